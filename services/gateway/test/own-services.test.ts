@@ -10,7 +10,7 @@ const own = (changes: Partial<OwnSettings>, ...listening: string[]) =>
   ownServices({ ...settings, ...changes }, listening);
 
 describe('the own services', () => {
-  it('are the brokers, each with its port', () => {
+  it('include the brokers, each with its port', () => {
     expect(own({})).toEqual(['127.0.0.1:4222']);
     expect(own({ NATS_URL: 'tls://me:secret@a.example, nats://[::1]:4333,b.example:4444' })).toEqual([
       'a.example:4222',
@@ -30,7 +30,7 @@ describe('the own services', () => {
     expect(own({ MONGODB_URL })).toEqual(['127.0.0.1:4222']);
   });
 
-  it('are what this process serves, and where clients find it', () => {
+  it('include the addresses of this process and the public URL', () => {
     const RUNLEDGER_PUBLIC_URL = 'https://runs.example/base';
     const listening = ['http://127.0.0.1:8080', 'http://[::]:9101'];
     expect(own({ RUNLEDGER_PUBLIC_URL }, ...listening).slice(1)).toEqual([

@@ -19,8 +19,7 @@ export const redriveView = async (
   const stored = await readStored(log, sequence);
   if (!stored) return refusedAsMissing(request);
   const key = factSubject(stored.subject);
-  if (!key)
-    return refused(`The message is still refused: ${stored.subject} is not the subject of a fact of a run.`);
+  if (!key) return refused(`It is still refused: ${stored.subject} is not the subject of a fact of a run.`);
   const read = await readView(log, key, sequence);
   switch (read.kind) {
     case 'none':
@@ -35,7 +34,7 @@ export const redriveView = async (
       );
     case 'whole': {
       const wrong = read.refused.find(({ message }) => message.sequence === sequence);
-      if (wrong) return refused(`The message is still refused: ${wrong.why}.`);
+      if (wrong) return refused(`It is still refused: ${wrong.why}.`);
     }
   }
   try {

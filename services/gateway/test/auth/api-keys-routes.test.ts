@@ -28,7 +28,7 @@ const aTenantsKey = async (scopes: KeyScope[]): Promise<{ tenant: Tenant; key: s
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
 describe('POST /api-keys', () => {
-  it('gives a key that works, and shows it this once', async () => {
+  it('returns a valid key, this once', async () => {
     const { tenant, key } = await aTenantsKey(['runs:write']);
     const { status, body, headers } = await create(key, { name: 'ci' });
     expect([status, headers.get('cache-control')]).toEqual([201, 'no-store']);
@@ -48,13 +48,13 @@ describe('POST /api-keys', () => {
     expect(JSON.stringify(listed.body)).not.toContain(made);
   });
 
-  it('takes an expiry with an offset, and gives it in UTC', async () => {
+  it('accepts an expiry with an offset, and returns it in UTC', async () => {
     const { key } = await aTenantsKey(['runs:write']);
     const { status, body } = await create(key, { name: 'ci', expires_at: '2999-01-01T01:00:00+01:00' });
     expect([status, body.expires_at]).toEqual([201, '2999-01-01T00:00:00.000Z']);
   });
 
-  it('gives no scope that the asking key lacks', async () => {
+  it('grants no scope that the calling key lacks', async () => {
     const { key } = await aTenantsKey(['runs:write']);
     const refused = await create(key, { name: 'x', scopes: ['runs:read', 'admin'] });
     expect([refused.status, refused.body]).toEqual([403, { detail: 'This API key lacks the scope admin' }]);
@@ -82,7 +82,7 @@ describe('POST /api-keys', () => {
     },
   );
 
-  it('gives none that outlives the asking key', async () => {
+  it('creates no key that outlives the calling key', async () => {
     const tenant = await bed.newTenant();
     const expires_at = inAnHour();
     const key = await aKey(bed.log, tenant, { expires_at });
@@ -95,7 +95,7 @@ describe('POST /api-keys', () => {
     expect((await create(key, { name: 'x', expires_at: null })).body.expires_at).toBe(expires_at);
   });
 
-  it('tells all that is wrong at once', async () => {
+  it('lists everything that is wrong at once', async () => {
     const { key } = await aTenantsKey(['runs:write']);
     const wrongOf = async (body: object) =>
       (await create(key, body)).body.detail.map(({ loc, type }: { loc: string[]; type: string }) => [
@@ -116,14 +116,14 @@ describe('POST /api-keys', () => {
     expect(await wrongOf({ name: 'x'.repeat(129) })).toEqual([['body.name', 'string_pattern_mismatch']]);
   });
 
-  it('says of a name that people could not read what a name is', async () => {
+  it('explains what a valid name is', async () => {
     const { key } = await aTenantsKey(['runs:write']);
     const { status, body } = await create(key, { name: 'ci\u202egnp' });
     expect([status, body.detail[0].loc]).toEqual([422, ['body', 'name']]);
     expect(body.detail[0].msg).toMatch(/^Input should be a text of 1 to 128 characters that is not blank/);
   });
 
-  it('gives an organisation a thousand at most', async () => {
+  it('creates at most a thousand keys for an organisation', async () => {
     const { tenant, key } = await aTenantsKey(['runs:write']);
     const store = keyStore(bed.log);
     const { record } = await createApiKey(bed.log, { ...tenant, name: 'x', key: `rl_${newUuid()}` });
@@ -162,7 +162,7 @@ describe('GET /api-keys', () => {
     expect(await names(theirs.key)).toEqual(['theirs']);
   });
 
-  it('tells when a key was last used, at once after its first use', async () => {
+  it('shows when a key was last used, right after its first use', async () => {
     const { key } = await aTenantsKey(['runs:read']);
     const before = Date.now();
     const used = await waitFor('the use to be noted', async () => {
@@ -187,7 +187,7 @@ describe('DELETE /api-keys/{key_id}', () => {
     expect(await keyStore(bed.log).lastUses(tenant.org_id)).not.toContain(body.id);
   });
 
-  it('answers alike about a key of another organisation, of another user, and one that is not there', async () => {
+  it('answers alike for an unknown key, a key of another organisation, and one of another user', async () => {
     const { tenant, key } = await aTenantsKey(['runs:write']);
     const foreign = await createApiKey(bed.log, { org_id: newUuid(), user_id: tenant.user_id, name: 'x' });
     const { org_id } = tenant;
@@ -210,7 +210,7 @@ describe('DELETE /api-keys/{key_id}', () => {
     expect(left.map(({ value }) => value.record.id)).not.toContain(own.id);
   });
 
-  it('takes no key that can do more than the asking one, and says what it lacks', async () => {
+  it('revokes no key with more scopes than the calling one, and names the missing scope', async () => {
     const { tenant, key } = await aTenantsKey(['runs:write']);
     const greater = await createApiKey(bed.log, {
       ...tenant,
@@ -223,14 +223,14 @@ describe('DELETE /api-keys/{key_id}', () => {
     expect((await list(greater.key)).status).toBe(200);
   });
 
-  it('takes one that only reads, when it is the asking one', async () => {
+  it('revokes a key that may only read when it is the calling one', async () => {
     const { key } = await aTenantsKey(['runs:write']);
     const reader = (await create(key, { name: 'x', scopes: ['runs:read'] })).body;
     expect((await revoke(reader.key, newUuid())).body.detail).toBe('This API key lacks the scope runs:write');
     expect((await revoke(reader.key, reader.id)).status).toBe(204);
   });
 
-  it('takes a UUID in either case, and nothing else', async () => {
+  it('accepts a UUID in either case, and nothing else', async () => {
     const { key } = await aTenantsKey(['runs:write']);
     const { body } = await create(key, { name: 'x' });
     expect((await revoke(key, 'x')).body.detail).toMatchObject([

@@ -22,14 +22,14 @@ const now = new Date('2026-05-01T12:00:00.000Z');
 const later = (seconds: number): Date => new Date(now.getTime() + seconds * 1000);
 
 describe('an API key', () => {
-  it('is found by itself', async () => {
+  it('is found by its text', async () => {
     const { record, key } = await createApiKey(test.log, newOwner());
     expect(await authenticate(test.log, key)).toEqual(record);
     expect(record).toMatchObject({ scopes: ['runs:write'], expires_at: null, prefix: key.slice(0, 8) });
     expect(await authenticate(test.log, `${key}x`)).toBeUndefined();
   });
 
-  it('may be chosen, and is found again by the same user only', async () => {
+  it('may be chosen, and is found again only by the same user', async () => {
     const owner = newOwner();
     const key = `chosen-key-${newUuid()}`;
     const first = await createApiKey(test.log, { ...owner, key });
@@ -38,7 +38,7 @@ describe('an API key', () => {
     await expect(createApiKey(test.log, { ...newOwner(), key })).rejects.toThrow('belongs to another user');
   });
 
-  it('is made once by several at the same time', async () => {
+  it('is created once by concurrent requests', async () => {
     const owner = { ...newOwner(), key: `chosen-key-${newUuid()}` };
     const made = await Promise.all(Array.from({ length: 8 }, () => createApiKey(test.log, owner)));
     expect(new Set(made.map(({ record }) => record.id)).size).toBe(1);
@@ -53,14 +53,14 @@ describe('an API key', () => {
     }
   });
 
-  it('is good until it expires', async () => {
+  it('is valid until it expires', async () => {
     const expires_at = later(60).toISOString();
     const { key, record } = await createApiKey(test.log, { ...newOwner(), expires_at }, () => now);
     expect(await authenticate(test.log, key, () => later(59.999))).toEqual(record);
     expect(await authenticate(test.log, key, () => later(60))).toBeUndefined();
   });
 
-  it('is not good with a record that was stored for another', async () => {
+  it('is invalid with the record of another key', async () => {
     const { record } = await createApiKey(test.log, newOwner());
     const other = `another-key-${newUuid()}`;
     await openBucket(test.log, 'KEYS', ApiKey).put(sha256Of(other), record);
@@ -79,7 +79,7 @@ describe('an API key', () => {
     expect(await messages()).toBe(before);
   });
 
-  it('that was revoked is not noted as used', async () => {
+  it('has no last use after it was revoked', async () => {
     const { key, record } = await createApiKey(test.log, newOwner());
     await revokeApiKey(test.log, key);
     await keyStore(test.log).recordUse(record, now);
@@ -104,13 +104,13 @@ describe('the keys of an organisation', () => {
   });
 });
 
-describe('a key that gives another', () => {
+describe('a key that derives another', () => {
   const giver = async (changes: Partial<ApiKey> = {}): Promise<ApiKey> => ({
     ...(await createApiKey(test.log, newOwner())).record,
     ...changes,
   });
 
-  it('gives its user and organisation, and runs:write unless told otherwise', async () => {
+  it('gives the new key its user, its organisation and by default runs:write', async () => {
     const by = await giver();
     const given = await deriveKey(test.log, by, { name: 'ci' }, now);
     if (given.kind !== 'derived') throw new Error(given.kind);
@@ -121,7 +121,7 @@ describe('a key that gives another', () => {
     expect(await authenticate(test.log, key)).toEqual(record);
   });
 
-  it('shares its rate with it, and with all that are made with that one', async () => {
+  it('shares its rate with the new key and all keys derived from that', async () => {
     const first = await giver();
     expect(first.rate_key).toBeUndefined();
     const give = async (by: ApiKey): Promise<ApiKey> => {
@@ -139,7 +139,7 @@ describe('a key that gives another', () => {
   const table = scopes.flatMap((has, rank) =>
     scopes.map((gives, wanted): Row => [has, gives, wanted <= rank]),
   );
-  it.each(table)('and has %s gives %s: %s', async (has, gives, may) => {
+  it.each(table)('with scope %s may grant %s: %s', async (has, gives, may) => {
     expect(allows([has], gives)).toBe(may);
     const given = await deriveKey(
       test.log,
@@ -150,7 +150,7 @@ describe('a key that gives another', () => {
     expect(given).toMatchObject(may ? { kind: 'derived' } : { kind: 'lacks_scope', scope: gives });
   });
 
-  it.each(scopes)('implies operator by no %s, and is implied by it as little', async (scope) => {
+  it.each(scopes)('does not imply operator with %s, nor the other way around', async (scope) => {
     expect([allows([scope], 'operator'), allows(['operator'], scope)]).toEqual([false, false]);
     const operator = await giver({ scopes: ['operator'] });
     expect(await deriveKey(test.log, operator, { name: 'x', scopes: [scope] }, now)).toEqual({
@@ -159,7 +159,7 @@ describe('a key that gives another', () => {
     });
   });
 
-  it('lives longer than what it gives, or as long', async () => {
+  it('outlives the new key, or expires with it', async () => {
     const limit = later(3600);
     const by = await giver({ expires_at: limit.toISOString() });
     const give = (expires_at?: Date) =>
@@ -171,7 +171,7 @@ describe('a key that gives another', () => {
     }
   });
 
-  it('gives only so many, also when several ask at once', async () => {
+  it('derives keys up to the limit, also with concurrent requests', async () => {
     const by = await giver();
     const others = Array.from({ length: 996 }, () => newKey({ ...by, key: newKeyText() }, now));
     await Promise.all(others.map(({ stored }) => keyStore(test.log).index(stored)));

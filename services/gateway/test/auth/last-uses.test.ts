@@ -18,7 +18,7 @@ const writes = async (): Promise<number> => (await test.log.jsm.streams.info('KV
 const at = (second: number): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
 
 describe('the last use of a key', () => {
-  it('is noted at once, and then once a minute', async () => {
+  it('is stored at once, and then once a minute', async () => {
     const record = await aKey();
     let second = 0;
     const note = lastUses({ log: test.log, now: () => at(second), clock: () => second * 1000 });
@@ -32,7 +32,7 @@ describe('the last use of a key', () => {
     expect(await writes()).toBe(before + 1);
   });
 
-  it('fails nothing while the log is away', async () => {
+  it('does not fail while the log is unavailable', async () => {
     const record = await aKey();
     const closed = await test.open();
     const clock = () => 0;

@@ -17,7 +17,7 @@ const newOwner = () => ({ org_id: newUuid(), user_id: newUuid(), name: 'laptop' 
 const revoke = async (asking: ApiKey, id: string) => (await revokeKey(test.log, asking, id)).kind;
 
 describe('a key', () => {
-  it('is revoked by its user and by an admin of the organisation, and by nobody else', async () => {
+  it('can be revoked only by its user and by an admin of the organisation', async () => {
     const mine = newOwner();
     const { record, key } = await createApiKey(test.log, mine);
     const stranger = (await createApiKey(test.log, { ...newOwner(), scopes: ['admin'] })).record;
@@ -57,7 +57,7 @@ describe('a key', () => {
   });
 });
 
-describe('a key that is revoked while it is made', () => {
+describe('a key that is revoked while it is created', () => {
   const begun = async () => {
     const { stored, key } = newKey(newOwner(), new Date());
     await keyStore(test.log).index(stored);
@@ -68,14 +68,14 @@ describe('a key that is revoked while it is made', () => {
     listed: (await listKeys(test.log, record)).length > 0,
   });
 
-  it('is not good: its record is stored, and erased', async () => {
+  it('is invalid: its record is stored, and erased', async () => {
     const { stored, key } = await begun();
     expect(await revoke(stored.record, stored.record.id)).toBe('revoked');
     expect(await keyStore(test.log).create(stored)).toBe(true);
     expect(await whereItIs(stored, key)).toEqual({ good: false, listed: false });
   });
 
-  it('is neither good nor listed, however the two meet', async () => {
+  it('is neither valid nor listed, in any order of the steps', async () => {
     const store = keyStore(test.log);
     for (let round = 0; round < 20; round += 1) {
       const { stored, key } = await begun();

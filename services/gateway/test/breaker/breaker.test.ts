@@ -41,7 +41,7 @@ describe('a circuit that opens on the first failure', () => {
     expect([system.calls, changes]).toEqual([2, []]);
   });
 
-  it('calls nothing for a second after a failure, then lets one call try', async () => {
+  it('calls nothing for a second after a failure, then probes with one call', async () => {
     const { system, changes, breakerOf } = aSystem();
     const call = breakerOf('first_failure');
     system.answer = away;
@@ -61,7 +61,7 @@ describe('a circuit that opens on the first failure', () => {
     expect(changes).toEqual(['open', 'closed']);
   });
 
-  it('gives up a call that is late, and aborts that call alone', async () => {
+  it('gives up a late call, and aborts only that call', async () => {
     vi.useRealTimers();
     const { system, breakerOf } = aSystem();
     const call = breakerOf('first_failure');

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => bed[Symbol.asyncDispose]());
 
 describe('the catalogue', () => {
-  it('shows a record to its own organisation only', async () => {
+  it('shows a record only to its own organisation', async () => {
     const records = catalogue(bed.log);
     const { deployment, machine, version, org_id } = bed.tenant;
     expect(await records.getDeployment(org_id, deployment.id)).toEqual(deployment);
@@ -19,7 +19,7 @@ describe('the catalogue', () => {
     expect(await records.getDeployment(newUuid(), deployment.id)).toBeUndefined();
   });
 
-  it('takes no deployment whose runs could outlive their events in the log', async () => {
+  it('refuses a deployment whose runs could outlive their events in the log', async () => {
     const day = 24 * 3600;
     const long = { ...bed.tenant.deployment, id: newUuid(), start_deadline_s: day, run_timeout_s: 2 * day };
     await expect(catalogue(bed.log).putDeployment(long)).rejects.toThrow(/could live 777600 s/);

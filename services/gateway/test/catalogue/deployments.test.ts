@@ -46,7 +46,7 @@ describe('a deployment', () => {
     expect((await admin.get('/deployments')).body.deployments[0]).toEqual(body);
   });
 
-  it('keeps every setting that it is given, and names things in either case', async () => {
+  it('keeps every given setting, and accepts ids in either case', async () => {
     const settings = {
       environment: 'staging',
       gpu: 'H100',
@@ -64,7 +64,7 @@ describe('a deployment', () => {
     expect(await aDeployment(request)).toMatchObject({ ...settings, machine_id, workflow_version_id });
   });
 
-  it('is changed in what is named; null clears what may be missing, and changes nothing else', async () => {
+  it('changes only the named members; null clears optional ones and changes no others', async () => {
     const { id, ...rest } = await aDeployment({ gpu: 'L4', concurrency_limit: 2 });
     const path = `/deployments/${id}`;
     expect((await admin.patch(path, { name: 'new', run_timeout_s: 5 })).body).toEqual({
@@ -79,7 +79,7 @@ describe('a deployment', () => {
     expect((await admin.get(path)).body).toEqual(body);
   });
 
-  it('follows its version to another workflow, and is listed with that', async () => {
+  it('follows its version to another workflow, and is listed there', async () => {
     const version = await newVersion();
     const { id } = await aDeployment();
     const listed = async (workflow: string): Promise<string[]> =>
@@ -93,7 +93,7 @@ describe('a deployment', () => {
     expect(await listed(newUuid())).toEqual([]);
   });
 
-  it('loses nothing when many change different settings at once', async () => {
+  it('loses no concurrent change of different settings', async () => {
     const { id } = await aDeployment();
     const changes = [
       { name: 'a' },
@@ -150,7 +150,7 @@ describe('a deployment', () => {
     expect(wrongIn(await admin.post('/deployments', request()))).toEqual(wrong);
   });
 
-  it('is not changed so that its runs could outlive their events', async () => {
+  it('refuses a change with which its runs could outlive their events', async () => {
     const { id } = await aDeployment({ run_timeout_s: 86_400 });
     const { status, body } = await admin.patch(`/deployments/${id}`, { retry: { attempts: 100 } });
     expect(status).toBe(422);
@@ -158,7 +158,7 @@ describe('a deployment', () => {
     expect((await admin.get(`/deployments/${id}`)).body.retry.attempts).toBe(3);
   });
 
-  it('names nothing that is archived, and is not restored onto it', async () => {
+  it('cannot name an archived record, and cannot be restored onto one', async () => {
     const machine_id = await newMachine();
     const onIt = await aDeployment({ machine_id });
     await admin.patch(`/deployments/${onIt.id}`, { archived: true });
@@ -185,7 +185,7 @@ describe('a deployment', () => {
     expect(await admin.patch(path, elsewhere)).toMatchObject({ status: 200, body: elsewhere });
   });
 
-  it('never stands on a machine that was archived at the same moment', async () => {
+  it('never uses a machine that was archived at the same moment', async () => {
     for (let round = 0; round < 5; round += 1) {
       const machine_id = await newMachine();
       const { id } = await aDeployment();
@@ -204,7 +204,7 @@ describe('a deployment', () => {
 });
 
 describe('a run', () => {
-  it('keeps what it was queued with, whatever becomes of its deployment', async () => {
+  it('keeps what it was queued with, also when its deployment changes', async () => {
     const { bed } = catalogue;
     const machine_id = await newMachine();
     const deployment = await aDeployment({ machine_id, gpu: 'L4', run_timeout_s: 10 });
@@ -232,7 +232,7 @@ describe('a run', () => {
     expect((await admin.get(`/run/${key.run_id}`)).body).toMatchObject({ gpu: 'L4', machine_version: '1' });
   });
 
-  it('is not queued on an archived deployment, and is again on a restored one', async () => {
+  it('is not queued on an archived deployment, and is on a restored one', async () => {
     const { id } = await aDeployment();
     const queue = () => admin.post('/run/deployment/queue', { deployment_id: id });
     await admin.patch(`/deployments/${id}`, { archived: true });

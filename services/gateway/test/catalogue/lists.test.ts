@@ -45,7 +45,7 @@ describe('a list', () => {
         return { path: `/workflows/${id}/versions`, request: { workflow: {} } };
       },
     ],
-  ])('of %s is walked page by page, newest first, unmoved by what is new', async (name, begin) => {
+  ])('comes in pages, newest first, unchanged by new records: %s', async (name, begin) => {
     const { path, request } = await begin();
     const before = (await admin.get(path)).body[name].map(({ id }: Listed) => id);
     const ids = await createMany(path, request);
@@ -70,7 +70,7 @@ describe('a list', () => {
     }
   });
 
-  it('of versions refuses a cursor of another list', async () => {
+  it('refuses a cursor of another list, for versions', async () => {
     const { id } = (await admin.post('/workflows', { name: 'fractal' })).body;
     const { next_cursor } = (await admin.get('/workflows?limit=1')).body;
     expect((await admin.get(`/workflows/${id}/versions?cursor=${next_cursor}`)).status).toBe(422);

@@ -32,7 +32,7 @@ describe('a machine', () => {
     ['type', { type: 'bare metal' }],
     ['runner', { runner: { kind: 'comfyui', url: 'http://127.0.0.1:8188' } }],
     ['program', { runner: { kind: 'program', program: 'another' } }],
-  ])('counts its version up with another %s', async (_what, change) => {
+  ])('gets the next version with another %s', async (_what, change) => {
     const { id } = (await admin.post('/machines', aMachine)).body;
     const { status, body } = await admin.patch(`/machines/${id}`, change);
     expect({ status, body }).toMatchObject({ status: 200, body: { ...change, version: '2' } });
@@ -40,14 +40,14 @@ describe('a machine', () => {
     expect((await admin.get(`/machines/${id}`)).body).toEqual(body);
   });
 
-  it('keeps its version with another name, and with what is null or unknown', async () => {
+  it('keeps its version when its name changes, and when a member is null or unknown', async () => {
     const created = (await admin.post('/machines', aMachine)).body;
     const change = { name: 'new', gpu: null, runner: null, org_id: newUuid(), version: '9', constructor: 1 };
     const { body } = await admin.patch(`/machines/${created.id}`, change);
     expect(body).toEqual({ ...created, name: 'new' });
   });
 
-  it('loses nothing when many change it at once', async () => {
+  it('loses no concurrent change', async () => {
     const { id } = (await admin.post('/machines', aMachine)).body;
     const types = Array.from({ length: 20 }, (_, index) => `type ${index}`);
     const answers = await Promise.all(types.map((type) => admin.patch(`/machines/${id}`, { type })));
@@ -56,7 +56,7 @@ describe('a machine', () => {
     expect(versions).toEqual(types.map((_, index) => index + 2));
   });
 
-  it('is put away and brought back, and listed apart meanwhile', async () => {
+  it('is archived and restored, and listed separately meanwhile', async () => {
     const { id } = (await admin.post('/machines', aMachine)).body;
     const ids = async (query: string): Promise<string[]> =>
       (await admin.get(`/machines${query}`)).body.machines.map((machine: { id: string }) => machine.id);
@@ -69,7 +69,7 @@ describe('a machine', () => {
     expect(await ids('')).toContain(id);
   });
 
-  it('is not put away while a deployment uses it', async () => {
+  it('is not archived while a deployment uses it', async () => {
     const { machine, deployment } = catalogue.bed.tenant;
     const { status, body } = await admin.patch(`/machines/${machine.id}`, { archived: true, name: 'away' });
     expect(status).toBe(409);
@@ -110,7 +110,7 @@ describe('a machine', () => {
     expect(wrongIn(await admin.post('/machines', body))).toEqual(wrong);
   });
 
-  it('takes ComfyUI with and without a URL', async () => {
+  it('accepts ComfyUI with and without a URL', async () => {
     for (const url of [undefined, null, 'https://gpu.example:8188/x']) {
       const { status, body } = await admin.post('/machines', {
         ...aMachine,

@@ -27,7 +27,7 @@ describe("another organisation's record", () => {
       () => other.version.id,
     ],
     ['Deployment', (id: string) => `/deployments/${id}`, () => other.deployment.id],
-  ])('is told apart from an unknown one by nothing: %s', async (what, at, idOf) => {
+  ])('looks like an unknown one: %s', async (what, at, idOf) => {
     const theirs = at(idOf());
     expect((await foreign.get(theirs)).status).toBe(200);
     const unknown = { status: 404, body: { detail: `${what} not found` } };
@@ -38,7 +38,7 @@ describe("another organisation's record", () => {
     expect((await foreign.get(theirs)).body.archived).toBe(false);
   });
 
-  it('has no versions for others, and gets none from them', async () => {
+  it('has no versions for other organisations, and accepts none from them', async () => {
     for (const id of [workflowId, newUuid()]) {
       const unknown = { status: 404, body: { detail: 'Workflow not found' } };
       expect(await own.get(`/workflows/${id}/versions`)).toMatchObject(unknown);
@@ -46,7 +46,7 @@ describe("another organisation's record", () => {
     }
   });
 
-  it('is in no list of others', async () => {
+  it('is in no list of another organisation', async () => {
     await foreign.post('/machines', aMachine);
     for (const list of ['machines', 'workflows', 'deployments']) {
       const { body } = await own.get(`/${list}`);
@@ -54,7 +54,7 @@ describe("another organisation's record", () => {
     }
   });
 
-  it('cannot be deployed, and is refused as an unknown one is', async () => {
+  it('cannot be deployed, and is refused like an unknown one', async () => {
     const { machine, version } = catalogue.bed.tenant;
     const mine = { name: 'mine', machine_id: machine.id, workflow_version_id: version.id };
     const refusals = [
@@ -75,7 +75,7 @@ describe('a key', () => {
   it.each([
     ['reads the catalogue', ['runs:read'] as const],
     ['reads it also when it may queue', ['runs:write'] as const],
-  ])('without admin %s, and writes nothing', async (_what, scopes) => {
+  ])('is refused without admin: %s, and writes nothing', async (_what, scopes) => {
     const { bed } = catalogue;
     const client = catalogue.client(await aKey(bed.log, bed.tenant, { scopes: [...scopes] }));
     const { machine, deployment, version } = bed.tenant;

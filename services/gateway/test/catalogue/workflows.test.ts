@@ -16,7 +16,7 @@ const aVersionOf = async (id: string, request: object = { workflow: { kind: 'fra
   (await admin.post(`/workflows/${id}/versions`, request)).body;
 
 describe('a workflow', () => {
-  it('is created, read, listed, renamed, put away and brought back', async () => {
+  it('is created, read, listed, renamed, archived and restored', async () => {
     const { status, body } = await admin.post('/workflows', { name: 'fractal' });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -36,7 +36,7 @@ describe('a workflow', () => {
     expect(back.body).toEqual({ ...body, name: 'new' });
   });
 
-  it('gets no new versions and no new deployments while it is put away', async () => {
+  it('accepts no new versions and no new deployments while it is archived', async () => {
     const id = await aWorkflow();
     const version = await aVersionOf(id);
     await admin.patch(`/workflows/${id}`, { archived: true });
@@ -51,7 +51,7 @@ describe('a workflow', () => {
     ]);
   });
 
-  it('is not put away while a deployment uses one of its versions', async () => {
+  it('is not archived while a deployment uses one of its versions', async () => {
     const id = await aWorkflow();
     const version = await aVersionOf(id);
     const { machine } = catalogue.bed.tenant;
@@ -112,7 +112,7 @@ describe('a version of a workflow', () => {
     },
   );
 
-  it('has a number of its own when twenty are created at once', async () => {
+  it('has a unique number when twenty are created at once', async () => {
     const id = await aWorkflow();
     const versions = await Promise.all(Array.from({ length: 20 }, () => aVersionOf(id)));
     const twenty = Array.from({ length: 20 }, (_, index) => index + 1);
@@ -123,7 +123,7 @@ describe('a version of a workflow', () => {
     expect(listed[0]).not.toHaveProperty('workflow');
   });
 
-  it('changes in nothing but archived', async () => {
+  it('changes only in `archived`', async () => {
     const id = await aWorkflow();
     const version = await aVersionOf(id);
     const path = `/workflows/${id}/versions/${version.id}`;
@@ -185,7 +185,7 @@ describe('a version of a workflow', () => {
     expect(wrongIn(await admin.post(`/workflows/${await aWorkflow()}/versions`, request))).toEqual(wrong);
   });
 
-  it('takes 32 levels and 512 KiB, and no more', async () => {
+  it('may have 32 levels and 512 KiB, and no more', async () => {
     const id = await aWorkflow();
     expect((await admin.post(`/workflows/${id}/versions`, { workflow: nested(32) })).status).toBe(201);
     const most = 'x'.repeat(512 * 1024 - 2);

@@ -43,7 +43,7 @@ const ask = (path: string, as: string | null = key): Promise<ApiAnswer> =>
   call(`${gateway.api}${path}`, as, { method: 'POST' });
 
 describe('GET /executors', () => {
-  it('lists what the scheduler knows, page after page, also within a name', async () => {
+  it('lists the executors that the scheduler knows, in pages, also within a name', async () => {
     const read: unknown[] = [];
     let cursor: string | null = '';
     while (cursor !== null) {
@@ -61,12 +61,12 @@ describe('GET /executors', () => {
 });
 
 describe('GET /executors/{name}', () => {
-  it('gives all that bear the name', async () => {
+  it('returns all executors with the name', async () => {
     const { status, body } = await get('/executors/west');
     expect([status, body]).toEqual([200, { name: 'west', executors: [west, westAgain] }]);
   });
 
-  it('says which one is not there, and what no name is', async () => {
+  it('answers 404 for an unknown name, and 422 for an invalid one', async () => {
     const unknown = await get('/executors/south');
     expect([unknown.status, unknown.body]).toEqual([404, { detail: 'Executor not found' }]);
     const none = await get('/executors/a%20b');
@@ -75,7 +75,7 @@ describe('GET /executors/{name}', () => {
 });
 
 describe('POST /executors/{name}/drain and /resume', () => {
-  it('answer when the scheduler shows it, with the runs that are there, and may be asked again', async () => {
+  it('respond when the scheduler shows the state, with the present runs, and may be repeated', async () => {
     for (const draining of [true, true, false, false]) {
       const { status, body } = await ask(`/executors/north/${draining ? 'drain' : 'resume'}`);
       expect([status, body]).toEqual([200, { name: 'north', draining, runs: 1 }]);
@@ -96,7 +96,7 @@ describe('POST /executors/{name}/drain and /resume', () => {
     });
   });
 
-  it('tell both who ask at once what holds: what the request says that was stored last', async () => {
+  it('return the state of the last stored request to concurrent callers', async () => {
     const stored = async (): Promise<number> => (await bed.log.jsm.streams.info('FLEET')).state.last_seq;
     const before = await stored();
     const goOn = fleet.holdReading();
@@ -110,7 +110,7 @@ describe('POST /executors/{name}/drain and /resume', () => {
     }
   });
 
-  it.each(['drain', 'resume'])('store nothing for %s of a name that nobody bears', async (what) => {
+  it.each(['drain', 'resume'])('store nothing for %s of an unknown name', async (what) => {
     const before = fleet.requests.length;
     const { status, body } = await ask(`/executors/south/${what}`);
     expect([status, body]).toEqual([404, { detail: 'Executor not found' }]);
@@ -132,11 +132,14 @@ describe('the fleet', () => {
     holders.map((scopes) => ({ method, path, scopes: scopes.join(' and '), holders: scopes })),
   );
 
-  it.each(table)('is closed to $scopes: $method $path', async ({ method, path, holders: scopes }) => {
-    const other = await aKey(bed.log, bed.tenant, { scopes });
-    const { status, body } = await call(`${gateway.api}${path}`, other, { method });
-    expect([status, body]).toEqual([403, { detail: 'This API key lacks the scope operator' }]);
-  });
+  it.each(table)(
+    'accepts only the scopes $scopes: $method $path',
+    async ({ method, path, holders: scopes }) => {
+      const other = await aKey(bed.log, bed.tenant, { scopes });
+      const { status, body } = await call(`${gateway.api}${path}`, other, { method });
+      expect([status, body]).toEqual([403, { detail: 'This API key lacks the scope operator' }]);
+    },
+  );
 
   it.each(operations)(
     'is closed to whoever has no key, and open to an operator: %s %s',
@@ -146,13 +149,13 @@ describe('the fleet', () => {
     },
   );
 
-  it('is all that the scope is good for', async () => {
+  it('is all that the scope operator permits', async () => {
     for (const path of ['/runs', `/run/${newUuid()}/waiting`, '/machines', '/api-keys']) {
       expect([path, (await get(path)).status]).toEqual([path, 403]);
     }
   });
 
-  it('is asked within the rate of the key', async () => {
+  it('counts against the rate of the key', async () => {
     const slow = await bed.gateway({ environment: { RUNLEDGER_RATE_LIMIT: '1' } });
     const other = await aKey(bed.log, bed.tenant, { scopes: ['operator'] });
     const statuses = [];

@@ -23,12 +23,12 @@ const operations = () =>
   );
 
 describe('the OpenAPI document', () => {
-  it('is one of OpenAPI 3.1, as the official schema has it', async () => {
+  it('conforms to the official schema of OpenAPI 3.1', async () => {
     const { valid, errors } = await new Validator().validate(structuredClone(document));
     expect([valid, errors]).toEqual([true, undefined]);
   });
 
-  it('is served without a key, names the version of the API and the address that it is served at', async () => {
+  it('is served without a key, and names the version and the address of the API', async () => {
     const { status, headers } = await call(`${gateway.api}/openapi.json`, null);
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
     expect(document).toMatchObject({
@@ -84,7 +84,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('names each operation once, says what it is for, and which scope it needs', () => {
+  it('names each operation once, with its purpose and its scope', () => {
     const ids = operations().map(({ operationId }) => operationId);
     expect(new Set(ids).size).toBe(ids.length);
     for (const { operationId, summary, description } of operations()) {
@@ -94,7 +94,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('has the schemas that the specification names, and no part of our own words', () => {
+  it('has the schemas of the specification, and no keyword of ours', () => {
     expect(Object.keys(document.components.schemas)).toEqual(
       expect.arrayContaining([
         'DeploymentRunRequest',
@@ -110,7 +110,7 @@ describe('the OpenAPI document', () => {
     expect(JSON.stringify(document)).not.toMatch(/x-refusal|time-or-day|webhook-url/);
   });
 
-  it('describes what a webhook gets', () => {
+  it('describes the notifications to a webhook', () => {
     const { post } = document.webhooks.runNotification;
     expect(post.requestBody.content['application/json'].schema.$ref).toBe(
       '#/components/schemas/WebhookPayload',
@@ -125,7 +125,7 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the reference page', () => {
-  it('is a page without a key whose parts all come from here', async () => {
+  it('needs no key, and loads nothing from other hosts', async () => {
     const { status, headers, body } = await call(`${gateway.api}/docs`, null);
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     const policy = headers.get('content-security-policy');
@@ -141,7 +141,7 @@ describe('the reference page', () => {
     }
   });
 
-  it('is asked for again with what the browser has', async () => {
+  it('is revalidated with its entity tag', async () => {
     const script = `${gateway.api}/docs/swagger-ui-bundle.js`;
     const etag = String((await call(script, null)).headers.get('etag'));
     const again = await call(script, null, { headers: { 'if-none-match': etag } });

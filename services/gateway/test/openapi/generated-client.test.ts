@@ -35,7 +35,7 @@ const refusalOf = async (asked: Promise<unknown>) => {
   return response;
 };
 
-describe('a client that is generated from the document', () => {
+describe('a client generated from the document', () => {
   it('queues, reads, lists, repeats and cancels runs by the names of the operations', async () => {
     const client = await generated();
     const asked = { deployment_id: bed.tenant.deployment.id, inputs: { size: 64 } };
@@ -58,7 +58,7 @@ describe('a client that is generated from the document', () => {
     });
   });
 
-  it('is told what is wrong in the form that the document describes', async () => {
+  it('receives refusals in the form that the document describes', async () => {
     const client = await generated();
     const refused = await refusalOf(client['queueRun']?.({}, { inputs: {} }) ?? Promise.resolve());
     expect([refused?.status, refused?.data]).toEqual([

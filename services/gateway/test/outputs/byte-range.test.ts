@@ -28,7 +28,7 @@ describe('a range of a file of 100 bytes', () => {
     expect(readRange(header, 100)).toEqual(range);
   });
 
-  it('cannot be had of an empty file', () => {
+  it('is unsatisfiable for an empty file', () => {
     expect(readRange('bytes=0-', 0)).toEqual({ kind: 'unsatisfiable' });
     expect(readRange('bytes=-5', 0)).toEqual({ kind: 'unsatisfiable' });
     expect(readRange(undefined, 0)).toEqual({ kind: 'whole' });

@@ -53,7 +53,7 @@ async function* body(bytes = numbered(1_000)): AsyncGenerator<Uint8Array> {
 }
 
 describe('output files in a directory', () => {
-  it('are gone after the days that the setting says, and removed by the next gateway that looks', async () => {
+  it('expire after the configured days, and are removed by the next gateway that starts', async () => {
     await using open = new AsyncDisposableStack();
     const root = await aRoot(open);
     const store = open.use(aStore(root));
@@ -66,7 +66,7 @@ describe('output files in a directory', () => {
     expect(await store.find(key)).toBeUndefined();
   });
 
-  it('that a gateway left half written when it died are removed a day later', async () => {
+  it('are removed a day later when a crashed gateway left them incomplete', async () => {
     await using open = new AsyncDisposableStack();
     const root = await aRoot(open);
     for (const [name, days] of [
@@ -84,7 +84,7 @@ describe('output files in a directory', () => {
     });
   });
 
-  it('cannot be stored or read while the directory is missing, which is not made anew, and are there again with it', async () => {
+  it('cannot be stored or read while the directory is missing, and are readable when it is back', async () => {
     await using open = new AsyncDisposableStack();
     const root = await aRoot(open);
     const store = open.use(aStore(root));
@@ -98,7 +98,7 @@ describe('output files in a directory', () => {
     expect(await store.find(stored.key)).toEqual(stored);
   });
 
-  it('that are damaged are not served as if they were whole', async () => {
+  it('are not served when they are damaged', async () => {
     await using open = new AsyncDisposableStack();
     const root = await aRoot(open);
     const store = open.use(aStore(root));
@@ -110,7 +110,7 @@ describe('output files in a directory', () => {
     await expect(reading.next()).rejects.toThrow(/shorter than it was/);
   });
 
-  it('need a setting that names it', () => {
+  it('need a setting that names the directory', () => {
     const { RUNLEDGER_OUTPUTS } = environment('');
     const required = { NATS_URL: 'nats://127.0.0.1:1', RUNLEDGER_SECRET_KEYS: `${'A'.repeat(43)}=` };
     const config = readGatewayConfig({ ...required, RUNLEDGER_OUTPUTS });
@@ -149,7 +149,7 @@ describe('a gateway that keeps output files in a directory', { timeout: 30_000 }
     expect((await fetch(`${other.url}/outputs/..%2f..%2fetc/passwd`)).status).toBe(404);
   });
 
-  it('keeps nothing of an upload that breaks off', async () => {
+  it('keeps nothing of an interrupted upload', async () => {
     await using open = new AsyncDisposableStack();
     const root = await aRoot(open);
     const gateway = await bed.gateway({ environment: environment(root) });

@@ -24,11 +24,11 @@ describe('an output file', () => {
     ['application/json', 'attachment'],
     ['application/pdf', 'attachment'],
     ['application/octet-stream', 'attachment'],
-  ])('of type %s is shown as %s', (type, disposition) => {
+  ])('is served by type: %s as %s', (type, disposition) => {
     expect(headersOf(type)['Content-Disposition']).toBe(`${disposition}; filename=a.bin`);
   });
 
-  it('is sandboxed, and cached for ever', () => {
+  it('is sandboxed, and cached permanently', () => {
     const headers = headersOf('image/png');
     expect(headers['Content-Security-Policy']).toMatch(/^sandbox; default-src 'none'/);
     expect(headers['X-Content-Type-Options']).toBe('nosniff');

@@ -45,7 +45,7 @@ export const outputStoreConformance = (name: string, openStorage: () => Promise<
       store.put(output, inPieces(bytes));
     const whole = ({ bytes }: StoredOutput) => ({ first: 0, last: bytes - 1 });
 
-    it('are stored as they came, and described', async () => {
+    it('are stored unchanged, with their description', async () => {
       const before = Date.now();
       const output = anOutput('Zürich 100% #1?.svg');
       const stored = await put(numbered(SIZE), output);
@@ -87,7 +87,7 @@ export const outputStoreConformance = (name: string, openStorage: () => Promise<
       }
     });
 
-    it('are found by every store of the same storage', async () => {
+    it('are found by every adapter of the same storage', async () => {
       const stored = await put(numbered(10));
       const other = storage.open();
       expect(await other.find(stored.key)).toEqual(stored);
@@ -106,7 +106,7 @@ export const outputStoreConformance = (name: string, openStorage: () => Promise<
       'a'.repeat(43),
       `${'a'.repeat(42)}/`,
       `..${'/'.repeat(41)}`,
-    ])('are not found under a key that none has: %j', async (key) => {
+    ])('are not found with an unknown key: %j', async (key) => {
       await put(numbered(10));
       expect(await store.find(key)).toBeUndefined();
     });
@@ -129,7 +129,7 @@ export const outputStoreConformance = (name: string, openStorage: () => Promise<
       expect(await store.find(output.key)).toMatchObject({ bytes: 500_000 });
     });
 
-    it('that break off leave nothing, and fail with the error of their body', async () => {
+    it('leave nothing when their body fails, and fail with its error', async () => {
       const before = await storage.size();
       const output = anOutput();
       const reason = new Error('the client is gone');
@@ -142,7 +142,7 @@ export const outputStoreConformance = (name: string, openStorage: () => Promise<
       await expect.poll(() => storage.size()).toBe(before);
     });
 
-    it('that are removed are gone, with all that they took', async () => {
+    it('are removed completely', async () => {
       const before = await storage.size();
       const stored = await put(numbered(SIZE));
       expect(await storage.size()).toBeGreaterThan(before);
@@ -154,7 +154,7 @@ export const outputStoreConformance = (name: string, openStorage: () => Promise<
       await store.remove('../..');
     });
 
-    it('are read in pieces, by a reader that may stop in between', async () => {
+    it('are read in pieces, and the reader may stop in between', async () => {
       const large = 8 * SIZE;
       const stored = await put(numbered(large));
       const reading = store.read(stored, whole(stored))[Symbol.asyncIterator]();

@@ -32,7 +32,7 @@ const read = async (url: string, headers: Record<string, string> = {}, method = 
 };
 
 describe('an output file', () => {
-  it('is served under the address that the run shows, to whoever knows it', async () => {
+  it('is served at the address that the run shows, without a key', async () => {
     const { attempt, file, url } = await store();
     const output = { id: file.key, output_id: 'o', node_id: null, node_meta: null, type: null };
     const id = '01920000-0000-7000-8000-000000000001';
@@ -77,7 +77,7 @@ describe('an output file', () => {
     expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, `bytes */${SIZE}`]);
   });
 
-  it('is served in ranges also when it was stored while others were', async () => {
+  it('is served in ranges also when other files were stored at the same time', async () => {
     const files = await Promise.all(
       Array.from({ length: 4 }, (_, index) => store(numbered(SIZE - index), `${index}.png`)),
     );
@@ -88,7 +88,7 @@ describe('an output file', () => {
     }
   });
 
-  it('is not sent again to whoever has it', async () => {
+  it('is not sent again to a client that has it', async () => {
     const { url, file } = await store(numbered(10));
     const etag = `"${file.sha256}"`;
     const known = await read(url, { 'if-none-match': `"x", W/${etag}` });
@@ -112,7 +112,7 @@ describe('an output file', () => {
     expect([status, headers.get('content-length'), bytes.byteLength]).toEqual([200, '0', 0]);
   });
 
-  it('has a name of any letters', async () => {
+  it('may have a name in any script', async () => {
     const { url } = await store(numbered(10), 'Zürich 100% #1?.svg', 'image/svg+xml');
     const { status, headers } = await read(url);
     expect(status).toBe(200);
@@ -121,7 +121,7 @@ describe('an output file', () => {
     );
   });
 
-  it('is not found under another key or name', async () => {
+  it('is not found with another key or name', async () => {
     const { file } = await store(numbered(10));
     const { key } = file;
     for (const path of [
@@ -139,7 +139,7 @@ describe('an output file', () => {
     );
   });
 
-  it('is read by ten at once', async () => {
+  it('is read by ten clients at once', async () => {
     const { url } = await store();
     const all = await Promise.all(Array.from({ length: 10 }, () => read(url)));
     expect(all.map(({ bytes }) => Buffer.compare(bytes, numbered(SIZE)))).toEqual(Array(10).fill(0));
@@ -153,7 +153,7 @@ describe('a reader that stalls', { timeout: 90_000 }, () => {
   /** What the kernel holds of a connection on this machine, and a few chunks. */
   const MOST_FOR_EACH = 16 * MiB;
 
-  it('has no more read for it than its connection takes, and gets the rest when it reads on', async () => {
+  it('makes the gateway read no more than its connection accepts, and gets the rest later', async () => {
     const { url } = await store(numbered(LARGE), 'large.bin', 'application/octet-stream');
     const { pathname } = new URL(url);
     const before = gateway.log.nc.stats().inBytes;

@@ -62,7 +62,7 @@ describe('an executor', () => {
     expect([status, body.bytes]).toEqual([201, 0]);
   });
 
-  it('goes on storing after a cancel request', async () => {
+  it('may store files after a cancel request', async () => {
     const attempt = await anAttempt(bed, gateway);
     await appendAll(bed.log, cancelRequested(attempt.run, 1, EXECUTOR));
     const counted = async (): Promise<number> =>
@@ -72,7 +72,7 @@ describe('an executor', () => {
     expect(await counted()).toBe(before + 7);
   });
 
-  it('is refused with another token than that of the attempt', async () => {
+  it('is refused with any other token than that of its attempt', async () => {
     const attempt = await anAttempt(bed, gateway);
     const foreign = await newAttemptKeys();
     const unknown: Attempt = { ...attempt, run: aRun() };
@@ -107,7 +107,7 @@ describe('an executor', () => {
     expect((await upload(gateway, ended, numbered(1))).status).toBe(409);
   });
 
-  it('has to name the file well', async () => {
+  it('has to send a valid file name', async () => {
     const attempt = await anAttempt(bed, gateway);
     const problems = async (query: string) => {
       const { status, body } = await upload(gateway, attempt, numbered(1), { query });
@@ -126,7 +126,7 @@ describe('an executor', () => {
     }
   });
 
-  it('has to tell the length', async () => {
+  it('has to send the length', async () => {
     const attempt = await anAttempt(bed, gateway);
     const { pathname, search } = new URL(uploadUrl(gateway, attempt));
     const head = `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${attempt.token}\r\n`;
@@ -134,7 +134,7 @@ describe('an executor', () => {
     expect(answer.status).toBe(411);
   });
 
-  it('takes a type that is none as bytes', async () => {
+  it('stores a file of an invalid type as bytes', async () => {
     const attempt = await anAttempt(bed, gateway);
     const { body } = await upload(gateway, attempt, numbered(1), { contentType: 'text/html\u00e4' });
     expect(body.content_type).toBe('application/octet-stream');
@@ -152,7 +152,7 @@ describe('the limits', () => {
     expect((await upload(gateway, attempt, numbered(2_000_000))).status).toBe(201);
   });
 
-  it('hold for all files of a run, also for those on their way through two gateways', async () => {
+  it('hold for all files of a run, also during uploads at two gateways', async () => {
     const attempt = await anAttempt(bed, gateway);
     const environment = { RUNLEDGER_OUTPUT_RUN_MAX_BYTES: '3000000' };
     const second = await bed.gateway({ environment });
@@ -183,7 +183,7 @@ describe('the limits', () => {
 });
 
 describe('the files of an attempt that was lost', () => {
-  it('are removed when the next one stores its own, and count no more', async () => {
+  it('are removed when the next attempt stores files, and no longer count', async () => {
     const first = await anAttempt(bed, gateway);
     expect((await upload(gateway, first, numbered(1_900_000), { filename: 'a' })).status).toBe(201);
     const withOne = await chunks();
@@ -200,8 +200,8 @@ describe('the files of an attempt that was lost', () => {
   });
 });
 
-describe('a file that is sent again before its first upload is over', () => {
-  it('is the one that counts: the first one neither replaces nor removes it', async () => {
+describe('a file that is sent again during its first upload', () => {
+  it('counts, and the first upload neither replaces nor removes it', async () => {
     const attempt = await anAttempt(bed, gateway);
     const bytes = numbered(1_000_000);
     const { pathname, search } = new URL(uploadUrl(gateway, attempt, { filename: 'a' }));
@@ -226,7 +226,7 @@ describe('a file that is sent again before its first upload is over', () => {
   });
 });
 
-describe('an upload that breaks off', () => {
+describe('an interrupted upload', () => {
   it('leaves no object and no reservation', async () => {
     const attempt = await anAttempt(bed, gateway);
     const before = await chunks();
@@ -254,7 +254,7 @@ describe('an upload that breaks off', () => {
     expect((await upload(gateway, attempt, numbered(1_900_000))).status).toBe(201);
   });
 
-  it('since the attempt was lost meanwhile leaves nothing either', async () => {
+  it('leaves nothing either when the attempt was lost meanwhile', async () => {
     const attempt = await anAttempt(bed, gateway);
     const before = await chunks();
     const socket = openSocket(gateway.url);

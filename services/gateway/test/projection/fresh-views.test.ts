@@ -45,17 +45,16 @@ const expectEachRunAtOnce = async (views: RunViews): Promise<void> => {
   expect(projection.state()).toEqual({ ok: true });
 };
 
-it('views in memory have what was in the log when they were waited for', () =>
-  expectEachRunAtOnce(memoryRunViews()));
+it('waits until views in memory have what was in the log', () => expectEachRunAtOnce(memoryRunViews()));
 
 describeWithMongo('with a server', () => {
-  it('so have views in MongoDB', async () => {
+  it('waits until views in MongoDB have what was in the log', async () => {
     await using open = new AsyncDisposableStack();
     await expectEachRunAtOnce(await mongoViews(open));
   });
 });
 
-it('views of another log are waited for until they are derived from this one', async () => {
+it('waits until views of another log are derived from this one', async () => {
   const views = memoryRunViews();
   const another = newUuid();
   await views.resetTo(another);
@@ -68,7 +67,7 @@ it('views of another log are waited for until they are derived from this one', a
   expect((await views.find(key))?.run.status).toBe('success');
 });
 
-it('a message behind the last fact, which no projection takes, is not waited for', async () => {
+it('does not wait for a message that no projection reads', async () => {
   const views = memoryRunViews();
   const key = await aRunThatEnds();
   await log.js.publish('runs.of.nobody.else', 'nonsense');
@@ -78,14 +77,14 @@ it('a message behind the last fact, which no projection takes, is not waited for
   expect((await views.find(key))?.run.status).toBe('success');
 });
 
-it('a waiting list goes on after a while when nobody updates the views', async () => {
+it('stops waiting after a while when no gateway projects', async () => {
   const views = memoryRunViews();
   await aRunThatEnds();
   expect(await freshViews({ log, views, timeoutMs: 50 })()).toBe(false);
   expect(await views.position()).toBeUndefined();
 });
 
-it('after a wait in which the views did not move, nobody waits again until they move', async () => {
+it('does not wait again until the views move, after a wait in which they did not', async () => {
   const views = memoryRunViews();
   let looks = 0;
   const position = () => {
@@ -105,19 +104,19 @@ it('after a wait in which the views did not move, nobody waits again until they 
   await waitFor('the views to be waited for again', async () => (await fresh()) || undefined);
 });
 
-it('a waiting list goes on at once when the views are away', async () => {
+it('does not wait when the views are unavailable', async () => {
   await using views = viewsThatAreAway();
   await expect(freshViews({ log, views, timeoutMs: FOR_EVER })()).resolves.toBe(false);
 });
 
-it('a waiting list goes on at once when the log is away', async () => {
+it('does not wait when the log is unavailable', async () => {
   const closed = await test.open();
   await closed[Symbol.asyncDispose]();
   const fresh = freshViews({ log: closed, views: memoryRunViews(), timeoutMs: FOR_EVER });
   await expect(fresh()).resolves.toBe(false);
 });
 
-it('a thousand lists look together', async () => {
+it('reads the position once for a thousand lists', async () => {
   const views = memoryRunViews();
   let looks = 0;
   const position = () => {

@@ -18,7 +18,7 @@ const manyRuns = (
   open: (filling: readonly RunView[]) => Promise<Filled>,
 ): void => {
   describe(`${count} runs in ${name}`, () => {
-    it('are walked page by page, none left out and none twice, while others come and change', async () => {
+    it('are listed page by page, each once, while other runs are added and change', async () => {
       const org = orgId(newUuid());
       const next = smallRuns(org);
       const there = Array.from({ length: count }, next);
@@ -67,7 +67,7 @@ describeWithMongo('with a server', () => {
   });
 });
 
-it('runs that come late stand where they belong, in memory too', async () => {
+it('lists runs that arrive late in the right order, in memory too', async () => {
   const views = memoryRunViews();
   const org = orgId(newUuid());
   const runs = Array.from({ length: 1_000 }, smallRuns(org));

@@ -6,7 +6,7 @@ import { openTestBed } from '../fixtures/gateway/test-bed.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
 import { openEventSource } from '../runs/subscribe/an-event-source.ts';
 
-it('a run with a fact of a later release is not shown, streamed or cancelled as if it had none', async () => {
+it('does not show, stream or cancel a run with a fact of a later release', async () => {
   await using bed = await openTestBed();
   const gateway = await bed.gateway();
   const { key: apiKey, org_id } = bed.tenant;

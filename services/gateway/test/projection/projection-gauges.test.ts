@@ -7,7 +7,7 @@ import { queueSample } from '../fixtures/runs/queued-runs.ts';
 
 const HOUR_S = 3_600;
 
-describe('how far the views are behind', () => {
+describe('the lag of the views', () => {
   it.each([-HOUR_S, HOUR_S])(
     'is told in seconds of the broker when the clock here is wrong by %i s',
     async (wrong) => {

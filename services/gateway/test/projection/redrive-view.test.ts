@@ -15,8 +15,8 @@ import { appendAll, tellWebhook } from '../fixtures/runs/appended-facts.ts';
 const redriven = (log: RunLog, sequence: number, views = memoryRunViews()): ReturnType<typeof redriveView> =>
   redriveView({ log, views }, { stream: 'RUNS', sequence });
 
-describe('a message that the gateway takes again', () => {
-  it('makes the view of its run again, with all that the log has of it', async () => {
+describe('a dead letter that the gateway redrives', () => {
+  it('updates the view of its run, with every fact in the log', async () => {
     const log = memoryLog();
     const key = aRun();
     const head = await appendAll(log, queued(key, { webhook: 'https://a.example/' }), assigned(key));
@@ -31,7 +31,7 @@ describe('a message that the gateway takes again', () => {
     expect(await views.find(key)).toMatchObject({ head, run: { status: 'started' }, webhook: { head: 3 } });
   });
 
-  it('is taken when somebody asks, while the views are kept', async () => {
+  it('is redriven on request, while the projection runs', async () => {
     await using open = new AsyncDisposableStack();
     const test = open.use(await aLog());
     const key = aRun();
@@ -49,7 +49,7 @@ describe('a message that the gateway takes again', () => {
     expect(await ask()).toBeUndefined();
   });
 
-  it('is refused while it is no part of its run, or no fact at all', async () => {
+  it('is refused while it is part of no run', async () => {
     const log = memoryLog();
     const key = aRun();
     await appendAll(log, queued(key));
@@ -65,7 +65,7 @@ describe('a message that the gateway takes again', () => {
       whys.push(answer.why);
     }
     expect(whys).toEqual([
-      expect.stringContaining('The message is still refused'),
+      expect.stringContaining('It is still refused'),
       expect.stringContaining('is not the subject of a fact of a run'),
       expect.stringContaining('no message under its subjects is accepted'),
       expect.stringContaining('Message 99 is no longer in RUNS'),
@@ -74,7 +74,7 @@ describe('a message that the gateway takes again', () => {
     expect(await ofFleet).toMatchObject({ outcome: 'refused' });
   });
 
-  it('is refused while only a later release can read its run, and while the views are away', async () => {
+  it('is refused while only a later release can read its run, and while the views are unavailable', async () => {
     const log = memoryLog();
     const [later, key] = [aRun(), aRun()];
     await appendAll(log, { ...queued(later), version: 2 }, queued(key));

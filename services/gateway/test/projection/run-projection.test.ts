@@ -16,7 +16,7 @@ import { aRun, assigned, failed, queued } from '@runledger/testing/events/run-ev
 import { expectFolded, storeRuns } from '../fixtures/views/projected-runs.ts';
 
 describe('a projection into memory', () => {
-  it('makes every view the fold of the log, of what is there and of what comes', async () => {
+  it('makes every view the fold of the log, of stored and of new facts', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const views = memoryRunViews();
@@ -28,7 +28,7 @@ describe('a projection into memory', () => {
     expect(projection.position()).toBeGreaterThan(24);
   });
 
-  it('sets a forged fact aside, once, and goes on', async () => {
+  it('stores a forged fact as a dead letter, once, and continues', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const views = memoryRunViews();
@@ -48,7 +48,7 @@ describe('a projection into memory', () => {
     ]);
   });
 
-  it('reads a run whole that it has seen a part of', async () => {
+  it('reads the whole run after a gap', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const views = memoryRunViews();
@@ -63,7 +63,7 @@ describe('a projection into memory', () => {
     await expectFolded(log, views, [key]);
   });
 
-  it('stops, and says so, at an event of a later release', async () => {
+  it('stops at an event of a later release, and reports it', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const views = memoryRunViews();
@@ -78,7 +78,7 @@ describe('a projection into memory', () => {
 });
 
 describeWithMongo('a projection into MongoDB', () => {
-  it('goes on after a restart where it was', async () => {
+  it('continues at its position after a restart', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const views = await mongoViews(open);
@@ -102,7 +102,7 @@ describeWithMongo('a projection into MongoDB', () => {
     expect(await views.find(witness.run)).toEqual(witness);
   });
 
-  it('makes all views again, and says so, when the log does not have the event of its position', async () => {
+  it('derives all views again when the log does not have the event of its position, and logs it', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const views = await mongoViews(open);
@@ -123,7 +123,7 @@ describeWithMongo('a projection into MongoDB', () => {
     expect(said).toContainEqual({ because: expect.stringContaining('does not hold event') });
   });
 
-  it('is done by one of two gateways, and by the other when that one stops', async () => {
+  it('runs at one of two gateways, and at the other when that one stops', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const views = await mongoViews(open);
@@ -137,7 +137,7 @@ describeWithMongo('a projection into MongoDB', () => {
     await expectFolded(log, views, await storeRuns(log, 6));
   });
 
-  it('loses nothing when two do it all the same', async () => {
+  it('loses nothing when two gateways project at the same time', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const views = await mongoViews(open);

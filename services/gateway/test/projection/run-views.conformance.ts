@@ -46,14 +46,14 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       return thing;
     };
 
-    it('give back what was saved', async () => {
+    it('return what was saved', async () => {
       const view = at(history(), 3);
       await views.save([view]);
       expect(await views.find(view.run)).toEqual(view);
       expect(await views.load([view.run, aRun()])).toEqual([view]);
     });
 
-    it('have nothing of what was not saved, nor for another organisation', async () => {
+    it('have no unsaved run, and none of another organisation', async () => {
       const view = at(history(), 0);
       await views.save([view]);
       expect(await views.find(aRun())).toBeUndefined();
@@ -72,7 +72,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       expect(await views.find(at(steps, 0).run)).toEqual(at(steps, 2));
     });
 
-    it('go back in neither of the two chains, and forward in each', async () => {
+    it('go back in neither chain, and forward in each', async () => {
       const key = aRun();
       const run = folded(queued(key), assigned(key), started(key), succeeded(key));
       const facts = [webhookStarted(key), webhookGivenUp(key), redeliveryRequested(key)];
@@ -90,7 +90,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       expect(await views.find(key)).toEqual(at(steps, 3));
     });
 
-    it('take the fresh ones of a batch that has stale ones', async () => {
+    it('accept the fresh views of a batch with stale ones', async () => {
       const [stale, behind, absent] = [history(), history(), history()];
       await views.save([at(stale, 3), at(behind, 0)]);
       await views.save([at(stale, 1), at(behind, 1), at(absent, 0)]);
@@ -99,7 +99,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       expect(await heads()).toEqual([40, 20, 10]);
     });
 
-    it('end the same when the same views are saved at once, in any order', async () => {
+    it('have the same result when the same views are saved at once, in any order', async () => {
       const runs = Array.from({ length: 5 }, () => history());
       const all = runs.flat();
       await Promise.all([
@@ -110,7 +110,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       for (const run of runs) expect(await views.find(at(run, 0).run)).toEqual(at(run, 3));
     });
 
-    it('take nothing from a run of another organisation with the same id', async () => {
+    it('ignore a run of another organisation with the same id', async () => {
       const view = at(history(), 1);
       await views.save([view]);
       const forged = aView(900, { ...view.run, org_id: aRun().org_id });
@@ -119,7 +119,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       expect(await views.find(forged.run)).toBeUndefined();
     });
 
-    it('keep names and values as they are, whatever they mean elsewhere', async () => {
+    it('keep names and values unchanged, also those with a meaning in BSON', async () => {
       const inputs = JSON.parse(
         '{"__proto__":["x"],"$ref":"a","a.b":[{"_bsontype":"ObjectId","$oid":1,"":2}],"b\\u0000c":-0.0,"10":1,"2":[1e300,9007199254740993],"s":"\\u0000\\ud83d\\ude00"}',
       );
@@ -129,7 +129,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       expect(JSON.stringify(found?.run.request.inputs)).toBe(JSON.stringify(inputs));
     });
 
-    it('know how far they are, never going back within a log', async () => {
+    it('know their position, which never goes back within a log', async () => {
       const log = '2026-01-01T00:00:00.000000001Z';
       const savedAt = async (sequence: number, stream_created = log) =>
         views.savePosition({ stream_created, sequence, event_id: `event-${sequence}` });
@@ -141,7 +141,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       expect(await views.position()).toEqual({ stream_created: log, sequence: 7, event_id: 'event-7' });
     });
 
-    it('are reset: every run may be written again, and the others are kept', async () => {
+    it('accept every run again after a reset, and keep the others', async () => {
       const [anew, kept] = [history(), history()];
       await views.save([at(anew, 3), at(kept, 3)]);
       const log = newUuid();
@@ -153,7 +153,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       expect(await views.find(at(kept, 0).run)).toEqual({ ...at(kept, 3), head: 0 });
     });
 
-    it('are reset with the state of the notifications too', async () => {
+    it('reset the state of the notifications too', async () => {
       const key = aRun();
       const run = folded(queued(key), assigned(key), started(key), succeeded(key));
       const webhook = foldedWebhook(6, webhookStarted(key), webhookDelivered(key));

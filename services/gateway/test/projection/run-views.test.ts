@@ -32,7 +32,7 @@ describeWithMongo('with a server', () => {
   });
 });
 
-it('views in a MongoDB that is away fail soon with ViewsUnavailable', async () => {
+it('fails soon with ViewsUnavailable when MongoDB is unavailable', async () => {
   await using views = viewsThatAreAway();
   await expect(views.find(aRun())).rejects.toThrow(ViewsUnavailable);
   await expect(views.position()).rejects.toThrow(ViewsUnavailable);

@@ -29,7 +29,7 @@ const seen = async (views: RunViews, key: RunKey, status: string): Promise<RunVi
 };
 
 describe('the state of the notifications', () => {
-  it('is in the view as soon as it is in the log, whatever the run does meanwhile', async () => {
+  it('is in the view as soon as it is in the log, while the run continues', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const views = memoryRunViews();
@@ -44,7 +44,7 @@ describe('the state of the notifications', () => {
     expect([view.run.status, view.head, view.webhook.head]).toEqual(['success', last - 1, last]);
   });
 
-  it('is read with its run where the views do not have the run', async () => {
+  it('is read with its run when the views do not have the run', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const views = memoryRunViews();
@@ -59,7 +59,7 @@ describe('the state of the notifications', () => {
     expect((await seen(views, key, 'failed')).run.status).toBe('success');
   });
 
-  it('is left out when the run has expired from log and views, without a warning', async () => {
+  it('is ignored without a warning when the run has expired from log and views', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const views = memoryRunViews();
@@ -72,7 +72,7 @@ describe('the state of the notifications', () => {
     expect(await listDeadLetters(log)).toEqual([]);
   });
 
-  it('takes nothing forged, which is set aside, and goes on behind it', async () => {
+  it('ignores a forged fact, stores it as a dead letter, and continues', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const views = memoryRunViews();

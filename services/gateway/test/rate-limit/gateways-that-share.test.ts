@@ -38,7 +38,7 @@ const allowedOf = async (installed: Gateways, gateway: number, requests: number)
 };
 
 describe('gateways that share a limit', () => {
-  it('never let more through than the limit and what flows in, whichever gateway is asked or lost', async () => {
+  it('never allow more than the limit and the refilled tokens, while gateways crash', async () => {
     const property = async (limit: number, count: number, steps: readonly Step[]) => {
       const installed = gateways(limit, count);
       const answered: Answered[] = [];
@@ -74,7 +74,7 @@ describe('gateways that share a limit', () => {
     );
   });
 
-  it('refuse nothing to a key that stays within nine tenths of its limit in each minute, with up to ten gateways', async () => {
+  it('refuse nothing to a key within nine tenths of its limit in each minute, with up to ten gateways', async () => {
     const property = async (limit: number, count: number, steps: readonly Step[]) => {
       const installed = gateways(limit, count);
       const asked: Answered[] = [];
@@ -142,7 +142,7 @@ describe('gateways that share a limit', () => {
     },
   );
 
-  it.each([2, 20])('let through all that flows in over a long time: %i gateways', async (count) => {
+  it.each([2, 20])('allow all refilled tokens over a long time: %i gateways', async (count) => {
     const installed = gateways(600, count);
     let allowed = 0;
     // Twice as many as the limit, evenly: after the first burst what flows in is all there is.

@@ -28,7 +28,7 @@ const exhaust = async (key: string, run_id?: string) => {
 };
 
 describe('the rate limit over HTTP', () => {
-  it('tells with every answer what is left', async () => {
+  it('shows the rest of the limit in every response', async () => {
     const { status, headers } = await read(0, await aKey(bed.log, bed.tenant, {}));
     expect(status).toBe(404);
     expect(headers.get('ratelimit-policy')).toBe(`"default";q=${LIMIT};w=60`);
@@ -36,7 +36,7 @@ describe('the rate limit over HTTP', () => {
     expect(headers.has('retry-after')).toBe(false);
   });
 
-  it('is one for all gateways, and refuses with 429 until the time that it tells', async () => {
+  it('holds for all gateways together, and refuses with 429 until the time in the headers', async () => {
     const key = await aKey(bed.log, bed.tenant, {});
     const began = performance.now();
     const { answer, before } = await exhaust(key);
@@ -52,7 +52,7 @@ describe('the rate limit over HTTP', () => {
     expect(answer.headers.get('ratelimit')).toBe(`"default";r=0;t=${retryAfter}`);
   });
 
-  it('comes behind the credential and the scope, and before the request itself', async () => {
+  it('is checked after the credential and the scope, and before the request itself', async () => {
     const key = await aKey(bed.log, bed.tenant, { scopes: ['runs:read'] });
     expect((await exhaust(key, 'no-uuid')).answer.status).toBe(429);
     const queue = `${gateways[0]?.api}/run/deployment/queue`;

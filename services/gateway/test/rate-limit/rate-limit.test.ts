@@ -18,7 +18,7 @@ const gatewayWith = async (limit: number) =>
   rateLimit({ log: await test.open(), limit, clock, timeoutMs, counters });
 
 describe('the rate limit of a key', () => {
-  it('is shared by ten gateways', async () => {
+  it('holds for ten gateways together', async () => {
     const key = { id: newUuid() };
     const gateways = await Promise.all(Array.from({ length: 10 }, () => gatewayWith(600)));
     const began = clock();
@@ -69,14 +69,14 @@ describe('the rate limit of a key', () => {
     expect(await (await gatewayWith(0))({ id: newUuid() })).toBeUndefined();
   });
 
-  it('lets requests through when the stored tokens are unreadable', async () => {
+  it('allows requests when the stored tokens are unreadable', async () => {
     const limit = await gatewayWith(60);
     const id = newUuid();
     await test.log.js.publish(`$KV.RATES.${id}`, 'no json');
     expect(await limit({ id })).toMatchObject({ allowed: true, limit: 60 });
   });
 
-  it('lets requests through while the broker does not answer', async () => {
+  it('allows requests while the broker does not respond', async () => {
     await using alone = await aLogOnOwnBroker();
     const counted: string[] = [];
     const counting = {

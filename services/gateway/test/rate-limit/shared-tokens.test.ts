@@ -26,7 +26,7 @@ const clock = (): number => performance.now();
 const FEW = 60;
 
 describe('the shared tokens of a limit', () => {
-  it('are complete again after ten gateways took and gave back at once', async () => {
+  it('are complete again after ten gateways took and returned tokens at once', async () => {
     const key = newUuid();
     const gateways = await Promise.all(
       Array.from({ length: 10 }, async () => sharedTokens(await test.open(), FEW)),
@@ -40,7 +40,7 @@ describe('the shared tokens of a limit', () => {
     expect(after.tokens).toBeCloseTo(putBack(before, after.at, FEW, 30).tokens);
   });
 
-  it('never exceed the limit, whatever is given back', async () => {
+  it('never exceed the limit, for any returned tokens', async () => {
     const key = newUuid();
     const shared = sharedTokens(test.log, FEW);
     // Nothing is stored of a key that was not used: its bucket is full.
@@ -50,7 +50,7 @@ describe('the shared tokens of a limit', () => {
     expect((await storedOf(key)).tokens).toBe(FEW);
   });
 
-  it('include what a gateway did not spend, a second later', async () => {
+  it('include the tokens that a gateway did not spend, a second later', async () => {
     const key = newUuid();
     const limit = 240;
     const gateway = rateLimit({ log: test.log, limit, clock, timeoutMs: 20_000, counters });

@@ -49,7 +49,7 @@ const asked = (clockOff: fc.Arbitrary<number>) =>
   );
 
 describe('a token bucket', () => {
-  it('never gives more than it holds and what flows in', () => {
+  it('never gives more than it holds and the refilled tokens', () => {
     fc.assert(
       fc.property(limits, asked(fc.constant(0)), (limit, requests) => {
         expect(excess(simulate(limit, requests), limit, 0)).toBeLessThan(1e-3);
@@ -57,7 +57,7 @@ describe('a token bucket', () => {
     );
   });
 
-  it('gives no more than seconds too much when those who ask have clocks that differ by seconds', () => {
+  it('gives at most seconds too much to gateways whose clocks differ by seconds', () => {
     fc.assert(
       fc.property(limits, asked(fc.integer({ min: -3_000, max: 3_000 })), (limit, requests) => {
         expect(excess(simulate(limit, requests), limit, 6_000)).toBeLessThan(1e-3);
@@ -65,7 +65,7 @@ describe('a token bucket', () => {
     );
   });
 
-  it('never holds more than the limit nor less than nothing, whatever the clock does', () => {
+  it('holds between nothing and the limit, for any clock', () => {
     fc.assert(
       fc.property(limits, asked(fc.integer({ min: -1e12, max: 1e12 })), (limit, requests) => {
         let bucket: Tokens | undefined;
@@ -101,7 +101,7 @@ describe('a token bucket', () => {
     expect(refilled(back, 51_000, 600).tokens).toBe(0);
   });
 
-  it('goes on when the clock was set back for good', () => {
+  it('continues when the clock was set back permanently', () => {
     const hourBehind = refilled({ tokens: 5, at: 3_600_000 }, 0, 600);
     expect(hourBehind).toEqual({ tokens: 5, at: 0 });
     expect(refilled(hourBehind, 1_000, 600).tokens).toBe(15);

@@ -15,7 +15,7 @@ describe('a token lease', () => {
     expect(takenUntil).toEqual([0, 1, 3, 7, 15, 31, 63, 113, 163]);
   });
 
-  it('is given back when a second has passed', async () => {
+  it('is returned after a second', async () => {
     const installed = gateways(600, 2);
     for (let request = 0; request < 100; request += 1) await installed.ask(1);
     const before = installed.shared();
@@ -28,7 +28,7 @@ describe('a token lease', () => {
     expect(installed.shared()).toBeCloseTo(before - 4 + 10 + 2);
   });
 
-  it('is no larger than what was spent of the last one, when that was not used up', async () => {
+  it('is no larger than what was spent of the last one, when some of it was returned', async () => {
     const installed = gateways(6_000, 1);
     for (let request = 0; request < 20; request += 1) await installed.ask(0);
     installed.pass(5_000);
@@ -47,7 +47,7 @@ describe('a token lease', () => {
     expect(installed.writes()).toBeLessThanOrEqual(3);
   });
 
-  it('is taken a few times a second, however many requests are refused', async () => {
+  it('is taken a few times a second, also while many requests are refused', async () => {
     const installed = gateways(60_000, 1);
     let allowed = 0;
     for (let ms = 0; ms < 2 * WINDOW_MS; ms += 1) {
@@ -63,14 +63,14 @@ describe('a token lease', () => {
 });
 
 describe('a decision about a limit', () => {
-  it('says what remains, and when all of it is back', async () => {
+  it('shows what remains, and when the limit is complete again', async () => {
     const installed = gateways(600, 1);
     expect(await installed.ask(0)).toEqual({ allowed: true, limit: 600, remaining: 599, resetS: 1 });
     for (let request = 0; request < 298; request += 1) await installed.ask(0);
     expect(await installed.ask(0)).toEqual({ allowed: true, limit: 600, remaining: 300, resetS: 30 });
   });
 
-  it('says when to repeat a refused request', async () => {
+  it('shows when to repeat a refused request', async () => {
     const installed = gateways(6, 1);
     for (let request = 0; request < 6; request += 1) expect((await installed.ask(0)).allowed).toBe(true);
     expect(await installed.ask(0)).toEqual({ allowed: false, limit: 6, remaining: 0, resetS: 10 });
@@ -80,7 +80,7 @@ describe('a decision about a limit', () => {
     expect(await installed.ask(0)).toMatchObject({ allowed: true, remaining: 0 });
   });
 
-  it('is written into headers as the draft says', () => {
+  it('becomes the headers of the draft', () => {
     const decision = { allowed: true, limit: 600, remaining: 599, resetS: 1 };
     expect(rateHeaders(decision)).toEqual({
       'RateLimit-Policy': '"default";q=600;w=60',

@@ -40,7 +40,7 @@ const expectOurForm = ({ headers, body }: RawAnswer) => {
   expect(JSON.parse(body)).toEqual({ detail: expect.any(String) });
 };
 
-describe('a body that is no JSON', () => {
+describe('a body that is not JSON', () => {
   const sample = () => `"deployment_id":"${bed.tenant.deployment.id}"`;
   it.each([
     ['broken', () => '{"deployment_id":'],
@@ -60,7 +60,7 @@ describe('a body that is no JSON', () => {
     ['with an overlong form', () => bytes('{"a":"', [0xc0, 0xaf], '"}')],
     ['with a cut sequence as long as U+FFFD', () => bytes('{"a":"', [0xf0, 0x90, 0x80], '"}')],
     ['in UTF-16', () => Uint8Array.from(Buffer.from('{"a":1}', 'utf16le'))],
-  ])('%s is json_invalid', async (_name, body) => {
+  ])('is json_invalid: %s', async (_name, body) => {
     const answer = await sendBody(body());
     expect(answer.status).toBe(422);
     expect(answer.body.detail).toHaveLength(1);
@@ -68,7 +68,7 @@ describe('a body that is no JSON', () => {
     expect(answer.body.detail[0].loc[0]).toBe('body');
   });
 
-  it('nests as deep as it is long, and is refused without harm', async () => {
+  it('may nest as deeply as its length allows, and is refused without harm', async () => {
     const deep = `{${sample()},"inputs":{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}}`;
     expect((await sendBody(deep)).body.detail[0].type).toBe('json_invalid');
     const ignored = `{"deployment_id":1,"x":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
@@ -100,7 +100,7 @@ describe('a body that is no JSON', () => {
     expect([200, 422]).toContain((await nested('{"a":', '}')).status);
   });
 
-  it('keeps an integer that is exact, and a seed of 64 bits as a text', async () => {
+  it('keeps an exact integer, and a seed of 64 bits as a text', async () => {
     const inputs = '{"most":9007199254740992,"seed":"18446744073709551615"}';
     const { body } = await sendBody(`{${sample()},"inputs":${inputs}}`);
     const { run_id } = body;
@@ -108,12 +108,12 @@ describe('a body that is no JSON', () => {
     expect(JSON.stringify(kept.body.workflow_inputs)).toBe(inputs);
   });
 
-  it('takes the last of a duplicate member', async () => {
+  it('uses the last of duplicate members', async () => {
     const { status } = await sendBody(`{"deployment_id":5,${sample()}}`);
     expect(status).toBe(200);
   });
 
-  it('takes every character of UTF-8 as it is', async () => {
+  it('keeps every character of UTF-8', async () => {
     const text = 'ü€😀\u0000\u0080\u00ff\ufffd';
     const { body } = await sendBody(
       JSON.stringify({ deployment_id: bed.tenant.deployment.id, inputs: { text } }),
@@ -135,7 +135,7 @@ describe('a body of the wrong kind or size', () => {
     ['application/json; charset=UTF-8', 422],
     ['application/json;charset="utf-8"', 422],
     ['application/vnd.api+json', 422],
-  ])('%s is answered with %i', async (contentType, status) => {
+  ])('gets the response for %s: %i', async (contentType, status) => {
     // Without a type of its own, fetch would give a text one.
     const answer = await sendBody(bytes('{}'), contentType);
     expect(answer.status).toBe(status);
@@ -153,7 +153,7 @@ describe('a body of the wrong kind or size', () => {
     }
   });
 
-  it('is limited as it is after inflation, and when it comes in chunks', async () => {
+  it('is limited after inflation, and in chunks', async () => {
     const large = `{"a":"${'x'.repeat(2 * 1024 * 1024)}"}`;
     const packed = await sendBody(Uint8Array.from(gzipSync(large)), 'application/json', {
       'content-encoding': 'gzip',
@@ -166,7 +166,7 @@ describe('a body of the wrong kind or size', () => {
     expectOurForm(chunked);
   });
 
-  it('is inflated, or refused when it cannot be', async () => {
+  it('is inflated, or refused when it cannot be inflated', async () => {
     const packed = Uint8Array.from(gzipSync('{}'));
     const send = (encoding: string, body = packed) =>
       sendBody(body, 'application/json', { 'content-encoding': encoding });
@@ -175,7 +175,7 @@ describe('a body of the wrong kind or size', () => {
     expect((await send('zstd')).status).toBe(415);
   });
 
-  it('is told to a client that sends it without waiting, by an answer that it can read', async () => {
+  it('gets a readable 413 also when the client sends it without waiting', async () => {
     const head = `POST ${path()} HTTP/1.1\nHost: x\nAuthorization: Bearer ${bed.tenant.key}\nContent-Type: application/json\nContent-Length: 4000000`;
     const answer = await raw(head, 'x'.repeat(4_000_000));
     expect(answer.status).toBe(413);
@@ -190,7 +190,7 @@ describe('a credential', () => {
     ['is of another scheme', { authorization: 'Basic YTpi' }],
     ['is empty', { authorization: 'Bearer ' }],
     ['holds a space', { authorization: 'Bearer a b' }],
-  ])('%s: 401 on every operation', async (_name, headers) => {
+  ])('gets a 401 on every operation: %s', async (_name, headers) => {
     const id = newUuid();
     for (const [method, where] of [
       ['POST', '/run/deployment/queue'],
@@ -204,12 +204,12 @@ describe('a credential', () => {
     }
   });
 
-  it('is expired: 401', async () => {
+  it('gets a 401 when it has expired', async () => {
     const key = await aKey(bed.log, bed.tenant, { expires_at: '2020-01-01T00:00:00.000Z' });
     expect((await call(`${gateway.api}/run/${newUuid()}`, key)).status).toBe(401);
   });
 
-  it('lacks the scope: 403, and scopes that imply it do', async () => {
+  it('gets a 403 when it lacks the scope, and none when its scope implies it', async () => {
     const keyWith = (scope: 'runs:read' | 'admin') => aKey(bed.log, bed.tenant, { scopes: [scope] });
     const body = { deployment_id: bed.tenant.deployment.id };
     const reader = await keyWith('runs:read');
@@ -256,7 +256,7 @@ describe('the order of checks', () => {
   });
 });
 
-describe('a path or method that is not there', () => {
+describe('an unknown path or method', () => {
   it.each([
     ['GET', '/', 404],
     ['GET', '/api', 404],
@@ -275,13 +275,13 @@ describe('a path or method that is not there', () => {
     ['GET', '/api/run/%', 401],
     ['GET', 'http://[/', 400],
     ['OPTIONS', '*', 404],
-  ])('%s %s is answered with %i', async (method, target, status) => {
+  ])('gets the response for %s %s: %i', async (method, target, status) => {
     const answer = await raw(`${method} ${target} HTTP/1.1\nHost: x`);
     expect(answer.status).toBe(status);
     expectOurForm(answer);
   });
 
-  it('says which methods there are', async () => {
+  it('gets the list of methods', async () => {
     const allowed = async (where: string) =>
       (await call(`${gateway.api}${where}`, null, { method: 'DELETE' })).headers.get('allow');
     expect(await allowed('/run/deployment/queue')).toBe('POST');
@@ -290,7 +290,7 @@ describe('a path or method that is not there', () => {
   });
 });
 
-describe('what is no request', () => {
+describe('a malformed request', () => {
   it.each([
     ['nonsense', 'nonsense', 400],
     ['an unknown method', 'BREW / HTTP/1.1\nHost: x', 400],
@@ -301,13 +301,13 @@ describe('what is no request', () => {
     ['headers beyond 16 KiB', `GET / HTTP/1.1\nHost: x\nA: ${'x'.repeat(20_000)}`, 431],
     ['an expectation', 'POST / HTTP/1.1\nHost: x\nExpect: wonders', 417],
     ['CONNECT', 'CONNECT a:1 HTTP/1.1\nHost: x', 405],
-  ])('%s is answered in our form', async (_name, head, status) => {
+  ])('gets a response in the form of the API: %s', async (_name, head, status) => {
     const answer = await raw(head);
     expect(answer.status).toBe(status);
     expectOurForm(answer);
   });
 
-  it('a body that breaks off harms nobody', async () => {
+  it('does no harm when its body ends early', async () => {
     const head = `POST ${path()} HTTP/1.1\nHost: x\nAuthorization: Bearer ${bed.tenant.key}\nContent-Type: application/json\nTransfer-Encoding: chunked`;
     const answer = await raw(head, 'zz\r\n');
     expect(answer.status).toBe(400);
@@ -317,7 +317,7 @@ describe('what is no request', () => {
 });
 
 describe('every response', () => {
-  it('carries version, request id and security headers', async () => {
+  it('has the version, a request id and security headers', async () => {
     const mine = await call(`${gateway.api}/nowhere`, null, { headers: { 'x-request-id': 'mine-1' } });
     expect(mine.headers.get('x-request-id')).toBe('mine-1');
     const { headers } = await call(`${gateway.api}/run/${newUuid()}`, bed.tenant.key);

@@ -40,7 +40,7 @@ const preflight = (edge: AnEdge, path: string, origin: string) =>
 const corsHeaders = ({ headers }: Response): string[] =>
   [...headers.keys()].filter((name) => name.startsWith('access-control-'));
 
-describe('an answer to a page of an allowed origin', () => {
+describe('a response to a page of an allowed origin', () => {
   it('may be read, with the headers that clients need', async () => {
     const { status, headers } = await ask(some, '/api/thing', APP, {
       headers: { authorization: 'Bearer good' },
@@ -119,7 +119,7 @@ describe('a preflight', () => {
     expect([answer.status, corsHeaders(answer), answer.headers.get('vary')]).toEqual([404, [], 'Origin']);
   });
 
-  it('is none without the method that it asks for', async () => {
+  it('is an ordinary request without the requested method', async () => {
     const answer = await ask(some, '/api/thing', APP, { method: 'OPTIONS' });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
@@ -134,7 +134,7 @@ describe('an origin that is not allowed', () => {
     'https://APP.example.com',
     'null',
     '*',
-  ])('%s is told nothing', async (origin) => {
+  ])('gets no CORS headers: %s', async (origin) => {
     for (const answer of [
       await ask(some, '/api/thing', origin),
       await ask(some, '/refuse/conflict', origin),
@@ -147,14 +147,14 @@ describe('an origin that is not allowed', () => {
     expect([asked.status, corsHeaders(asked), asked.headers.get('vary')]).toEqual([405, [], 'Origin']);
   });
 
-  it('is none at all in a request that is no page’s', async () => {
+  it('is ignored in a request without an origin', async () => {
     const answer = await ask(some, '/api/thing', null);
     expect([corsHeaders(answer), answer.headers.get('vary')]).toEqual([[], 'Origin']);
   });
 });
 
 describe('with *', () => {
-  it('every page may call, and never with credentials', async () => {
+  it('allows every page, and never credentials', async () => {
     for (const answer of [await ask(all, '/api/thing', OTHER), await preflight(all, '/api/thing', OTHER)]) {
       expect(answer.headers.get('access-control-allow-origin')).toBe('*');
       expect(answer.headers.has('access-control-allow-credentials')).toBe(false);
@@ -164,7 +164,7 @@ describe('with *', () => {
 });
 
 describe('without the setting', () => {
-  it('no page of another origin is let in', async () => {
+  it('allows no page of another origin', async () => {
     const answer = await ask(off, '/api/thing', APP);
     expect([corsHeaders(answer), answer.headers.has('vary')]).toEqual([[], false]);
     expect(answer.headers.get('cross-origin-resource-policy')).toBe('same-origin');
@@ -174,7 +174,7 @@ describe('without the setting', () => {
 });
 
 describe('a gateway with other origins', () => {
-  it('lets their pages call its operations, refused or not, and read its output files', async () => {
+  it('allows their pages to call operations and read output files, also refusals', async () => {
     await using bed = await openTestBed();
     const gateway = await bed.gateway({ environment: { RUNLEDGER_CORS_ORIGINS: APP } });
     const asked = await fetch(`${gateway.api}/run/deployment/queue`, {
@@ -201,7 +201,7 @@ describe('the setting', () => {
       RUNLEDGER_CORS_ORIGINS: text,
     }).RUNLEDGER_CORS_ORIGINS;
 
-  it('is a list of origins, *, or empty', () => {
+  it('may be a list of origins, *, or empty', () => {
     expect(read('')).toEqual([]);
     expect(read('*')).toEqual(['*']);
     expect(read(`${APP}, http://localhost:5173,http://[::1]:81`)).toEqual([

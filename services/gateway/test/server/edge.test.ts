@@ -61,11 +61,11 @@ describe('the address of a client in the log', () => {
     ['the proxy, which says what is no address', ['loopback'], ['{"level":"fatal"}'], '127.0.0.1'],
     ['the proxy, which says a number', ['loopback'], ['1.1.1.1, 2130706433'], '127.0.0.1'],
     ['the proxy, which says nothing', ['loopback'], [', ,'], '127.0.0.1'],
-  ])('trusting %s', async (_name, trusted, forwarded, expected) => {
+  ])('is found when trusting %s', async (_name, trusted, forwarded, expected) => {
     expect(await loggedFor(trusted, ...forwarded)).toBe(expected);
   });
 
-  it('is never read from the headers of other conventions', async () => {
+  it('is never read from non-standard headers', async () => {
     await using edge = await anEdge({ log, trustedProxies: ['loopback'] });
     await rawRequest(
       edge.url,
@@ -75,7 +75,7 @@ describe('the address of a client in the log', () => {
     expect(line['client_ip']).toBe('127.0.0.1');
   });
 
-  it('comes from proxies that a setting names', () => {
+  it('comes from the proxies that a setting names', () => {
     const read = setting('RUNLEDGER_TRUSTED_PROXIES', 'loopback, 10.0.0.5,10.1.0.0/16,2001:db8::/32');
     const names = ['loopback', '10.0.0.5', '10.1.0.0/16', '2001:db8::/32'];
     expect(read().RUNLEDGER_TRUSTED_PROXIES).toEqual(names);
@@ -92,8 +92,8 @@ describe('the address of a client in the log', () => {
   );
 });
 
-describe('an address in an answer', () => {
-  it('is never made of what the request says of where it was sent', async () => {
+describe('an address in a response', () => {
+  it('is never made from the headers of the request', async () => {
     await using bed = await openTestBed();
     const gateway = await bed.gateway({ environment: { RUNLEDGER_TRUSTED_PROXIES: 'loopback' } });
     const run = await queueSample(gateway, bed.tenant);
@@ -127,7 +127,7 @@ describe('security headers', () => {
     });
   });
 
-  it('promise https only where the gateway is known by it', async () => {
+  it('promise https only when the public URL is https', async () => {
     const promised = async (publicUrl: string | undefined) =>
       (await headersOf(publicUrl, '/still')).get('strict-transport-security');
     expect(await promised('https://runs.example')).toBe('max-age=31536000');
@@ -135,13 +135,13 @@ describe('security headers', () => {
     expect(await promised(undefined)).toBeNull();
   });
 
-  it('promise https also on what is no request', async () => {
+  it('promise https also in the response to a malformed request', async () => {
     await using edge = await anEdge({ log, publicUrl: 'https://runs.example' });
     const { status, headers } = await rawRequest(edge.url, 'nonsense\r\n\r\n');
     expect([status, headers['strict-transport-security']]).toEqual([400, 'max-age=31536000']);
   });
 
-  it('tell nothing of what serves', async () => {
+  it('do not name the server software', async () => {
     const headers = await headersOf(undefined, '/still');
     expect([headers.get('server'), headers.get('x-powered-by')]).toEqual([null, null]);
   });

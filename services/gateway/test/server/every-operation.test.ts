@@ -111,8 +111,8 @@ const send = async (
   });
 };
 
-describe('whatever is sent to any operation', () => {
-  it('is answered as the OpenAPI document says, and never with an error of ours', async () => {
+describe('any request to any operation', () => {
+  it('gets a response that the OpenAPI document describes, and never an internal error', async () => {
     const all = operations();
     expect(all.length).toBeGreaterThan(30);
     for (const operation of all) {
@@ -131,7 +131,7 @@ describe('whatever is sent to any operation', () => {
     }
   });
 
-  it('leaves the gateway as it was', async () => {
+  it('leaves the gateway unchanged', async () => {
     const { status, body } = await call(`${gateway.api}/run/${ended}`, key);
     expect([status, body.status]).toEqual([200, 'success']);
   });

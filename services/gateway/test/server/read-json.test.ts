@@ -9,7 +9,7 @@ describe('an integer beyond 2^53', () => {
     '9007199254740993',
     '-9007199254740993',
     '123456789012345678901234567890',
-  ])('%s, which a double would change, is refused with its place', (digits) => {
+  ])('is refused with its position when a double would change it: %s', (digits) => {
     expect(read(`{"a":"${digits}","inputs":{"seed":${digits}}}`)).toMatchObject({
       kind: 'invalid',
       problem: {
@@ -29,11 +29,11 @@ describe('an integer beyond 2^53', () => {
     ['as a text', '"18446744073709551615"'],
     ['as a part of a text', '"\\"18446744073709551615, \\\\"'],
     ['as a name', '{"18446744073709551615":{"a":18}}'],
-  ])('%s is taken: %s', (_what, text) => {
+  ])('is accepted: %s: %s', (_what, text) => {
     expect(read(text)).toEqual({ kind: 'json', value: JSON.parse(text) });
   });
 
-  it('is looked for in whatever is as long as a body may be', () => {
+  it('is found in a text of the maximum length', () => {
     const most = 1024 * 1024;
     for (const text of [
       '9'.repeat(most),

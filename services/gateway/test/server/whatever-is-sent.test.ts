@@ -21,8 +21,8 @@ const send = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, st
     headers: { 'content-type': 'application/json', ...headers },
   });
 
-describe('whatever is sent', () => {
-  it('as JSON is queued or refused, never an error of ours', () =>
+describe('any request', () => {
+  it('is queued or refused with any JSON, never with an internal error', () =>
     fc.assert(
       fc.asyncProperty(
         fc.record(
@@ -55,7 +55,7 @@ describe('whatever is sent', () => {
       RUNS,
     ));
 
-  it('as bytes is refused, in our form', () =>
+  it('is refused with any bytes, in the form of the API', () =>
     fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 200 }), async (bytes) => {
         const { status, body } = await send(Uint8Array.from(bytes));
@@ -64,7 +64,7 @@ describe('whatever is sent', () => {
       RUNS,
     ));
 
-  it('as a path, a query, a method or a header is answered, never with an error of ours', () =>
+  it('never gets an internal error for any path, query, method or header', () =>
     fc.assert(
       fc.asyncProperty(
         fc.webPath(),
@@ -83,7 +83,7 @@ describe('whatever is sent', () => {
       RUNS,
     ));
 
-  it('as a filter of webhooks is taken or refused, in a query and in a body', () => {
+  it('is accepted or refused with any filter of webhooks, in a query and in a body', () => {
     const value = fc.oneof(fc.jsonValue(), fc.constantFrom('failed', 'running,success', '2026-01-01'));
     const filter = fc.record(
       { status: value, host: value, created_after: value, created_before: value },
@@ -113,7 +113,7 @@ describe('whatever is sent', () => {
     );
   });
 
-  it('as raw bytes ends in an answer below 500, or in a closed connection', () =>
+  it('gets a response below 500 or a closed connection for any raw bytes', () =>
     fc.assert(
       fc.asyncProperty(
         fc.constantFrom('', 'GET ', 'POST /api/run/deployment/queue HTTP/1.1\r\nHost: x\r\n'),
@@ -133,7 +133,7 @@ describe('whatever is sent', () => {
       RUNS,
     ));
 
-  it('leaves the gateway as it was', async () => {
+  it('leaves the gateway unchanged', async () => {
     const { status } = await send(JSON.stringify({ deployment_id: bed.tenant.deployment.id }));
     expect(status).toBe(200);
   });

@@ -19,7 +19,7 @@ const ready = async ({ health }: GatewayProcess) => {
 };
 
 describe('a gateway process', SLOW, () => {
-  it('lets no callback come to where it listens itself, its health server too', async () => {
+  it('refuses callbacks to its own addresses, also of its health server', async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
     const environment = {
@@ -39,7 +39,7 @@ describe('a gateway process', SLOW, () => {
     await queueSample(gateway, bed.tenant, { webhook: 'http://127.0.0.1:9/' });
   });
 
-  it('keeps views in memory, is ready, and stops in order with what it has in hand', async () => {
+  it('keeps views in memory, is ready, and finishes requests in progress when it stops', async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
     const environment = { ...bed.nats.env, RUNLEDGER_VIEWS: 'memory' };
@@ -85,7 +85,7 @@ describe('a gateway process', SLOW, () => {
     expect(gateway.said()).not.toContain(bed.tenant.key);
   });
 
-  it('stops in order also while the broker is away', async () => {
+  it('stops in order also while the broker is unavailable', async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBedOnOwnBroker());
     const environment = { ...bed.nats.env, RUNLEDGER_VIEWS: 'memory' };
@@ -115,7 +115,7 @@ describe('a gateway process', SLOW, () => {
 });
 
 describeWithMongo('two gateway processes on one MongoDB', SLOW, () => {
-  it('show each other’s runs after every 200, and go on when either is killed', async () => {
+  it('show each other’s runs after every 200, and continue when either is killed', async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
     const MONGODB_URL = mongoUrl(open.use(await testMongo()));

@@ -56,7 +56,7 @@ const refuses = (url: string): Promise<boolean> =>
   );
 
 describe('a server that stops', () => {
-  it('finishes what is in hand, closes its connections and takes no more', async () => {
+  it('finishes requests in progress, closes its connections and accepts no more', async () => {
     using kept = aKeptConnection();
     const { server, finish, inHand } = await aServer();
     const first = await get(server.url, kept.agent);
@@ -72,7 +72,7 @@ describe('a server that stops', () => {
     await stopped;
   });
 
-  it('tells whoever holds requests open before it waits for them', async () => {
+  it('calls its listeners before it waits for open requests', async () => {
     const told: string[] = [];
     const tell = (word: string) => () => {
       told.push(word);
@@ -87,7 +87,7 @@ describe('a server that stops', () => {
     expect([told, await text]).toEqual([['first', 'second'], 'begun over']);
   });
 
-  it('closes also when one of those that it tells fails', async () => {
+  it('closes also when a listener fails', async () => {
     const onStopping = [
       () => {
         throw new Error('it failed');
@@ -98,7 +98,7 @@ describe('a server that stops', () => {
     expect(await refuses(server.url)).toBe(true);
   });
 
-  it('ends what does not end by itself', async () => {
+  it('ends requests that do not end in time', async () => {
     const { server, finish, inHand } = await aServer({ finishWithinMs: 100 });
     const ended = refuses(`${server.url}/slow`);
     await waitFor('it to be in hand', () => inHand() === 1);
@@ -109,7 +109,7 @@ describe('a server that stops', () => {
 });
 
 describe('a gateway process that is told to stop', { timeout: 60_000 }, () => {
-  it('stores the upload in hand, says that it is not ready, and exits with 0', async () => {
+  it('stores the upload in progress, is not ready, and exits with 0', async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
     const attempt = await anAttempt(bed, await bed.gateway());

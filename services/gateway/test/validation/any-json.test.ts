@@ -90,7 +90,7 @@ const leadsSomewhere = ({ loc: [, ...names], type }: Invalid, body: unknown): bo
 describe.each(Object.entries(bodies))('any JSON as a %s', (_name, schema) => {
   const compiled = Compile(schema);
   const form = Compile(ValidationError);
-  it('is taken, or there is a problem for each place that is wrong, and nowhere else', () =>
+  it('is accepted, or has a problem for each wrong location and no other', () =>
     fc.assert(
       fc.property(fc.oneof(like(schema), json), (body) => {
         const problems = pydanticProblems(schema, body, 'body');
@@ -104,7 +104,7 @@ describe.each(Object.entries(bodies))('any JSON as a %s', (_name, schema) => {
       { numRuns: 300 },
     ));
 
-  it('may nest 100,000 levels, at any place', () => {
+  it('may nest 100,000 levels, at any location', () => {
     for (const nested of [nest((inner) => [inner]), nest((inner) => ({ a: inner }))]) {
       const names = Object.keys(own(schema, 'properties') ?? {});
       const members = names.flatMap((name) => [
@@ -129,13 +129,13 @@ describe('inputs beyond their types', () => {
   const limits = { inputs: 256, inputsBytes: 256 * 1024, inputNameLength: 3 };
   const wrongIn = (inputs: unknown) => inputsProblems(inputs, limits).map(({ loc, type }) => [loc, type]);
 
-  it('may nest 100,000 levels, which is refused', () => {
+  it('are refused when they nest 100,000 levels', () => {
     expect(wrongIn({ a: nest((inner) => [inner]), b: [1] })).toEqual([
       [['body', 'inputs', 'a'], 'json_invalid'],
     ]);
   });
 
-  it('have names of a length in characters, not in halves of them', () => {
+  it('have names whose length counts characters, not UTF-16 units', () => {
     expect(wrongIn({ '💥💥💥': 1, abc: 1 })).toEqual([]);
     expect(wrongIn({ '💥💥💥💥': 1 })).toEqual([[['body', 'inputs', '💥💥💥', '[key]'], 'string_too_long']]);
     expect(wrongIn({ [`ab${'💥'.repeat(10_000)}`]: 1 })).toEqual([
@@ -143,7 +143,7 @@ describe('inputs beyond their types', () => {
     ]);
   });
 
-  it('are left to the schema when they are none', () => {
+  it('are left to the schema when they are not an object', () => {
     expect([undefined, null, 5, 'text', [[]]].flatMap(wrongIn)).toEqual([]);
   });
 });

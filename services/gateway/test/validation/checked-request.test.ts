@@ -92,7 +92,7 @@ const wrongIn = async (query: string, sent?: Sent): Promise<[string, string][]> 
   return body.map(({ loc, type }: { loc: string[]; type: string }) => [loc.join('.'), type]);
 };
 
-describe('a text of a query is read as what it should be', () => {
+describe('a text of a query', () => {
   it.each([
     ['limit=7', { limit: 7 }],
     ['limit=007', { limit: 7 }],
@@ -146,12 +146,12 @@ describe('a text of a query is read as what it should be', () => {
     ['after=5', 'after', 'datetime_parsing'],
     ['workflow=x', 'workflow', 'uuid_parsing'],
     ['text=123456', 'text', 'string_too_long'],
-  ])('or refused: %s', async (query, name, type) => {
+  ])('is refused: %s', async (query, name, type) => {
     const { status, body } = await send(query);
     expect([status, body]).toEqual([422, [{ loc: ['query', name], type, msg: expect.any(String) }]]);
   });
 
-  it('or refused in the words of pydantic', async () => {
+  it('is refused in the words of pydantic', async () => {
     const { body } = await send('limit=x&ratio=x&archived=x&status=x');
     expect(body.map(({ msg }: { msg: string }) => msg)).toEqual([
       'Input should be a valid integer, unable to parse string as an integer',
@@ -162,13 +162,13 @@ describe('a text of a query is read as what it should be', () => {
   });
 });
 
-describe('a path and headers are texts, too', () => {
-  it('in any case of letters', async () => {
+describe('a text of a path or a header', () => {
+  it('is accepted in upper and lower case', async () => {
     const { body } = await send('', { path: `${id.toUpperCase()}/3`, headers: { 'x-count': '4' } });
     expect([body.path, body.headers]).toEqual([{ id, count: 3 }, { 'X-Count': 4 }]);
   });
 
-  it('or refused, under the name that is described', async () => {
+  it('is refused under its described name', async () => {
     expect(await wrongIn('', { path: 'x/y', headers: { 'x-count': '' } })).toEqual([
       ['path.id', 'uuid_parsing'],
       ['path.count', 'int_parsing'],
@@ -177,8 +177,8 @@ describe('a path and headers are texts, too', () => {
   });
 });
 
-describe('what is wrong with a request', () => {
-  it('is told in the order path, query, header, body, and of each in the order of its schema', async () => {
+describe('everything that is wrong with a request', () => {
+  it('is listed in the order path, query, header, body, each in the order of its schema', async () => {
     const sent = { path: `x/10`, headers: { 'x-count': '-1' }, body: { b: 'x', cursor: 5 } };
     expect(await wrongIn('text=123456&limit=x&archived=', sent)).toEqual([
       ['path.id', 'uuid_parsing'],
@@ -193,7 +193,7 @@ describe('what is wrong with a request', () => {
     ]);
   });
 
-  it('is told together with what no schema says, each place once', async () => {
+  it('is listed with problems beyond the schemas, one for each location', async () => {
     expect(await wrongIn('text=123456', { also: true, body: { b: 'x', cursor: 5 } })).toEqual([
       ['query.ratio', 'value_error'],
       ['query.text', 'string_too_long'],
@@ -203,7 +203,7 @@ describe('what is wrong with a request', () => {
     ]);
   });
 
-  it('is a body that is not there, or is no object', async () => {
+  it('includes a missing body, and one that is not an object', async () => {
     expect(await wrongIn('', { headers: { 'x-body': '' } })).toEqual([['body', 'missing']]);
     for (const body of [null, 5, 'text', [], [{}]]) {
       expect(await wrongIn('', { body })).toEqual([['body', 'dict_type']]);

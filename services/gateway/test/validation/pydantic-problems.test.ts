@@ -19,7 +19,7 @@ const found = (schema: TSchema, value: unknown) =>
 describe('a member that may be null', () => {
   const schema = Type.Object({ a: optional(Type.Array(optional(Type.Integer({ minimum: 1 })))) });
 
-  it('is refused as what it would be otherwise', () => {
+  it('is refused like a member that may not be null', () => {
     expect(found(schema, { a: 5 })).toEqual([['a', 'list_type']]);
     expect(found(schema, { a: [null, 0, 1, 'x'] })).toEqual([
       ['a.1', 'greater_than_equal'],
@@ -50,11 +50,11 @@ describe('a union with a tag', () => {
     [[], [['runner', 'model_attributes_type']]],
     ['program', [['runner', 'model_attributes_type']]],
     [null, [['runner', 'model_attributes_type']]],
-  ])('%j is judged by the branch that it names', (runner, expected) => {
+  ])('is checked against the branch that it names: %j', (runner, expected) => {
     expect(found(NewMachine, machine(runner))).toEqual(expected);
   });
 
-  it('says which tags there are', () => {
+  it('lists the expected tags', () => {
     expect(problems(NewMachine, machine({ kind: 'shell' }))[0]?.msg).toBe(
       "Input tag 'shell' found using 'kind' does not match any of the expected tags: 'program', 'comfyui'",
     );
@@ -63,7 +63,7 @@ describe('a union with a tag', () => {
     );
   });
 
-  it('repeats neither a long tag nor one that is no text', () => {
+  it('repeats neither a long tag nor one that is not a text', () => {
     const long = problems(NewMachine, machine({ kind: `${'x'.repeat(63)}💥` }))[0]?.msg;
     expect(long).toContain(`'${'x'.repeat(63)}\uFFFD' found`);
     let nested: unknown = [];
@@ -72,8 +72,8 @@ describe('a union with a tag', () => {
   });
 });
 
-describe('a schema with words of its own', () => {
-  it('says them, whatever is wrong inside', () => {
+describe('a schema with its own words', () => {
+  it('reports them for every problem inside', () => {
     expect(problems(CancelRunsRequest, { filter: { status: ['queued', 'all'] } })).toEqual([
       {
         loc: ['body', 'filter', 'status'],
@@ -84,7 +84,7 @@ describe('a schema with words of its own', () => {
   });
 });
 
-describe('a name is a name as any other:', () => {
+describe('an unusual name is an ordinary one:', () => {
   it.each([
     'a/b',
     '~',
@@ -109,7 +109,7 @@ describe('a name is a name as any other:', () => {
     ).toMatchObject([{ loc: ['body', name, 0] }]);
   });
 
-  it('what a prototype has is no member', () => {
+  it('does not treat members of a prototype as members', () => {
     expect(found(Type.Object({ valueOf: Type.String(), constructor: Type.String() }), {})).toEqual([
       ['valueOf', 'missing'],
       ['constructor', 'missing'],
@@ -117,8 +117,8 @@ describe('a name is a name as any other:', () => {
   });
 });
 
-describe('all that is wrong', () => {
-  it('is told at once, in the order of the schema', () => {
+describe('the list of problems', () => {
+  it('is complete, in the order of the schema', () => {
     const run = { gpu: 5, webhook: 5, inputs: { b: null, a: {}, 7: null, good: [null] }, unknown: null };
     expect(found(DeploymentRunRequest, run)).toEqual([
       ['deployment_id', 'missing'],
@@ -153,7 +153,7 @@ describe('all that is wrong', () => {
     ]);
   });
 
-  it('is an unknown member only where the schema closes its list', () => {
+  it('has an unknown member only when the schema allows no others', () => {
     const closed = Type.Object({ a: optional(Type.Integer()) }, { additionalProperties: false });
     expect(found(Type.Object({}), { b: 1 })).toEqual([]);
     expect(problems(closed, { b: 1, a: 'x', '': 2 })).toEqual([
@@ -163,34 +163,34 @@ describe('all that is wrong', () => {
     ]);
   });
 
-  it('is one thing for each place', () => {
+  it('has one problem for each location', () => {
     const both = Type.String({ minLength: 5, pattern: '^a' });
     expect(found(both, 'b')).toEqual([['', 'string_too_short']]);
     expect(found(RotateSecretRequest, { overlap_s: '-1' })).toEqual([['overlap_s', 'float_type']]);
   });
 
-  it('is of a list that is too long only that, and of one that is too short its items first', () => {
+  it('has only the length of a list that is too long, and first the items of one that is too short', () => {
     const few = Type.Array(Type.Integer(), { minItems: 2, maxItems: 3 });
     expect(found(few, ['x', 1, 2, 'y'])).toEqual([['', 'too_long']]);
     expect(found(few, ['x'])).toEqual([['0', 'int_type']]);
     expect(found(NewApiKeyRequest, { name: 'a', scopes: [] })).toEqual([['scopes', 'too_short']]);
   });
 
-  it('is told of each of 256 inputs', () => {
+  it('covers each of 256 inputs', () => {
     const inputs = Object.fromEntries(Array.from({ length: 256 }, (_, index) => [`input-${index}`, null]));
     const all = problems(DeploymentRunRequest, { deployment_id: id, inputs });
     expect(all.map(({ loc }) => loc[2])).toEqual(Object.keys(inputs));
     expect(new Set(all.map(({ msg }) => msg)).size).toBe(1);
   });
 
-  it('has an end', () => {
+  it('has a limit', () => {
     const inputs = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`input-${index}`, null]));
     const all = problems(DeploymentRunRequest, { inputs });
     expect(all).toHaveLength(MAX_PROBLEMS);
     expect(new Set(all.map(({ type }) => type))).toEqual(new Set(['missing', 'string_type']));
   });
 
-  it('is told in general for what has no words', () => {
+  it('has a general problem for unknown keywords', () => {
     const even = Type.Object({
       a: Type.Integer({ multipleOf: 2 }),
       b: Type.Record(Type.String(), Type.Integer()),

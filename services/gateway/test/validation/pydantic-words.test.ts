@@ -85,7 +85,7 @@ describe('a value is refused in the words of pydantic:', () => {
     expect([problem?.type, problem?.msg.slice(0, beginning.length)]).toEqual([type, beginning]);
   });
 
-  it('a text counts its characters as Unicode does', () => {
+  it('counts the characters of a text as Unicode does', () => {
     const two = Type.String({ maxLength: 2 });
     expect(problems(two, '💥💥')).toEqual([]);
     expect(problems(two, '💥💥💥')).toHaveLength(1);

@@ -33,7 +33,7 @@ describe('a redelivery', () => {
     ['it is under way', [webhookStarted(key)]],
     ['it was accepted', [webhookDelivered(key)]],
     ['it was given up', [webhookStarted(key), webhookGivenUp(key)]],
-  ])('is stored when %s, and follows it', (_name, facts) => {
+  ])('is stored when %s', (_name, facts) => {
     const present = foldedWebhook(10, ...facts).state;
     const decision = decide(ended, present);
     if (decision.kind !== 'append') throw new Error(decision.because);
@@ -43,7 +43,7 @@ describe('a redelivery', () => {
     expect(next).toMatchObject({ status: 'running', round: 2 });
   });
 
-  it('of a cancelled run is as good as of any other that has ended', () => {
+  it('is allowed for a cancelled run, as for any other that has ended', () => {
     const run = folded(queued(key, { webhook }), cancelRequested(key));
     expect(decide(run)).toMatchObject({ kind: 'append' });
   });

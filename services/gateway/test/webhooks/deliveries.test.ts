@@ -31,7 +31,7 @@ const deliveriesOf = ({ run_id }: RunKey, key = bed.tenant.key) =>
   call(`${gateway.api}/run/${run_id}/deliveries`, key);
 
 describe('the deliveries of a run', () => {
-  it('are none while nothing was tried', async () => {
+  it('are empty before the first attempt', async () => {
     const key = await queueSample(gateway, bed.tenant, { webhook: HOOK });
     expect((await deliveriesOf(key)).body).toEqual({
       run_id: key.run_id,
@@ -46,7 +46,7 @@ describe('the deliveries of a run', () => {
     });
   });
 
-  it('are none of a run without a webhook', async () => {
+  it('are empty for a run without a webhook', async () => {
     const key = await queueSample(gateway, bed.tenant);
     expect((await deliveriesOf(key)).body).toEqual({
       run_id: key.run_id,
@@ -61,7 +61,7 @@ describe('the deliveries of a run', () => {
     });
   });
 
-  it('are every try in order, the latest intermediate one, and when the next follows', async () => {
+  it('show every attempt in order, the latest intermediate one, and the time of the next', async () => {
     const key = await anEndedRun(bed, gateway);
     await tellWebhook(bed.log, webhookStarted(key));
     const tries = [aTry(1), aTry(2, { reason: 'timed_out', status: null, answer: null })];
@@ -88,7 +88,7 @@ describe('the deliveries of a run', () => {
     expect((await deliveriesOf(key)).body).toMatchObject({ state: 'deferred', next_try_at: null, message });
   });
 
-  it('say no more of a state once the delivery is settled, or another round has begun', async () => {
+  it('show no state after the delivery is settled, or another round has begun', async () => {
     const key = await anEndedRun(bed, gateway);
     await recordDeliveryState(bed.log, key, aState());
     const at = async () => (await deliveriesOf(key)).body;
@@ -108,7 +108,7 @@ describe('the deliveries of a run', () => {
     expect(await at()).toMatchObject({ webhook_status: 'success', round: 2, state: null, message: null });
   });
 
-  it('are shown to whoever may read the run, and to nobody else', async () => {
+  it('are shown only to keys that may read the run', async () => {
     const other = await bed.newTenant();
     const theirs = await queueSample(gateway, other, { webhook: HOOK });
     for (const run_id of [theirs.run_id, newUuid()]) {

@@ -43,7 +43,7 @@ const roundOf = async (run: RunKey): Promise<number | undefined> => {
 };
 
 describe('many redeliveries', () => {
-  it('go through more than a page once each, the newest first, also where receivers refuse again at once', async () => {
+  it('redeliver more than a page once each, newest first, also when receivers refuse again at once', async () => {
     const { org_id, key } = await bed.newTenant();
     const views = memoryRunViews();
     const gateway = await bed.gateway({ views });
@@ -70,7 +70,7 @@ describe('many redeliveries', () => {
     expect(await Promise.all(real.map(roundOf))).toEqual([2, 2]);
   });
 
-  it('leave a run alone that the views have as failed, and the log as sent again', async () => {
+  it('leave a run alone that the log shows as redelivered, although its view has failed', async () => {
     const views = memoryRunViews();
     const gateway = await bed.gateway({ views });
     const { org_id, key } = await bed.newTenant();

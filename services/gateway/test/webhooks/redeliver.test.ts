@@ -42,7 +42,7 @@ describe('a redelivery', () => {
     ['was accepted', (key: RunKey) => [webhookDelivered(key)]],
     ['is under way', (key: RunKey) => [webhookStarted(key)]],
     ['has not begun', () => []],
-  ])('of a delivery that %s begins another round', async (_name, told) => {
+  ])('begins another round of a delivery that %s', async (_name, told) => {
     const key = await anEndedRun(bed, gateway);
     await tellWebhook(bed.log, ...told(key));
     const { status, body } = await redeliver(key);
@@ -52,7 +52,7 @@ describe('a redelivery', () => {
     expect(run.body.webhook_status).toBe('running');
   });
 
-  it('is stored under the name of whoever asked for it, in the trace of the request', async () => {
+  it('is stored with the user of the request, in its trace', async () => {
     const key = await anEndedRun(bed, gateway);
     await redeliver(key);
     const subject = `runs.${key.org_id}.${key.run_id}.webhook.redelivery_requested.gateway.2`;
@@ -82,7 +82,7 @@ describe('a redelivery', () => {
     expect([early.status, early.body.detail]).toEqual([409, expect.stringContaining('is sent at the end')]);
   });
 
-  it('is refused when a run has had as many as it may', async () => {
+  it('is refused at the limit of rounds', async () => {
     const key = await anEndedRun(bed, gateway);
     const rounds = Array.from({ length: MAX_ROUNDS - 1 }, (_, index) => redeliveryRequested(key, index + 2));
     await tellWebhook(bed.log, ...rounds);
@@ -99,7 +99,7 @@ describe('a redelivery', () => {
     expect([status, body.detail]).toEqual([409, expect.stringContaining('have expired from the log')]);
   });
 
-  it('finds no run of another organisation, and wants the scope to write', async () => {
+  it('answers 404 for a run of another organisation, and needs the scope to write', async () => {
     const other = await bed.newTenant();
     const theirs = await anEndedRun(bed, gateway, { of: other });
     for (const run_id of [theirs.run_id, newUuid()]) {
@@ -112,7 +112,7 @@ describe('a redelivery', () => {
     expect((await post(`${gateway.api}/run/1/redeliver`, bed.tenant.key)).status).toBe(422);
   });
 
-  it('waits where nobody can tell what became of the notifications; the run is shown all the same', async () => {
+  it('is a 503 when the webhook facts contradict each other; the run is shown', async () => {
     const key = await anEndedRun(bed, gateway);
     // More than any run has, none of them fenced: nobody reads them all.
     for (let number = 0; number < 510; number += 1) {
@@ -125,7 +125,7 @@ describe('a redelivery', () => {
     expect([run.status, run.body.status]).toEqual([200, 'success']);
   });
 
-  it('races others and the notifier: each decides on what was stored before it', async () => {
+  it('decides on what was stored before it, in races with others and the notifier', async () => {
     const second = await bed.gateway();
     const key = await anEndedRun(bed, gateway);
     const answers = await Promise.all(

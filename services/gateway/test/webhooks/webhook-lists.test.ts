@@ -38,7 +38,7 @@ overEachViews('runs with a webhook', (here) => {
   const redeliverAll = (body: object, key = here.tenant.key) =>
     post(`${here.gateway.api}/webhooks/redeliver`, key, body);
 
-  it('are listed newest first, with where each delivery stands', async () => {
+  it('are listed newest first, with the state of each delivery', async () => {
     await queueSample(here.gateway, here.tenant);
     const [untold, waiting] = [await ended(A), await ended(B)];
     await tellWebhook(here.bed.log, webhookStarted(waiting));
@@ -114,7 +114,7 @@ overEachViews('runs with a webhook', (here) => {
     expect(idsOf(await list('?unknown=x'))).toHaveLength(3);
   });
 
-  it('come page by page, and what is new meanwhile moves nothing', async () => {
+  it('come page by page, unchanged by new runs', async () => {
     const keys: RunKey[] = [];
     for (let count = 0; count < 5; count += 1) keys.push(await ended(A));
     const newest = keys.toReversed().map(({ run_id }) => run_id);
@@ -128,7 +128,7 @@ overEachViews('runs with a webhook', (here) => {
     expect(third.body.next_cursor).toBeNull();
   });
 
-  it('are those of the own organisation', async () => {
+  it("belong to the caller's organisation", async () => {
     const mine = await failedOne(A);
     const other = await here.bed.newTenant();
     expect((await list('', other.key)).body).toEqual({ deliveries: [], next_cursor: null });
@@ -145,7 +145,7 @@ overEachViews('runs with a webhook', (here) => {
     expect((await call(`${here.gateway.api}/webhooks/deliveries`, null)).status).toBe(401);
   });
 
-  it('are sent again by filter: those that failed, unless another status is named', async () => {
+  it('are redelivered by filter: failed ones, unless another status is named', async () => {
     const failed = [await failedOne(A), await failedOne(B)];
     const success = await ended(A);
     await tellWebhook(here.bed.log, webhookDelivered(success));
@@ -162,7 +162,7 @@ overEachViews('runs with a webhook', (here) => {
     expect(none.body).toEqual({ matched: 0, requested: 0, next_cursor: null });
   });
 
-  it('are not sent twice by who asks twice', async () => {
+  it('are not redelivered twice by a repeated request', async () => {
     const keys = [await failedOne(A), await failedOne(A), await failedOne(A)];
     const answers = await Promise.all([redeliverAll({ filter: {} }), redeliverAll({ filter: {} })]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
@@ -175,7 +175,7 @@ overEachViews('runs with a webhook', (here) => {
   });
 });
 
-describe('what is asked for wrongly', () => {
+describe('an invalid request', () => {
   let bed: TestBed;
   let gateway: TestGateway;
   beforeAll(async () => {
@@ -200,7 +200,7 @@ describe('what is asked for wrongly', () => {
     ['cursor=', 'cursor', 'value_error'],
     ['cursor=MTIz', 'cursor', 'value_error'],
     ['cursor=..%00', 'cursor', 'value_error'],
-  ])('in a list, %s is refused', async (query, name, type) => {
+  ])('is refused in a list: %s', async (query, name, type) => {
     const { status, body } = await call(`${gateway.api}/webhooks/deliveries?${query}`, bed.tenant.key);
     expect([status, body.detail]).toEqual([422, [{ loc: ['query', name], type, msg: expect.any(String) }]]);
   });
@@ -224,7 +224,7 @@ describe('what is asked for wrongly', () => {
     [{ filter: {}, cursor: 7 }, ['body', 'cursor'], 'string_type'],
     [{ filter: {}, cursor: '' }, ['body', 'cursor'], 'value_error'],
     [{ filter: {}, cursor: 'MTIz' }, ['body', 'cursor'], 'value_error'],
-  ])('for redeliveries, %j is refused', async (given, loc, type) => {
+  ])('is refused for redeliveries: %j', async (given, loc, type) => {
     const { status, body } = await post(`${gateway.api}/webhooks/redeliver`, bed.tenant.key, given);
     expect([status, body.detail]).toEqual([422, [{ loc, type, msg: expect.any(String) }]]);
   });
@@ -237,8 +237,8 @@ describe('what is asked for wrongly', () => {
   });
 });
 
-describe('views that are away', () => {
-  it('make lists answer 503, with when to ask again', async () => {
+describe('unavailable views', () => {
+  it('make lists a 503 with Retry-After', async () => {
     await using bed = await openTestBed();
     await using away = viewsThatAreAway();
     const gateway = await bed.gateway({ views: away });

@@ -33,7 +33,7 @@ const secondsUntil = ({ expires_at }: { expires_at: string }): number =>
   (Date.parse(expires_at) - Date.now()) / 1_000;
 
 describe('the signing secret of webhooks', () => {
-  it('is shown to an admin, the same each time and by every gateway, and is not to be stored on the way', async () => {
+  it('is shown to an admin, the same by every gateway, and may not be cached', async () => {
     const { show } = await anAdmin();
     const { status, headers, body } = await show();
     expect([status, body]).toEqual([
@@ -45,14 +45,14 @@ describe('the signing secret of webhooks', () => {
     expect((await show(await bed.gateway())).body).toEqual(body);
   });
 
-  it('is the one that a notifier signs with', async () => {
+  it('is what the notifier signs with', async () => {
     const { tenant, show } = await anAdmin();
     const notifier = signingSecrets(bed.log, secretBox([A_SECRET_KEY]), { now: () => new Date() });
     const secrets = await notifier.valid(orgId(tenant.org_id));
     expect(secrets).toEqual([(await show()).body.secret]);
   });
 
-  it('is rotated by an admin, and the present one signs for a day longer unless told otherwise', async () => {
+  it('is rotated by an admin, and the previous one signs for another day by default', async () => {
     const { show, rotate } = await anAdmin();
     const old = (await show()).body;
     const { status, headers, body } = await rotate();
@@ -74,7 +74,7 @@ describe('the signing secret of webhooks', () => {
     },
   );
 
-  it('is rotated with the overlap that is asked for, or none', async () => {
+  it('is rotated with the requested overlap, or none', async () => {
     const { show, rotate } = await anAdmin();
     await show();
     expect(secondsUntil((await rotate({ overlap_s: 604_800 })).body.previous)).toBeGreaterThan(604_000);
@@ -112,7 +112,7 @@ describe('the signing secret of webhooks', () => {
     },
   );
 
-  it("is another organisation's business", async () => {
+  it('is separate for each organisation', async () => {
     const [one, other] = [await anAdmin(), await anAdmin()];
     const ofOther = (await other.show()).body;
     expect((await one.show()).body.secret).not.toBe(ofOther.secret);
@@ -120,7 +120,7 @@ describe('the signing secret of webhooks', () => {
     expect((await other.show()).body).toEqual(ofOther);
   });
 
-  it('that cannot be opened is an error of ours, which tells nothing, and a rotation without overlap replaces it', async () => {
+  it('is a 500 without details when it cannot be decrypted, and a rotation without overlap replaces it', async () => {
     const { show, rotate } = await anAdmin();
     const { secret } = (await show()).body;
     const environment = { RUNLEDGER_SECRET_KEYS: randomBytes(32).toString('base64') };

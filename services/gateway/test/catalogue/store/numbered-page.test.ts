@@ -35,7 +35,7 @@ describe('the newest number', () => {
 });
 
 describe('a page of versions', () => {
-  it('costs the same however many there are', async () => {
+  it('costs the same for any number of versions', async () => {
     const { at, reads } = versionsUpTo(99_999);
     const { versions, below } = await numberedPage(at, { limit: 20, archived: false, below: 50_000 });
     expect(versions.map(({ number }) => number)).toEqual(
@@ -45,7 +45,7 @@ describe('a page of versions', () => {
     expect(reads.count).toBeLessThan(100);
   });
 
-  it('ends early rather than to read on and on, and goes on from there', async () => {
+  it('ends early after many reads, and the next page continues', async () => {
     const { at, reads } = versionsUpTo(2_500, (number) => number > 3);
     const numbers: number[] = [];
     let pages = 0;

@@ -10,7 +10,7 @@ const byPlace = (entries: Iterable<{ sortKey: string; id: string }>) =>
     a.sortKey < b.sortKey ? 1 : -1,
   );
 
-it('an index stays in the order of places, whatever comes and goes', () => {
+it('keeps an index in the order of sort keys, through any changes', () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(entry, { selector: (one) => one.id }),
@@ -35,7 +35,7 @@ it('an index stays in the order of places, whatever comes and goes', () => {
   );
 });
 
-it('the organisations that were used the longest time ago are forgotten when all together is too large', () => {
+it('forgets the least recently used organisations when all together are too large', () => {
   const sizes: Record<string, number> = { small: 1, large: 900, other: 300 };
   const made: string[] = [];
   const recent = recentOrganisations(1_000, (org) => {

@@ -52,7 +52,7 @@ const messagesFor = async (work: () => Promise<unknown>): Promise<number> => {
 };
 
 describe('an organisation with 5,000 records', () => {
-  it('has them read once, and from then on what a request needs', async () => {
+  it('is read once, and from then on a request reads only what it needs', async () => {
     const org = newUuid();
     const newestFirst = Array.from({ length: 5_000 }, () => aMachine(org)).toReversed();
     for (let begin = 0; begin < newestFirst.length; begin += 500) {
@@ -72,7 +72,7 @@ describe('an organisation with 5,000 records', () => {
     expect(await messagesFor(() => records.page(org, FIRST))).toBe(23);
   });
 
-  it('has them read once for all who ask at the same time', async () => {
+  it('is read once for concurrent requests', async () => {
     const org = newUuid();
     await Promise.all(Array.from({ length: 1_000 }, () => store(aMachine(org))));
     const pages = () =>
@@ -83,7 +83,7 @@ describe('an organisation with 5,000 records', () => {
 });
 
 describe('the lists of a gateway', () => {
-  it('tell at once what another one did, whatever it is', async () => {
+  it('show every change by another gateway at once', async () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
     const change = fc.oneof(
       fc.record({ kind: fc.constant('put' as const), name, archived: fc.boolean() }),
@@ -120,7 +120,7 @@ describe('the lists of a gateway', () => {
     );
   });
 
-  it('stay right when more was written meanwhile than is read one by one', async () => {
+  it('stay right after more changes than are read one by one', async () => {
     const org = newUuid();
     const [first, ...others] = Array.from({ length: 300 }, () => aMachine(org));
     if (!first) throw new Error('There are 300 machines');
@@ -132,7 +132,7 @@ describe('the lists of a gateway', () => {
     expect(ids(await walk(org, false))).toEqual(ids(others.toReversed()));
   });
 
-  it('are read anew when what is in memory is forgotten', async () => {
+  it('are read again after the cache was cleared', async () => {
     const org = newUuid();
     await Promise.all(Array.from({ length: 300 }, () => store(aMachine(org))));
     await records.page(org, FIRST);

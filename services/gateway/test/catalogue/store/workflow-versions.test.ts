@@ -32,7 +32,7 @@ const archive =
     }));
 
 describe('versions of a workflow', () => {
-  it('have the numbers from 1 on without a gap, also when twenty are made at once by several gateways', async () => {
+  it('have numbers from 1 without gaps, also when several gateways create twenty at once', async () => {
     const gateways = [openWorkflowVersions(log), openWorkflowVersions(await testLog.open())];
     const of = aWorkflow();
     const added = await Promise.all(
@@ -55,7 +55,7 @@ describe('versions of a workflow', () => {
     }
   });
 
-  it('are listed from the newest on, page by page', async () => {
+  it('are listed newest first, page by page', async () => {
     const versions = openWorkflowVersions(log);
     const of = aWorkflow();
     const list = (limit: number, below?: number) =>
@@ -73,7 +73,7 @@ describe('versions of a workflow', () => {
     expect(numbers(await list(10, 1_000_000))).toEqual([8, 7, 6, 4, 3, 2, 1]);
   });
 
-  it('are not there before they have a number', async () => {
+  it('do not exist before they have a number', async () => {
     const versions = openWorkflowVersions(log);
     const begun = { ...aVersion(aWorkflow()), number: 1 };
     const { org_id, id } = begun;
@@ -85,7 +85,7 @@ describe('versions of a workflow', () => {
     expect(await versions.get(org_id, id)).toEqual({ ...begun, archived: false });
   });
 
-  it('leave a number to the version that has it', async () => {
+  it('do not take the number of another version', async () => {
     const versions = openWorkflowVersions(log);
     const of = aWorkflow();
     const first = { ...aVersion(of), number: 1 };
@@ -96,7 +96,7 @@ describe('versions of a workflow', () => {
     expect(await versions.get(of.org_id, first.id)).toEqual({ ...first, archived: false });
   });
 
-  it('never change when they are made again', async () => {
+  it('never change when they are created again', async () => {
     const versions = openWorkflowVersions(log);
     const first = { ...aVersion(aWorkflow()), number: 1 };
     expect(await versions.create(first)).toBe(true);

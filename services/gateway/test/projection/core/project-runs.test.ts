@@ -75,7 +75,7 @@ const ofOne = (chain: string) =>
   messages.filter(({ subject }) => subject.includes(`${one.run_id}.${chain}.`));
 
 describe('a projection of runs', () => {
-  it('is the fold of each run, however the log is cut into batches', () => {
+  it('is the fold of each run, for any batches', () => {
     const whole = readChain(RUN_CHAIN, ofOne('life'));
     const webhook = readChain(WEBHOOK_CHAIN, ofOne('webhook'));
     if (whole.kind !== 'whole' || webhook.kind !== 'whole') throw new Error(whole.kind);
@@ -91,35 +91,35 @@ describe('a projection of runs', () => {
     }
   });
 
-  it('changes nothing when a batch is given again', () => {
+  it('changes nothing when a batch is repeated', () => {
     const { views } = project([], messages);
     expect(project(views, messages)).toMatchObject({ views: [], refused: [], gaps: [] });
   });
 
-  it('knows the runs of a batch, each once', () => {
+  it('lists the runs of a batch, each once', () => {
     expect(runsIn(messages)).toEqual([one, other]);
   });
 
-  it('sets a forged fact aside and counts it as the head, as the broker does', () => {
+  it('refuses a forged fact and counts it as the head, as the broker does', () => {
     const forged = stored(one, assigned(one), 3, 1, { fence: 'runs.>' });
     const { views, refused } = project([], [...messages.slice(0, 1), forged]);
     expect(views).toMatchObject([{ head: 3, run: { status: 'queued' } }]);
     expect(refused).toEqual([{ message: forged, why: expect.stringContaining('fenced on') }]);
   });
 
-  it('sets a subject of another form aside', () => {
+  it('refuses a subject of another form', () => {
     const odd = stored(one, queued(one), 1, 0, { subject: 'runs.a.b.life.queued' });
     expect(project([], [odd]).refused).toHaveLength(1);
   });
 
-  it('names a run with a gap, and leaves its view as it was', () => {
+  it('reports a run with a gap, and does not change its view', () => {
     const { views, gaps } = project([], [...messages.slice(0, 2), ...messages.slice(4)]);
     expect(views.map(({ run }) => run.run_id)).toEqual([other.run_id]);
     // The last message: what is read instead has to have all of them.
     expect(gaps).toEqual([{ key: one, message: messages.at(-1) }]);
   });
 
-  it('has a gap where webhook facts come to a run that it does not have, or miss one', () => {
+  it('reports a gap when webhook facts belong to an unknown run, or miss one', () => {
     const [first, second] = [told(other, webhookStarted(other), 7, 0), told(one, webhookGivenUp(one), 8, 7)];
     expect(project([], [first])).toMatchObject({ views: [], gaps: [{ key: other, message: first }] });
     const { views } = project([], messages.slice(0, 6));
@@ -128,7 +128,7 @@ describe('a projection of runs', () => {
     expect(project(derivedAnew, [first])).toMatchObject({ views: [], gaps: [{ key: other }] });
   });
 
-  it('sets a forged webhook fact aside, also one that cannot follow', () => {
+  it('refuses a forged webhook fact, also an impossible one', () => {
     const { views } = project([], messages.slice(0, 6));
     for (const forged of [
       told(one, webhookStarted(one), 7, 0, { fence: lifecycleFilter(one) }),
@@ -155,7 +155,7 @@ describe('a projection of runs', () => {
     expect(projectRuns([], [newer])).toMatchObject({ kind: 'newer_version', version: 2, sequence: 1 });
   });
 
-  it('makes a view again whose head went back to 0', () => {
+  it('derives a view again whose head is 0', () => {
     const { views } = project([], messages);
     const again = views.map((view) => ({ ...view, head: 0 }));
     expect(project(again, messages.slice(0, 1)).views).toMatchObject([

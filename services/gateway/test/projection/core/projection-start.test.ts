@@ -17,7 +17,7 @@ const last: StoredMessage = { ...message, body: event };
 const position = { stream_created: log.created, sequence: 7, event_id: event.event_id };
 
 describe('a projection', () => {
-  it('goes on where the log still holds the event of its position', () => {
+  it('continues when the log has the event of its position', () => {
     expect(projectionStart(position, log, last)).toEqual({ kind: 'continue', after: 7 });
     expect(projectionStart({ ...position, sequence: 0, event_id: null }, log, undefined)).toEqual({
       kind: 'continue',
@@ -25,14 +25,14 @@ describe('a projection', () => {
     });
   });
 
-  it('goes on from a message that is no event', () => {
+  it('continues after a message that is not an event', () => {
     const noEvent = { ...message, body: undefined };
     expect(projectionStart({ ...position, event_id: null }, log, noEvent)).toMatchObject({
       kind: 'continue',
     });
   });
 
-  it('goes on from what has expired', () => {
+  it('continues after an expired message', () => {
     expect(projectionStart(position, { ...log, firstSequence: 9 }, undefined)).toEqual({
       kind: 'continue',
       after: 7,

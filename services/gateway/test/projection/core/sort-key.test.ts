@@ -28,9 +28,9 @@ describe('sort keys', () => {
     `2026-02-01T00:00:00.000Z.000000000007.${ID.toUpperCase().replace('7000', 'ABCD')}`,
     `2026-02-01T00:00:00.000Z.000000000007.${ID}\n`,
     `x${at('2026-02-01T00:00:00Z')}`,
-  ])('%j is not a sort key', (text) => expect(isSortKey(text)).toBe(false));
+  ])('do not include %j', (text) => expect(isSortKey(text)).toBe(false));
 
-  it('of a span have the runs of its first millisecond, and none of its last', () => {
+  it('include the first millisecond of a span, and not its last', () => {
     const time = '2026-02-01T00:00:00.500Z';
     const { from, before = '' } = sortKeysIn({
       createdAfter: new Date(time),
@@ -43,7 +43,7 @@ describe('sort keys', () => {
     expect(isIn('2026-02-01T00:00:00.600Z')).toBe(false);
   });
 
-  it('end a span where it ends first: at a time, or at the run behind which a page begins', () => {
+  it('end a span at the earlier of its end and the cursor', () => {
     const behind = at('2026-02-01T00:00:00Z');
     expect(sortKeysIn({ behind, createdBefore: new Date('2026-03-01') }).before).toBe(behind);
     expect(sortKeysIn({ behind, createdBefore: new Date('2026-01-01') }).before).toMatch(/^2026-01-01/);

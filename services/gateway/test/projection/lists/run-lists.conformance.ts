@@ -7,7 +7,7 @@ import { aView, folded, timeOf } from '../../fixtures/runs/folded-runs.ts';
 
 /** Lists of runs, in every adapter. */
 export const runListsConformance = (views: () => RunViews): void => {
-  describe('list the runs', () => {
+  describe('lists of runs', () => {
     const org = orgId(newUuid());
     const [deployment_id, workflow_id] = [newUuid(), newUuid()];
     beforeAll(async () => {
@@ -26,7 +26,7 @@ export const runListsConformance = (views: () => RunViews): void => {
     const numbers = async (query: Partial<RunQuery>) =>
       (await page(query)).items.map(({ run }) => run.number);
 
-    it('of the organisation, newest first, whole', async () => {
+    it('have the complete runs of the organisation, newest first', async () => {
       expect(await numbers({})).toEqual([6, 5, 4, 3, 2, 1]);
       expect(await numbers({ org_id: orgId(newUuid()) })).toEqual([]);
       const [newest] = (await page()).items;
@@ -34,7 +34,7 @@ export const runListsConformance = (views: () => RunViews): void => {
       expect(newest).toEqual(await views().find(newest.run));
     });
 
-    it('by everything that can be asked for, and by several at once', async () => {
+    it('match every filter, and several at once', async () => {
       expect(await numbers({ statuses: ['queued'] })).toEqual([5, 4, 2, 1]);
       expect(await numbers({ statuses: ['queued', 'started'] })).toEqual([6, 5, 4, 3, 2, 1]);
       expect(await numbers({ statuses: [] })).toEqual([]);
@@ -46,7 +46,7 @@ export const runListsConformance = (views: () => RunViews): void => {
       expect(await numbers({ gpu: 'T4', deploymentId: deployment_id })).toEqual([]);
     });
 
-    it('by time of creation: from the one on, and before the other', async () => {
+    it('match a span of creation times', async () => {
       const time = (number: number) => new Date(timeOf(number));
       expect(await numbers({ createdAfter: time(4) })).toEqual([6, 5, 4]);
       expect(await numbers({ createdBefore: time(4) })).toEqual([3, 2, 1]);
@@ -58,7 +58,7 @@ export const runListsConformance = (views: () => RunViews): void => {
       expect(await numbers({ createdBefore: ever })).toEqual([]);
     });
 
-    it('page after page, and say when nothing follows', async () => {
+    it('come in pages, and show when nothing follows', async () => {
       for (const limit of [1, 2, 3, 4, 6, 7]) {
         const pages = await everyPage((behind) => page({ limit, ...behind }));
         expect(pages.flat().map(({ run }) => run.number)).toEqual([6, 5, 4, 3, 2, 1]);
@@ -71,7 +71,7 @@ export const runListsConformance = (views: () => RunViews): void => {
       expect(await numbers({ behind: end, createdAfter: new Date(timeOf(4)) })).toEqual([4]);
     });
 
-    it('as they are now', async () => {
+    it('show runs as they are now', async () => {
       const key = aRun(orgId(newUuid()));
       const [waiting, given] = [queued(key), assigned(key)];
       const listed = async (statuses: RunQuery['statuses'] & {}) =>
@@ -83,7 +83,7 @@ export const runListsConformance = (views: () => RunViews): void => {
       expect(await listed(['started'])).toEqual([aView(2, folded(waiting, given))]);
     });
 
-    it('once, also when a log was replaced in which the run had another number', async () => {
+    it('have each run once, also when a replaced log gave it another number', async () => {
       const key = aRun(orgId(newUuid()));
       const other = folded(queued(aRun(key.org_id)));
       const run = folded(queued(key));
@@ -93,7 +93,7 @@ export const runListsConformance = (views: () => RunViews): void => {
       expect(listed.map(({ run: { number } }) => number)).toEqual([500, 400]);
     });
 
-    it('in pages that end early where runs are large', async () => {
+    it('end pages early when runs are large', async () => {
       const large = orgId(newUuid());
       const inputs = { text: 'x'.repeat(8.1 * 1024 * 1024) };
       await views().save(

@@ -10,7 +10,7 @@ import { aView, folded, foldedWebhook, timeOf } from '../../fixtures/runs/folded
 
 /** Lists of runs with a webhook, in every adapter. */
 export const webhookListsConformance = (views: () => RunViews): void => {
-  describe('list the runs with a webhook', () => {
+  describe('lists of runs with a webhook', () => {
     const org = orgId(newUuid());
     const url = (host: string) => `https://${host}/hook?token=secret`;
     const all = WEBHOOK_STATUSES;
@@ -34,13 +34,13 @@ export const webhookListsConformance = (views: () => RunViews): void => {
         ({ number }) => number,
       );
 
-    it('of the organisation, newest first', async () => {
+    it('have the runs of the organisation, newest first', async () => {
       expect(await numbers({})).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
       expect(await numbers({ limit: 2 })).toEqual([9, 8]);
       expect(await numbers({ org_id: orgId(newUuid()) })).toEqual([]);
     });
 
-    it('with all that a list shows', async () => {
+    it('have every member that a list shows', async () => {
       const { items } = await views().listWebhooks({ org_id: org, statuses: ['failed'], limit: 1 });
       const [row] = items;
       const [, , , , , , , eighth] = keys;
@@ -55,7 +55,7 @@ export const webhookListsConformance = (views: () => RunViews): void => {
       });
     });
 
-    it('by status, host and time of creation', async () => {
+    it('match status, host and time of creation', async () => {
       expect(await numbers({ statuses: ['failed'] })).toEqual([8, 5, 2]);
       expect(await numbers({ statuses: ['not-started', 'running'] })).toEqual([9, 7, 6, 4, 3, 1]);
       expect(await numbers({ statuses: ['success'] })).toEqual([]);
@@ -65,7 +65,7 @@ export const webhookListsConformance = (views: () => RunViews): void => {
       expect(await numbers({ createdBefore: new Date(timeOf(4)) })).toEqual([3, 2, 1]);
     });
 
-    it('from one row on, also when two have one number because a log was replaced', async () => {
+    it('continue after a row, also when two have the same number because a log was replaced', async () => {
       const twins = [aRun(org), aRun(org)].sort((a, b) => (a.run_id < b.run_id ? 1 : -1));
       for (const key of twins) {
         await views().save([

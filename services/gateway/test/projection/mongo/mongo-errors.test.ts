@@ -18,11 +18,11 @@ describe('a write of many views', () => {
     await expect(writing(refused(11000, 11000))).resolves.toBeUndefined();
   });
 
-  it('is not done where the server refused one of them for another reason', async () => {
+  it('fails when the server refused one view for another reason', async () => {
     await expect(writing(refused(11000, 17))).rejects.toThrow('refused');
   });
 
-  it('is not done where the connection was lost', async () => {
+  it('fails when the connection was lost', async () => {
     const lost = new MongoBulkWriteError(new MongoNetworkError('connection closed'), result);
     expect(lost.writeErrors).toEqual([]);
     await expect(writing(lost)).rejects.toThrow('connection closed');

@@ -17,7 +17,7 @@ const aDatabase = async (open: AsyncDisposableStack): Promise<{ url: string; dat
 };
 
 describeWithMongo('views in MongoDB', () => {
-  it('are reset in pieces, however many they are, and stay readable', async () => {
+  it('are reset in pieces, and stay readable', async () => {
     await using open = new AsyncDisposableStack();
     const { url, database } = await aDatabase(open);
     const views = open.use(openViews(url, { readWithinMs: 10_000 }));
@@ -40,7 +40,7 @@ describeWithMongo('views in MongoDB', () => {
     expect(await views.position()).toMatchObject({ sequence: 0 });
   });
 
-  it('are searched to the end within the time that a search has', async () => {
+  it('are searched to the end while the time lasts', async () => {
     await using open = new AsyncDisposableStack();
     const { url } = await aDatabase(open);
     const views = open.use(openViews(url, { readWithinMs: 10_000, clock: () => 0 }));
@@ -60,7 +60,7 @@ describeWithMongo('views in MongoDB', () => {
     expect(rest).toEqual({ items: filling.slice(1, 2), end: undefined });
   });
 
-  it('expire after the days that the setting says, also when it says something else later', async () => {
+  it('expire after the configured days, also after the setting has changed', async () => {
     await using open = new AsyncDisposableStack();
     const { url, database } = await aDatabase(open);
     const expiry = async () =>

@@ -23,12 +23,12 @@ it.each<[string[], Partial<RunQuery>]>([
     ['deployment_id', 'workflow_id', 'gpu', 'origin', 'status'],
     { ...all, statuses: ['success'], origin: 'api' },
   ],
-])('the first condition is the one whose index the list is read by: %j', (fields, query) => {
+])('reads the list by the index of the first condition: %j', (fields, query) => {
   const listed = runListQuery({ org_id, limit: 1, ...query });
   expect(listed.conditions.map(({ field }) => field)).toEqual(fields);
 });
 
-it('runs with a webhook are read by the index of the host when the query names one', () => {
+it('reads runs with a webhook by the index of the host when the query names one', () => {
   const fieldsOf = (host?: string) =>
     webhookListQuery({ org_id, limit: 1, statuses: ['failed'], ...(host ? { host } : {}) }).conditions.map(
       ({ field }) => field,

@@ -49,7 +49,7 @@ const aRunningOne = async (of = tenant, fields: object = {}): Promise<RunKey> =>
 };
 
 describe('cancelling many runs', () => {
-  it('ends those that are queued, asks those that execute, and leaves all others alone', async () => {
+  it('ends queued runs, asks executing runs to stop, and leaves all others alone', async () => {
     const other = await bed.newTenant();
     const [theirs, waiting, running, ended] = [
       await queueSample(gateway, other),
@@ -76,7 +76,7 @@ describe('cancelling many runs', () => {
     expect(await factsOf(bed, tenant)).toBe(facts);
   });
 
-  it('fits what it cancels to every filter', async () => {
+  it('cancels only the runs that match every filter', async () => {
     const [plain, h100] = [
       await queueSample(gateway, tenant),
       await queueSample(gateway, tenant, { gpu: 'H100' }),
@@ -121,7 +121,7 @@ describe('cancelling many runs', () => {
     ]);
   });
 
-  it('is decided by the log: what began meanwhile is not stopped as something that is queued', async () => {
+  it('does not cancel a run as queued that the log shows as started', async () => {
     const views = memoryRunViews();
     const stale = await bed.gateway({ views });
     const [began, ended, waiting] = [
@@ -143,7 +143,7 @@ describe('cancelling many runs', () => {
     ]);
   });
 
-  it('counts each run once when two gateways are asked at once', async () => {
+  it('counts each run once for concurrent requests at two gateways', async () => {
     const second = await bed.gateway({ views: gateway.views });
     await Promise.all(Array.from({ length: 40 }, () => queueSample(gateway, tenant)));
     const answers = await Promise.all(
@@ -153,7 +153,7 @@ describe('cancelling many runs', () => {
     expect(answers.reduce((sum, { body }) => sum + body.cancelled, 0)).toBe(40);
   });
 
-  it('leaves out what is queued after a dry run, with the time that it gave', async () => {
+  it('leaves out runs queued after a dry run, with its created_before', async () => {
     const counted = [await queueSample(gateway, tenant), await queueSample(gateway, tenant)];
     const dry = await cancelMany({ filter: {}, dry_run: true });
     const later = await queueSample(gateway, tenant);
@@ -167,7 +167,7 @@ describe('cancelling many runs', () => {
     ]);
   });
 
-  it('goes on where the filters rarely meet and a page is empty', async () => {
+  it('continues after an empty page', async () => {
     const views = memoryRunViews();
     const looking = await bed.gateway({ views });
     const oldest = await queueSample(looking, tenant, { gpu: 'H100' });
@@ -186,7 +186,7 @@ describe('cancelling many runs', () => {
     expect(second.body).toEqual({ ...SOME, matched: 1, cancelled: 1 });
   });
 
-  it('goes through more than a page, the newest first', async () => {
+  it('cancels more than a page, newest first', async () => {
     const views = memoryRunViews();
     const paging = await bed.gateway({ views });
     const [older, newer] = [await queueSample(paging, tenant), await queueSample(paging, tenant)];
@@ -215,7 +215,7 @@ describe('cancelling many runs', () => {
   });
 });
 
-describe('a request to cancel many runs that is wrong', () => {
+describe('an invalid request to cancel many runs', () => {
   it.each([
     [undefined, 'body', 'missing'],
     [{}, 'body.filter', 'missing'],
@@ -239,7 +239,7 @@ describe('a request to cancel many runs that is wrong', () => {
     expect(await statusOf(waiting)).toBe('queued');
   });
 
-  it('needs a key that may write, and views', async () => {
+  it('is refused with a key that may only read, and without views', async () => {
     const reading = await aKey(bed.log, tenant, { scopes: ['runs:read'] });
     expect((await cancelMany({ filter: {} }, reading)).status).toBe(403);
     await using away = viewsThatAreAway();

@@ -37,7 +37,7 @@ const factsOf = async (key: RunKey) => {
 };
 
 describe('cancelling', () => {
-  it('ends a queued run at once and for good', async () => {
+  it('ends a queued run at once and permanently', async () => {
     const key = await aRunWith();
     const { status, body } = await cancel(key);
     expect([status, body]).toEqual([200, { run_id: key.run_id, status: 'cancelled', outcome: 'cancelled' }]);
@@ -85,7 +85,7 @@ describe('cancelling', () => {
     expect(await factsOf(key)).toHaveLength(before);
   });
 
-  it('takes any body, and none', async () => {
+  it('accepts any body, and none', async () => {
     for (const body of [undefined, 'nonsense', '{"a":']) {
       const key = await aRunWith();
       const answer = await call(`${gateway.api}/run/${key.run_id}/cancel`, bed.tenant.key, {
@@ -96,7 +96,7 @@ describe('cancelling', () => {
     }
   });
 
-  it('races an assignment: the second writer decides again, and all agree', async () => {
+  it('decides again when an assignment was stored first', async () => {
     const second = await bed.gateway();
     for (let round = 0; round < 20; round += 1) {
       const key = await aRunWith();

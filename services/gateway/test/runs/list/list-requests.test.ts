@@ -24,7 +24,7 @@ describe('a cursor', () => {
     expect(sortKeyAt(cursor)).toBe(place);
   });
 
-  it('is null behind the last page, and left out before the first', () => {
+  it('is null after the last page, and omitted before the first', () => {
     expect([cursorAt(undefined), sortKeyAt(undefined), sortKeyAt(null)]).toEqual([
       null,
       undefined,
@@ -40,7 +40,7 @@ describe('a cursor', () => {
     },
   );
 
-  it('is whatever a client sends, and leaves what is no text to the schema', () => {
+  it('may be any text, and leaves other types to the schema', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.base64String()), (text) => {
         expect(runCursorProblems(text, 'query')).toEqual(refused);
@@ -51,7 +51,7 @@ describe('a cursor', () => {
 });
 
 describe('a span', () => {
-  it('has the ends that were named, at the times that they say', () => {
+  it('has the given ends, at their times', () => {
     expect(
       listRange({ created_after: '2026-01-31', created_before: '2026-01-31T10:00:00+01:00' }, place),
     ).toEqual({

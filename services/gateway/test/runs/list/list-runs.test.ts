@@ -26,11 +26,11 @@ overEachViews('runs', (here) => {
   const show = async ({ run_id }: RunKey) =>
     (await call(`${here.gateway.api}/run/${run_id}`, here.tenant.key)).body;
 
-  it('are none in the beginning', async () => {
+  it('are empty in the beginning', async () => {
     expect((await list()).body).toEqual({ runs: [], next_cursor: null });
   });
 
-  it('are listed newest first, each at once and as it is shown alone', async () => {
+  it('are listed newest first, right after their 200, as a GET shows them', async () => {
     const waiting = await queue();
     const running = await queue();
     await appendAll(here.bed.log, assigned(running), started(running));
@@ -52,13 +52,13 @@ overEachViews('runs', (here) => {
     ]);
   });
 
-  it('show inputs and workflows when asked for', async () => {
+  it('show inputs and workflows when the request includes them', async () => {
     await queue({ inputs: { a: 1 } });
     const { body } = await list('?include=inputs,workflow_api');
     expect(body.runs).toMatchObject([{ workflow_inputs: { a: 1 }, workflow_api: { kind: 'fractal' } }]);
   });
 
-  it('come in pages without a skip or a repeat, whatever is queued meanwhile', async () => {
+  it('come in pages without gaps or repeats, while more runs are queued', async () => {
     const runs: string[] = [];
     for (let i = 0; i < 7; i += 1) runs.push((await queue()).run_id);
     const seen: string[] = [];
@@ -71,7 +71,7 @@ overEachViews('runs', (here) => {
     expect(seen).toEqual(runs.toReversed());
   });
 
-  it('fit every filter', async () => {
+  it('match every filter', async () => {
     const other = { ...here.tenant.deployment, id: newUuid(), workflow_id: newUuid() };
     const [a, b, c] = [await queue(), await queue({ gpu: 'H100' }), await queue()];
     await appendAll(here.bed.log, assigned(b));
@@ -105,7 +105,7 @@ overEachViews('runs', (here) => {
     }
   });
 
-  it('are those of the caller’s organisation, wherever a cursor comes from', async () => {
+  it('belong to the caller’s organisation, also with the cursor of another one', async () => {
     const other = await here.bed.newTenant();
     const mine = [await queue(), await queue()];
     const theirs = [await queue({}, other), await queue({}, other)];
@@ -147,13 +147,13 @@ describe('a list of runs', () => {
     expect(body.detail).toMatchObject([{ loc: ['query', name], type }]);
   });
 
-  it('is made for a key that may only read', async () => {
+  it('is shown to a key that may only read', async () => {
     const reading = await aKey(bed.log, bed.tenant, { scopes: ['runs:read'] });
     expect((await list('', reading)).status).toBe(200);
     expect((await call(`${gateway.api}/runs`, null)).status).toBe(401);
   });
 
-  it('is not made without views', async () => {
+  it('is a 503 without views', async () => {
     await using away = viewsThatAreAway();
     const viewless = await bed.gateway({ views: away });
     const { status, headers, body } = await call(`${viewless.api}/runs`, bed.tenant.key);

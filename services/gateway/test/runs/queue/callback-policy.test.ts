@@ -51,13 +51,13 @@ describe('the callback of a run that is queued', () => {
     expect(reasonOf(await queueAt(url))).toBe('queued');
   });
 
-  it('says what is wrong, and what would allow it', async () => {
+  it('is refused with what is wrong and what would allow it', async () => {
     expect(reasonOf(await queueAt('http://10.1.2.3/'))).toMatch(
       /^Value error, the address 10\.1\.2\.3 is not public .* 10\.1\.2\.3 in RUNLEDGER_WEBHOOK_ALLOW$/,
     );
   });
 
-  it('is resolved: one forbidden address among several is enough to refuse it', async () => {
+  it('is refused when one of the addresses of its name is forbidden', async () => {
     bed.dns.set('public.example', ['8.8.4.4']);
     bed.dns.set('mixed.example', ['8.8.4.4', '10.0.0.1']);
     bed.dns.set('mixed-families.example', ['8.8.4.4', 'fd00::1']);
@@ -77,7 +77,7 @@ describe('the callback of a run that is queued', () => {
     expect(reasonOf(await queueAt('https://any.example/', noServer))).toBe('queued');
   });
 
-  it('may go where the settings allow it, at any port', async () => {
+  it('may be an address that the settings allow, at any port', async () => {
     bed.dns.set('hooks.corp.example', ['10.1.0.5']);
     const environment = { RUNLEDGER_WEBHOOK_ALLOW: 'loopback, hooks.corp.example, 10.2.0.0/16' };
     const allowing = await bed.gateway({ environment });
@@ -95,7 +95,7 @@ describe('the callback of a run that is queued', () => {
     expect(reasonOf(await queueAt('http://8.8.8.8/', ports))).toContain('port 80 is not one of 443');
   });
 
-  it('never goes to a service of our own, whatever is allowed', async () => {
+  it('is never an address of Runledger itself, also when the settings allow it', async () => {
     bed.dns.set('runs.example', ['127.0.0.1']);
     bed.dns.set('points-home.example', ['127.0.0.1']);
     const environment = {

@@ -52,7 +52,7 @@ describe('an idempotency key', () => {
     expect((await queuedBy(first)) + (await queuedBy(second))).toBe(before + 1);
   });
 
-  it('finds the run of a request whose answer was lost', async () => {
+  it('finds the run of a request whose response was lost', async () => {
     const text = JSON.stringify({ deployment_id: tenant.deployment.id });
     const path = new URL(`${first.api}/run/deployment/queue`).pathname;
     const socket = open(first.url);
@@ -67,7 +67,7 @@ describe('an idempotency key', () => {
     expect((await call(`${second.api}/run/${run.run_id}`, tenant.key)).body.status).toBe('queued');
   });
 
-  it('stands for the meaning of the request, however it is written', async () => {
+  it('identifies equal requests, also when they are written differently', async () => {
     const { deployment } = tenant;
     const run = runIn(
       tenant,
@@ -102,7 +102,7 @@ describe('an idempotency key', () => {
     expect(await factsOf(bed, tenant)).toBe(1);
   });
 
-  it('lets one of two different requests win that come at once, and refuses the other', async () => {
+  it('accepts one of two different concurrent requests, and refuses the other', async () => {
     const answers = await Promise.all(
       [first, second].map((gateway, i) => queueKeyed(gateway, tenant, 'k', { inputs: { i } })),
     );
@@ -110,7 +110,7 @@ describe('an idempotency key', () => {
     expect(await factsOf(bed, tenant)).toBe(1);
   });
 
-  it('belongs to its organisation', async () => {
+  it('is separate for each organisation', async () => {
     const other = await bed.newTenant();
     const [mine, theirs] = [
       runIn(tenant, await queueKeyed(first, tenant, 'k')),
@@ -120,7 +120,7 @@ describe('an idempotency key', () => {
     expect((await call(`${first.api}/run/${theirs.run_id}`, tenant.key)).status).toBe(404);
   });
 
-  it('finds its run in any state, whatever happened to the deployment', async () => {
+  it('finds its run in any state, also after the deployment was archived', async () => {
     const run = runIn(tenant, await queueKeyed(first, tenant, 'k'));
     await appendAll(bed.log, assigned(run), started(run), succeeded(run));
     await catalogue(bed.log).putDeployment({ ...tenant.deployment, archived: true });
@@ -129,7 +129,7 @@ describe('an idempotency key', () => {
     expect(await factsOf(bed, tenant)).toBe(4);
   });
 
-  it('finds its run also where its webhook leads to what is forbidden by now', async () => {
+  it('finds its run also when the policy has come to forbid its webhook', async () => {
     const fields = { webhook: 'https://moved.example/' };
     bed.dns.set('moved.example', ['8.8.4.4']);
     const run = runIn(tenant, await queueKeyed(first, tenant, 'k', fields));
@@ -139,7 +139,7 @@ describe('an idempotency key', () => {
     expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k', fields))).toEqual(run);
   });
 
-  it('finds its run also when the queue of the organisation is full, which takes no other', async () => {
+  it('finds its run also while the queue of the organisation is full', async () => {
     const gateway = await bed.gateway({ projecting: true, environment: { RUNLEDGER_QUEUE_MAX: '1' } });
     const run = runIn(tenant, await queueKeyed(gateway, tenant, 'k'));
     const full = await queueKeyed(gateway, tenant, 'new');
@@ -150,14 +150,14 @@ describe('an idempotency key', () => {
     expect(await factsOf(bed, tenant)).toBe(1);
   });
 
-  it('gives one run to equal requests at once also when there is room for just one', async () => {
+  it('queues one run for equal concurrent requests also when the queue has room for just one', async () => {
     const gateway = await bed.gateway({ projecting: true, environment: { RUNLEDGER_QUEUE_MAX: '1' } });
     const answers = await Promise.all(Array.from({ length: 10 }, () => queueKeyed(gateway, tenant, 'k')));
     expect(new Set(answers.map((answer) => runIn(tenant, answer).run_id)).size).toBe(1);
     expect(await factsOf(bed, tenant)).toBe(1);
   });
 
-  it('leaves a request that was refused free to be sent again', async () => {
+  it('allows a refused request to be sent again', async () => {
     const unknown = { deployment_id: newUuid() };
     expect((await queueKeyed(first, tenant, 'k', unknown)).status).toBe(404);
     expect((await queueKeyed(first, tenant, 'k')).status).toBe(200);
@@ -168,7 +168,7 @@ describe('an idempotency key', () => {
     ['256 characters', 'k'.repeat(256)],
     ['a control character', 'a\tb'],
     ['a character that is not ASCII', 'schlüssel'],
-  ])('is refused when it is bad: %s', async (_what, key) => {
+  ])('is refused when it is invalid: %s', async (_what, key) => {
     const { status, body } = await queueKeyed(first, tenant, key);
     expect([status, body.detail]).toMatchObject([422, [{ loc: ['header', 'Idempotency-Key'] }]]);
     expect(await factsOf(bed, tenant)).toBe(0);
@@ -180,7 +180,7 @@ describe('an idempotency key', () => {
     expect(runIn(tenant, await queueKeyed(second, tenant, key))).toEqual(run);
   });
 
-  it('is not needed: without one every request queues a run', async () => {
+  it('is optional: without one every request queues a run', async () => {
     const runs = [await queueSample(first, tenant), await queueSample(first, tenant)];
     expect(new Set(runs.map(({ run_id }) => run_id)).size).toBe(2);
   });
@@ -212,7 +212,7 @@ describe('an idempotency key whose run has expired from the log', () => {
     expect(await factsOf(bed, tenant)).toBe(0);
   });
 
-  it('queues one run while the views cannot be asked, as long as the log has forgotten nothing', async () => {
+  it('queues one run while the views are unavailable, if no event has expired from the log', async () => {
     await using away = viewsThatAreAway();
     const gateway = await bed.gateway({ views: away });
     const run = runIn(tenant, await queueKeyed(gateway, tenant, 'k'));
@@ -220,7 +220,7 @@ describe('an idempotency key whose run has expired from the log', () => {
     expect(await factsOf(bed, tenant)).toBe(1);
   });
 
-  it('queues nothing while the views cannot be asked and the log may have forgotten its run', async () => {
+  it('queues nothing while the views are unavailable and the run may have expired from the log', async () => {
     await using old = await openTestBed();
     await using away = viewsThatAreAway();
     await queueSample(await old.gateway(), old.tenant);
@@ -240,8 +240,8 @@ describe('an idempotency key whose run has expired from the log', () => {
   });
 });
 
-describe('a run that no request with a key asked for', () => {
-  it('is in the way of the key that makes its id', async () => {
+describe('a run that was not queued with a key', () => {
+  it('makes the key of its id a conflict', async () => {
     await appendAll(bed.log, queued(identityOf(tenant).run));
     expect((await queueKeyed(first, tenant, 'k')).status).toBe(409);
   });

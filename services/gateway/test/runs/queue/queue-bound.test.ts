@@ -42,7 +42,7 @@ const accepting = (org_id: OrgId) => async () => {
 };
 
 describe("an organisation's queue", () => {
-  it('holds as many runs as the bound says, whichever of two gateways takes them', async () => {
+  it('has at most the configured number of runs, at two gateways together', async () => {
     const org_id = orgId(newUuid());
     const bounds = [boundOf(10), boundOf(10)];
     for (let run = 0; run < 10; run += 1) {
@@ -52,14 +52,14 @@ describe("an organisation's queue", () => {
     expect(await bounds[0]?.(orgId(newUuid()), async () => 'of another')).toBe('of another');
   });
 
-  it('is never longer for many requests at once', async () => {
+  it('never exceeds its limit under concurrent requests', async () => {
     const org_id = orgId(newUuid());
     const bound = boundOf(10);
     const results = await Promise.all(Array.from({ length: 40 }, () => bound(org_id, accepting(org_id))));
     expect(results.filter((result) => result !== 'queue_full')).toHaveLength(10);
   });
 
-  it('has room again as soon as a run has left it', async () => {
+  it('accepts a run as soon as another one has left', async () => {
     const org_id = orgId(newUuid());
     const bound = boundOf(1);
     const run = await bound(org_id, accepting(org_id));
@@ -69,7 +69,7 @@ describe("an organisation's queue", () => {
     expect(await bound(org_id, accepting(org_id))).toMatchObject({ org_id });
   });
 
-  it('counts no run that was not accepted after all', async () => {
+  it('does not count a run that was not accepted', async () => {
     const org_id = orgId(newUuid());
     const bound = boundOf(1);
     const failing = bound(org_id, () => Promise.reject(new Error('the log is full')));
@@ -77,7 +77,7 @@ describe("an organisation's queue", () => {
     expect(await bound(org_id, accepting(org_id))).toMatchObject({ org_id });
   });
 
-  it('is counted rarely while it is far from the bound', async () => {
+  it('is counted rarely while it is far from its limit', async () => {
     const org_id = orgId(newUuid());
     let counts = 0;
     const countQueued: RunViews['countQueued'] = (org, atMost) => {
@@ -94,7 +94,7 @@ describe("an organisation's queue", () => {
     expect(counts).toBe(2);
   });
 
-  it('is bounded by what this gateway accepted where the views are behind for good', async () => {
+  it('is limited by the runs that this gateway accepted when the views stay behind', async () => {
     const org_id = orgId(newUuid());
     const behind = aBound({
       views: { countQueued: async () => 0 },
@@ -107,14 +107,14 @@ describe("an organisation's queue", () => {
     expect(results.filter((result) => result === 'accepted')).toHaveLength(5);
   });
 
-  it('refuses nothing while the views are away', async () => {
+  it('refuses nothing while the views are unavailable', async () => {
     const org_id = orgId(newUuid());
     const countQueued = () => Promise.reject(new ViewsUnavailable('the views are away'));
     const bound = boundOf(1, { countQueued });
     for (let run = 0; run < 3; run += 1) expect(await bound(org_id, async () => 'accepted')).toBe('accepted');
   });
 
-  it('lets one request find out whether views that were away are back, and holds up no other', async () => {
+  it('probes unavailable views with one request, and delays no other', async () => {
     const org_id = orgId(newUuid());
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const silent = Promise.withResolvers<number>();

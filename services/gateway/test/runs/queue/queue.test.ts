@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => bed[Symbol.asyncDispose]());
 
 describe('queueing a run', () => {
-  it('answers with its id once it is in the log, with the settings of the deployment', async () => {
+  it('returns the id of a run that is in the log, with the settings of the deployment', async () => {
     const { deployment, machine, version, user_id } = bed.tenant;
     const key = await queueSample(gateway, bed.tenant, { inputs: { size: 64, tags: ['a', 1, null] } });
     const read = await readRun(bed.log, key);
@@ -51,7 +51,7 @@ describe('queueing a run', () => {
     });
   });
 
-  it('takes null for an optional field as left out, and ignores unknown fields', async () => {
+  it('treats null as an omitted optional field, and ignores unknown fields', async () => {
     const { run_id } = await queueSample(gateway, bed.tenant, {
       inputs: null,
       gpu: null,
@@ -69,7 +69,7 @@ describe('queueing a run', () => {
     });
   });
 
-  it('takes the GPU of the request before that of the deployment, and that before the machine’s', async () => {
+  it('prefers the GPU of the request to that of the deployment, and that to the machine’s', async () => {
     const { deployment } = bed.tenant;
     const own = { ...deployment, id: newUuid(), gpu: 'L4' as const };
     await catalogue(bed.log).putDeployment(own);
@@ -95,7 +95,7 @@ describe('queueing a run', () => {
     });
   });
 
-  it('takes names such as __proto__ as ordinary names', async () => {
+  it('treats names such as __proto__ as ordinary names', async () => {
     const text = `{"deployment_id":"${bed.tenant.deployment.id}","__proto__":{"gpu":"H100"},"inputs":{"__proto__":["x"],"constructor":1,"$ref":"y","a.b":true}}`;
     const queued = await call(`${gateway.api}/run/deployment/queue`, bed.tenant.key, {
       method: 'POST',
@@ -111,7 +111,7 @@ describe('queueing a run', () => {
     expect(JSON.parse(body).gpu).toBe('A10G');
   });
 
-  it('finds no deployment that is unknown, archived, or another organisation’s', async () => {
+  it('answers 404 for a deployment that is unknown, archived, or of another organisation', async () => {
     const { deployment } = bed.tenant;
     const archived = { ...deployment, id: newUuid(), archived: true };
     await catalogue(bed.log).putDeployment(archived);
@@ -122,7 +122,7 @@ describe('queueing a run', () => {
     }
   });
 
-  it('refuses a deployment whose machine or version is gone', async () => {
+  it('refuses a deployment whose machine or version is missing', async () => {
     const { deployment } = bed.tenant;
     const machineless = { ...deployment, id: newUuid(), machine_id: newUuid() };
     const versionless = { ...deployment, id: newUuid(), workflow_version_id: newUuid() };
@@ -133,14 +133,14 @@ describe('queueing a run', () => {
   });
 });
 
-describe('a queue request that is wrong', () => {
-  it('names the field that is missing', async () => {
+describe('an invalid queue request', () => {
+  it('names the missing field', async () => {
     const missing = { loc: ['body', 'deployment_id'], msg: 'Field required', type: 'missing' };
     expect(await invalid({})).toEqual([missing]);
     expect(await invalid(undefined)).toEqual([{ loc: ['body'], msg: 'Field required', type: 'missing' }]);
   });
 
-  it('is answered with all that is wrong, at once', async () => {
+  it('gets everything that is wrong in one response', async () => {
     const detail = await invalid({
       deployment_id: 'nonsense',
       inputs: { a: null, b: { c: 1 } },
@@ -197,14 +197,14 @@ describe('a queue request that is wrong', () => {
     expect(detail[0].msg).toMatch(/\w/);
   });
 
-  it('nests an input at most 32 levels', async () => {
+  it('may nest an input at most 32 levels', async () => {
     const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)]);
     expect((await queue(sample({ inputs: { deep: nested(32) } }))).status).toBe(200);
     const [problem] = await invalid(sample({ inputs: { deep: nested(33) } }));
     expect([problem.loc, problem.type]).toEqual([['body', 'inputs', 'deep'], 'json_invalid']);
   });
 
-  it('has at most 256 inputs and 256 KiB of them', async () => {
+  it('may have at most 256 inputs and 256 KiB of inputs', async () => {
     const inputs = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`i${i}`, 1]));
     expect((await queue(sample({ inputs: inputs(256) }))).status).toBe(200);

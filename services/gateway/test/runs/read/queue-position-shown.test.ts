@@ -5,7 +5,7 @@ import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call } from '../../fixtures/requests/requests.ts';
 
 describe('a queued run', () => {
-  it('says what it waits for: alone and in a list, and less while no scheduler answers', async () => {
+  it('shows what it waits for, alone and in a list, and less while no scheduler responds', async () => {
     await using bed = await openTestBed();
     const gateway = await bed.gateway({ projecting: true });
     const { key } = bed.tenant;

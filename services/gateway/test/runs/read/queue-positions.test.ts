@@ -111,7 +111,7 @@ describe('the positions of queued runs', () => {
     expect(questions).toEqual([]);
   });
 
-  it('are requested once a second, and nobody waits for them, while no scheduler responds', async () => {
+  it('are requested once a second while no scheduler responds, and delay no response', async () => {
     const places = queuePositions({ scheduler: client, clock });
     await using silent = await leading(() => undefined);
     expect((await places([aRun()])).size).toBe(0);
@@ -132,7 +132,7 @@ describe('the positions of queued runs', () => {
     expect((await places([aRun()])).size).toBe(1);
   });
 
-  it('are there a second after a scheduler leads again', async () => {
+  it('are shown a second after a scheduler leads again', async () => {
     const places = queuePositions({ scheduler: client, clock });
     const key = aRun();
     expect((await places([key])).size).toBe(0);

@@ -44,7 +44,7 @@ const statusAt = async (gateway: { api: string }, key: RunKey) => (await show(ga
 const viewOf = (key: RunKey): Promise<RunView> => viewInLog(bed, key);
 
 describe('reads never go back', () => {
-  it('with the projection paused, from two gateways, after every step', async () => {
+  it('hold with the projection paused, at two gateways, after every step', async () => {
     const [first, second] = [await bed.gateway(), await bed.gateway()];
     const key = await queueSample(first, bed.tenant);
     expect([await statusAt(first, key), await statusAt(second, key)]).toEqual(['queued', 'queued']);
@@ -58,7 +58,7 @@ describe('reads never go back', () => {
     }
   });
 
-  it('when the view stopped at an earlier state', async () => {
+  it('hold when the view stopped at an earlier state', async () => {
     const views = memoryRunViews();
     const gateway = await bed.gateway({ views });
     const key = await queueSample(gateway, bed.tenant);
@@ -67,7 +67,7 @@ describe('reads never go back', () => {
     expect(await statusAt(gateway, key)).toBe('success');
   });
 
-  it('for 50 runs read at once after their 200s, while the projection runs', async () => {
+  it('hold for 50 runs read right after their 200, while the projection runs', async () => {
     const [first, second] = [await bed.gateway({ projecting: true }), await bed.gateway()];
     const runs = await Promise.all(Array.from({ length: 50 }, () => queueSample(first, bed.tenant)));
     const statuses = await Promise.all(runs.flatMap((key) => [statusAt(first, key), statusAt(second, key)]));
@@ -76,7 +76,7 @@ describe('reads never go back', () => {
     expect(await Promise.all(runs.map((key) => statusAt(first, key)))).toEqual(runs.map(() => 'queued'));
   });
 
-  it('and a final view is served without the log', async () => {
+  it('use a final view without the log', async () => {
     const views = memoryRunViews();
     const gateway = await bed.gateway({ views });
     const gone = aRun(bed.tenant.org_id);
@@ -90,7 +90,7 @@ describe('the webhook_status of a run', () => {
   const statusAt = async (gateway: { api: string }, key: RunKey) =>
     (await show(gateway, key)).body.webhook_status;
 
-  it('is null without a webhook, and else follows the facts of the notifier', async () => {
+  it('is null without a webhook, and otherwise follows the facts of the notifier', async () => {
     const gateway = await bed.gateway();
     expect(await statusAt(gateway, await queueSample(gateway, bed.tenant))).toBeNull();
     const key = await queueSample(gateway, bed.tenant, { webhook: HOOK });
@@ -106,7 +106,7 @@ describe('the webhook_status of a run', () => {
     expect(await statusAt(gateway, key)).toBe('success');
   });
 
-  it('never goes back, from two gateways of which one has views that stand still', async () => {
+  it('never goes back, at two gateways of which one has stale views', async () => {
     const views = memoryRunViews();
     const stale = await bed.gateway({ views });
     const fresh = await bed.gateway({ projecting: true });
@@ -126,7 +126,7 @@ describe('the webhook_status of a run', () => {
     expect(await atBoth()).toEqual(['success', 'success']);
   });
 
-  it('does not go back either while a run executes, whichever of its facts came last', async () => {
+  it('never goes back while a run executes', async () => {
     const views = memoryRunViews();
     const stale = await bed.gateway({ views });
     const key = await queueSample(stale, bed.tenant, { webhook: HOOK });
@@ -137,7 +137,7 @@ describe('the webhook_status of a run', () => {
     expect((await show(stale, key)).body).toMatchObject({ status: 'running', webhook_status: 'running' });
   });
 
-  it('is that of the view where the log no longer has the run, or cannot be asked', async () => {
+  it('comes from the view when the log no longer has the run, or is unavailable', async () => {
     await using other = await openTestBedOnOwnBroker();
     const views = memoryRunViews();
     const gateway = await other.gateway({ views });
@@ -152,7 +152,7 @@ describe('the webhook_status of a run', () => {
     await other.nats.restart();
   });
 
-  it('does not go back where the log goes away and the view is behind what was answered', async () => {
+  it('never goes back when the log becomes unavailable and the view is behind an earlier response', async () => {
     await using other = await openTestBedOnOwnBroker();
     const views = memoryRunViews();
     const gateway = await other.gateway({ views });
@@ -190,8 +190,8 @@ describe('a view whose events have expired from the log', () => {
   });
 });
 
-describe('views that are away', () => {
-  it('do not keep a run of the log from being read, and make an unknown one neither there nor not', async () => {
+describe('unavailable views', () => {
+  it('do not prevent a read of a run in the log, and make a read of an unknown run a 503', async () => {
     await using away = viewsThatAreAway();
     const gateway = await bed.gateway({ views: away });
     const key = await queueSample(gateway, bed.tenant);
@@ -216,7 +216,7 @@ describe('reading a run', () => {
     expect((await call(`${gateway.api}/run/${theirs.run_id}`, other.key)).status).toBe(200);
   });
 
-  it('wants a UUID, in any case of letters', async () => {
+  it('requires a UUID, in upper or lower case', async () => {
     const gateway = await bed.gateway();
     const key = await queueSample(gateway, bed.tenant);
     const upper = await call(`${gateway.api}/run/${key.run_id.toUpperCase()}`, bed.tenant.key);
@@ -235,7 +235,7 @@ describe('reading a run', () => {
     }
   });
 
-  it('shows inputs and workflow when asked for', async () => {
+  it('shows inputs and workflow when the request includes them', async () => {
     const gateway = await bed.gateway();
     const key = await queueSample(gateway, bed.tenant, { inputs: { a: 1 } });
     const included = async (query: string) => {
@@ -253,7 +253,7 @@ describe('reading a run', () => {
     ]);
   });
 
-  it('shows what the attempt under way said last, not an earlier one', async () => {
+  it('shows the last progress of the current attempt, not of an earlier one', async () => {
     const gateway = await bed.gateway();
     const key = await queueSample(gateway, bed.tenant);
     await appendAll(bed.log, assigned(key), started(key));
@@ -276,7 +276,7 @@ describe('reading a run', () => {
 });
 
 describe('another base path', () => {
-  it('is where the API is, and nowhere else', async () => {
+  it('serves the API, and the default path does not', async () => {
     const environment = { RUNLEDGER_BASE_PATH: '/v2/flows' };
     const gateway = await bed.gateway({ environment });
     const key = await queueSample(gateway, bed.tenant);

@@ -19,7 +19,7 @@ const report = (progress: number): ProgressReport => ({
 const key = aRun();
 const running = folded(queued(key), assigned(key), started(key));
 
-it('progress never goes back within an attempt, whatever the broker has lost', async () => {
+it('never shows less progress within an attempt, also when the broker has lost reports', async () => {
   const answers = [report(0.4), undefined, report(0.2), report(0.6)];
   const progress = runProgress(async () => answers.shift());
   const shown = [];
@@ -27,7 +27,7 @@ it('progress never goes back within an attempt, whatever the broker has lost', a
   expect(shown).toEqual([0.4, 0.4, 0.4, 0.6]);
 });
 
-it('progress of a new attempt begins again', async () => {
+it('shows the progress of a new attempt from the beginning', async () => {
   const answers = [report(0.4), undefined];
   const progress = runProgress(async () => answers.shift());
   await progress(running);

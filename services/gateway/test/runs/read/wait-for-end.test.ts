@@ -26,7 +26,7 @@ const read = (run: string, query = '', key = bed.tenant.key, init: RequestInit =
 const tails = async (): Promise<number> => (await bed.log.jsm.streams.info('RUNS')).state.consumer_count;
 
 describe('a GET that waits', () => {
-  it('is answered when the run ends', async () => {
+  it('gets its response when the run ends', async () => {
     const run = ownRun();
     await appendAll(bed.log, queued(run), assigned(run), started(run));
     const asked = read(run.run_id, '?wait=60');
@@ -35,13 +35,13 @@ describe('a GET that waits', () => {
     expect((await asked).body).toMatchObject({ status: 'success', finished: true });
   });
 
-  it('is answered at the deadline with what the run is then', async () => {
+  it('gets the run as it is at the deadline', async () => {
     const { run_id } = await queueSample(gateway, bed.tenant);
     const { status, body } = await read(run_id, '?wait=0.3');
     expect([status, body.status]).toEqual([200, 'queued']);
   });
 
-  it('is answered at once when the run has ended, is unknown, or nothing is to be waited for', async () => {
+  it('gets its response at once when the run has ended, is unknown, or wait is 0', async () => {
     const run = ownRun();
     await appendAll(bed.log, queued(run), assigned(run), started(run), succeeded(run));
     expect((await read(run.run_id, '?wait=60')).body.status).toBe('success');
@@ -55,12 +55,12 @@ describe('a GET that waits', () => {
     ['60.5', 'less_than_equal'],
     ['long', 'float_parsing'],
     ['', 'float_parsing'],
-  ])('for %s seconds is refused', async (seconds, type) => {
+  ])('is refused for %s seconds', async (seconds, type) => {
     const { status, body } = await read(ownRun().run_id, `?wait=${seconds}`);
     expect([status, body.detail]).toEqual([422, [{ loc: ['query', 'wait'], msg: expect.any(String), type }]]);
   });
 
-  it('is refused when its key is revoked meanwhile', async () => {
+  it('gets a 401 when its key is revoked meanwhile', async () => {
     const { run_id } = await queueSample(gateway, bed.tenant);
     const key = await aKey(bed.log, bed.tenant, {});
     const asked = read(run_id, '?wait=60', key);
@@ -69,7 +69,7 @@ describe('a GET that waits', () => {
     expect((await asked).status).toBe(401);
   });
 
-  it('is answered with what the run is when the service stops', async () => {
+  it('gets the run as it is when the service stops', async () => {
     const { run_id } = await queueSample(gateway, bed.tenant);
     await using stopped = await startGatewayProcess({ ...bed.nats.env, RUNLEDGER_VIEWS: 'memory' });
     const before = await tails();
@@ -81,10 +81,10 @@ describe('a GET that waits', () => {
   });
 });
 
-describe('a GET that says what it has', () => {
+describe('a GET with If-None-Match', () => {
   const known = (tag: string) => ({ headers: { 'if-none-match': tag } });
 
-  it('is told that nothing has changed, until something has', async () => {
+  it('gets a 304 until the run changes', async () => {
     const run = ownRun();
     await appendAll(bed.log, queued(run));
     const first = await read(run.run_id);
@@ -101,7 +101,7 @@ describe('a GET that says what it has', () => {
     expect(changed.headers.get('etag')).not.toBe(tag);
   });
 
-  it('is told so for lists too, and never of what holds a secret', async () => {
+  it('gets a 304 for lists too, and never for secrets', async () => {
     const machines = `${gateway.api}/machines`;
     const tag = String((await call(machines, bed.tenant.key)).headers.get('etag'));
     expect((await call(machines, bed.tenant.key, known(tag))).status).toBe(304);

@@ -36,7 +36,7 @@ const aScheduler = async (waitOf: () => WaitReason | null): Promise<Disposable> 
 };
 
 describe('GET /run/{run_id}/waiting', () => {
-  it('says why the run waits, in counts, and when it is given up', async () => {
+  it('shows why the run waits, in counts, and when it times out', async () => {
     using scheduler = await aScheduler(() => aWait());
     expect(scheduler).toBeDefined();
     const { run_id } = await queueSample(gateway, bed.tenant);
@@ -83,14 +83,14 @@ describe('GET /run/{run_id}/waiting', () => {
     expect(asked).toBe(3);
   });
 
-  it('says of a run that does not wait what it is, without a scheduler', async () => {
+  it('shows the status of a run that does not wait, without a scheduler', async () => {
     const { run_id } = await queueSample(gateway, bed.tenant);
     await post(`${gateway.api}/run/${run_id}/cancel`, bed.tenant.key);
     const { status, body } = await waitingOf(run_id);
     expect([status, body]).toEqual([200, { run_id, status: 'cancelled', waiting: null }]);
   });
 
-  it("answers alike about another organisation's run and one that is not there", async () => {
+  it('answers alike for an unknown run and a run of another organisation', async () => {
     using scheduler = await aScheduler(() => aWait());
     expect(scheduler).toBeDefined();
     const { run_id } = await queueSample(gateway, bed.tenant);
@@ -104,7 +104,7 @@ describe('GET /run/{run_id}/waiting', () => {
     expect((await waitingOf(run_id)).status).toBe(200);
   });
 
-  it('of a queued run says when no scheduler leads, or it has not read the run for a while', async () => {
+  it('answers 503 when no scheduler leads, or it has not read the queued run', async () => {
     const { run_id } = await queueSample(gateway, bed.tenant);
     const alone = await waitingOf(run_id);
     expect([alone.status, alone.body.detail]).toEqual([

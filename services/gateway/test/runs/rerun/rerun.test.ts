@@ -38,7 +38,7 @@ const requestOf = async (key: RunKey) => {
 };
 
 describe('running a run again', () => {
-  it('queues another one as it was queued, whatever the catalogue says now', async () => {
+  it('queues a run like the first one, also when the catalogue has changed', async () => {
     const { deployment, machine } = tenant;
     const fields = {
       inputs: { size: 64, tags: ['a'] },
@@ -72,7 +72,7 @@ describe('running a run again', () => {
     expect((await show(origin)).rerun_of).toBeNull();
   });
 
-  it('takes other inputs, all of them together; none, null and an empty body mean the same ones', async () => {
+  it('takes a complete set of other inputs; none, null and an empty body mean the same inputs', async () => {
     const origin = await queueSample(gateway, tenant, { inputs: { a: 1, b: 2 } });
     const inputsOf = async (body?: unknown) =>
       (await show(runIn(tenant, await rerun(origin, body)))).workflow_inputs;
@@ -83,7 +83,7 @@ describe('running a run again', () => {
     expect(await inputsOf({ inputs: {} })).toEqual({});
   });
 
-  it('repeats the run that was asked for, also one that repeats another; it belongs to who asked', async () => {
+  it('repeats the named run, also a rerun, for the user of the calling key', async () => {
     const origin = await queueSample(gateway, tenant, { inputs: { a: 1 } });
     const again = runIn(tenant, await rerun(origin, { inputs: { a: 2 } }));
     const user_id = newUuid();
@@ -92,7 +92,7 @@ describe('running a run again', () => {
     expect(await requestOf(third)).toMatchObject({ rerun_of: again.run_id, inputs: { a: 2 }, user_id });
   });
 
-  it('finds no run that is unknown, and none of another organisation', async () => {
+  it('answers 404 for an unknown run, and for one of another organisation', async () => {
     const other = await bed.newTenant();
     const theirs = await queueSample(gateway, other);
     for (const run_id of [aRun().run_id, theirs.run_id]) {
@@ -102,14 +102,14 @@ describe('running a run again', () => {
     expect(await factsOf(bed, other)).toBe(1);
   });
 
-  it('needs the deployment as it needs it to queue', async () => {
+  it('needs the deployment, as queueing does', async () => {
     const origin = await queueSample(gateway, tenant);
     await catalogue(bed.log).putDeployment({ ...tenant.deployment, archived: true });
     const { status, body } = await rerun(origin);
     expect([status, body]).toEqual([404, { detail: 'Deployment not found' }]);
   });
 
-  it('works for a run of which only the view is left', async () => {
+  it('works for a run whose events have expired', async () => {
     const views = memoryRunViews();
     const viewing = await bed.gateway({ views });
     const gone = aRun(tenant.org_id);
@@ -142,7 +142,7 @@ describe('running a run again with an idempotency key', () => {
   const rerunKeyed = (of: RunKey, idempotencyKey: string, body: object = {}, at = gateway) =>
     postKeyed(urlOf(of, at), tenant.key, idempotencyKey, body);
 
-  it('queues one run for equal requests at two gateways, whatever becomes of the deployment', async () => {
+  it('queues one run for equal requests at two gateways, also after the deployment was archived', async () => {
     const second = await bed.gateway();
     const origin = await queueSample(gateway, tenant, { inputs: { a: 1 } });
     const answers = await Promise.all(

@@ -29,7 +29,7 @@ const ownRun = () => aRun(bed.tenant.org_id);
 const Fact = Compile(RunFactEvent);
 
 describe.each(situations.filter(({ is }) => is.finished))('a run that is $name', ({ events }) => {
-  it('is sent from its first fact to its last, and then the stream closes', async () => {
+  it('is streamed from its first fact to its last, and then the stream closes', async () => {
     const run = ownRun();
     const last = await appendAll(bed.log, ...factsFor(run, events));
     const source = await readToEnd(gateway.eventsOf(run), key);
@@ -43,7 +43,7 @@ describe.each(situations.filter(({ is }) => is.finished))('a run that is $name',
     expect(told.filter(({ data }) => !Fact.Check(data))).toEqual([]);
   });
 
-  it('goes on at any other gateway behind any fact, with no loss and no repeat', async () => {
+  it('is streamed on by any gateway after any fact, without loss or repeat', async () => {
     const run = ownRun();
     await appendAll(bed.log, ...factsFor(run, events));
     const whole = (await readToEnd(gateway.eventsOf(run), key)).facts();
@@ -57,7 +57,7 @@ describe.each(situations.filter(({ is }) => is.finished))('a run that is $name',
 });
 
 describe('a stream', () => {
-  it('has headers against caching and buffering', async () => {
+  it('has headers that prevent caching and buffering', async () => {
     const run = ownRun();
     await appendAll(bed.log, queued(run));
     await using source = await openEventSource(gateway.eventsOf(run), key);
@@ -75,7 +75,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('sends facts at every gateway as they come, each once', async () => {
+  it('sends each fact once, at every gateway, when it is stored', async () => {
     const run = ownRun();
     await appendAll(bed.log, queued(run));
     const sources = await Promise.all(
@@ -96,7 +96,7 @@ describe('a stream', () => {
     for (const source of sources) expect(source.facts()).toEqual(first?.facts());
   });
 
-  it('says of the run what the run itself says, with its outputs at the end', async () => {
+  it('shows the run as a GET does, with its outputs at the end', async () => {
     const run = ownRun();
     await appendAll(bed.log, queued(run), assigned(run), started(run), succeeded(run, [anOutput]));
     const facts = (await readToEnd(gateway.eventsOf(run), key)).facts().map(({ data }) => data);
@@ -120,7 +120,7 @@ describe('a stream', () => {
     });
   });
 
-  it('begins with the first fact after an event that this log does not have', async () => {
+  it('begins with the first fact when the log does not have the Last-Event-ID', async () => {
     const run = ownRun();
     const last = await appendAll(bed.log, queued(run));
     await using source = await openEventSource(gateway.eventsOf(run), key, { after: last + 1_000 });
@@ -137,7 +137,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('is not there for a run that is unknown or of others, and not without a key', async () => {
+  it('is refused for an unknown run, for a run of another organisation, and without a key', async () => {
     const foreign = aRun();
     await appendAll(bed.log, queued(foreign));
     for (const run of [foreign, { run_id: newUuid() }]) {

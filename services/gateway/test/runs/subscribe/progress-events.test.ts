@@ -47,7 +47,7 @@ const aTeller = (begin: Run) => {
   return { ...progress, told, present: () => progress.latest(), become };
 };
 
-it('the first report is sent at once, and the latest later one after a second', () => {
+it('sends the first report at once, and the latest one a second later', () => {
   const { take, told } = aTeller(first);
   take(of(0.1));
   vi.advanceTimersByTime(0);
@@ -62,7 +62,7 @@ it('the first report is sent at once, and the latest later one after a second', 
   ]);
 });
 
-it('a report that came before the fact of its attempt is sent with the fact', () => {
+it('sends a report that arrived before the fact of its attempt with that fact', () => {
   const { take, told, become, present } = aTeller(first);
   take(of(0.1, { attempt: 2, executor: OTHER_EXECUTOR }));
   vi.advanceTimersByTime(5_000);
@@ -72,7 +72,7 @@ it('a report that came before the fact of its attempt is sent with the fact', ()
   expect(told).toEqual([[2, 0.1]]);
 });
 
-it('a report of less progress, or of nothing new, is not sent', () => {
+it('sends no report of less progress, and none without news', () => {
   const { take, told } = aTeller(first);
   for (const progress of [0.5, 0.4, 0.5]) {
     take(of(progress));
@@ -81,7 +81,7 @@ it('a report of less progress, or of nothing new, is not sent', () => {
   expect(told).toEqual([[1, 0.5]]);
 });
 
-it('the same progress is sent again when the run has reached another step', () => {
+it('sends the same progress again when the run has reached another step', () => {
   const { take, told, become, present } = aTeller(first);
   take(of(0.5));
   vi.advanceTimersByTime(2_000);
@@ -90,7 +90,7 @@ it('the same progress is sent again when the run has reached another step', () =
   expect([told.length, present()?.live_status]).toEqual([2, 'storing output files']);
 });
 
-it('nothing is sent for a run that does not execute, and nothing after the close', () => {
+it('sends nothing for a run that does not execute, and nothing after the close', () => {
   const { take, told, close } = aTeller(folded(queued(key)));
   take(of(0.5));
   vi.advanceTimersByTime(2_000);

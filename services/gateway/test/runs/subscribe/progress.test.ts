@@ -51,7 +51,7 @@ const watching = (run: RunKey): Promise<EventSourceClient> =>
   openEventSource(gateway.eventsOf(run), bed.tenant.key);
 
 describe('the progress of a run', () => {
-  it('is sent without an id, once a second at most, the latest', async () => {
+  it('is sent without an id, at most once a second, the latest report', async () => {
     const run = ownRun();
     await appendAll(bed.log, queued(run), assigned(run), started(run));
     await using source = await watching(run);
@@ -69,7 +69,7 @@ describe('the progress of a run', () => {
     expect(source.progress().filter(({ data }) => !Progress.Check(data))).toEqual([]);
   });
 
-  it('that was sent before the subscription comes right after the facts', async () => {
+  it('comes right after the facts when it was reported before the subscription', async () => {
     const run = ownRun();
     await appendAll(bed.log, queued(run), assigned(run), started(run));
     report(run, 0.25);
@@ -79,7 +79,7 @@ describe('the progress of a run', () => {
     expect(source.events.map(({ event }) => event)).toEqual(['fact', 'fact', 'fact', 'progress']);
   });
 
-  it('never goes back within an attempt, and nothing that others say counts', async () => {
+  it('never goes back within an attempt, and ignores reports of other executors', async () => {
     const run = ownRun();
     await appendAll(bed.log, queued(run), assigned(run), started(run));
     await using source = await watching(run);
@@ -99,7 +99,7 @@ describe('the progress of a run', () => {
     expect(late.facts().map(({ data }) => data.progress)).toEqual([0, 0.6, 0.6, 0.6]);
   });
 
-  it('begins again with the next attempt, also when the report comes before the fact', async () => {
+  it('begins again with the next attempt, also when the report arrives before the fact', async () => {
     const run = ownRun();
     await appendAll(bed.log, queued(run), assigned(run), started(run));
     await using source = await watching(run);

@@ -27,7 +27,7 @@ describe('subscribing to a run', () => {
   const watch = (run: RunKey) =>
     watching.subscribe(run, { onFacts: nothing, onProgress: nothing, onOver: nothing });
 
-  it('reads it once for all subscribers, and forgets it with the last of them', async () => {
+  it('reads the run once for all subscribers, until the last one leaves', async () => {
     const run = await aQueuedRun();
     const watched = Array.from({ length: 5 }, () => watch(run));
     await waitFor('the fact', () => watched.every(({ facts }) => facts.length === 1));
@@ -51,7 +51,7 @@ const watchersAfter = async (waiting: Promise<void>, of = watching): Promise<num
 };
 
 describe('waiting for the end of a run', () => {
-  it('is over when it has ended, and not before', async () => {
+  it('resolves when the run has ended, and not before', async () => {
     const run = await aQueuedRun();
     let over = false;
     const waiting = watching.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes });
@@ -62,19 +62,19 @@ describe('waiting for the end of a run', () => {
     expect(await watchersAfter(waiting)).toBe(0);
   });
 
-  it('is over at once for one that has ended', async () => {
+  it('resolves at once for a run that has ended', async () => {
     const run = await aQueuedRun();
     await appendAll(log, assigned(run), started(run), succeeded(run));
     expect(await watchersAfter(watching.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes }))).toBe(0);
   });
 
-  it('is over when the time is', async () => {
+  it('resolves when the time is over', async () => {
     expect(
       await watchersAfter(watching.awaitEnd(await aQueuedRun(), { withinMs: 50, signal: nobodyGoes })),
     ).toBe(0);
   });
 
-  it('is over when the client goes away, also before it begins', async () => {
+  it('resolves when the client disconnects, also before the wait begins', async () => {
     const run = await aQueuedRun();
     const gone = new AbortController();
     const waiting = watching.awaitEnd(run, { withinMs: LONG_MS, signal: gone.signal });
@@ -85,7 +85,7 @@ describe('waiting for the end of a run', () => {
     expect(await watchersAfter(watching.awaitEnd(run, { withinMs: LONG_MS, signal: gone.signal }))).toBe(0);
   });
 
-  it('is over when the service stops, and does not begin then', async () => {
+  it('resolves when the service stops, and does not begin after that', async () => {
     const run = await aQueuedRun();
     await using stopping = someSubscriptions(log);
     const waiting = stopping.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes });
@@ -96,7 +96,7 @@ describe('waiting for the end of a run', () => {
     ).toBe(0);
   });
 
-  it('does not begin where too many wait', async () => {
+  it('does not begin when too many requests wait', async () => {
     const run = await aQueuedRun();
     await using full = someSubscriptions(log, { maxSubscribers: 0 });
     expect(await watchersAfter(full.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes }), full)).toBe(0);

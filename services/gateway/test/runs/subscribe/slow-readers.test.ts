@@ -63,7 +63,7 @@ afterEach(() => {
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
 
 describe('a client that reads nothing', () => {
-  it('makes the gateway hold little, and is disconnected after a while', async () => {
+  it('makes the gateway buffer little, and is disconnected after a while', async () => {
     await using server = await streaming(manyFacts());
     const socket = openSocket(server.url).pause();
     socket.on('error', () => undefined);
@@ -82,7 +82,7 @@ describe('a client that reads nothing', () => {
 });
 
 describe('a client that is slow', () => {
-  it('gets all of it in order, and the gateway holds little meanwhile', async () => {
+  it('gets all facts in order, while the gateway buffers little', async () => {
     await using server = await streaming(manyFacts());
     const socket = openSocket(server.url);
     socket.write(GET);
@@ -99,7 +99,7 @@ describe('a client that is slow', () => {
   });
 });
 
-describe('a client that waits', () => {
+describe('a client of a stream without events', () => {
   it('gets a comment every 15 s', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     await using server = await streaming([]);

@@ -26,7 +26,7 @@ const aQueuedRun = async () => {
 };
 
 describe('a gateway that stops', () => {
-  it('sends its clients elsewhere, where they go on behind what they have', async () => {
+  it('ends its streams, and clients continue at another gateway after their last event', async () => {
     const gateway = await bed.gateway();
     const other = await bed.gateway();
     const run = await aQueuedRun();
@@ -49,8 +49,8 @@ describe('a gateway that stops', () => {
   });
 });
 
-describe('a gateway with as many open streams as it may have', () => {
-  it('takes others when their clients are gone, also of the same run', async () => {
+describe('a gateway at its limit of open streams', () => {
+  it('accepts another stream once a client has left, also of the same run', async () => {
     await using open = new AsyncDisposableStack();
     const gateway = await bed.gateway({ environment: { RUNLEDGER_STREAMS_MAX: '2' } });
     const run = await aQueuedRun();
@@ -71,7 +71,7 @@ describe('a gateway with as many open streams as it may have', () => {
 });
 
 describe('the streams of a key', () => {
-  it('end when it is revoked, and those of others go on', async () => {
+  it('end when the key is revoked, and streams of other keys continue', async () => {
     const gateway = await bed.gateway();
     const run = await aQueuedRun();
     const revoked = await aKey(bed.log, bed.tenant, {});
@@ -92,7 +92,7 @@ describe('the streams of a key', () => {
     expect(first.facts()).toHaveLength(1);
   });
 
-  it('end when it expires', async () => {
+  it('end when the key expires', async () => {
     const gateway = await bed.gateway();
     const run = await aQueuedRun();
     const expires_at = new Date(Date.now() + 1_500).toISOString();
@@ -104,8 +104,8 @@ describe('the streams of a key', () => {
   });
 });
 
-describe('a run of which only its view is left', () => {
-  it('is shown by one event, its last state', async () => {
+describe('a run whose events have expired', () => {
+  it('is streamed as one event, its last state', async () => {
     const run = aRun(bed.tenant.org_id);
     const views = memoryRunViews();
     await views.save([aView(7, folded(queued(run), assigned(run), started(run), succeeded(run)))]);

@@ -11,8 +11,8 @@ import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/que
 import { call, post } from '../../fixtures/requests/requests.ts';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 
-describe('while the broker is away', { timeout: 90_000 }, () => {
-  it('nothing is answered with less than it is, and everything goes on when it is back', async () => {
+describe('while the broker is unavailable', { timeout: 90_000 }, () => {
+  it('never shows less than before, and continues when the broker is back', async () => {
     await using bed = await openTestBedOnOwnBroker();
     const { tenant } = bed;
     const { key, deployment } = tenant;
@@ -49,7 +49,7 @@ describe('while the broker is away', { timeout: 90_000 }, () => {
 });
 
 describe('a log that is nearly full', () => {
-  it('takes no new runs, and lets those that were accepted go on', async () => {
+  it('accepts no new runs, and accepted runs continue', async () => {
     await using bed = await openTestBed({ runsMaxBytes: 2 * 1024 * 1024 });
     const gateway = await bed.gateway();
     const run = await queueSample(gateway, bed.tenant);

@@ -43,8 +43,8 @@ describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
   });
 });
 
-describe('a MongoDB that was away when the gateway began', { timeout: 90_000 }, () => {
-  it('is used once it is there', async (context) => {
+describe('a MongoDB that was unavailable when the gateway started', { timeout: 90_000 }, () => {
+  it('is used once it is available', async (context) => {
     await using open = new AsyncDisposableStack();
     const mongo = await privateMongo();
     if (mongo.kind === 'unavailable') return context.skip(mongo.reason);

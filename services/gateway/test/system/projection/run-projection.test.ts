@@ -7,7 +7,7 @@ import { project } from '../../fixtures/views/a-projection.ts';
 import { expectFolded, storeRuns } from '../../fixtures/views/projected-runs.ts';
 
 describe('a projection into memory', () => {
-  it('goes on after a kill -9 of the broker', async () => {
+  it('continues after a kill -9 of the broker', async () => {
     await using open = new AsyncDisposableStack();
     const { nats, log } = open.use(await aLogOnOwnBroker());
     const views = memoryRunViews();
@@ -21,7 +21,7 @@ describe('a projection into memory', () => {
 });
 
 describeWithMongo('a projection into MongoDB', () => {
-  it('goes on after a kill -9 of the database', async (context) => {
+  it('continues after a kill -9 of the database', async (context) => {
     await using open = new AsyncDisposableStack();
     const mongo = await privateMongo();
     if (mongo.kind === 'unavailable') return context.skip(mongo.reason);

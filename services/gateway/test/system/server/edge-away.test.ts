@@ -13,10 +13,10 @@ import { openTestBedOnOwnBroker } from '../../fixtures/gateway/test-bed.ts';
 import { anEdge } from '../../fixtures/gateway/an-edge.ts';
 
 // Beside one another: most of it is waiting.
-describe.concurrent('while the log is away', { timeout: 60_000 }, () => {
+describe.concurrent('while the log is unavailable', { timeout: 60_000 }, () => {
   const away = async (served: EventLog) => waitFor('it to be away', () => !served.connected());
 
-  it('a page that needs it is refused with Retry-After, and others are answered', async () => {
+  it('refuses a page that needs the log with Retry-After, and serves others', async () => {
     await using nats = await testNats();
     await using own = await openEventLog({ url: nats.url, name: 'gateway' }, silentLogger);
     await using edge = await anEdge({ log: own });
@@ -31,7 +31,7 @@ describe.concurrent('while the log is away', { timeout: 60_000 }, () => {
     await waitFor('it to be back', async () => (await ask('/outputs/a')).status === 200);
   });
 
-  it('a key is known for a moment, and then nobody knows whether it is still good', async () => {
+  it('accepts a cached key for a moment, and then refuses it', async () => {
     await using bed = await openTestBedOnOwnBroker();
     await using own = await openEventLog({ ...bed.nats.login, name: 'gateway' }, silentLogger);
     // lru-cache takes the time 0 for no time at all.
@@ -72,7 +72,7 @@ describe.concurrent('while the log is away', { timeout: 60_000 }, () => {
     return { server, begun };
   };
 
-  it('a request that comes waits with all it does, and a restart of the broker is ridden out', async () => {
+  it('holds a request until the broker has restarted, and does nothing for it before', async () => {
     await using nats = await testNats();
     await using own = await openEventLog({ url: nats.url, name: 'gateway' }, silentLogger);
     const { server, begun } = await aWaiter(own, 50_000);
@@ -90,7 +90,7 @@ describe.concurrent('while the log is away', { timeout: 60_000 }, () => {
     }
   });
 
-  it('a request that has waited long enough is refused, and nothing of it is done', async () => {
+  it('refuses a request after a time, and does nothing for it', async () => {
     await using nats = await testNats();
     await using own = await openEventLog({ url: nats.url, name: 'gateway' }, silentLogger);
     const { server, begun } = await aWaiter(own, 100);

@@ -36,7 +36,7 @@ describe('a cancel request', () => {
     ['started', folded(queued(key), assigned(key)), 'cancellation_requested', 'started', 'started'],
     ['running', folded(...running), 'cancellation_requested', 'running', 'running'],
     ['uploading', folded(...running, uploading(key)), 'cancellation_requested', 'uploading', 'uploading'],
-  ])('of a run that is %s is stored', (_name, run, outcome, status, after) => {
+  ])('is stored for a run that is %s', (_name, run, outcome, status, after) => {
     const decision = requestCancel(run, { user_id }, envelope);
     if (decision.kind !== 'append') throw new Error('nothing is stored');
     expect(decision.answer).toEqual({ outcome, status });
@@ -66,7 +66,7 @@ describe('a cancel request', () => {
     ['success', folded(...running, succeeded(key)), 'already_ended', 'success'],
     ['failed', folded(...running, failed(key)), 'already_ended', 'failed'],
     ['timeout', folded(queued(key), timedOut(key, 'no_capacity')), 'already_ended', 'timeout'],
-  ])('of a run that is %s changes nothing', (_name, run, outcome, status) => {
+  ])('changes nothing for a run that is %s', (_name, run, outcome, status) => {
     expect(requestCancel(run, { user_id }, envelope)).toEqual({
       kind: 'nothing_to_do',
       answer: { outcome, status },

@@ -22,7 +22,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('takes names such as __proto__ as ordinary names', () => {
+  it('treats names such as __proto__ as ordinary names', () => {
     const text = '{"__proto__":{"a":1},"constructor":[],"toString":2}';
     expect(canonicalJson(JSON.parse(text))).toBe(text);
   });
@@ -42,7 +42,7 @@ describe('the request that is compared', () => {
     );
   });
 
-  it('is that of no run whose id is a random one', () => {
+  it('does not match a run with a random id', () => {
     const run = folded(queued(aRun()));
     expect(isRunOf(run, 'a'.repeat(64))).toBe(false);
   });
@@ -67,7 +67,7 @@ describe('the id of a run with an idempotency key', () => {
       expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it('is a random one without a key', () => {
+  it('is random without a key', () => {
     const [one, other] = [1, 2].map(() => runIdentity(ORG, undefined, { kind: 'queue', request }));
     expect(one?.run_id).not.toBe(other?.run_id);
   });

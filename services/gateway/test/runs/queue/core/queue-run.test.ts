@@ -50,7 +50,7 @@ const by = { user_id: newUuid() };
 const facts = { deployment, machine, versionSha256: 'a'.repeat(64) };
 
 describe('a queued run', () => {
-  it('keeps the request, who asked, and the settings of that moment', () => {
+  it('keeps the request, the user, and the present settings', () => {
     const decision = queueRun(request, facts, by);
     if (decision.kind !== 'queued') throw new Error(decision.why);
     expect(runQueued(decision.data, undefined, envelope)).toEqual({

@@ -80,11 +80,11 @@ const fitting = (response: WorkflowRun): WorkflowRun => {
 describe.each(situations)('a run that is $name', ({ events, is }) => {
   const response = runResponse(folded(...events), shown);
 
-  it('has in every field what it has to have', () => {
+  it('has the expected value in every field', () => {
     expect(response).toStrictEqual({ ...always, ...is });
   });
 
-  it('has all 36 fields and no others, in the form that is described', () => {
+  it('has all 36 fields and no others, as the schema describes them', () => {
     expect(Object.keys(fitting(response)).sort()).toEqual([...OF_THE_SPECIFICATION, ...OURS].sort());
     expect([OF_THE_SPECIFICATION.length, OURS.length]).toEqual([32, 4]);
     expect(
@@ -93,8 +93,8 @@ describe.each(situations)('a run that is $name', ({ events, is }) => {
   });
 });
 
-describe('among these situations', () => {
-  it('are every status that is in use, and every reason for an end', () => {
+describe('the situations of these tests', () => {
+  it('have every status in use, and every end reason', () => {
     const seen = new Set(situations.map(({ is }) => is.status));
     expect(seen).toEqual(new Set(RunStatus.enum.filter((status) => status !== 'not-started')));
     const reasons = new Set(situations.map(({ is }) => is.end_reason));
@@ -102,7 +102,7 @@ describe('among these situations', () => {
   });
 });
 
-describe('what a run shows of its present', () => {
+describe('the present state of a run', () => {
   const beginning = [queued(key), assigned(key)];
   const running = [...beginning, started(key)];
 
@@ -114,7 +114,7 @@ describe('what a run shows of its present', () => {
     expect(fitting(runResponse(run, alone))).toMatchObject({ progress: 0, live_status });
   });
 
-  it('is the progress of a report that says nothing', () => {
+  it('has the progress of a report without a sentence', () => {
     const report = { progress: 1, live_status: null };
     expect(runResponse(folded(...running), { ...alone, report })).toMatchObject({
       progress: 1,
@@ -127,7 +127,7 @@ describe('what a run shows of its present', () => {
     [{ ahead: 0, capacity: 'busy' }, 1, 'waiting for an A10G (next)'],
     [{ ahead: 2, capacity: 'busy' }, 3, 'waiting for an A10G (2 ahead)'],
     [{ ahead: 0, capacity: 'no_gpu' }, 1, 'waiting for an A10G: no executor offers one now'],
-  ])('is where it waits: %j', (place, queue_position, live_status) => {
+  ])('shows its queue position: %j', (place, queue_position, live_status) => {
     const run = folded(queued(key));
     expect(fitting(runResponse(run, { ...alone, position: place }))).toMatchObject({
       queue_position,
@@ -135,7 +135,7 @@ describe('what a run shows of its present', () => {
     });
   });
 
-  it('has no position once it has left the queue', () => {
+  it('has no position after the queue', () => {
     const place: QueuePosition = { ahead: 2, capacity: 'busy' };
     for (const { events, is } of situations.filter(({ is }) => is.status !== 'queued')) {
       expect(runResponse(folded(...events), { ...shown, position: place })).toMatchObject({
@@ -158,8 +158,8 @@ describe('what a run shows of its present', () => {
   });
 });
 
-describe('what a run shows of its request', () => {
-  it('is the settings that it was queued with', () => {
+describe('the request of a run', () => {
+  it('shows the settings that it was queued with', () => {
     const settings = {
       gpu: 'H100',
       machine_type: 'comfyui',
@@ -178,13 +178,13 @@ describe('what a run shows of its request', () => {
     });
   });
 
-  it('is inputs and workflow, if they were asked for', () => {
+  it('shows inputs and workflow, if the request includes them', () => {
     const asked = { workflow_inputs: { a: [1, null] }, workflow_api: [{ class_type: 'KSampler' }] };
     expect(fitting(runResponse(folded(queued(key)), { ...alone, ...asked }))).toMatchObject(asked);
   });
 });
 
-describe('what a run shows of its webhook', () => {
+describe('the webhook of a run', () => {
   const run = folded(queued(key, { webhook: 'https://a.example/' }));
   const delivered = [webhookStarted(key), webhookDelivered(key)];
   const redelivery = redeliveryRequested(key, 2);
@@ -205,13 +205,13 @@ describe('what a run shows of its webhook', () => {
   });
 });
 
-describe('what a run shows of its outputs', () => {
+describe('the outputs of a run', () => {
   const file = { ...anImage, filename: 'a b?#%/ü.png', subfolder: 'x/y' };
   const output = { ...anOutput, node_meta: { a: 1 } };
   const stored = [{ ...output, data: { images: [file], text: ['done'] } }];
   const running = [queued(key), assigned(key), started(key)];
 
-  it('is each with the addresses of its files', () => {
+  it('have the addresses of their files', () => {
     expect(fitting(runResponse(folded(...running, succeeded(key, stored)), alone)).outputs).toEqual([
       {
         ...output,
@@ -236,14 +236,14 @@ describe('what a run shows of its outputs', () => {
     ]);
   });
 
-  it('is what was stored before it was cancelled', () => {
+  it('include those that were stored before a cancel', () => {
     const end = cancelled(key);
     const stopped = { ...end, data: { ...end.data, outputs: stored } };
     const run = folded(...running, cancelRequested(key, 1, EXECUTOR), stopped);
     expect(fitting(runResponse(run, alone)).outputs.map(({ output_id }) => output_id)).toEqual(['render']);
   });
 
-  it('is every kind under its own name, whatever it is called', () => {
+  it('keep every kind under its own name, also an unusual one', () => {
     const data: Record<string, string[]> = JSON.parse('{"__proto__":["a"],"constructor":["b"],"":[]}');
     const run = folded(...running, succeeded(key, [{ ...output, data }]));
     expect(JSON.stringify(runResponse(run, alone).outputs[0]?.data)).toBe(JSON.stringify(data));

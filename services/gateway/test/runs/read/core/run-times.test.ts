@@ -38,7 +38,7 @@ describe('durations', () => {
     });
   });
 
-  it('may be days, and nothing at all', () => {
+  it('may be days, or 0', () => {
     const created = '2026-01-01T00:00:00.000Z';
     const end = '2026-01-07T00:00:00.001Z';
     expect(runTimes(run(created, created, created, end))).toMatchObject({

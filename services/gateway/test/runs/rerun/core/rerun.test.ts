@@ -32,7 +32,7 @@ const deployment: Deployment = {
 const user_id = newUuid();
 
 describe('running a run again', () => {
-  it('keeps all that its origin was queued with, but for who asked and how', () => {
+  it('keeps everything that its origin was queued with, except the user and the origin', () => {
     const { idempotency: _idempotency, ...request } = origin.request;
     expect(rerun(origin, deployment, { inputs: undefined, user_id })).toEqual({
       kind: 'queued',
@@ -40,7 +40,7 @@ describe('running a run again', () => {
     });
   });
 
-  it('takes other inputs instead of all of its origin’s', () => {
+  it('replaces all inputs of its origin', () => {
     expect(rerun(origin, deployment, { inputs: {}, user_id })).toMatchObject({ data: { inputs: {} } });
   });
 

@@ -46,7 +46,7 @@ const silencer = async (url: string): Promise<Silencer> => {
 };
 
 describe('a request with an idempotency key', SLOW, () => {
-  it('finds its run at another gateway when its own was killed between storing it and the answer', async () => {
+  it('finds its run at another gateway when the first was killed between storing it and its response', async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
     const { tenant } = bed;

@@ -9,7 +9,7 @@ import { openEventSource } from '../../../runs/subscribe/an-event-source.ts';
 const time = '2026-01-01T00:00:00.000Z';
 
 describe('streams, when the broker has lost the reader of the log', () => {
-  it('tell what was stored meanwhile', async () => {
+  it('send what was stored meanwhile', async () => {
     await using bed = await openTestBed();
     const gateway = await bed.gateway();
     const run = aRun(bed.tenant.org_id);
@@ -67,7 +67,7 @@ describe('streams, while the broker is killed and started again', { timeout: 60_
     }
   });
 
-  it('send their clients away when the log is another one', async () => {
+  it('end when the log was replaced', async () => {
     await using bed = await openTestBed();
     const gateway = await bed.gateway();
     const run = aRun(bed.tenant.org_id);
