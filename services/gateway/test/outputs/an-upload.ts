@@ -48,7 +48,7 @@ export const upload = (
     headers: { 'content-type': options.contentType ?? 'image/png' },
   });
 
-/** Bytes that tell where they stand. */
+/** Bytes whose values show their position. */
 export const numbered = (length: number): Uint8Array<ArrayBuffer> => {
   const bytes = new Uint8Array(length);
   for (let index = 0; index < length; index += 1) bytes[index] = (index * 31 + (index >> 8)) & 0xff;

@@ -162,7 +162,7 @@ describe('a gateway that keeps output files in a directory', { timeout: 30_000 }
     socket.write(numbered(200_000));
     await waitFor('it to be on its way', async () => (await files(root)).length === 1);
     socket.destroy();
-    await waitFor('it to be gone', async () => (await files(root)).length === 0);
+    await waitFor('its removal', async () => (await files(root)).length === 0);
     expect((await upload(gateway, attempt, numbered(10))).status).toBe(201);
   });
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OutputStore, OutputToStore, StoredOutput } from '../../src/outputs/store/output-store.ts';
 import { numbered } from './an-upload.ts';
 
-/** A place for output files, and stores that share it, as gateways do. */
+/** Storage for output files, and adapters that share it, as gateways do. */
 export interface OutputStorage extends AsyncDisposable {
   open(): OutputStore;
   /** How many pieces of files there are, also of files that are being written. */
@@ -132,7 +132,7 @@ export const outputStoreConformance = (name: string, openStorage: () => Promise<
     it('leave nothing when their body fails, and fail with its error', async () => {
       const before = await storage.size();
       const output = anOutput();
-      const reason = new Error('the client is gone');
+      const reason = new Error('the client has disconnected');
       const body = async function* (): AsyncGenerator<Uint8Array> {
         yield* inPieces(numbered(400_000));
         throw reason;

@@ -11,11 +11,11 @@ import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts'
 import type { RunViews } from '../../src/projection/run-views.ts';
 import { aLog, type TestLog } from '../fixtures/gateway/a-log.ts';
 import { project } from '../fixtures/views/a-projection.ts';
-import { appendAll, tellWebhook } from '../fixtures/runs/appended-facts.ts';
-import { mongoViews, viewsThatAreAway } from '../fixtures/views/mongo-views.ts';
+import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
+import { mongoViews, unavailableViews } from '../fixtures/views/mongo-views.ts';
 
-/** So long that a test fails which waits for nothing else. */
-const FOR_EVER = 600_000;
+/** Longer than a test may take. */
+const LONG_MS = 600_000;
 
 let test: TestLog;
 let log: EventLog;
@@ -29,12 +29,12 @@ const aRunThatEnds = async (): Promise<RunKey> => {
   const key = aRun();
   const webhook = 'https://a.example/';
   await appendAll(log, queued(key, { webhook }), assigned(key), started(key), succeeded(key));
-  await tellWebhook(log, webhookStarted(key));
+  await appendWebhook(log, webhookStarted(key));
   return key;
 };
 
 const expectEachRunAtOnce = async (views: RunViews): Promise<void> => {
-  const fresh = freshViews({ log, views, timeoutMs: FOR_EVER });
+  const fresh = freshViews({ log, views, timeoutMs: LONG_MS });
   await using projection = project(log, views);
   for (let runs = 0; runs < 10; runs += 1) {
     const key = await aRunThatEnds();
@@ -60,7 +60,7 @@ it('waits until views of another log are derived from this one', async () => {
   await views.resetTo(another);
   await views.savePosition({ stream_created: another, sequence: 900_000, event_id: null });
   const key = await aRunThatEnds();
-  const waiting = freshViews({ log, views, timeoutMs: FOR_EVER })();
+  const waiting = freshViews({ log, views, timeoutMs: LONG_MS })();
   await using open = new AsyncDisposableStack();
   open.use(project(log, views));
   await waiting;
@@ -73,7 +73,7 @@ it('does not wait for a message that no projection reads', async () => {
   await log.js.publish('runs.of.nobody.else', 'nonsense');
   await using open = new AsyncDisposableStack();
   open.use(project(log, views));
-  await freshViews({ log, views, timeoutMs: FOR_EVER })();
+  await freshViews({ log, views, timeoutMs: LONG_MS })();
   expect((await views.find(key))?.run.status).toBe('success');
 });
 
@@ -105,14 +105,14 @@ it('does not wait again until the views move, after a wait in which they did not
 });
 
 it('does not wait when the views are unavailable', async () => {
-  await using views = viewsThatAreAway();
-  await expect(freshViews({ log, views, timeoutMs: FOR_EVER })()).resolves.toBe(false);
+  await using views = unavailableViews();
+  await expect(freshViews({ log, views, timeoutMs: LONG_MS })()).resolves.toBe(false);
 });
 
 it('does not wait when the log is unavailable', async () => {
   const closed = await test.open();
   await closed[Symbol.asyncDispose]();
-  const fresh = freshViews({ log: closed, views: memoryRunViews(), timeoutMs: FOR_EVER });
+  const fresh = freshViews({ log: closed, views: memoryRunViews(), timeoutMs: LONG_MS });
   await expect(fresh()).resolves.toBe(false);
 });
 

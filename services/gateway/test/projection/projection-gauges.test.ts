@@ -9,7 +9,7 @@ const HOUR_S = 3_600;
 
 describe('the lag of the views', () => {
   it.each([-HOUR_S, HOUR_S])(
-    'is told in seconds of the broker when the clock here is wrong by %i s',
+    'is measured by the clock of the broker when the local clock is wrong by %i s',
     async (wrong) => {
       await using bed = await openTestBed();
       await queueSample(await bed.gateway(), bed.tenant);
@@ -18,9 +18,9 @@ describe('the lag of the views', () => {
 
       vi.useFakeTimers({ now: Date.now() + wrong * 1_000, toFake: ['Date'] });
       onTestFinished(() => void vi.useRealTimers());
-      const seconds = await waitFor('some time to be told', async () => {
-        const told = await metrics.getSingleMetricAsString('runledger_gateway_projection_lag_seconds');
-        return Number(/ (\S+)$/.exec(told)?.[1]) || undefined;
+      const seconds = await waitFor('a lag', async () => {
+        const shown = await metrics.getSingleMetricAsString('runledger_gateway_projection_lag_seconds');
+        return Number(/ (\S+)$/.exec(shown)?.[1]) || undefined;
       });
       expect(seconds).toBeLessThan(HOUR_S / 2);
     },

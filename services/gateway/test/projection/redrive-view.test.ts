@@ -10,7 +10,7 @@ import { redriveView } from '../../src/projection/redrive-view.ts';
 import { ViewsUnavailable } from '../../src/projection/run-views.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
 import { project } from '../fixtures/views/a-projection.ts';
-import { appendAll, tellWebhook } from '../fixtures/runs/appended-facts.ts';
+import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
 
 const redriven = (log: RunLog, sequence: number, views = memoryRunViews()): ReturnType<typeof redriveView> =>
   redriveView({ log, views }, { stream: 'RUNS', sequence });
@@ -20,7 +20,7 @@ describe('a dead letter that the gateway redrives', () => {
     const log = memoryLog();
     const key = aRun();
     const head = await appendAll(log, queued(key, { webhook: 'https://a.example/' }), assigned(key));
-    await tellWebhook(log, webhookStarted(key, 'intermediate'));
+    await appendWebhook(log, webhookStarted(key, 'intermediate'));
     const views = memoryRunViews();
     for (const sequence of [1, 2, 3]) {
       expect(await redriven(log, sequence, views)).toEqual({

@@ -25,7 +25,7 @@ export interface OpenedViews extends AsyncDisposable {
 /** Opens empty views. `clock` limits how long a page is searched for. */
 export type OpenViews = (clock?: () => number) => Promise<OpenedViews>;
 
-/** What every adapter of RunViews does, whatever it keeps them in. */
+/** What every adapter of RunViews does. */
 export const runViewsConformance = (name: string, open: OpenViews): void => {
   describe(`run views in ${name}`, () => {
     let opened: OpenedViews;
@@ -142,14 +142,14 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
     });
 
     it('accept every run again after a reset, and keep the others', async () => {
-      const [anew, kept] = [history(), history()];
-      await views.save([at(anew, 3), at(kept, 3)]);
+      const [again, kept] = [history(), history()];
+      await views.save([at(again, 3), at(kept, 3)]);
       const log = newUuid();
       await views.resetTo(log);
       await views.savePosition({ stream_created: log, sequence: 3, event_id: null });
       expect((await views.position())?.sequence).toBe(3);
-      await views.save([{ ...at(anew, 0), head: 2 }]);
-      expect(await views.find(at(anew, 0).run)).toEqual({ ...at(anew, 0), head: 2 });
+      await views.save([{ ...at(again, 0), head: 2 }]);
+      expect(await views.find(at(again, 0).run)).toEqual({ ...at(again, 0), head: 2 });
       expect(await views.find(at(kept, 0).run)).toEqual({ ...at(kept, 3), head: 0 });
     });
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { clock as systemClock } from '../../src/gateway-parts.ts';
 import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
 import { ViewsUnavailable } from '../../src/projection/run-views.ts';
-import { insertViews, mongoUrl, openViews, viewsThatAreAway } from '../fixtures/views/mongo-views.ts';
+import { insertViews, mongoUrl, openViews, unavailableViews } from '../fixtures/views/mongo-views.ts';
 import { runViewsConformance } from './run-views.conformance.ts';
 
 runViewsConformance('memory', async () => {
@@ -33,7 +33,7 @@ describeWithMongo('with a server', () => {
 });
 
 it('fails soon with ViewsUnavailable when MongoDB is unavailable', async () => {
-  await using views = viewsThatAreAway();
+  await using views = unavailableViews();
   await expect(views.find(aRun())).rejects.toThrow(ViewsUnavailable);
   await expect(views.position()).rejects.toThrow(ViewsUnavailable);
 });

@@ -12,7 +12,7 @@ import type { RunView } from '../../src/projection/core/run-view.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
 import { project } from '../fixtures/views/a-projection.ts';
-import { appendAll, tellWebhook } from '../fixtures/runs/appended-facts.ts';
+import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
 
 const webhook = 'https://hooks.example:8443/done?token=secret';
 
@@ -24,7 +24,7 @@ const seen = async (views: RunViews, key: RunKey, status: string): Promise<RunVi
   const isThere = async () => (await views.find(key))?.webhook.state?.status === status;
   await waitFor(`the view to say ${status}`, isThere);
   const view = await views.find(key);
-  if (!view) throw new Error('the view is gone');
+  if (!view) throw new Error('the view is missing');
   return view;
 };
 
@@ -36,10 +36,10 @@ describe('the state of the notifications', () => {
     open.use(project(log, views));
     const key = aRun();
     await appendAll(log, queued(key, { webhook }), assigned(key));
-    const first = await tellWebhook(log, webhookStarted(key, 'intermediate'));
+    const first = await appendWebhook(log, webhookStarted(key, 'intermediate'));
     expect((await seen(views, key, 'running')).webhook.head).toBe(first);
     await appendAll(log, started(key), succeeded(key));
-    const last = await tellWebhook(log, webhookDelivered(key));
+    const last = await appendWebhook(log, webhookDelivered(key));
     const view = await seen(views, key, 'success');
     expect([view.run.status, view.head, view.webhook.head]).toEqual(['success', last - 1, last]);
   });
@@ -55,7 +55,7 @@ describe('the state of the notifications', () => {
     const event_id = last?.json<{ event_id: string }>().event_id ?? '';
     await views.savePosition({ stream_created: created, sequence: last?.seq ?? 0, event_id });
     open.use(project(log, views));
-    await tellWebhook(log, webhookStarted(key), webhookGivenUp(key));
+    await appendWebhook(log, webhookStarted(key), webhookGivenUp(key));
     expect((await seen(views, key, 'failed')).run.status).toBe('success');
   });
 
@@ -63,12 +63,12 @@ describe('the state of the notifications', () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const views = memoryRunViews();
-    const [gone, there] = [aRun(), await anEndedRun(log)];
-    await append(log, webhookStarted(gone), 0);
+    const [expired, present] = [aRun(), await anEndedRun(log)];
+    await append(log, webhookStarted(expired), 0);
     open.use(project(log, views));
-    await tellWebhook(log, webhookStarted(there));
-    await seen(views, there, 'running');
-    expect(await views.find(gone)).toBeUndefined();
+    await appendWebhook(log, webhookStarted(present));
+    await seen(views, present, 'running');
+    expect(await views.find(expired)).toBeUndefined();
     expect(await listDeadLetters(log)).toEqual([]);
   });
 
@@ -80,7 +80,7 @@ describe('the state of the notifications', () => {
     const key = await anEndedRun(log);
     const forged = webhookDelivered(key);
     const { seq } = await log.js.publish(webhookEventSubject(forged), JSON.stringify(forged));
-    await tellWebhook(log, webhookStarted(key));
+    await appendWebhook(log, webhookStarted(key));
     expect((await seen(views, key, 'running')).webhook.head).toBe(seq + 1);
     const parked = await listDeadLetters(log);
     expect(parked.map(({ consumer, sequence }) => [consumer, sequence])).toEqual([['projection', seq]]);

@@ -68,8 +68,8 @@ const knownIds = (): fc.Arbitrary<string> => {
   return fc.constantFrom(ended, deployment.id, machine.id, version.id, deployment.workflow_id);
 };
 
-const valueOf = ({ in: place, schema }: Parameter): fc.Arbitrary<string> =>
-  place === 'path'
+const valueOf = ({ in: source, schema }: Parameter): fc.Arbitrary<string> =>
+  source === 'path'
     ? fc.oneof(
         { weight: 4, arbitrary: knownIds() },
         fc.uuid(),
@@ -93,10 +93,10 @@ const send = async (
   { method, path, parameters, body: takesBody }: Described,
   { values, body }: { readonly values: Readonly<Record<string, string>>; readonly body: unknown },
 ) => {
-  const of = (place: Parameter['in']): [string, string][] =>
+  const of = (source: Parameter['in']): [string, string][] =>
     parameters.flatMap(({ name, in: where }) => {
       const value = values[name];
-      return where === place && value !== undefined ? [[name, value]] : [];
+      return where === source && value !== undefined ? [[name, value]] : [];
     });
   const filled = of('path').reduce(
     (filling, [name, value]) => filling.replace(`{${name}}`, encodeURIComponent(value)),

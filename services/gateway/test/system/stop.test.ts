@@ -9,13 +9,13 @@ import { startGatewayProcess } from '../fixtures/gateway/a-service.ts';
 import { open as openSocket } from '../fixtures/requests/raw-request.ts';
 import { anAttempt, numbered } from '../outputs/an-upload.ts';
 
-/** Answers when it is let; `/stream` begins at once, and ends when it is let. */
+/** Responds once `finish` is called. `/stream` begins at once. */
 const aServer = async (options: Partial<HttpServerOptions> = {}) => {
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
   const app = new Koa();
-  let inHand = 0;
+  let inProgress = 0;
   app.use(async (ctx) => {
-    inHand += 1;
+    inProgress += 1;
     if (ctx.path === '/stream') {
       ctx.respond = false;
       ctx.res.write('begun ');
@@ -35,7 +35,7 @@ const aServer = async (options: Partial<HttpServerOptions> = {}) => {
     onStopping,
     ...rest,
   });
-  return { server, finish, inHand: () => inHand };
+  return { server, finish, inProgress: () => inProgress };
 };
 
 const aKeptConnection = () => {
@@ -58,13 +58,13 @@ const refuses = (url: string): Promise<boolean> =>
 describe('a server that stops', () => {
   it('finishes requests in progress, closes its connections and accepts no more', async () => {
     using kept = aKeptConnection();
-    const { server, finish, inHand } = await aServer();
+    const { server, finish, inProgress } = await aServer();
     const first = await get(server.url, kept.agent);
     expect([await textOf(first), first.headers.connection]).toEqual(['done', 'keep-alive']);
     const slow = get(`${server.url}/slow`, kept.agent);
-    await waitFor('it to be in hand', () => inHand() === 2);
+    await waitFor('the request to be in progress', () => inProgress() === 2);
     const stopped = server[Symbol.asyncDispose]();
-    await waitFor('it to take no more', () => refuses(server.url));
+    await waitFor('the server to accept no more', () => refuses(server.url));
     finish();
     const answer = await slow;
     expect([answer.statusCode, answer.headers.connection]).toEqual([200, 'close']);
@@ -73,18 +73,18 @@ describe('a server that stops', () => {
   });
 
   it('calls its listeners before it waits for open requests', async () => {
-    const told: string[] = [];
-    const tell = (word: string) => () => {
-      told.push(word);
+    const called: string[] = [];
+    const listener = (word: string) => () => {
+      called.push(word);
       if (word === 'second') finish();
     };
-    const onStopping = [tell('first'), tell('second')];
+    const onStopping = [listener('first'), listener('second')];
     const { server, finish } = await aServer({ onStopping });
     using kept = aKeptConnection();
     const stream = await get(`${server.url}/stream`, kept.agent);
     const text = textOf(stream);
     await server[Symbol.asyncDispose]();
-    expect([told, await text]).toEqual([['first', 'second'], 'begun over']);
+    expect([called, await text]).toEqual([['first', 'second'], 'begun over']);
   });
 
   it('closes also when a listener fails', async () => {
@@ -99,16 +99,16 @@ describe('a server that stops', () => {
   });
 
   it('ends requests that do not end in time', async () => {
-    const { server, finish, inHand } = await aServer({ finishWithinMs: 100 });
+    const { server, finish, inProgress } = await aServer({ finishWithinMs: 100 });
     const ended = refuses(`${server.url}/slow`);
-    await waitFor('it to be in hand', () => inHand() === 1);
+    await waitFor('the request to be in progress', () => inProgress() === 1);
     await server[Symbol.asyncDispose]();
     expect(await ended).toBe(true);
     finish();
   });
 });
 
-describe('a gateway process that is told to stop', { timeout: 60_000 }, () => {
+describe('a gateway process that is called to stop', { timeout: 60_000 }, () => {
   it('stores the upload in progress, is not ready, and exits with 0', async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
@@ -137,7 +137,7 @@ describe('a gateway process that is told to stop', { timeout: 60_000 }, () => {
       return state.messages > 0;
     });
     gateway.kill('SIGTERM');
-    await waitFor('it to take no more', () => refuses(gateway.url));
+    await waitFor('the server to accept no more', () => refuses(gateway.url));
     const ready = await fetch(`${gateway.health}/readyz`);
     expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining('SIGTERM')]);
     socket.write(bytes.subarray(200_000));

@@ -29,7 +29,7 @@ const decide = (run = ended, present?: Webhook) => redeliver(run, present, { use
 
 describe('a redelivery', () => {
   it.each([
-    ['nothing was told yet', []],
+    ['no notification was sent yet', []],
     ['it is under way', [webhookStarted(key)]],
     ['it was accepted', [webhookDelivered(key)]],
     ['it was given up', [webhookStarted(key), webhookGivenUp(key)]],

@@ -13,11 +13,11 @@ import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts'
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
-import { tellWebhook } from '../fixtures/runs/appended-facts.ts';
+import { appendWebhook } from '../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { call } from '../fixtures/requests/requests.ts';
 import { aView, folded } from '../fixtures/runs/folded-runs.ts';
-import { anEndedRun, aState, aTry, HOOK, shown } from '../fixtures/runs/notified-runs.ts';
+import { anEndedRun, aState, aDeliveryAttempt, HOOK, shown } from '../fixtures/runs/notified-runs.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -63,9 +63,16 @@ describe('the deliveries of a run', () => {
 
   it('show every attempt in order, the latest intermediate one, and the time of the next', async () => {
     const key = await anEndedRun(bed, gateway);
-    await tellWebhook(bed.log, webhookStarted(key));
-    const tries = [aTry(1), aTry(2, { reason: 'timed_out', status: null, answer: null })];
-    const intermediate = aTry(1, { notification: 'intermediate', reason: 'accepted', status: 204 });
+    await appendWebhook(bed.log, webhookStarted(key));
+    const tries = [
+      aDeliveryAttempt(1),
+      aDeliveryAttempt(2, { reason: 'timed_out', status: null, answer: null }),
+    ];
+    const intermediate = aDeliveryAttempt(1, {
+      notification: 'intermediate',
+      reason: 'accepted',
+      status: 204,
+    });
     for (const made of [...tries, intermediate]) await recordDeliveryAttempt(bed.log, key, made);
     await recordDeliveryState(bed.log, key, aState());
     const { state, next_try_at, message } = aState();
@@ -82,7 +89,7 @@ describe('the deliveries of a run', () => {
 
   it('show a deferred delivery without the time of its next attempt', async () => {
     const key = await anEndedRun(bed, gateway);
-    await tellWebhook(bed.log, webhookStarted(key));
+    await appendWebhook(bed.log, webhookStarted(key));
     const message = 'https://hooks.example is left alone until 12:00:00, after 5 failures in a row';
     await recordDeliveryState(bed.log, key, aState({ state: 'deferred', next_try_at: null, message }));
     expect((await deliveriesOf(key)).body).toMatchObject({ state: 'deferred', next_try_at: null, message });
@@ -92,7 +99,7 @@ describe('the deliveries of a run', () => {
     const key = await anEndedRun(bed, gateway);
     await recordDeliveryState(bed.log, key, aState());
     const at = async () => (await deliveriesOf(key)).body;
-    await tellWebhook(bed.log, webhookGivenUp(key));
+    await appendWebhook(bed.log, webhookGivenUp(key));
     expect(await at()).toMatchObject({
       webhook_status: 'failed',
       round: 1,
@@ -100,11 +107,11 @@ describe('the deliveries of a run', () => {
       next_try_at: null,
       message: 'the receiver answered 503',
     });
-    await tellWebhook(bed.log, redeliveryRequested(key));
+    await appendWebhook(bed.log, redeliveryRequested(key));
     expect(await at()).toMatchObject({ webhook_status: 'running', round: 2, state: null, message: null });
     await recordDeliveryState(bed.log, key, aState({ round: 2 }));
     expect(await at()).toMatchObject({ round: 2, state: 'retrying' });
-    await tellWebhook(bed.log, webhookDelivered(key, 2));
+    await appendWebhook(bed.log, webhookDelivered(key, 2));
     expect(await at()).toMatchObject({ webhook_status: 'success', round: 2, state: null, message: null });
   });
 

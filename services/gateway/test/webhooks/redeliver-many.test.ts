@@ -8,7 +8,7 @@ import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts'
 import type { RunView } from '../../src/projection/core/run-view.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
-import { appendAll, tellWebhook } from '../fixtures/runs/appended-facts.ts';
+import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
 import { post } from '../fixtures/requests/requests.ts';
 import { aView, folded, foldedWebhook } from '../fixtures/runs/folded-runs.ts';
 import { HOOK } from '../fixtures/runs/notified-runs.ts';
@@ -25,13 +25,13 @@ afterAll(() => bed[Symbol.asyncDispose]());
 const redeliver = ({ api }: TestGateway, key: string, body: object) =>
   post(`${api}/webhooks/redeliver`, key, body);
 
-/** It ends well, while its receiver refuses to be told. */
+/** The run succeeds, and its notification fails. */
 const fail = async (run: RunKey): Promise<void> => {
   await appendAll(bed.log, queued(run, { webhook: HOOK }), assigned(run), started(run), succeeded(run));
-  await tellWebhook(bed.log, webhookGivenUp(run));
+  await appendWebhook(bed.log, webhookGivenUp(run));
 };
 
-const aViewOfAGoneRun = (org_id: string, placed: Pick<Run, 'number' | 'created_at'>): RunView => {
+const aViewOfAnExpiredRun = (org_id: string, placed: Pick<Run, 'number' | 'created_at'>): RunView => {
   const run = aRun(org_id);
   const ended = folded(queued(run, { webhook: HOOK }), assigned(run), started(run), succeeded(run));
   return aView(4, { ...ended, ...placed }, foldedWebhook(5, webhookGivenUp(run)));
@@ -55,12 +55,12 @@ describe('many redeliveries', () => {
     // Between the two; the log no longer has them, so that they are counted alone.
     const { number, created_at } = (await viewOf(bed, newer)).run;
     const between = { number: number - 1, created_at };
-    await views.save(Array.from({ length: PAGE }, () => aViewOfAGoneRun(org_id, between)));
+    await views.save(Array.from({ length: PAGE }, () => aViewOfAnExpiredRun(org_id, between)));
 
     const first = await redeliver(gateway, key, { filter: {}, cursor: null });
     expect(first.body).toEqual({ matched: PAGE, requested: 1, next_cursor: expect.any(String) });
     expect(await Promise.all(real.map(roundOf))).toEqual([1, 2]);
-    await tellWebhook(bed.log, webhookGivenUp(newer, 2));
+    await appendWebhook(bed.log, webhookGivenUp(newer, 2));
     await saveAll();
     const { next_cursor: cursor } = first.body;
     const counted = await redeliver(gateway, key, { filter: {}, cursor, dry_run: true });
@@ -77,7 +77,7 @@ describe('many redeliveries', () => {
     const run = aRun(org_id);
     await fail(run);
     await views.save([await viewOf(bed, run)]);
-    await tellWebhook(bed.log, redeliveryRequested(run));
+    await appendWebhook(bed.log, redeliveryRequested(run));
     const { body } = await redeliver(gateway, key, { filter: {} });
     expect(body).toEqual({ matched: 1, requested: 0, next_cursor: null });
   });

@@ -15,7 +15,7 @@ import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts'
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
-import { tellWebhook } from '../fixtures/runs/appended-facts.ts';
+import { appendWebhook } from '../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
 import { aView, folded } from '../fixtures/runs/folded-runs.ts';
@@ -42,9 +42,9 @@ describe('a redelivery', () => {
     ['was accepted', (key: RunKey) => [webhookDelivered(key)]],
     ['is under way', (key: RunKey) => [webhookStarted(key)]],
     ['has not begun', () => []],
-  ])('begins another round of a delivery that %s', async (_name, told) => {
+  ])('begins another round of a delivery that %s', async (_name, events) => {
     const key = await anEndedRun(bed, gateway);
-    await tellWebhook(bed.log, ...told(key));
+    await appendWebhook(bed.log, ...events(key));
     const { status, body } = await redeliver(key);
     expect([status, body]).toEqual([200, { run_id: key.run_id, webhook_status: 'running', round: 2 }]);
     expect(await webhookOf(key)).toMatchObject({ status: 'running', round: 2 });
@@ -68,7 +68,7 @@ describe('a redelivery', () => {
 
   it.each(['retrying', 'deferred'] as const)('is allowed while a delivery is %s', async (state) => {
     const key = await anEndedRun(bed, gateway);
-    await tellWebhook(bed.log, webhookStarted(key));
+    await appendWebhook(bed.log, webhookStarted(key));
     await recordDeliveryState(bed.log, key, aState({ state }));
     expect((await redeliver(key)).body.round).toBe(2);
     const { body } = await call(`${gateway.api}/run/${key.run_id}/deliveries`, bed.tenant.key);
@@ -85,7 +85,7 @@ describe('a redelivery', () => {
   it('is refused at the limit of rounds', async () => {
     const key = await anEndedRun(bed, gateway);
     const rounds = Array.from({ length: MAX_ROUNDS - 1 }, (_, index) => redeliveryRequested(key, index + 2));
-    await tellWebhook(bed.log, ...rounds);
+    await appendWebhook(bed.log, ...rounds);
     const { status, body } = await redeliver(key);
     expect([status, body.detail]).toEqual([409, expect.stringContaining('49 times')]);
   });
@@ -138,7 +138,7 @@ describe('a redelivery', () => {
     const raced = await anEndedRun(bed, gateway);
     const [answer, delivered] = await Promise.allSettled([
       redeliver(raced),
-      tellWebhook(bed.log, webhookDelivered(raced)),
+      appendWebhook(bed.log, webhookDelivered(raced)),
     ]);
     if (answer.status !== 'fulfilled') throw new Error('the redelivery failed');
     expect(answer.value.body.round).toBe(2);

@@ -4,11 +4,11 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { overEachViews } from '../fixtures/views/over-each-views.ts';
-import { viewsThatAreAway } from '../fixtures/views/mongo-views.ts';
+import { unavailableViews } from '../fixtures/views/mongo-views.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
-import { tellWebhook } from '../fixtures/runs/appended-facts.ts';
+import { appendWebhook } from '../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
 import { anEndedRun, aState } from '../fixtures/runs/notified-runs.ts';
@@ -31,7 +31,7 @@ overEachViews('runs with a webhook', (here) => {
     });
   const failedOne = async (webhook: string): Promise<RunKey> => {
     const key = await ended(webhook);
-    await tellWebhook(here.bed.log, webhookGivenUp(key));
+    await appendWebhook(here.bed.log, webhookGivenUp(key));
     await listed(key, 'failed');
     return key;
   };
@@ -40,14 +40,14 @@ overEachViews('runs with a webhook', (here) => {
 
   it('are listed newest first, with the state of each delivery', async () => {
     await queueSample(here.gateway, here.tenant);
-    const [untold, waiting] = [await ended(A), await ended(B)];
-    await tellWebhook(here.bed.log, webhookStarted(waiting));
+    const [notSent, waiting] = [await ended(A), await ended(B)];
+    await appendWebhook(here.bed.log, webhookStarted(waiting));
     const state = aState();
     await recordDeliveryState(here.bed.log, waiting, state);
     const failed = await failedOne(A);
     await listed(waiting, 'running');
     const success = await ended(A);
-    await tellWebhook(here.bed.log, webhookDelivered(success, 1, { tries: 3 }));
+    await appendWebhook(here.bed.log, webhookDelivered(success, 1, { tries: 3 }));
     await listed(success, 'success');
     const { status, body } = await list();
     expect(status).toBe(200);
@@ -76,7 +76,7 @@ overEachViews('runs with a webhook', (here) => {
           updated_at: state.at,
         },
         {
-          run_id: untold.run_id,
+          run_id: notSent.run_id,
           webhook_status: 'not-started',
           tries: 0,
           last_reason: null,
@@ -97,9 +97,9 @@ overEachViews('runs with a webhook', (here) => {
   it('are filtered by status, host and time', async () => {
     const failed = await failedOne(A);
     const other = await failedOne(B);
-    const untold = await ended(B);
-    await listed(untold, 'not-started');
-    await waitFor('the view', () => here.gateway.views.find(untold));
+    const notSent = await ended(B);
+    await listed(notSent, 'not-started');
+    await waitFor('the view', () => here.gateway.views.find(notSent));
     expect(idsOf(await list('?status=failed'))).toEqual([other.run_id, failed.run_id]);
     expect(idsOf(await list('?status=failed,%20not-started'))).toHaveLength(3);
     expect(idsOf(await list('?status=failed&status=not-started'))).toHaveLength(3);
@@ -108,8 +108,8 @@ overEachViews('runs with a webhook', (here) => {
     expect(idsOf(await list('?host=b.example:8443&status=failed'))).toEqual([other.run_id]);
     expect(idsOf(await list('?host=b.example'))).toEqual([]);
     const { created_at } = (await list('?limit=1')).body.deliveries[0];
-    expect(idsOf(await list(`?created_after=${created_at}`))).toContain(untold.run_id);
-    expect(idsOf(await list(`?created_before=${created_at}`))).not.toContain(untold.run_id);
+    expect(idsOf(await list(`?created_after=${created_at}`))).toContain(notSent.run_id);
+    expect(idsOf(await list(`?created_before=${created_at}`))).not.toContain(notSent.run_id);
     expect(idsOf(await list('?created_after=2020-01-01&created_before=2020-01-02T03:04:05Z'))).toEqual([]);
     expect(idsOf(await list('?unknown=x'))).toHaveLength(3);
   });
@@ -148,7 +148,7 @@ overEachViews('runs with a webhook', (here) => {
   it('are redelivered by filter: failed ones, unless another status is named', async () => {
     const failed = [await failedOne(A), await failedOne(B)];
     const success = await ended(A);
-    await tellWebhook(here.bed.log, webhookDelivered(success));
+    await appendWebhook(here.bed.log, webhookDelivered(success));
     await listed(success, 'success');
     const dry = await redeliverAll({ filter: {}, dry_run: true });
     expect(dry.body).toEqual({ matched: 2, requested: 0, next_cursor: null });
@@ -240,7 +240,7 @@ describe('an invalid request', () => {
 describe('unavailable views', () => {
   it('make lists a 503 with Retry-After', async () => {
     await using bed = await openTestBed();
-    await using away = viewsThatAreAway();
+    await using away = unavailableViews();
     const gateway = await bed.gateway({ views: away });
     for (const answer of [
       await call(`${gateway.api}/webhooks/deliveries`, bed.tenant.key),

@@ -38,7 +38,7 @@ const stored = (
   body: event,
   ...changes,
 });
-const told = (
+const webhookMessage = (
   key: RunKey,
   event: WebhookEvent,
   sequence: number,
@@ -67,9 +67,9 @@ const messages = [
   stored(other, assigned(other), 4, 2),
   stored(one, started(one), 5, 3),
   stored(one, succeeded(one), 6, 5),
-  told(one, webhookStarted(one), 7, 0),
-  told(one, webhookGivenUp(one), 8, 7),
-  told(one, redeliveryRequested(one), 9, 8),
+  webhookMessage(one, webhookStarted(one), 7, 0),
+  webhookMessage(one, webhookGivenUp(one), 8, 7),
+  webhookMessage(one, redeliveryRequested(one), 9, 8),
 ];
 const ofOne = (chain: string) =>
   messages.filter(({ subject }) => subject.includes(`${one.run_id}.${chain}.`));
@@ -120,7 +120,10 @@ describe('a projection of runs', () => {
   });
 
   it('reports a gap when webhook facts belong to an unknown run, or miss one', () => {
-    const [first, second] = [told(other, webhookStarted(other), 7, 0), told(one, webhookGivenUp(one), 8, 7)];
+    const [first, second] = [
+      webhookMessage(other, webhookStarted(other), 7, 0),
+      webhookMessage(one, webhookGivenUp(one), 8, 7),
+    ];
     expect(project([], [first])).toMatchObject({ views: [], gaps: [{ key: other, message: first }] });
     const { views } = project([], messages.slice(0, 6));
     expect(project(views, [second])).toMatchObject({ views: [], gaps: [{ key: one, message: second }] });
@@ -131,9 +134,11 @@ describe('a projection of runs', () => {
   it('refuses a forged webhook fact, also an impossible one', () => {
     const { views } = project([], messages.slice(0, 6));
     for (const forged of [
-      told(one, webhookStarted(one), 7, 0, { fence: lifecycleFilter(one) }),
-      told(one, webhookDelivered(one, 4), 7, 0),
-      told(one, webhookStarted(one), 7, 0, { subject: `${webhookEventSubject(webhookStarted(one))}9` }),
+      webhookMessage(one, webhookStarted(one), 7, 0, { fence: lifecycleFilter(one) }),
+      webhookMessage(one, webhookDelivered(one, 4), 7, 0),
+      webhookMessage(one, webhookStarted(one), 7, 0, {
+        subject: `${webhookEventSubject(webhookStarted(one))}9`,
+      }),
     ]) {
       const { views: after, refused, gaps } = project(views, [forged]);
       expect([refused.map(({ message }) => message), gaps]).toEqual([[forged], []]);
@@ -142,7 +147,9 @@ describe('a projection of runs', () => {
   });
 
   it('stops at a webhook fact in a version that it does not know', () => {
-    const newer = told(one, webhookStarted(one), 7, 0, { body: { ...webhookStarted(one), version: 2 } });
+    const newer = webhookMessage(one, webhookStarted(one), 7, 0, {
+      body: { ...webhookStarted(one), version: 2 },
+    });
     expect(projectRuns([], [...messages.slice(0, 6), newer])).toMatchObject({
       kind: 'newer_version',
       type: 'WebhookStarted',

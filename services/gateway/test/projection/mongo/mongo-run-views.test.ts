@@ -5,7 +5,7 @@ import { MongoClient, type Db } from 'mongodb';
 import { expect, it } from 'vitest';
 import type { RunDocument } from '../../../src/projection/mongo/run-documents.ts';
 import { aView, folded, timeOf } from '../../fixtures/runs/folded-runs.ts';
-import { FOR_EVER, insertViews, mongoUrl, openViews } from '../../fixtures/views/mongo-views.ts';
+import { RETENTION_DAYS, insertViews, mongoUrl, openViews } from '../../fixtures/views/mongo-views.ts';
 
 const DAY_S = 24 * 3600;
 
@@ -65,7 +65,7 @@ describeWithMongo('views in MongoDB', () => {
     const { url, database } = await aDatabase(open);
     const expiry = async () =>
       (await database.collection('run_views').indexes()).flatMap((index) => index.expireAfterSeconds ?? []);
-    for (const retentionDays of [FOR_EVER, 30, 30, 400]) {
+    for (const retentionDays of [RETENTION_DAYS, 30, 30, 400]) {
       await using views = openViews(url, { retentionDays });
       await views.save([aView(1, { ...folded(queued(aRun())), created_at: new Date().toISOString() })]);
       expect(await expiry()).toEqual([retentionDays * DAY_S]);

@@ -3,7 +3,7 @@ import { readRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
-import { viewsThatAreAway } from '../../fixtures/views/mongo-views.ts';
+import { unavailableViews } from '../../fixtures/views/mongo-views.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey, type Tenant } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
@@ -242,7 +242,7 @@ describe('an invalid request to cancel many runs', () => {
   it('is refused with a key that may only read, and without views', async () => {
     const reading = await aKey(bed.log, tenant, { scopes: ['runs:read'] });
     expect((await cancelMany({ filter: {} }, reading)).status).toBe(403);
-    await using away = viewsThatAreAway();
+    await using away = unavailableViews();
     const viewless = await bed.gateway({ views: away });
     const { status, headers } = await cancelMany({ filter: {} }, tenant.key, viewless);
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);

@@ -6,11 +6,11 @@ import { webhookGivenUp } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { overEachViews } from '../../fixtures/views/over-each-views.ts';
-import { viewsThatAreAway } from '../../fixtures/views/mongo-views.ts';
+import { unavailableViews } from '../../fixtures/views/mongo-views.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
-import { appendAll, tellWebhook } from '../../fixtures/runs/appended-facts.ts';
+import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
 import { HOOK } from '../../fixtures/runs/notified-runs.ts';
@@ -39,7 +39,7 @@ overEachViews('runs', (here) => {
     await waitFor('the report', async () => (await show(running)).progress === 0.4);
     const ended = await queue({ webhook: HOOK });
     await appendAll(here.bed.log, assigned(ended), started(ended), succeeded(ended));
-    await tellWebhook(here.bed.log, webhookGivenUp(ended));
+    await appendWebhook(here.bed.log, webhookGivenUp(ended));
     const { body } = await list();
     expect(body).toEqual({
       runs: [await show(ended), await show(running), await show(waiting)],
@@ -154,7 +154,7 @@ describe('a list of runs', () => {
   });
 
   it('is a 503 without views', async () => {
-    await using away = viewsThatAreAway();
+    await using away = unavailableViews();
     const viewless = await bed.gateway({ views: away });
     const { status, headers, body } = await call(`${viewless.api}/runs`, bed.tenant.key);
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);

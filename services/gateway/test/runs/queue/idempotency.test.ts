@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/catalogue/catalogue.ts';
 import { runIdentity } from '../../../src/runs/queue/run-identity.ts';
 import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
-import { viewsThatAreAway } from '../../fixtures/views/mongo-views.ts';
+import { unavailableViews } from '../../fixtures/views/mongo-views.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import type { Tenant } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
@@ -213,7 +213,7 @@ describe('an idempotency key whose run has expired from the log', () => {
   });
 
   it('queues one run while the views are unavailable, if no event has expired from the log', async () => {
-    await using away = viewsThatAreAway();
+    await using away = unavailableViews();
     const gateway = await bed.gateway({ views: away });
     const run = runIn(tenant, await queueKeyed(gateway, tenant, 'k'));
     expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(run);
@@ -222,7 +222,7 @@ describe('an idempotency key whose run has expired from the log', () => {
 
   it('queues nothing while the views are unavailable and the run may have expired from the log', async () => {
     await using old = await openTestBed();
-    await using away = viewsThatAreAway();
+    await using away = unavailableViews();
     await queueSample(await old.gateway(), old.tenant);
     await forgetAll(old);
     const gateway = await old.gateway({ views: away });
@@ -233,7 +233,7 @@ describe('an idempotency key whose run has expired from the log', () => {
   });
 
   it('needs no views for a run that the log has', async () => {
-    await using away = viewsThatAreAway();
+    await using away = unavailableViews();
     const gateway = await bed.gateway({ views: away });
     const run = runIn(tenant, await queueKeyed(first, tenant, 'k'));
     expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(run);

@@ -3,11 +3,11 @@ import { reportProgress } from '@runledger/event-log/streams/activity';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
-import { viewsThatAreAway } from '../../fixtures/views/mongo-views.ts';
+import { unavailableViews } from '../../fixtures/views/mongo-views.ts';
 import type { RunView } from '../../../src/projection/core/run-view.ts';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { openTestBed, openTestBedOnOwnBroker, type TestBed } from '../../fixtures/gateway/test-bed.ts';
-import { appendAll, tellWebhook } from '../../fixtures/runs/appended-facts.ts';
+import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
 import { aView, folded, foldedWebhook } from '../../fixtures/runs/folded-runs.ts';
@@ -96,13 +96,13 @@ describe('the webhook_status of a run', () => {
     const key = await queueSample(gateway, bed.tenant, { webhook: HOOK });
     expect(await statusAt(gateway, key)).toBe('not-started');
     await appendAll(bed.log, assigned(key));
-    await tellWebhook(bed.log, webhookStarted(key, 'intermediate'));
+    await appendWebhook(bed.log, webhookStarted(key, 'intermediate'));
     expect((await show(gateway, key)).body).toMatchObject({ status: 'started', webhook_status: 'running' });
     await appendAll(bed.log, started(key), succeeded(key));
     expect((await show(gateway, key)).body).toMatchObject({ status: 'success', webhook_status: 'running' });
-    await tellWebhook(bed.log, webhookGivenUp(key));
+    await appendWebhook(bed.log, webhookGivenUp(key));
     expect(await statusAt(gateway, key)).toBe('failed');
-    await tellWebhook(bed.log, redeliveryRequested(key), webhookDelivered(key, 2));
+    await appendWebhook(bed.log, redeliveryRequested(key), webhookDelivered(key, 2));
     expect(await statusAt(gateway, key)).toBe('success');
   });
 
@@ -114,15 +114,15 @@ describe('the webhook_status of a run', () => {
     const atBoth = async () => [await statusAt(fresh, key), await statusAt(stale, key)];
     await views.save([await viewOf(key)]);
     expect(await atBoth()).toEqual(['not-started', 'not-started']);
-    await tellWebhook(bed.log, webhookStarted(key));
+    await appendWebhook(bed.log, webhookStarted(key));
     expect(await atBoth()).toEqual(['running', 'running']);
     await views.save([await viewOf(key)]);
-    await tellWebhook(bed.log, webhookGivenUp(key));
+    await appendWebhook(bed.log, webhookGivenUp(key));
     expect(await atBoth()).toEqual(['failed', 'failed']);
     await views.save([await viewOf(key)]);
     expect((await post(`${fresh.api}/run/${key.run_id}/redeliver`, bed.tenant.key)).status).toBe(200);
     expect(await atBoth()).toEqual(['running', 'running']);
-    await tellWebhook(bed.log, webhookDelivered(key, 2));
+    await appendWebhook(bed.log, webhookDelivered(key, 2));
     expect(await atBoth()).toEqual(['success', 'success']);
   });
 
@@ -131,7 +131,7 @@ describe('the webhook_status of a run', () => {
     const stale = await bed.gateway({ views });
     const key = await queueSample(stale, bed.tenant, { webhook: HOOK });
     await appendAll(bed.log, assigned(key));
-    await tellWebhook(bed.log, webhookStarted(key, 'intermediate'));
+    await appendWebhook(bed.log, webhookStarted(key, 'intermediate'));
     await views.save([await viewOf(key)]);
     await appendAll(bed.log, started(key));
     expect((await show(stale, key)).body).toMatchObject({ status: 'running', webhook_status: 'running' });
@@ -156,17 +156,17 @@ describe('the webhook_status of a run', () => {
     await using other = await openTestBedOnOwnBroker();
     const views = memoryRunViews();
     const gateway = await other.gateway({ views });
-    const [told, again] = [await anEndedRun(other, gateway), await anEndedRun(other, gateway)];
-    await tellWebhook(other.log, webhookGivenUp(again));
-    await views.save([await viewInLog(other, told), await viewInLog(other, again)]);
+    const [ended, again] = [await anEndedRun(other, gateway), await anEndedRun(other, gateway)];
+    await appendWebhook(other.log, webhookGivenUp(again));
+    await views.save([await viewInLog(other, ended), await viewInLog(other, again)]);
     const statusAt = async ({ run_id }: RunKey) =>
       (await call(`${gateway.api}/run/${run_id}`, other.tenant.key)).body.webhook_status;
-    await tellWebhook(other.log, webhookDelivered(told));
-    expect(await statusAt(told)).toBe('success');
+    await appendWebhook(other.log, webhookDelivered(ended));
+    expect(await statusAt(ended)).toBe('success');
     expect((await post(`${gateway.api}/run/${again.run_id}/redeliver`, other.tenant.key)).status).toBe(200);
     await other.nats.kill9();
     await waitFor('the gateway to miss the log', () => !gateway.log.connected());
-    expect([await statusAt(told), await statusAt(again)]).toEqual(['success', 'running']);
+    expect([await statusAt(ended), await statusAt(again)]).toEqual(['success', 'running']);
     await other.nats.restart();
   });
 });
@@ -192,7 +192,7 @@ describe('a view whose events have expired from the log', () => {
 
 describe('unavailable views', () => {
   it('do not prevent a read of a run in the log, and make a read of an unknown run a 503', async () => {
-    await using away = viewsThatAreAway();
+    await using away = unavailableViews();
     const gateway = await bed.gateway({ views: away });
     const key = await queueSample(gateway, bed.tenant);
     expect(await statusAt(gateway, key)).toBe('queued');

@@ -25,10 +25,10 @@ export const openEventSource = async (
   key: string,
   { after, method = 'GET' }: { readonly after?: number | string; readonly method?: string } = {},
 ): Promise<EventSourceClient> => {
-  const gone = new AbortController();
+  const disconnected = new AbortController();
   const headers = new Headers({ authorization: `Bearer ${key}` });
   if (after !== undefined) headers.set('last-event-id', String(after));
-  const response = await fetch(url, { headers, method, signal: gone.signal });
+  const response = await fetch(url, { headers, method, signal: disconnected.signal });
   const events: StreamEvent[] = [];
   const comments: string[] = [];
   let retry: number | undefined;
@@ -71,7 +71,7 @@ export const openEventSource = async (
     facts: () => named('fact'),
     progress: () => named('progress'),
     [Symbol.asyncDispose]: async () => {
-      gone.abort();
+      disconnected.abort();
       await ended.catch(() => undefined);
     },
   };

@@ -33,14 +33,14 @@ describe.each(situations.filter(({ is }) => is.finished))('a run that is $name',
     const run = ownRun();
     const last = await appendAll(bed.log, ...factsFor(run, events));
     const source = await readToEnd(gateway.eventsOf(run), key);
-    const told = source.facts();
-    expect(told.map(({ data }) => [data.type, data.attempt])).toEqual(
+    const received = source.facts();
+    expect(received.map(({ data }) => [data.type, data.attempt])).toEqual(
       events.map(({ type, attempt }) => [type, attempt]),
     );
-    expect(told.map(({ id }) => id)).toEqual(told.map(({ data }) => data.sequence));
-    expect(told.at(-1)?.id).toBe(last);
-    expect(told.map(({ data }) => data.finished)).toEqual(events.map((_, n) => n === events.length - 1));
-    expect(told.filter(({ data }) => !Fact.Check(data))).toEqual([]);
+    expect(received.map(({ id }) => id)).toEqual(received.map(({ data }) => data.sequence));
+    expect(received.at(-1)?.id).toBe(last);
+    expect(received.map(({ data }) => data.finished)).toEqual(events.map((_, n) => n === events.length - 1));
+    expect(received.filter(({ data }) => !Fact.Check(data))).toEqual([]);
   });
 
   it('is streamed on by any gateway after any fact, without loss or repeat', async () => {

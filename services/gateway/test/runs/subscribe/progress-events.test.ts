@@ -32,70 +32,70 @@ const of = (progress: number, changes: Partial<Reported> = {}): Reported => ({
   ...changes,
 });
 
-const aTeller = (begin: Run) => {
+const someProgress = (begin: Run) => {
   let run = begin;
-  const told: (readonly [attempt: number | undefined, progress: number | undefined])[] = [];
+  const sent: (readonly [attempt: number | undefined, progress: number | undefined])[] = [];
   const progress = progressEvents({
     run: () => run,
-    onProgress: () => told.push([progress.latest()?.attempt, progress.latest()?.progress]),
+    onProgress: () => sent.push([progress.latest()?.attempt, progress.latest()?.progress]),
     clock: () => performance.now(),
   });
   const become = (next: Run): void => {
     run = next;
     progress.emitLater();
   };
-  return { ...progress, told, present: () => progress.latest(), become };
+  return { ...progress, sent, present: () => progress.latest(), become };
 };
 
 it('sends the first report at once, and the latest one a second later', () => {
-  const { take, told } = aTeller(first);
+  const { take, sent } = someProgress(first);
   take(of(0.1));
   vi.advanceTimersByTime(0);
   take(of(0.2));
   take(of(0.3));
   vi.advanceTimersByTime(999);
-  expect(told).toEqual([[1, 0.1]]);
+  expect(sent).toEqual([[1, 0.1]]);
   vi.advanceTimersByTime(1);
-  expect(told).toEqual([
+  expect(sent).toEqual([
     [1, 0.1],
     [1, 0.3],
   ]);
 });
 
 it('sends a report that arrived before the fact of its attempt with that fact', () => {
-  const { take, told, become, present } = aTeller(first);
+  const { take, sent, become, present } = someProgress(first);
   take(of(0.1, { attempt: 2, executor: OTHER_EXECUTOR }));
   vi.advanceTimersByTime(5_000);
-  expect([told, present()]).toEqual([[], undefined]);
+  expect([sent, present()]).toEqual([[], undefined]);
   become(second);
   vi.advanceTimersByTime(0);
-  expect(told).toEqual([[2, 0.1]]);
+  expect(sent).toEqual([[2, 0.1]]);
 });
 
 it('sends no report of less progress, and none without news', () => {
-  const { take, told } = aTeller(first);
+  const { take, sent } = someProgress(first);
   for (const progress of [0.5, 0.4, 0.5]) {
     take(of(progress));
     vi.advanceTimersByTime(2_000);
   }
-  expect(told).toEqual([[1, 0.5]]);
+  expect(sent).toEqual([[1, 0.5]]);
 });
 
 it('sends the same progress again when the run has reached another step', () => {
-  const { take, told, become, present } = aTeller(first);
+  const { take, sent, become, present } = someProgress(first);
   take(of(0.5));
   vi.advanceTimersByTime(2_000);
   become(folded(queued(key), assigned(key), started(key), uploading(key)));
   vi.advanceTimersByTime(0);
-  expect([told.length, present()?.live_status]).toEqual([2, 'storing output files']);
+  expect([sent.length, present()?.live_status]).toEqual([2, 'storing output files']);
 });
 
 it('sends nothing for a run that does not execute, and nothing after the close', () => {
-  const { take, told, close } = aTeller(folded(queued(key)));
+  const { take, sent, close } = someProgress(folded(queued(key)));
   take(of(0.5));
   vi.advanceTimersByTime(2_000);
   take(of(0.6));
   close();
   vi.advanceTimersByTime(2_000);
-  expect(told).toEqual([]);
+  expect(sent).toEqual([]);
 });

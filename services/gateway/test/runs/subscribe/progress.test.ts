@@ -47,14 +47,14 @@ const report = (
 
 const lastOf = (source: EventSourceClient) => source.progress().at(-1)?.data;
 
-const watching = (run: RunKey): Promise<EventSourceClient> =>
+const subscribeTo = (run: RunKey): Promise<EventSourceClient> =>
   openEventSource(gateway.eventsOf(run), bed.tenant.key);
 
 describe('the progress of a run', () => {
   it('is sent without an id, at most once a second, the latest report', async () => {
     const run = ownRun();
     await appendAll(bed.log, queued(run), assigned(run), started(run));
-    await using source = await watching(run);
+    await using source = await subscribeTo(run);
     await waitFor('the facts', () => source.facts().length === 3);
     const began = performance.now();
     for (let n = 1; n <= 50; n += 1) {
@@ -74,7 +74,7 @@ describe('the progress of a run', () => {
     await appendAll(bed.log, queued(run), assigned(run), started(run));
     report(run, 0.25);
     await waitFor('the report to be kept', () => lastProgress(bed.log, run, 1, EXECUTOR));
-    await using source = await watching(run);
+    await using source = await subscribeTo(run);
     await waitFor('the progress', () => lastOf(source)?.progress === 0.25);
     expect(source.events.map(({ event }) => event)).toEqual(['fact', 'fact', 'fact', 'progress']);
   });
@@ -82,7 +82,7 @@ describe('the progress of a run', () => {
   it('never goes back within an attempt, and ignores reports of other executors', async () => {
     const run = ownRun();
     await appendAll(bed.log, queued(run), assigned(run), started(run));
-    await using source = await watching(run);
+    await using source = await subscribeTo(run);
     report(run, 0.5);
     await waitFor('the progress', () => lastOf(source)?.progress === 0.5);
     report(run, 0.4);
@@ -102,7 +102,7 @@ describe('the progress of a run', () => {
   it('begins again with the next attempt, also when the report arrives before the fact', async () => {
     const run = ownRun();
     await appendAll(bed.log, queued(run), assigned(run), started(run));
-    await using source = await watching(run);
+    await using source = await subscribeTo(run);
     await waitFor('the facts', () => source.facts().length === 3);
     report(run, 0.5);
     await waitFor('the progress', () => lastOf(source)?.progress === 0.5);

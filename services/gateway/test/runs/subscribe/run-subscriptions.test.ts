@@ -9,10 +9,10 @@ import { someSubscriptions } from './some-subscriptions.ts';
 
 const open = new AsyncDisposableStack();
 let log: TestLog['log'];
-let watching: RunSubscriptions;
+let subscriptions: RunSubscriptions;
 beforeAll(async () => {
   ({ log } = open.use(await aLog()));
-  watching = open.use(someSubscriptions(log));
+  subscriptions = open.use(someSubscriptions(log));
 });
 afterAll(() => open[Symbol.asyncDispose]());
 
@@ -24,19 +24,19 @@ const aQueuedRun = async (): Promise<RunKey> => {
 
 describe('subscribing to a run', () => {
   const nothing = () => undefined;
-  const watch = (run: RunKey) =>
-    watching.subscribe(run, { onFacts: nothing, onProgress: nothing, onOver: nothing });
+  const subscribe = (run: RunKey) =>
+    subscriptions.subscribe(run, { onFacts: nothing, onProgress: nothing, onOver: nothing });
 
   it('reads the run once for all subscribers, until the last one leaves', async () => {
     const run = await aQueuedRun();
-    const watched = Array.from({ length: 5 }, () => watch(run));
-    await waitFor('the fact', () => watched.every(({ facts }) => facts.length === 1));
-    expect(new Set(watched.map(({ facts }) => facts)).size).toBe(1);
-    expect(watching.subscribers()).toBe(5);
-    for (const one of watched) one[Symbol.dispose]();
-    expect(watching.subscribers()).toBe(0);
-    using later = watch(run);
-    expect(later.facts).not.toBe(watched[0]?.facts);
+    const subscribed = Array.from({ length: 5 }, () => subscribe(run));
+    await waitFor('the fact', () => subscribed.every(({ facts }) => facts.length === 1));
+    expect(new Set(subscribed.map(({ facts }) => facts)).size).toBe(1);
+    expect(subscriptions.subscribers()).toBe(5);
+    for (const one of subscribed) one[Symbol.dispose]();
+    expect(subscriptions.subscribers()).toBe(0);
+    using later = subscribe(run);
+    expect(later.facts).not.toBe(subscribed[0]?.facts);
     await waitFor('the fact again', () => later.facts.length === 1);
   });
 });
@@ -44,8 +44,8 @@ describe('subscribing to a run', () => {
 const nobodyGoes = new AbortController().signal;
 const LONG_MS = 60_000;
 
-/** Waits until it is over, and gives how many watch then. */
-const watchersAfter = async (waiting: Promise<void>, of = watching): Promise<number> => {
+/** Waits until the wait is over, and returns the number of subscribers then. */
+const subscribersAfter = async (waiting: Promise<void>, of = subscriptions): Promise<number> => {
   await waiting;
   return of.subscribers();
 };
@@ -54,35 +54,41 @@ describe('waiting for the end of a run', () => {
   it('resolves when the run has ended, and not before', async () => {
     const run = await aQueuedRun();
     let over = false;
-    const waiting = watching.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes });
+    const waiting = subscriptions.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes });
     void waiting.then(() => (over = true));
     await appendAll(log, assigned(run), started(run));
     expect(over).toBe(false);
     await appendAll(log, succeeded(run));
-    expect(await watchersAfter(waiting)).toBe(0);
+    expect(await subscribersAfter(waiting)).toBe(0);
   });
 
   it('resolves at once for a run that has ended', async () => {
     const run = await aQueuedRun();
     await appendAll(log, assigned(run), started(run), succeeded(run));
-    expect(await watchersAfter(watching.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes }))).toBe(0);
+    expect(
+      await subscribersAfter(subscriptions.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes })),
+    ).toBe(0);
   });
 
   it('resolves when the time is over', async () => {
     expect(
-      await watchersAfter(watching.awaitEnd(await aQueuedRun(), { withinMs: 50, signal: nobodyGoes })),
+      await subscribersAfter(
+        subscriptions.awaitEnd(await aQueuedRun(), { withinMs: 50, signal: nobodyGoes }),
+      ),
     ).toBe(0);
   });
 
   it('resolves when the client disconnects, also before the wait begins', async () => {
     const run = await aQueuedRun();
     const gone = new AbortController();
-    const waiting = watching.awaitEnd(run, { withinMs: LONG_MS, signal: gone.signal });
-    expect(watching.subscribers()).toBe(1);
-    expect(watching.waits()).toBe(1);
+    const waiting = subscriptions.awaitEnd(run, { withinMs: LONG_MS, signal: gone.signal });
+    expect(subscriptions.subscribers()).toBe(1);
+    expect(subscriptions.waits()).toBe(1);
     gone.abort();
-    expect(await watchersAfter(waiting)).toBe(0);
-    expect(await watchersAfter(watching.awaitEnd(run, { withinMs: LONG_MS, signal: gone.signal }))).toBe(0);
+    expect(await subscribersAfter(waiting)).toBe(0);
+    expect(
+      await subscribersAfter(subscriptions.awaitEnd(run, { withinMs: LONG_MS, signal: gone.signal })),
+    ).toBe(0);
   });
 
   it('resolves when the service stops, and does not begin after that', async () => {
@@ -90,15 +96,17 @@ describe('waiting for the end of a run', () => {
     await using stopping = someSubscriptions(log);
     const waiting = stopping.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes });
     stopping.stop();
-    expect(await watchersAfter(waiting, stopping)).toBe(0);
+    expect(await subscribersAfter(waiting, stopping)).toBe(0);
     expect(
-      await watchersAfter(stopping.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes }), stopping),
+      await subscribersAfter(stopping.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes }), stopping),
     ).toBe(0);
   });
 
   it('does not begin when too many requests wait', async () => {
     const run = await aQueuedRun();
     await using full = someSubscriptions(log, { maxSubscribers: 0 });
-    expect(await watchersAfter(full.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes }), full)).toBe(0);
+    expect(await subscribersAfter(full.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes }), full)).toBe(
+      0,
+    );
   });
 });

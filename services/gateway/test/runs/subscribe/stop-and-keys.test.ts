@@ -59,9 +59,9 @@ describe('a gateway at its limit of open streams', () => {
     expect(first.map(({ status }) => status)).toEqual([200, 200]);
     const refused = await call(gateway.eventsOf(run), key);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
-    for (const gone of first) {
-      await gone[Symbol.asyncDispose]();
-      const next = await waitFor('the place to be free', async () => {
+    for (const leaving of first) {
+      await leaving[Symbol.asyncDispose]();
+      const next = await waitFor('the gateway to accept another stream', async () => {
         const source = await client();
         return source.status === 200 && source;
       });

@@ -16,7 +16,7 @@ interface Silencer extends AsyncDisposable {
 /** Stands between a gateway and its broker: once a fact of a run went to the broker, nothing comes back. */
 const silencer = async (url: string): Promise<Silencer> => {
   const sockets = new Set<Socket>();
-  let silent = false;
+  let unresponsive = false;
   const server = createServer((client) => {
     const upstream = connect(Number(new URL(url).port), '127.0.0.1');
     for (const socket of [client, upstream]) {
@@ -24,11 +24,11 @@ const silencer = async (url: string): Promise<Silencer> => {
       socket.on('error', () => socket.destroy());
     }
     client.on('data', (chunk: Buffer) => {
-      silent ||= chunk.includes('HPUB runs.');
+      unresponsive ||= chunk.includes('HPUB runs.');
       upstream.write(chunk);
     });
     upstream.on('data', (chunk: Buffer) => {
-      if (!silent) client.write(chunk);
+      if (!unresponsive) client.write(chunk);
     });
   });
   server.listen(0, '127.0.0.1');

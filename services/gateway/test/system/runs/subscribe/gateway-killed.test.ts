@@ -20,9 +20,9 @@ describe('a gateway that is killed while it streams a run', SLOW, () => {
 
     const first = open.use(await startGatewayProcess(environment));
     const cut = await openEventSource(`${first.api}/run/${run.run_id}/events`, key);
-    await waitFor('the facts until now to be told', () => cut.facts().length === 2);
+    await waitFor('the facts until now', () => cut.facts().length === 2);
     await appendAll(bed.log, started(run));
-    await waitFor('the next fact to be told', () => cut.facts().length === 3);
+    await waitFor('the next fact', () => cut.facts().length === 3);
     first.kill('SIGKILL');
     await first.exit();
     await appendAll(bed.log, succeeded(run));
