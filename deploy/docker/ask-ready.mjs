@@ -1,4 +1,4 @@
-// The HEALTHCHECK of the services' images: ends with 0 when this container's service is ready, else says why it is not.
+// The HEALTHCHECK of the services' images: exits with 0 if the service of this container is ready, else prints the reason.
 const port = process.env.RUNLEDGER_HEALTH_PORT;
 try {
   const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(4_000) });
