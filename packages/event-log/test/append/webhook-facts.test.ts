@@ -1,12 +1,9 @@
 import {
   lifecycleFilter,
-  runFilter,
   webhookFilter,
   webhookEventSubject,
-  type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
-import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
-import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
+import { aRun, assigned, started } from '@runledger/testing/events/run-events';
 import {
   redeliveryRequested,
   webhookDelivered,
@@ -14,12 +11,14 @@ import {
   webhookStarted,
 } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { append, type Appended } from '../../src/append/append.ts';
+import { append } from '../../src/append/append.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { newerVersionOf } from '../../src/follow/newer-version.ts';
 import { head, lastOfRun, readRun } from '../../src/read/read-run.ts';
 import { readStored } from '../../src/messages/stream-identity.ts';
 import { aLog, forge, type TestLog } from '../fixtures/test-log.ts';
+
+import { sequenceOf, aQueuedRun, appendChain } from '../fixtures/webhook-facts.ts';
 
 let test: TestLog;
 let log: EventLog;
@@ -29,29 +28,12 @@ beforeAll(async () => {
 });
 afterAll(() => test[Symbol.asyncDispose]());
 
-const sequenceOf = async (appending: Promise<Appended>): Promise<number> => {
-  const result = await appending;
-  if (result.kind === 'conflict') throw new Error(`conflict at ${result.head}`);
-  return result.sequence;
-};
-
-const aQueuedRun = async (): Promise<RunKey & { readonly first: number }> => {
-  const key = aRun();
-  return { ...key, first: await sequenceOf(append(log, queued(key), 0)) };
-};
-
-/** One fact behind the other; the sequence of the last. */
-const tell = async (...events: readonly WebhookEvent[]): Promise<number> => {
-  let expected = 0;
-  for (const event of events) expected = await sequenceOf(append(log, event, expected));
-  return expected;
-};
-
 describe('webhook facts', () => {
   it('are read with their run', async () => {
-    const key = await aQueuedRun();
+    const key = await aQueuedRun(log);
     expect(await readRun(log, key)).toMatchObject({ webhook: { head: 0 } });
-    const last = await tell(
+    const last = await appendChain(
+      log,
       webhookStarted(key),
       webhookGivenUp(key),
       redeliveryRequested(key),
@@ -66,16 +48,16 @@ describe('webhook facts', () => {
   });
 
   it('are read between two facts', async () => {
-    const key = await aQueuedRun();
-    const last = await tell(webhookStarted(key, 'intermediate'));
+    const key = await aQueuedRun(log);
+    const last = await appendChain(log, webhookStarted(key, 'intermediate'));
     expect(await readRun(log, key)).toMatchObject({
       webhook: { head: last, state: { status: 'running', round: 1 } },
     });
   });
 
   it('are appended by one of several writers', async () => {
-    const key = await aQueuedRun();
-    const before = await tell(webhookStarted(key));
+    const key = await aQueuedRun(log);
+    const before = await appendChain(log, webhookStarted(key));
     const results = await Promise.all([
       append(log, webhookDelivered(key), before),
       append(log, webhookGivenUp(key), before),
@@ -93,7 +75,7 @@ describe('webhook facts', () => {
   });
 
   it('are stored once when another process appends them again', async () => {
-    const key = await aQueuedRun();
+    const key = await aQueuedRun(log);
     const event = webhookStarted(key);
     const first = await sequenceOf(append(log, event, 0));
     await sequenceOf(append(log, webhookDelivered(key), first));
@@ -106,8 +88,8 @@ describe('webhook facts', () => {
   });
 
   it('never conflict with the lifecycle', async () => {
-    const key = await aQueuedRun();
-    const began = await tell(webhookStarted(key, 'intermediate'));
+    const key = await aQueuedRun(log);
+    const began = await appendChain(log, webhookStarted(key, 'intermediate'));
     const mine = await sequenceOf(append(log, assigned(key), key.first));
     const told = await sequenceOf(append(log, webhookGivenUp(key), began));
     const running = await sequenceOf(append(log, started(key), mine));
@@ -120,142 +102,25 @@ describe('webhook facts', () => {
   });
 
   it('count for the last message of a run, not for its head', async () => {
-    const key = await aQueuedRun();
+    const key = await aQueuedRun(log);
     expect(await lastOfRun(log, key)).toBe(key.first);
-    const last = await tell(webhookStarted(key));
+    const last = await appendChain(log, webhookStarted(key));
     expect(await lastOfRun(log, key)).toBe(last);
     expect(await head(log, key)).toBe(key.first);
     expect(await lastOfRun(log, aRun())).toBe(0);
   });
 
   it('are in a response that must reach the last message of a run', async () => {
-    const key = await aQueuedRun();
-    const last = await tell(webhookStarted(key));
+    const key = await aQueuedRun(log);
+    const last = await appendChain(log, webhookStarted(key));
     expect(await readRun(log, key, { atLeast: last })).toMatchObject({ webhook: { head: last } });
-  });
-});
-
-describe('a forged webhook fact is stored by the broker, and the run stays readable', () => {
-  it('without a fence', async () => {
-    const key = await aQueuedRun();
-    await tell(webhookStarted(key));
-    const forged = await forge(log, webhookEventSubject(webhookDelivered(key)), webhookDelivered(key));
-    expect(await readRun(log, key)).toMatchObject({
-      kind: 'found',
-      run: { status: 'queued' },
-      webhook: { head: forged, state: { status: 'running' } },
-      refused: [{ refusal: 'forged_fence', message: { sequence: forged } }],
-    });
-  });
-
-  it.each([
-    ['the lifecycle', lifecycleFilter],
-    ['the whole run', runFilter],
-  ])('with a fence on %s', async (_what, filterOf) => {
-    const key = await aQueuedRun();
-    const fence = { filter: filterOf(key), sequence: key.first };
-    const forged = await forge(log, webhookEventSubject(webhookDelivered(key)), webhookDelivered(key), fence);
-    const read = await readRun(log, key);
-    expect(read).toMatchObject({
-      kind: 'found',
-      webhook: { head: forged },
-      refused: [{ refusal: 'forged_fence' }],
-    });
-    expect(read).not.toHaveProperty('webhook.state.status');
-  });
-
-  it('with an unknown subject', async () => {
-    const key = await aQueuedRun();
-    const last = await tell(webhookStarted(key));
-    const fence = { filter: webhookFilter(key), sequence: last };
-    await forge(log, `runs.${key.org_id}.${key.run_id}.webhook.nonsense`, {}, fence);
-    expect(await readRun(log, key)).toMatchObject({
-      kind: 'found',
-      webhook: { state: { status: 'running' } },
-      refused: [{ refusal: 'wrong_subject' }],
-    });
-  });
-
-  it('when it hides an earlier genuine one under its subject', async () => {
-    const key = await aQueuedRun();
-    const last = await tell(webhookStarted(key), webhookGivenUp(key), redeliveryRequested(key));
-    await forge(log, webhookEventSubject(webhookStarted(key)), { type: 'nonsense' });
-    const forged = await forge(log, webhookEventSubject(redeliveryRequested(key)), redeliveryRequested(key));
-    expect(forged).toBeGreaterThan(last);
-    expect(await readRun(log, key)).toMatchObject({
-      kind: 'found',
-      webhook: { head: forged, state: { status: 'running', round: 2 } },
-      refused: { length: 2 },
-    });
-  });
-
-  it('when it hides the only one', async () => {
-    const key = await aQueuedRun();
-    await tell(webhookGivenUp(key));
-    await forge(log, webhookEventSubject(webhookGivenUp(key)), {});
-    expect(await readRun(log, key)).toMatchObject({
-      webhook: { state: { status: 'failed' } },
-      refused: { length: 1 },
-    });
-  });
-
-  it('when it is older than the run, and the first genuine one is fenced on it', async () => {
-    const key = aRun();
-    const forged = await forge(log, webhookEventSubject(webhookDelivered(key)), webhookDelivered(key));
-    await sequenceOf(append(log, queued(key), 0));
-    expect(await readRun(log, key)).toMatchObject({ kind: 'found', webhook: { head: forged } });
-    const last = await sequenceOf(append(log, webhookStarted(key), forged));
-    expect(await readRun(log, key)).toMatchObject({
-      webhook: { head: last, state: { status: 'running' } },
-      refused: [{ refusal: 'forged_fence', message: { sequence: forged } }],
-    });
-  });
-
-  it('when a hidden genuine one is fenced on one older than the run', async () => {
-    const key = aRun();
-    const forged = await forge(log, webhookEventSubject(webhookDelivered(key)), {});
-    await sequenceOf(append(log, queued(key), 0));
-    await sequenceOf(append(log, webhookStarted(key), forged));
-    await forge(log, webhookEventSubject(webhookDelivered(key)), {});
-    const last = await forge(log, webhookEventSubject(webhookStarted(key)), {});
-    expect(await readRun(log, key)).toMatchObject({
-      webhook: { head: last, state: { status: 'running' } },
-      refused: { length: 3 },
-    });
-  });
-
-  it('and the facts continue behind it', async () => {
-    const key = await aQueuedRun();
-    await tell(webhookStarted(key));
-    const forged = await forge(log, webhookEventSubject(webhookStarted(key)), {});
-    const last = await sequenceOf(append(log, webhookDelivered(key), forged));
-    expect(await readRun(log, key)).toMatchObject({
-      webhook: { head: last, state: { status: 'success' } },
-      refused: { length: 1 },
-    });
-  });
-
-  it('and creates no run', async () => {
-    const key = aRun();
-    await tell(webhookStarted(key));
-    expect(await readRun(log, key)).toEqual({ kind: 'none', head: 0 });
-  });
-
-  it('when there are too many to find the facts', async () => {
-    const key = await aQueuedRun();
-    await tell(webhookStarted(key));
-    const subject = webhookEventSubject(webhookStarted(key));
-    await Promise.all(Array.from({ length: 510 }, () => forge(log, subject, {})));
-    const read = await readRun(log, key);
-    expect(read).toMatchObject({ kind: 'found', run: { status: 'queued' } });
-    expect(read).toHaveProperty('webhook', undefined);
   });
 });
 
 describe('a webhook fact of a later release', () => {
   it('is reported, and nothing is folded', async () => {
-    const key = await aQueuedRun();
-    const last = await tell(webhookStarted(key));
+    const key = await aQueuedRun(log);
+    const last = await appendChain(log, webhookStarted(key));
     const event = { ...webhookGivenUp(key), version: 2 };
     const fence = { filter: webhookFilter(key), sequence: last };
     const sequence = await forge(log, webhookEventSubject(webhookGivenUp(key)), event, fence);
@@ -268,7 +133,7 @@ describe('a webhook fact of a later release', () => {
   });
 
   it('stops followers of the log, unless its fence is forged', async () => {
-    const key = await aQueuedRun();
+    const key = await aQueuedRun(log);
     const event = { ...webhookStarted(key), version: 2 };
     const subject = webhookEventSubject(webhookStarted(key));
     const newer = async (fence?: { filter: string; sequence: number }) => {
@@ -285,14 +150,14 @@ describe('a webhook fact of a later release', () => {
   });
 
   it('stops no follower when its fence is forged', async () => {
-    const key = await aQueuedRun();
+    const key = await aQueuedRun(log);
     await forge(log, webhookEventSubject(webhookGivenUp(key)), { ...webhookGivenUp(key), version: 2 });
     expect(await readRun(log, key)).toMatchObject({ kind: 'found', refused: { length: 1 } });
   });
 
   it('is skipped when its type is unknown, and the next one is fenced on it', async () => {
-    const key = await aQueuedRun();
-    const last = await tell(webhookStarted(key));
+    const key = await aQueuedRun(log);
+    const last = await appendChain(log, webhookStarted(key));
     const fence = { filter: webhookFilter(key), sequence: last };
     const subject = `runs.${key.org_id}.${key.run_id}.webhook.paused.notifier.1`;
     const paused = await forge(log, subject, { type: 'WebhookPaused', version: 1 }, fence);

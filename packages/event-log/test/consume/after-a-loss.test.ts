@@ -1,0 +1,117 @@
+import type { ExecutorId } from '@runledger/contracts/ids';
+import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { append } from '../../src/append/append.ts';
+import { consume, done, ConsumerInUse, retryIn, ConsumerTakenOver } from '../../src/consume/consume.ts';
+import type { EventLog } from '../../src/connect/event-log.ts';
+import { aLog, type TestLog } from '../fixtures/test-log.ts';
+import { aRun, assigned, EXECUTOR, OTHER_EXECUTOR, queued } from '@runledger/testing/events/run-events';
+
+import { of } from '../fixtures/consumed-runs.ts';
+
+let test: TestLog;
+let log: EventLog;
+beforeAll(async () => {
+  test = await aLog();
+  log = test.log;
+});
+afterAll(() => test[Symbol.asyncDispose]());
+
+describe('consume, after a loss', () => {
+  it('reports that its consumer was deleted', async () => {
+    const key = aRun();
+    await using consumption = await consume(log, of('deleted', key), async () => done);
+    await log.jsm.consumers.delete('RUNS', 'deleted');
+    expect(await consumption.failed).toBeInstanceOf(Error);
+    expect(consumption.state().ok).toBe(false);
+  });
+
+  it('ends when another process takes over its consumer, and handles none of its messages', async () => {
+    const key = aRun();
+    const handled: Record<string, string[]> = { older: [], newer: [] };
+    const open = (process: 'older' | 'newer', executor: ExecutorId) =>
+      consume(
+        log,
+        {
+          name: 'taken-over',
+          stream: 'RUNS',
+          subjects: [`runs.${key.org_id}.${key.run_id}.life.*.*.*.${executor}`],
+          deliver: 'new',
+          owner: { id: executor, owns: (subject) => subject.endsWith(`.${executor}`) },
+        },
+        async ({ subject }) => {
+          handled[process]?.push(subject);
+          return done;
+        },
+      );
+    await using older = await open('older', EXECUTOR);
+    await log.jsm.consumers.update('RUNS', 'taken-over', {
+      filter_subject: `runs.${key.org_id}.${key.run_id}.life.*.*.*.${OTHER_EXECUTOR}`,
+      metadata: { owner: OTHER_EXECUTOR },
+    });
+    const forOlder = assigned(key);
+    const forNewer = assigned(key, { attempt: 2, executor: OTHER_EXECUTOR });
+    const first = await append(log, queued(key), 0);
+    const second = await append(log, forOlder, first.kind === 'appended' ? first.sequence : 0);
+    await append(log, forNewer, second.kind === 'appended' ? second.sequence : 0);
+
+    expect(await older.failed).toBeInstanceOf(ConsumerTakenOver);
+    await using newer = await open('newer', OTHER_EXECUTOR);
+    await expect
+      .poll(() => handled, { timeout: 15_000 })
+      .toEqual({ older: [], newer: [runEventSubject(forNewer)] });
+    expect(newer.state()).toEqual({ ok: true });
+    expect((await log.jsm.consumers.info('RUNS', 'taken-over')).config).toMatchObject({
+      filter_subject: `runs.${key.org_id}.${key.run_id}.life.*.*.*.${OTHER_EXECUTOR}`,
+      metadata: { owner: OTHER_EXECUTOR },
+    });
+  });
+
+  it('opens for one of two processes that start at once, and fails for the other', async () => {
+    const key = aRun();
+    const logs = await Promise.all([test.open(), test.open()]);
+    const opened = await Promise.allSettled(
+      [EXECUTOR, OTHER_EXECUTOR].map((executor, at) =>
+        consume(
+          logs[at] ?? log,
+          {
+            ...of('contested', key),
+            subjects: [`runs.*.${key.run_id}.life.*.*.*.${executor}`],
+            owner: { id: executor, owns: (subject) => subject.endsWith(`.${executor}`) },
+          },
+          async () => done,
+        ),
+      ),
+    );
+    const [one, ...more] = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    const refused = opened.flatMap((result): unknown[] =>
+      result.status === 'rejected' ? [result.reason] : [],
+    );
+    expect(more).toEqual([]);
+    expect(refused).toEqual([expect.any(ConsumerInUse)]);
+    expect(one?.state()).toEqual({ ok: true });
+    await one?.[Symbol.asyncDispose]();
+  });
+
+  it('leaves an unfinished message to the next process', async () => {
+    const key = aRun();
+    await append(log, queued(key), 0);
+    const begun = Promise.withResolvers<void>();
+    const stopped = await consume(log, of('stopped', key), async () => {
+      begun.resolve();
+      return retryIn(3_600_000);
+    });
+    await begun.promise;
+    await stopped[Symbol.asyncDispose]();
+
+    const again = Promise.withResolvers<boolean>();
+    await using open = new AsyncDisposableStack();
+    open.use(
+      await consume(log, of('stopped', key), async ({ redelivered }) => {
+        again.resolve(redelivered);
+        return done;
+      }),
+    );
+    expect(await again.promise).toBe(true);
+  });
+});
