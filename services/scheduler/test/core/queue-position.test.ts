@@ -1,13 +1,8 @@
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import { describe, expect, it } from 'vitest';
-import { TestBed, type TestCapabilities, type Step, type RequestedRun } from './test-bed.ts';
+import { executor, left, queued } from './steps.ts';
+import { TestBed, type Step, type TestCapabilities } from './test-bed.ts';
 
-const executor =
-  (name: string, capabilities?: TestCapabilities): Step =>
-  (bed) => {
-    bed.register(name, capabilities);
-    bed.heartbeat(name);
-  };
 /** An executor whose only slot is taken. */
 const busy =
   (name: string, capabilities: TestCapabilities = {}): Step =>
@@ -16,11 +11,6 @@ const busy =
     bed.queue(`first on ${name}`, { machine: capabilities.machines?.[0] ?? 'farm' });
     bed.settleAll();
   };
-const queued =
-  (run: string, request?: RequestedRun): Step =>
-  (bed) =>
-    bed.queue(run, request);
-
 const after = (...steps: readonly Step[]): { positionOf: (run: string) => QueuePosition | undefined } => {
   const bed = new TestBed();
   bed.lead();
@@ -41,7 +31,7 @@ describe('the position of a queued run', () => {
     expect(positionOf('other')).toEqual({ ahead: 0, capacity: 'no_gpu' });
   });
 
-  it('counts other machines and programs where an executor that could execute it takes them too', () => {
+  it('counts runs of other machines and programs that its executors can take', () => {
     const { positionOf } = after(
       busy('box', { machines: ['farm', 'studio'] }),
       queued('studio', { machine: 'studio' }),
@@ -61,7 +51,7 @@ describe('the position of a queued run', () => {
   });
 
   it('does not count runs that no executor could execute', () => {
-    const { positionOf } = after(busy('box'), queued('hopeless', { program: 'train' }), queued('one'));
+    const { positionOf } = after(busy('box'), queued('stuck', { program: 'train' }), queued('one'));
     expect(positionOf('one')).toEqual({ ahead: 0, capacity: 'busy' });
   });
 
@@ -74,7 +64,7 @@ describe('the position of a queued run', () => {
     expect(positionOf('three')).toEqual({ ahead: 2, capacity: 'no_gpu' });
   });
 
-  it('decreases when a run before it ends or is assigned, and a requeued run is in front again', () => {
+  it('decreases when an earlier run ends or is assigned, and increases when one is requeued', () => {
     const bed = new TestBed();
     bed.lead();
     busy('box')(bed);
@@ -94,7 +84,7 @@ describe('the position of a queued run', () => {
     expect([ahead('two'), ahead('three')]).toEqual([0, 1]);
   });
 
-  it('is known as soon as the run is, also before a scheduler leads', () => {
+  it('is known before a scheduler leads', () => {
     const bed = new TestBed();
     bed.queue('one');
     bed.queue('two');
@@ -114,20 +104,15 @@ describe('the position of a queued run', () => {
   });
 });
 
-describe('a run waits', () => {
-  const drained =
+describe('the capacity of a waiting run', () => {
+  const draining =
     (name: string): Step =>
     (bed) =>
       bed.drain(name);
-  const left =
-    (name: string): Step =>
-    (bed) =>
-      bed.leave(name);
-
   it.each<[string, QueuePosition['capacity'], Step[]]>([
     ['for a slot', 'busy', [busy('box')]],
     ['for the first heartbeat of an executor', 'busy', [(bed) => bed.register('box')]],
-    ['since no executor is there', 'no_gpu', []],
+    ['since no executor is registered', 'no_gpu', []],
     ['since no executor has its GPU', 'no_gpu', [executor('box', { gpus: ['H100'] })]],
     ['since the only executor left', 'no_gpu', [executor('box'), left('box')]],
     ['since no executor serves its machine', 'not_served', [executor('box', { machines: ['studio'] })]],
@@ -136,13 +121,13 @@ describe('a run waits', () => {
       'not_served',
       [executor('box', { machines: ['studio'] }), executor('other', { gpus: ['H100'] })],
     ],
-    ['since no executor offers its program', 'no_runner', [executor('box', { programs: ['train'] })]],
-    ['since executors drain', 'draining', [executor('box'), drained('box')]],
-    ['for a slot of the one that does not drain', 'busy', [executor('box'), drained('box'), busy('other')]],
+    ['since no executor has its program', 'no_runner', [executor('box', { programs: ['train'] })]],
+    ['since executors drain', 'draining', [executor('box'), draining('box')]],
+    ['for a slot of the one that does not drain', 'busy', [executor('box'), draining('box'), busy('other')]],
     [
-      'since the one that does not drain does not offer its program',
+      'since the one that does not drain lacks its program',
       'draining',
-      [executor('box'), drained('box'), executor('other', { programs: ['train'] })],
+      [executor('box'), draining('box'), executor('other', { programs: ['train'] })],
     ],
     [
       'for a slot of one that registered again with its machine',

@@ -42,10 +42,10 @@ const succeeded = (run: QueuedRun): Run => ({
   progress: 1,
 });
 
-/** Of so many that wait for the same. */
+/** The sum of the positions of all waiting runs in one queue. */
 const aheadOfAll = (waiting: number): number => (waiting * (waiting - 1)) / 2;
 
-// Anything that looked at every run for each event would not come to its end.
+// Work on every run for each event would exceed the time limit of the test.
 it('a hundred thousand queued runs go through a thousand executors in their order', () => {
   const scheduling = createScheduling({
     heartbeatPeriodMs: 6_000,
@@ -85,7 +85,6 @@ it('a hundred thousand queued runs go through a thousand executors in their orde
     const heartbeat = { executor_id, count: 0, draining: false, runs: [] };
     open.push(...scheduling.take({ type: 'heartbeat', heartbeat, time: NOW, connectedMs: 0 }));
   }
-  // Asked of every one.
   let ahead = 0;
   for (let number = 1; number <= RUNS; number += 1) {
     const { org_id, run_id } = queued(number);

@@ -97,7 +97,7 @@ describe('a dead letter that a scheduler redrives', () => {
     const { history } = await found(bed, key);
     const core = new TestBed();
     core.lead();
-    core.register('box');
+    core.register('box', { programs: ['render-image'] });
     core.heartbeat('box');
     const { scheduling } = core;
     const [decision] = scheduling.take({

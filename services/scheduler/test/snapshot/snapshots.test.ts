@@ -54,7 +54,8 @@ describe('a snapshot', () => {
 
   it('is saved after a number of events while the scheduler leads', async () => {
     await using bed = await openTestScheduler();
-    await bed.schedule({ snapshotEveryEvents: 3 });
+    const scheduler = await bed.schedule({ snapshotEveryEvents: 3 });
+    await waitFor('the scheduler to lead', () => scheduler.leading());
     for (let run = 0; run < 3; run += 1) await bed.queue({ gpu: 'H100' });
     const runs = await waitFor('a snapshot', async () => {
       const runs = await saved(bed);

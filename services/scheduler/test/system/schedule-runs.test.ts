@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import {
-  openTestSchedulerOnOwnBroker,
-  PERIOD_MS,
-  type SchedulerTestBed,
-} from '../fixtures/scheduler-test-bed.ts';
+import { PERIOD_MS } from '../fixtures/fake-executor.ts';
+import { openTestSchedulerOnOwnBroker, type SchedulerTestBed } from '../fixtures/scheduler-test-bed.ts';
 
 const ended = (bed: SchedulerTestBed, key: RunKey) =>
   waitFor('the run to end', async () => {

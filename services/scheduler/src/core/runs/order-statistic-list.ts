@@ -9,12 +9,7 @@ const MAX_IN_BLOCK = 1_024;
 export class OrderStatisticList {
   /** No block is empty, and neighbours that fit in half a block are joined: so there are never many blocks. */
   readonly #blocks: number[][] = [];
-  readonly #maxInBlock: number;
   #size = 0;
-
-  constructor(maxInBlock = MAX_IN_BLOCK) {
-    this.#maxInBlock = maxInBlock;
-  }
 
   get size(): number {
     return this.#size;
@@ -38,7 +33,7 @@ export class OrderStatisticList {
     const index = indexIn(block, number);
     if (block[index] === number) return;
     this.#size += 1;
-    if (block.length > 0 && block.length < this.#maxInBlock) {
+    if (block.length > 0 && block.length < MAX_IN_BLOCK) {
       block.splice(index, 0, number);
     } else if (index === block.length && at >= this.#blocks.length - 1) {
       // Numbers that come in order leave full blocks behind.
@@ -69,7 +64,7 @@ export class OrderStatisticList {
   #joinWithNext(at: number): void {
     const block = this.#blocks[at];
     const next = this.#blocks[at + 1];
-    if (!block || !next || block.length + next.length > this.#maxInBlock / 2) return;
+    if (!block || !next || block.length + next.length > MAX_IN_BLOCK / 2) return;
     block.push(...next);
     this.#blocks.splice(at + 1, 1);
   }

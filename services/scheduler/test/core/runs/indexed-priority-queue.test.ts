@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { IndexedPriorityQueue } from '../../../src/core/runs/indexed-priority-queue.ts';
 
 describe('an indexed priority queue', () => {
-  it('always knows the item with the lowest rank, whatever is added, moved and removed', () => {
+  it('knows the item with the lowest rank after any change', () => {
     const change = fc.record({ item: fc.nat({ max: 20 }), rank: fc.option(fc.integer()) });
     fc.assert(
       fc.property(fc.array(change), (changes) => {

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import {
+  executor,
+  queued,
+  stored,
+  started,
+  succeeded,
+  cancelRequested,
+  left,
+  heartbeatOf,
+  noHeartbeats,
+  passed,
+  running,
+} from './steps.ts';
+import { ENFORCE_MS, given, PERIOD_MS, type Step } from './test-bed.ts';
+
+describe('a deadline', () => {
+  it('ends a run that waits longer than its start deadline', () =>
+    expect(
+      given(...running('one', 'box'), queued('two', { startDeadlineS: 10 })).when(passed(10_000, 'box')),
+    ).toEqual(['two is timed out: start_deadline']));
+
+  it('ends a run that no executor could ever take with no_capacity', () =>
+    expect(
+      given(executor('box'), queued('one', { gpu: 'H100', startDeadlineS: 10 })).when(passed(10_000, 'box')),
+    ).toEqual(['one is timed out: no_capacity']));
+
+  it('ends a run that its executor did not begin', () =>
+    expect(
+      given(executor('box'), queued('one', { startDeadlineS: 10 }), stored).when(passed(10_000, 'box')),
+    ).toEqual(['one is timed out: start_deadline']));
+
+  it('ends a run that executes longer than its time limit, counted from its start', () =>
+    expect(
+      given(
+        executor('box'),
+        queued('one', { runTimeoutS: 10 }),
+        stored,
+        passed(5_000, 'box'),
+        started('one'),
+      ).when(passed(10_000, 'box')),
+    ).toEqual(['one is timed out: run_timeout']));
+
+  it('starts again when a run is requeued', () =>
+    expect(
+      given(...running('one', 'box', { startDeadlineS: 10 }), passed(8_000, 'box'), left('box'), stored).when(
+        noHeartbeats(9_500),
+      ),
+    ).toEqual([]));
+
+  it('enforces a cancel that the executor ignores', () =>
+    expect(
+      given(...running('one', 'box', { runTimeoutS: 5 }), cancelRequested('one')).when(
+        passed(ENFORCE_MS, 'box'),
+      ),
+    ).toEqual(['the cancel of one is enforced']));
+
+  it('ends no run before a full period after a reconnect: its executor may have finished it', () => {
+    expect(given(...running('one', 'box', { runTimeoutS: 10 })).when((bed) => bed.tickAfter(20_000))).toEqual(
+      ['one is timed out: run_timeout'],
+    );
+    const before: Step[] = [
+      ...running('one', 'box', { runTimeoutS: 10 }),
+      (bed) => {
+        bed.nowMs += 20_000;
+        bed.reset('reconnect');
+      },
+    ];
+    expect(given(...before).when(passed(PERIOD_MS - 500, 'box'))).toEqual([]);
+    expect(given(...before).when(passed(PERIOD_MS, 'box'))).toEqual(['one is timed out: run_timeout']);
+    expect(given(...before, passed(1_000, 'box'), succeeded('one')).when(passed(PERIOD_MS, 'box'))).toEqual(
+      [],
+    );
+  });
+
+  it('ends no run that has ended', () =>
+    expect(
+      given(...running('one', 'box', { runTimeoutS: 10 }), succeeded('one')).when(passed(60_000, 'box')),
+    ).toEqual([]));
+});
+
+describe('a scheduler that stands by', () => {
+  it('decides only once it leads', () =>
+    expect(
+      given(
+        (bed) => bed.standBy(),
+        queued('one'),
+        executor('box'),
+        (bed) => {
+          expect(bed.open).toEqual([]);
+          bed.lead();
+        },
+      ).when(heartbeatOf('box')),
+    ).toEqual(['one is assigned to box slot 0, attempt 1']));
+
+  it('drops its open decisions', () =>
+    expect(
+      given(
+        executor('box'),
+        queued('one'),
+        (bed) => bed.standBy(),
+        (bed) => bed.lead(),
+      ).when(heartbeatOf('box')),
+    ).toEqual(['one is assigned to box slot 0, attempt 1']));
+});

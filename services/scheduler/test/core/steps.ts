@@ -1,0 +1,58 @@
+import type { RequestedRun, Step, TestCapabilities } from './test-bed.ts';
+
+/** Steps of a history. A test reads `given(executor('box'), queued('one')).when(left('box'))`. */
+
+export const executor =
+  (name: string, capabilities?: TestCapabilities): Step =>
+  (bed) => {
+    bed.register(name, capabilities);
+    bed.heartbeat(name);
+  };
+export const queued =
+  (run: string, request?: RequestedRun): Step =>
+  (bed) =>
+    bed.queue(run, request);
+export const stored: Step = (bed) => bed.settleAll();
+export const started =
+  (run: string): Step =>
+  (bed) =>
+    bed.start(run);
+export const succeeded =
+  (run: string): Step =>
+  (bed) =>
+    bed.succeed(run);
+export const cancelRequested =
+  (run: string): Step =>
+  (bed) =>
+    bed.requestCancel(run);
+export const left =
+  (name: string): Step =>
+  (bed) =>
+    bed.leave(name);
+export const heartbeatOf =
+  (name: string): Step =>
+  (bed) =>
+    bed.heartbeat(name);
+export const noHeartbeats =
+  (ms: number): Step =>
+  (bed) =>
+    bed.pass(ms);
+export const passed =
+  (ms: number, ...alive: string[]): Step =>
+  (bed) =>
+    bed.pass(ms, { alive });
+export const running = (run: string, on: string, request?: RequestedRun): Step[] => [
+  executor(on),
+  queued(run, request),
+  stored,
+  started(run),
+];
+
+export const drained =
+  (name: string): Step =>
+  (bed) =>
+    bed.requestDrain(name);
+export const resumed =
+  (name: string): Step =>
+  (bed) =>
+    bed.requestResume(name);
