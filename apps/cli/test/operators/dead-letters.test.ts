@@ -175,7 +175,7 @@ it('a gateway refuses a forged fact again, and gives the reason', async () => {
   const { code, stdout } = await real(['dead-letters', 'redrive', '--all']);
   expect([code, stdout]).toEqual([
     2,
-    expect.stringMatching(/^1 was refused again and stays: The message is still refused: /),
+    expect.stringMatching(/^1 was refused again and stays: It is still refused: /),
   ]);
 });
 
