@@ -33,7 +33,7 @@ describe('a gateway process', SLOW, () => {
       const { status, body } = await post(`${gateway.api}/run/deployment/queue`, bed.tenant.key, asked);
       expect([status, body.detail]).toMatchObject([
         422,
-        [{ loc: ['body', 'webhook'], msg: expect.stringContaining('services of Runledger itself') }],
+        [{ loc: ['body', 'webhook'], msg: expect.stringContaining('service of Runledger itself') }],
       ]);
     }
     await queueSample(gateway, bed.tenant, { webhook: 'http://127.0.0.1:9/' });
