@@ -2,7 +2,7 @@ import { newUuid, orgId } from '@runledger/contracts/ids';
 import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
 import { describe, expect, it } from 'vitest';
 import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
-import { openTestBed } from '../fixtures/test-bed.ts';
+import { openTestBedOnOwnBroker } from '../fixtures/test-bed.ts';
 import {
   countOpen,
   expectAllDelivered,
@@ -27,7 +27,7 @@ const longBreaker = { firstOpenMs: 60_000 };
 
 describe('a receiver that fails five times', { timeout }, () => {
   it.concurrent('is left alone, and what follows is deferred without a timer and an attempt', async () => {
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({ breaker: longBreaker });
     await using receiver = await aReceiver(status(500));
     const failed = await openBreaker(bed, running, `${receiver.url}/hook`);
@@ -58,7 +58,7 @@ describe('a receiver that fails five times', { timeout }, () => {
   });
 
   it.concurrent('is probed by one after its time, then gets the rest, each once', async () => {
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({ breaker, reconcileEveryMs: 500 });
     await using receiver = await aReceiver(status(500));
     const failed = await openBreaker(bed, running, `${receiver.url}/hook`);
@@ -82,7 +82,7 @@ describe('a receiver that fails five times', { timeout }, () => {
   });
 
   it.concurrent('and fails the probe is left alone for twice as long', async () => {
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({ breaker });
     await using receiver = await aReceiver(status(500));
     // What fails for the second time waits for 30 s: the probe is to be a first try.
@@ -98,7 +98,7 @@ describe('a receiver that fails five times', { timeout }, () => {
   });
 
   it.concurrent.each([404, 400, 302])('by %i still gets notifications', async (code) => {
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({ breaker: longBreaker });
     await using receiver = await aReceiver(status(code));
     const keys = await succeedOften(bed, `${receiver.url}/hook`, 12);
@@ -114,7 +114,7 @@ describe('two organisations at one origin', { timeout }, () => {
   const other = orgId(newUuid());
 
   it.concurrent('are both left alone when it cannot be reached, and both get everything once it is there', async () => {
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({ breaker });
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
@@ -139,7 +139,7 @@ describe('two organisations at one origin', { timeout }, () => {
   });
 
   it.concurrent('are kept apart when one of them is answered with 500', async () => {
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({ breaker: longBreaker });
     await using receiver = await aReceiver((arrived, response) =>
       status(arrived.path === '/broken' ? 500 : 200)(arrived, response),
@@ -156,7 +156,7 @@ describe('two organisations at one origin', { timeout }, () => {
 describe('an open breaker', { timeout }, () => {
   it.concurrent('stays open when the notifier is stopped and started, and what is deferred comes after its time', async () => {
     const openFor = { firstOpenMs: 8_000 };
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using receiver = await aReceiver(status(500));
     const [failed, deferred] = await (async () => {
       await using running = await bed.start({ breaker: openFor });

@@ -3,7 +3,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { stubDns } from '@runledger/testing/stand-ins/stub-dns';
 import { describe, expect, it } from 'vitest';
 import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
-import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
+import { openTestBedOnOwnBroker, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 import { countOpen, expectAllDelivered, expectTidy, freePort, succeedOften } from '../fixtures/breakers.ts';
 import { retryOf } from '../fixtures/attempts-of.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
@@ -31,7 +31,7 @@ const expectNobodyCharged = async (
 };
 
 /** What was not tried for our own reasons is accepted by the first try that counts. */
-const expectFirstTryTold = async (bed: TestBed, keys: readonly RunKey[]): Promise<void> => {
+const expectFirstAttemptRecorded = async (bed: TestBed, keys: readonly RunKey[]): Promise<void> => {
   await expectAllDelivered(bed, keys);
   for (const key of keys) expect(await bed.webhook(key)).toMatchObject({ status: 'success', tries: 1 });
 };
@@ -45,7 +45,7 @@ describe('while no DNS server takes questions', { timeout }, () => {
     const { port } = new URL(receiver.url);
     const names = { 'hooks.corp.example': ['127.0.0.1'] };
     const server = await closedServer();
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({
       allow: ['hooks.corp.example', 'loopback'],
       dnsServers: [server],
@@ -57,7 +57,7 @@ describe('while no DNS server takes questions', { timeout }, () => {
     await expectAllDelivered(bed, [byAddress]);
 
     await using dns = await stubDns(names, { port: Number(server.split(':')[1]) });
-    await expectFirstTryTold(bed, keys);
+    await expectFirstAttemptRecorded(bed, keys);
     expect(dns.questions('hooks.corp.example')).toBeGreaterThan(0);
     expect(receiver.arrived).toHaveLength(MANY + 1);
     await expectTidy(bed, running);
@@ -68,7 +68,7 @@ describe('while the egress proxy', { timeout }, () => {
   it.concurrent('is down no attempt is used up, nobody is charged, and all is sent once it is up', async () => {
     await using receiver = await aReceiver();
     const port = await freePort();
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({ proxy: new URL(`http://me:p4ss@127.0.0.1:${port}`) });
     const keys = await succeedOften(bed, `${receiver.url}/hook`, MANY);
     await expectNobodyCharged(bed, running, keys, 'proxy_failed');
@@ -76,7 +76,7 @@ describe('while the egress proxy', { timeout }, () => {
     expect(receiver.arrived).toEqual([]);
 
     await using proxy = await recordingProxy(receiver.url, port);
-    await expectFirstTryTold(bed, keys);
+    await expectFirstAttemptRecorded(bed, keys);
     expect(receiver.arrived).toHaveLength(MANY);
     expect(new Set(proxy.asked)).toEqual(new Set([receiver.url.slice('http://'.length)]));
     await expectTidy(bed, running);
@@ -85,7 +85,7 @@ describe('while the egress proxy', { timeout }, () => {
   it.concurrent('is up and the receiver fails, it is the receiver that is charged', async () => {
     await using receiver = await aReceiver(status(500));
     await using proxy = await recordingProxy(receiver.url);
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({ proxy: new URL(`http://127.0.0.1:${proxy.port}`) });
     await succeedOften(bed, `${receiver.url}/hook`, MANY);
     await expectSoon('the breaker to be open', async () => expect(await countOpen(running)).toBe(1));
@@ -101,7 +101,7 @@ describe('a name whose own servers', { timeout }, () => {
     await using receiver = await aReceiver();
     const { port } = new URL(receiver.url);
     await using dns = await stubDns({ 'dead.example.com': answer, 'hooks.corp.example': ['127.0.0.1'] });
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({
       allow: ['hooks.corp.example', 'loopback'],
       ports: [Number(port)],
@@ -109,7 +109,7 @@ describe('a name whose own servers', { timeout }, () => {
     });
     const key = await bed.succeed(`http://dead.example.com:${port}/hook`);
     const healthy = await succeedOften(bed, `http://hooks.corp.example:${port}/hook`, 3);
-    await expectFirstTryTold(bed, healthy);
+    await expectFirstAttemptRecorded(bed, healthy);
     const { attempts: tries, state } = await retryOf(bed, key);
     expect(tries).toMatchObject([{ reason: 'name_unanswered', phases: { connect: null } }]);
     expect(state).toMatchObject({ tries: 1 });
@@ -122,7 +122,7 @@ describe('a name whose own servers', { timeout }, () => {
     await using dns = await stubDns({ 'hooks.corp.example': ['127.0.0.1'] });
     const unresponsive = Array.from({ length: 10 }, (_none, index) => `unresponsive-${index}.example.com`);
     for (const name of unresponsive) dns.set(name, 'silent');
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({
       allow: ['hooks.corp.example', 'loopback'],
       ports: [Number(port)],
@@ -134,7 +134,7 @@ describe('a name whose own servers', { timeout }, () => {
       for (const name of unresponsive) expect(dns.questions(name)).toBeGreaterThan(0);
     });
     const healthy = await succeedOften(bed, `http://hooks.corp.example:${port}/hook`, 3);
-    await expectFirstTryTold(bed, healthy);
+    await expectFirstAttemptRecorded(bed, healthy);
     const { attempts: tries } = await retryOf(bed, stuck[0] ?? fail());
     expect(tries).toMatchObject([{ reason: 'name_unanswered' }]);
     expect(await running.metric('runledger_notifier_reconciled_total')).toBe(0);
@@ -142,7 +142,7 @@ describe('a name whose own servers', { timeout }, () => {
 
   it.concurrent('do not know it is attempted again', async () => {
     await using dns = await stubDns();
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({ dnsServers: [dns.server] });
     const { attempts: tries, state } = await retryOf(
       bed,

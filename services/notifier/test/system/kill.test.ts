@@ -2,7 +2,7 @@ import { assigned, started, succeeded } from '@runledger/testing/events/run-even
 import { describe, expect, it } from 'vitest';
 import { openFaultScenario, FAULTS, type FaultScenario } from '../fixtures/fault-scenario.ts';
 import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
-import { openTestBed } from '../fixtures/test-bed.ts';
+import { openTestBedOnOwnBroker } from '../fixtures/test-bed.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 import { expectGuarantees, expectTimer, finalsOf } from '../fixtures/expect-guarantees.ts';
 import { startNotifier } from '../fixtures/notifier-process.ts';
@@ -76,7 +76,7 @@ describe.concurrent.each(FAULTS)(
 
 describe('a broker that is paused for longer than a notifier keeps its partitions', () => {
   it('delays notifications, and loses none', { timeout: LIMIT_MS }, async () => {
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using notifier = await startNotifier(bed);
     const letGo = Promise.withResolvers<void>();
     await using slow = await aReceiver((_arrived, response) => void response.once('close', letGo.resolve));

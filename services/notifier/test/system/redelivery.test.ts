@@ -4,7 +4,7 @@ import { findPending } from '../../src/timers/read-timers.ts';
 import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aReceiver, status, type Receiver } from '@runledger/testing/stand-ins/webhook-receiver';
-import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
+import { openTestBedOnOwnBroker, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 import { expectTidy, openBreaker } from '../fixtures/breakers.ts';
 import { retryOf, attemptsOf } from '../fixtures/attempts-of.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
@@ -13,7 +13,7 @@ import { storedTimers } from '../fixtures/stored-timers.ts';
 let bed: TestBed;
 let running: RunningNotifier;
 beforeAll(async () => {
-  bed = await openTestBed();
+  bed = await openTestBedOnOwnBroker();
   running = await bed.start();
 });
 afterAll(async () => {
@@ -124,7 +124,7 @@ describe('a redelivery', () => {
   });
 
   it('while it is deferred is sent once, in the new round', async () => {
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using one = await bed.start({ breaker: { firstOpenMs: 5_000 } });
     await using receiver = await aReceiver(status(500));
     const failed = await openBreaker(bed, one, `${receiver.url}/hook`);

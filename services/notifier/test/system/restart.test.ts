@@ -6,7 +6,7 @@ import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
-import { openTestBed } from '../fixtures/test-bed.ts';
+import { openTestBedOnOwnBroker } from '../fixtures/test-bed.ts';
 import { expectGuarantees, expectTimer, finalsOf, type NotifiedRun } from '../fixtures/expect-guarantees.ts';
 import { aLoad, seeded } from '../fixtures/load.ts';
 import { expectPartitionsDivided, startNotifier } from '../fixtures/notifier-process.ts';
@@ -20,7 +20,7 @@ const expectOnceEach = (notified: readonly NotifiedRun[]): void => {
 
 describe('a notifier that comes back', { timeout: LIMIT_MS }, () => {
   it('sends once everything that ended while it was stopped', async () => {
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using load = await aLoad(bed, seeded(SEED));
     {
       await using before = await startNotifier(bed);
@@ -35,7 +35,7 @@ describe('a notifier that comes back', { timeout: LIMIT_MS }, () => {
   });
 
   it('sends nothing again when nothing happened', async () => {
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using load = await aLoad(bed, seeded(SEED));
     await load.add(20);
     for (let starts = 0; starts < 2; starts += 1) {
@@ -50,7 +50,7 @@ describe('a notifier that comes back', { timeout: LIMIT_MS }, () => {
 
 describe('a notifier that starts for the first time on an old log', { timeout: LIMIT_MS }, () => {
   it('sends what was never sent, and nothing else', async () => {
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using receiver = await aReceiver();
     const key = await bed.succeed(`${receiver.url}/hook`);
     await bed.happenTo(key, webhookDelivered(key));
@@ -65,7 +65,7 @@ describe('a notifier that starts for the first time on an old log', { timeout: L
 
 describe('a log that lost its end', { timeout: LIMIT_MS }, () => {
   it('is read again from the beginning, and what was never sent is sent', async () => {
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using load = await aLoad(bed, seeded(SEED));
     await load.add(20);
     const { created } = await runsIdentity(bed.log);
@@ -82,7 +82,7 @@ describe('a log that lost its end', { timeout: LIMIT_MS }, () => {
 
 describe('the reconciliation', { timeout: LIMIT_MS }, () => {
   it('finds a delivery whose timer was lost, sends it and counts it', async () => {
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     await using receiver = await aReceiver(status(500, { 'retry-after': '600' }));
     await using notifier = await startNotifier(bed);
     const key = await bed.succeed(`${receiver.url}/hook`);

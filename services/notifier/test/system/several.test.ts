@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aReceiver, type Receiver } from '@runledger/testing/stand-ins/webhook-receiver';
-import { openTestBed, type TestBed } from '../fixtures/test-bed.ts';
+import { openTestBedOnOwnBroker, type TestBed } from '../fixtures/test-bed.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 import { holdResponses } from '../fixtures/held-responses.ts';
 import { expectGuarantees, finalsOf, type NotifiedRun } from '../fixtures/expect-guarantees.ts';
@@ -37,7 +37,7 @@ const mostOf = async (number: (one: NotifierProcess) => Promise<number>): Promis
 const inFlight = (one: NotifierProcess): Promise<number> => one.metric('runledger_notifier_in_flight');
 
 beforeAll(async () => {
-  bed = await openTestBed();
+  bed = await openTestBedOnOwnBroker();
 });
 beforeEach(async () => {
   await Promise.all(Array.from({ length: 3 - living.length }, join));

@@ -2,7 +2,7 @@ import { shiftedClock } from '@runledger/testing/time/shifted-clock';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
-import { openTestBed } from '../fixtures/test-bed.ts';
+import { openTestBedOnOwnBroker } from '../fixtures/test-bed.ts';
 import { FIRST_WAIT_MS } from '../fixtures/attempts-of.ts';
 import { startNotifier } from '../fixtures/notifier-process.ts';
 
@@ -17,7 +17,7 @@ describe('a notifier whose clock is wrong', { timeout: 90_000 }, () => {
   ])(
     'by an hour %s tries again when it is time, and signs with a time that receivers take',
     async (_way, shiftMs) => {
-      await using bed = await openTestBed();
+      await using bed = await openTestBedOnOwnBroker();
       await using receiver = await aReceiver((arrived, response) => {
         const isFirst = receiver.of(arrived.payload.run_id).length === 1;
         status(isFirst ? 500 : 200)(arrived, response);
