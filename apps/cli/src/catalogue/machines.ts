@@ -1,5 +1,6 @@
 import { GPU_MODELS } from '@runledger/contracts/gpu';
 import { Machine, MachinePage } from '@runledger/contracts/http/catalogue/machines';
+import { runnerKindOf } from '@runledger/contracts/runners/runner-kinds';
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { CommandError } from '../output/command-error.ts';
@@ -8,14 +9,7 @@ import { addRecordCommands, addRecordList } from './record-commands.ts';
 import { changeRecord, createRecord, firstRows, lastRows, listRecords } from './records.ts';
 import type { RecordKind, RecordListOptions } from './records.ts';
 
-const runnerWords = ({ runner }: Machine): string => {
-  switch (runner.kind) {
-    case 'program':
-      return `program ${runner.program}`;
-    case 'comfyui':
-      return runner.url ? `comfyui ${runner.url}` : 'comfyui';
-  }
-};
+const runnerWords = ({ runner }: Machine): string => runnerKindOf(runner).label(runner);
 
 const machines: RecordKind<Machine> = {
   what: 'Machine',

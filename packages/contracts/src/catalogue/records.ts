@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
-import { RunnerChoice } from '../events/run-event-data.ts';
 import { GpuModel } from '../gpu.ts';
 import { Json } from '../json.ts';
+import { RunnerChoice } from '../runners/runner-kinds.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
 const Time = Type.String({ format: 'date-time' });

@@ -2,17 +2,11 @@ import { Type, type Static } from 'typebox';
 import { GpuModel } from '../gpu.ts';
 import { Json, JsonRecord } from '../json.ts';
 import { MAX_ERROR_MESSAGE, MAX_FILENAME, MAX_WEBHOOK_URL } from '../limits.ts';
+import { RunnerChoice } from '../runners/runner-kinds.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
 const Fraction = Type.Number({ minimum: 0, maximum: 1 });
 const Seconds = Type.Number({ exclusiveMinimum: 0 });
-
-/** How a machine executes a workflow. `program` is a name in the allow-list of each executor, never a command. */
-export const RunnerChoice = Type.Union([
-  Type.Object({ kind: Type.Literal('program'), program: Type.String({ minLength: 1, maxLength: 128 }) }),
-  Type.Object({ kind: Type.Literal('comfyui'), url: Type.Optional(Type.String()) }),
-]);
-export type RunnerChoice = Static<typeof RunnerChoice>;
 
 export const RunOrigin = Type.Enum(['api', 'manual', 'replay']);
 export type RunOrigin = Static<typeof RunOrigin>;

@@ -1,6 +1,7 @@
 import type { GpuModel } from '../gpu.ts';
 import { MAX_LIVE_STATUS } from '../limits.ts';
 import type { QueuePosition } from '../requests/queue-position.ts';
+import { runnerKindOf } from '../runners/runner-kinds.ts';
 import { isEnded, type QueuedRun, type Run } from '../fold/run.ts';
 
 /**
@@ -38,9 +39,7 @@ const reason = ({ request }: QueuedRun, { ahead, capacity }: QueuePosition): str
     case 'not_served':
       return `: no executor that serves machine ${shortened(request.machine_name)} has one now`;
     case 'no_runner':
-      return request.runner.kind === 'program'
-        ? `: no executor that has one offers program ${shortened(request.runner.program)} now`
-        : ': no executor that has one runs ComfyUI workflows now';
+      return `: no executor that has one ${runnerKindOf(request.runner).offers(request.runner, shortened)} now`;
   }
 };
 

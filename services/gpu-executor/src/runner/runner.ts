@@ -1,4 +1,4 @@
-import type { RunnerChoice } from '@runledger/contracts/events/run-event-data';
+import type { RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
 
 /**

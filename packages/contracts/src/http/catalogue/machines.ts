@@ -1,45 +1,9 @@
 import { Type, type Static } from 'typebox';
 import { GPU_MODELS } from '../../gpu.ts';
+import { Runner } from '../../runners/runner-kinds.ts';
 import { Archived, Name, NewName } from '../fields/names.ts';
 import { NextCursor, Time, Uuid } from '../fields/values.ts';
 import { optional } from '../fields/optional.ts';
-
-const ProgramRunner = Type.Object(
-  {
-    kind: Type.Literal('program'),
-    program: Type.String({
-      minLength: 1,
-      maxLength: 128,
-      description: 'A name in the allow-list of each executor, never a command.',
-    }),
-  },
-  { title: 'ProgramRunner' },
-);
-
-const ComfyuiRunner = Type.Object(
-  {
-    kind: Type.Literal('comfyui'),
-    url: optional(
-      Type.String({
-        format: 'uri',
-        pattern: '^[hH][tT][tT][pP][sS]?://[^/?#@]+(?:[/?#]|$)',
-        maxLength: 2048,
-        description:
-          'The address of ComfyUI for the executor: an absolute http or https URL. Without it, the setting of the executor.',
-        'x-refusal': {
-          type: 'url_parsing',
-          msg: 'Input should be a valid URL: absolute, http or https, without credentials, of at most 2048 characters',
-        },
-      }),
-    ),
-  },
-  { title: 'ComfyuiRunner' },
-);
-
-const Runner = Type.Union([ProgramRunner, ComfyuiRunner], {
-  title: 'Runner',
-  description: 'How a machine executes a workflow.',
-});
 
 const MachineType = Type.String({
   minLength: 1,

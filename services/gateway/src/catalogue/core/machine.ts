@@ -1,26 +1,21 @@
 import type { Machine } from '@runledger/contracts/catalogue/records';
-import type { RunnerChoice } from '@runledger/contracts/events/run-event-data';
 import type { GpuModel } from '@runledger/contracts/gpu';
+import { runnerKindOf, type Runner, type RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
 import type { Omitted, RecordOrigin } from '../store/core/decided-record.ts';
-
-/** A runner as a request names it. */
-type RequestedRunner =
-  | { readonly kind: 'program'; readonly program: string }
-  | { readonly kind: 'comfyui'; readonly url?: string | Omitted };
 
 export interface MachineRequest {
   readonly name: string;
   readonly gpu: GpuModel;
   /** The kind of its runner when left out. */
   readonly type?: string | Omitted;
-  readonly runner: RequestedRunner;
+  readonly runner: Runner;
 }
 
 export interface MachineChange {
   readonly name?: string | Omitted;
   readonly gpu?: GpuModel | Omitted;
   readonly type?: string | Omitted;
-  readonly runner?: RequestedRunner | Omitted;
+  readonly runner?: Runner | Omitted;
   readonly archived?: boolean | Omitted;
 }
 
@@ -51,19 +46,10 @@ export const changedMachine = (machine: Machine, change: MachineChange): Machine
   return isSame ? changed : { ...changed, version: versionAfter(machine.version) };
 };
 
-const runnerOf = (requested: RequestedRunner): RunnerChoice => {
-  switch (requested.kind) {
-    case 'program':
-      return { kind: 'program', program: requested.program };
-    case 'comfyui':
-      return { kind: 'comfyui', ...(typeof requested.url === 'string' ? { url: requested.url } : {}) };
-  }
-};
+const runnerOf = (requested: Runner): RunnerChoice => runnerKindOf(requested).choiceOf(requested);
 
 const isSameRunner = (one: RunnerChoice, other: RunnerChoice): boolean =>
-  one.kind === 'program'
-    ? other.kind === 'program' && one.program === other.program
-    : other.kind === 'comfyui' && one.url === other.url;
+  JSON.stringify(runnerOf(one)) === JSON.stringify(runnerOf(other));
 
 /** A version that is not a number was written by an operator. The next one is 2. */
 const versionAfter = (version: string): string =>

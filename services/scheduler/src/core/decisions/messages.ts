@@ -1,4 +1,5 @@
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
+import { runnerKindOf } from '@runledger/contracts/runners/runner-kinds';
 import type { Requirements } from '../slots/requirements.ts';
 
 /** Messages for people about the decisions: what happened, and what they can do. */
@@ -15,13 +16,14 @@ export const neverBegan = ({ request, attempt }: ExecutingRun): string =>
   `The run was assigned to ${attempt.executor_id}, which did not begin it within the start deadline of ` +
   `${request.start_deadline_s} s. The log of that executor says why.`;
 
-export const nobodyCan = (requirements: Requirements): string =>
-  `No registered executor can ever take this run: it needs a ${requirements.gpu} slot of one that serves the machine ` +
-  `"${requirements.machine_name}" and ${
-    requirements.runner.kind === 'program'
-      ? `has the program "${requirements.runner.program}" in EXECUTOR_PROGRAMS`
-      : 'runs ComfyUI workflows'
-  }. Start one (EXECUTOR_GPUS, EXECUTOR_MACHINES, EXECUTOR_PROGRAMS), and queue the run again.`;
+export const nobodyCan = ({ gpu, machine_name, runner }: Requirements): string => {
+  const kind = runnerKindOf(runner);
+  return (
+    `No registered executor can ever take this run: it needs a ${gpu} slot of one that serves the machine ` +
+    `"${machine_name}" and ${kind.requirement(runner)}. ` +
+    `Start one (EXECUTOR_GPUS, EXECUTOR_MACHINES, ${kind.setting}), and queue the run again.`
+  );
+};
 
 /** Why an executor is no longer registered. */
 export type RemovalReason = 'executor_lost' | 'executor_left';

@@ -1,7 +1,7 @@
-import type { RunnerChoice } from '@runledger/contracts/events/run-event-data';
 import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { RunRequest } from '@runledger/contracts/fold/run';
+import { runnerKindOf, type RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
 
 /** What a run requires of an executor. Runs with equal requirements are served first come, first served. */
 export interface Requirements {
@@ -20,13 +20,7 @@ export const requirementsOf = ({ gpu, machine_id, machine_name, runner }: RunReq
 
 /** Equal for equal requirements. */
 export const requirementsKey = ({ gpu, machine_id, machine_name, runner }: Requirements): string =>
-  JSON.stringify([
-    gpu,
-    machine_id,
-    machine_name,
-    runner.kind,
-    runner.kind === 'program' ? runner.program : '',
-  ]);
+  JSON.stringify([gpu, machine_id, machine_name, runner.kind, runnerKindOf(runner).capability(runner)]);
 
 /** What an executor registered that it can do, as sets for fast checks. */
 export interface Capabilities {
@@ -56,6 +50,5 @@ export const servesMachine = (
   { machine_id, machine_name }: Requirements,
 ): boolean => machines.has('*') || machines.has(machine_id) || machines.has(machine_name);
 
-/** Executors of this release run programs. None registers a ComfyUI server. */
 const hasRunner = ({ programs }: Capabilities, { runner }: Requirements): boolean =>
-  runner.kind === 'program' && programs.has(runner.program);
+  programs.has(runnerKindOf(runner).capability(runner));

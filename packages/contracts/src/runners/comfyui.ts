@@ -1,0 +1,37 @@
+import { Type } from 'typebox';
+import { optional } from '../http/fields/optional.ts';
+import type { RunnerKind } from './runner-kind.ts';
+
+const choice = Type.Object({ kind: Type.Literal('comfyui'), url: Type.Optional(Type.String()) });
+
+const runner = Type.Object(
+  {
+    kind: Type.Literal('comfyui'),
+    url: optional(
+      Type.String({
+        format: 'uri',
+        pattern: '^[hH][tT][tT][pP][sS]?://[^/?#@]+(?:[/?#]|$)',
+        maxLength: 2048,
+        description:
+          'The address of ComfyUI for the executor: an absolute http or https URL. Without it, the setting of the executor.',
+        'x-refusal': {
+          type: 'url_parsing',
+          msg: 'Input should be a valid URL: absolute, http or https, without credentials, of at most 2048 characters',
+        },
+      }),
+    ),
+  },
+  { title: 'ComfyuiRunner' },
+);
+
+/** Executes a workflow with ComfyUI. Executors of this release have no runner of this kind. */
+export const comfyui: RunnerKind<typeof choice, typeof runner> = {
+  choice,
+  runner,
+  choiceOf: ({ kind, url }) => ({ kind, ...(typeof url === 'string' ? { url } : {}) }),
+  capability: () => 'runner:comfyui',
+  label: ({ url }) => (url ? `comfyui ${url}` : 'comfyui'),
+  offers: () => 'runs ComfyUI workflows',
+  requirement: () => 'runs ComfyUI workflows',
+  setting: 'EXECUTOR_PROGRAMS',
+};
