@@ -2,13 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { newUuid } from '@runledger/contracts/ids';
 import { expect, it } from 'vitest';
-import {
-  configureRunners,
-  openRunners,
-  registeredBy,
-  RUNNER_TYPES,
-  settingsOf,
-} from '../../../src/runner-registry.ts';
+import { configureRunners, openRunners, registeredBy, settingsOf } from '../../../src/runner-registry.ts';
+import { programRunnerType } from '../../../src/runner/program/program-runner-type.ts';
 import type { OpenRunner } from '../../../src/runner/runner-type.ts';
 import type { ProgressReport, RunnerWork } from '../../../src/runner/runner.ts';
 import { processGroup } from '../../../src/supervision/containment.ts';
@@ -17,7 +12,7 @@ import { temporaryFolder } from '../program/run-a-program.ts';
 import { describeRunner, type Workload } from '../runner-conformance.ts';
 import { stepsRunnerType } from './steps-runner.ts';
 
-const TYPES = [...RUNNER_TYPES, stepsRunnerType];
+const TYPES = [programRunnerType, stepsRunnerType];
 const SETTINGS = { EXECUTOR_PROGRAMS: '{"shell": ["/bin/sh"]}', EXECUTOR_STEPS: true };
 const NO_LOG = { debug: () => undefined, warn: () => undefined };
 
