@@ -6,6 +6,7 @@ import { DeploymentRunRequest } from '@runledger/contracts/http/runs/queue-run';
 import { CancelRunsRequest } from '@runledger/contracts/http/runs/runs';
 import { RotateSecretRequest } from '@runledger/contracts/http/webhooks';
 import { NewWorkflowVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
+import { Runner } from '@runledger/contracts/runners/runner-kinds';
 import { Type, type TSchema } from 'typebox';
 import { describe, expect, it } from 'vitest';
 import { MAX_PROBLEMS, pydanticProblems } from '../../src/validation/pydantic-problems.ts';
@@ -55,8 +56,11 @@ describe('a union with a tag', () => {
   });
 
   it('lists the expected tags', () => {
+    const kinds: string[] = Runner.anyOf.map(({ properties }) => properties.kind.const);
+    expect(kinds.slice(0, 2)).toEqual(['program', 'comfyui']);
+    const tags = kinds.map((kind) => `'${kind}'`).join(', ');
     expect(problems(NewMachine, machine({ kind: 'shell' }))[0]?.msg).toBe(
-      "Input tag 'shell' found using 'kind' does not match any of the expected tags: 'program', 'comfyui'",
+      `Input tag 'shell' found using 'kind' does not match any of the expected tags: ${tags}`,
     );
     expect(problems(NewMachine, machine({}))[0]?.msg).toBe(
       "Unable to extract tag using discriminator 'kind'",
