@@ -13,6 +13,7 @@ import { commonHeaders } from './http/response-headers.ts';
 import { ownServices } from './own-services.ts';
 import { memoryRunViews } from './projection/memory/memory-run-views.ts';
 import { openMongoRunViews } from './projection/mongo/mongo-run-views.ts';
+import type { RunViews } from './projection/run-views.ts';
 import { openRunProjection } from './projection/run-projection.ts';
 
 /**
@@ -27,11 +28,7 @@ export const startGateway = async (
   const { config, instance, logger, metrics, checks } = begun;
   const log = await openServiceLog({ ...begun, streams: streamsOf(contract) }, open, stopping);
 
-  const { MONGODB_URL: url, RUNLEDGER_RUN_RETENTION_DAYS: retentionDays } = config;
-  const views =
-    config.RUNLEDGER_VIEWS === 'memory'
-      ? memoryRunViews()
-      : open.use(openMongoRunViews({ url, retentionDays, clock }));
+  const views = openRunViews(config, open);
   const projection = open.use(openRunProjection({ log, views, logger, instance }));
   checks['projection'] = () => projection.state();
   projectionGauges(metrics, log, () => projection.position());
@@ -64,4 +61,15 @@ export const startGateway = async (
   policy = policyFromConfig(config, ownServices(config, [http.url, begun.health]));
   logger.info({ url: `${http.url}${config.RUNLEDGER_BASE_PATH}` }, 'the run API is served');
   return { http: http.url };
+};
+
+/** The views that RUNLEDGER_VIEWS chooses. */
+const openRunViews = (config: GatewayConfig, open: AsyncDisposableStack): RunViews => {
+  const { MONGODB_URL: url, RUNLEDGER_RUN_RETENTION_DAYS: retentionDays } = config;
+  switch (config.RUNLEDGER_VIEWS) {
+    case 'memory':
+      return memoryRunViews();
+    case 'mongodb':
+      return open.use(openMongoRunViews({ url, retentionDays, clock }));
+  }
 };
