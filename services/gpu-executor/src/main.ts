@@ -33,7 +33,7 @@ const start = async (
 
   checks['consumption'] = () => ({
     ok: false,
-    why: 'the log is not open yet; if its streams are missing, runledger provision makes them',
+    why: 'the log is not open yet; if its streams are missing, runledger provision creates them',
   });
   // It may read no stream, only what is addressed to it.
   const log = await openServiceLog({ ...base, streams: [] }, open, stopping);

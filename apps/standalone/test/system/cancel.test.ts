@@ -77,7 +77,7 @@ describe('a standalone with one slot and without webhooks to this machine', () =
   });
 
   it('refuses webhooks to this machine', async () => {
-    expect(standalone.output()).toContain('to public addresses alone (RUNLEDGER_WEBHOOK_ALLOW)');
+    expect(standalone.output()).toContain('to public addresses only (RUNLEDGER_WEBHOOK_ALLOW)');
     await expect(api.queue({}, { webhook: 'http://127.0.0.1:8080/hook' })).rejects.toThrow('422');
   });
 });

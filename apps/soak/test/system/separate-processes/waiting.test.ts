@@ -25,11 +25,11 @@ const SERVICES = ['notifier', 'gpu-executor', 'scheduler', 'gateway'] as const;
 
 /** The readiness check that reports an unprovisioned log, and its reason. */
 const UNPROVISIONED: Record<ServiceName, readonly [check: string, why: string]> = {
-  gateway: ['provisioned', 'runledger provision makes them'],
-  scheduler: ['provisioned', 'runledger provision makes them'],
-  notifier: ['provisioned', 'runledger provision makes them'],
+  gateway: ['provisioned', 'runledger provision creates them'],
+  scheduler: ['provisioned', 'runledger provision creates them'],
+  notifier: ['provisioned', 'runledger provision creates them'],
   // Its permissions do not include stream information.
-  'gpu-executor': ['consumption', 'runledger provision makes them'],
+  'gpu-executor': ['consumption', 'runledger provision creates them'],
 };
 
 const Page = Compile(RunPage);
