@@ -5,10 +5,9 @@ import { requestExecutors } from '@runledger/request-reply/executors';
 import { requestWaitReason } from '@runledger/request-reply/wait-reason';
 import { provision } from '@runledger/event-log/provision/provision';
 import { createdAt } from '@runledger/event-log/messages/stream-identity';
-import { saveSnapshot } from '../src/snapshot/snapshot-store.ts';
+import { saveState } from '../src/snapshot/stored-state.ts';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { encodeSnapshot } from '../src/snapshot/snapshot-format.ts';
 import { openTestScheduler, type SchedulerTestBed } from './fixtures/scheduler-test-bed.ts';
 
 const RESPONSE_WITHIN_MS = 5_000;
@@ -153,7 +152,7 @@ describe('a drained executor', () => {
       created: await createdAt(bed.log, 'FLEET'),
       names: [{ name: 'box', sequence: 1, drain }],
     };
-    await saveSnapshot(bed.log, 'scheduler', await encodeSnapshot({ position, drains, runs: [] }));
+    await saveState(bed.log, { position, drains, runs: [] });
 
     const scheduler = await bed.schedule();
     await executorsAre(bed, { name: 'box', state: 'absent' });
@@ -164,7 +163,7 @@ describe('a drained executor', () => {
     await using bed = await openTestScheduler();
     const drain = { requested_at: '2026-01-01T00:00:00.000Z', requested_by: newUuid() };
     const drains = { created: '2020-01-01T00:00:00Z', names: [{ name: 'box', sequence: 1, drain }] };
-    await saveSnapshot(bed.log, 'scheduler', await encodeSnapshot({ drains, runs: [] }));
+    await saveState(bed.log, { drains, runs: [] });
     await bed.schedule();
     const executor = await bed.executor('box');
     const key = await bed.queue();

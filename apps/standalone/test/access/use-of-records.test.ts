@@ -16,6 +16,7 @@ import { removePending, storePosition, scheduleDelivery } from '@runledger/notif
 import { aRun } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Type } from 'typebox';
+import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aGuardedBroker, type GuardedBroker } from './a-guarded-broker.ts';
 
@@ -49,9 +50,10 @@ describe('with only its own key', () => {
     const log = await broker.open('scheduler');
     expect(await openBucket(log, 'CATALOGUE', Type.String()).get('no.such')).toBeUndefined();
     const bytes = new Uint8Array(300_000).fill(7);
-    await saveSnapshot(log, 'scheduler', bytes);
-    await saveSnapshot(log, 'scheduler', bytes);
-    expect(await loadSnapshot(log, 'scheduler')).toEqual(bytes);
+    await saveSnapshot(log, 'scheduler', () => [bytes]);
+    await saveSnapshot(log, 'scheduler', () => [bytes]);
+    const stored = await loadSnapshot(log, 'scheduler');
+    expect(stored && new Uint8Array(await buffer(stored))).toEqual(bytes);
   });
 
   it.each([

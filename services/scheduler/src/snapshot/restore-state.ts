@@ -2,9 +2,8 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import type { Scheduling } from '../core/scheduling.ts';
 import { eventIdOf } from '../log/event-id.ts';
-import { decodeSnapshot, keyOf, type Position, type SnapshotRun } from './snapshot-format.ts';
-import { SNAPSHOT_NAME } from './snapshot-saver.ts';
-import { loadSnapshot } from './snapshot-store.ts';
+import { keyOf, type Position, type SnapshotRun } from './snapshot-format.ts';
+import { loadState } from './stored-state.ts';
 
 /**
  * Takes the last snapshot into an empty state. Returns the position after which to read the log; undefined when the snapshot
@@ -16,12 +15,12 @@ export const restoreState = async (
   scheduling: Scheduling,
   fleetCreated: string,
 ): Promise<Position | undefined> => {
-  const bytes = await loadSnapshot(log, SNAPSHOT_NAME);
-  if (!bytes) {
+  const stored = await loadState(log);
+  if (!stored) {
     log.logger.info({}, 'there is no snapshot: the state is rebuilt from the whole log');
     return undefined;
   }
-  const { drains, ...decoded } = await decodeSnapshot(bytes);
+  const { drains, ...decoded } = stored;
   for (const drained of drains?.created === fleetCreated ? drains.names : []) {
     scheduling.take({ type: 'drained_name', drained });
   }

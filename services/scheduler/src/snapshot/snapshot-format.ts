@@ -1,9 +1,10 @@
-import { promisify } from 'node:util';
-import { gunzip, gzip } from 'node:zlib';
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip, createGzip } from 'node:zlib';
+import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import { RunQueuedData } from '@runledger/contracts/events/run-event-data';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import split from 'split2';
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { LiveRun } from '../core/decisions/decision.ts';
@@ -58,6 +59,7 @@ const Header = Type.Object({
   runs: Type.Integer({ minimum: 0 }),
   drains: Type.Object({ created: Type.String(), names: Type.Array(Drained) }),
 });
+type Header = Static<typeof Header>;
 
 const Attempt = Type.Object({
   number: Type.Integer({ minimum: 1 }),
@@ -92,52 +94,65 @@ const Line = Type.Object({
 
 const headers = Compile(Header);
 const lines = Compile(Line);
-const zip = promisify(gzip);
-const unzip = promisify(gunzip);
-const MAX_SNAPSHOT_BYTES = 1024 ** 3;
-const RUNS_AT_ONCE = 500;
+/** Characters. A run holds its request, which the API bounds far below this. */
+const MAX_LINE = 16 * 1024 * 1024;
+const RUNS_AT_ONCE = 100;
 
-/** JSON lines, compressed: a header, then one line for each run. Other work goes on meanwhile. */
-export const encodeSnapshot = async ({ position, runs, drains }: Snapshot): Promise<Uint8Array> => {
-  const header = { format: FORMAT, position, runs: runs.length, drains };
-  const parts = [Buffer.from(JSON.stringify(header))];
+/**
+ * JSON lines, compressed: a header, then one line for each run. The lines are made while they are read, so a snapshot may
+ * be larger than memory has room for as one text.
+ */
+export const encodeSnapshot = (snapshot: Snapshot): Readable =>
+  // An error destroys the stream, and whoever reads it gets the error.
+  pipeline(Readable.from(linesOf(snapshot)), createGzip(), () => undefined);
+
+function* linesOf({ position, runs, drains }: Snapshot): Generator<string> {
+  yield JSON.stringify({ format: FORMAT, position, runs: runs.length, drains });
   for (let from = 0; from < runs.length; from += RUNS_AT_ONCE) {
-    const part = runs.slice(from, from + RUNS_AT_ONCE).map((run) => `\n${JSON.stringify(run)}`);
-    parts.push(Buffer.from(part.join('')));
-    await yieldToOthers();
+    const part = runs.slice(from, from + RUNS_AT_ONCE);
+    yield part.map((run) => `\n${JSON.stringify(run)}`).join('');
   }
-  return zip(Buffer.concat(parts));
-};
+}
 
 export type DecodedSnapshot =
   | ({ readonly kind: 'decoded' } & Snapshot)
   /** The drained names may be valid when the runs are not. */
   | { readonly kind: 'invalid'; readonly why: string; readonly drains?: DrainsSnapshot };
 
-/** Checks everything: a snapshot may be of another release, or damaged. */
-export const decodeSnapshot = async (bytes: Uint8Array): Promise<DecodedSnapshot> => {
-  const text = await unzip(bytes, { maxOutputLength: MAX_SNAPSHOT_BYTES }).catch((error: unknown) =>
-    String(error),
-  );
-  if (typeof text === 'string') return { kind: 'invalid', why: `it cannot be decompressed (${text})` };
-  const [first = '', ...rest] = text.toString('utf8').split('\n');
-  const header = parse(first);
-  if (!headers.Check(header)) return { kind: 'invalid', why: `it is not of format ${FORMAT}` };
-  const { position, drains } = header;
-  if (rest.length !== header.runs) {
-    return { kind: 'invalid', why: `it should hold ${header.runs} runs and holds ${rest.length}`, drains };
-  }
+/**
+ * Reads a snapshot line by line and checks everything: it may be of another release, or damaged.
+ * @throws {LogUnavailable} when the bytes cannot be read now
+ */
+export const decodeSnapshot = async (bytes: AsyncIterable<Uint8Array>): Promise<DecodedSnapshot> => {
+  const text = pipeline(bytes, createGunzip(), split('\n', { maxLength: MAX_LINE }), () => undefined);
+  let header: Header | undefined;
   const runs: SnapshotRun[] = [];
-  for (const [index, line] of rest.entries()) {
-    const value = parse(line);
-    if (!lines.Check(value)) {
-      return { kind: 'invalid', why: `the run in line ${index + 2} does not match its schema`, drains };
+  const invalid = (why: string): DecodedSnapshot => ({
+    kind: 'invalid',
+    why,
+    ...(header && { drains: header.drains }),
+  });
+  try {
+    for await (const line of text as AsyncIterable<string>) {
+      const value = parse(line);
+      if (header) {
+        if (!lines.Check(value)) {
+          return invalid(`the run in line ${runs.length + 2} does not match its schema`);
+        }
+        // Checked right above; the schema knows ids as plain text.
+        runs.push(value as SnapshotRun);
+      } else if (headers.Check(value)) header = value;
+      else return invalid(`it is not of format ${FORMAT}`);
     }
-    // Checked right above; the schema knows ids as plain text.
-    runs.push(value as SnapshotRun);
-    if (index % RUNS_AT_ONCE === 0) await yieldToOthers();
+  } catch (error) {
+    if (error instanceof LogUnavailable) throw error;
+    return invalid(`it cannot be read (${error instanceof Error ? error.message : String(error)})`);
   }
-  return { kind: 'decoded', position, runs, drains };
+  if (!header) return invalid('it is empty');
+  if (runs.length !== header.runs) {
+    return invalid(`it should hold ${header.runs} runs and holds ${runs.length}`);
+  }
+  return { kind: 'decoded', position: header.position, runs, drains: header.drains };
 };
 
 export const keyOf = ({ run }: SnapshotRun): RunKey => ({

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { encodeSnapshot, type Position, type Snapshot } from './snapshot-format.ts';
-import { saveSnapshot } from './snapshot-store.ts';
+import type { Position, Snapshot } from './snapshot-format.ts';
+import { saveState } from './stored-state.ts';
 
 export interface SnapshotSaverOptions {
   readonly snapshotEveryMs: number;
@@ -24,8 +24,6 @@ export interface SnapshotSaver {
   /** Saves what is not saved yet. It never rejects: without it the next start only reads more of the log. */
   readonly saveLast: () => Promise<void>;
 }
-
-export const SNAPSHOT_NAME = 'scheduler';
 
 /** Only the leading scheduler saves: all schedulers derive the same state. */
 export const openSnapshotSaver = (log: EventLog, options: SnapshotSaverOptions): SnapshotSaver => {
@@ -73,13 +71,4 @@ export const openSnapshotSaver = (log: EventLog, options: SnapshotSaverOptions):
     },
     saveLast,
   };
-};
-
-/** @throws {LogUnavailable} */
-export const saveState = async (log: EventLog, snapshot: Snapshot): Promise<void> => {
-  const bytes = await encodeSnapshot(snapshot);
-  await saveSnapshot(log, SNAPSHOT_NAME, bytes);
-  const { runs } = snapshot;
-  const sequence = snapshot.position?.sequence ?? 0;
-  log.logger.debug({ sequence, runs: runs.length, bytes: bytes.byteLength }, 'the state is saved');
 };

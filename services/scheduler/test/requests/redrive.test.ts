@@ -10,7 +10,7 @@ import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import type { SchedulerInput } from '../../src/core/state/scheduler-input.ts';
-import { saveState } from '../../src/snapshot/snapshot-saver.ts';
+import { saveState } from '../../src/snapshot/stored-state.ts';
 import { redrive as redriveMessage } from '../../src/requests/redrive.ts';
 import { openTestScheduler, type SchedulerTestBed } from '../fixtures/scheduler-test-bed.ts';
 import { TestBed } from '../core/test-bed.ts';

@@ -1,5 +1,6 @@
 import { aLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadSnapshot, saveSnapshot } from '../../src/snapshot/snapshot-store.ts';
 
@@ -11,22 +12,27 @@ beforeAll(async () => {
 });
 afterAll(() => test[Symbol.asyncDispose]());
 
+const saved = async (name: string): Promise<Buffer | undefined> => {
+  const bytes = await loadSnapshot(log, name);
+  return bytes && buffer(bytes);
+};
+
 describe('a stored snapshot', () => {
   it('is the last that was saved under its name', async () => {
     expect(await loadSnapshot(log, 'scheduler')).toBeUndefined();
-    await saveSnapshot(log, 'scheduler', new Uint8Array(3_000_000).fill(1));
-    await saveSnapshot(log, 'scheduler', new Uint8Array(2_000_000).fill(2));
-    const loaded = await loadSnapshot(log, 'scheduler');
+    await saveSnapshot(log, 'scheduler', () => [new Uint8Array(3_000_000).fill(1)]);
+    await saveSnapshot(log, 'scheduler', () => [new Uint8Array(2_000_000).fill(2)]);
+    const loaded = await saved('scheduler');
     expect(loaded?.byteLength).toBe(2_000_000);
     expect(loaded?.every((byte) => byte === 2)).toBe(true);
   });
 
   it('is not used when it is damaged', async () => {
-    await saveSnapshot(log, 'damaged', new Uint8Array(1_000).fill(1));
+    await saveSnapshot(log, 'damaged', () => [new Uint8Array(1_000).fill(1)]);
     const chunk = await log.jsm.streams.getMessage('OBJ_SNAPSHOTS', { last_by_subj: '$O.SNAPSHOTS.C.>' });
     if (!chunk) throw new Error('the snapshot has no chunk');
     await log.jsm.streams.deleteMessage('OBJ_SNAPSHOTS', chunk.seq);
     await log.js.publish(chunk.subject, new Uint8Array(1_000).fill(9));
-    expect(await loadSnapshot(log, 'damaged')).toBeUndefined();
+    await expect(saved('damaged')).rejects.toThrow('corrupt');
   });
 });

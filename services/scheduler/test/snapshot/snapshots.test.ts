@@ -1,9 +1,11 @@
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
-import { loadSnapshot, saveSnapshot } from '../../src/snapshot/snapshot-store.ts';
+import { saveSnapshot } from '../../src/snapshot/snapshot-store.ts';
+import { loadState, saveState } from '../../src/snapshot/stored-state.ts';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import type { SnapshotRun } from '../../src/snapshot/snapshot-format.ts';
-import { decodeSnapshot, encodeSnapshot } from '../../src/snapshot/snapshot-format.ts';
+import { decodeSnapshot } from '../../src/snapshot/snapshot-format.ts';
 import { openTestScheduler, type SchedulerTestBed } from '../fixtures/scheduler-test-bed.ts';
 
 const inOrder = (runs: readonly SnapshotRun[]): SnapshotRun[] =>
@@ -25,8 +27,8 @@ const someRuns = async (bed: SchedulerTestBed): Promise<void> => {
 };
 
 const saved = async (bed: SchedulerTestBed): Promise<SnapshotRun[]> => {
-  const decoded = await decodeSnapshot((await loadSnapshot(bed.log, 'scheduler')) ?? new Uint8Array());
-  if (decoded.kind === 'invalid') throw new Error(decoded.why);
+  const decoded = await loadState(bed.log);
+  if (decoded?.kind !== 'decoded') throw new Error(decoded?.why ?? 'there is no snapshot');
   return inOrder(decoded.runs);
 };
 
@@ -46,7 +48,7 @@ describe('a snapshot', () => {
     const restored = await bed.schedule({ ...quiet, instance: 'restored' });
     await waitFor('the restored state', () => restored.runs().length === 5);
     await restored[Symbol.asyncDispose]();
-    await saveSnapshot(bed.log, 'scheduler', new Uint8Array());
+    await saveSnapshot(bed.log, 'scheduler', () => []);
     const rebuilt = await bed.schedule({ ...quiet, instance: 'rebuilt' });
     await waitFor('the rebuilt state', () => rebuilt.runs().length === 5);
     expect(inOrder(rebuilt.runs())).toEqual(inOrder(restored.runs()));
@@ -73,7 +75,7 @@ describe('a snapshot', () => {
       sequence: 1,
       event_id: null,
     } as const;
-    await saveSnapshot(bed.log, 'scheduler', await encodeSnapshot({ position, runs: [], drains: NO_DRAINS }));
+    await saveState(bed.log, { position, runs: [], drains: NO_DRAINS });
     const scheduler = await bed.schedule();
     const known = await waitFor('the run, from the log', () => scheduler.runs()[0]);
     expect(known.run.run_id).toBe(key.run_id);
@@ -85,22 +87,18 @@ describe('a snapshot', () => {
     const first = await bed.schedule();
     await waitFor('the run', () => first.runs().length === 1);
     await first[Symbol.asyncDispose]();
-    const decoded = await decodeSnapshot((await loadSnapshot(bed.log, 'scheduler')) ?? new Uint8Array());
-    if (decoded.kind === 'invalid') throw new Error(decoded.why);
+    const decoded = await loadState(bed.log);
+    if (decoded?.kind !== 'decoded') throw new Error(decoded?.why ?? 'there is no snapshot');
     const { position } = decoded;
     if (!position) throw new Error('the snapshot has no position');
-    await saveSnapshot(bed.log, 'scheduler', await encodeSnapshot({ position, runs: [], drains: NO_DRAINS }));
+    await saveState(bed.log, { position, runs: [], drains: NO_DRAINS });
     const trusting = await bed.schedule();
     await waitFor('the second to lead', () => trusting.leading());
     expect(trusting.runs()).toEqual([]);
     await trusting[Symbol.asyncDispose]();
 
     const other = { ...position, event_id: 'another' };
-    await saveSnapshot(
-      bed.log,
-      'scheduler',
-      await encodeSnapshot({ position: other, runs: [], drains: NO_DRAINS }),
-    );
+    await saveState(bed.log, { position: other, runs: [], drains: NO_DRAINS });
     const doubting = await bed.schedule();
     const known = await waitFor('the run, from the log', () => doubting.runs()[0]);
     expect(known.run.run_id).toBe(key.run_id);
@@ -110,7 +108,7 @@ describe('a snapshot', () => {
     ['empty', new Uint8Array()],
     ['not compressed', new TextEncoder().encode('{"format": 1}')],
   ])('is invalid when it is %s, and says why', async (_what, bytes) => {
-    expect(await decodeSnapshot(bytes)).toMatchObject({ kind: 'invalid' });
+    expect(await decodeSnapshot(Readable.from([bytes]))).toMatchObject({ kind: 'invalid' });
   });
 });
 
