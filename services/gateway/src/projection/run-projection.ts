@@ -7,11 +7,12 @@ import { acquireLease } from '@runledger/coordination/lease';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
-import { sleep, unlessAborted } from '@runledger/resilience/abort';
+import { aborted, sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { foldedOf } from './core/fold-run.ts';
 import { projectRuns, runsIn, type Gap, type RefusedFact } from './core/project-runs.ts';
-import { eventIdOf, projectionStart } from './core/projection-start.ts';
+import { beginningOf, eventIdOf, projectionStart, type ProjectionPosition } from './core/projection-start.ts';
+import { openPositionWatch, ViewsReplaced } from './position-watch.ts';
 import { readView } from './read-view.ts';
 import { redriveView } from './redrive-view.ts';
 import { isSameRun, type RunView } from './core/run-view.ts';
@@ -42,18 +43,23 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
   const stop = new AbortController();
   let stopped: string | undefined;
   let position: (() => number) | undefined;
+  const watch = openPositionWatch(options.views);
 
   const project = async (lost: AbortSignal): Promise<void> => {
-    const { created, after } = await begin(options);
+    let at = await begin(options, watch.latest());
+    watch.set(at);
     const ended = AbortSignal.any([lost, stop.signal]);
     await using following = await follow(options.log, {
       stream: 'RUNS',
       subjects: [ALL_LIFECYCLES, ALL_WEBHOOKS],
-      after,
-      onBatch: (messages) => takeBatch(options, created, messages),
+      after: at.sequence,
+      onBatch: async (messages) => {
+        at = await takeBatch(options, at, messages);
+        watch.set(at);
+      },
     });
     position = () => following.position();
-    const failure = await unlessAborted(following.failed, ended).catch(() => undefined);
+    const failure = await Promise.race([following.failed, watch.behind(), aborted(ended)]);
     if (failure) throw failure;
   };
   const run = async (): Promise<void> => {
@@ -83,6 +89,7 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       redriving[Symbol.dispose]();
+      await watch[Symbol.asyncDispose]();
       // While the broker is unavailable, this may take too long. Then it ends with the connection.
       await within(STOP_WITHIN_MS, running, () => undefined);
     },
@@ -103,18 +110,18 @@ const asHolder = async (
   }
 };
 
-const begin = async ({
-  log,
-  views,
-  logger,
-}: ProjectionOptions): Promise<{ created: string; after: number }> => {
+/** The position to go on from. `known` is the latest that this process has seen. */
+const begin = async (
+  { log, views, logger }: ProjectionOptions,
+  known: ProjectionPosition | undefined,
+): Promise<ProjectionPosition> => {
   const position = await views.position();
   const identity = await runsIdentity(log);
   const last = position && position.sequence > 0 ? await readStored(log, position.sequence) : undefined;
-  const start = projectionStart(position, identity, last);
+  const start = projectionStart({ position, known, last }, identity);
   switch (start.kind) {
     case 'continue':
-      return { created: identity.created, after: start.after };
+      return start.from;
     case 'start_again':
       // This is normal at the first start, and with views in memory at every start.
       logger[position ? 'warn' : 'info'](
@@ -122,15 +129,16 @@ const begin = async ({
         'the run views are derived again from the log',
       );
       await views.resetTo(identity.created);
-      return { created: identity.created, after: 0 };
+      return beginningOf(identity.created);
   }
 };
 
+/** The next position. The views go first: after a crash in between, the same facts change nothing. */
 const takeBatch = async (
   options: ProjectionOptions,
-  stream_created: string,
+  from: ProjectionPosition,
   messages: readonly StoredMessage[],
-): Promise<void> => {
+): Promise<ProjectionPosition> => {
   const { views } = options;
   const present = await views.load(runsIn(messages));
   const projected = projectRuns(present, messages);
@@ -143,7 +151,10 @@ const takeBatch = async (
   }
   await views.save([...projected.views, ...read]);
   const last = messages.at(-1);
-  if (last) await views.savePosition({ stream_created, sequence: last.sequence, event_id: eventIdOf(last) });
+  if (!last) return from;
+  const to = { ...from, sequence: last.sequence, event_id: eventIdOf(last) };
+  if (await views.movePosition(from, to)) return to;
+  throw new ViewsReplaced(`the views are not at ${from.sequence}, which was written last`);
 };
 
 const storeRefused = async (

@@ -65,8 +65,11 @@ export interface RunViews {
   /** Counts the queued runs of an organisation, up to a number. */
   countQueued(orgId: OrgId, atMost: number): Promise<number>;
   position(): Promise<ProjectionPosition | undefined>;
-  /** Never moves back within one log, and ignores positions of another log than that of the last `resetTo`. */
-  savePosition(position: ProjectionPosition): Promise<void>;
+  /**
+   * Moves the position from exactly this one to the next. False when it is another one: the store was emptied, was restored
+   * from a copy, or another gateway has moved it.
+   */
+  movePosition(from: ProjectionPosition, to: ProjectionPosition): Promise<boolean>;
   /**
    * The views will be derived again from the log that was created at that time: all heads and the position go back to 0.
    * Runs that the log no longer has stay.

@@ -1,3 +1,4 @@
+import { setPosition } from '../fixtures/views/set-position.ts';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { newUuid } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -57,8 +58,7 @@ describeWithMongo('with a server', () => {
 it('waits until views of another log are derived from this one', async () => {
   const views = memoryRunViews();
   const another = newUuid();
-  await views.resetTo(another);
-  await views.savePosition({ stream_created: another, sequence: 900_000, event_id: null });
+  await setPosition(views, { stream_created: another, sequence: 900_000, event_id: null });
   const key = await aRunThatEnds();
   const waiting = freshViews({ log, views, timeoutMs: LONG_MS })();
   await using open = new AsyncDisposableStack();

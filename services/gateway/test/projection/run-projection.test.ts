@@ -1,3 +1,4 @@
+import { setPosition } from '../fixtures/views/set-position.ts';
 import { newUuid } from '@runledger/contracts/ids';
 import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { silentLogger } from '@runledger/event-log/connect/logger';
@@ -56,8 +57,7 @@ describe('a projection into memory', () => {
     const first = queued(key);
     await appendAll(log, first);
     const { created } = await log.jsm.streams.info('RUNS');
-    await views.resetTo(created);
-    await views.savePosition({ stream_created: created, sequence: 1, event_id: first.event_id });
+    await setPosition(views, { stream_created: created, sequence: 1, event_id: first.event_id });
     open.use(project(log, views));
     await appendAll(log, assigned(key));
     await expectFolded(log, views, [key]);
@@ -108,9 +108,8 @@ describeWithMongo('a projection into MongoDB', () => {
     const views = await mongoViews(open);
     const keys = await storeRuns(log, 6);
     const { created } = await log.jsm.streams.info('RUNS');
-    await views.resetTo(created);
     // As if another log had been projected: views that are ahead, and one of a run that this log does not have.
-    await views.savePosition({ stream_created: created, sequence: 5, event_id: newUuid() });
+    await setPosition(views, { stream_created: created, sequence: 5, event_id: newUuid() });
     await views.save(keys.map((key) => aView(800, folded(queued(key)))));
     const kept = folded(queued(aRun()));
     await views.save([aView(900, kept)]);

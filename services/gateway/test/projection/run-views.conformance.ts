@@ -129,16 +129,22 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       expect(JSON.stringify(found?.run.request.inputs)).toBe(JSON.stringify(inputs));
     });
 
-    it('know their position, which never goes back within a log', async () => {
+    it('move their position from exactly the one that it is', async () => {
       const log = '2026-01-01T00:00:00.000000001Z';
-      const savedAt = async (sequence: number, stream_created = log) =>
-        views.savePosition({ stream_created, sequence, event_id: `event-${sequence}` });
+      const at = (sequence: number, stream_created = log) => ({
+        stream_created,
+        sequence,
+        event_id: sequence === 0 ? null : `event-${sequence}`,
+      });
       await views.resetTo(log);
-      expect(await views.position()).toEqual({ stream_created: log, sequence: 0, event_id: null });
-      await savedAt(7);
-      await savedAt(5);
-      await savedAt(900, 'another log');
-      expect(await views.position()).toEqual({ stream_created: log, sequence: 7, event_id: 'event-7' });
+      expect(await views.position()).toEqual(at(0));
+      expect(await views.movePosition(at(0), at(7))).toBe(true);
+      expect(await views.movePosition(at(0), at(9))).toBe(false);
+      expect(await views.movePosition({ ...at(7), event_id: 'another' }, at(9))).toBe(false);
+      expect(await views.movePosition(at(7, 'another log'), at(900, 'another log'))).toBe(false);
+      expect(await views.position()).toEqual(at(7));
+      expect(await views.movePosition(at(7), at(9))).toBe(true);
+      expect(await views.position()).toEqual(at(9));
     });
 
     it('accept every run again after a reset, and keep the others', async () => {
@@ -146,8 +152,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       await views.save([at(again, 3), at(kept, 3)]);
       const log = newUuid();
       await views.resetTo(log);
-      await views.savePosition({ stream_created: log, sequence: 3, event_id: null });
-      expect((await views.position())?.sequence).toBe(3);
+      expect(await views.position()).toEqual({ stream_created: log, sequence: 0, event_id: null });
       await views.save([{ ...at(again, 0), head: 2 }]);
       expect(await views.find(at(again, 0).run)).toEqual({ ...at(again, 0), head: 2 });
       expect(await views.find(at(kept, 0).run)).toEqual({ ...at(kept, 3), head: 0 });

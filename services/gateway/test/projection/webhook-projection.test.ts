@@ -1,3 +1,4 @@
+import { setPosition } from '../fixtures/views/set-position.ts';
 import { webhookEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -51,9 +52,8 @@ describe('the state of the notifications', () => {
     const key = await anEndedRun(log);
     const last = await log.jsm.streams.getMessage('RUNS', { seq: await head(log, key) });
     const { created } = await log.jsm.streams.info('RUNS');
-    await views.resetTo(created);
     const event_id = last?.json<{ event_id: string }>().event_id ?? '';
-    await views.savePosition({ stream_created: created, sequence: last?.seq ?? 0, event_id });
+    await setPosition(views, { stream_created: created, sequence: last?.seq ?? 0, event_id });
     open.use(project(log, views));
     await appendWebhook(log, webhookStarted(key), webhookGivenUp(key));
     expect((await seen(views, key, 'failed')).run.status).toBe('success');

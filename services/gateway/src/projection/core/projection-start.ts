@@ -11,15 +11,46 @@ export interface ProjectionPosition {
 }
 
 export type ProjectionStart =
-  | { readonly kind: 'continue'; readonly after: number }
+  | { readonly kind: 'continue'; readonly from: ProjectionPosition }
   /** The views were made from another log. */
   | { readonly kind: 'start_again'; readonly because: string };
 
-/** Where the projection begins. `last` is the log's message at the position's sequence. */
-export const projectionStart = (
+/** The beginning of a log. */
+export const beginningOf = (stream_created: string): ProjectionPosition => ({
+  stream_created,
+  sequence: 0,
+  event_id: null,
+});
+
+export const isSamePosition = (one: ProjectionPosition, other: ProjectionPosition): boolean =>
+  one.stream_created === other.stream_created &&
+  one.sequence === other.sequence &&
+  one.event_id === other.event_id;
+
+/**
+ * Whether the views have forgotten something: they were emptied, or restored from a copy, since `known` was read or written.
+ * Within one log a position only moves forward.
+ */
+export const isBehind = (
   position: ProjectionPosition | undefined,
+  known: ProjectionPosition | undefined,
+): boolean =>
+  known !== undefined &&
+  (position === undefined ||
+    (position.stream_created === known.stream_created && position.sequence < known.sequence));
+
+export interface StoredPosition {
+  readonly position: ProjectionPosition | undefined;
+  /** The latest position that this process has seen. */
+  readonly known: ProjectionPosition | undefined;
+  /** The log's message at the position's sequence. */
+  readonly last: StoredMessage | undefined;
+}
+
+/** Where the projection begins. */
+export const projectionStart = (
+  { position, known, last }: StoredPosition,
   log: RunsIdentity,
-  last: StoredMessage | undefined,
 ): ProjectionStart => {
   if (!position) return { kind: 'start_again', because: 'the views have no position yet' };
   const { stream_created, sequence, event_id } = position;
@@ -35,15 +66,21 @@ export const projectionStart = (
       because: `the views are at sequence ${sequence}, and the log ends at ${log.lastSequence}: it has lost its end`,
     };
   }
+  if (isBehind(position, known)) {
+    return {
+      kind: 'start_again',
+      because: `the views had come to ${known?.sequence}, and now they are at ${sequence}: they were restored from a copy`,
+    };
+  }
   // An expired message cannot be compared.
-  if (sequence === 0 || sequence < log.firstSequence) return { kind: 'continue', after: sequence };
+  if (sequence === 0 || sequence < log.firstSequence) return { kind: 'continue', from: position };
   if (last === undefined || eventIdOf(last) !== event_id) {
     return {
       kind: 'start_again',
       because: `the log does not hold event ${event_id ?? '(none)'} at sequence ${sequence}`,
     };
   }
-  return { kind: 'continue', after: sequence };
+  return { kind: 'continue', from: position };
 };
 
 /** Null for a message that is not an event. */

@@ -1,6 +1,6 @@
 import type { Run } from '@runledger/contracts/fold/run';
 import { pageOf, type Found, type Listed } from '../core/page.ts';
-import type { ProjectionPosition } from '../core/projection-start.ts';
+import { beginningOf, isSamePosition, type ProjectionPosition } from '../core/projection-start.ts';
 import type { SortKey } from '../core/sort-key.ts';
 import { webhookRow, type WebhookRow } from '../core/webhook-row.ts';
 import { statusOf } from '../core/webhook-status.ts';
@@ -34,13 +34,14 @@ export const memoryRunViews = (): RunViews => {
     },
     countQueued: async (orgId, atMost) => Math.min(index.countQueued(orgId), atMost),
     position: async () => position,
-    savePosition: async (next) => {
-      if (position && position.stream_created !== next.stream_created) return;
-      if (!position || position.sequence < next.sequence) position = next;
+    movePosition: async (from, to) => {
+      if (!position || !isSamePosition(position, from)) return false;
+      position = to;
+      return true;
     },
     resetTo: async (stream_created) => {
       index.update((view) => ({ ...view, head: 0, webhook: { ...view.webhook, head: 0 } }));
-      position = { stream_created, sequence: 0, event_id: null };
+      position = beginningOf(stream_created);
     },
   };
 };

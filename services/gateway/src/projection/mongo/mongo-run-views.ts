@@ -57,11 +57,14 @@ export const openMongoRunViews = ({
 const writeViews = (
   database: Db,
   { retentionDays, writeWithinMs }: { readonly retentionDays: number; readonly writeWithinMs: number },
-): Pick<RunViews, 'save' | 'position' | 'savePosition' | 'resetTo'> => {
+): Pick<RunViews, 'save' | 'position' | 'movePosition' | 'resetTo'> => {
   const runs = database.collection<RunDocument>('run_views');
   const position = storedPosition(database);
-  const indexed = once(() => createIndexes(database, runs, retentionDays));
-  const whenIndexed = () => orUnavailable('making the indexes of run views', SOCKET_WITHIN_MS, indexed);
+  const index = () =>
+    orUnavailable('making the indexes of run views', SOCKET_WITHIN_MS, () =>
+      createIndexes(database, runs, retentionDays),
+    );
+  const whenIndexed = once(index);
   return {
     save: async (views) => {
       if (views.length === 0) return;
@@ -73,14 +76,15 @@ const writeViews = (
     },
     position: () =>
       orUnavailable('reading the position of the projection', writeWithinMs, () => position.read()),
-    savePosition: (next) =>
-      orUnavailable('saving the position of the projection', writeWithinMs, () => position.save(next)),
+    movePosition: (from, to) =>
+      orUnavailable('saving the position of the projection', writeWithinMs, () => position.move(from, to)),
     resetTo: async (streamCreated) => {
       const step = <Result>(work: () => Promise<Result>): Promise<Result> =>
         orUnavailable('resetting the run views', writeWithinMs, work);
       // The position last: after a crash in between, the reset begins again.
       await resetViewHeads(runs, step);
-      await whenIndexed();
+      // Who emptied the database removed its indexes too.
+      await index();
       await step(() => position.reset(streamCreated));
     },
   };

@@ -1,6 +1,5 @@
 import type { Db } from 'mongodb';
-import type { ProjectionPosition } from '../core/projection-start.ts';
-import { ignoringStale } from './mongo-errors.ts';
+import { beginningOf, type ProjectionPosition } from '../core/projection-start.ts';
 
 const POSITION = 'run_views';
 
@@ -10,7 +9,7 @@ interface PositionDocument extends ProjectionPosition {
 
 export interface StoredPosition {
   read(): Promise<ProjectionPosition | undefined>;
-  save(position: ProjectionPosition): Promise<void>;
+  move(from: ProjectionPosition, to: ProjectionPosition): Promise<boolean>;
   reset(streamCreated: string): Promise<void>;
 }
 
@@ -23,19 +22,13 @@ export const storedPosition = (database: Db): StoredPosition => {
       const { _id, ...position } = document;
       return position;
     },
-    save: async (position) => {
-      const { stream_created, sequence } = position;
-      await ignoringStale(() =>
-        positions.updateOne(
-          { _id: POSITION, stream_created, sequence: { $lt: sequence } },
-          { $set: position },
-          { upsert: true },
-        ),
-      );
+    move: async ({ stream_created, sequence, event_id }, to) => {
+      const from = { _id: POSITION, stream_created, sequence, event_id } as const;
+      const { matchedCount } = await positions.updateOne(from, { $set: to });
+      return matchedCount === 1;
     },
     reset: async (stream_created) => {
-      const beginning = { stream_created, sequence: 0, event_id: null };
-      await positions.replaceOne({ _id: POSITION }, beginning, { upsert: true });
+      await positions.replaceOne({ _id: POSITION }, beginningOf(stream_created), { upsert: true });
     },
   };
 };

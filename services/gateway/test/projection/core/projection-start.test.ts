@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { projectionStart } from '../../../src/projection/core/projection-start.ts';
+import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
+import {
+  beginningOf,
+  projectionStart,
+  type ProjectionPosition,
+  type ProjectionStart,
+} from '../../../src/projection/core/projection-start.ts';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 
 const log = {
@@ -16,27 +22,39 @@ const message = { subject: '', sequence: 7, time: '', fence: null, expectedSeque
 const last: StoredMessage = { ...message, body: event };
 const position = { stream_created: log.created, sequence: 7, event_id: event.event_id };
 
+const start = (
+  position: ProjectionPosition | undefined,
+  identity: RunsIdentity,
+  last: StoredMessage | undefined,
+  known?: ProjectionPosition,
+): ProjectionStart => projectionStart({ position, last, known }, identity);
+
 describe('a projection', () => {
   it('continues when the log has the event of its position', () => {
-    expect(projectionStart(position, log, last)).toEqual({ kind: 'continue', after: 7 });
-    expect(projectionStart({ ...position, sequence: 0, event_id: null }, log, undefined)).toEqual({
-      kind: 'continue',
-      after: 0,
-    });
+    expect(start(position, log, last)).toEqual({ kind: 'continue', from: position });
+    const beginning = beginningOf(log.created);
+    expect(start(beginning, log, undefined)).toEqual({ kind: 'continue', from: beginning });
   });
 
   it('continues after a message that is not an event', () => {
     const noEvent = { ...message, body: undefined };
-    expect(projectionStart({ ...position, event_id: null }, log, noEvent)).toMatchObject({
-      kind: 'continue',
-    });
+    expect(start({ ...position, event_id: null }, log, noEvent)).toMatchObject({ kind: 'continue' });
   });
 
   it('continues after an expired message', () => {
-    expect(projectionStart(position, { ...log, firstSequence: 9 }, undefined)).toEqual({
-      kind: 'continue',
-      after: 7,
-    });
+    const expired = { ...log, firstSequence: 9 };
+    expect(start(position, expired, undefined)).toEqual({ kind: 'continue', from: position });
+  });
+
+  it.each([
+    ['is the one that this process wrote last', position],
+    ['was moved by another gateway', { ...position, sequence: 3 }],
+    [
+      'is of another log than the one that this process knew',
+      { ...position, stream_created: '2025', sequence: 90 },
+    ],
+  ])('continues when its position %s', (_what, known) => {
+    expect(start(position, log, last, known)).toMatchObject({ kind: 'continue' });
   });
 
   it.each([
@@ -46,7 +64,16 @@ describe('a projection', () => {
     ['another event stands there', position, log, { ...last, body: queued(aRun()) }, 'does not hold'],
     ['nothing stands there', position, log, undefined, 'does not hold'],
   ] as const)('starts again when %s', (_name, given, identity, stored, because) => {
-    const start = projectionStart(given, identity, stored);
-    expect(start).toMatchObject({ kind: 'start_again', because: expect.stringContaining(because) });
+    expect(start(given, identity, stored)).toMatchObject({
+      kind: 'start_again',
+      because: expect.stringContaining(because),
+    });
+  });
+
+  it('starts again when the views went back, since a copy may lack views that its position counts', () => {
+    expect(start(position, log, last, { ...position, sequence: 8 })).toEqual({
+      kind: 'start_again',
+      because: 'the views had come to 8, and now they are at 7: they were restored from a copy',
+    });
   });
 });

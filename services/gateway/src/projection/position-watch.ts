@@ -1,0 +1,64 @@
+import { sleep } from '@runledger/resilience/abort';
+import { isBehind, type ProjectionPosition } from './core/projection-start.ts';
+import { ViewsUnavailable, type RunViews } from './run-views.ts';
+
+/** The views are no longer those that were written: they were emptied, or restored from a copy. */
+export class ViewsReplaced extends Error {
+  override readonly name = 'ViewsReplaced';
+}
+
+export interface PositionWatch extends AsyncDisposable {
+  /** The latest position that this process has seen in the views. */
+  latest(): ProjectionPosition | undefined;
+  /** The views are at this position, by what this process has done. */
+  set(position: ProjectionPosition): void;
+  /** Resolves the next time that the views are found behind the latest position. */
+  behind(): Promise<ViewsReplaced>;
+}
+
+const CHECK_EVERY_MS = 2_000;
+
+/**
+ * Reads the position of the views again and again, also while another gateway projects: whoever projects next knows what
+ * the views have held.
+ */
+export const openPositionWatch = (views: Pick<RunViews, 'position'>): PositionWatch => {
+  const stop = new AbortController();
+  let latest: ProjectionPosition | undefined;
+  let next = Promise.withResolvers<ViewsReplaced>();
+
+  const check = async (): Promise<void> => {
+    const before = latest;
+    const found = await views.position();
+    // The position may have been set while it was read.
+    if (!isBehind(found, before)) {
+      if (!isBehind(found, latest)) latest = found;
+    } else if (isBehind(found, latest)) {
+      next.resolve(
+        new ViewsReplaced(`the views had come to ${before?.sequence}, and are at ${found?.sequence ?? 0}`),
+      );
+      next = Promise.withResolvers();
+    }
+  };
+  const watching = (async () => {
+    while (!stop.signal.aborted) {
+      await sleep(CHECK_EVERY_MS, stop.signal);
+      try {
+        await check();
+      } catch (error) {
+        if (!(error instanceof ViewsUnavailable)) throw error;
+      }
+    }
+  })();
+  return {
+    latest: () => latest,
+    set: (position) => {
+      latest = position;
+    },
+    behind: () => next.promise,
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await watching;
+    },
+  };
+};

@@ -1,0 +1,91 @@
+import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { assigned, failed, queued, aRun } from '@runledger/testing/events/run-events';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { MongoClient, type Db } from 'mongodb';
+import { expect, it } from 'vitest';
+import { openMongoRunViews, type OpenMongoRunViews } from '../../src/projection/mongo/mongo-run-views.ts';
+import { aLog } from '../fixtures/gateway/a-log.ts';
+import { appendAll } from '../fixtures/runs/appended-facts.ts';
+import { project } from '../fixtures/views/a-projection.ts';
+import { FOR_EVER, mongoUrl } from '../fixtures/views/mongo-views.ts';
+import { expectFolded, storeRuns } from '../fixtures/views/projected-runs.ts';
+
+interface Projected {
+  readonly log: EventLog;
+  readonly views: OpenMongoRunViews;
+  /** As an administrator of the database uses it. */
+  readonly database: Db;
+  /** All that the database holds. */
+  readonly copy: () => Promise<() => Promise<void>>;
+}
+
+const aProjection = async (open: AsyncDisposableStack): Promise<Projected> => {
+  const { log } = open.use(await aLog());
+  const mongo = open.use(await testMongo());
+  const views = open.use(
+    openMongoRunViews({
+      url: mongoUrl(mongo),
+      retentionDays: FOR_EVER,
+      clock: () => performance.now(),
+    }),
+  );
+  open.use(project(log, views));
+  const database = open.use(new MongoClient(mongo.url)).db(mongo.database);
+  return { log, views, database, copy: () => copyOf(database) };
+};
+
+/** Copies a database; the answer puts the copy in its place. */
+const copyOf = async (database: Db): Promise<() => Promise<void>> => {
+  const names = ['run_views', 'projections'];
+  const copied = await Promise.all(
+    names.map(async (name) => [name, await database.collection(name).find().toArray()] as const),
+  );
+  return async () => {
+    for (const [name, documents] of copied) {
+      await database.collection(name).deleteMany({});
+      await database.collection(name).insertMany(documents);
+    }
+  };
+};
+
+describeWithMongo('the projection of a running gateway', () => {
+  it('makes all views again when the database was emptied, although nothing new happens', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log, views, database } = await aProjection(open);
+    const keys = await storeRuns(log, 16);
+    await expectFolded(log, views, keys);
+    const indexes = await database.collection('run_views').indexes();
+    await database.dropDatabase();
+    await expectFolded(log, views, keys);
+    await waitFor('the position', async () => ((await views.position())?.sequence ?? 0) > 16);
+    expect(await database.collection('run_views').indexes()).toEqual(indexes);
+  });
+
+  it('makes all views again when the database was emptied and the log goes on', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log, views, database } = await aProjection(open);
+    const keys = await storeRuns(log, 16);
+    await expectFolded(log, views, keys);
+    await database.dropDatabase();
+    keys.push(...(await storeRuns(log, 1)));
+    await expectFolded(log, views, keys);
+  });
+
+  it('takes every run back to its last fact when an older copy of the database was restored', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log, views, copy } = await aProjection(open);
+    const ended = aRun();
+    await appendAll(log, queued(ended), assigned(ended));
+    const keys = [ended, ...(await storeRuns(log, 6))];
+    await expectFolded(log, views, keys);
+    await waitFor('the position', async () => ((await views.position())?.sequence ?? 0) > 8);
+    const restore = await copy();
+    await appendAll(log, failed(ended));
+    keys.push(...(await storeRuns(log, 6)));
+    await expectFolded(log, views, keys);
+    await restore();
+    await expectFolded(log, views, keys);
+    expect((await views.find(ended))?.run.status).toBe('failed');
+  });
+});
