@@ -85,8 +85,8 @@ const viewsWords = (views: Views): string => {
       return `MongoDB at ${withoutCredentials(views.url)} (MONGODB_URL)`;
     case 'mongod':
       return `mongod ${views.version} on PATH, started with this (${withoutCredentials(views.url)})`;
-    case 'memory':
-      return 'in memory, rebuilt from the log at each start (set MONGODB_URL or install mongod to store them)';
+    case 'sqlite':
+      return 'SQLite, in the data folder (set MONGODB_URL, or install mongod, to keep them in MongoDB)';
   }
 };
 

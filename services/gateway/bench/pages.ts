@@ -5,12 +5,13 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { openSharedMongo } from '@runledger/testing/servers/shared-mongo';
 import { MongoClient } from 'mongodb';
-import { memoryRunViews } from '../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../test/fixtures/views/sqlite-views.ts';
 import { documentOf, type RunDocument } from '../src/projection/mongo/run-documents.ts';
 import { clock } from '../src/gateway-parts.ts';
 import { openMongoRunViews } from '../src/projection/mongo/mongo-run-views.ts';
 import { sortKeyOf } from '../src/projection/core/sort-key.ts';
-import type { RunQuery, RunViews } from '../src/projection/run-views.ts';
+import type { RunQuery } from '../src/projection/core/list-query.ts';
+import type { RunViews } from '../src/projection/run-views.ts';
 import type { RunView } from '../src/projection/core/run-view.ts';
 import { smallRuns } from '../test/fixtures/runs/small-runs.ts';
 
@@ -71,7 +72,7 @@ const say = (sentence: string): void => void process.stdout.write(`${sentence}\n
 const make = smallRuns(org_id);
 const runs = Array.from({ length: Math.max(RUNS, IN_MONGODB) }, make);
 
-const inMemory = memoryRunViews();
+const inMemory = sqliteViews();
 const inMemoryRuns = runs.slice(0, RUNS);
 await inMemory.save(inMemoryRuns);
 await measure('memory', inMemory, inMemoryRuns);

@@ -32,9 +32,16 @@ export const configSchema = Type.Object({
     }),
   ),
   ...edgeConfig,
-  RUNLEDGER_VIEWS: oneOf(['mongodb', 'memory'], {
+  RUNLEDGER_VIEWS: oneOf(['mongodb', 'sqlite'], {
     default: 'mongodb',
-    description: 'where the run views are kept; memory is rebuilt from the log at every start',
+    description:
+      'where the run views are kept: in MongoDB, which gateways share, or in a file of this gateway',
+  }),
+  RUNLEDGER_VIEWS_FILE: Type.String({
+    default: 'runledger-views.sqlite',
+    minLength: 1,
+    description:
+      'the SQLite file of the run views, for this gateway alone; :memory: keeps them until it stops',
   }),
   MONGODB_URL: Type.String({
     default: 'mongodb://127.0.0.1:27017/runledger',
@@ -46,8 +53,7 @@ export const configSchema = Type.Object({
     minimum: 8,
     maximum: 10_000,
     default: 90,
-    description:
-      'days from its creation for which a run is kept in MongoDB; longer than the log keeps it (7)',
+    description: 'days from its creation for which a run view is kept; longer than the log keeps the run (7)',
   }),
   ...secretKeysConfig,
   ...policyConfig,

@@ -5,16 +5,16 @@ import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
 import { policyFromConfig } from '@runledger/webhooks/policy/policy-config';
 import type { GatewayConfig } from './config.ts';
 import { contract } from './contract.ts';
+import { clock, now } from './gateway-parts.ts';
 import { openGateway } from './gateway.ts';
 import { logGauges, projectionGauges } from './gateway-gauges.ts';
-import { clock } from './gateway-parts.ts';
 import { openHttpServer } from './server/http-server.ts';
 import { commonHeaders } from './http/response-headers.ts';
 import { ownServices } from './own-services.ts';
-import { memoryRunViews } from './projection/memory/memory-run-views.ts';
 import { openMongoRunViews } from './projection/mongo/mongo-run-views.ts';
-import type { RunViews } from './projection/run-views.ts';
+import { openSqliteRunViews } from './projection/sqlite/sqlite-run-views.ts';
 import { openRunProjection } from './projection/run-projection.ts';
+import type { RunViews } from './projection/run-views.ts';
 
 /**
  * Opens everything that a gateway needs, in order. Stopping closes it in reverse. `main.ts` runs it as a process; tests of the
@@ -28,7 +28,7 @@ export const startGateway = async (
   const { config, instance, logger, metrics, checks } = begun;
   const log = await openServiceLog({ ...begun, streams: streamsOf(contract) }, open, stopping);
 
-  const views = openRunViews(config, open);
+  const views = open.use(openRunViews(config));
   const projection = open.use(openRunProjection({ log, views, logger, instance }));
   checks['projection'] = () => projection.state();
   projectionGauges(metrics, log, () => projection.position());
@@ -64,12 +64,12 @@ export const startGateway = async (
 };
 
 /** The views that RUNLEDGER_VIEWS chooses. */
-const openRunViews = (config: GatewayConfig, open: AsyncDisposableStack): RunViews => {
-  const { MONGODB_URL: url, RUNLEDGER_RUN_RETENTION_DAYS: retentionDays } = config;
+const openRunViews = (config: GatewayConfig): RunViews & AsyncDisposable => {
+  const { RUNLEDGER_RUN_RETENTION_DAYS: retentionDays } = config;
   switch (config.RUNLEDGER_VIEWS) {
-    case 'memory':
-      return memoryRunViews();
     case 'mongodb':
-      return open.use(openMongoRunViews({ url, retentionDays, clock }));
+      return openMongoRunViews({ url: config.MONGODB_URL, retentionDays, clock });
+    case 'sqlite':
+      return openSqliteRunViews({ path: config.RUNLEDGER_VIEWS_FILE, retentionDays, clock, now });
   }
 };

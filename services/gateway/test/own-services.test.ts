@@ -3,7 +3,7 @@ import { ownServices, type OwnSettings } from '../src/own-services.ts';
 
 const settings: OwnSettings = {
   NATS_URL: 'nats://127.0.0.1:4222',
-  RUNLEDGER_VIEWS: 'memory',
+  RUNLEDGER_VIEWS: 'sqlite',
   MONGODB_URL: 'mongodb://127.0.0.1:27017/runledger',
 };
 const own = (changes: Partial<OwnSettings>, ...listening: string[]) =>

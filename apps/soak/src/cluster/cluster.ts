@@ -23,7 +23,7 @@ export interface Cluster extends AsyncDisposable {
   /** An operator's connection. */
   readonly log: EventLog;
   /** Where the run views are, for the summary. */
-  readonly views: 'a database' | 'memory';
+  readonly views: 'MongoDB' | 'SQLite';
 }
 
 export interface ClusterOptions {
@@ -71,7 +71,7 @@ export const startCluster = async (options: ClusterOptions): Promise<Cluster> =>
     gateways: gatewayPorts.map((port) => `${originOf(port)}${BASE_PATH}`),
     organisation,
     log,
-    views: mongoUrl ? 'a database' : 'memory',
+    views: mongoUrl ? 'MongoDB' : 'SQLite',
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 };

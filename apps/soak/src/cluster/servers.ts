@@ -42,7 +42,7 @@ export const database = async ({ folder, port, env, print }: ServerOptions): Pro
     const secantusDb = await ensureSecantusDb({ env, onProgress: print });
     return restartable(() => startSecantusDb({ secantusDb, storageDir: folder, port }));
   } catch (error) {
-    print(`Run views are in memory: ${error instanceof Error ? error.message : String(error)}`);
+    print(`Run views are in files: ${error instanceof Error ? error.message : String(error)}`);
     return undefined;
   }
 };

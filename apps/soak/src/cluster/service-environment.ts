@@ -11,7 +11,7 @@ export interface ServiceAddresses {
   readonly natsUrl: string;
   /** The seed of a user of the broker. */
   readonly seedOf: (user: string) => string;
-  /** Undefined for views in memory. */
+  /** Undefined: each gateway keeps its views in a file. */
   readonly mongoUrl: string | undefined;
   /** Of each gateway. */
   readonly gatewayPorts: readonly number[];
@@ -68,7 +68,7 @@ const own = (addresses: ServiceAddresses, service: ServiceName, index: number): 
   const publicUrl = { RUNLEDGER_PUBLIC_URL: originOf(gatewayPorts[0]) };
   switch (service) {
     case 'gateway':
-      return { ...webhooks, ...publicUrl, ...viewsOf(addresses), ...listening(gatewayPorts[index]) };
+      return { ...webhooks, ...publicUrl, ...viewsOf(addresses, index), ...listening(gatewayPorts[index]) };
     case 'scheduler':
       return { ...period, RUNLEDGER_CANCEL_ENFORCE_S: String(size.cancelEnforceS) };
     case 'gpu-executor':
@@ -92,9 +92,9 @@ const own = (addresses: ServiceAddresses, service: ServiceName, index: number): 
   }
 };
 
-const viewsOf = ({ mongoUrl }: ServiceAddresses): Record<string, string> =>
+const viewsOf = ({ mongoUrl, folder }: ServiceAddresses, index: number): Record<string, string> =>
   mongoUrl === undefined
-    ? { RUNLEDGER_VIEWS: 'memory' }
+    ? { RUNLEDGER_VIEWS: 'sqlite', RUNLEDGER_VIEWS_FILE: join(folder, `views-${index + 1}.sqlite`) }
     : { RUNLEDGER_VIEWS: 'mongodb', MONGODB_URL: mongoUrl };
 
 const listening = (port: number | undefined): Record<string, string> => ({

@@ -9,9 +9,9 @@ import type { SupervisedProcess } from '../supervision/keep-running.ts';
 export type Views =
   | { readonly kind: 'given'; readonly url: string }
   | { readonly kind: 'mongod'; readonly url: string; readonly version: string }
-  | { readonly kind: 'memory' };
+  | { readonly kind: 'sqlite'; readonly file: string };
 
-/** The MongoDB of `MONGODB_URL`, else a `mongod` from PATH as a child process, else none. */
+/** The MongoDB of `MONGODB_URL`, else a `mongod` from PATH as a child process, else a file in the data folder. */
 export const startDatabase = async (
   open: AsyncDisposableStack,
   folder: DataFolder,
@@ -21,7 +21,7 @@ export const startDatabase = async (
 ): Promise<Views> => {
   if (given !== undefined) return { kind: 'given', url: given };
   const found = await findMongod({ env });
-  if (found === undefined) return { kind: 'memory' };
+  if (found === undefined) return { kind: 'sqlite', file: folder.at('views.sqlite') };
   print(`Starting mongod ${found.version}.`);
   let port = 0;
   const start = async (): Promise<SupervisedProcess> => {
@@ -47,6 +47,6 @@ export const startDatabase = async (
 };
 
 export const viewsEnvironment = (views: Views): Record<string, string> =>
-  views.kind === 'memory'
-    ? { RUNLEDGER_VIEWS: 'memory' }
+  views.kind === 'sqlite'
+    ? { RUNLEDGER_VIEWS: 'sqlite', RUNLEDGER_VIEWS_FILE: views.file }
     : { RUNLEDGER_VIEWS: 'mongodb', MONGODB_URL: views.url };

@@ -38,7 +38,7 @@ const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : 
 
 /** Hosts in `mongodb://user:password@one:27017,two/database`. Only the driver can resolve mongodb+srv. */
 const databaseHosts = (views: Views): string[] => {
-  if (views.kind === 'memory') return [];
+  if (views.kind === 'sqlite') return [];
   const [, hosts = ''] = /^mongodb:\/\/(?:[^/?#]*@)?([^/?#]*)/i.exec(views.url) ?? [];
   return hosts.split(',').map((host) => (/:\d+$/.test(host) ? host : `${host}:${MONGODB_PORT}`));
 };

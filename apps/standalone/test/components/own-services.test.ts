@@ -3,7 +3,7 @@ import { ownServices } from '../../src/components/own-services.ts';
 
 const addresses = {
   natsUrl: 'nats://127.0.0.1:4222',
-  views: { kind: 'memory' },
+  views: { kind: 'sqlite', file: 'views.sqlite' },
   host: '127.0.0.1',
   port: 8080,
   healthPorts: [9101, 9102],

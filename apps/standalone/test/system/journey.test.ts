@@ -5,10 +5,10 @@ import { historyOf } from '../fixtures/log-of.ts';
 import { runApi } from '../fixtures/run-api.ts';
 import { runCli } from '../fixtures/run-cli.ts';
 import { startStandalone } from '../fixtures/start-standalone.ts';
-import { viewsInMemory, viewsInMongo } from '../fixtures/stored-views.ts';
+import { viewsInFile, viewsInMongo } from '../fixtures/stored-views.ts';
 
 describe.each([
-  ['memory', viewsInMemory],
+  ['SQLite', viewsInFile],
   ['MongoDB', viewsInMongo],
 ])('a run of the sample, with views in %s', (_where, openViews) => {
   it('queues, starts, reports rising progress, succeeds with a picture, and survives a restart of everything', async (context) => {

@@ -1,36 +1,10 @@
-import type { RunOrigin } from '@runledger/contracts/events/run-event-data';
-import type { Run } from '@runledger/contracts/fold/run';
-import type { GpuModel } from '@runledger/contracts/gpu';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Page } from './core/page.ts';
 import type { ProjectionPosition } from './core/projection-start.ts';
+import type { RunQuery, WebhookQuery } from './core/list-query.ts';
 import type { RunView } from './core/run-view.ts';
-import type { ListRange } from './core/sort-key.ts';
 import type { WebhookRow } from './core/webhook-row.ts';
-import type { WebhookStatus } from './core/webhook-status.ts';
-
-/** Which runs are listed: those of one organisation that match every filter, newest first. */
-export interface RunQuery extends ListRange {
-  readonly org_id: OrgId;
-  readonly statuses?: readonly Run['status'][];
-  readonly deploymentId?: string;
-  readonly workflowId?: string;
-  readonly gpu?: GpuModel;
-  readonly origin?: RunOrigin;
-  /** At least 1. */
-  readonly limit: number;
-}
-
-/** Which runs with a webhook are listed: those of one organisation, newest first. */
-export interface WebhookQuery extends ListRange {
-  readonly org_id: OrgId;
-  readonly statuses: readonly WebhookStatus[];
-  /** Of the callback, as `URL.host` gives it. */
-  readonly host?: string;
-  /** At least 1. */
-  readonly limit: number;
-}
 
 /** The views are unavailable or did not respond in time. Nothing is lost: the log has everything. */
 export class ViewsUnavailable extends Error {

@@ -1,5 +1,6 @@
 import type { SortKey } from '../projection/core/sort-key.ts';
-import type { RunViews, WebhookQuery } from '../projection/run-views.ts';
+import type { RunViews } from '../projection/run-views.ts';
+import type { WebhookQuery } from '../projection/core/list-query.ts';
 import pLimit from 'p-limit';
 import type { RedeliverRun, Requester } from './redeliver-run.ts';
 

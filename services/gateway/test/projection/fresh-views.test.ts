@@ -8,7 +8,7 @@ import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/e
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freshViews } from '../../src/projection/fresh-views.ts';
-import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
 import { aLog, type TestLog } from '../fixtures/gateway/a-log.ts';
 import { project } from '../fixtures/views/a-projection.ts';
@@ -46,7 +46,7 @@ const expectEachRunAtOnce = async (views: RunViews): Promise<void> => {
   expect(projection.state()).toEqual({ ok: true });
 };
 
-it('waits until views in memory have what was in the log', () => expectEachRunAtOnce(memoryRunViews()));
+it('waits until views in memory have what was in the log', () => expectEachRunAtOnce(sqliteViews()));
 
 describeWithMongo('with a server', () => {
   it('waits until views in MongoDB have what was in the log', async () => {
@@ -56,7 +56,7 @@ describeWithMongo('with a server', () => {
 });
 
 it('waits until views of another log are derived from this one', async () => {
-  const views = memoryRunViews();
+  const views = sqliteViews();
   const another = newUuid();
   await setPosition(views, { stream_created: another, sequence: 900_000, event_id: null });
   const key = await aRunThatEnds();
@@ -68,7 +68,7 @@ it('waits until views of another log are derived from this one', async () => {
 });
 
 it('does not wait for a message that no projection reads', async () => {
-  const views = memoryRunViews();
+  const views = sqliteViews();
   const key = await aRunThatEnds();
   await log.js.publish('runs.of.nobody.else', 'nonsense');
   await using open = new AsyncDisposableStack();
@@ -78,14 +78,14 @@ it('does not wait for a message that no projection reads', async () => {
 });
 
 it('stops waiting after a while when no gateway projects', async () => {
-  const views = memoryRunViews();
+  const views = sqliteViews();
   await aRunThatEnds();
   expect(await freshViews({ log, views, timeoutMs: 50 })()).toBe(false);
   expect(await views.position()).toBeUndefined();
 });
 
 it('does not wait again until the views move, after a wait in which they did not', async () => {
-  const views = memoryRunViews();
+  const views = sqliteViews();
   let looks = 0;
   const position = () => {
     looks += 1;
@@ -112,12 +112,12 @@ it('does not wait when the views are unavailable', async () => {
 it('does not wait when the log is unavailable', async () => {
   const closed = await test.open();
   await closed[Symbol.asyncDispose]();
-  const fresh = freshViews({ log: closed, views: memoryRunViews(), timeoutMs: LONG_MS });
+  const fresh = freshViews({ log: closed, views: sqliteViews(), timeoutMs: LONG_MS });
   await expect(fresh()).resolves.toBe(false);
 });
 
 it('reads the position once for a thousand lists', async () => {
-  const views = memoryRunViews();
+  const views = sqliteViews();
   let looks = 0;
   const position = () => {
     looks += 1;

@@ -1,7 +1,7 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { describe, expect, it } from 'vitest';
-import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import type { RunView } from '../../src/projection/core/run-view.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
 import { everyPage } from '../fixtures/requests/every-page.ts';
@@ -50,7 +50,7 @@ const manyRuns = (
 };
 
 manyRuns('memory', { count: 100_000, limit: 1_000 }, async (filling) => {
-  const views = memoryRunViews();
+  const views = sqliteViews();
   await views.save(filling);
   return { views, [Symbol.asyncDispose]: async () => undefined };
 });
@@ -68,7 +68,7 @@ describeWithMongo('with a server', () => {
 });
 
 it('lists runs that arrive late in the right order, in memory too', async () => {
-  const views = memoryRunViews();
+  const views = sqliteViews();
   const org = orgId(newUuid());
   const runs = Array.from({ length: 1_000 }, smallRuns(org));
   const shuffled = runs.toSorted((one, other) =>

@@ -5,14 +5,14 @@ import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { aRun, assigned, failed, queued } from '@runledger/testing/events/run-events';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';
-import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import { redriveView } from '../../src/projection/redrive-view.ts';
 import { ViewsUnavailable } from '../../src/projection/run-views.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
 import { project } from '../fixtures/views/a-projection.ts';
 import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
 
-const redriven = (log: RunLog, sequence: number, views = memoryRunViews()): ReturnType<typeof redriveView> =>
+const redriven = (log: RunLog, sequence: number, views = sqliteViews()): ReturnType<typeof redriveView> =>
   redriveView({ log, views }, { stream: 'RUNS', sequence });
 
 describe('a dead letter that the gateway redrives', () => {
@@ -21,7 +21,7 @@ describe('a dead letter that the gateway redrives', () => {
     const key = aRun();
     const head = await appendAll(log, queued(key, { webhook: 'https://a.example/' }), assigned(key));
     await appendWebhook(log, webhookStarted(key, 'intermediate'));
-    const views = memoryRunViews();
+    const views = sqliteViews();
     for (const sequence of [1, 2, 3]) {
       expect(await redriven(log, sequence, views)).toEqual({
         outcome: 'taken',
@@ -36,7 +36,7 @@ describe('a dead letter that the gateway redrives', () => {
     const test = open.use(await aLog());
     const key = aRun();
     await appendAll(test.log, queued(key));
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const own = await test.open();
     const projection = project(own, views);
     await own.nc.flush();
@@ -70,7 +70,7 @@ describe('a dead letter that the gateway redrives', () => {
       expect.stringContaining('no message under its subjects is accepted'),
       expect.stringContaining('Message 99 is no longer in RUNS'),
     ]);
-    const ofFleet = redriveView({ log, views: memoryRunViews() }, { stream: 'FLEET', sequence: 1 });
+    const ofFleet = redriveView({ log, views: sqliteViews() }, { stream: 'FLEET', sequence: 1 });
     expect(await ofFleet).toMatchObject({ outcome: 'refused' });
   });
 
@@ -79,7 +79,7 @@ describe('a dead letter that the gateway redrives', () => {
     const [later, key] = [aRun(), aRun()];
     await appendAll(log, { ...queued(later), version: 2 }, queued(key));
     expect((await redriven(log, 1)).why).toContain('RunQueued in version 2');
-    const away = { ...memoryRunViews(), save: () => Promise.reject(new ViewsUnavailable('MongoDB is away')) };
+    const away = { ...sqliteViews(), save: () => Promise.reject(new ViewsUnavailable('MongoDB is away')) };
     expect((await redriven(log, 2, away)).why).toContain('MongoDB is away');
   });
 });

@@ -4,11 +4,11 @@ import { assigned, failed, queued, aRun } from '@runledger/testing/events/run-ev
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { MongoClient, type Db } from 'mongodb';
 import { expect, it } from 'vitest';
-import { openMongoRunViews, type OpenMongoRunViews } from '../../src/projection/mongo/mongo-run-views.ts';
+import type { OpenMongoRunViews } from '../../src/projection/mongo/mongo-run-views.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { project } from '../fixtures/views/a-projection.ts';
-import { FOR_EVER, mongoUrl } from '../fixtures/views/mongo-views.ts';
+import { mongoUrl, openViews } from '../fixtures/views/mongo-views.ts';
 import { expectFolded, storeRuns } from '../fixtures/views/projected-runs.ts';
 
 interface Projected {
@@ -23,13 +23,7 @@ interface Projected {
 const aProjection = async (open: AsyncDisposableStack): Promise<Projected> => {
   const { log } = open.use(await aLog());
   const mongo = open.use(await testMongo());
-  const views = open.use(
-    openMongoRunViews({
-      url: mongoUrl(mongo),
-      retentionDays: FOR_EVER,
-      clock: () => performance.now(),
-    }),
-  );
+  const views = open.use(openViews(mongoUrl(mongo)));
   open.use(project(log, views));
   const database = open.use(new MongoClient(mongo.url)).db(mongo.database);
   return { log, views, database, copy: () => copyOf(database) };

@@ -6,7 +6,7 @@ import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { describeWithMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
 import { project } from '../fixtures/views/a-projection.ts';
@@ -20,7 +20,7 @@ describe('a projection into memory', () => {
   it('makes every view the fold of the log, of stored and of new facts', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const before = await storeRuns(log, 12);
     const projection = open.use(project(log, views));
     await expectFolded(log, views, before);
@@ -32,7 +32,7 @@ describe('a projection into memory', () => {
   it('stores a forged fact as a dead letter, once, and continues', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const key = aRun();
     await appendAll(log, queued(key));
     const forged = failed(key);
@@ -52,7 +52,7 @@ describe('a projection into memory', () => {
   it('reads the whole run after a gap', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const key = aRun();
     const first = queued(key);
     await appendAll(log, first);
@@ -66,7 +66,7 @@ describe('a projection into memory', () => {
   it('stops at an event of a later release, and reports it', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const [key, later] = [aRun(), aRun()];
     await appendAll(log, queued(key));
     await appendAll(log, { ...queued(later), version: 2 });

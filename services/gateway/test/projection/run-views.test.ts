@@ -2,18 +2,18 @@ import { aRun } from '@runledger/testing/events/run-events';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { expect, it } from 'vitest';
 import { clock as systemClock } from '../../src/gateway-parts.ts';
-import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import { ViewsUnavailable } from '../../src/projection/run-views.ts';
 import { insertViews, mongoUrl, openViews, unavailableViews } from '../fixtures/views/mongo-views.ts';
 import { runViewsConformance } from './run-views.conformance.ts';
 
-runViewsConformance('memory', async () => {
-  const views = memoryRunViews();
+runViewsConformance('SQLite', async (clock = systemClock) => {
+  const views = sqliteViews({ clock });
   return {
     views,
-    searched: 100_000,
+    searched: 500,
     fill: (filling) => views.save(filling),
-    [Symbol.asyncDispose]: async () => undefined,
+    [Symbol.asyncDispose]: () => views[Symbol.asyncDispose](),
   };
 });
 

@@ -8,7 +8,7 @@ import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/e
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';
-import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import type { RunView } from '../../src/projection/core/run-view.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
@@ -33,7 +33,7 @@ describe('the state of the notifications', () => {
   it('is in the view as soon as it is in the log, while the run continues', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
-    const views = memoryRunViews();
+    const views = sqliteViews();
     open.use(project(log, views));
     const key = aRun();
     await appendAll(log, queued(key, { webhook }), assigned(key));
@@ -48,7 +48,7 @@ describe('the state of the notifications', () => {
   it('is read with its run when the views do not have the run', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const key = await anEndedRun(log);
     const last = await log.jsm.streams.getMessage('RUNS', { seq: await head(log, key) });
     const { created } = await log.jsm.streams.info('RUNS');
@@ -62,7 +62,7 @@ describe('the state of the notifications', () => {
   it('is ignored without a warning when the run has expired from log and views', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const [expired, present] = [aRun(), await anEndedRun(log)];
     await append(log, webhookStarted(expired), 0);
     open.use(project(log, views));
@@ -75,7 +75,7 @@ describe('the state of the notifications', () => {
   it('ignores a forged fact, stores it as a dead letter, and continues', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
-    const views = memoryRunViews();
+    const views = sqliteViews();
     open.use(project(log, views));
     const key = await anEndedRun(log);
     const forged = webhookDelivered(key);

@@ -24,7 +24,8 @@ describe('a gateway process', SLOW, () => {
     const bed = open.use(await openTestBed());
     const environment = {
       ...bed.nats.env,
-      RUNLEDGER_VIEWS: 'memory',
+      RUNLEDGER_VIEWS: 'sqlite',
+      RUNLEDGER_VIEWS_FILE: ':memory:',
       RUNLEDGER_WEBHOOK_ALLOW: 'loopback',
     };
     const gateway = open.use(await startGatewayProcess(environment));
@@ -42,7 +43,7 @@ describe('a gateway process', SLOW, () => {
   it('keeps views in memory, is ready, and finishes requests in progress when it stops', async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
-    const environment = { ...bed.nats.env, RUNLEDGER_VIEWS: 'memory' };
+    const environment = { ...bed.nats.env, RUNLEDGER_VIEWS: 'sqlite', RUNLEDGER_VIEWS_FILE: ':memory:' };
     const gateway = open.use(await startGatewayProcess(environment));
     await waitFor('it to be ready', async () => (await ready(gateway)).status === 200);
     const key = await queueSample(gateway, bed.tenant);
@@ -88,7 +89,7 @@ describe('a gateway process', SLOW, () => {
   it('stops in order also while the broker is unavailable', async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBedOnOwnBroker());
-    const environment = { ...bed.nats.env, RUNLEDGER_VIEWS: 'memory' };
+    const environment = { ...bed.nats.env, RUNLEDGER_VIEWS: 'sqlite', RUNLEDGER_VIEWS_FILE: ':memory:' };
     const gateway = open.use(await startGatewayProcess(environment));
     await waitFor('it to be ready', async () => (await ready(gateway)).status === 200);
     await bed.nats.kill9();

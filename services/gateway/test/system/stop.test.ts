@@ -116,7 +116,8 @@ describe('a gateway process that is called to stop', { timeout: 60_000 }, () => 
     const gateway = open.use(
       await startGatewayProcess({
         ...bed.nats.env,
-        RUNLEDGER_VIEWS: 'memory',
+        RUNLEDGER_VIEWS: 'sqlite',
+        RUNLEDGER_VIEWS_FILE: ':memory:',
         // Half of it is for what is in hand.
         RUNLEDGER_STOP_WITHIN_S: '30',
       }),

@@ -9,7 +9,7 @@ import {
   webhookStarted,
 } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
@@ -130,7 +130,7 @@ describe('the deliveries of a run', () => {
   });
 
   it('are shown also when only the views have the run', async () => {
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const { api } = await bed.gateway({ views });
     const key = aRun(bed.tenant.org_id);
     const run = folded(queued(key, { webhook: HOOK }), assigned(key), started(key), succeeded(key));

@@ -4,7 +4,7 @@ import { readRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import type { RunView } from '../../src/projection/core/run-view.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
@@ -45,7 +45,7 @@ const roundOf = async (run: RunKey): Promise<number | undefined> => {
 describe('many redeliveries', () => {
   it('redeliver more than a page once each, newest first, also when receivers refuse again at once', async () => {
     const { org_id, key } = await bed.newTenant();
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const gateway = await bed.gateway({ views });
     const [older, newer] = [aRun(org_id), aRun(org_id)];
     const real = [older, newer];
@@ -71,7 +71,7 @@ describe('many redeliveries', () => {
   });
 
   it('leave a run alone that the log shows as redelivered, although its view has failed', async () => {
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const gateway = await bed.gateway({ views });
     const { org_id, key } = await bed.newTenant();
     const run = aRun(org_id);

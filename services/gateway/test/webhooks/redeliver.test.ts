@@ -11,7 +11,7 @@ import {
   webhookStarted,
 } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
@@ -91,7 +91,7 @@ describe('a redelivery', () => {
   });
 
   it("is refused when the run's events are no longer in the log", async () => {
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const key = aRun(bed.tenant.org_id);
     const run = folded(queued(key, { webhook: HOOK }), assigned(key), started(key), succeeded(key));
     await views.save([aView(4, run)]);

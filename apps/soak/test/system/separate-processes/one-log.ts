@@ -9,7 +9,7 @@ import { storeOrganisation } from '../../../src/cluster/organisation.ts';
 import { reservedPorts } from '../../../src/cluster/ports.ts';
 import type { ServiceName } from '../../../src/cluster/service.ts';
 import { beginJourney, type Journey } from './journey.ts';
-import { MEMORY, ownEnvironment } from './own-environment.ts';
+import { OWN_VIEWS, ownEnvironment } from './own-environment.ts';
 import { startOwn, type OwnProcess } from './own-process.ts';
 
 export const SERVICES = ['gateway', 'scheduler', 'gpu-executor', 'notifier'] as const;
@@ -37,7 +37,7 @@ export const openOneLog = async ({ url, user, password }: Account, receiver: Rec
   const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'runledger-one-log-')));
   const [gatewayPort = 0, ...healthPorts] = await reservedPorts(1 + SERVICES.length);
   const broker = { NATS_URL: url, NATS_USER: user, NATS_PASSWORD: password };
-  const shared = { broker, views: MEMORY, gatewayPort, folder: folder.path, name: 'box' };
+  const shared = { broker, views: OWN_VIEWS, gatewayPort, folder: folder.path, name: 'box' };
   const journeys: Journey[] = [];
   const open = opened.move();
   return {

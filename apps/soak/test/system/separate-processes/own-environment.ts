@@ -15,7 +15,7 @@ export interface EnvironmentOptions {
   readonly name: string;
 }
 
-export const MEMORY = { RUNLEDGER_VIEWS: 'memory' };
+export const OWN_VIEWS = { RUNLEDGER_VIEWS: 'sqlite', RUNLEDGER_VIEWS_FILE: ':memory:' };
 
 const SECRET_KEY = Buffer.alloc(32, 7).toString('base64');
 const WEBHOOKS = { RUNLEDGER_SECRET_KEYS: SECRET_KEY, RUNLEDGER_WEBHOOK_ALLOW: 'loopback' };

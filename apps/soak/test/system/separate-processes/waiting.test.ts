@@ -91,7 +91,7 @@ describeWithMongo('services that start before everything else', () => {
       expect(await listed(gatewayPort, organisation)).toMatchObject({ status: 503 });
       const gateway = services.find(({ service }) => service === 'gateway');
       await waitFor('the gateway to log it', () =>
-        gateway?.output().includes('the projection was interrupted; it begins again'),
+        gateway?.output().includes('the projection was interrupted; trying again'),
       );
 
       const mongo = await databaseAt(server(mongoPort, 'database'));

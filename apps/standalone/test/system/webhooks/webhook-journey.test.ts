@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aReceiver, isSignedWith } from '../../fixtures/webhook-receiver.ts';
 import { runApi, type RunApi, type RunShown } from '../../fixtures/run-api.ts';
 import { startStandalone, type Standalone } from '../../fixtures/start-standalone.ts';
-import { viewsInMemory, viewsInMongo, type StoredViews } from '../../fixtures/stored-views.ts';
+import { viewsInFile, viewsInMongo, type StoredViews } from '../../fixtures/stored-views.ts';
 import { expectConventions, expectMonitoredMetrics } from '../../monitoring/expect-metrics.ts';
 
 const STATUSES = ['queued', 'started', 'running', 'uploading', 'success'];
@@ -16,7 +16,7 @@ describe('the webhook of a run', () => {
   let api: RunApi;
   beforeAll(async () => {
     const stored = await viewsInMongo();
-    views = typeof stored === 'string' ? viewsInMemory() : stored;
+    views = typeof stored === 'string' ? viewsInFile() : stored;
     standalone = await startStandalone({ env: { ...views.env, EXECUTOR_GPUS: 'A10G:1' } });
     api = runApi(standalone);
   }, 120_000);

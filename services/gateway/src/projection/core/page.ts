@@ -22,7 +22,8 @@ interface SearchEnd {
 /** What a search yields, in the order of the list. */
 export type Found<Item> = Listed<Item> | SearchEnd;
 
-const MAX_BYTES = 8 * 1024 * 1024;
+/** Of the items of one page, unless it has one only. */
+export const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 /**
  * A page of what a search finds, in its order: at most `limit` items and 8 MiB of them, but always one. It reads one item
@@ -39,7 +40,7 @@ export const pageOf = async <Item>(
     if ('searchedTo' in next) return { items, end: next.searchedTo };
     const { item, sortKey, bytes } = next;
     pageBytes += bytes;
-    const isFull = items.length >= Math.max(limit, 1) || (items.length > 0 && pageBytes > MAX_BYTES);
+    const isFull = items.length >= Math.max(limit, 1) || (items.length > 0 && pageBytes > MAX_PAGE_BYTES);
     if (isFull) return { items, end };
     items.push(item);
     end = sortKey;

@@ -22,11 +22,6 @@ export const beginningOf = (stream_created: string): ProjectionPosition => ({
   event_id: null,
 });
 
-export const isSamePosition = (one: ProjectionPosition, other: ProjectionPosition): boolean =>
-  one.stream_created === other.stream_created &&
-  one.sequence === other.sequence &&
-  one.event_id === other.event_id;
-
 /**
  * Whether the views have forgotten something: they were emptied, or restored from a copy, since `known` was read or written.
  * Within one log a position only moves forward.

@@ -23,7 +23,3 @@ export const upTo = ({ head, webhook }: RunView): number => (head === 0 ? 0 : Ma
 
 /** No later message of the run can change the view, so it needs no comparison with the log. */
 export const isSettledForGood = ({ run }: RunView): boolean => isEnded(run) && run.request.webhook === null;
-
-/** Whether `next` may replace `present`: it is of the same run, and neither of its heads is earlier. */
-export const mayReplace = (present: RunView, next: RunView): boolean =>
-  isSameRun(present, next.run) && present.head <= next.head && present.webhook.head <= next.webhook.head;

@@ -3,9 +3,11 @@ import { pageOf } from '../core/page.ts';
 import { isSameRun } from '../core/run-view.ts';
 import type { RunViews } from '../run-views.ts';
 import { orUnavailable } from './mongo-errors.ts';
-import { ROW_FIELDS, rowOf, viewOf, type RunDocument } from './run-documents.ts';
-import { runListQuery, webhookListQuery } from './run-queries.ts';
-import { scanList, type ScanLimits } from './scan-list.ts';
+import { runListQuery, webhookListQuery } from '../core/list-query.ts';
+import { scanList } from '../core/scan-list.ts';
+import { ROW_FIELDS, rowOf, viewOf } from '../core/stored-run.ts';
+import { documentReader } from './read-lists.ts';
+import type { RunDocument } from './run-documents.ts';
 
 export interface ReadLimits {
   readonly readWithinMs: number;
@@ -21,7 +23,7 @@ export const readViews = (
   { readWithinMs, writeWithinMs, clock }: ReadLimits,
 ): Pick<RunViews, 'find' | 'load' | 'listRuns' | 'listWebhooks' | 'countQueued'> => {
   const reading = { maxTimeMS: readWithinMs };
-  const scanLimits: ScanLimits = { giveUpAfterMs: readWithinMs / 4, clock, ...reading };
+  const scanLimits = { giveUpAfterMs: readWithinMs / 4, clock };
   return {
     find: ({ org_id, run_id }) =>
       orUnavailable('reading a run view', readWithinMs, async () => {
@@ -40,18 +42,22 @@ export const readViews = (
       }),
     listRuns: (query) =>
       orUnavailable('listing run views', readWithinMs, () => {
-        const toItem = (document: RunDocument) => ({
-          item: viewOf(document),
-          bytes: Buffer.byteLength(document.run),
+        const reader = documentReader(runs, {
+          ...reading,
+          limit: query.limit + 1,
+          toItem: (stored) => ({ item: viewOf(stored), bytes: Buffer.byteLength(stored.run) }),
         });
-        const listed = { limit: query.limit + 1, toItem };
-        return pageOf(scanList(runs, runListQuery(query), listed, scanLimits), query.limit);
+        return pageOf(scanList(reader, runListQuery(query), scanLimits), query.limit);
       }),
     listWebhooks: (query) =>
       orUnavailable('listing runs with a webhook', readWithinMs, () => {
-        const toItem = (document: RunDocument) => ({ item: rowOf(document), bytes: 0 });
-        const listed = { limit: query.limit + 1, projection: ROW_FIELDS, toItem };
-        return pageOf(scanList(runs, webhookListQuery(query), listed, scanLimits), query.limit);
+        const reader = documentReader(runs, {
+          ...reading,
+          limit: query.limit + 1,
+          projection: ROW_PROJECTION,
+          toItem: (stored) => ({ item: rowOf(stored), bytes: 0 }),
+        });
+        return pageOf(scanList(reader, webhookListQuery(query), scanLimits), query.limit);
       }),
     countQueued: (org_id, atMost) =>
       orUnavailable('counting queued runs', readWithinMs, () =>
@@ -59,3 +65,8 @@ export const readViews = (
       ),
   };
 };
+
+/** `_id` is always given. */
+const ROW_PROJECTION = Object.fromEntries([...ROW_FIELDS, 'sort_key'].map((field) => [field, 1])) as Readonly<
+  Record<string, 1>
+>;

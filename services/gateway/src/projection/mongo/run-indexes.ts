@@ -1,6 +1,14 @@
 import { MongoServerError, type Collection, type Db } from 'mongodb';
 import type { RunDocument } from './run-documents.ts';
-import { FILTERS, indexOf, NEWEST_FIRST } from './run-queries.ts';
+import { FILTERS, type FilterField } from '../core/list-query.ts';
+
+export const NEWEST_FIRST = { sort_key: -1 } as const;
+
+export const indexOf = (field: FilterField): { readonly [name: string]: 1 | -1 } => ({
+  org_id: 1,
+  [field]: 1,
+  ...NEWEST_FIRST,
+});
 
 /** The indexes of all lists, and the index by which the server drops runs that are older than the retention. */
 export const createIndexes = async (

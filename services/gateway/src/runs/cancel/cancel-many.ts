@@ -1,6 +1,7 @@
 import type { SortKey } from '../../projection/core/sort-key.ts';
 import { OPEN_STATUSES, type RunView } from '../../projection/core/run-view.ts';
-import type { RunQuery, RunViews } from '../../projection/run-views.ts';
+import type { RunViews } from '../../projection/run-views.ts';
+import type { RunQuery } from '../../projection/core/list-query.ts';
 import type { Canceller, CancelRun } from './cancel-run.ts';
 import type { FreshViews } from '../../projection/fresh-views.ts';
 import pLimit from 'p-limit';

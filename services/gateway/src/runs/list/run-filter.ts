@@ -1,7 +1,7 @@
 import { RunStatus } from '@runledger/contracts/http/runs/run';
 import type { RunFilter } from '@runledger/contracts/http/runs/runs';
 import type { Run } from '@runledger/contracts/fold/run';
-import type { RunQuery } from '../../projection/run-views.ts';
+import type { RunQuery } from '../../projection/core/list-query.ts';
 import { wordsIn } from '../../http/words-in.ts';
 
 type Fields = Pick<RunFilter, 'deployment_id' | 'workflow_id' | 'gpu' | 'origin'> & {

@@ -1,7 +1,8 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { RunQuery, RunViews } from '../../../src/projection/run-views.ts';
+import type { RunViews } from '../../../src/projection/run-views.ts';
+import type { RunQuery } from '../../../src/projection/core/list-query.ts';
 import { everyPage } from '../../fixtures/requests/every-page.ts';
 import { aView, folded, timeOf } from '../../fixtures/runs/folded-runs.ts';
 

@@ -5,7 +5,8 @@ import { webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhoo
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sortKeyOf } from '../../../src/projection/core/sort-key.ts';
 import { WEBHOOK_STATUSES } from '../../../src/projection/core/webhook-status.ts';
-import type { RunViews, WebhookQuery } from '../../../src/projection/run-views.ts';
+import type { RunViews } from '../../../src/projection/run-views.ts';
+import type { WebhookQuery } from '../../../src/projection/core/list-query.ts';
 import { aView, folded, foldedWebhook, timeOf } from '../../fixtures/runs/folded-runs.ts';
 
 /** Lists of runs with a webhook, in every adapter. */

@@ -4,7 +4,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/catalogue/catalogue.ts';
 import { runIdentity } from '../../../src/runs/queue/run-identity.ts';
-import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { unavailableViews } from '../../fixtures/views/mongo-views.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import type { Tenant } from '../../fixtures/gateway/a-tenant.ts';
@@ -204,7 +204,7 @@ const identityOf = ({ org_id, deployment }: Tenant) => {
 describe('an idempotency key whose run has expired from the log', () => {
   it('finds it in the views', async () => {
     const { run, idempotency } = identityOf(tenant);
-    const views = memoryRunViews();
+    const views = sqliteViews();
     await views.save([aView(900_000, folded(queued(run, { idempotency }), assigned(run), started(run)))]);
     const gateway = await bed.gateway({ views });
     expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(run);

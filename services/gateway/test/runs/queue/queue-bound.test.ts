@@ -4,7 +4,7 @@ import { aRun, cancelled, cancelRequested, queued } from '@runledger/testing/eve
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openQueueBound, type QueueBoundOptions } from '../../../src/runs/queue/queue-bound.ts';
 import { freshViews } from '../../../src/projection/fresh-views.ts';
-import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { openRunProjection } from '../../../src/projection/run-projection.ts';
 import { ViewsUnavailable, type RunViews } from '../../../src/projection/run-views.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
@@ -13,7 +13,7 @@ import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
 const all = new AsyncDisposableStack();
 let test: TestLog;
 /** Kept up to date by one projection, and read by all gateways. */
-const views = memoryRunViews();
+const views = sqliteViews();
 beforeAll(async () => {
   test = all.use(await aLog());
   all.use(openRunProjection({ log: test.log, views, logger: silentLogger, instance: 'test' }));

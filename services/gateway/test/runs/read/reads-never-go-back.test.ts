@@ -2,7 +2,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { unavailableViews } from '../../fixtures/views/mongo-views.ts';
 import type { RunView } from '../../../src/projection/core/run-view.ts';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
@@ -59,7 +59,7 @@ describe('reads never go back', () => {
   });
 
   it('hold when the view stopped at an earlier state', async () => {
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const gateway = await bed.gateway({ views });
     const key = await queueSample(gateway, bed.tenant);
     await views.save([await viewOf(key)]);
@@ -77,7 +77,7 @@ describe('reads never go back', () => {
   });
 
   it('use a final view without the log', async () => {
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const gateway = await bed.gateway({ views });
     const gone = aRun(bed.tenant.org_id);
     const run = folded(queued(gone), assigned(gone), started(gone), failed(gone));
@@ -107,7 +107,7 @@ describe('the webhook_status of a run', () => {
   });
 
   it('never goes back, at two gateways of which one has stale views', async () => {
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const stale = await bed.gateway({ views });
     const fresh = await bed.gateway({ projecting: true });
     const key = await anEndedRun(bed, stale);
@@ -127,7 +127,7 @@ describe('the webhook_status of a run', () => {
   });
 
   it('never goes back while a run executes', async () => {
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const stale = await bed.gateway({ views });
     const key = await queueSample(stale, bed.tenant, { webhook: HOOK });
     await appendAll(bed.log, assigned(key));
@@ -139,7 +139,7 @@ describe('the webhook_status of a run', () => {
 
   it('comes from the view when the log no longer has the run, or is unavailable', async () => {
     await using other = await openTestBedOnOwnBroker();
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const gateway = await other.gateway({ views });
     const gone = aRun(other.tenant.org_id);
     const run = folded(queued(gone, { webhook: HOOK }), assigned(gone), started(gone), succeeded(gone));
@@ -154,7 +154,7 @@ describe('the webhook_status of a run', () => {
 
   it('never goes back when the log becomes unavailable and the view is behind an earlier response', async () => {
     await using other = await openTestBedOnOwnBroker();
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const gateway = await other.gateway({ views });
     const [ended, again] = [await anEndedRun(other, gateway), await anEndedRun(other, gateway)];
     await appendWebhook(other.log, webhookGivenUp(again));
@@ -173,7 +173,7 @@ describe('the webhook_status of a run', () => {
 
 describe('a view whose events have expired from the log', () => {
   it('is served as it is, final or not', async () => {
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const gateway = await bed.gateway({ views });
     const expired = aRun(bed.tenant.org_id);
     await views.save([aView(900_000, folded(queued(expired), assigned(expired)))]);

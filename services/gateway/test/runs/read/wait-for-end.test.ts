@@ -71,7 +71,11 @@ describe('a GET that waits', () => {
 
   it('gets the run as it is when the service stops', async () => {
     const { run_id } = await queueSample(gateway, bed.tenant);
-    await using stopped = await startGatewayProcess({ ...bed.nats.env, RUNLEDGER_VIEWS: 'memory' });
+    await using stopped = await startGatewayProcess({
+      ...bed.nats.env,
+      RUNLEDGER_VIEWS: 'sqlite',
+      RUNLEDGER_VIEWS_FILE: ':memory:',
+    });
     const before = await tails();
     const asked = call(`${stopped.api}/run/${run_id}?wait=60`, bed.tenant.key);
     await waitFor('the request to wait', async () => (await tails()) > before);

@@ -4,7 +4,7 @@ import { readRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, failed, queued, started } from '@runledger/testing/events/run-events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/catalogue/catalogue.ts';
-import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey, type Tenant } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
@@ -110,7 +110,7 @@ describe('running a run again', () => {
   });
 
   it('works for a run whose events have expired', async () => {
-    const views = memoryRunViews();
+    const views = sqliteViews();
     const viewing = await bed.gateway({ views });
     const gone = aRun(tenant.org_id);
     const settings = { deployment_id: tenant.deployment.id, inputs: { old: true } };

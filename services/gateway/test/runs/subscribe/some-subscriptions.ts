@@ -3,7 +3,7 @@ import { silentLogger as logger } from '@runledger/event-log/connect/logger';
 import { clock } from '../../../src/gateway-parts.ts';
 import { currentRun } from '../../../src/runs/current/current-run.ts';
 import { shownWebhooks } from '../../../src/runs/current/shown-webhooks.ts';
-import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import {
   openRunSubscriptions,
   type RunSubscriptions,
@@ -11,7 +11,7 @@ import {
 
 /** What streams and waiting reads of a gateway stand on, without HTTP. */
 export const someSubscriptions = (log: EventLog, { maxSubscribers = 100 } = {}): RunSubscriptions => {
-  const views = memoryRunViews();
+  const views = sqliteViews();
   const current = currentRun({ log, find: (key) => views.find(key), shown: shownWebhooks(), logger });
   const publicUrl = (): string => 'https://runs.example';
   return openRunSubscriptions({ log, current, publicUrl, maxSubscribers, logger, clock });

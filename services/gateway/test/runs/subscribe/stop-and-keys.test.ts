@@ -3,7 +3,7 @@ import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/e
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { revokeApiKey } from '../../../src/auth/api-keys.ts';
-import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
@@ -107,7 +107,7 @@ describe('the streams of a key', () => {
 describe('a run whose events have expired', () => {
   it('is streamed as one event, its last state', async () => {
     const run = aRun(bed.tenant.org_id);
-    const views = memoryRunViews();
+    const views = sqliteViews();
     await views.save([aView(7, folded(queued(run), assigned(run), started(run), succeeded(run)))]);
     const gateway = await bed.gateway({ views });
     const source = await readToEnd(gateway.eventsOf(run), key);

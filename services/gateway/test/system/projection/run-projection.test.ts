@@ -1,6 +1,6 @@
 import { describeWithMongo, privateMongo } from '@runledger/testing/servers/mongo';
 import { describe, expect, it } from 'vitest';
-import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
+import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { openViews } from '../../fixtures/views/mongo-views.ts';
 import { aLog, aLogOnOwnBroker } from '../../fixtures/gateway/a-log.ts';
 import { project } from '../../fixtures/views/a-projection.ts';
@@ -10,7 +10,7 @@ describe('a projection into memory', () => {
   it('continues after a kill -9 of the broker', async () => {
     await using open = new AsyncDisposableStack();
     const { nats, log } = open.use(await aLogOnOwnBroker());
-    const views = memoryRunViews();
+    const views = sqliteViews();
     open.use(project(log, views));
     const before = await storeRuns(log, 6);
     await expectFolded(log, views, before);

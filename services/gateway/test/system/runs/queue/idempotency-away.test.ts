@@ -52,7 +52,12 @@ describe('a request with an idempotency key', SLOW, () => {
     const { tenant } = bed;
     const between = open.use(await silencer(bed.nats.url));
     const killed = open.use(
-      await startGatewayProcess({ ...bed.nats.env, NATS_URL: between.url, RUNLEDGER_VIEWS: 'memory' }),
+      await startGatewayProcess({
+        ...bed.nats.env,
+        NATS_URL: between.url,
+        RUNLEDGER_VIEWS: 'sqlite',
+        RUNLEDGER_VIEWS_FILE: ':memory:',
+      }),
     );
     const answer = queueKeyed(killed, tenant, 'k').catch((error: unknown) => error);
     await waitFor('the run to be stored', async () => (await factsOf(bed, tenant)) === 1);

@@ -13,7 +13,7 @@ describe('a gateway that is killed while it streams a run', SLOW, () => {
   it('has sent each fact once, and the next gateway continues after the last', async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
-    const environment = { ...bed.nats.env, RUNLEDGER_VIEWS: 'memory' };
+    const environment = { ...bed.nats.env, RUNLEDGER_VIEWS: 'sqlite', RUNLEDGER_VIEWS_FILE: ':memory:' };
     const { key, org_id } = bed.tenant;
     const run = aRun(org_id);
     await appendAll(bed.log, queued(run), assigned(run));

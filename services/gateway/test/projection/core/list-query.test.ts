@@ -1,7 +1,7 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { expect, it } from 'vitest';
-import { webhookListQuery, runListQuery } from '../../../src/projection/mongo/run-queries.ts';
-import type { RunQuery } from '../../../src/projection/run-views.ts';
+import { webhookListQuery, runListQuery } from '../../../src/projection/core/list-query.ts';
+import type { RunQuery } from '../../../src/projection/core/list-query.ts';
 
 const org_id = orgId(newUuid());
 const all = { deploymentId: newUuid(), workflowId: newUuid(), gpu: 'H100' } as const;

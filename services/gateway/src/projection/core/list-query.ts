@@ -1,0 +1,92 @@
+import type { RunOrigin } from '@runledger/contracts/events/run-event-data';
+import type { Run } from '@runledger/contracts/fold/run';
+import type { GpuModel } from '@runledger/contracts/gpu';
+import type { OrgId } from '@runledger/contracts/ids';
+import { OPEN_STATUSES } from './run-view.ts';
+import type { ListRange } from './sort-key.ts';
+import type { StoredRun } from './stored-run.ts';
+import type { WebhookStatus } from './webhook-status.ts';
+
+/** Which runs are listed: those of one organisation that match every filter, newest first. */
+export interface RunQuery extends ListRange {
+  readonly org_id: OrgId;
+  readonly statuses?: readonly Run['status'][];
+  readonly deploymentId?: string;
+  readonly workflowId?: string;
+  readonly gpu?: GpuModel;
+  readonly origin?: RunOrigin;
+  /** At least 1. */
+  readonly limit: number;
+}
+
+/** Which runs with a webhook are listed: those of one organisation, newest first. */
+export interface WebhookQuery extends ListRange {
+  readonly org_id: OrgId;
+  readonly statuses: readonly WebhookStatus[];
+  /** Of the callback, as `URL.host` gives it. */
+  readonly host?: string;
+  /** At least 1. */
+  readonly limit: number;
+}
+
+/** What lists filter by. Each has an index in the order of the list. */
+export const FILTERS = [
+  'status',
+  'deployment_id',
+  'workflow_id',
+  'gpu',
+  'origin',
+  'webhook_status',
+  'webhook_host',
+] as const satisfies (keyof StoredRun)[];
+export type FilterField = (typeof FILTERS)[number];
+
+/** The field has one of these values. */
+export interface FieldCondition {
+  readonly field: FilterField;
+  readonly values: readonly string[];
+}
+
+/** A list of one organisation, in terms of what is stored. */
+export interface ListQuery {
+  readonly org_id: string;
+  /** All of them match. The first is the one that few runs match as a rule: the list is read by its index. */
+  readonly conditions: readonly FieldCondition[];
+  readonly range: ListRange;
+}
+
+/**
+ * The order of the conditions: statuses that every run leaves, deployment, workflow, an origin other than the usual one,
+ * statuses without the one that most runs end with, GPU, the usual origin, the usual status.
+ */
+export const runListQuery = (query: RunQuery): ListQuery => {
+  const { org_id, statuses, deploymentId, workflowId, gpu, origin, ...range } = query;
+  const byStatus = statuses === undefined ? [] : [{ field: 'status', values: statuses } as const];
+  const byOrigin = condition('origin', origin);
+  const isOpen = statuses?.every((status) => OPEN_STATUSES.includes(status)) ?? false;
+  const isUsual = statuses?.includes('success') ?? false;
+  const isUsualOrigin = origin === 'api';
+  return {
+    org_id,
+    conditions: [
+      ...(isOpen ? byStatus : []),
+      ...condition('deployment_id', deploymentId),
+      ...condition('workflow_id', workflowId),
+      ...(isUsualOrigin ? [] : byOrigin),
+      ...(isOpen || isUsual ? [] : byStatus),
+      ...condition('gpu', gpu),
+      ...(isUsualOrigin ? byOrigin : []),
+      ...(isUsual ? byStatus : []),
+    ],
+    range,
+  };
+};
+
+export const webhookListQuery = ({ org_id, statuses, host, ...range }: WebhookQuery): ListQuery => ({
+  org_id,
+  conditions: [...condition('webhook_host', host), { field: 'webhook_status', values: statuses }],
+  range,
+});
+
+const condition = (field: FilterField, value: string | undefined): FieldCondition[] =>
+  value === undefined ? [] : [{ field, values: [value] }];

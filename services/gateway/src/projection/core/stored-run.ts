@@ -1,0 +1,96 @@
+import type { Run } from '@runledger/contracts/fold/run';
+import type { Webhook } from '@runledger/contracts/fold/webhook';
+import { orgId, runId } from '@runledger/contracts/ids';
+import type { RunView } from './run-view.ts';
+import { sortKeyOf } from './sort-key.ts';
+import { webhookHost, type WebhookRow } from './webhook-row.ts';
+import { webhookStatus } from './webhook-status.ts';
+
+/**
+ * A view as a database stores it. The folds are JSON text: inputs and outputs may have names and values that a database
+ * changes or refuses (`$ref`, `_bsontype`, NUL, names that are numbers). What lists filter and sort by is beside them.
+ */
+export interface StoredRun {
+  readonly run_id: string;
+  readonly org_id: string;
+  readonly sort_key: string;
+  readonly head: number;
+  readonly number: number;
+  readonly status: string;
+  readonly deployment_id: string;
+  readonly workflow_id: string;
+  readonly gpu: string;
+  readonly origin: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly run: string;
+  readonly webhook_head: number;
+  /** The fold of the webhook facts; null before the first. */
+  readonly webhook: string | null;
+  /** The last three are null for a run without a webhook. */
+  readonly webhook_status: string | null;
+  readonly webhook_host: string | null;
+  readonly webhook_url: string | null;
+}
+
+export const storedRun = ({ head, run, webhook }: RunView): StoredRun => ({
+  run_id: run.run_id,
+  org_id: run.org_id,
+  sort_key: sortKeyOf(run),
+  head,
+  number: run.number,
+  status: run.status,
+  deployment_id: run.request.deployment_id,
+  workflow_id: run.request.workflow_id,
+  gpu: run.request.gpu,
+  origin: run.request.origin,
+  created_at: run.created_at,
+  updated_at: run.updated_at,
+  run: JSON.stringify(run),
+  webhook_head: webhook.head,
+  webhook: webhook.state === undefined ? null : JSON.stringify(webhook.state),
+  webhook_status: webhookStatus(run, webhook.state),
+  webhook_host: webhookHost(run.request.webhook),
+  webhook_url: run.request.webhook,
+});
+
+/** What `viewOf` needs. */
+export const VIEW_FIELDS = ['head', 'run', 'webhook_head', 'webhook'] as const satisfies (keyof StoredRun)[];
+
+/** Only `storedRun` makes what is stored, so its text needs no check. */
+export const viewOf = ({
+  head,
+  run,
+  webhook_head,
+  webhook,
+}: Pick<StoredRun, (typeof VIEW_FIELDS)[number]>): RunView => ({
+  head,
+  run: JSON.parse(run) as Run,
+  webhook: { head: webhook_head, state: webhookOf(webhook) },
+});
+
+/** What `rowOf` needs: the run itself may be large. */
+export const ROW_FIELDS = [
+  'run_id',
+  'org_id',
+  'number',
+  'created_at',
+  'updated_at',
+  'webhook',
+  'webhook_host',
+  'webhook_url',
+] as const satisfies (keyof StoredRun)[];
+
+export const rowOf = (stored: Pick<StoredRun, (typeof ROW_FIELDS)[number]>): WebhookRow => ({
+  org_id: orgId(stored.org_id),
+  run_id: runId(stored.run_id),
+  number: stored.number,
+  url: stored.webhook_url ?? '',
+  host: stored.webhook_host,
+  created_at: stored.created_at,
+  updated_at: stored.updated_at,
+  webhook: webhookOf(stored.webhook),
+});
+
+const webhookOf = (text: string | null): Webhook | undefined =>
+  text === null ? undefined : (JSON.parse(text) as Webhook);

@@ -1,0 +1,61 @@
+import type { Collection, Filter, FindCursor } from 'mongodb';
+import type { FieldCondition } from '../core/list-query.ts';
+import type { Listed } from '../core/page.ts';
+import type { ListPart, ListReader } from '../core/scan-list.ts';
+import { asSortKey } from '../core/sort-key.ts';
+import type { StoredRun } from '../core/stored-run.ts';
+import { storedRunOf, type RunDocument } from './run-documents.ts';
+import { indexOf, NEWEST_FIRST } from './run-indexes.ts';
+
+interface ListedDocuments<Item> {
+  readonly limit: number;
+  /** Left out: all fields. */
+  readonly projection?: Readonly<Record<string, 1>>;
+  /** For each response of the server. */
+  readonly maxTimeMS: number;
+  readonly toItem: (stored: StoredRun) => Omit<Listed<Item>, 'sortKey'>;
+}
+
+export const documentReader = <Item>(
+  runs: Collection<RunDocument>,
+  { limit, projection, maxTimeMS, toItem }: ListedDocuments<Item>,
+): ListReader<Item> => {
+  const findBy = (part: ListPart, hint: FieldCondition | undefined): FindCursor<RunDocument> =>
+    runs.find(filterOf(part), { maxTimeMS, ...(hint && { hint: indexOf(hint.field) }) }).sort(NEWEST_FIRST);
+  return {
+    find: (part) => {
+      const [first, ...others] = part.conditions;
+      // With several conditions a server may choose another index.
+      const found = findBy(part, others.length > 0 ? first : undefined).limit(limit);
+      return (projection ? found.project<RunDocument>(projection) : found).map((document) => ({
+        ...toItem(storedRunOf(document)),
+        sortKey: asSortKey(document.sort_key),
+      }));
+    },
+    // Read from the index alone.
+    sortKeyAt: async (part, count) => {
+      const keys = findBy(part, part.conditions[0]).project<Pick<RunDocument, 'sort_key'>>({
+        _id: 0,
+        sort_key: 1,
+      });
+      const [last] = await keys
+        .skip(count - 1)
+        .limit(1)
+        .toArray();
+      return last && asSortKey(last.sort_key);
+    },
+  };
+};
+
+/** The documents of a part of the list. It is one range of an index. */
+const filterOf = ({ org_id, conditions, range: { from, before } }: ListPart): Filter<RunDocument> => ({
+  org_id,
+  ...Object.fromEntries(conditions.map(({ field, values }) => [field, anyOf(values)])),
+  sort_key: { $gte: from, ...(before === undefined ? {} : { $lt: before }) },
+});
+
+/** One value becomes an equality, for which every server uses its index. */
+const anyOf = (values: FieldCondition['values']): string | { $in: string[] } => {
+  const [only, ...others] = values;
+  return only !== undefined && others.length === 0 ? only : { $in: [...values] };
+};

@@ -1,0 +1,49 @@
+import { DatabaseSync } from 'node:sqlite';
+import { ViewsUnavailable } from '../run-views.ts';
+import { SCHEMA } from './schema.ts';
+
+const FORMAT = 1;
+
+/**
+ * Opens the file, or makes it, with its tables and indexes. Only one process has it open at a time.
+ * @throws {ViewsUnavailable} with what to do
+ */
+export const openDatabase = (path: string): DatabaseSync =>
+  orUnavailable(`opening ${path}`, () => {
+    const database = new DatabaseSync(path);
+    try {
+      // The log has everything, so a power cut may take the last views: the position goes with them.
+      database.exec(`
+        PRAGMA auto_vacuum = INCREMENTAL;
+        PRAGMA locking_mode = EXCLUSIVE;
+        PRAGMA journal_mode = WAL;
+        PRAGMA synchronous = NORMAL;
+      `);
+      const found = database.prepare('PRAGMA user_version').get()?.['user_version'];
+      if (found !== 0 && found !== FORMAT) {
+        throw new Error(`it is of format ${String(found)}; this release reads format ${FORMAT}`);
+      }
+      database.exec(`BEGIN IMMEDIATE; ${SCHEMA}; PRAGMA user_version = ${FORMAT}; COMMIT;`);
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  });
+
+const isCode = (error: unknown, code: number): boolean =>
+  error instanceof Error && 'errcode' in error && error.errcode === code;
+
+const SQLITE_BUSY = 5;
+
+/** @throws {ViewsUnavailable} for whatever goes wrong in the database */
+export const orUnavailable = <Result>(what: string, work: () => Result): Result => {
+  try {
+    return work();
+  } catch (error) {
+    const why = isCode(error, SQLITE_BUSY)
+      ? 'another process has it open. Give each gateway a file of its own (RUNLEDGER_VIEWS_FILE), or let them share MongoDB'
+      : String(error instanceof Error ? error.message : error);
+    throw new ViewsUnavailable(`${what}: SQLite failed (${why})`, { cause: error });
+  }
+};

@@ -1,0 +1,96 @@
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { MAX_PAGE_BYTES, type Listed } from '../core/page.ts';
+import type { ListPart, ListReader } from '../core/scan-list.ts';
+import { asSortKey } from '../core/sort-key.ts';
+import type { StoredRun } from '../core/stored-run.ts';
+import { orUnavailable } from './open-database.ts';
+import { indexOf } from './schema.ts';
+
+interface ListedRows<Item> {
+  /** For errors. */
+  readonly what: string;
+  readonly limit: number;
+  readonly fields: readonly (keyof StoredRun)[];
+  readonly toItem: (stored: StoredRun) => Omit<Listed<Item>, 'sortKey'>;
+}
+
+export const rowReader = <Item>(
+  database: DatabaseSync,
+  { what, limit, fields, toItem }: ListedRows<Item>,
+): ListReader<Item> => {
+  const row = database.prepare(`SELECT ${fields.join(', ')} FROM run_views WHERE rowid = ?`);
+  return {
+    // At once: nothing changes between two rows.
+    find: (part) =>
+      orUnavailable(what, () => {
+        const found: Listed<Item>[] = [];
+        const { sql, values } = select(part, { limit, offset: 0 });
+        let bytes = 0;
+        for (const { rowid, sort_key } of database.prepare(sql).iterate(...values)) {
+          const item = toItem(row.get(rowid ?? null) as unknown as StoredRun);
+          found.push({ ...item, sortKey: asSortKey(String(sort_key)) });
+          bytes += item.bytes;
+          // The page is full, and there is one item more, which says so.
+          if (bytes > MAX_PAGE_BYTES && found.length > 1) break;
+        }
+        return found;
+      }),
+    sortKeyAt: async (part, count) => {
+      await yieldToOthers();
+      return orUnavailable(what, () => {
+        const { sql, values } = select(part, { limit: 1, offset: count - 1 });
+        const last = database.prepare(sql).get(...values);
+        return last && asSortKey(String(last['sort_key']));
+      });
+    },
+  };
+};
+
+interface Statement {
+  readonly sql: string;
+  readonly values: SQLInputValue[];
+}
+
+/**
+ * The rows of a part and their sort keys. It reads the index of the first condition, once for each of its values, and
+ * merges: SQLite would sort all runs that have one of several values.
+ */
+const select = (
+  part: ListPart,
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+): Statement => {
+  const [first] = part.conditions;
+  const branches = first
+    ? first.values.map((value) => branch(part, { field: first.field, value }))
+    : [branch(part)];
+  if (branches.length === 0) return { sql: 'SELECT NULL WHERE FALSE', values: [] };
+  const merged = branches.map(({ sql }) => `SELECT * FROM (${sql} LIMIT ?)`).join(' UNION ALL ');
+  return {
+    sql: `${merged} ORDER BY sort_key DESC LIMIT ? OFFSET ?`,
+    values: [...branches.flatMap(({ values }) => [...values, limit + offset]), limit, offset],
+  };
+};
+
+const branch = (
+  { org_id, conditions, range: { from, before } }: ListPart,
+  first?: { readonly field: (typeof conditions)[number]['field']; readonly value: string },
+): Statement => {
+  const others = first ? conditions.slice(1) : [];
+  const clauses: readonly Statement[] = [
+    { sql: 'org_id = ?', values: [org_id] },
+    ...(first ? [{ sql: `${first.field} = ?`, values: [first.value] }] : []),
+    ...others.map(({ field, values }) => ({
+      sql: `${field} IN (${values.map(() => '?').join(', ')})`,
+      values: [...values],
+    })),
+    { sql: 'sort_key >= ?', values: [from] },
+    ...(before === undefined ? [] : [{ sql: 'sort_key < ?', values: [before] }]),
+  ];
+  const index = indexOf(first?.field ?? 'sort_key');
+  const where = clauses.map(({ sql }) => sql).join(' AND ');
+  return {
+    sql: `SELECT rowid, sort_key FROM run_views INDEXED BY ${index} WHERE ${where} ORDER BY sort_key DESC`,
+    values: clauses.flatMap(({ values }) => values),
+  };
+};

@@ -1,0 +1,163 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { runListQuery, webhookListQuery } from '../core/list-query.ts';
+import { pageOf } from '../core/page.ts';
+import { beginningOf, type ProjectionPosition } from '../core/projection-start.ts';
+import { scanList } from '../core/scan-list.ts';
+import { ROW_FIELDS, rowOf, storedRun, VIEW_FIELDS, viewOf, type StoredRun } from '../core/stored-run.ts';
+import type { RunViews } from '../run-views.ts';
+import { dropOldRuns } from './drop-old-runs.ts';
+import { openDatabase, orUnavailable } from './open-database.ts';
+import { rowReader } from './read-lists.ts';
+import { COLUMNS } from './schema.ts';
+
+export interface SqliteSettings {
+  /** Of the file, or `:memory:`. */
+  readonly path: string;
+  /** How long runs are kept from their creation on; longer than the log keeps them. */
+  readonly retentionDays: number;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+  readonly now: () => Date;
+}
+
+/** A page of a list is searched for so long, while other requests wait. */
+const SEARCH_FOR_MS = 50;
+const RESET_AT_ONCE = 1_000;
+
+/**
+ * Views in a file of one gateway. Each call is done before it returns: a call takes microseconds, and a list with several
+ * filters reads in pieces. @throws {ViewsUnavailable} when the file cannot be used
+ */
+export const openSqliteRunViews = ({
+  path,
+  retentionDays,
+  clock,
+  now,
+}: SqliteSettings): RunViews & AsyncDisposable => {
+  const database = openDatabase(path);
+  const dropping = dropOldRuns(database, { retentionDays, now });
+  return {
+    shared: false,
+    ...readViews(database, clock),
+    ...writeViews(database),
+    [Symbol.asyncDispose]: async () => {
+      await dropping[Symbol.asyncDispose]();
+      database.close();
+    },
+  };
+};
+
+const readViews = (
+  database: DatabaseSync,
+  clock: () => number,
+): Pick<RunViews, 'find' | 'load' | 'listRuns' | 'listWebhooks' | 'countQueued'> => {
+  const one = database.prepare(
+    `SELECT ${VIEW_FIELDS.join(', ')} FROM run_views WHERE run_id = ? AND org_id = ?`,
+  );
+  const queued = database.prepare(
+    `SELECT count(*) AS queued FROM (SELECT 1 FROM run_views WHERE org_id = ? AND status = 'queued' LIMIT ?)`,
+  );
+  const find: RunViews['find'] = async ({ run_id, org_id }) =>
+    orUnavailable('reading a run view', () => {
+      const row = one.get(run_id, org_id);
+      return row && viewOf(row as unknown as StoredRun);
+    });
+  const limits = { giveUpAfterMs: SEARCH_FOR_MS, clock };
+  return {
+    find,
+    load: async (keys) => (await Promise.all(keys.map(find))).filter((view) => view !== undefined),
+    listRuns: (query) => {
+      const reader = rowReader(database, {
+        what: 'listing run views',
+        limit: query.limit + 1,
+        fields: VIEW_FIELDS,
+        toItem: (stored) => ({ item: viewOf(stored), bytes: Buffer.byteLength(stored.run) }),
+      });
+      return pageOf(scanList(reader, runListQuery(query), limits), query.limit);
+    },
+    listWebhooks: (query) => {
+      const reader = rowReader(database, {
+        what: 'listing runs with a webhook',
+        limit: query.limit + 1,
+        fields: ROW_FIELDS,
+        toItem: (stored) => ({ item: rowOf(stored), bytes: 0 }),
+      });
+      return pageOf(scanList(reader, webhookListQuery(query), limits), query.limit);
+    },
+    countQueued: async (orgId, atMost) =>
+      orUnavailable('counting queued runs', () => Number(queued.get(orgId, atMost)?.['queued'])),
+  };
+};
+
+const POSITION = 'run_views';
+
+const writeViews = (
+  database: DatabaseSync,
+): Pick<RunViews, 'save' | 'position' | 'movePosition' | 'resetTo'> => {
+  const changes = COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ');
+  const upsert = database.prepare(
+    `INSERT INTO run_views (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})
+     ON CONFLICT (run_id) DO UPDATE SET ${changes}
+     WHERE org_id = excluded.org_id AND head <= excluded.head AND webhook_head <= excluded.webhook_head`,
+  );
+  const read = database.prepare('SELECT stream_created, sequence, event_id FROM projection WHERE name = ?');
+  const move = database.prepare(
+    `UPDATE projection SET stream_created = ?, sequence = ?, event_id = ?
+     WHERE name = ? AND stream_created = ? AND sequence = ? AND event_id IS ?`,
+  );
+  const replace = database.prepare('INSERT OR REPLACE INTO projection VALUES (?, ?, ?, ?)');
+  const nextRows = database.prepare(
+    `SELECT max(rowid) AS last FROM (SELECT rowid FROM run_views WHERE rowid > ? ORDER BY rowid LIMIT ${RESET_AT_ONCE})`,
+  );
+  const reset = database.prepare(
+    'UPDATE run_views SET head = 0, webhook_head = 0 WHERE rowid > ? AND rowid <= ?',
+  );
+  const valuesOf = ({ stream_created, sequence, event_id }: ProjectionPosition) =>
+    [stream_created, sequence, event_id] as const;
+  return {
+    save: async (views) =>
+      orUnavailable('saving run views', () =>
+        inTransaction(database, () => {
+          for (const view of views) {
+            const stored = storedRun(view);
+            upsert.run(...COLUMNS.map((column) => stored[column]));
+          }
+        }),
+      ),
+    position: async () =>
+      orUnavailable('reading the position of the projection', () => {
+        const row = read.get(POSITION);
+        return row && ({ ...row } as unknown as ProjectionPosition);
+      }),
+    movePosition: async (from, to) =>
+      orUnavailable('saving the position of the projection', () => {
+        const { changes: moved } = move.run(...valuesOf(to), POSITION, ...valuesOf(from));
+        return moved === 1;
+      }),
+    resetTo: async (streamCreated) => {
+      const what = 'resetting the run views';
+      for (let after = 0; ;) {
+        const last = orUnavailable(what, () => nextRows.get(after)?.['last']);
+        if (typeof last !== 'number') break;
+        orUnavailable(what, () => reset.run(after, last));
+        after = last;
+        await yieldToOthers();
+      }
+      // Last: after a crash in between, the reset begins again.
+      orUnavailable(what, () => replace.run(POSITION, ...valuesOf(beginningOf(streamCreated))));
+    },
+  };
+};
+
+const inTransaction = (database: DatabaseSync, work: () => void): void => {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    work();
+    database.exec('COMMIT');
+  } catch (error) {
+    // A full disk may have ended the transaction already.
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+};

@@ -1,0 +1,76 @@
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { aRun, queued } from '@runledger/testing/events/run-events';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it } from 'vitest';
+import { clock, now } from '../../src/gateway-parts.ts';
+import { openSqliteRunViews } from '../../src/projection/sqlite/sqlite-run-views.ts';
+import { beginningOf } from '../../src/projection/core/projection-start.ts';
+import { ViewsUnavailable } from '../../src/projection/run-views.ts';
+import { aView, folded } from '../fixtures/runs/folded-runs.ts';
+
+const aFile = async (open: AsyncDisposableStack): Promise<string> =>
+  join(open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-test-views-'))).path, 'views.sqlite');
+
+const openViews = (path: string, retentionDays = 10_000, time = now): ReturnType<typeof openSqliteRunViews> =>
+  openSqliteRunViews({ path, retentionDays, clock, now: time });
+
+describe('run views in a file', () => {
+  it('have all that was saved, and their position, when they are opened again', async () => {
+    await using open = new AsyncDisposableStack();
+    const path = await aFile(open);
+    const view = aView(7, folded(queued(aRun())));
+    const beginning = beginningOf('2026-01-01T00:00:00Z');
+    const position = { ...beginning, sequence: 7, event_id: 'seventh' };
+    {
+      await using views = openViews(path);
+      await views.resetTo(beginning.stream_created);
+      await views.save([view]);
+      await views.movePosition(beginning, position);
+    }
+    await using views = openViews(path);
+    expect(await views.find(view.run)).toEqual(view);
+    expect(await views.position()).toEqual(position);
+  });
+
+  it('drop runs that were created longer ago than the retention', async () => {
+    await using open = new AsyncDisposableStack();
+    const path = await aFile(open);
+    const [old, recent] = [folded(queued(aRun())), folded(queued(aRun()))];
+    const time = new Date('2026-06-01T00:00:00Z');
+    const kept = aView(2, { ...recent, created_at: '2026-05-01T00:00:00.000Z' });
+    const dropped = aView(1, { ...old, created_at: '2026-02-01T00:00:00.000Z' });
+    {
+      await using views = openViews(path);
+      await views.save([dropped, kept]);
+    }
+    await using views = openViews(path, 90, () => time);
+    await waitFor('the old run to be dropped', async () => (await views.find(dropped.run)) === undefined);
+    expect(await views.find(kept.run)).toEqual(kept);
+  });
+
+  it('are refused to a second gateway, with what to do', async () => {
+    await using open = new AsyncDisposableStack();
+    const path = await aFile(open);
+    open.use(openViews(path));
+    expect(() => openViews(path)).toThrow(ViewsUnavailable);
+    expect(() => openViews(path)).toThrow('Give each gateway a file of its own (RUNLEDGER_VIEWS_FILE)');
+  });
+
+  it('are not read when a later release has written them', async () => {
+    await using open = new AsyncDisposableStack();
+    const path = await aFile(open);
+    const later = new DatabaseSync(path);
+    later.exec('PRAGMA user_version = 2');
+    later.close();
+    expect(() => openViews(path)).toThrow('it is of format 2; this release reads format 1');
+  });
+
+  it('say that they are unavailable when the file cannot be opened', async () => {
+    await using open = new AsyncDisposableStack();
+    const path = await aFile(open);
+    expect(() => openViews(join(path, 'nowhere'))).toThrow('unable to open database file');
+  });
+});
