@@ -19,8 +19,8 @@ export interface PositionWatch extends AsyncDisposable {
 const CHECK_EVERY_MS = 2_000;
 
 /**
- * Reads the position of the views again and again, also while another gateway projects: whoever projects next knows what
- * the views have held.
+ * Reads the position of the views every two seconds, also while another gateway projects: the gateway that projects next
+ * knows what the views have held.
  */
 export const openPositionWatch = (views: Pick<RunViews, 'position'>): PositionWatch => {
   const stop = new AbortController();

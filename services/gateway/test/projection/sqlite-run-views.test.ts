@@ -1,6 +1,6 @@
-import { mkdtempDisposable } from 'node:fs/promises';
+import { mkdtempDisposable, readdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -33,6 +33,18 @@ describe('run views in a file', () => {
     await using views = openViews(path);
     expect(await views.find(view.run)).toEqual(view);
     expect(await views.position()).toEqual(position);
+  });
+
+  it('are readable by their owner only, while they are written too', async () => {
+    await using open = new AsyncDisposableStack();
+    const path = await aFile(open);
+    const views = open.use(openViews(path));
+    await views.save([aView(1, folded(queued(aRun())))]);
+    const files = await readdir(dirname(path));
+    expect(files).toContain('views.sqlite-wal');
+    for (const file of files) {
+      expect([file, (await stat(join(dirname(path), file))).mode & 0o777]).toEqual([file, 0o600]);
+    }
   });
 
   it('drop runs that were created longer ago than the retention', async () => {
@@ -71,6 +83,6 @@ describe('run views in a file', () => {
   it('say that they are unavailable when the file cannot be opened', async () => {
     await using open = new AsyncDisposableStack();
     const path = await aFile(open);
-    expect(() => openViews(join(path, 'nowhere'))).toThrow('unable to open database file');
+    expect(() => openViews(join(path, 'nowhere'))).toThrow('no such file or directory');
   });
 });

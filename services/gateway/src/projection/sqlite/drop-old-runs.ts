@@ -27,7 +27,7 @@ export const dropOldRuns = (database: DatabaseSync, { retentionDays, now }: Rete
           await yieldToOthers();
         }
       } catch {
-        // Whoever uses the views learns what is wrong with the file; in an hour it may be well again.
+        // Every use of the views reports what is wrong with the file. The next try is in an hour.
       }
       await sleep(EVERY_MS, stop.signal);
     }

@@ -1,8 +1,11 @@
+import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { ViewsUnavailable } from '../run-views.ts';
 import { SCHEMA } from './schema.ts';
 
 const FORMAT = 1;
+const IN_MEMORY = ':memory:';
+const OWNER_ONLY = 0o600;
 
 /**
  * Opens the file, or makes it, with its tables and indexes. Only one process has it open at a time.
@@ -10,6 +13,8 @@ const FORMAT = 1;
  */
 export const openDatabase = (path: string): DatabaseSync =>
   orUnavailable(`opening ${path}`, () => {
+    // SQLite gives a new file to all users; its other files get the rights of this one.
+    if (path !== IN_MEMORY) closeSync(openSync(path, 'a', OWNER_ONLY));
     const database = new DatabaseSync(path);
     try {
       // The log has everything, so a power cut may take the last views: the position goes with them.
@@ -36,7 +41,7 @@ const isCode = (error: unknown, code: number): boolean =>
 
 const SQLITE_BUSY = 5;
 
-/** @throws {ViewsUnavailable} for whatever goes wrong in the database */
+/** @throws {ViewsUnavailable} for every error of the database */
 export const orUnavailable = <Result>(what: string, work: () => Result): Result => {
   try {
     return work();

@@ -21,7 +21,7 @@ export interface SqliteSettings {
   readonly now: () => Date;
 }
 
-/** A page of a list is searched for so long, while other requests wait. */
+/** The longest search for one page of a list. Other requests wait meanwhile. */
 const SEARCH_FOR_MS = 50;
 const RESET_AT_ONCE = 1_000;
 
