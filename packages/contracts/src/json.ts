@@ -22,3 +22,16 @@ export const isNestedAtMost = (depth: number, value: unknown): boolean => {
 /** The size of a value as JSON in UTF-8 bytes, the unit of every limit on inputs, outputs and workflows. */
 export const jsonBytes = (value: JsonValue): number =>
   new TextEncoder().encode(JSON.stringify(value)).byteLength;
+
+/** Undefined for text that is not JSON. */
+export const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Neither null nor an array. */
+export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -41,7 +41,7 @@ export const openScheduler = async (
   log: EventLog,
   settings: SchedulerSettings,
   metrics: Metrics,
-  stopping: AbortSignal = new AbortController().signal,
+  stopping: AbortSignal,
 ): Promise<RunningScheduler> => {
   await using opened = new AsyncDisposableStack();
   const { heartbeatPeriodMs, cancelEnforceMs } = settings;

@@ -1,10 +1,10 @@
+import { parseJson } from '@runledger/contracts/json';
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { explainAnswer, explainNoAnswer } from './api-problem.ts';
 import type { ApiConnection } from './connection.ts';
 import { CommandError } from '../output/command-error.ts';
-import { parseJson } from '../options/parse-json.ts';
 
 export const ANSWER_WITHIN_MS = 30_000;
 

@@ -1,7 +1,7 @@
+import { parseJson } from '@runledger/contracts/json';
 import { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { parseJson } from '../options/parse-json.ts';
 import { CommandError } from '../output/command-error.ts';
 import { Unavailable, answerOf, at, refusal, send } from './api-call.ts';
 import { explainNoAnswer } from './api-problem.ts';

@@ -1,7 +1,7 @@
+import { parseJson, isJsonObject } from '@runledger/contracts/json';
 import type { Client } from '../api-client/client.ts';
 import { CommandError } from '../output/command-error.ts';
 import type { ReadJsonFile } from '../options/json-files.ts';
-import { parseJson } from '../options/parse-json.ts';
 import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 
 export interface InputOptions {
@@ -64,11 +64,8 @@ const valueOf = (text: string): unknown => {
 const allInputs = async (given: string, readJsonFile: ReadJsonFile): Promise<Inputs> => {
   const isJson = /^\s*[[{]/.test(given);
   const value = isJson ? parseJson(given) : await readJsonFile('--inputs', given);
-  if (isObject(value)) return value;
+  if (isJsonObject(value)) return value;
   throw new CommandError(
     `--inputs is not a JSON object. Write --inputs '{"size": 512, "palette": "ember"}', or name a file with it.`,
   );
 };
-
-const isObject = (value: unknown): value is Inputs =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,3 +1,4 @@
+import { isJsonObject, parseJson } from '@runledger/contracts/json';
 // The sample workflow is a program like any other that an executor runs. It reads one JSON object from standard input,
 // reports on standard output, and writes a picture of the Mandelbrot set to $RUNLEDGER_OUTPUT_DIR.
 // SIGTERM keeps its default, which ends the process at once, even in the middle of a row.
@@ -13,7 +14,6 @@ import type { RenderInputs } from './render-inputs.ts';
 import { rowPainter } from './render-row.ts';
 import { readScene } from './render-scene.ts';
 import type { Scene } from './render-scene.ts';
-import { isObject } from './is-object.ts';
 
 const MAX_REPORTS = 100;
 
@@ -24,8 +24,8 @@ const settingsSchema = Type.Object({
 
 const main = async (): Promise<void> => {
   const { RUNLEDGER_OUTPUT_DIR: outputFolder } = readConfig(settingsSchema, process.env);
-  const run = parse(await text(process.stdin));
-  if (run === undefined) return refuse(['standard input is not a JSON object that describes a run.']);
+  const run = parseJson(await text(process.stdin));
+  if (!isJsonObject(run)) return refuse(['standard input is not a JSON object that describes a run.']);
   const read = readInputs(run['inputs'] ?? {});
   const scene = readScene(run['workflow']);
   if (!read.ok) return refuse(read.problems);
@@ -64,15 +64,6 @@ const report = (progress: number, liveStatus: string): void => {
 const refuse = (problems: readonly string[]): void => {
   process.stderr.write(`${problems.join('\n')}\n`);
   process.exitCode = 1;
-};
-
-const parse = (json: string): Record<string, unknown> | undefined => {
-  try {
-    const value: unknown = JSON.parse(json);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 };
 
 try {

@@ -1,6 +1,6 @@
+import { isJsonObject } from '@runledger/contracts/json';
 import { PALETTE_NAMES, isPaletteName } from './palettes.ts';
 import type { PaletteName } from './palettes.ts';
-import { isObject } from './is-object.ts';
 
 export interface RenderInputs {
   /** Width and height in pixels. */
@@ -54,7 +54,7 @@ export const PALETTE = {
 
 /** Checks the inputs of a run, and names all problems at once. Ignores unknown names. */
 export const readInputs = (given: unknown): ReadInputs => {
-  if (!isObject(given))
+  if (!isJsonObject(given))
     return { ok: false, problems: [`inputs is ${describe(given)}; it must be an object.`] };
   const problems: string[] = [];
   const number = (name: keyof typeof NUMBERS): number => {

@@ -1,4 +1,4 @@
-import { isObject } from './is-object.ts';
+import { isJsonObject } from '@runledger/contracts/json';
 
 /** The part of the plane that a picture shows. It belongs to the workflow; inputs come with each run. */
 export interface Scene {
@@ -16,8 +16,8 @@ export type ReadScene =
   | { readonly ok: false; readonly problem: string };
 
 export const readScene = (workflow: unknown): ReadScene => {
-  const scene = isObject(workflow) ? workflow['scene'] : undefined;
-  if (isObject(scene)) {
+  const scene = isJsonObject(workflow) ? workflow['scene'] : undefined;
+  if (isJsonObject(scene)) {
     const { x, y, width } = scene;
     if (isWithin(x, 4) && isWithin(y, 4) && isWithin(width, 8) && width > 0)
       return { ok: true, scene: { x, y, width } };

@@ -1,3 +1,4 @@
+import { isJsonObject, parseJson } from '@runledger/contracts/json';
 const SHOWN_LEVELS: ReadonlySet<unknown> = new Set(['warn', 'error', 'fatal']);
 const MAX_LINE_LENGTH = 500;
 /** The log file has the stack of a crash. */
@@ -8,12 +9,12 @@ const STACK_FRAME = /^\s+at /;
  * runtime, an invalid configuration). Undefined for other lines.
  */
 export const terminalLine = (service: string, line: string): string | undefined => {
-  const record = parse(line);
-  if (record === undefined) return STACK_FRAME.test(line) ? undefined : short(`${service}: ${line}`);
+  const record = parseJson(line);
+  if (!isJsonObject(record)) return STACK_FRAME.test(line) ? undefined : short(`${service}: ${line}`);
   if (!SHOWN_LEVELS.has(record['level'])) return undefined;
   const message = textOf(record['msg']) ?? 'an empty message';
   const error = record['err'];
-  const cause = textOf(record['why']) ?? (isObject(error) ? textOf(error['message']) : undefined);
+  const cause = textOf(record['why']) ?? (isJsonObject(error) ? textOf(error['message']) : undefined);
   const because = cause === undefined || message.includes(cause) ? '' : ` (${cause})`;
   return short(
     `${service} ${record['level'] === 'warn' ? 'warns' : 'reports an error'}: ${message}${because}`,
@@ -27,15 +28,3 @@ const short = (text: string): string => {
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
-
-const parse = (line: string): Record<string, unknown> | undefined => {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-};
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -44,13 +44,13 @@ export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools)
   }
   const { workFolder } = tools;
   await using folder = await openAttemptFolder(workFolder);
-  const { run_id, org_id, attempt, event } = assignment;
+  const { run_id, attempt, event } = assignment;
   const { workflow, inputs, gpu, runner: choice } = event.data;
   const { runner, slot } = plan;
   const { outputDir } = folder;
   const result = await runnerSpan(assignment, (traceparent) =>
     runner.run(
-      { run_id, org_id, workflow, inputs, gpu, attempt, choice, slot, outputDir, traceparent },
+      { run_id, workflow, inputs, gpu, attempt, choice, slot, outputDir, traceparent },
       { progress: (report) => progress.report(report) },
       ledger.stop,
     ),

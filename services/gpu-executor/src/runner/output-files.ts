@@ -19,17 +19,14 @@ export interface FileLimits {
 }
 
 /** Each file takes a few hundred bytes in the event that ends the run, which must fit into 256 KiB. */
-const FILE_LIMITS: FileLimits = { files: 500, entries: 10_000, depth: 16 };
+export const FILE_LIMITS: FileLimits = { files: 500, entries: 10_000, depth: 16 };
 const MAX_SKIPPED_REPORTED = 20;
 
 /**
  * The regular files below a folder, sorted by path. Links are not followed; entries that are neither files nor folders are
  * skipped. Call it when the workflow has ended, so that the folder does not change meanwhile.
  */
-export const collectFiles = async (
-  root: string,
-  limits: FileLimits = FILE_LIMITS,
-): Promise<CollectedFiles> => {
+export const collectFiles = async (root: string, limits: FileLimits): Promise<CollectedFiles> => {
   const found: CollectedFiles = { files: [], skipped: [], tooMany: false };
   let entries = 0;
 

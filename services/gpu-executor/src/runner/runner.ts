@@ -15,7 +15,6 @@ export interface Runner {
 
 export interface RunnerWork {
   readonly run_id: string;
-  readonly org_id?: string;
   readonly workflow: unknown;
   readonly inputs: Readonly<Record<string, unknown>>;
   readonly gpu: string;
@@ -26,7 +25,7 @@ export interface RunnerWork {
   /** An empty folder of this attempt alone. The files that remain in it become the run's files. */
   readonly outputDir: string;
   /** W3C trace context, for a workflow with traces of its own. */
-  readonly traceparent?: string | null;
+  readonly traceparent: string | null;
 }
 
 export interface RunObserver {

@@ -1,3 +1,5 @@
+import { isJsonObject, parseJson } from '@runledger/contracts/json';
+
 /** The messages between the executor and the supervisor of a run: one line of JSON in each direction. */
 export interface Start {
   command: string;
@@ -13,7 +15,7 @@ export type Ending =
 export const parseStart = (line: string): Start => {
   const value: unknown = JSON.parse(line);
   if (
-    !isObject(value) ||
+    !isJsonObject(value) ||
     typeof value.command !== 'string' ||
     !isStringList(value.args) ||
     !isStringMap(value.env)
@@ -27,7 +29,7 @@ export const parseStart = (line: string): Start => {
 /** Null for an incomplete report: the supervisor was killed while it wrote. */
 export const parseEnding = (line: string): Ending | null => {
   const value = parseJson(line);
-  if (!isObject(value)) return null;
+  if (!isJsonObject(value)) return null;
   if (value.kind === 'not_started' && typeof value.code === 'string')
     return { kind: 'not_started', code: value.code };
   if (value.kind !== 'exited') return null;
@@ -37,19 +39,8 @@ export const parseEnding = (line: string): Ending | null => {
     : null;
 };
 
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-};
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const isStringList = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
 const isStringMap = (value: unknown): value is Record<string, string> =>
-  isObject(value) && Object.values(value).every((item) => typeof item === 'string');
+  isJsonObject(value) && Object.values(value).every((item) => typeof item === 'string');

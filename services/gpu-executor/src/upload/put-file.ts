@@ -1,3 +1,4 @@
+import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
@@ -97,16 +98,8 @@ const readText = async (incoming: IncomingMessage): Promise<string> => {
 
 const detailOf = (text: string): string => {
   const value = parseJson(text);
-  const detail = typeof value === 'object' && value !== null && 'detail' in value ? value.detail : text;
+  const detail = isJsonObject(value) && 'detail' in value ? value['detail'] : text;
   return (typeof detail === 'string' ? detail : JSON.stringify(detail)).slice(0, 500);
-};
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 };
 
 const retryAfterMs = (header: string | undefined): number | null =>

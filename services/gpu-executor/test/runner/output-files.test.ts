@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { collectFiles } from '../../src/runner/output-files.ts';
+import { FILE_LIMITS, collectFiles } from '../../src/runner/output-files.ts';
 import { temporaryFolder } from './program/run-a-program.ts';
 
 describe('the files of a run', () => {
@@ -11,7 +11,7 @@ describe('the files of a run', () => {
     mkdirSync(join(root, 'b', 'c'), { recursive: true });
     writeFileSync(join(root, 'z.png'), '12345');
     writeFileSync(join(root, 'b', 'c', 'a b.txt'), '');
-    expect((await collectFiles(root)).files).toEqual([
+    expect((await collectFiles(root, FILE_LIMITS)).files).toEqual([
       { path: join(root, 'b/c/a b.txt'), filename: 'a b.txt', subfolder: 'b/c', bytes: 0 },
       { path: join(root, 'z.png'), filename: 'z.png', subfolder: '', bytes: 5 },
     ]);
@@ -24,7 +24,7 @@ describe('the files of a run', () => {
     execFileSync('mkfifo', [join(root, 'pipe')]);
     writeFileSync(join(root, 'new\nline'), '');
     writeFileSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0x66, 0xff])]), '');
-    const { files, skipped } = await collectFiles(root);
+    const { files, skipped } = await collectFiles(root, FILE_LIMITS);
     expect(files).toEqual([]);
     expect(skipped).toHaveLength(5);
   });

@@ -1,3 +1,4 @@
+import { parseJson } from '@runledger/contracts/json';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
@@ -103,7 +104,7 @@ const RUNS_AT_ONCE = 100;
  * be larger than memory has room for as one text.
  */
 export const encodeSnapshot = (snapshot: Snapshot): Readable =>
-  // An error destroys the stream, and whoever reads it gets the error.
+  // An error destroys the stream, and its reader gets the error.
   pipeline(Readable.from(linesOf(snapshot)), createGzip(), () => undefined);
 
 function* linesOf({ position, runs, drains }: Snapshot): Generator<string> {
@@ -134,7 +135,7 @@ export const decodeSnapshot = async (bytes: AsyncIterable<Uint8Array>): Promise<
   });
   try {
     for await (const line of text as AsyncIterable<string>) {
-      const value = parse(line);
+      const value = parseJson(line);
       if (header) {
         if (!lines.Check(value)) {
           return invalid(`the run in line ${runs.length + 2} does not match its schema`);
@@ -159,11 +160,3 @@ export const keyOf = ({ run }: SnapshotRun): RunKey => ({
   org_id: orgId(run.org_id),
   run_id: runId(run.run_id),
 });
-
-const parse = (line: string): unknown => {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-};

@@ -1,5 +1,5 @@
+import { parseJson } from '@runledger/contracts/json';
 import type { ListedDeadLetter } from '@runledger/event-log/streams/dead-letters';
-import { parseJson } from '../../options/parse-json.ts';
 import { plain, shorten } from '../../output/plain-text.ts';
 
 const MAX_LINES = 100;

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@runledger/contracts/json';
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
@@ -48,7 +49,7 @@ export const whyNotExecutable = async (command: string): Promise<string | null> 
 const parseEntries = (setting: string): [string, unknown][] | null => {
   try {
     const value: unknown = JSON.parse(setting);
-    return isObject(value) ? Object.entries(value) : null;
+    return isJsonObject(value) ? Object.entries(value) : null;
   } catch {
     return null;
   }
@@ -59,11 +60,11 @@ const parseProgram = (name: string, value: unknown): Program | string => {
   if (!/^[A-Za-z0-9][\w.-]{0,127}$/.test(name))
     return 'whose name is not 1 to 128 letters, digits, dots, dashes or underscores';
   const given = Array.isArray(value) ? { command: value[0], args: value.slice(1) } : value;
-  if (!isObject(given)) return 'which is neither a list nor an object';
+  if (!isJsonObject(given)) return 'which is neither a list nor an object';
   const { command, args = [], env = {} } = given;
   if (!isText(command) || command === '') return 'which has no command';
   if (!Array.isArray(args) || !args.every(isText)) return 'whose arguments are not a list of texts';
-  if (!isObject(env)) return 'whose env is not a map of texts';
+  if (!isJsonObject(env)) return 'whose env is not a map of texts';
   const variables = parseVariables(env);
   return typeof variables === 'string' ? variables : { command, args, env: variables };
 };
@@ -104,6 +105,3 @@ const locate = async (program: Program, path: string): Promise<Program | string>
 };
 
 const isText = (value: unknown): value is string => typeof value === 'string' && !value.includes('\0');
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

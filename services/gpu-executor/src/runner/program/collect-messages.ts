@@ -1,4 +1,3 @@
-import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import type { ProgressReport, RunData } from '../runner.ts';
 import type { OutputEntries, ProgramMessage } from './program-messages.ts';
 
@@ -13,7 +12,8 @@ export interface CollectedMessages {
 export const collectMessages = (
   onProgress: (report: ProgressReport) => void,
   onLog: (text: string) => void,
-  limit: number = MAX_OUTPUTS_BYTES,
+  /** Bytes of all outputs as JSON. */
+  limit: number,
 ): CollectedMessages => {
   let last: ProgressReport = { progress: 0, live_status: null };
   let lost: string | null = null;

@@ -1,3 +1,4 @@
+import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { MAX_LIVE_STATUS } from '@runledger/contracts/limits';
 import type { Line } from './cut-lines.ts';
 
@@ -46,7 +47,7 @@ const cleanStatus = (text: string): string => {
 };
 
 const outputEntries = (output: unknown): OutputEntries | null => {
-  if (!isObject(output)) return null;
+  if (!isJsonObject(output)) return null;
   const entries: OutputEntries = [];
   for (const [kind, value] of Object.entries(output)) {
     const values = (Array.isArray(value) ? value : [value]).map(asText);
@@ -65,16 +66,9 @@ const asText = (value: unknown): string | null => {
 const parseObject = (text: string): Record<string, unknown> | undefined => {
   // Most lines are not messages, and a program may write many of them.
   if (!/^\s*\{/.test(text)) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return isJsonObject(value) ? value : undefined;
 };
 
 const member = (value: Record<string, unknown>, name: string): unknown =>
   Object.hasOwn(value, name) ? value[name] : undefined;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

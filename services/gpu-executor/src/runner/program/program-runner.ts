@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { whyNotExecutable, type AllowList, type Program } from './allow-list.ts';
 import { cancelWithGrace } from '../../supervision/cancel-with-grace.ts';
 import { readProgram, type ProgramOutput } from './read-program.ts';
-import { collectFiles, type CollectedFiles } from '../output-files.ts';
+import { FILE_LIMITS, collectFiles, type CollectedFiles } from '../output-files.ts';
 import { attemptMarks, programEnvironment } from './program-environment.ts';
 import { killStrays } from '../../supervision/stray-processes.ts';
 import {
@@ -74,7 +74,7 @@ const execute = async (
   await output.drained();
   if (end.kind === 'not_started') return notStarted(run, end.code);
 
-  const collected = await collectFiles(work.outputDir);
+  const collected = await collectFiles(work.outputDir, FILE_LIMITS);
   for (const skipped of collected.skipped) {
     log.warn({ run_id, ...skipped }, 'an entry of the output folder is not an output');
   }

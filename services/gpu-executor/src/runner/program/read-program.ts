@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import { within } from '@runledger/resilience/within';
 import type { ProgressReport, RunData } from '../runner.ts';
 import { cutLines } from './cut-lines.ts';
@@ -40,7 +41,7 @@ export const readProgram = (
     if (loggable <= 0) log.debug({ run_id, attempt }, 'further lines of this attempt are not logged');
   };
 
-  const messages = collectMessages(onProgress, (text) => logLine('stdout', text));
+  const messages = collectMessages(onProgress, (text) => logLine('stdout', text), MAX_OUTPUTS_BYTES);
   const lines = cutLines(MAX_LINE_BYTES);
   const tail = stderrTail(STDERR_TAIL_BYTES);
   const errorLines = cutLines(MAX_LOGGED_LINE);

@@ -72,7 +72,7 @@ export const openPrograms = async (
         choice: { kind: 'program', program },
         slot: { index: slot, gpu: 'A10G', device: options.device ?? '1' },
         outputDir,
-        ...(options.traceparent === undefined ? {} : { traceparent: options.traceparent }),
+        traceparent: options.traceparent ?? null,
       },
       { progress: (report) => reports.push(report) },
       cancelling.signal,

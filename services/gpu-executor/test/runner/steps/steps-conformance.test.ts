@@ -74,6 +74,7 @@ describeRunner('a second runner, behind one line of the registry', async ({ grac
         inputs: {},
         gpu: 'A10G',
         attempt: 1,
+        traceparent: null,
         choice: { kind: 'steps' } as unknown as RunnerWork['choice'],
         slot: { index: slot, gpu: 'A10G', device: String(slot) } as const,
         outputDir,

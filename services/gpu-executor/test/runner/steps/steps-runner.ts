@@ -5,7 +5,7 @@ import { aborted, sleep, untilAborted } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { collectFiles } from '../../../src/runner/output-files.ts';
+import { FILE_LIMITS, collectFiles } from '../../../src/runner/output-files.ts';
 import type { RunnerType } from '../../../src/runner/runner-type.ts';
 import type { RunData, RunObserver, RunResult, RunnerWork } from '../../../src/runner/runner.ts';
 
@@ -56,7 +56,7 @@ const runSteps = async (
   await untilAborted(executing, signal);
   // Without a cancel the steps have ended.
   const ended = await within(graceMs, executing, () => 'forced' as const);
-  const { files } = await collectFiles(work.outputDir);
+  const { files } = await collectFiles(work.outputDir, FILE_LIMITS);
   if (signal.aborted) return { outcome: 'cancelled', forced: ended === 'forced', files };
   if (ended !== null) return { outcome: 'failed', message: ended, exit: { kind: 'unknown' }, files };
   return result(text, files);
