@@ -1,4 +1,4 @@
-// Runs a program of this repository on Node 24, whatever Node started it. Plain JavaScript that Node 20 can run, before anything
+// Runs a program of this repository on Node 24, no matter which Node started it. Plain JavaScript that Node 20 can run, before anything
 // is installed: so it reads the environment itself, and not by the schemas of packages/service-kit.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

@@ -47,26 +47,26 @@ const aBroker = async () => {
   };
 };
 
-/** A logger, and the errors that it is told. */
-const listening = (): { readonly logger: Logger; readonly told: string[] } => {
-  const told: string[] = [];
-  const error = (fields: object) => void ('err' in fields && told.push(String(fields.err)));
-  return { logger: { ...silentLogger, error }, told };
+/** A logger, and the errors that it gets. */
+const recordingLogger = (): { readonly logger: Logger; readonly logged: string[] } => {
+  const logged: string[] = [];
+  const error = (fields: object) => void ('err' in fields && logged.push(String(fields.err)));
+  return { logger: { ...silentLogger, error }, logged };
 };
-const refusals = (told: readonly string[]): string[] =>
-  told.filter((error) => error.includes('rejected clerk as') && error.includes('runledger broker-config'));
+const refusals = (logged: readonly string[]): string[] =>
+  logged.filter((error) => error.includes('rejected clerk as') && error.includes('runledger broker-config'));
 
 it('a connection survives a broker that does not know its user for a moment', async () => {
   await using broker = await aBroker();
   const url = await broker.restart(WITH_CLERK);
-  const { logger, told } = listening();
+  const { logger, logged } = recordingLogger();
   let refused = 0;
   const observer = { ...NO_OBSERVER, notAllowed: () => void (refused += 1) };
   await using log = await openEventLog({ url, name: 'clerk', seed: clerk.seed }, logger, undefined, observer);
   await broker.restart(WITHOUT_CLERK);
   await waitFor('the broker to refuse it more than twice', () => refused > 4);
   expect(log.connected()).toBe(false);
-  expect(refusals(told)).toHaveLength(1);
+  expect(refusals(logged)).toHaveLength(1);
 
   await broker.restart(WITH_CLERK);
   await waitFor('the connection to be back', () => log.connected());
@@ -76,7 +76,7 @@ it('a connection survives a broker that does not know its user for a moment', as
 it('a service that starts before the broker knows its key reports it, and connects later', async () => {
   await using broker = await aBroker();
   const url = await broker.restart(WITHOUT_CLERK);
-  const { logger, told } = listening();
+  const { logger, logged } = recordingLogger();
   await using open = new AsyncDisposableStack();
   const checks: ServiceLogOptions['checks'] = {};
   const config = { NATS_URL: url, NATS_NKEY: clerk.seed };
@@ -85,7 +85,7 @@ it('a service that starts before the broker knows its key reports it, and connec
     open,
     new AbortController().signal,
   );
-  await waitFor('the refusal to be told', () => refusals(told).length === 1);
+  await waitFor('the refusal to be logged', () => refusals(logged).length === 1);
   await waitFor('the check to say it', async () => {
     const state = await checks['broker']?.();
     return state?.ok === false && state.why.includes('runledger broker-config');
@@ -99,12 +99,12 @@ it('a service that starts before the broker knows its key reports it, and connec
 it('a rejected service stops on request', async () => {
   await using broker = await aBroker();
   const url = await broker.restart(WITHOUT_CLERK);
-  const { logger, told } = listening();
+  const { logger, logged } = recordingLogger();
   await using open = new AsyncDisposableStack();
   const stopping = new AbortController();
   const config = { NATS_URL: url, NATS_NKEY: clerk.seed };
   const opening = openServiceLog({ config, instance: 'clerk', logger, checks: {} }, open, stopping.signal);
-  await waitFor('the refusal to be told', () => refusals(told).length === 1);
+  await waitFor('the refusal to be logged', () => refusals(logged).length === 1);
   stopping.abort(new Error('stopping'));
   await expect(opening).rejects.toThrow('stopping');
 });

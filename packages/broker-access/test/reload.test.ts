@@ -40,8 +40,8 @@ describe('a new user of a running broker', () => {
     };
     await provision(await open('operator'));
     const reader = await open('reader');
-    const heard: string[] = [];
-    reader.nc.subscribe('activity.>', { callback: (_error, { subject }) => void heard.push(subject) });
+    const received: string[] = [];
+    reader.nc.subscribe('activity.>', { callback: (_error, { subject }) => void received.push(subject) });
     await reader.nc.flush();
     await expect(open('writer')).rejects.toThrow('rejected writer as');
 
@@ -55,9 +55,9 @@ describe('a new user of a running broker', () => {
     const writer = await waitFor('the writer to be let in', () => open('writer'));
     server.kill('SIGHUP');
     await waitFor('the log to take a fact', () => writer.js.publish('fleet.a.b.registered', '{}'));
-    await waitFor('progress to be heard', () => {
+    await waitFor('progress to arrive', () => {
       writer.nc.publish('activity.a', '{}');
-      return heard.includes('activity.a');
+      return received.includes('activity.a');
     });
     expect(reader.connected()).toBe(true);
   });

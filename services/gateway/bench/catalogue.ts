@@ -31,7 +31,7 @@ const { api } = await bed.gateway();
 const deployments = openBucket(bed.log, 'CATALOGUE', Deployment);
 const machines = openBucket(bed.log, 'CATALOGUE', Machine);
 
-/** With so many deployments in all. */
+/** With this number of deployments in all. */
 const aTenantWith = async (count: number): Promise<{ tenant: Tenant; key: string; places: string[] }> => {
   const tenant = await bed.newTenant();
   const records = Array.from({ length: count - 1 }, (_, index): Deployment => ({

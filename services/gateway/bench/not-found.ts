@@ -1,5 +1,5 @@
 /**
- * Whether the time of a 404 tells a run, a machine or a deployment of another organisation from one that nobody has: in each
+ * Whether the time of a 404 distinguishes a run, a machine or a deployment of another organisation from one that nobody has: in each
  * round both are asked for in turns. `node scripts/run.mjs services/gateway/bench/not-found.ts [pairs] [rounds]`
  */
 import { newUuid } from '@runledger/contracts/ids';

@@ -34,7 +34,7 @@ const { key } = await createApiKey(log, { org_id, user_id: newUuid(), name: 'ben
 await using gateway = await startStreams(nats.url);
 
 interface Client extends Disposable {
-  /** When the stream has told so many facts, in milliseconds. */
+  /** When the stream has sent this number of facts, in milliseconds. */
   fact(count: number): Promise<number>;
 }
 
@@ -66,7 +66,7 @@ const aQueuedRun = async (): Promise<RunKey> => {
   return run;
 };
 
-/** From before the append to the last of these clients, in milliseconds; the first fact of the run is told already. */
+/** From before the append to the last of these clients, in milliseconds; the first fact of the run was sent before. */
 const latency = async (run: RunKey, clients: readonly Client[]): Promise<number> => {
   const before = await head(log, run);
   await pause(REST_MS);

@@ -1,7 +1,7 @@
 /** How a host takes notifications: at once, it accepts them and never answers, or nobody listens there. */
 export type Manner = 'healthy' | 'hanging' | 'dead';
 
-/** So many hosts of each manner. */
+/** The number of hosts of each kind. */
 export type Hosts = Readonly<Record<Manner, number>>;
 
 /** Each number is a name of its own, and so an origin of its own. */

@@ -21,7 +21,7 @@ export const openReceivers = async (hosts: Hosts): Promise<Receivers> => {
   const { port, dnsServer } = await new Promise<Extract<ParentMessage, { type: 'ready' }>>(
     (resolve, reject) => {
       child.once('exit', () => reject(new Error('the receivers ended before they were ready')));
-      // Whatever the child sends is of this type.
+      // The child sends nothing else.
       child.on('message', (message: ParentMessage) => {
         switch (message.type) {
           case 'ready':

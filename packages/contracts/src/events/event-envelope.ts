@@ -13,7 +13,7 @@ export const aboutEvent = {
   org_id: Uuid,
   /** By the writer's clock, for people. The times of a run are the broker's timestamps. */
   time: Type.String({ format: 'date-time' }),
-  /** `instance` tells two processes of one service apart. */
+  /** `instance` distinguishes two processes of one service. */
   writer: Type.Object({ service: Type.String(), instance: Type.String() }),
   /** The same for all events that one request caused. */
   correlation_id: Type.String({ minLength: 1, maxLength: 255 }),

@@ -1,4 +1,4 @@
-/** Whether NATS gives a message of the subject to whoever asks for the filter: `*` is one token, a last `>` one or more. */
+/** Whether NATS gives a message of the subject to a subscriber with the filter: `*` is one token, a last `>` one or more. */
 export const matches = (filter: string, subject: string): boolean => {
   const wanted = filter.split('.');
   const tokens = subject.split('.');

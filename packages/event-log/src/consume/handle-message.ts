@@ -52,7 +52,7 @@ export const handleMessage = async (message: JsMsg, handling: Handling): Promise
   const working = setInterval(() => held.message.working(), STILL_WORKING_EVERY_MS);
   try {
     if (await finish(message, stored, handling)) await acknowledge(held, stop);
-    // Otherwise the next process would wait until the acknowledgement is overdue.
+    // Otherwise the next process would wait until the time for the acknowledgement is over.
     else held.message.nak();
   } finally {
     clearInterval(working);

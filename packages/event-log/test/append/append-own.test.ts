@@ -81,7 +81,7 @@ describe('an executor with access to its own messages only', () => {
   });
 
   it('receives messages addressed to it, and replaces its consumer after a restart', async () => {
-    const heard: string[] = [];
+    const received: string[] = [];
     const options = {
       name: DURABLE,
       stream: 'RUNS',
@@ -90,7 +90,7 @@ describe('an executor with access to its own messages only', () => {
       owner: { id: EXECUTOR, owns: () => true },
     } as const;
     const handle = async ({ subject }: { subject: string }) => {
-      heard.push(subject);
+      received.push(subject);
       return done;
     };
     const earlier = await consume(
@@ -101,7 +101,7 @@ describe('an executor with access to its own messages only', () => {
     await earlier[Symbol.asyncDispose]();
     await using consumption = await consume(executor, options, handle);
     const { key } = await anAssignedRun();
-    await waitFor('the assignment', () => heard.includes(runEventSubject(assigned(key))));
+    await waitFor('the assignment', () => received.includes(runEventSubject(assigned(key))));
     await waitFor('the acknowledgement', async () => {
       const { ack_floor, num_ack_pending } = await operator.jsm.consumers.info('RUNS', DURABLE);
       return num_ack_pending === 0 && ack_floor.stream_seq > 0;

@@ -91,13 +91,13 @@ describe('webhook facts', () => {
     const key = await aQueuedRun(log);
     const began = await appendChain(log, webhookStarted(key, 'intermediate'));
     const mine = await sequenceOf(append(log, assigned(key), key.first));
-    const told = await sequenceOf(append(log, webhookGivenUp(key), began));
+    const givenUp = await sequenceOf(append(log, webhookGivenUp(key), began));
     const running = await sequenceOf(append(log, started(key), mine));
     expect(await readRun(log, key)).toMatchObject({
       run: { status: 'running' },
       history: { head: running },
       facts: { length: 3 },
-      webhook: { head: told, state: { status: 'failed' } },
+      webhook: { head: givenUp, state: { status: 'failed' } },
     });
   });
 

@@ -110,9 +110,12 @@ describe('an event of a later release', () => {
         expect: { lastSubjectSequence: third, lastSubjectSequenceSubject: lifecycleFilter(key) },
       },
     );
-    const told: NewerVersion[] = [];
+    const reported: NewerVersion[] = [];
     const seen: number[] = [];
-    const options = { ...of('older-release', key), onNewer: (error: NewerVersion) => void told.push(error) };
+    const options = {
+      ...of('older-release', key),
+      onNewer: (error: NewerVersion) => void reported.push(error),
+    };
     await using consumption = await consume(log, options, async ({ sequence }) => {
       seen.push(sequence);
       return done;
@@ -120,7 +123,7 @@ describe('an event of a later release', () => {
     const error = await consumption.failed;
     expect(error).toBeInstanceOf(NewerVersion);
     expect(error).toMatchObject({ type: 'RunAssigned', version: 2, sequence: newer.seq });
-    expect(told).toEqual([error]);
+    expect(reported).toEqual([error]);
     expect(consumption.state()).toEqual({ ok: false, why: error.message });
     expect(seen).toHaveLength(3);
     const { num_ack_pending } = await log.jsm.consumers.info('RUNS', 'older-release');

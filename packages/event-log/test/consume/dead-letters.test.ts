@@ -46,13 +46,13 @@ describe('a message that cannot be handled', () => {
     expect(seen).toEqual([first, first + 1, first + 2, last.seq]);
     expect(consumption.state()).toEqual({ ok: true });
 
-    const parked = await deadLettersOf(log, 'careful');
-    expect(parked.map(({ sequence, reason }) => [sequence, reason])).toEqual([
+    const letters = await deadLettersOf(log, 'careful');
+    expect(letters.map(({ sequence, reason }) => [sequence, reason])).toEqual([
       [nonsense.seq, 'the payload is not JSON in UTF-8'],
       [refused.seq, 'the type is strange'],
       [thrown.seq, expect.stringContaining('threw 5 times; the last error: Error: boom')],
     ]);
-    expect(parked[0]).toMatchObject({
+    expect(letters[0]).toMatchObject({
       stream: 'RUNS',
       subject: runEventSubject(assigned(key, { attempt: 7 })),
       headers: { 'Nats-Msg-Id': ['nonsense'] },
@@ -69,8 +69,8 @@ describe('the list of dead letters', () => {
     const stored = await readStored(other.log, seq);
     if (!stored) throw new Error('what was published is not there');
     await storeDeadLetter(other.log, { consumer: 'careful', stored, reason: 'it is no JSON' });
-    const parked = await listDeadLetters(other.log);
-    expect(parked).toMatchObject([{ consumer: 'careful', sequence: seq, position: 1 }]);
+    const letters = await listDeadLetters(other.log);
+    expect(letters).toMatchObject([{ consumer: 'careful', sequence: seq, position: 1 }]);
     expect(await listDeadLetters(other.log, { after: 1 })).toEqual([]);
   });
 });

@@ -88,13 +88,13 @@ describe('a bucket', () => {
   });
 
   it('reports every write under a prefix in order, and no other write', async () => {
-    const told: string[] = [];
+    const written: string[] = [];
     let last = 0;
     const read = async (): Promise<void> => {
       for (;;) {
         const write = await machines.nextWrite('machines.h', last);
         if (!write) return;
-        told.push(write.key);
+        written.push(write.key);
         last = write.revision;
       }
     };
@@ -108,7 +108,7 @@ describe('a bucket', () => {
     await machines.put('machines.h.3', { name: 'three' });
     await machines.erase('machines.h.3');
     await read();
-    expect(told).toEqual(['machines.h.1', 'machines.h.2', 'machines.h.1', 'machines.h.2']);
+    expect(written).toEqual(['machines.h.1', 'machines.h.2', 'machines.h.1', 'machines.h.2']);
   });
 
   it('rejects an invalid value', async () => {

@@ -46,8 +46,8 @@ describe('a dead letter that does not match its subject', () => {
     ['consumer', { consumer: 'scheduler' }],
     ['stream', { stream: 'FLEET' }],
   ])('is logged and not listed when it claims another %s', async (what, claimed) => {
-    const told: object[] = [];
-    const logger = { ...log.logger, warn: (fields: object) => void told.push(fields) };
+    const logged: object[] = [];
+    const logger = { ...log.logger, warn: (fields: object) => void logged.push(fields) };
     const honest = {
       reason: 'take it again',
       consumer: `executor-${what}`,
@@ -63,7 +63,7 @@ describe('a dead letter that does not match its subject', () => {
     const after = await log.js.publish(subject, JSON.stringify(honest));
     const listed = await listDeadLetters({ ...log, logger }, { consumer: `executor-${what}` });
     expect(listed.map(({ position }) => position)).toEqual([after.seq]);
-    expect(told).toEqual([{ position: seq, subject }]);
+    expect(logged).toEqual([{ position: seq, subject }]);
     expect(await readDeadLetter(log, seq)).toBeUndefined();
   });
 });

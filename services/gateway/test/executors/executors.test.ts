@@ -114,7 +114,7 @@ describe('POST /executors/{name}/drain and /resume', () => {
     const before = fleet.requests.length;
     const { status, body } = await ask(`/executors/south/${what}`);
     expect([status, body]).toEqual([404, { detail: 'Executor not found' }]);
-    // Whatever is stored is read in order.
+    // All that is stored is read in order.
     await ask('/executors/east/resume');
     expect(fleet.requests.slice(before)).toMatchObject([{ executor_name: 'east' }]);
   });

@@ -42,8 +42,8 @@ describe('a projection into memory', () => {
     await appendAll(log, assigned(key));
     await expectFolded(log, views, [key]);
     expect((await views.find(key))?.run.status).toBe('started');
-    const parked = await listDeadLetters(log);
-    expect(parked.map(({ consumer, sequence }) => [consumer, sequence])).toEqual([
+    const letters = await listDeadLetters(log);
+    expect(letters.map(({ consumer, sequence }) => [consumer, sequence])).toEqual([
       ['projection', 2],
       ['projection', 3],
     ]);

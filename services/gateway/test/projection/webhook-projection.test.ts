@@ -82,7 +82,7 @@ describe('the state of the notifications', () => {
     const { seq } = await log.js.publish(webhookEventSubject(forged), JSON.stringify(forged));
     await appendWebhook(log, webhookStarted(key));
     expect((await seen(views, key, 'running')).webhook.head).toBe(seq + 1);
-    const parked = await listDeadLetters(log);
-    expect(parked.map(({ consumer, sequence }) => [consumer, sequence])).toEqual([['projection', seq]]);
+    const letters = await listDeadLetters(log);
+    expect(letters.map(({ consumer, sequence }) => [consumer, sequence])).toEqual([['projection', seq]]);
   });
 });

@@ -26,7 +26,7 @@ interface Surroundings {
   conclude: (effect: EffectOf<'conclude_attempt'>) => void;
   defer: (effect: EffectOf<'defer_delivery'>) => void;
   load: (effect: EffectOf<'load_deferred'>) => void;
-  /** Whatever else is to be done. */
+  /** Everything else that is to be done. */
   other: (effect: Effect) => void;
 }
 

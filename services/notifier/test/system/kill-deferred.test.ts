@@ -6,7 +6,7 @@ import { expectGuarantees, finalsOf, type NotifiedRun } from '../fixtures/expect
 import { storedTimers } from '../fixtures/stored-timers.ts';
 
 const RUNS = 24;
-/** So many a receiver gets at once while its breaker closes. */
+/** How many a receiver gets at once while its breaker closes. */
 const MOST_WHILE_PROBING = 8;
 
 const slowly: Answer = (arrived, response) => void setTimeout(() => status(200)(arrived, response), 100);

@@ -19,7 +19,7 @@ export interface SnapshotSaver {
   readonly taken: (sequence: number, event_id: string | null) => void;
   /** The state changed without a message of RUNS, so it is saved again. */
   readonly changed: () => void;
-  /** Saves after so many events or so much time, whichever comes first, until the signal is aborted. */
+  /** Saves after `snapshotEveryEvents` or `snapshotEveryMs`, whichever comes first, until the signal is aborted. */
   readonly saveOften: (signal: AbortSignal) => Promise<void>;
   /** Saves what is not saved yet. It never rejects: without it the next start only reads more of the log. */
   readonly saveLast: () => Promise<void>;

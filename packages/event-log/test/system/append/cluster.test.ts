@@ -96,14 +96,14 @@ describe('a log with three copies', () => {
       const second = await append(log, assigned(key), first.kind === 'appended' ? first.sequence : 0);
       proxy.loseNext('"stream":"RUNS"');
       const at = second.kind === 'appended' ? second.sequence : 0;
-      const told = await appendOwn(unlucky, started(key), at);
+      const outcomes = await appendOwn(unlucky, started(key), at);
       expect(proxy.lost()).toBe(1);
       const sequence = await head(log, key);
       expect(sequence).toBeGreaterThan(at);
       expect([
         { kind: 'appended', sequence },
         { kind: 'conflict', head: sequence },
-      ]).toContainEqual(told);
+      ]).toContainEqual(outcomes);
     }
   });
 
@@ -112,11 +112,11 @@ describe('a log with three copies', () => {
       const key = aRun();
       const first = await append(log, queued(key), 0);
       const at = first.kind === 'appended' ? first.sequence : 0;
-      const told = await Promise.all([1, 2, 3, 4].map(() => appendOwn(log, started(key), at)));
+      const outcomes = await Promise.all([1, 2, 3, 4].map(() => appendOwn(log, started(key), at)));
       const sequence = await head(log, key);
-      const won = told.filter(({ kind }) => kind === 'appended');
+      const won = outcomes.filter(({ kind }) => kind === 'appended');
       expect(won).toEqual([{ kind: 'appended', sequence }]);
-      for (const lost of told.filter(({ kind }) => kind === 'conflict')) {
+      for (const lost of outcomes.filter(({ kind }) => kind === 'conflict')) {
         expect([sequence, undefined]).toContain('head' in lost ? lost.head : null);
       }
     }

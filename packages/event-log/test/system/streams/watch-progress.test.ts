@@ -14,37 +14,37 @@ describe('a subscription to progress', () => {
     await using test = await aLog();
     const { log } = test;
     const run = aRun();
-    const told: unknown[] = [];
-    const stop = subscribeToProgress(log, run, (...report) => told.push(report));
+    const received: unknown[] = [];
+    const stop = subscribeToProgress(log, run, (...report) => received.push(report));
     reportProgress(log, aRun(run.org_id), 1, EXECUTOR, aReport(0.1));
     reportLog(log, run, 1, EXECUTOR, { stream: 'stdout', line: 'hello', time });
     log.nc.publish(activitySubject(run, 1, EXECUTOR, 'progress'), '{"progress": 7}');
     log.nc.publish(activitySubject(run, 1, EXECUTOR, 'progress'), 'no JSON');
     reportProgress(log, run, 1, EXECUTOR, aReport(0.2));
     reportProgress(log, run, 2, OTHER_EXECUTOR, aReport(0.3));
-    await waitFor('both reports', () => told.length === 2);
-    expect(told).toEqual([
+    await waitFor('both reports', () => received.length === 2);
+    expect(received).toEqual([
       [1, EXECUTOR, aReport(0.2)],
       [2, OTHER_EXECUTOR, aReport(0.3)],
     ]);
     stop();
     reportProgress(log, run, 2, OTHER_EXECUTOR, aReport(0.4));
     await log.nc.flush();
-    expect(told).toHaveLength(2);
+    expect(received).toHaveLength(2);
   });
 
   it('continues after the broker was killed', async () => {
     await using test = await aLogOnOwnBroker();
     const run = aRun();
-    const told: number[] = [];
+    const received: number[] = [];
     const stop = subscribeToProgress(test.log, run, (_attempt, _executor, { progress }) =>
-      told.push(progress),
+      received.push(progress),
     );
     await test.nats.kill9();
     await test.nats.restart();
     await waitFor('a report', () => {
       reportProgress(test.log, run, 1, EXECUTOR, aReport(0.5));
-      return told.includes(0.5);
+      return received.includes(0.5);
     });
     stop();
   });

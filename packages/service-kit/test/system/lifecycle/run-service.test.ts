@@ -73,7 +73,7 @@ describe('a running service', () => {
   it.each([
     ['SIGINT', 'SIGINT'],
     ['SIGINT', 'SIGTERM'],
-  ] as const)('takes %s followed by %s for one wish', async (first, second) => {
+  ] as const)('takes %s followed by %s for one request to stop', async (first, second) => {
     const program = service('ordinary');
     await program.wrote('up');
     program.kill(first);

@@ -49,7 +49,7 @@ const MAX_RECORDS = 9_000;
 
 /** Of each kind; about 400 bytes each. */
 const MAX_CACHED = 50_000;
-/** For each organisation: the broker answers in the order of requests, so many reads of one would delay the others. */
+/** For each organisation: the broker answers in the order of requests, so a burst of reads of one would delay the others. */
 const MAX_CONCURRENT_READS = 32;
 
 export const openRecords = <Stored extends Owned, Entry extends Listed>(

@@ -5,7 +5,7 @@ export interface StoredBody {
   readonly broken: () => unknown;
 }
 
-/** Tells a body that failed from a store that failed. */
+/** Distinguishes a body that failed from a store that failed. */
 export const storedBody = (body: AsyncIterable<Uint8Array>): StoredBody => {
   let broken: unknown;
   const pieces = async function* (): AsyncGenerator<Uint8Array, void> {

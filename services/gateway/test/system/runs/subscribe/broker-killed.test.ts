@@ -43,7 +43,7 @@ describe('streams, while the broker is killed and started again', { timeout: 60_
     await all(1);
     await bed.nats.kill9();
     await bed.nats.restart();
-    // Told before the gateway is back, as a rule.
+    // Usually emitted before the gateway is back.
     await Promise.all(runs.map((run) => appendAll(bed.log, assigned(run))));
     await all(2);
     await Promise.all(runs.map((run) => appendAll(bed.log, started(run))));
