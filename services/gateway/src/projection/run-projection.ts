@@ -123,7 +123,7 @@ const begin = async (
     case 'continue':
       return start.from;
     case 'start_again':
-      // This is normal at the first start, and with views in memory at every start.
+      // This is normal at the first start.
       logger[position ? 'warn' : 'info'](
         { because: start.because },
         'the run views are derived again from the log',

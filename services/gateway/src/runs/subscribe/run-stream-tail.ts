@@ -2,7 +2,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { tailRuns } from '@runledger/event-log/follow/tail-runs';
-import { sleep, unlessAborted } from '@runledger/resilience/abort';
+import { sleep, untilAborted } from '@runledger/resilience/abort';
 import { runName } from '../../projection/core/run-name.ts';
 
 interface TailListener {
@@ -33,7 +33,7 @@ export const runStreamTail = (log: EventLog, logger: Logger): RunStreamTail => {
           onMessage: (key, sequence) => listeners.get(runName(key))?.onMessage(sequence),
           onGap: () => listeners.forEach(({ onGap }) => onGap()),
         });
-        await unlessAborted(tail.failed, stop.signal).catch(() => undefined);
+        await untilAborted(tail.failed, stop.signal);
       } catch (error) {
         logger.warn({ err: error }, 'the stream tail was interrupted; trying again');
       }
