@@ -1,3 +1,5 @@
+/** Inputs and lists of outputs, as JSON: larger ones are blobs, so that every event of a run is small. */
+export const MAX_INLINE_BYTES = 4 * 1024;
 /** Inputs of a run, and the list of its outputs, as JSON. Every event then fits NATS's default payload of 1 MiB. */
 export const MAX_INPUTS_BYTES = 256 * 1024;
 export const MAX_OUTPUTS_BYTES = 256 * 1024;

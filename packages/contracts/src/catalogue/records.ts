@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { Sha256 } from '../blobs.ts';
 import { GpuModel } from '../gpu.ts';
 import { Json } from '../json.ts';
 import { RunnerChoice } from '../runners/runner-kinds.ts';
@@ -47,7 +48,7 @@ export const WorkflowVersion = Type.Object({
   number: Type.Integer({ minimum: 1 }),
   workflow: Json,
   /** Of the workflow as JSON text. */
-  sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  sha256: Sha256,
   inputs: Type.Array(WorkflowInput),
   created_at: Time,
 });
@@ -101,7 +102,7 @@ export const ApiKey = Type.Object({
   /** The first characters, by which a person recognises it. */
   prefix: Type.String(),
   /** Of the key's text. The record is stored under it, and it is compared again after the lookup. */
-  sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  sha256: Sha256,
   scopes: Type.Array(KeyScope),
   /** Of a key that was created with another key: the id of the first key. All of them share its rate. */
   rate_key: Type.Optional(Uuid),

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { Sha256 } from '../blobs.ts';
 import { GpuModel } from '../gpu.ts';
 import { Json, JsonRecord } from '../json.ts';
 import { MAX_ERROR_MESSAGE, MAX_FILENAME, MAX_WEBHOOK_URL } from '../limits.ts';
@@ -18,7 +19,7 @@ export const RunQueuedData = Type.Object({
   deployment_id: Uuid,
   workflow_id: Uuid,
   workflow_version_id: Uuid,
-  workflow_sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  workflow_sha256: Sha256,
   machine_id: Uuid,
   machine_name: Type.String(),
   machine_type: Type.String(),
@@ -36,7 +37,7 @@ export const RunQueuedData = Type.Object({
   max_attempts: Type.Integer({ minimum: 1, maximum: 100 }),
   rerun_of: Type.Union([Uuid, Type.Null()]),
   /** Of a run whose id is derived from an idempotency key: a second request with the same key is compared with it. */
-  idempotency: Type.Optional(Type.Object({ request_sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) })),
+  idempotency: Type.Optional(Type.Object({ request_sha256: Sha256 })),
 });
 
 export const RunCancelRequestedData = Type.Object({
@@ -52,7 +53,7 @@ export const RunAssignedData = Type.Object({
   gpu: GpuModel,
   runner: RunnerChoice,
   workflow_version_id: Uuid,
-  workflow_sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  workflow_sha256: Sha256,
   workflow: Json,
   inputs: JsonRecord,
   run_timeout_s: Seconds,
@@ -97,7 +98,7 @@ export const StoredFile = Type.Object({
   subfolder: Type.String(),
   content_type: Type.String(),
   bytes: Type.Integer({ minimum: 0 }),
-  sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  sha256: Sha256,
   /** The ComfyUI family's word. */
   type: Type.Enum(['output', 'temp']),
   /** Seconds. */

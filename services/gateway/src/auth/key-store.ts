@@ -1,10 +1,11 @@
+import { Sha256 } from '@runledger/contracts/blobs';
 import { ApiKey } from '@runledger/contracts/catalogue/records';
 import { openBucket, type Entry } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { Type, type Static } from 'typebox';
 
 /** Under `by_org.<org_id>.<key id>`: the record again and its hash, so that keys are listed and revoked by their id. */
-const IndexedKey = Type.Object({ sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }), record: ApiKey });
+const IndexedKey = Type.Object({ sha256: Sha256, record: ApiKey });
 export type IndexedKey = Static<typeof IndexedKey>;
 
 const LastUse = Type.Object({ at: Type.String({ format: 'date-time' }) });

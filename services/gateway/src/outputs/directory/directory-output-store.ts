@@ -3,6 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { access, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { Sha256 } from '@runledger/contracts/blobs';
 import { ConfigError } from '@runledger/service-kit/config/config';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -67,7 +68,7 @@ const Description = Type.Object({
   filename: Type.String(),
   content_type: Type.String(),
   bytes: Type.Integer({ minimum: 0 }),
-  sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  sha256: Sha256,
 });
 
 /** `keptSince`: files that were stored before it have expired. Milliseconds since 1970. */
