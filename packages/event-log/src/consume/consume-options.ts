@@ -1,4 +1,3 @@
-import type { NewerVersion } from '../follow/newer-version.ts';
 import type { Owner } from './consumer-owner.ts';
 
 export interface ConsumeOptions {
@@ -10,14 +9,10 @@ export interface ConsumeOptions {
   readonly deliver: 'all' | 'new';
   /** 1 when left out: strictly in order. More messages are handled concurrently, in any order. */
   readonly maxInFlight?: number;
-  /** The broker removes the consumer when it is unused for this time. Never when left out. */
-  readonly expireAfterMs?: number;
   /**
    * The consumer is for one process at a time, and for one subject. It is not opened while another process uses it.
    * The consumption stops with ConsumerTakenOver when another process has it all the same, and with ConsumerChanged when
    * its configuration was changed.
    */
   readonly owner?: Owner;
-  /** Called before the consumption stops at an event that this release cannot read. */
-  readonly onNewer?: (newer: NewerVersion) => void;
 }

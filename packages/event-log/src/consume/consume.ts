@@ -4,7 +4,6 @@ import type { ConsumeOptions } from './consume-options.ts';
 import type { Handle } from './outcome.ts';
 import { handleMessage, type InFlight } from './handle-message.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import type { NewerVersion } from '../follow/newer-version.ts';
 import { openConsumer } from './open-consumer.ts';
 import type { Readiness } from '../connect/readiness.ts';
 import { waitForConsumer, watchConsumer, type Opened } from './watch-consumer.ts';
@@ -46,10 +45,6 @@ export const consume = async (
     stop.abort();
     failed.resolve(error);
   };
-  const onNewer = (newer: NewerVersion): void => {
-    options.onNewer?.(newer);
-    fail(newer);
-  };
 
   const info = await openConsumer(log, options);
   const opened = { info, owner };
@@ -59,7 +54,7 @@ export const consume = async (
       fail(new ConsumerTakenOver(name, owner));
       return;
     }
-    const handling = { log, name, stream, handle, inFlight, onNewer, stop: stop.signal };
+    const handling = { log, name, stream, handle, inFlight, onNewer: fail, stop: stop.signal };
     void handleMessage(message, handling).catch((error: unknown) => fail(asError(error)));
   };
   const orFail = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => fail(asError(error)));

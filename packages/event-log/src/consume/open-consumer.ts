@@ -109,12 +109,11 @@ const removeConsumer = async (log: EventLog, stream: string, name: string): Prom
   }
 };
 
-const configOf = ({ maxInFlight = 1, expireAfterMs }: ConsumeOptions): Partial<ConsumerConfig> => ({
+const configOf = ({ maxInFlight = 1 }: ConsumeOptions): Partial<ConsumerConfig> => ({
   ack_wait: nanos(ACK_WITHIN_MS),
   // With one at a time the broker keeps the order, also over redeliveries.
   max_ack_pending: maxInFlight,
   max_deliver: -1,
-  ...(expireAfterMs === undefined ? {} : { inactive_threshold: nanos(expireAfterMs) }),
 });
 
 const startOf = ({ name, deliver }: ConsumeOptions): Partial<ConsumerConfig> => ({
