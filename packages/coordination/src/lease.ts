@@ -8,8 +8,8 @@ export interface LeaseRequest {
   readonly name: string;
   /** Names the process for people; it need not be unique. */
   readonly holder: string;
-  /** A holder that does not renew the lease within this time loses it; 3000 when left out. */
-  readonly ttlMs?: number;
+  /** A holder that does not renew the lease within this time loses it. */
+  readonly ttlMs: number;
 }
 
 export interface Lease {
@@ -17,6 +17,9 @@ export interface Lease {
   readonly lost: AbortSignal;
   release(): Promise<void>;
 }
+
+/** How long a service that was killed holds up the process that replaces it. */
+export const LEASE_TTL_MS = 3_000;
 
 const STREAM = 'KV_LEASES';
 const MAX_POLL_MS = 500;
@@ -29,7 +32,7 @@ const utf8 = new TextEncoder();
  */
 export const acquireLease = async (
   log: EventLog,
-  { name, holder, ttlMs = 3_000 }: LeaseRequest,
+  { name, holder, ttlMs }: LeaseRequest,
   signal: AbortSignal,
 ): Promise<Lease> => {
   const subject = `$KV.LEASES.${name}`;

@@ -13,6 +13,7 @@ import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
 import { resolveChecked } from './sending/resolve-checked.ts';
 import { readNotifierConfig, type NotifierConfig } from './config.ts';
 import { contract } from './contract.ts';
+import { BREAKER_SETTINGS } from './core/breakers/breaker-settings.ts';
 import { openNotifier } from './notifier.ts';
 import { ownServices } from './own-services.ts';
 import { openSender } from './sending/sender.ts';
@@ -56,6 +57,7 @@ const start = async (
       maxInFlight: config.RUNLEDGER_WEBHOOK_IN_FLIGHT,
       reconcileEveryMs: config.RUNLEDGER_WEBHOOK_SWEEP_EVERY_S * 1_000,
       finishWithinMs: config.RUNLEDGER_STOP_WITHIN_S * 400,
+      breaker: BREAKER_SETTINGS,
     }),
   );
   checks['notifying'] = () => notifier.state();

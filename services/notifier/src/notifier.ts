@@ -1,5 +1,6 @@
 import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { NewerVersion } from '@runledger/event-log/follow/follow';
@@ -7,7 +8,7 @@ import { readRun } from '@runledger/event-log/read/read-run';
 import { sleep } from '@runledger/resilience/abort';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
 import { openAlarm } from './alarm.ts';
-import { BREAKER_SETTINGS, type BreakerSettings } from './core/breakers/breaker-settings.ts';
+import type { BreakerSettings } from './core/breakers/breaker-settings.ts';
 import { countExpiring } from './core/decide/reconciling.ts';
 import { take as takeInput } from './core/decide/take.ts';
 import type { NotifierInput } from './core/state/input.ts';
@@ -28,8 +29,7 @@ export interface NotifierOptions extends DeliveryOptions {
   readonly maxInFlight: number;
   readonly reconcileEveryMs: number;
   readonly finishWithinMs: number;
-  /** Where they differ from the usual ones. */
-  readonly breaker?: Partial<BreakerSettings>;
+  readonly breaker: BreakerSettings;
 }
 
 export interface Notifier extends AsyncDisposable {
@@ -53,7 +53,7 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
   const holding = { log, now, finishWithinMs, subscription, ...core };
   const held = holdPartitions(
     log,
-    { name: 'notifier', partitions: PARTITIONS, holder: instance },
+    { name: 'notifier', partitions: PARTITIONS, holder: instance, ttlMs: LEASE_TTL_MS },
     (partition, over) => holdPartition(holding, partition, over),
   );
   const reconciling = reconcileOften(options, core, stop.signal);
@@ -76,9 +76,8 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
 
 /** Runs the core: carries out its effects, and gives it the time. */
 const runCore = (options: NotifierOptions) => {
-  const { log, now, maxInFlight, giveUpAfterMs } = options;
+  const { log, now, maxInFlight, giveUpAfterMs, breaker } = options;
   const clock = (): number => performance.now();
-  const breaker = { ...BREAKER_SETTINGS, ...options.breaker };
   const settings = { maxInFlight, giveUpAfterMs, breaker, instantOf: Date.parse };
   const state = createNotifierState(settings, clock());
   const metrics = notifierMetrics(options.metrics);

@@ -2,7 +2,7 @@ import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import { polledClock } from '@runledger/coordination/polled-clock';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { readDeliveries, recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
-import { acquireLease } from '@runledger/coordination/lease';
+import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
 import { loadSnapshot, saveSnapshot } from '@runledger/scheduler/snapshot/snapshot-store';
 import { followDue } from '@runledger/notifier/timers/follow-timers';
@@ -62,7 +62,7 @@ describe('with only its own key', () => {
   ] as const)('the %s holds its lease and gives it back', async (user, name) => {
     const lease = await acquireLease(
       await broker.open(user),
-      { name, holder: user },
+      { name, holder: user, ttlMs: LEASE_TTL_MS },
       AbortSignal.timeout(5_000),
     );
     expect(lease.lost.aborted).toBe(false);

@@ -12,8 +12,8 @@ export interface PartitionOptions {
   readonly partitions: number;
   /** Unique to the process. */
   readonly holder: string;
-  /** A process that does not renew its membership within this time loses its partitions; 3000 when left out. */
-  readonly ttlMs?: number;
+  /** A process that does not renew its membership within this time loses its partitions. */
+  readonly ttlMs: number;
 }
 
 export interface HeldPartitions extends AsyncDisposable {
@@ -72,7 +72,7 @@ interface Membership {
 /** One membership after the other, each under a new name. @throws when the connection was closed */
 const joinUntilStopped = async (membership: Membership): Promise<void> => {
   const { log, stop, options } = membership;
-  const { name, holder, ttlMs = 3_000 } = options;
+  const { name, holder, ttlMs } = options;
   let previous: string | undefined;
   while (!stop.aborted) {
     const member = newMemberName(holder);

@@ -3,7 +3,7 @@ import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-
 import { respondToRedrives } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
-import { acquireLease } from '@runledger/coordination/lease';
+import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
@@ -102,7 +102,7 @@ const asHolder = async (
   work: (lost: AbortSignal) => Promise<void>,
 ): Promise<void> => {
   if (!views.shared) return work(signal);
-  const lease = await acquireLease(log, { name: LEASE, holder: instance }, signal);
+  const lease = await acquireLease(log, { name: LEASE, holder: instance, ttlMs: LEASE_TTL_MS }, signal);
   try {
     await work(lease.lost);
   } finally {

@@ -4,7 +4,7 @@ import type {
 } from '@runledger/contracts/events/delivery-attempt-result';
 import { unlessAborted } from '@runledger/resilience/abort';
 import type { CallbackAddresses } from '@runledger/webhooks/policy/resolve-callback';
-import { createSecureContext, getCACertificates } from 'node:tls';
+import { createSecureContext } from 'node:tls';
 import { Connections } from './connections.ts';
 import { exchange, type OutgoingRequest } from './exchange.ts';
 import { limitTime } from './time-limit.ts';
@@ -42,23 +42,18 @@ export interface SenderOptions {
   readonly proxy?: URL;
   /** For the whole attempt, from the name to the end of the body. */
   readonly withinMs: number;
-  /** Certificates (PEM) of further trusted authorities. */
-  readonly ca?: string;
 }
 
 /** @throws {RangeError} for an invalid proxy */
 export const openSender = (options: SenderOptions): Sender => {
-  const { resolve, mayConnect, proxy, withinMs, ca } = options;
+  const { resolve, mayConnect, proxy, withinMs } = options;
   const connections = new Connections();
   const closing = new AbortController();
   const sending = new Set<Promise<SendResult>>();
   const routes: RouteParts = {
     mayConnect,
     proxy: proxy && readProxy(proxy),
-    secureContext: createSecureContext({
-      minVersion: 'TLSv1.2',
-      ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }),
-    }),
+    secureContext: createSecureContext({ minVersion: 'TLSv1.2' }),
   };
 
   const send = async (outgoing: OutgoingRequest, signal: AbortSignal): Promise<SendResult> => {

@@ -1,30 +1,45 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { generate } from 'selfsigned';
 
-/** A certificate, and its key, that a test's server shows; `ca` is what a client must trust to take it. */
+/** A certificate, and its key, that a test's server shows. */
 export interface Certificate {
   readonly key: string;
   readonly cert: string;
-  readonly ca: string;
 }
 
-const authority = generate([{ name: 'commonName', value: 'An authority of the tests' }], {
-  keyType: 'ec',
-  algorithm: 'sha256',
-  extensions: [
-    { name: 'basicConstraints', cA: true, critical: true },
-    { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
-  ],
-});
+export const newAuthority = () =>
+  generate([{ name: 'commonName', value: 'An authority of the tests' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    extensions: [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+    ],
+  });
+
+const usual = newAuthority();
+
+/** As with NODE_EXTRA_CA_CERTS, this process trusts the certificates of the tests from now on. */
+export const trustCertificates = async (): Promise<void> => {
+  const { cert } = await usual;
+  setDefaultCACertificates([...getCACertificates('default'), cert]);
+};
 
 export interface Holder {
   readonly names?: readonly string[];
   readonly addresses?: readonly string[];
   readonly notAfter?: Date;
+  readonly authority?: ReturnType<typeof newAuthority>;
 }
 
 const DAY_MS = 86_400_000;
 
-export const certify = async ({ names = [], addresses = [], notAfter }: Holder): Promise<Certificate> => {
+export const certify = async ({
+  names = [],
+  addresses = [],
+  notAfter,
+  authority = usual,
+}: Holder): Promise<Certificate> => {
   const { private: caKey, cert: caCert } = await authority;
   const made = await generate([{ name: 'commonName', value: 'A receiver of the tests' }], {
     keyType: 'ec',
@@ -42,5 +57,5 @@ export const certify = async ({ names = [], addresses = [], notAfter }: Holder):
       },
     ],
   });
-  return { key: made.private, cert: made.cert, ca: caCert };
+  return { key: made.private, cert: made.cert };
 };

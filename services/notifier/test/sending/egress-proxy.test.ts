@@ -2,18 +2,18 @@ import type { RequestListener } from 'node:http';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openSender, type Sender } from '../../src/sending/sender.ts';
-import { certify } from './certificates.ts';
+import { certify, trustCertificates } from './certificates.ts';
 import { forwardProxy } from './forward-proxy.ts';
 import { httpReceiver, httpsReceiver, rawReceiver, saying } from './receivers.ts';
 import { send, senderTo } from './sending.ts';
 
 const valid = await certify({ names: ['receiver.example'], addresses: ['127.0.0.1'] });
-const { ca } = valid;
+await trustCertificates();
 const tellHost: RequestListener = (request, response) => void response.end(request.headers.host);
 const target = new URL('http://receiver.example:8080/hooks');
 
 const through = (proxy: string, addresses = ['127.0.0.1'], withinMs = 15_000): Sender =>
-  senderTo(addresses, { proxy: new URL(proxy), ca, withinMs });
+  senderTo(addresses, { proxy: new URL(proxy), withinMs });
 
 describe('an attempt through a proxy', () => {
   it.each([

@@ -1,13 +1,13 @@
 import type { RequestListener } from 'node:http';
 import { generate } from 'selfsigned';
 import { describe, expect, it } from 'vitest';
-import { certify } from './certificates.ts';
+import { certify, newAuthority, trustCertificates } from './certificates.ts';
 import { httpReceiver, httpsReceiver, rawReceiver } from './receivers.ts';
 import { send, sendOnce, senderTo } from './sending.ts';
 
 const ok: RequestListener = (request, response) => void response.end(request.headers.host);
 const valid = await certify({ names: ['receiver.example'], addresses: ['127.0.0.1', '::1'] });
-const { ca } = valid;
+await trustCertificates();
 const overTls = (url: URL): URL => new URL(url.href.replace('http:', 'https:'));
 
 describe('an attempt over TLS', () => {
@@ -20,7 +20,7 @@ describe('an attempt over TLS', () => {
         give(null);
       },
     });
-    const answered = await sendOnce(receiver.url, { ca });
+    const answered = await sendOnce(receiver.url);
     expect(answered).toMatchObject({ reason: 'accepted', phases: { tls: expect.any(Number) } });
     expect(answered.answer).toBe(`receiver.example:${receiver.port}`);
     expect(asked).toEqual(['receiver.example']);
@@ -28,7 +28,7 @@ describe('an attempt over TLS', () => {
 
   it('uses a connection again', async () => {
     await using receiver = await httpsReceiver(ok, valid);
-    await using sender = senderTo(['127.0.0.1'], { ca });
+    await using sender = senderTo(['127.0.0.1']);
     await send(sender, receiver.url);
     expect(await send(sender, receiver.url)).toMatchObject({
       reason: 'accepted',
@@ -39,20 +39,20 @@ describe('an attempt over TLS', () => {
 
   it('takes a certificate for the address that is written in the URL', async () => {
     await using receiver = await httpsReceiver(ok, valid);
-    const answered = await sendOnce(new URL(`https://127.0.0.1:${receiver.port}/`), { ca });
+    const answered = await sendOnce(new URL(`https://127.0.0.1:${receiver.port}/`));
     expect(answered).toMatchObject({ reason: 'accepted' });
   });
 
   it('takes TLS 1.2', async () => {
     await using receiver = await httpsReceiver(ok, { ...valid, maxVersion: 'TLSv1.2' });
-    expect(await sendOnce(receiver.url, { ca })).toMatchObject({ reason: 'accepted' });
+    expect(await sendOnce(receiver.url)).toMatchObject({ reason: 'accepted' });
   });
 });
 
 describe('a certificate', () => {
   it('for another name is refused', async () => {
     await using receiver = await httpsReceiver(ok, await certify({ names: ['other.example'] }));
-    expect(await sendOnce(receiver.url, { ca })).toMatchObject({
+    expect(await sendOnce(receiver.url)).toMatchObject({
       reason: 'tls_failed',
       message: expect.stringContaining('other hosts'),
       phases: { tls: expect.any(Number), wait: null },
@@ -62,13 +62,13 @@ describe('a certificate', () => {
   it('for another address is refused', async () => {
     await using receiver = await httpsReceiver(ok, await certify({ addresses: ['127.0.0.9'] }));
     const url = new URL(`https://127.0.0.1:${receiver.port}/`);
-    expect(await sendOnce(url, { ca })).toMatchObject({ reason: 'tls_failed' });
+    expect(await sendOnce(url)).toMatchObject({ reason: 'tls_failed' });
   });
 
   it('that has expired is refused', async () => {
     const expired = await certify({ names: ['receiver.example'], notAfter: new Date('2021-01-01') });
     await using receiver = await httpsReceiver(ok, expired);
-    expect(await sendOnce(receiver.url, { ca })).toMatchObject({
+    expect(await sendOnce(receiver.url)).toMatchObject({
       reason: 'tls_failed',
       message: expect.stringContaining('expired'),
     });
@@ -77,14 +77,15 @@ describe('a certificate', () => {
   it('signed by itself is refused', async () => {
     const own = await generate([{ name: 'commonName', value: 'receiver.example' }], { algorithm: 'sha256' });
     await using receiver = await httpsReceiver(ok, { key: own.private, cert: own.cert });
-    expect(await sendOnce(receiver.url, { ca })).toMatchObject({
+    expect(await sendOnce(receiver.url)).toMatchObject({
       reason: 'tls_failed',
       message: expect.stringContaining('signed by itself'),
     });
   });
 
   it('of an unknown authority is refused', async () => {
-    await using receiver = await httpsReceiver(ok, valid);
+    const foreign = await certify({ names: ['receiver.example'], authority: newAuthority() });
+    await using receiver = await httpsReceiver(ok, foreign);
     expect(await sendOnce(receiver.url)).toMatchObject({ reason: 'tls_failed' });
   });
 });
@@ -97,7 +98,7 @@ describe('a receiver that cannot do TLS right', () => {
       maxVersion: 'TLSv1.1',
       ciphers: 'DEFAULT@SECLEVEL=0',
     });
-    expect(await sendOnce(receiver.url, { ca })).toMatchObject({
+    expect(await sendOnce(receiver.url)).toMatchObject({
       reason: 'tls_failed',
       message: expect.stringContaining('no TLS 1.2'),
     });
@@ -105,7 +106,7 @@ describe('a receiver that cannot do TLS right', () => {
 
   it('is refused when it wants a certificate of ours', async () => {
     await using receiver = await httpsReceiver(ok, { ...valid, requestCert: true, rejectUnauthorized: true });
-    expect(await sendOnce(receiver.url, { ca })).toMatchObject({ reason: 'tls_failed' });
+    expect(await sendOnce(receiver.url)).toMatchObject({ reason: 'tls_failed' });
   });
 
   it('is refused when it speaks plain HTTP', async () => {

@@ -1,4 +1,4 @@
-import { acquireLease, type Lease } from '@runledger/coordination/lease';
+import { acquireLease, LEASE_TTL_MS, type Lease } from '@runledger/coordination/lease';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 
 export interface LeaderElection {
@@ -18,7 +18,7 @@ export const electLeader = async (
   while (!signal.aborted) {
     let lease: Lease;
     try {
-      lease = await acquireLease(log, { name: 'scheduler', holder }, signal);
+      lease = await acquireLease(log, { name: 'scheduler', holder, ttlMs: LEASE_TTL_MS }, signal);
     } catch (error) {
       if (signal.aborted) return;
       throw error;

@@ -1,4 +1,4 @@
-import { acquireLease } from '@runledger/coordination/lease';
+import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { requestQueuePositions } from '@runledger/request-reply/queue-positions';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
@@ -37,7 +37,11 @@ describe('a scheduler on a log', () => {
   it('responds with queue positions only while it leads', async () => {
     await using bed = await openTestScheduler();
     const stop = new AbortController();
-    const lease = await acquireLease(bed.log, { name: 'scheduler', holder: 'another' }, stop.signal);
+    const lease = await acquireLease(
+      bed.log,
+      { name: 'scheduler', holder: 'another', ttlMs: LEASE_TTL_MS },
+      stop.signal,
+    );
     const one = await bed.schedule();
     const key = await bed.queue();
     const position = async (): Promise<unknown> =>

@@ -3,7 +3,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import type { RedriveResponse } from '@runledger/contracts/requests/redrive';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { requestRedrive } from '@runledger/request-reply/redrive';
-import { acquireLease } from '@runledger/coordination/lease';
+import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
@@ -125,7 +125,7 @@ describe('a dead letter that a scheduler redrives', () => {
   it('gets a response from the leading scheduler only', async () => {
     await using bed = await openTestScheduler();
     const stop = new AbortController();
-    await acquireLease(bed.log, { name: 'scheduler', holder: 'another' }, stop.signal);
+    await acquireLease(bed.log, { name: 'scheduler', holder: 'another', ttlMs: LEASE_TTL_MS }, stop.signal);
     const scheduler = await bed.schedule();
     await bed.queue();
     await waitFor('the run to be known', () => scheduler.runs().length === 1);
