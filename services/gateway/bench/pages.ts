@@ -8,7 +8,7 @@ import { MongoClient } from 'mongodb';
 import { sqliteViews } from '../test/fixtures/views/sqlite-views.ts';
 import { documentOf, type RunDocument } from '../src/projection/mongo/run-documents.ts';
 import { clock } from '../src/gateway-parts.ts';
-import { openMongoRunViews } from '../src/projection/mongo/mongo-run-views.ts';
+import { MONGO_LIMITS, openMongoRunViews } from '../src/projection/mongo/mongo-run-views.ts';
 import { sortKeyOf } from '../src/projection/core/sort-key.ts';
 import type { RunQuery } from '../src/projection/core/list-query.ts';
 import type { RunViews } from '../src/projection/run-views.ts';
@@ -84,7 +84,9 @@ const url = `${base.replace(/\/[^/]*$/, '')}/${DATABASE}${query === '' ? '' : `?
 const client = new MongoClient(url);
 open.defer(() => client.close());
 open.defer(async () => void (await client.db(DATABASE).dropDatabase()));
-const views = open.use(openMongoRunViews({ url, retentionDays: 10_000, clock, readWithinMs: 120_000 }));
+const views = open.use(
+  openMongoRunViews({ url, retentionDays: 10_000, clock, ...MONGO_LIMITS, readWithinMs: 120_000 }),
+);
 await views.resetTo(new Date().toISOString());
 const documents = client.db(DATABASE).collection<RunDocument>('run_views');
 const inMongo = runs.slice(0, IN_MONGODB);

@@ -11,7 +11,7 @@ import { logGauges, projectionGauges } from './gateway-gauges.ts';
 import { openHttpServer } from './server/http-server.ts';
 import { commonHeaders } from './http/response-headers.ts';
 import { ownServices } from './own-services.ts';
-import { openMongoRunViews } from './projection/mongo/mongo-run-views.ts';
+import { MONGO_LIMITS, openMongoRunViews } from './projection/mongo/mongo-run-views.ts';
 import { openSqliteRunViews } from './projection/sqlite/sqlite-run-views.ts';
 import { openRunProjection } from './projection/run-projection.ts';
 import type { RunViews } from './projection/run-views.ts';
@@ -55,7 +55,7 @@ export const startGateway = async (
   );
   const headers = commonHeaders(config.RUNLEDGER_PUBLIC_URL);
   const http = open.use(
-    await openHttpServer(served.app, { host, port, finishWithinMs, headers, onStopping: [served.stopping] }),
+    await openHttpServer(served.app, { host, port, finishWithinMs, headers, onStopping: served.stopping }),
   );
   if (publicUrl === '') publicUrl = http.url;
   policy = policyFromConfig(config, ownServices(config, [http.url, begun.health]));
@@ -68,7 +68,7 @@ const openRunViews = (config: GatewayConfig): RunViews & AsyncDisposable => {
   const { RUNLEDGER_RUN_RETENTION_DAYS: retentionDays } = config;
   switch (config.RUNLEDGER_VIEWS) {
     case 'mongodb':
-      return openMongoRunViews({ url: config.MONGODB_URL, retentionDays, clock });
+      return openMongoRunViews({ url: config.MONGODB_URL, retentionDays, clock, ...MONGO_LIMITS });
     case 'sqlite':
       return openSqliteRunViews({ path: config.RUNLEDGER_VIEWS_FILE, retentionDays, clock, now });
   }

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { authenticate } from './api-keys.ts';
 import { lastUses, type LastUses } from './last-uses.ts';
 import type { Authenticate } from './identify-caller.ts';
-import { waitForLog } from '../http/wait-for-log.ts';
+import { WAIT_FOR_LOG_MS, waitForLog } from '../http/wait-for-log.ts';
 
 /** A revoked key stays valid for at most this time. Revoking has to work within a second. */
 const FRESH_MS = 500;
@@ -15,7 +15,7 @@ const MAX_CACHED = 1_000;
  */
 export const cachedAuthentication = ({ log, now, clock }: LastUses): Authenticate => {
   const recordUse = lastUses({ log, now, clock });
-  const logAvailable = waitForLog(log);
+  const logAvailable = waitForLog(log, WAIT_FOR_LOG_MS);
   const recent = new LRUCache<string, ApiKey>({
     max: MAX_CACHED,
     ttl: FRESH_MS,

@@ -4,7 +4,8 @@ import { Refused } from './refusal.ts';
 /** Resolves at once while the log is connected. @throws {Refused} with 503 when an outage lasts too long */
 export type WaitForLog = () => Promise<void>;
 
-const WAIT_WITHIN_MS = 3_000;
+/** How long a request waits. */
+export const WAIT_FOR_LOG_MS = 3_000;
 
 /**
  * While the log is unavailable, a request waits here before it begins: a broker needs a second to restart. Once an outage
@@ -12,7 +13,7 @@ const WAIT_WITHIN_MS = 3_000;
  */
 export const waitForLog = (
   log: Pick<EventLog, 'connected' | 'onReconnect'>,
-  withinMs = WAIT_WITHIN_MS,
+  withinMs: number,
 ): WaitForLog => {
   /** Of the present outage: true once it is over, false when it has lasted too long. */
   let outage: Promise<boolean> | undefined;

@@ -13,7 +13,7 @@ import { requestOf } from '../http/request-context.ts';
 import { commonHeaders } from '../http/response-headers.ts';
 import { serveOperation, type Serving } from './serve-operation.ts';
 import { traceRequests } from './trace-requests.ts';
-import { waitForLog } from '../http/wait-for-log.ts';
+import { WAIT_FOR_LOG_MS, waitForLog } from '../http/wait-for-log.ts';
 
 /** The settings of the edge: between the network and the routes. */
 export interface Edge {
@@ -72,7 +72,7 @@ const inRouterForm = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$
 const pass: Middleware = (_ctx, next) => next();
 
 const onceAvailable = (log: Edge['log']): Middleware => {
-  const logAvailable = waitForLog(log);
+  const logAvailable = waitForLog(log, WAIT_FOR_LOG_MS);
   return async (_ctx, next) => {
     await logAvailable();
     await next();

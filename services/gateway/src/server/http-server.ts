@@ -25,7 +25,7 @@ export interface HttpServerOptions {
   /** On responses that Node would write by itself. */
   readonly headers: Readonly<Record<string, string>>;
   /** Called when the stop begins, before it waits: to end requests that are held open, such as streams. */
-  readonly onStopping?: readonly (() => void)[];
+  readonly onStopping: () => void;
 }
 
 const HEADERS_WITHIN_MS = 15_000;
@@ -37,7 +37,7 @@ const MAX_HEADERS_BYTES = 16 * 1024;
 /** Serves the app. Responses that Node would write by itself have the form of the API. @throws when it cannot listen */
 export const openHttpServer = async (
   app: Koa,
-  { host, port, finishWithinMs, headers: ownHeaders, onStopping = [] }: HttpServerOptions,
+  { host, port, finishWithinMs, headers: ownHeaders, onStopping }: HttpServerOptions,
 ): Promise<HttpServer> => {
   const answering = new WeakMap<Duplex, ServerResponse>();
   const inProgress = new Set<ServerResponse>();
@@ -80,7 +80,7 @@ export const openHttpServer = async (
     const closed = close(server, finishWithinMs);
     inProgress.forEach(closeAfter);
     try {
-      for (const begin of onStopping) begin();
+      onStopping();
     } finally {
       await closed;
     }

@@ -23,7 +23,13 @@ const anEcho = async () => {
     ctx.body = { got: await reading };
   });
   const headers = COMMON_HEADERS;
-  const server = await openHttpServer(app, { host: '127.0.0.1', port: 0, finishWithinMs: 100, headers });
+  const server = await openHttpServer(app, {
+    host: '127.0.0.1',
+    port: 0,
+    finishWithinMs: 100,
+    headers,
+    onStopping: () => undefined,
+  });
   return { ...server, requests: () => requests };
 };
 const HEAD = 'Host: x\r\nContent-Type: application/json\r\n';

@@ -16,9 +16,12 @@ export interface MongoSettings {
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
   /** How long a read may take. */
-  readonly readWithinMs?: number;
-  readonly writeWithinMs?: number;
+  readonly readWithinMs: number;
+  readonly writeWithinMs: number;
 }
+
+/** A client waits for a read. Nobody waits for a write, and one of many views takes longer. */
+export const MONGO_LIMITS = { readWithinMs: 2_000, writeWithinMs: 15_000 } as const;
 
 export interface OpenMongoRunViews extends RunViews, AsyncDisposable {}
 
@@ -30,8 +33,8 @@ export const openMongoRunViews = ({
   url,
   retentionDays,
   clock,
-  readWithinMs = 2_000,
-  writeWithinMs = 15_000,
+  readWithinMs,
+  writeWithinMs,
 }: MongoSettings): OpenMongoRunViews => {
   const client = new MongoClient(url, {
     appName: 'runledger-gateway',

@@ -68,6 +68,7 @@ describe.concurrent('while the log is unavailable', { timeout: 60_000 }, () => {
       port: 0,
       finishWithinMs: 500,
       headers: {},
+      onStopping: () => undefined,
     });
     return { server, begun };
   };

@@ -7,7 +7,7 @@ import { rawRequest } from '../../fixtures/requests/raw-request.ts';
 describe('a client that does not send its headers within 15 s', { timeout: 60_000 }, () => {
   it('gets a 408 in the form of the API', async () => {
     const headers = COMMON_HEADERS;
-    const options = { host: '127.0.0.1', port: 0, finishWithinMs: 100, headers };
+    const options = { host: '127.0.0.1', port: 0, finishWithinMs: 100, headers, onStopping: () => undefined };
     await using server = await openHttpServer(new Koa(), options);
     const answer = await rawRequest(server.url, 'POST / HTTP/1.1\r\nHost: x\r\n');
     expect([answer.status, answer.headers['api-version'], answer.headers['connection']]).toEqual([
