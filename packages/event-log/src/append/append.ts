@@ -18,11 +18,6 @@ export type Appended =
   /** Another message was stored first. Nothing was appended; `head` is the last sequence at the leader, 0 for none. */
   | { readonly kind: 'conflict'; readonly head: number };
 
-export interface AppendOptions {
-  /** How long to retry while the broker is unavailable; 8 s when left out. */
-  readonly withinMs?: number;
-}
-
 /** A fact of the chain of a run, or of the chain of its notifications. */
 export type ChainEvent = RunEvent | WebhookEvent;
 
@@ -31,22 +26,13 @@ const utf8 = new TextEncoder();
 /**
  * Adds a fact to its chain if the chain's head is still `expected` (0 for an empty chain). All facts of runs and of their
  * notifications are written here. A fact is stored exactly once, even when acknowledgements are lost.
- * @throws {LogUnavailable} when the broker does not respond in time. The event may or may not be stored: append it again,
+ * @throws {LogUnavailable} when the broker does not respond within 8 s. The event may or may not be stored: append it again,
  *   with the same event id, to find out.
  * @throws {LogFull} @throws {EventTooLarge}
  */
-export const append = (
-  log: RunLog,
-  event: ChainEvent,
-  expected: number,
-  { withinMs }: AppendOptions = {},
-): Promise<Appended> =>
+export const append = (log: RunLog, event: ChainEvent, expected: number): Promise<Appended> =>
   observed<Appended>(log, event, async (traceparent) => {
-    const message = messageOf(event, expected, traceparent);
-    const published = await messagesOf(log).publish({
-      ...message,
-      ...(withinMs === undefined ? {} : { withinMs }),
-    });
+    const published = await messagesOf(log).publish(messageOf(event, expected, traceparent));
     switch (published.kind) {
       case 'stored':
         return { kind: 'appended', sequence: published.sequence };

@@ -26,7 +26,10 @@ export const isTransient = (error: unknown): boolean => {
 };
 
 const isClosed = (error: unknown): boolean =>
-  error instanceof ClosedConnectionError || error instanceof DrainingConnectionError;
+  error instanceof ClosedConnectionError ||
+  error instanceof DrainingConnectionError ||
+  // A request that was in flight: the driver gives it neither class nor code, only this message.
+  (error instanceof RequestError && error.message === 'connection closed');
 
 /**
  * Sends a request to the broker, and repeats it until the broker responds. The request must be safe to repeat.

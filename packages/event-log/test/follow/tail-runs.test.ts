@@ -7,6 +7,7 @@ import { append } from '../../src/append/append.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import type { Pulling } from '../../src/follow/pull-in-order.ts';
 import { tailRuns } from '../../src/follow/tail-runs.ts';
+import { queueRun } from '../fixtures/queued-runs.ts';
 import { aLog, aLogOnOwnBroker, anEmptyLog, forge } from '../fixtures/test-log.ts';
 
 interface Tail extends AsyncDisposable {
@@ -26,23 +27,17 @@ const aTail = async (log: EventLog): Promise<Tail> => {
   return { pulling, reported, gaps: () => gaps, [Symbol.asyncDispose]: () => pulling[Symbol.asyncDispose]() };
 };
 
-const queue = async (log: EventLog, run: RunKey): Promise<number> => {
-  const appended = await append(log, queued(run), 0, { withinMs: 30_000 });
-  if (appended.kind !== 'appended') throw new Error('the run is there already');
-  return appended.sequence;
-};
-
 describe('the tail of all lifecycles', () => {
   it('begins with a gap, and reports each message from then on, also an invalid one', async () => {
     await using test = await aLog();
-    await queue(test.log, aRun());
+    await queueRun(test.log, aRun());
     await using tail = await aTail(test.log);
     expect(tail.gaps()).toBe(1);
     const run = aRun();
-    const first = await queue(test.log, run);
+    const first = await queueRun(test.log, run);
     await append(test.log, assigned(run), first);
     await forge(test.log, `runs.${newUuid()}.not-a-run.life.queued.gateway.0.none`, {});
-    const last = await queue(test.log, aRun(run.org_id));
+    const last = await queueRun(test.log, aRun(run.org_id));
     await waitFor('the last message', () => tail.reported.at(-1)?.[1] === last);
     expect(tail.reported.slice(0, 2)).toEqual([
       [run.run_id, first],
@@ -55,7 +50,7 @@ describe('the tail of all lifecycles', () => {
     await using test = await aLog();
     await using tail = await aTail(test.log);
     const received = test.log.nc.stats().inBytes;
-    await queue(await test.open(), aRun());
+    await queueRun(await test.open(), aRun());
     await append(await test.open(), queued(aRun(), { inputs: { text: 'x'.repeat(200_000) } }), 0);
     await waitFor('both messages', () => tail.reported.length === 2);
     expect(test.log.nc.stats().inBytes - received).toBeLessThan(20_000);
@@ -64,12 +59,12 @@ describe('the tail of all lifecycles', () => {
   it('reports a gap and continues after the broker was killed', async () => {
     await using test = await aLogOnOwnBroker();
     await using tail = await aTail(test.log);
-    await queue(test.log, aRun());
+    await queueRun(test.log, aRun());
     await waitFor('the first message', () => tail.reported.length === 1);
     await test.nats.kill9();
     await test.nats.restart();
     await waitFor('the gap', () => tail.gaps() === 2);
-    const last = await queue(test.log, aRun());
+    const last = await queueRun(test.log, aRun());
     await waitFor('the message after it', () => tail.reported.at(-1)?.[1] === last);
   });
 
@@ -78,7 +73,7 @@ describe('the tail of all lifecycles', () => {
     const make = () => test.log.jsm.streams.add({ name: 'RUNS', subjects: ['runs.>'], allow_direct: true });
     await make();
     await using tail = await aTail(test.log);
-    for (let n = 1; n <= 3; n += 1) await queue(test.log, aRun());
+    for (let n = 1; n <= 3; n += 1) await queueRun(test.log, aRun());
     await waitFor('the first messages', () => tail.reported.length === 3);
     await test.log.jsm.streams.delete('RUNS');
     await make();
