@@ -21,7 +21,7 @@ export const seconds = (
 ): Type.TNumber => Type.Number({ minimum: 0, unit: 'seconds', ...options });
 
 /** A text that is never printed, for example a key. It may also stand in a file that `NAME_FILE` names. */
-export const secret = (options: SettingOptions<string> & { readonly minLength?: number }): Type.TString =>
+export const secret = (options: SettingOptions<string>): Type.TString =>
   Type.String({ minLength: 1, ...options, secret: true });
 
 /** One of a few fixed words. */
@@ -36,7 +36,6 @@ export const list = <Item extends Type.TSchema>(
   options: SettingOptions<readonly Type.Static<Item>[]> & {
     readonly minItems?: number;
     readonly maxItems?: number;
-    readonly uniqueItems?: boolean;
   },
 ): Type.TArray<Item> => Type.Array(item, { ...options });
 

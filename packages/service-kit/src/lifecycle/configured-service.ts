@@ -2,7 +2,7 @@ import type { Environment } from '../config/config.ts';
 import { openHealthServer, type Check } from '../health/health-server.ts';
 import { announce, runService } from './run-service.ts';
 import { eventLogMetrics, type EventLogMetrics } from '../observability/event-log-metrics.ts';
-import { createLogger, type Logger, type LogLevel } from '../observability/logger.ts';
+import { createLogger, standardOutput, type Logger, type LogLevel } from '../observability/logger.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { openTracing } from '../tracing/tracing.ts';
 import type { TracingSettings } from '../tracing/tracing-config.ts';
@@ -65,7 +65,8 @@ export const runConfiguredService = <Config extends ServiceSettings>(
       if (!('value' in read)) throw read.error;
       const config = read.value;
       const instance = instanceOf(config);
-      const logger = createLogger({ service: name, level: config.RUNLEDGER_LOG_LEVEL, instance });
+      const { RUNLEDGER_LOG_LEVEL: level } = config;
+      const logger = createLogger({ service: name, level, instance, destination: standardOutput() });
       const flushWithinMs = Math.min(config.RUNLEDGER_STOP_WITHIN_S * 1_000 * FLUSH_FRACTION, MAX_FLUSH_MS);
       open.use(await openTracing(config, { service: name, instance, logger, flushWithinMs }));
       const metrics = createMetrics(name);

@@ -1,6 +1,6 @@
 import { within } from '@runledger/resilience/within';
 import { ConfigError } from '../config/config.ts';
-import { createLogger } from '../observability/logger.ts';
+import { createLogger, standardOutput } from '../observability/logger.ts';
 import type { Logger } from '../observability/logger.ts';
 import { OpenedResources } from './opened-resources.ts';
 import { listenForStop } from './stop-requests.ts';
@@ -28,7 +28,7 @@ const KEEP_ALIVE_MS = 60_000;
  * fails to close, or a stop that takes too long.
  */
 export const runService = async ({ name, stopWithinMs, start }: Service): Promise<never> => {
-  const logger = createLogger({ service: name, level: 'info' });
+  const logger = createLogger({ service: name, level: 'info', destination: standardOutput() });
   const requests = listenForStop(logger);
   // A service runs until it is stopped, even if it has no open socket or timer.
   const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS);

@@ -13,8 +13,7 @@ export interface LoggerOptions {
   readonly level: LogLevel;
   /** Identifies this process among those of the service, for example an executor's id. */
   readonly instance?: string;
-  /** Standard output by default. */
-  readonly destination?: DestinationStream;
+  readonly destination: DestinationStream;
 }
 
 /**
@@ -34,8 +33,10 @@ export const createLogger = ({ service, level, instance, destination }: LoggerOp
     mixin: spanFields,
     hooks: { streamWrite: hideSecretsInLine },
   };
-  return destination === undefined ? pino(options) : pino(options, destination);
+  return pino(options, destination);
 };
+
+export const standardOutput = (): DestinationStream => pino.destination();
 
 const spanFields = (): object => {
   const span = trace.getSpanContext(context.active());
