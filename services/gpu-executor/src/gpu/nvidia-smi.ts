@@ -15,18 +15,19 @@ export type Detection =
   /** There is no `nvidia-smi`, or it could not reach a driver. */
   | { kind: 'none'; why: string };
 
+const COMMAND = 'nvidia-smi';
 const GPU_QUERY = ['--query-gpu=index,uuid,name,memory.total', '--format=csv,noheader'];
 
-export const detectGpus = async (command = 'nvidia-smi'): Promise<Detection> => {
+export const detectGpus = async (): Promise<Detection> => {
   try {
     // A driver that hangs must not block the start.
-    const { stdout } = await promisify(execFile)(command, GPU_QUERY, {
+    const { stdout } = await promisify(execFile)(COMMAND, GPU_QUERY, {
       timeout: 20_000,
       maxBuffer: 256 * 1024,
     });
     return { kind: 'found', ...parseGpuQuery(stdout) };
   } catch (error) {
-    return { kind: 'none', why: whyNot(command, error) };
+    return { kind: 'none', why: whyNot(error) };
   }
 };
 
@@ -50,9 +51,9 @@ const memoryMiB = (text: string): number => {
   return amount === undefined ? 0 : Number(amount);
 };
 
-const whyNot = (command: string, error: unknown): string => {
-  if (!(error instanceof Error)) return `${command} failed`;
-  if ('code' in error && error.code === 'ENOENT') return `there is no ${command} on PATH`;
-  if ('killed' in error && error.killed === true) return `${command} did not respond within 20 s`;
-  return `${command} failed: ${error.message.trim().slice(0, 500)}`;
+const whyNot = (error: unknown): string => {
+  if (!(error instanceof Error)) return `${COMMAND} failed`;
+  if ('code' in error && error.code === 'ENOENT') return `there is no ${COMMAND} on PATH`;
+  if ('killed' in error && error.killed === true) return `${COMMAND} did not respond within 20 s`;
+  return `${COMMAND} failed: ${error.message.trim().slice(0, 500)}`;
 };

@@ -1,6 +1,9 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { GPU_MODELS } from '@runledger/contracts/gpu';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { slotsFromGpus, slotsFromSetting } from '../../src/gpu/gpu-slots.ts';
 import { gpuModelOf } from '../../src/gpu/gpu-models.ts';
 import { detectGpus, parseGpuQuery } from '../../src/gpu/nvidia-smi.ts';
@@ -141,11 +144,17 @@ Unable to determine the device handle for GPU0000:3B:00.0: Unknown Error
 
 describe('the search for cards', () => {
   it('says why there are none', async () => {
-    expect(await detectGpus('no-such-nvidia-smi')).toEqual({
-      kind: 'none',
-      why: 'there is no no-such-nvidia-smi on PATH',
-    });
-    expect(await detectGpus('false')).toMatchObject({ kind: 'none', why: expect.stringContaining('failed') });
-    expect(await detectGpus('true')).toEqual({ kind: 'found', gpus: [], unreadable: [] });
+    const folder = await mkdtemp(join(tmpdir(), 'gpu-slots-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    vi.stubEnv('PATH', folder);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const install = (script: string): Promise<void> =>
+      writeFile(join(folder, 'nvidia-smi'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+
+    expect(await detectGpus()).toEqual({ kind: 'none', why: 'there is no nvidia-smi on PATH' });
+    await install('exit 1');
+    expect(await detectGpus()).toMatchObject({ kind: 'none', why: expect.stringContaining('failed') });
+    await install('exit 0');
+    expect(await detectGpus()).toEqual({ kind: 'found', gpus: [], unreadable: [] });
   });
 });
