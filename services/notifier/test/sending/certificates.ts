@@ -1,5 +1,5 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { generate } from 'selfsigned';
+import { generate, type GenerateResult } from 'selfsigned';
 
 /** A certificate, and its key, that a test's server shows. */
 export interface Certificate {
@@ -7,7 +7,7 @@ export interface Certificate {
   readonly cert: string;
 }
 
-export const newAuthority = () =>
+export const newAuthority = (): Promise<GenerateResult> =>
   generate([{ name: 'commonName', value: 'An authority of the tests' }], {
     keyType: 'ec',
     algorithm: 'sha256',
@@ -29,7 +29,7 @@ export interface Holder {
   readonly names?: readonly string[];
   readonly addresses?: readonly string[];
   readonly notAfter?: Date;
-  readonly authority?: ReturnType<typeof newAuthority>;
+  readonly authority?: Promise<GenerateResult>;
 }
 
 const DAY_MS = 86_400_000;
