@@ -1,6 +1,5 @@
 import type { OpenBreaker, PartitionPosition } from '@runledger/contracts/deliveries/timers';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import type { Following } from '@runledger/event-log/follow/follow';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { lastProgressSequence } from '@runledger/event-log/streams/activity';
@@ -8,6 +7,7 @@ import { unlessAborted, untilAborted } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import type { NotifierInput, StoredOpening } from '../core/state/input.ts';
 import type { PartitionStart } from '../core/state/partition.ts';
+import { atLog } from '../effects/effect-context.ts';
 import { deliveryIn } from '../effects/pending-deliveries.ts';
 import { followDue, type Due } from '../timers/follow-timers.ts';
 import { readOpenings, readPosition } from '../timers/read-timers.ts';
@@ -38,9 +38,7 @@ export const holdPartition = async (
 ): Promise<void> => {
   const { log, take, signals, subscription } = options;
   const start = await readStart(log, partition, over);
-  const openings = await retryWhileUnavailable({ signal: over, logger: log.logger }, () =>
-    readOpenings(log, partition),
-  );
+  const openings = await atLog(options, over)(() => readOpenings(log, partition));
   const sending = new AbortController();
   // Lost rather than handed over: another notifier may be sending the same by now, so this one sends nothing more.
   over.addEventListener('abort', () => void (isRequested(over) || sending.abort(over.reason)), {
@@ -62,8 +60,7 @@ export const holdPartition = async (
 
 /** The position where the last holder stopped. */
 const readStart = async (log: EventLog, number: number, signal: AbortSignal): Promise<PartitionStart> => {
-  const retrying = <Answer>(work: () => Promise<Answer>): Promise<Answer> =>
-    retryWhileUnavailable({ signal, logger: log.logger }, work);
+  const retrying = atLog({ log }, signal);
   const position = await retrying(() => readPosition(log, number));
   const { created, lastSequence } = await retrying(() => runsIdentity(log));
   const isKnown = position?.created === created;
