@@ -1,3 +1,4 @@
+import { eventIdOf } from '@runledger/contracts/fold/chain';
 import { BrokerClock } from '@runledger/coordination/broker-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { untilAborted } from '@runledger/resilience/abort';
@@ -8,7 +9,6 @@ import { createDecisionLoop, type DecisionLoop } from './effects/decision-loop.t
 import { workflowVersions } from './effects/workflow-versions.ts';
 import { lead, beforeStop } from './leadership/lead.ts';
 import { electLeader } from './leadership/leader-election.ts';
-import { eventIdOf } from './log/event-id.ts';
 import { followLog, type FollowedLog } from './log/follow-log.ts';
 import { respondToSchedulerRedrives } from './requests/redrive.ts';
 import { schedulerMetrics, type SchedulerMetrics } from './metrics/scheduler-metrics.ts';

@@ -22,6 +22,12 @@ export interface StoredMessage {
   readonly body: unknown;
 }
 
+/** The id of a stored event; null for a message that is none. */
+export const eventIdOf = ({ body }: Pick<StoredMessage, 'body'>): string | null =>
+  typeof body === 'object' && body !== null && 'event_id' in body && typeof body.event_id === 'string'
+    ? body.event_id
+    : null;
+
 /** A fact that cannot follow the current state. It changes nothing. */
 export interface Impossible {
   readonly impossible: string;

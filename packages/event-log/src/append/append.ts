@@ -1,3 +1,4 @@
+import { eventIdOf } from '@runledger/contracts/fold/chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { isWebhookEvent, type WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
@@ -56,15 +57,11 @@ export const appendOwn = (log: EventLog, event: RunEvent, expected: number): Pro
     const message = messageOf(event, expected, traceparent);
     const sent = await publishUntilAcknowledged(log, message);
     if (sent.kind === 'stored') return { kind: 'appended', sequence: sent.sequence };
-    const own = (await lastOfSubjects(log, [message.subject])).find(({ body }) =>
-      isEvent(body, event.event_id),
-    );
+    const found = await lastOfSubjects(log, [message.subject]);
+    const own = found.find((stored) => eventIdOf(stored) === event.event_id);
     if (own) return { kind: 'appended', sequence: own.sequence };
     return { kind: 'conflict', head: sent.kind === 'conflict' ? sent.head : sent.sequence };
   });
-
-const isEvent = (body: unknown, id: string): boolean =>
-  typeof body === 'object' && body !== null && 'event_id' in body && body.event_id === id;
 
 /** Counts the append, and traces it. */
 const observed = <Stored extends Appended | AppendedBlind>(

@@ -1,4 +1,4 @@
-import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
 import { respondToRedrives } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -11,7 +11,7 @@ import { aborted, sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { foldedOf } from './core/fold-run.ts';
 import { projectRuns, runsIn, type Gap, type RefusedFact } from './core/project-runs.ts';
-import { beginningOf, eventIdOf, projectionStart, type ProjectionPosition } from './core/projection-start.ts';
+import { beginningOf, projectionStart, type ProjectionPosition } from './core/projection-start.ts';
 import { openPositionWatch, ViewsReplaced } from './position-watch.ts';
 import { readView } from './read-view.ts';
 import { redriveView } from './redrive-view.ts';

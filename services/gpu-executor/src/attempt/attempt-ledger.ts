@@ -1,5 +1,5 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { attemptSubjects } from '@runledger/contracts/subjects/run-subjects';
 import { sleep, untilAborted } from '@runledger/resilience/abort';
 import type { Assignment } from './core/assignment.ts';
@@ -70,8 +70,7 @@ const setFacts = (ledger: OpenLedger, next: AttemptFacts): void => {
 
 const receive = (ledger: OpenLedger, message: StoredMessage): string | null => {
   const { facts, refused } = take(ledger.facts, message);
-  const { body } = message;
-  const id = typeof body === 'object' && body !== null && 'event_id' in body ? String(body.event_id) : null;
+  const id = eventIdOf(message);
   // A fact that was looked up is delivered again.
   if (id !== null && !ledger.received.has(id)) ledger.received.set(id, refused);
   setFacts(ledger, facts);

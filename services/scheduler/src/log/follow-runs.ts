@@ -1,4 +1,4 @@
-import { acceptMessage, type StoredMessage } from '@runledger/contracts/fold/chain';
+import { eventIdOf, acceptMessage, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import type { Run } from '@runledger/contracts/fold/run';
 import { RUN_EVENTS, type RunEventType } from '@runledger/contracts/events/run-event';
@@ -9,7 +9,6 @@ import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { readRun } from '@runledger/event-log/read/read-run';
 import type { Scheduling } from '../core/scheduling.ts';
 import type { SchedulerInput } from '../core/state/scheduler-input.ts';
-import { eventIdOf } from './event-id.ts';
 
 export interface FollowRunsOptions {
   readonly scheduling: Scheduling;

@@ -1,7 +1,7 @@
+import { eventIdOf } from '@runledger/contracts/fold/chain';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import type { Scheduling } from '../core/scheduling.ts';
-import { eventIdOf } from '../log/event-id.ts';
 import { keyOf, type Position, type SnapshotRun } from './snapshot-format.ts';
 import { loadState } from './stored-state.ts';
 

@@ -1,4 +1,4 @@
-import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
 
 /** How far the projection has come, and in which log: another log may have other events at the same sequences. */
@@ -77,9 +77,3 @@ export const projectionStart = (
   }
   return { kind: 'continue', from: position };
 };
-
-/** Null for a message that is not an event. */
-export const eventIdOf = ({ body }: StoredMessage): string | null =>
-  typeof body === 'object' && body !== null && 'event_id' in body && typeof body.event_id === 'string'
-    ? body.event_id
-    : null;
