@@ -38,6 +38,8 @@ export const explainAnswer = (
       return `Too many requests: ${detail}. ${later}`;
     case 503:
       return `The service cannot do this now, and has not confirmed the request: ${detail}. ${later}`;
+    case 507:
+      return `A store of the service is full: ${detail}. Nothing was done.`;
     default:
       return `${connection.url} answered ${status}: ${detail}. ${status >= 500 ? `${later} If it does not help, see the gateway's log.` : 'Check RUNLEDGER_URL: it must include the base path, such as /api.'}`;
   }

@@ -24,6 +24,10 @@ describe('a refusal', () => {
       { status: 503, body: { detail: 'The log is away' } },
       'cannot do this now, and has not confirmed the request: The log is away.',
     ],
+    [
+      { status: 507, body: { detail: 'The object store OUTPUTS is full' } },
+      'A store of the service is full: The object store OUTPUTS is full.',
+    ],
     [{ status: 500, body: 'no json' }, 'answered 500: no reason given.'],
     [{ status: 200, body: { other: true } }, 'in a form that this release does not understand'],
   ])('%j is explained in a sentence', async (answer, sentence) => {

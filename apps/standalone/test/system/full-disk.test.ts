@@ -1,3 +1,5 @@
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fillDisk, whyNoSmallDisk, withSmallDisk } from '@runledger/testing/servers/small-disk';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -79,4 +81,31 @@ describe('a standalone with a full disk', () => {
       }
     },
   );
+});
+
+describe('a standalone with a full disk for output files', () => {
+  it('ends a run that has files at once, and says which store is full; with free space the next one succeeds', async (context) => {
+    const why = whyNoSmallDisk();
+    if (why !== undefined) return context.skip(why);
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-outputs-'));
+    await using standalone = await startStandalone({
+      env: {
+        EXECUTOR_GPUS: 'A10G:1',
+        RUNLEDGER_OUTPUTS: 'directory',
+        RUNLEDGER_OUTPUTS_DIRECTORY: folder.path,
+      },
+      through: () => withSmallDisk(folder.path, DISK_BYTES),
+    });
+    const api = runApi(standalone);
+    const makeRoom = fillDisk(standalone.pid, folder.path);
+    const full = await api.ended(await api.queue({ seconds: 0, size: 16 }), PATIENT.withinMs);
+    expect(full).toMatchObject({ status: 'failed', end_reason: 'storage_full' });
+    const [{ facts } = { facts: [] }] = await historiesOf(standalone.dataFolder, [full]);
+    expect(facts.at(-1)?.event.data).toMatchObject({
+      message: expect.stringContaining('The disk of the output files is full'),
+    });
+    makeRoom();
+    const next = await api.ended(await api.queue({ seconds: 0, size: 16 }), PATIENT.withinMs);
+    expect(next).toMatchObject({ status: 'success', end_reason: 'completed' });
+  });
 });

@@ -120,7 +120,7 @@ export type RunOutput = Static<typeof RunOutput>;
 export const RunSucceededData = Type.Object({ outputs: Type.Array(RunOutput) });
 
 export const RunFailedData = Type.Object({
-  reason: Type.Enum(['workflow_error', 'internal_error']),
+  reason: Type.Enum(['workflow_error', 'storage_full', 'internal_error']),
   message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
   outputs: Type.Array(RunOutput),
   progress: Type.Optional(Fraction),

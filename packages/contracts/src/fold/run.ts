@@ -25,6 +25,8 @@ export type EndReason =
   | 'no_capacity'
   | 'start_deadline'
   | 'run_timeout'
+  /** A store of the system is full: the message names it. */
+  | 'storage_full'
   | 'cancelled_by_client'
   | 'cancelled_by_operator'
   | 'deployment_removed'

@@ -163,12 +163,17 @@ const headIn = (error: unknown): number | undefined => {
   return head === undefined ? undefined : Number(head);
 };
 
+/** The stream, or the storage of the broker, has no room. */
+export const isFull = (error: unknown): boolean =>
+  error instanceof JetStreamApiError &&
+  // The limit of a stream has no error code of its own: it is one of the causes of a failed store (10077).
+  (NO_ROOM.has(error.code) || error.message.includes('maximum bytes exceeded'));
+
 /** The broker's refusal as LogFull or EventTooLarge; any other error unchanged. */
 export const explainRefusal = (error: unknown, stream: string, data: Uint8Array): unknown => {
   if (!(error instanceof JetStreamApiError)) return error;
   const said = `stream ${stream} refused a message of ${data.byteLength} bytes: ${error.message}`;
-  // The limit of the stream has no error code of its own: it is one of the causes of a failed store (10077).
-  if (NO_ROOM.has(error.code) || error.message.includes('maximum bytes exceeded')) {
+  if (isFull(error)) {
     return new LogFull(`${said}. Raise its limit, or wait until old messages expire.`, { cause: error });
   }
   return TOO_LARGE.has(error.code) ? new EventTooLarge(said, { cause: error }) : error;

@@ -24,12 +24,15 @@ export const writeRecord = async (
   const tryIt = async (): Promise<number> => {
     const open = await kv();
     tries += 1;
-    return store(open, data);
+    return store(open, data).catch((error: unknown) => {
+      // The broker refuses a message for a full stream as if it were unavailable: without this, it would be sent again.
+      throw explainRefusal(error, `KV_${bucket}`, data);
+    });
   };
   try {
     return await callBroker(`writing ${key} of ${bucket}`, tryIt, withinMs);
   } catch (error) {
-    if (!isConflict(error)) throw explainRefusal(error, `KV_${bucket}`, data);
+    if (!isConflict(error)) throw error;
     return tries === 1 ? false : 'unclear';
   }
 };

@@ -132,12 +132,15 @@ export const succeeded = (
 ): RunEventOf<'RunSucceeded'> =>
   runEvent('RunSucceeded', key, { attempt: 1, executor: EXECUTOR, data: { outputs } });
 
-export const failed = (key: RunKey): RunEventOf<'RunFailed'> =>
+export const failed = (
+  key: RunKey,
+  reason: RunEventOf<'RunFailed'>['data']['reason'] = 'workflow_error',
+): RunEventOf<'RunFailed'> =>
   runEvent('RunFailed', key, {
     attempt: 1,
     executor: EXECUTOR,
     data: {
-      reason: 'workflow_error',
+      reason,
       message: 'size is too large',
       outputs: [],
       progress: 0.25,

@@ -34,7 +34,8 @@ export type Refusal =
   | { readonly kind: 'too_many'; readonly why: string; readonly retryAfterS: number }
   | { readonly kind: 'headers_too_large' }
   | { readonly kind: 'internal' }
-  | { readonly kind: 'unavailable'; readonly why: string };
+  | { readonly kind: 'unavailable'; readonly why: string }
+  | { readonly kind: 'storage_full'; readonly why: string };
 
 /** How the OpenAPI document describes a refusal. */
 export interface DescribedRefusal {
@@ -167,6 +168,7 @@ export const REFUSALS = {
       headers: ['Retry-After'],
     },
   },
+  storage_full: { status: 507, detail: ({ why }) => why },
 } as const satisfies Rows;
 
 type ListedStatus<One> = One extends { described: { of: 'listed' }; status: infer Status } ? Status : never;

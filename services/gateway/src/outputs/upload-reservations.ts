@@ -1,7 +1,9 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { openBucket } from '@runledger/event-log/streams/bucket';
+import { LogFull } from '@runledger/event-log/append/append';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { Type, type Static } from 'typebox';
+import { OutputStoreFull } from './store/output-store.ts';
 
 /**
  * The files of a run's last attempt, by their paths; files of a lost attempt no longer count. `key`: the stored file, null
@@ -44,7 +46,10 @@ type Committed =
   /** `replaced`: the key of the file that it replaces, or null. */
   { readonly kind: 'committed'; readonly replaced: string | null } | { readonly kind: 'superseded' };
 
-/** Limits hold across gateways: uploads in progress count too, by compare-and-set. Every method may throw LogUnavailable. */
+/**
+ * Limits hold across gateways: uploads in progress count too, by compare-and-set. Every method may throw LogUnavailable, or
+ * OutputStoreFull when the bucket of reservations is full.
+ */
 export interface UploadReservations {
   reserve(run: RunKey, attempt: number, file: UploadFile): Promise<Reserved>;
   /** The file is stored. */
@@ -70,9 +75,11 @@ export const uploadReservations = (log: EventLog, limits: UploadLimits): UploadR
       if (present.attempt > attempt) return 'superseded';
       const files = present.attempt === attempt ? change(present.files, []) : change([], present.files);
       if (files === undefined) return 'done';
-      const written = entry
-        ? await bucket.update(name, { attempt, files }, entry.revision)
-        : await bucket.create(name, { attempt, files });
+      const written = await (
+        entry
+          ? bucket.update(name, { attempt, files }, entry.revision)
+          : bucket.create(name, { attempt, files })
+      ).catch(orFull);
       if (written !== false) return 'done';
     }
     throw new LogUnavailable(`The uploads of run ${run.run_id} change too fast to be counted. Try again.`);
@@ -112,6 +119,15 @@ export const uploadReservations = (log: EventLog, limits: UploadLimits): UploadR
       });
     },
   };
+};
+
+/** @throws the error */
+const orFull = (error: unknown): never => {
+  if (!(error instanceof LogFull)) throw error;
+  throw new OutputStoreFull(
+    'The bucket UPLOADS of the broker, which counts the files of runs, is full. An operator has to raise its limit (uploadsMaxBytes in RUNLEDGER_LOG_SETTINGS), or wait until old entries expire',
+    { cause: error },
+  );
 };
 
 const whyOverLimit = (

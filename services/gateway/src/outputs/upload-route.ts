@@ -8,7 +8,7 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Context, Middleware } from 'koa';
 import { bearerOf } from '../auth/bearer.ts';
 import { Refused } from '../http/refusal.ts';
-import type { OutputStore } from './store/output-store.ts';
+import { OutputStoreFull, type OutputStore } from './store/output-store.ts';
 import { uploadPermission, type UploadPermission } from './upload-permission.ts';
 import { uploadRequest } from './upload-request.ts';
 import type { UploadReservations } from './upload-reservations.ts';
@@ -39,7 +39,7 @@ export const uploadRoute =
     const { bytes, filename, subfolder, type, content_type } = uploadRequest(ctx, maxFileBytes);
     const key = randomBytes(32).toString('base64url');
     const file = { path: subfolder === '' ? filename : `${subfolder}/${filename}`, bytes, key };
-    const reserved = await reservations.reserve(run, attempt, file);
+    const reserved = await reservations.reserve(run, attempt, file).catch(refuseWhenFull);
     if (reserved.kind === 'over_limit') throw new Refused({ kind: 'too_large', why: reserved.why });
     if (reserved.kind === 'superseded') throw superseded(attempt);
 
@@ -65,7 +65,7 @@ export const uploadRoute =
         throw error;
       }
     };
-    const { sha256, replaced } = await storeFile();
+    const { sha256, replaced } = await storeFile().catch(refuseWhenFull);
     onUploaded(bytes);
     if (replaced !== null) await cleanUp(store.remove(replaced));
     const upload_duration = Math.round(clock() - began) / 1000;
@@ -100,6 +100,11 @@ const refuseUnlessGranted = (permission: UploadPermission): void => {
     case 'not_current':
       throw new Refused({ kind: 'conflict', why: permission.why });
   }
+};
+
+/** @throws the error, as a refusal that ends the attempt when a store is full */
+const refuseWhenFull = (error: unknown): never => {
+  throw error instanceof OutputStoreFull ? new Refused({ kind: 'storage_full', why: error.message }) : error;
 };
 
 const superseded = (attempt: number): Refused =>

@@ -26,6 +26,8 @@ export interface PutTarget {
 
 /** A gateway that accepts no data for this time counts as unavailable. */
 const GATEWAY_IDLE_MS = 60_000;
+/** A store of the gateway has no room, and nobody knows when it has: the attempt ends. */
+export const STORAGE_FULL = 507;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
 /** Sends one file, once. An abort gives `unavailable`. */
@@ -81,7 +83,8 @@ const parseResponse = async (incoming: IncomingMessage): Promise<PutResult> => {
   }
   const why = `the gateway responded with ${status}: ${detailOf(text)}`;
   if (status === 401 || status === 409) return { kind: 'not_current', why };
-  if (status === 408 || status === 425 || status === 429 || status >= 500)
+  const isUnavailable = status >= 500 && status !== STORAGE_FULL;
+  if (status === 408 || status === 425 || status === 429 || isUnavailable)
     return { kind: 'unavailable', why, retryAfterMs: retryAfterMs(incoming.headers['retry-after']) };
   return { kind: 'refused', status, why };
 };

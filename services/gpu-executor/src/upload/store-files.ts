@@ -5,7 +5,7 @@ import type { Assignment } from '../attempt/core/assignment.ts';
 import type { Storing } from '../attempt/core/end-of-attempt.ts';
 import type { OutputFile } from '../runner/runner.ts';
 import { contentTypeOf } from './content-type.ts';
-import { putFile } from './put-file.ts';
+import { putFile, STORAGE_FULL } from './put-file.ts';
 import { uploadSpan } from './upload-span.ts';
 
 export interface StoredFiles {
@@ -92,12 +92,17 @@ const uploadUrl = (gateway: URL, { org_id, run_id, attempt }: Assignment, file: 
   return url;
 };
 
-/** Too large or too many files are an error of the workflow; any other refusal is an error of the system. */
+/** Too large or too many files are an error of the workflow; any other refusal is one of the system. */
 const refusal = (
   { filename }: OutputFile,
   { status, why }: { readonly status: number; readonly why: string },
 ): Exclude<Storing, { readonly kind: 'stored' }> => ({
   kind: 'refused',
-  reason: status === 413 ? 'workflow_error' : 'internal_error',
+  reason: reasonOf(status),
   why: `The file ${filename} could not be stored: ${why}`,
 });
+
+const reasonOf = (status: number): Extract<Storing, { readonly kind: 'refused' }>['reason'] => {
+  if (status === 413) return 'workflow_error';
+  return status === STORAGE_FULL ? 'storage_full' : 'internal_error';
+};

@@ -10,17 +10,19 @@ export interface SchedulerMetrics extends DecisionMetrics {
   readonly onFact: (type: RunEventType, run: Run) => void;
 }
 
-const STATUS_OF_END: Readonly<Record<EndReason, FinalStatus>> = {
-  completed: 'success',
-  workflow_error: 'failed',
-  executor_lost: 'failed',
-  internal_error: 'failed',
-  no_capacity: 'timeout',
-  start_deadline: 'timeout',
-  run_timeout: 'timeout',
-  cancelled_by_client: 'cancelled',
-  cancelled_by_operator: 'cancelled',
-  deployment_removed: 'failed',
+const STATUSES_OF_END: Readonly<Record<EndReason, readonly FinalStatus[]>> = {
+  completed: ['success'],
+  workflow_error: ['failed'],
+  executor_lost: ['failed'],
+  internal_error: ['failed'],
+  no_capacity: ['timeout'],
+  start_deadline: ['timeout'],
+  run_timeout: ['timeout'],
+  // A store of outputs was full, or the log until the start deadline.
+  storage_full: ['failed', 'timeout'],
+  cancelled_by_client: ['cancelled'],
+  cancelled_by_operator: ['cancelled'],
+  deployment_removed: ['failed'],
 };
 
 const WAIT_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400];
@@ -41,7 +43,8 @@ export const schedulerMetrics = (metrics: Metrics, observed: Observed): Schedule
   );
   // A series that begins at 1 hides its first event from queries for an increase.
   for (const reason of DECIDED_ENDS) ends.inc({ reason }, 0);
-  for (const [end_reason, status] of Object.entries(STATUS_OF_END)) runsEnded.inc({ status, end_reason }, 0);
+  for (const [end_reason, statuses] of Object.entries(STATUSES_OF_END))
+    for (const status of statuses) runsEnded.inc({ status, end_reason }, 0);
   const waited = waitHistogram(metrics);
   return {
     assigned: () => assignments.inc(),

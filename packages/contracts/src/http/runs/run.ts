@@ -20,6 +20,7 @@ export const EndReason = Type.Enum(
     'no_capacity',
     'start_deadline',
     'run_timeout',
+    'storage_full',
     'cancelled_by_client',
     'cancelled_by_operator',
     'deployment_removed',

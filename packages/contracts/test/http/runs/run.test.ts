@@ -39,6 +39,7 @@ describe('the schema of a run', () => {
       'no_capacity',
       'start_deadline',
       'run_timeout',
+      'storage_full',
       'cancelled_by_client',
       'cancelled_by_operator',
       'deployment_removed',

@@ -10,6 +10,7 @@ import { Value } from 'typebox/value';
 import type { ByteSpan } from '../core/byte-range.ts';
 import {
   isOutputKey,
+  OutputStoreFull,
   OutputStoreUnavailable,
   type OutputStore,
   type OutputStoreAdapter,
@@ -82,7 +83,7 @@ const directoryOutputStore = (root: string, keptSince: () => number): OutputStor
     } catch (error) {
       void source.pieces.return();
       await rm(incoming, { recursive: true, force: true }).catch(() => undefined);
-      throw source.broken() ?? unavailable('storing an output file', error);
+      throw source.broken() ?? (isFull(error) ? full(error) : unavailable('storing an output file', error));
     }
   },
   find: (key) => (isOutputKey(key) ? findFile(root, key, keptSince()) : Promise.resolve(undefined)),
@@ -183,6 +184,16 @@ const exists = (root: string): Promise<boolean> =>
   access(root).then(
     () => true,
     () => false,
+  );
+
+/** Of the disk, or of the user's part of it. */
+const isFull = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+
+const full = (cause: unknown): OutputStoreFull =>
+  new OutputStoreFull(
+    'The disk of the output files is full. An operator has to make room in RUNLEDGER_OUTPUTS_DIRECTORY of the gateway, or let files expire sooner (RUNLEDGER_OUTPUTS_KEEP_DAYS)',
+    { cause },
   );
 
 const unavailable = (what: string, error: unknown): OutputStoreUnavailable => {

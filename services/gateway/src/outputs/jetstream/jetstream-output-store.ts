@@ -1,7 +1,9 @@
 import { Objm, type ObjectInfo, type ObjectStore } from '@nats-io/obj';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { isFull } from '@runledger/event-log/messages/publish';
 import {
   isOutputKey,
+  OutputStoreFull,
   OutputStoreUnavailable,
   type OutputStore,
   type OutputStoreAdapter,
@@ -55,7 +57,7 @@ const jetstreamOutputStore = (log: EventLog): OutputStore => {
       } catch (error) {
         // The driver stops reading a body that it cannot store.
         void source.pieces.return(undefined);
-        throw source.broken() ?? unavailable('storing an output file', error);
+        throw source.broken() ?? (isFull(error) ? full(error) : unavailable('storing an output file', error));
       }
     },
     find: async (key) => {
@@ -100,6 +102,12 @@ const orUnavailable = async <Result>(what: string, work: () => Promise<Result>):
     throw unavailable(what, error);
   }
 };
+
+const full = (cause: unknown): OutputStoreFull =>
+  new OutputStoreFull(
+    `The object store ${BUCKET} of the broker is full. An operator has to raise its limit (outputsMaxBytes in RUNLEDGER_LOG_SETTINGS), or wait until old files expire`,
+    { cause },
+  );
 
 const unavailable = (what: string, error: unknown): OutputStoreUnavailable => {
   const why = error instanceof Error ? error.message : String(error);

@@ -22,10 +22,16 @@ export interface StoredOutput extends OutputToStore {
   readonly stored_at: string;
 }
 
-/** The store cannot be reached, is full, or did not answer in time. */
+/** The store cannot be reached, or did not answer in time. */
 export class OutputStoreUnavailable extends Error {
   override readonly name = 'OutputStoreUnavailable';
   readonly code = 'output_store_unavailable';
+}
+
+/** The store has no room. Its message names the store and says what to do, for the user whose run ends by it. */
+export class OutputStoreFull extends Error {
+  override readonly name = 'OutputStoreFull';
+  readonly code = 'output_store_full';
 }
 
 /**
@@ -33,7 +39,10 @@ export class OutputStoreUnavailable extends Error {
  * store sets. Every method may throw OutputStoreUnavailable.
  */
 export interface OutputStore {
-  /** Reads the body as fast as it is stored, one piece at a time. When the body fails, nothing is kept and its error is thrown. */
+  /**
+   * Reads the body as fast as it is stored, one piece at a time. When the body fails, nothing is kept and its error is thrown.
+   * @throws {OutputStoreFull} and nothing is kept
+   */
   put(output: OutputToStore, body: AsyncIterable<Uint8Array>): Promise<StoredOutput>;
   /** Undefined for any text that is not the key of a file. */
   find(key: string): Promise<StoredOutput | undefined>;

@@ -1,16 +1,19 @@
+import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { RunOutput } from '@runledger/contracts/events/run-event-data';
 import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
 import type { RunResult } from '../../runner/runner.ts';
 import type { EventDraft } from './attempt-event.ts';
 import type { AttemptUnderWay } from './attempt-state.ts';
 
+type FailureReason = RunEventOf<'RunFailed'>['data']['reason'];
+
 /** The outcome of storing the files of a workflow. */
 export type Storing =
   | { readonly kind: 'stored' }
-  /** They can never be stored: they are too large or too many, or the gateway refuses them. */
+  /** They cannot be stored: they are too large or too many, a store is full, or the gateway refuses them. */
   | {
       readonly kind: 'refused';
-      readonly reason: 'workflow_error' | 'internal_error';
+      readonly reason: FailureReason;
       readonly why: string;
     }
   /** The run was cancelled or requeued meanwhile. */
@@ -46,7 +49,7 @@ export const endOf = (
     const forced = result.outcome === 'cancelled' && result.forced;
     return { type: 'RunCancelled', data: { forced, outputs: [...outputs], progress } };
   }
-  const failed = (reason: 'workflow_error' | 'internal_error', message: string): EventDraft => ({
+  const failed = (reason: FailureReason, message: string): EventDraft => ({
     type: 'RunFailed',
     data: { reason, message: shorten(message), outputs: [...outputs], progress },
   });

@@ -100,6 +100,18 @@ describe('an executor', () => {
     });
   });
 
+  it('fails a run at once when a store of the gateway is full, and frees its slot', async () => {
+    const { tries } = service.gateway;
+    service.gateway.failures = [507];
+    const { run } = await service.assign('render');
+    expect(await service.fact(run, 'RunFailed')).toMatchObject({
+      data: { reason: 'storage_full', message: expect.stringContaining('responded with 507: failure 507') },
+    });
+    expect(service.gateway.tries).toBe(tries + 1);
+    const { run: next } = await service.assign('render');
+    await service.fact(next, 'RunSucceeded');
+  });
+
   it.each(['busy', 'stubborn'])('cancels a run whose program is %s', async (program) => {
     const { run } = await service.assign(program);
     await waitFor('progress', () => progressOf(run));
