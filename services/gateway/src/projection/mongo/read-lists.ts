@@ -1,25 +1,24 @@
 import type { Collection, Filter, FindCursor } from 'mongodb';
 import type { FieldCondition } from '../core/list-query.ts';
-import type { Listed } from '../core/page.ts';
 import type { ListPart, ListReader } from '../core/scan-list.ts';
 import { asSortKey } from '../core/sort-key.ts';
-import type { StoredRun } from '../core/stored-run.ts';
+import type { StoredList } from '../core/stored-list.ts';
 import { storedRunOf, type RunDocument } from './run-documents.ts';
 import { indexOf, NEWEST_FIRST } from './run-indexes.ts';
 
-interface ListedDocuments<Item> {
+interface FindLimits {
   readonly limit: number;
-  /** Left out: all fields. */
-  readonly projection?: Readonly<Record<string, 1>>;
   /** For each response of the server. */
   readonly maxTimeMS: number;
-  readonly toItem: (stored: StoredRun) => Omit<Listed<Item>, 'sortKey'>;
 }
 
 export const documentReader = <Item>(
   runs: Collection<RunDocument>,
-  { limit, projection, maxTimeMS, toItem }: ListedDocuments<Item>,
+  { fields, toItem }: StoredList<Item>,
+  { limit, maxTimeMS }: FindLimits,
 ): ListReader<Item> => {
+  // `_id` is always given.
+  const projection = Object.fromEntries([...fields, 'created_at', 'sort_key'].map((field) => [field, 1]));
   const findBy = (part: ListPart, hint: FieldCondition | undefined): FindCursor<RunDocument> =>
     runs.find(filterOf(part), { maxTimeMS, ...(hint && { hint: indexOf(hint.field) }) }).sort(NEWEST_FIRST);
   return {
@@ -27,7 +26,7 @@ export const documentReader = <Item>(
       const [first, ...others] = part.conditions;
       // With several conditions a server may choose another index.
       const found = findBy(part, others.length > 0 ? first : undefined).limit(limit);
-      return (projection ? found.project<RunDocument>(projection) : found).map((document) => ({
+      return found.project<RunDocument>(projection).map((document) => ({
         ...toItem(storedRunOf(document)),
         sortKey: asSortKey(document.sort_key),
       }));

@@ -1,11 +1,12 @@
 import type { Collection } from 'mongodb';
-import { pageOf } from '../core/page.ts';
+import { pageOf, type Page } from '../core/page.ts';
 import { isSameRun } from '../core/run-view.ts';
 import type { RunViews } from '../run-views.ts';
 import { orUnavailable } from './mongo-errors.ts';
-import { runListQuery, webhookListQuery } from '../core/list-query.ts';
+import { runListQuery, webhookListQuery, type ListQuery } from '../core/list-query.ts';
 import { scanList } from '../core/scan-list.ts';
-import { ROW_FIELDS, rowOf, viewOf } from '../core/stored-run.ts';
+import { RUN_LIST, WEBHOOK_LIST, type StoredList } from '../core/stored-list.ts';
+import { viewOf } from '../core/stored-run.ts';
 import { documentReader } from './read-lists.ts';
 import type { RunDocument } from './run-documents.ts';
 
@@ -24,6 +25,11 @@ export const readViews = (
 ): Pick<RunViews, 'find' | 'load' | 'listRuns' | 'listWebhooks' | 'countQueued'> => {
   const reading = { maxTimeMS: readWithinMs };
   const scanLimits = { giveUpAfterMs: readWithinMs / 4, clock };
+  const list = <Item>(shown: StoredList<Item>, query: ListQuery, limit: number): Promise<Page<Item>> =>
+    orUnavailable(shown.what, readWithinMs, () => {
+      const reader = documentReader(runs, shown, { ...reading, limit: limit + 1 });
+      return pageOf(scanList(reader, query, scanLimits), limit);
+    });
   return {
     find: ({ org_id, run_id }) =>
       orUnavailable('reading a run view', readWithinMs, async () => {
@@ -40,33 +46,11 @@ export const readViews = (
           return isSameRun(view, key) ? [view] : [];
         });
       }),
-    listRuns: (query) =>
-      orUnavailable('listing run views', readWithinMs, () => {
-        const reader = documentReader(runs, {
-          ...reading,
-          limit: query.limit + 1,
-          toItem: (stored) => ({ item: viewOf(stored), bytes: Buffer.byteLength(stored.run) }),
-        });
-        return pageOf(scanList(reader, runListQuery(query), scanLimits), query.limit);
-      }),
-    listWebhooks: (query) =>
-      orUnavailable('listing runs with a webhook', readWithinMs, () => {
-        const reader = documentReader(runs, {
-          ...reading,
-          limit: query.limit + 1,
-          projection: ROW_PROJECTION,
-          toItem: (stored) => ({ item: rowOf(stored), bytes: 0 }),
-        });
-        return pageOf(scanList(reader, webhookListQuery(query), scanLimits), query.limit);
-      }),
+    listRuns: (query) => list(RUN_LIST, runListQuery(query), query.limit),
+    listWebhooks: (query) => list(WEBHOOK_LIST, webhookListQuery(query), query.limit),
     countQueued: (org_id, atMost) =>
       orUnavailable('counting queued runs', readWithinMs, () =>
         runs.countDocuments({ org_id, status: 'queued' }, { limit: atMost, ...reading }),
       ),
   };
 };
-
-/** `_id` is always given. */
-const ROW_PROJECTION = Object.fromEntries([...ROW_FIELDS, 'sort_key'].map((field) => [field, 1])) as Readonly<
-  Record<string, 1>
->;

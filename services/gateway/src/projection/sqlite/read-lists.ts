@@ -3,21 +3,15 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { MAX_PAGE_BYTES, type Listed } from '../core/page.ts';
 import type { ListPart, ListReader } from '../core/scan-list.ts';
 import { asSortKey } from '../core/sort-key.ts';
+import type { StoredList } from '../core/stored-list.ts';
 import type { StoredRun } from '../core/stored-run.ts';
 import { orUnavailable } from './open-database.ts';
 import { indexOf } from './schema.ts';
 
-interface ListedRows<Item> {
-  /** For errors. */
-  readonly what: string;
-  readonly limit: number;
-  readonly fields: readonly (keyof StoredRun)[];
-  readonly toItem: (stored: StoredRun) => Omit<Listed<Item>, 'sortKey'>;
-}
-
 export const rowReader = <Item>(
   database: DatabaseSync,
-  { what, limit, fields, toItem }: ListedRows<Item>,
+  { what, fields, toItem }: StoredList<Item>,
+  limit: number,
 ): ListReader<Item> => {
   const row = database.prepare(`SELECT ${fields.join(', ')} FROM run_views WHERE rowid = ?`);
   return {

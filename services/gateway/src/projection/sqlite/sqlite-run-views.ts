@@ -1,10 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import { runListQuery, webhookListQuery } from '../core/list-query.ts';
-import { pageOf } from '../core/page.ts';
+import { runListQuery, webhookListQuery, type ListQuery } from '../core/list-query.ts';
+import { pageOf, type Page } from '../core/page.ts';
 import { beginningOf, type ProjectionPosition } from '../core/projection-start.ts';
 import { scanList } from '../core/scan-list.ts';
-import { ROW_FIELDS, rowOf, storedRun, VIEW_FIELDS, viewOf, type StoredRun } from '../core/stored-run.ts';
+import { RUN_LIST, WEBHOOK_LIST, type StoredList } from '../core/stored-list.ts';
+import { storedRun, VIEW_FIELDS, viewOf, type StoredRun } from '../core/stored-run.ts';
 import type { RunViews } from '../run-views.ts';
 import { dropOldRuns } from './drop-old-runs.ts';
 import { openDatabase, orUnavailable } from './open-database.ts';
@@ -64,27 +65,13 @@ const readViews = (
       return row && viewOf(row as unknown as StoredRun);
     });
   const limits = { giveUpAfterMs: SEARCH_FOR_MS, clock };
+  const list = <Item>(shown: StoredList<Item>, query: ListQuery, limit: number): Promise<Page<Item>> =>
+    pageOf(scanList(rowReader(database, shown, limit + 1), query, limits), limit);
   return {
     find,
     load: async (keys) => (await Promise.all(keys.map(find))).filter((view) => view !== undefined),
-    listRuns: (query) => {
-      const reader = rowReader(database, {
-        what: 'listing run views',
-        limit: query.limit + 1,
-        fields: VIEW_FIELDS,
-        toItem: (stored) => ({ item: viewOf(stored), bytes: Buffer.byteLength(stored.run) }),
-      });
-      return pageOf(scanList(reader, runListQuery(query), limits), query.limit);
-    },
-    listWebhooks: (query) => {
-      const reader = rowReader(database, {
-        what: 'listing runs with a webhook',
-        limit: query.limit + 1,
-        fields: ROW_FIELDS,
-        toItem: (stored) => ({ item: rowOf(stored), bytes: 0 }),
-      });
-      return pageOf(scanList(reader, webhookListQuery(query), limits), query.limit);
-    },
+    listRuns: (query) => list(RUN_LIST, runListQuery(query), query.limit),
+    listWebhooks: (query) => list(WEBHOOK_LIST, webhookListQuery(query), query.limit),
     countQueued: async (orgId, atMost) =>
       orUnavailable('counting queued runs', () => Number(queued.get(orgId, atMost)?.['queued'])),
   };
