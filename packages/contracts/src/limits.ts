@@ -12,8 +12,8 @@ export const MAX_WORKFLOW_BYTES = 512 * 1024;
 export const MAX_RUN_LIFETIME_S = 6 * 24 * 3600;
 /** Nested arrays and objects in an event; inputs may nest 32 levels, two levels deep in the event. */
 export const MAX_EVENT_NESTING = 64;
-/** Characters of an error message of a program or service in an event. */
-export const MAX_ERROR_MESSAGE = 8 * 1024;
+/** Bytes of an error message of a program or service, as JSON in UTF-8. A character has at least one. */
+export const MAX_ERROR_MESSAGE = 2 * 1024;
 export const MAX_LIVE_STATUS = 200;
 /** Characters of the name of an output file. */
 export const MAX_FILENAME = 255;

@@ -14,13 +14,16 @@ export const aboutEvent = {
   /** By the writer's clock, for people. The times of a run are the broker's timestamps. */
   time: Type.String({ format: 'date-time' }),
   /** `instance` distinguishes two processes of one service. */
-  writer: Type.Object({ service: Type.String(), instance: Type.String() }),
+  writer: Type.Object({
+    service: Type.String({ maxLength: 64 }),
+    instance: Type.String({ maxLength: 128 }),
+  }),
   /** The same for all events that one request caused. */
-  correlation_id: Type.String({ minLength: 1, maxLength: 255 }),
+  correlation_id: Type.String({ pattern: String.raw`^[\x21-\x7e]{1,128}$` }),
   /** The event that caused this one; null when a client's request did. */
   causation_id: Type.Union([Uuid, Type.Null()]),
   /** W3C trace context. */
-  traceparent: Type.Union([Type.String({ maxLength: 255 }), Type.Null()]),
+  traceparent: Type.Union([Type.String({ pattern: '^[0-9a-f-]{1,64}$' }), Type.Null()]),
 };
 
 export type ParsedEvent<Type extends string, Event> =

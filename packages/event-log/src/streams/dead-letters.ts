@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { StoredMsg } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
+import { errorMessage } from '@runledger/contracts/events/error-message';
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { callBroker } from '../connect/broker-call.ts';
@@ -63,7 +63,7 @@ export const storeDeadLetter = async (
 ): Promise<void> => {
   const { data, headers } = raw ?? (await lookUp(log, stream, stored));
   const deadLetter: DeadLetter = {
-    reason: reason.slice(0, MAX_ERROR_MESSAGE),
+    reason: errorMessage(reason),
     consumer,
     stream,
     subject: stored.subject,

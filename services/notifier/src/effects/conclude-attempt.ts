@@ -1,4 +1,4 @@
-import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
+import { errorMessage } from '@runledger/contracts/events/error-message';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import type { DeliveryState } from '@runledger/contracts/deliveries/delivery-attempts';
@@ -43,7 +43,7 @@ const settle = async (
     metrics.accepted(lagMs / 1_000);
   } else {
     const { fact } = conclusion;
-    const message = fact.message.slice(0, MAX_ERROR_MESSAGE);
+    const message = errorMessage(fact.message);
     await facts.append('WebhookGivenUp', { webhook_id, ...fact, message });
     metrics.settled(fact.reason);
   }
@@ -65,7 +65,7 @@ const retry = async (
     tries: waiting.attempts,
     next_try_at: new Date(at).toISOString(),
     last_reason: reason,
-    message: message.slice(0, MAX_ERROR_MESSAGE),
+    message: errorMessage(message),
   });
 };
 

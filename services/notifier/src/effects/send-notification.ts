@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ProgressReport } from '@runledger/contracts/events/activity';
 import type { DeliveryAttempt } from '@runledger/contracts/deliveries/delivery-attempts';
 import { withoutQuery } from '@runledger/contracts/deliveries/delivery-attempts';
-import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
+import { errorMessage } from '@runledger/contracts/events/error-message';
 import type { Run } from '@runledger/contracts/fold/run';
 import { WEBHOOK_PAYLOAD_VERSION, webhookBody } from '@runledger/contracts/deliveries/webhook-payload';
 import { recordDeliveryAttempt } from '@runledger/event-log/streams/delivery-attempts';
@@ -105,7 +105,7 @@ const record = (
     started_at: started.toISOString(),
     phases,
     reason,
-    message: message.slice(0, MAX_ERROR_MESSAGE),
+    message: errorMessage(message),
     status,
     answer,
   };

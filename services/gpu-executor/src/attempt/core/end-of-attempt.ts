@@ -1,6 +1,6 @@
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { RunOutput } from '@runledger/contracts/events/run-event-data';
-import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
+import { errorMessage } from '@runledger/contracts/events/error-message';
 import type { RunResult } from '../../runner/runner.ts';
 import type { EventDraft } from './attempt-event.ts';
 import type { AttemptUnderWay } from './attempt-state.ts';
@@ -51,7 +51,8 @@ export const endOf = (
   }
   const failed = (reason: FailureReason, message: string): EventDraft => ({
     type: 'RunFailed',
-    data: { reason, message: shorten(message), outputs: [...outputs], progress },
+    // The end of a program's message says more than its beginning.
+    data: { reason, message: errorMessage(message, 'end'), outputs: [...outputs], progress },
   });
   switch (result.outcome) {
     case 'cancelled':
@@ -66,7 +67,3 @@ export const endOf = (
       return { type: 'RunSucceeded', data: { outputs: [...outputs] } };
   }
 };
-
-/** Keeps the end of a message, which says more than its beginning, and cuts no character in two. */
-const shorten = (message: string): string =>
-  message.length <= MAX_ERROR_MESSAGE ? message : message.slice(-MAX_ERROR_MESSAGE).toWellFormed();

@@ -17,7 +17,8 @@ export interface ProgramOutput {
 }
 
 const MAX_LINE_BYTES = 64 * 1024;
-const STDERR_TAIL_BYTES = 4 * 1024;
+/** With the sentence before it, it fits into an error message, unless much of it is not ASCII. */
+const STDERR_TAIL_BYTES = 1536;
 /** How much of a run's other output goes to the executor's own log, at level debug. */
 const MAX_LOGGED_BYTES = 64 * 1024;
 const MAX_LOGGED_LINE = 1_000;

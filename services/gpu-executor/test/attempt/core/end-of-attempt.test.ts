@@ -90,7 +90,7 @@ describe('an attempt', () => {
     const message = `${'x'.repeat(9_000)}the reason`;
     const draft = endOf(running, { ...succeeded, result: { outcome: 'not_runnable', why: message } });
     expect(draft?.type === 'RunFailed' && draft.data.message).toMatch(/^x+the reason$/);
-    expect(draft?.type === 'RunFailed' && draft.data.message.length).toBe(8 * 1024);
+    expect(draft?.type === 'RunFailed' && draft.data.message.length).toBe(2 * 1024);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '@runledger/contracts/json';
+import { errorMessage } from '@runledger/contracts/events/error-message';
 import { isExecuting } from '@runledger/contracts/fold/run';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { Assign, GiveUp, RunDecision } from './decision.ts';
@@ -57,7 +58,8 @@ export const endingEvent = (
   stamp: Stamp,
   progress?: number,
 ): EndingEvent => {
-  const { run, message } = decision;
+  const { run } = decision;
+  const message = errorMessage(decision.message);
   const shared = {
     ...envelope(decision, stamp),
     attempt: run.attempt?.number ?? 0,

@@ -1,0 +1,34 @@
+import type { RunEventType } from './run-event.ts';
+import type { WebhookEventType } from './webhook-event.ts';
+import { MAX_ERROR_MESSAGE, MAX_INLINE_BYTES } from '../limits.ts';
+
+/** An event without its data, and short members of the data. */
+const SMALL = 2 * 1024;
+const WITH_MESSAGE = SMALL + MAX_ERROR_MESSAGE;
+/** Outputs, or a reference to them. */
+const WITH_OUTPUTS = SMALL + MAX_INLINE_BYTES;
+
+/**
+ * The largest fact of each type: bytes as JSON in UTF-8. `append` refuses a larger one. What an accepted run may still have to
+ * write is computed from it.
+ */
+export const MAX_FACT_BYTES = {
+  /** Has, beside inputs, texts of the client: the callback and the names of the machine. */
+  RunQueued: 16 * 1024,
+  RunCancelRequested: SMALL,
+  /** Inputs, and the address of a runner. */
+  RunAssigned: SMALL + MAX_INLINE_BYTES + 2 * 1024,
+  RunRequeued: WITH_MESSAGE,
+  RunTimedOut: WITH_MESSAGE,
+  RunGivenUp: WITH_MESSAGE,
+  RunCancelEnforced: WITH_MESSAGE,
+  RunStarted: SMALL,
+  RunUploading: SMALL,
+  RunSucceeded: WITH_OUTPUTS,
+  RunFailed: WITH_OUTPUTS + MAX_ERROR_MESSAGE,
+  RunCancelled: WITH_OUTPUTS,
+  WebhookStarted: SMALL,
+  WebhookDelivered: SMALL,
+  WebhookGivenUp: WITH_MESSAGE,
+  WebhookRedeliveryRequested: SMALL,
+} as const satisfies Readonly<Record<RunEventType | WebhookEventType, number>>;
