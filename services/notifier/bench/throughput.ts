@@ -73,8 +73,8 @@ const measure = async ({ healthy, hanging, isBacklog }: Scenario): Promise<Measu
   let pid = 0;
   const mark = (): void =>
     void marks.push({ at: performance.now(), notifier: cpuSeconds(pid), broker: cpuSeconds(broker) });
-  receivers.onAccepted((news) => {
-    for (const [run] of news) {
+  receivers.onAccepted((notifications) => {
+    for (const [run] of notifications) {
       if (accepted.has(run)) continue;
       accepted.add(run);
       outstanding.giveBack();

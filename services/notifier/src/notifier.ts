@@ -13,7 +13,7 @@ import { countExpiring } from './core/decide/reconciling.ts';
 import { take as takeInput } from './core/decide/take.ts';
 import type { NotifierInput } from './core/state/input.ts';
 import { positionOf } from './core/state/partition.ts';
-import { createNotifierState, isInHand, nextTick } from './core/state/state.ts';
+import { createNotifierState, hasFinal, nextTick } from './core/state/state.ts';
 import type { DeliveryOptions } from './effects/effect-context.ts';
 import { effectsRunner } from './effects/perform.ts';
 import { notifierMetrics, observeNotifier } from './effects/notifier-metrics.ts';
@@ -88,7 +88,7 @@ const runCore = (options: NotifierOptions) => {
     ...options,
     metrics,
     take: (input) => take(input),
-    isInHand: ({ run_id }) => isInHand(state, run_id),
+    hasFinal: ({ run_id }) => hasFinal(state, run_id),
     signalOf: (partition) => signals.get(partition) ?? AbortSignal.abort(),
     onIdle: (partition) => idle.get(partition)?.(),
   });
@@ -125,7 +125,7 @@ const reconcileOften = async (
     take,
     signal,
     partitions: () => state.partitions.values(),
-    isInHand: (run: RunKey['run_id']) => isInHand(state, run),
+    hasFinal: (run: RunKey['run_id']) => hasFinal(state, run),
     countExpiring: () => countExpiring(state),
     onForgotten: (run_id: string) => {
       metrics.forgotten();

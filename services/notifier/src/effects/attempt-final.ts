@@ -22,7 +22,7 @@ export const attemptFinal = async (
   const signal = signalOf(delivery.partition);
   const work = { signal, key: delivery.key, notification: 'final', failure: FAILURE } as const;
   const report = await guarded(context, work, async () => {
-    if (delivery.careful && (await isSuperseded(context, delivery, signal)))
+    if (delivery.mayBeSuperseded && (await isSuperseded(context, delivery, signal)))
       return { kind: 'superseded' } as const;
     return carryOut(context, attempt, await planOf(context, delivery, signal), signal);
   });

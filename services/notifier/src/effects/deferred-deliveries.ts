@@ -31,8 +31,8 @@ export const defer = async (
 
 const store = async (context: EffectContext, delivery: FinalDelivery, signal: AbortSignal): Promise<void> => {
   const { log, now, metrics } = context;
-  const { key, round, attempts: tries, careful } = delivery;
-  if (careful && (await isSuperseded(context, delivery, signal))) return;
+  const { key, round, attempts: tries, mayBeSuperseded } = delivery;
+  if (mayBeSuperseded && (await isSuperseded(context, delivery, signal))) return;
   await atLog(context, signal)(() => deferDelivery(log, pendingOf(delivery, now().getTime())));
   metrics.deferred();
   const message = 'Deferred until its receiver takes notifications again.';
@@ -40,12 +40,12 @@ const store = async (context: EffectContext, delivery: FinalDelivery, signal: Ab
   recordState(context, key, { state: 'deferred', round, tries, ...times, message });
 };
 
-/** Reads deferred deliveries of a receiver, at most `max` that are not in hand. */
+/** Reads deferred deliveries of a receiver, at most `max` that are not in memory. */
 export const loadDeferred = async (
   context: EffectContext,
   { partition, receiver, after, max }: EffectOf<'load_deferred'>,
 ): Promise<void> => {
-  const { log, take, isInHand, signalOf } = context;
+  const { log, take, hasFinal, signalOf } = context;
   const signal = signalOf(partition);
   const retrying = atLog(context, signal);
   let lastSequence = after;
@@ -58,7 +58,7 @@ export const loadDeferred = async (
       lastSequence = next.sequence;
       // It may be a leftover of a delivery that continued.
       const delivery = deliveryIn(next, 'deferred', true);
-      if (isInHand(delivery.key)) continue;
+      if (hasFinal(delivery.key)) continue;
       take({ type: 'deferred_found', delivery });
       found += 1;
     }

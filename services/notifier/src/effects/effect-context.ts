@@ -33,7 +33,7 @@ export interface DeliveryOptions {
 export interface EffectContext extends DeliveryOptions {
   readonly metrics: NotifierMetrics;
   readonly take: (input: NotifierInput) => void;
-  readonly isInHand: (key: RunKey) => boolean;
+  readonly hasFinal: (key: RunKey) => boolean;
   /** Aborted when nothing more may be sent or written for the partition. */
   readonly signalOf: (partition: number) => AbortSignal;
   /** Nothing is under way any more in a partition that is closing. */

@@ -22,7 +22,7 @@ export const pendingOf = (
 export const deliveryIn = (
   { sequence, delivery }: StoredPending,
   kind: 'due' | 'deferred',
-  careful: boolean,
+  mayBeSuperseded: boolean,
 ): FinalDelivery => ({
   key: { org_id: orgId(delivery.org_id), run_id: runId(delivery.run_id) },
   origin: delivery.origin,
@@ -31,5 +31,5 @@ export const deliveryIn = (
   attempts: delivery.tries,
   expiresAt: Date.parse(delivery.expires_at),
   source: { kind, sequence },
-  careful,
+  mayBeSuperseded,
 });

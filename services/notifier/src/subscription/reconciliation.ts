@@ -21,7 +21,7 @@ import { webhookTargetOf } from './webhook-targets.ts';
 export interface ReconciliationOptions {
   readonly log: EventLog;
   readonly partitions: () => Iterable<Partition>;
-  readonly isInHand: (run: RunId) => boolean;
+  readonly hasFinal: (run: RunId) => boolean;
   readonly take: (input: NotifierInput) => void;
   /** A notification was found that nothing accounts for: a bug, or a log that lost its end. */
   readonly onForgotten: (run: RunId) => void;
@@ -119,14 +119,14 @@ const whatStandsFor = async (
   sequence: number,
   { origin }: Unsettled,
 ): Promise<Found> => {
-  const { log, isInHand, onForgotten } = options;
-  if (isInHand(key.run_id)) return { kind: 'in_hand' };
+  const { log, hasFinal, onForgotten } = options;
+  if (hasFinal(key.run_id)) return { kind: 'in_memory' };
   const pending = await findPending(log, { origin, ...key });
   if (pending) return { kind: 'timer', origin, isDeferred: pending.isDeferred };
-  // It may have been settled, or taken from TIMERS in hand, between the two reads.
+  // It may have been settled, or taken from TIMERS into memory, between the two reads.
   const still = await findUnsettled(options, key, sequence);
   if (!still) return SETTLED;
-  if (isInHand(key.run_id)) return { kind: 'in_hand' };
+  if (hasFinal(key.run_id)) return { kind: 'in_memory' };
   onForgotten(key.run_id);
   return { kind: 'forgotten', ...still };
 };

@@ -42,7 +42,7 @@ export const attemptFinal = (
     core.take({ type: 'attempt_finished', attempt, report });
   };
   core.after(1, () => {
-    if (delivery.careful && isSuperseded(log, run, delivery)) return finish({ kind: 'superseded' });
+    if (delivery.mayBeSuperseded && isSuperseded(log, run, delivery)) return finish({ kind: 'superseded' });
     const { round } = run;
     if (round === 0 || run.settled) return finish({ kind: 'nothing' });
     if (delivery.round < round && delivery.source.kind !== 'fact') return finish({ kind: 'nothing' });

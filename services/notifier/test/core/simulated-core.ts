@@ -7,7 +7,7 @@ import { receiverKey, type Receiver } from '../../src/core/receivers/receiver.ts
 import type { Effect } from '../../src/core/state/effect.ts';
 import type { NotifierInput, Outcome } from '../../src/core/state/input.ts';
 import type { PartitionStart } from '../../src/core/state/partition.ts';
-import { createNotifierState, isInHand, nextTick, type NotifierState } from '../../src/core/state/state.ts';
+import { createNotifierState, hasFinal, nextTick, type NotifierState } from '../../src/core/state/state.ts';
 
 export const SECOND = 1_000;
 /** The broker's clock at the start, in milliseconds since 1970; the monotonic one begins elsewhere. */
@@ -157,7 +157,7 @@ export const simulateCore = (options: SimulationOptions = {}): SimulatedCore => 
 export const storeDeferred = (core: SimulatedCore, delivery: FinalDelivery): void => {
   if (delivery.source.kind === 'deferred') return;
   const sequence = core.nextSequence();
-  core.deferred.set(sequence, { ...delivery, source: { kind: 'deferred', sequence }, careful: true });
+  core.deferred.set(sequence, { ...delivery, source: { kind: 'deferred', sequence }, mayBeSuperseded: true });
 };
 
 const loadDeferred = (core: SimulatedCore, effect: EffectOf<'load_deferred'>, readMs: number): void => {
@@ -174,7 +174,7 @@ const loadDeferred = (core: SimulatedCore, effect: EffectOf<'load_deferred'>, re
     for (const delivery of there) {
       if (found >= max) break;
       lastSequence = delivery.source.sequence;
-      if (isInHand(state, delivery.key.run_id)) continue;
+      if (hasFinal(state, delivery.key.run_id)) continue;
       take({ type: 'deferred_found', delivery });
       found += 1;
     }

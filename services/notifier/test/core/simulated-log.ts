@@ -125,7 +125,7 @@ export const deferredAt = (log: SimulatedLog, receiver: Receiver, after: number)
       return state === 'deferred' && sequence > after && isThere;
     })
     .toSorted((one, other) => one.sequence - other.sequence)
-    .map(({ delivery }) => ({ ...delivery, careful: true }));
+    .map(({ delivery }) => ({ ...delivery, mayBeSuperseded: true }));
 
 /** Only what is newest in TIMERS counts; a new round begins with nothing there. */
 export const isSuperseded = (log: SimulatedLog, run: SimulatedRun, delivery: FinalDelivery): boolean => {

@@ -4,7 +4,7 @@ import type { FinalDelivery } from '../../src/core/delivery/final-delivery.ts';
 import type { Effect } from '../../src/core/state/effect.ts';
 import type { StoredOpening } from '../../src/core/state/input.ts';
 import type { PartitionStart } from '../../src/core/state/partition.ts';
-import { isInHand } from '../../src/core/state/state.ts';
+import { hasFinal } from '../../src/core/state/state.ts';
 import { attemptFinal, attemptIntermediate, type Circumstances } from './simulated-attempts.ts';
 import { simulateCore, STORED, type SimulatedCore } from './simulated-core.ts';
 import {
@@ -53,7 +53,7 @@ export const startNotifier = (
       const run = runOf(log, delivery.key.run_id);
       if (reminder) storeOpening(log, core, reminder);
       const isNew = delivery.source.kind !== 'deferred';
-      if (isNew && !(delivery.careful && isSuperseded(log, run, delivery)))
+      if (isNew && !(delivery.mayBeSuperseded && isSuperseded(log, run, delivery)))
         storeTimer(log, delivery, 'deferred', 0);
       take({ type: 'deferral_finished', run: delivery.key.run_id, outcome: STORED });
     });
@@ -76,7 +76,7 @@ const takeOver = (log: SimulatedLog, core: SimulatedCore, circumstances: Circums
   for (const timer of log.timers.values()) {
     if (timer.state === 'wait') waitFor(log, core, circumstances, timer);
     if (timer.state === 'due')
-      core.take({ type: 'delivery_due', delivery: { ...timer.delivery, careful: true } });
+      core.take({ type: 'delivery_due', delivery: { ...timer.delivery, mayBeSuperseded: true } });
   }
   for (const message of log.messages) core.take(message);
 };
@@ -91,7 +91,7 @@ const loadDeferred = (
   for (const delivery of deferredAt(log, receiver, after)) {
     if (found >= max) break;
     lastSequence = delivery.source.sequence;
-    if (isInHand(state, delivery.key.run_id)) continue;
+    if (hasFinal(state, delivery.key.run_id)) continue;
     take({ type: 'deferred_found', delivery });
     found += 1;
   }
@@ -136,5 +136,8 @@ const waitFor = (log: SimulatedLog, core: SimulatedCore, { waitOf }: Circumstanc
     if (log.timers.get(subject) !== timer) return;
     log.timers.delete(subject);
     const { delivery } = storeTimer(log, timer.delivery, 'due', 0);
-    core.take({ type: 'delivery_due', delivery: { ...delivery, careful: false } satisfies FinalDelivery });
+    core.take({
+      type: 'delivery_due',
+      delivery: { ...delivery, mayBeSuperseded: false } satisfies FinalDelivery,
+    });
   });

@@ -7,18 +7,24 @@ import type { Sent } from '../receivers/receiver.ts';
 import { recordResult } from '../receivers/receiver-queues.ts';
 import type { Attempt } from '../state/attempt.ts';
 import type { Outcome } from '../state/input.ts';
-import { IDLE, takeDelivery, takeUpToRound, type News, type Outbox } from '../state/outbox.ts';
+import {
+  IDLE,
+  takeDelivery,
+  takeUpToRound,
+  type IntermediateNotification,
+  type Outbox,
+} from '../state/outbox.ts';
 import type { NotifierState } from '../state/state.ts';
-import { AGAIN_MS, keepNews } from './deferral.ts';
+import { AGAIN_MS, retryIntermediate } from './deferral.ts';
 import { advance } from './outboxes.ts';
 import { schedule } from './queueing.ts';
-import { beginWork, endWork, settle, settleNews } from './settling.ts';
+import { beginWork, endWork, settle, settleIntermediate } from './settling.ts';
 
 const ONE_INTERMEDIATE_MS = 1_000;
 
 /** An attempt to send what is next in the outbox. Without a permit a delivery is only given up. */
 export const beginAttempt = (state: NotifierState, outbox: Outbox, permit: Permit | undefined): void => {
-  const { key, partition, finals, news } = outbox;
+  const { key, partition, finals, intermediate } = outbox;
   const [delivery] = finals;
   const id = (state.lastAttempt += 1);
   outbox.stage = { kind: 'in_flight', attempt: id };
@@ -28,11 +34,11 @@ export const beginAttempt = (state: NotifierState, outbox: Outbox, permit: Permi
   if (delivery) {
     state.attempts.set(id, { ...open, content: { kind: 'final', delivery } });
     state.effects.push({ type: 'attempt_final', attempt: id, delivery });
-  } else if (news) {
-    state.attempts.set(id, { ...open, content: { kind: 'intermediate', news } });
-    outbox.news = undefined;
+  } else if (intermediate) {
+    state.attempts.set(id, { ...open, content: { kind: 'intermediate', notification: intermediate } });
+    outbox.intermediate = undefined;
     outbox.notBefore.intermediate = state.moment.at + ONE_INTERMEDIATE_MS;
-    const { atLeast } = news;
+    const { atLeast } = intermediate;
     state.effects.push({ type: 'attempt_intermediate', attempt: id, partition, key, atLeast });
   }
 };
@@ -40,22 +46,23 @@ export const beginAttempt = (state: NotifierState, outbox: Outbox, permit: Permi
 export const attemptFinished = (state: NotifierState, id: number, report: AttemptReport): void => {
   const attempt = state.attempts.get(id);
   if (attempt?.content.kind === 'intermediate')
-    intermediateFinished(state, attempt, attempt.content.news, report);
+    intermediateFinished(state, attempt, attempt.content.notification, report);
   else if (attempt?.content.kind === 'final') finalFinished(state, attempt, attempt.content.delivery, report);
 };
 
-/** News that were refused are not sent again: the next contain more. */
+/** One that was refused is not sent again: the next contains more. */
 const intermediateFinished = (
   state: NotifierState,
   attempt: Attempt,
-  news: News,
+  notification: IntermediateNotification,
   report: AttemptReport,
 ): void => {
   const outbox = state.outboxes.get(attempt.run);
   const sent = sentOf(report);
   const verdict = sent === 'nothing' ? undefined : verdictOf(sent);
-  if (verdict !== 'own' && verdict !== 'interrupted') settleNews(state, attempt.partition, news);
-  else if (outbox) keepNews(state, outbox, news);
+  if (verdict !== 'own' && verdict !== 'interrupted')
+    settleIntermediate(state, attempt.partition, notification);
+  else if (outbox) retryIntermediate(state, outbox, notification);
   endAttempt(state, attempt, sent);
 };
 
@@ -67,7 +74,7 @@ const finalFinished = (
 ): void => {
   switch (report.kind) {
     case 'interrupted':
-      return keep(state, attempt, delivery);
+      return retryFinal(state, attempt, delivery);
     case 'superseded':
       complete(state, attempt, delivery, 'alone');
       return endAttempt(state, attempt, 'nothing');
@@ -79,7 +86,7 @@ const finalFinished = (
     case 'expired':
     case 'sent': {
       const conclusion = conclusionOf(report, state.moment, state.settings);
-      if (!conclusion) return keep(state, attempt, delivery);
+      if (!conclusion) return retryFinal(state, attempt, delivery);
       return conclude(state, attempt, delivery, conclusion, sentOf(report));
     }
   }
@@ -105,7 +112,7 @@ export const attemptConcluded = (state: NotifierState, id: number, outcome: Outc
     complete(state, attempt, delivery, 'round');
     return endAttempt(state, attempt, attempt.sent);
   }
-  if (outcome.kind === 'interrupted' || attempt.postponed) return keep(state, attempt, delivery);
+  if (outcome.kind === 'interrupted' || attempt.postponed) return retryFinal(state, attempt, delivery);
   attempt.postponed = true;
   const report = { kind: 'failed', why: outcome.why } as const;
   const conclusion = conclusionOf(report, state.moment, state.settings);
@@ -113,7 +120,7 @@ export const attemptConcluded = (state: NotifierState, id: number, outcome: Outc
 };
 
 /** The delivery stays in memory, unless it was only to be given up. */
-const keep = (state: NotifierState, attempt: Attempt, delivery: FinalDelivery): void => {
+const retryFinal = (state: NotifierState, attempt: Attempt, delivery: FinalDelivery): void => {
   const outbox = state.outboxes.get(attempt.run);
   if (outbox) outbox.notBefore.final = state.moment.at + AGAIN_MS;
   // The next search for expired deliveries finds it again.

@@ -1,10 +1,10 @@
 import type { RunId } from '@runledger/contracts/ids';
 import type { ReceiverQueue } from '../receivers/receiver-queues.ts';
 import type { StoredOpening } from '../state/input.ts';
-import { IDLE, type News, type Outbox } from '../state/outbox.ts';
+import { IDLE, type IntermediateNotification, type Outbox } from '../state/outbox.ts';
 import type { NotifierState } from '../state/state.ts';
 import { schedule } from './queueing.ts';
-import { beginWork, settleNews } from './settling.ts';
+import { beginWork, settleIntermediate } from './settling.ts';
 
 /** A notification that could not be sent is queued again after this time. */
 export const AGAIN_MS = 15_000;
@@ -23,7 +23,7 @@ export const postpone = (state: NotifierState, queue: ReceiverQueue, runs: reado
   } else schedule(state, queue);
   for (const outbox of outboxes) {
     if (isFinal(outbox)) defer(state, queue, outbox);
-    else postponeNews(state, outbox);
+    else postponeIntermediate(state, outbox);
   }
 };
 
@@ -50,22 +50,26 @@ const reminderOf = (state: NotifierState, { receiver, key }: ReceiverQueue): Sto
   return { ...receiver, opens: 0, until };
 };
 
-/** The next change may be hours away, so news that could not be sent are kept. Only in memory: a restart must not begin that far back. */
-export const keepNews = (state: NotifierState, outbox: Outbox, { atLeast, ...sources }: News): void => {
+/** The next change may be hours away, so one that could not be sent is sent again later. It is kept in memory only: a restart must not begin that far back. */
+export const retryIntermediate = (
+  state: NotifierState,
+  outbox: Outbox,
+  { atLeast, ...sources }: IntermediateNotification,
+): void => {
   // The next holder reads them again.
   if (state.partitions.get(outbox.partition)?.closing) return;
-  settleNews(state, outbox.partition, sources);
+  settleIntermediate(state, outbox.partition, sources);
   outbox.notBefore.intermediate = state.moment.at + AGAIN_MS;
   if (outbox.finals.length > 0 || state.outboxes.size > MAX_OUTBOXES) return;
-  outbox.news ??= { atLeast, runs: [], activity: [] };
+  outbox.intermediate ??= { atLeast, runs: [], activity: [] };
 };
 
-const postponeNews = (state: NotifierState, outbox: Outbox): void => {
-  const { news } = outbox;
+const postponeIntermediate = (state: NotifierState, outbox: Outbox): void => {
+  const { intermediate } = outbox;
   outbox.stage = IDLE;
-  outbox.news = undefined;
-  if (news) keepNews(state, outbox, news);
-  if (outbox.news) setAlarm(state, outbox, outbox.notBefore.intermediate);
+  outbox.intermediate = undefined;
+  if (intermediate) retryIntermediate(state, outbox, intermediate);
+  if (outbox.intermediate) setAlarm(state, outbox, outbox.notBefore.intermediate);
   else state.outboxes.delete(outbox.key.run_id);
 };
 

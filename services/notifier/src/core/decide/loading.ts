@@ -5,7 +5,7 @@ import type { RunId } from '@runledger/contracts/ids';
 import { hasWaiting, type ReceiverQueue } from '../receivers/receiver-queues.ts';
 import { breakerKey, type Receiver } from '../receivers/receiver.ts';
 import type { NotifierInput, Outcome, StoredOpening } from '../state/input.ts';
-import { isInHand, type NotifierState } from '../state/state.ts';
+import { hasFinal, type NotifierState } from '../state/state.ts';
 import { AGAIN_MS } from './deferral.ts';
 import { addFinal, advance } from './outboxes.ts';
 import { schedule, roomOf } from './queueing.ts';
@@ -30,7 +30,7 @@ export const load = (state: NotifierState, queue: ReceiverQueue): void => {
 /** It may be a leftover of a delivery that continued. */
 export const deferredFound = (state: NotifierState, delivery: FinalDelivery): void => {
   const partition = state.partitions.get(delivery.partition);
-  if (partition && !partition.closing && !isInHand(state, delivery.key.run_id)) addFinal(state, delivery);
+  if (partition && !partition.closing && !hasFinal(state, delivery.key.run_id)) addFinal(state, delivery);
 };
 
 export const deferredLoaded = (

@@ -1,12 +1,17 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { FinalDelivery } from '../delivery/final-delivery.ts';
-import { emptyOutbox, joinNews, type News, type Outbox } from '../state/outbox.ts';
+import {
+  emptyOutbox,
+  joinIntermediates,
+  type IntermediateNotification,
+  type Outbox,
+} from '../state/outbox.ts';
 import type { NotifierState } from '../state/state.ts';
 import { postpone, setAlarm } from './deferral.ts';
 import { enqueue, withdraw } from './queueing.ts';
-import { settleNews } from './settling.ts';
+import { settleIntermediate } from './settling.ts';
 
-/** A final notification is to be sent. It replaces news that wait, and waits for news in flight, which could otherwise arrive after it. */
+/** A final notification is to be sent. It replaces an intermediate one that waits, and waits for one in flight, which could otherwise arrive after it. */
 export const addFinal = (state: NotifierState, delivery: FinalDelivery): void => {
   advance(state, putInOutbox(state, delivery));
 };
@@ -14,33 +19,33 @@ export const addFinal = (state: NotifierState, delivery: FinalDelivery): void =>
 export const putInOutbox = (state: NotifierState, delivery: FinalDelivery): Outbox => {
   const outbox = outboxOf(state, delivery.key, delivery.origin, delivery.partition);
   outbox.finals.push(delivery);
-  if (outbox.news) settleNews(state, outbox.partition, outbox.news);
-  outbox.news = undefined;
+  if (outbox.intermediate) settleIntermediate(state, outbox.partition, outbox.intermediate);
+  outbox.intermediate = undefined;
   if (outbox.stage.kind === 'queued' && !outbox.stage.final) withdraw(state, outbox);
   return outbox;
 };
 
 /** An intermediate notification is to be sent. The latest wins, and nothing follows a final one. */
-export const addNews = (
+export const addIntermediate = (
   state: NotifierState,
   of: { readonly key: RunKey; readonly origin: string; readonly partition: number },
-  news: News,
+  notification: IntermediateNotification,
 ): void => {
   const outbox = outboxOf(state, of.key, of.origin, of.partition);
-  if (outbox.finals.length > 0) settleNews(state, of.partition, news);
-  else outbox.news = joinNews(outbox.news, news);
+  if (outbox.finals.length > 0) settleIntermediate(state, of.partition, notification);
+  else outbox.intermediate = joinIntermediates(outbox.intermediate, notification);
   advance(state, outbox);
 };
 
 /** Queues the next notification of the run, if it is idle. */
 export const advance = (state: NotifierState, outbox: Outbox): void => {
   if (outbox.stage.kind !== 'idle' || state.partitions.get(outbox.partition)?.closing) return;
-  const { finals, news, notBefore, receiver, key } = outbox;
+  const { finals, intermediate, notBefore, receiver, key } = outbox;
   const isFinal = finals.length > 0;
   const notYet = isFinal ? notBefore.final : notBefore.intermediate;
   // Kept while it is too early even if there is nothing to send, so that the second between two of them is kept.
   if (notYet > state.moment.at) setAlarm(state, outbox, notYet);
-  else if (!isFinal && !news) state.outboxes.delete(key.run_id);
+  else if (!isFinal && !intermediate) state.outboxes.delete(key.run_id);
   else if (!enqueue(state, outbox, isFinal)) postpone(state, state.queues.of(receiver), [key.run_id]);
 };
 

@@ -45,7 +45,7 @@ export const shortenLog = (state: NotifierState, stream: 'runs' | 'activity', la
     else {
       partition.runs = new LowWatermark(0);
       partition.sweptUpTo = 0;
-      partition.carefulUpTo = Infinity;
+      partition.mayBeSupersededUpTo = Infinity;
     }
   }
 };

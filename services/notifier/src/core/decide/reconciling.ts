@@ -1,6 +1,6 @@
 import type { FinalDelivery } from '../delivery/final-delivery.ts';
 import type { ReconciliationInput } from '../state/input.ts';
-import { isInHand, type NotifierState } from '../state/state.ts';
+import { hasFinal, type NotifierState } from '../state/state.ts';
 import { beginAttempt } from './attempts.ts';
 import { expectDeferred } from './loading.ts';
 import { addFinal, putInOutbox } from './outboxes.ts';
@@ -21,7 +21,7 @@ export const runChecked = (
   if (found.kind === 'settled') return;
   // Until it is settled.
   if (held.pendingChecks.size < MAX_PENDING_CHECKS) held.pendingChecks.set(key.run_id, { key, sequence });
-  if (isInHand(state, key.run_id)) return;
+  if (hasFinal(state, key.run_id)) return;
   if (found.kind === 'timer' && found.isDeferred) {
     // Its reminder may have been lost with a process.
     expectDeferred(state, { org_id: key.org_id, origin: found.origin });
@@ -29,7 +29,7 @@ export const runChecked = (
     const { origin, round } = found;
     const expiresAt = state.moment.now + state.settings.giveUpAfterMs;
     const source = { kind: 'fact', sequence } as const;
-    addFinal(state, { key, origin, partition, round, attempts: 0, expiresAt, source, careful: true });
+    addFinal(state, { key, origin, partition, round, attempts: 0, expiresAt, source, mayBeSuperseded: true });
   }
 };
 
@@ -46,7 +46,7 @@ export const expiredFound = (state: NotifierState, delivery: FinalDelivery): voi
   const { key, round, attempts } = delivery;
   // A redelivery waits for its first attempt.
   const waits = round > 1 && attempts === 0;
-  if (!held || held.closing || waits || isInHand(state, key.run_id)) return;
+  if (!held || held.closing || waits || hasFinal(state, key.run_id)) return;
   // An intermediate notification is in flight: the delivery is found again.
   if (state.outboxes.get(key.run_id)?.stage.kind === 'in_flight') return;
   beginAttempt(state, putInOutbox(state, delivery), undefined);

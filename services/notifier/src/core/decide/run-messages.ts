@@ -1,7 +1,7 @@
 import type { RunInput, RunMessage } from '../state/input.ts';
 import type { Partition } from '../state/partition.ts';
 import type { NotifierState } from '../state/state.ts';
-import { addFinal, addNews } from './outboxes.ts';
+import { addFinal, addIntermediate } from './outboxes.ts';
 
 type Stream = 'runs' | 'activity';
 
@@ -21,7 +21,7 @@ export const runEnded = (
       attempts: 0,
       expiresAt: time + state.settings.giveUpAfterMs,
       source: { kind: 'fact', sequence },
-      careful: round > 1 || sequence <= partition.carefulUpTo,
+      mayBeSuperseded: round > 1 || sequence <= partition.mayBeSupersededUpTo,
     }),
   );
 };
@@ -30,7 +30,7 @@ export const runEnded = (
 export const runChanged = (state: NotifierState, message: RunMessage, stream: Stream): void => {
   const { sequence } = message;
   takeMessage(state, message, stream, () =>
-    addNews(
+    addIntermediate(
       state,
       message,
       stream === 'runs'

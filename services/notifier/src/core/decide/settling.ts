@@ -1,5 +1,5 @@
 import type { FinalDelivery } from '../delivery/final-delivery.ts';
-import type { NewsSources } from '../state/outbox.ts';
+import type { IntermediateSources } from '../state/outbox.ts';
 import type { NotifierState } from '../state/state.ts';
 
 /** The source of the delivery is not needed any more. */
@@ -10,7 +10,11 @@ export const settle = (state: NotifierState, { source, partition }: FinalDeliver
 };
 
 /** The facts and the progress need no further notification. */
-export const settleNews = (state: NotifierState, partition: number, sources: NewsSources): void => {
+export const settleIntermediate = (
+  state: NotifierState,
+  partition: number,
+  sources: IntermediateSources,
+): void => {
   const held = state.partitions.get(partition);
   for (const sequence of sources.runs) held?.runs.settle(sequence);
   for (const sequence of sources.activity) held?.activity.settle(sequence);

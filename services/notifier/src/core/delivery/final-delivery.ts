@@ -15,5 +15,5 @@ export interface FinalDelivery {
   /** The message that it comes from, kept until it is settled: a fact of the run in RUNS, or a message in TIMERS. */
   readonly source: { readonly kind: 'fact' | 'due' | 'deferred'; readonly sequence: number };
   /** Another notifier may have continued it, or it is a redelivery: TIMERS is read before it is sent. */
-  readonly careful: boolean;
+  readonly mayBeSuperseded: boolean;
 }

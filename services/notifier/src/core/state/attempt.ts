@@ -2,7 +2,7 @@ import type { RunId } from '@runledger/contracts/ids';
 import type { Permit } from '../receivers/concurrency-limits.ts';
 import type { Sent } from '../receivers/receiver.ts';
 import type { FinalDelivery } from '../delivery/final-delivery.ts';
-import type { News } from './outbox.ts';
+import type { IntermediateNotification } from './outbox.ts';
 
 /** An attempt that is being made, or whose outcome is being stored. */
 export interface Attempt {
@@ -11,7 +11,7 @@ export interface Attempt {
   readonly partition: number;
   readonly content:
     | { readonly kind: 'final'; readonly delivery: FinalDelivery }
-    | { readonly kind: 'intermediate'; readonly news: News };
+    | { readonly kind: 'intermediate'; readonly notification: IntermediateNotification };
   /** None for a delivery that is only given up: nothing is sent. */
   readonly permit: Permit | undefined;
   /** Of the breakers. */

@@ -30,7 +30,7 @@ export type Effect =
       readonly delivery: FinalDelivery;
       readonly reminder: StoredOpening | undefined;
     }
-  /** Answered by `deferred_found` for each delivery that is not in hand, and then by `deferred_loaded`. */
+  /** Answered by `deferred_found` for each delivery that is not in memory, and then by `deferred_loaded`. */
   | {
       readonly type: 'load_deferred';
       readonly partition: number;

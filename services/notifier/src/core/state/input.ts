@@ -109,7 +109,7 @@ export type ReconciliationInput =
 export type Found =
   /** A fact of the run settles it, or there is nothing to send. */
   | { readonly kind: 'settled' }
-  | { readonly kind: 'in_hand' }
+  | { readonly kind: 'in_memory' }
   /** A message in TIMERS. */
   | { readonly kind: 'timer'; readonly origin: string; readonly isDeferred: boolean }
   | { readonly kind: 'forgotten'; readonly origin: string; readonly round: number };

@@ -3,13 +3,13 @@ import type { Receiver } from '../receivers/receiver.ts';
 import type { FinalDelivery } from '../delivery/final-delivery.ts';
 
 /** Sequences of the facts and progress that an intermediate notification comes from. */
-export interface NewsSources {
+export interface IntermediateSources {
   readonly runs: readonly number[];
   readonly activity: readonly number[];
 }
 
 /** What an intermediate notification contains: the run as it was then, or later. */
-export interface News extends NewsSources {
+export interface IntermediateNotification extends IntermediateSources {
   /** A sequence of RUNS, or 0. */
   readonly atLeast: number;
 }
@@ -34,7 +34,7 @@ export interface Outbox {
   readonly partition: number;
   /** The first is the one that the stage is about. */
   readonly finals: FinalDelivery[];
-  news: News | undefined;
+  intermediate: IntermediateNotification | undefined;
   stage: Stage;
   /** Monotonic: nothing is sent before. */
   readonly notBefore: { final: number; intermediate: number };
@@ -47,7 +47,7 @@ export const emptyOutbox = (key: RunKey, origin: string, partition: number): Out
   receiver: { org_id: key.org_id, origin },
   partition,
   finals: [],
-  news: undefined,
+  intermediate: undefined,
   stage: IDLE,
   notBefore: { final: -Infinity, intermediate: -Infinity },
   alarmAt: Infinity,
@@ -66,8 +66,11 @@ export const takeUpToRound = ({ finals }: Outbox, round: number): FinalDelivery[
   return taken;
 };
 
-export const joinNews = (before: News | undefined, news: News): News => ({
-  atLeast: Math.max(before?.atLeast ?? 0, news.atLeast),
-  runs: [...(before?.runs ?? []), ...news.runs],
-  activity: [...(before?.activity ?? []), ...news.activity],
+export const joinIntermediates = (
+  before: IntermediateNotification | undefined,
+  added: IntermediateNotification,
+): IntermediateNotification => ({
+  atLeast: Math.max(before?.atLeast ?? 0, added.atLeast),
+  runs: [...(before?.runs ?? []), ...added.runs],
+  activity: [...(before?.activity ?? []), ...added.activity],
 });

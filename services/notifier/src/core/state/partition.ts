@@ -11,7 +11,7 @@ export interface Partition {
   runs: LowWatermark;
   activity: LowWatermark;
   /** An earlier holder may have handled facts up to here. */
-  carefulUpTo: number;
+  mayBeSupersededUpTo: number;
   /** Of RUNS: the reconciliation has checked everything up to here. */
   sweptUpTo: number;
   /** Unsettled deliveries that the reconciliation checks again. */
@@ -36,7 +36,7 @@ export interface PartitionStart {
   readonly created: string;
   /** The last sequence of RUNS. */
   readonly lastSequence: number;
-  /** The last sequence of ACTIVITY: progress before it is no news. */
+  /** The last sequence of ACTIVITY: progress before it needs no notification. */
   readonly lastReport: number;
   /** As an earlier holder left it. */
   readonly position: PartitionPosition | undefined;
@@ -50,7 +50,7 @@ export const startPartition = (start: PartitionStart): Partition => {
     created,
     runs: new LowWatermark(position?.runs ?? 0),
     activity: new LowWatermark(position?.activity ?? lastReport),
-    carefulUpTo: lastSequence,
+    mayBeSupersededUpTo: lastSequence,
     sweptUpTo: position?.swept ?? 0,
     pendingChecks: new Map(),
     busy: 0,

@@ -81,7 +81,7 @@ export const createNotifierState = (settings: CoreSettings, at: number): Notifie
 };
 
 /** Whether a final delivery of the run is in memory. */
-export const isInHand = ({ outboxes }: NotifierState, run: RunId): boolean =>
+export const hasFinal = ({ outboxes }: NotifierState, run: RunId): boolean =>
   (outboxes.get(run)?.finals.length ?? 0) > 0;
 
 /** When the next `tick` is to be taken, in monotonic milliseconds. */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { isInHand } from '../../../src/core/state/state.ts';
+import { hasFinal } from '../../../src/core/state/state.ts';
 import { aRun, finalOf, observeOutboxes, SECOND, type ObservedOutboxes } from './observed-outboxes.ts';
 
 let observed: ObservedOutboxes;
@@ -8,26 +8,26 @@ beforeEach(() => {
 });
 
 const run = aRun();
-const addNews = (runs: number): void => observed.addNews(run, { runs });
-const addProgress = (activity: number): void => observed.addNews(run, { activity });
+const addIntermediate = (runs: number): void => observed.addIntermediate(run, { runs });
+const addProgress = (activity: number): void => observed.addIntermediate(run, { activity });
 const countOutboxes = (): number => observed.core.state.outboxes.size;
 
 describe('the final notification of a run', () => {
   it('is begun at once, and its source settled once', () => {
     observed.addFinal(finalOf(run, 9));
     expect(observed.finals).toHaveLength(1);
-    expect(isInHand(observed.core.state, run.run_id)).toBe(true);
+    expect(hasFinal(observed.core.state, run.run_id)).toBe(true);
     observed.finals[0]?.end('accepted');
     observed.pass();
     expect(observed.settled).toEqual([9]);
-    expect(isInHand(observed.core.state, run.run_id)).toBe(false);
+    expect(hasFinal(observed.core.state, run.run_id)).toBe(false);
     expect(countOutboxes()).toBe(0);
   });
 
   it('overtakes the intermediate one that waits', () => {
-    observed.addNews(aRun(), { runs: 1 });
+    observed.addIntermediate(aRun(), { runs: 1 });
     // The only permit of the receiver is in use.
-    addNews(3);
+    addIntermediate(3);
     observed.addFinal(finalOf(run, 4));
     expect(observed.settledNews).toEqual([3]);
     observed.intermediates[0]?.end('accepted');
@@ -37,10 +37,10 @@ describe('the final notification of a run', () => {
   });
 
   it('waits for the intermediate one that is in flight, and nothing follows it', () => {
-    addNews(1);
-    addNews(2);
+    addIntermediate(1);
+    addIntermediate(2);
     observed.addFinal(finalOf(run, 3));
-    addNews(4);
+    addIntermediate(4);
     addProgress(50);
     observed.pass(10 * SECOND);
     expect(observed.finals).toEqual([]);
@@ -54,7 +54,7 @@ describe('the final notification of a run', () => {
   });
 
   it('comes at once also within the second of an intermediate one', () => {
-    addNews(1);
+    addIntermediate(1);
     observed.intermediates[0]?.end('accepted');
     observed.pass(10);
     observed.addFinal(finalOf(run, 2));
@@ -96,7 +96,7 @@ describe('the final notification of a run', () => {
     observed.finals[0]?.end('interrupted');
     observed.pass(10 * SECOND);
     expect(observed.settled).toEqual([]);
-    expect(isInHand(observed.core.state, run.run_id)).toBe(true);
+    expect(hasFinal(observed.core.state, run.run_id)).toBe(true);
     observed.pass(5 * SECOND);
     expect(observed.finals).toHaveLength(2);
   });
@@ -130,7 +130,7 @@ describe('a final notification that cannot be sent for now', () => {
       take({ type: 'deferral_finished', run: delivery.key.run_id, outcome });
     };
     observed.addFinal(finalOf(run, 3));
-    expect(isInHand(observed.core.state, run.run_id)).toBe(true);
+    expect(hasFinal(observed.core.state, run.run_id)).toBe(true);
     observed.pass(60 * SECOND);
     expect(observed.finals).toHaveLength(1);
     observed.finals[0]?.end('accepted');

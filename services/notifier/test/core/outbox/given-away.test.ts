@@ -7,7 +7,7 @@ beforeEach(() => {
 });
 
 const run = aRun();
-const addNews = (runs: number): void => observed.addNews(run, { runs });
+const addIntermediate = (runs: number): void => observed.addIntermediate(run, { runs });
 
 describe('a partition that is given away', () => {
   it('waits for what is in flight and for what is being deferred, and takes back the rest', () => {
@@ -41,8 +41,8 @@ describe('a partition that is given away', () => {
   });
 
   it('leaves an intermediate one that was cut off to the next holder', () => {
-    addNews(5);
-    addNews(6);
+    addIntermediate(5);
+    addIntermediate(6);
     observed.close();
     observed.intermediates[0]?.end('interrupted');
     expect(observed.isClosed()).toBe(true);
@@ -52,7 +52,7 @@ describe('a partition that is given away', () => {
   it('starts nothing new', () => {
     observed.close();
     observed.addFinal(finalOf(run, 1));
-    addNews(2);
+    addIntermediate(2);
     observed.pass(60 * SECOND);
     expect([observed.finals, observed.intermediates]).toEqual([[], []]);
   });

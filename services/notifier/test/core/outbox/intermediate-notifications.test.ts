@@ -7,17 +7,17 @@ beforeEach(() => {
 });
 
 const run = aRun();
-const addNews = (runs: number): void => observed.addNews(run, { runs });
-const addProgress = (activity: number): void => observed.addNews(run, { activity });
+const addIntermediate = (runs: number): void => observed.addIntermediate(run, { runs });
+const addProgress = (activity: number): void => observed.addIntermediate(run, { activity });
 const countOutboxes = (): number => observed.core.state.outboxes.size;
 
 describe('the intermediate notifications of a run', () => {
   it('begin at once, and then at most once a second, the latest winning', () => {
-    addNews(1);
+    addIntermediate(1);
     expect(observed.intermediates).toHaveLength(1);
-    addNews(2);
+    addIntermediate(2);
     addProgress(50);
-    addNews(3);
+    addIntermediate(3);
     observed.intermediates[0]?.end('accepted');
     observed.pass(999);
     expect(observed.intermediates).toHaveLength(1);
@@ -30,18 +30,18 @@ describe('the intermediate notifications of a run', () => {
   });
 
   it('keep to the second also when the next comes after the first was answered', () => {
-    addNews(1);
+    addIntermediate(1);
     observed.intermediates[0]?.end('accepted');
     observed.pass(500);
-    addNews(2);
+    addIntermediate(2);
     expect(observed.intermediates).toHaveLength(1);
     observed.pass(500);
     expect(observed.intermediates).toHaveLength(2);
   });
 
   it('are sent one after the other, however long one takes', () => {
-    addNews(1);
-    addNews(2);
+    addIntermediate(1);
+    addIntermediate(2);
     observed.pass(10 * SECOND);
     expect(observed.intermediates).toHaveLength(1);
     observed.intermediates[0]?.end('timed_out');
@@ -50,7 +50,7 @@ describe('the intermediate notifications of a run', () => {
   });
 
   it('are not sent again when they were refused', () => {
-    addNews(1);
+    addIntermediate(1);
     observed.intermediates[0]?.end('client_error');
     observed.pass(60 * SECOND);
     expect(observed.intermediates).toHaveLength(1);
@@ -60,7 +60,7 @@ describe('the intermediate notifications of a run', () => {
   it.each(['no_dns', 'proxy_failed', 'interrupted'] as const)(
     'are queued again after %s, since nothing may follow for hours',
     (sent) => {
-      addNews(7);
+      addIntermediate(7);
       observed.intermediates[0]?.end(sent);
       observed.pass(14 * SECOND);
       expect(observed.intermediates).toHaveLength(1);
@@ -72,17 +72,17 @@ describe('the intermediate notifications of a run', () => {
 
   it('are queued again when they could not be sent, without holding up the log meanwhile', () => {
     observed.trip();
-    addNews(7);
+    addIntermediate(7);
     observed.pass();
     expect(observed.intermediates).toEqual([]);
     expect(observed.settledNews).toEqual([7]);
-    addNews(8);
+    addIntermediate(8);
     observed.pass(60 * SECOND);
     expect(observed.intermediates.map(({ atLeast }) => atLeast)).toEqual([8]);
   });
 
   it('leave nothing behind when there is nothing more to send', () => {
-    addNews(1);
+    addIntermediate(1);
     observed.intermediates[0]?.end('nothing');
     observed.pass(SECOND);
     expect(countOutboxes()).toBe(0);

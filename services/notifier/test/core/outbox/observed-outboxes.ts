@@ -27,12 +27,12 @@ export interface ObservedOutboxes {
   /** Sequences of the sources of final deliveries: those that were deferred, and those that were settled. */
   readonly deferred: number[];
   readonly settled: number[];
-  /** Sequences of RUNS and ACTIVITY that news came from, and that were settled. */
+  /** Sequences of RUNS and ACTIVITY that intermediate notifications came from, and that were settled. */
   readonly settledNews: number[];
   /** Ends what is being deferred; at once when it is undefined. */
   defer: ((done: () => void) => void) | undefined;
   addFinal(delivery: FinalDelivery): void;
-  addNews(key: RunKey, at: { readonly runs?: number; readonly activity?: number }): void;
+  addIntermediate(key: RunKey, at: { readonly runs?: number; readonly activity?: number }): void;
   /** Opens the breaker of the receiver for 30 seconds. */
   trip(): void;
   close(): void;
@@ -56,7 +56,7 @@ export const finalOf = (
   attempts: 0,
   expiresAt: Date.parse('2026-01-07T00:00:00.000Z'),
   source: { kind, sequence },
-  careful: false,
+  mayBeSuperseded: false,
 });
 
 /** The real core. What it sends, and where it defers things, is made up. */
@@ -77,7 +77,7 @@ export const observeOutboxes = ({ maxInFlight = 100 } = {}): ObservedOutboxes =>
       finalSources.add(delivery.source.sequence);
       take({ type: 'delivery_due', delivery });
     },
-    addNews: (key, { runs, activity }) => {
+    addIntermediate: (key, { runs, activity }) => {
       const message = { key, origin: ORIGIN, partition: PARTITION };
       if (runs !== undefined) take({ type: 'run_changed', ...message, sequence: runs });
       if (activity !== undefined) take({ type: 'progress_reported', ...message, sequence: activity });

@@ -38,10 +38,10 @@ describe('what is deferred', () => {
     expect(observed.core.deferred.size).toBe(0);
   });
 
-  it('is loaded once a second while all of it is in hand', () => {
-    const isInHand = (loads: number) => ({ isLeft: loads < 10, afterMs: 0 });
+  it('is loaded once a second while all of it is in memory', () => {
+    const inMemory = (loads: number) => ({ isLeft: loads < 10, afterMs: 0 });
     const once = (ms: number): number =>
-      loading(isInHand, ({ expectDeferred, pass }) => {
+      loading(inMemory, ({ expectDeferred, pass }) => {
         expectDeferred(A);
         pass(ms);
       });
