@@ -34,10 +34,10 @@ export const onRunUnreadable = (state: SchedulerState, key: RunKey): RunDecision
 };
 
 const replaceRun = (state: SchedulerState, { key, history, event_id, writer }: RunUpdate): RunDecision[] => {
-  const { runs, orphans } = state;
+  const { runs, orphans, requests } = state;
   const before = runs.get(runName(key));
   const slot = before?.slot;
-  const after = knownRun(key, history.head, history.state, event_id);
+  const after = knownRun(history, event_id, requests);
   if (before) runs.remove(before);
   orphans.remove(runName(key));
   if (after) runs.add(after);

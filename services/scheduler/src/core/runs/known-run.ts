@@ -1,16 +1,18 @@
-import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
+import { isEnded, isExecuting } from '@runledger/contracts/fold/run';
+import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { LiveRun, RunDecision } from '../decisions/decision.ts';
-import { requirementsOf, type Requirements } from '../slots/requirements.ts';
+import type { Requirements } from '../slots/requirements.ts';
 import { runName, type RunName } from '../slots/run-name.ts';
 import type { SlotRef } from '../slots/slot-allocation.ts';
+import type { SharedRequests } from './shared-requests.ts';
 
 /** A run that has not ended, in the scheduler's memory. */
 export interface KnownRun {
   readonly name: RunName;
   readonly key: RunKey;
   readonly head: number;
-  /** Without inputs: they are read from the log when the run is assigned. */
+  /** Its request is shared, without what differs from run to run: that is read from the log when the run is assigned. */
   readonly run: LiveRun;
   readonly requirements: Requirements;
   /** The event at the head; null when it has no id. */
@@ -25,18 +27,20 @@ export interface KnownRun {
 
 /** Undefined for a run that has ended: nothing is ever decided on it. */
 export const knownRun = (
-  key: RunKey,
-  head: number,
-  run: Run | undefined,
+  { head, state: run }: RunHistory,
   event_id: string | null,
+  requests: SharedRequests,
 ): KnownRun | undefined => {
   if (!run || isEnded(run)) return undefined;
+  const { org_id, request, requirements } = requests.of(run);
+  // Not the ids of the caller's key: they are parts of a subject, and would keep all of it in memory.
+  const key = { org_id, run_id: run.run_id };
   return {
     name: runName(key),
     key,
     head,
-    run: { ...run, request: { ...run.request, inputs: {} } },
-    requirements: requirementsOf(run.request),
+    run: { ...run, org_id, request },
+    requirements,
     event_id,
     pending: null,
     decided: false,

@@ -4,6 +4,7 @@ import { emptyFleet, type Fleet } from '../fleet/fleet.ts';
 import type { DeadlineSettings } from '../runs/deadline.ts';
 import { LiveRuns } from '../runs/live-runs.ts';
 import { OrphanedRuns } from '../runs/orphaned-runs.ts';
+import { SharedRequests } from '../runs/shared-requests.ts';
 import { SlotAllocation } from '../slots/slot-allocation.ts';
 
 export interface SchedulingSettings extends DeadlineSettings {
@@ -13,11 +14,12 @@ export interface SchedulingSettings extends DeadlineSettings {
 
 /**
  * Everything that the scheduler knows. The functions in `decide/` apply an input and return decisions. They mutate the
- * state, because it indexes a hundred thousand runs.
+ * state, because it indexes a million runs.
  */
 export interface SchedulerState {
   readonly settings: SchedulingSettings;
   readonly runs: LiveRuns;
+  readonly requests: SharedRequests;
   readonly fleet: Fleet;
   readonly former: FormerExecutors;
   readonly drained: DrainedNames;
@@ -34,6 +36,7 @@ export const emptyState = (settings: SchedulingSettings): SchedulerState => {
   return {
     settings,
     runs: new LiveRuns(allocation, settings),
+    requests: new SharedRequests(),
     fleet: emptyFleet(allocation, settings.cancelEnforceMs),
     former: new FormerExecutors(),
     drained: new DrainedNames(),

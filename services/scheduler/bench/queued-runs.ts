@@ -1,0 +1,86 @@
+/**
+ * The memory of queued runs in the scheduler: stored messages, as the log delivers them, go through the chain into the core.
+ * `node scripts/run.mjs services/scheduler/bench/queued-runs.ts [runs] [deployments]`
+ */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { acceptMessage, type StoredMessage } from '@runledger/contracts/fold/chain';
+import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
+import { newUuid } from '@runledger/contracts/ids';
+import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { aRun, queued } from '@runledger/testing/events/run-events';
+import { createScheduling } from '../src/core/scheduling.ts';
+
+const RUNS = Number(process.argv[2] ?? 1_000_000);
+const DEPLOYMENTS = Number(process.argv[3] ?? 100);
+const NOW = '2026-01-01T00:00:00.000Z';
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+const used = (): { readonly heap: number; readonly resident: number } => {
+  collect();
+  const { heapUsed, rss } = process.memoryUsage();
+  return { heap: heapUsed, resident: rss };
+};
+
+const deployments = Array.from({ length: DEPLOYMENTS }, () => ({
+  user_id: newUuid(),
+  deployment_id: newUuid(),
+  workflow_id: newUuid(),
+  workflow_version_id: newUuid(),
+  workflow_sha256: newUuid().replaceAll('-', '').repeat(2),
+  machine_id: newUuid(),
+  org_id: newUuid(),
+}));
+
+/** Parsed from text, as a message of the broker is: no two share a string. */
+const message = (sequence: number): StoredMessage => {
+  const { org_id, ...ids } = deployments[sequence % DEPLOYMENTS] as (typeof deployments)[number];
+  const key = aRun(org_id);
+  const event = queued(key, {
+    ...ids,
+    inputs: { prompt: `a photo of number ${sequence}`, seed: sequence },
+    webhook: `https://hooks.example.com/runs/${sequence}`,
+    idempotency: { request_sha256: newUuid().replaceAll('-', '').repeat(2) },
+  });
+  const subject = runEventSubject(event);
+  return {
+    subject,
+    sequence,
+    time: NOW,
+    fence: lifecycleFilter(key),
+    expectedSequence: 0,
+    body: JSON.parse(JSON.stringify({ ...event, correlation_id: newUuid() })) as unknown,
+  };
+};
+
+const scheduling = createScheduling({
+  heartbeatPeriodMs: 6_000,
+  cancelEnforceMs: 20_000,
+  instantOf: Date.parse,
+});
+scheduling.take({ type: 'lead', connectedMs: 0 });
+const before = used();
+const begun = performance.now();
+for (let sequence = 1; sequence <= RUNS; sequence += 1) {
+  const stored = message(sequence);
+  const key = RUN_CHAIN.keyOf(stored.subject);
+  if (!key) throw new Error(`${stored.subject} is not the subject of a run.`);
+  const accepted = acceptMessage(RUN_CHAIN, scheduling.historyOf(key), stored);
+  if (accepted.kind !== 'accepted')
+    throw new Error(`A message was not accepted: ${JSON.stringify(accepted)}`);
+  const { fact, history } = accepted;
+  const { event_id } = fact.event;
+  scheduling.take({ type: 'run_fact', key, history, event_id, writer: 'gateway' });
+}
+const seconds = (performance.now() - begun) / 1000;
+const after = used();
+const each = (bytes: number): string => `${Math.round(bytes / RUNS)} B each`;
+const MiB = (bytes: number): string => `${Math.round(bytes / 1024 ** 2)} MiB`;
+say(
+  `${RUNS} queued runs of ${DEPLOYMENTS} deployments: heap ${MiB(after.heap - before.heap)} (${each(after.heap - before.heap)}), ` +
+    `process ${MiB(after.resident)}; taken in ${seconds.toFixed(0)} s`,
+);
+say([...scheduling.queues()].map(({ gpu, length }) => `${gpu} ${length}`).join(', '));

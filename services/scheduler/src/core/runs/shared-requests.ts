@@ -1,0 +1,31 @@
+import { LRUCache } from 'lru-cache';
+import type { Run, RunRequest } from '@runledger/contracts/fold/run';
+import type { OrgId } from '@runledger/contracts/ids';
+import { requirementsOf, type Requirements } from '../slots/requirements.ts';
+
+/** What decisions need of a request. Equal requests are one object, since most queued runs are of few deployments. */
+export interface SharedRequest {
+  readonly org_id: OrgId;
+  /** Without inputs, webhook and idempotency, which differ from run to run and which no decision needs. */
+  readonly request: RunRequest;
+  readonly requirements: Requirements;
+}
+
+/** Requests beyond this number are equal, but not the same object. */
+const MAX_SHARED = 10_000;
+
+/** Keeps one object for equal requests: a million queued runs then fit into the memory of a process. */
+export class SharedRequests {
+  readonly #shared = new LRUCache<string, SharedRequest>({ max: MAX_SHARED });
+
+  of({ org_id, request: whole }: Pick<Run, 'org_id' | 'request'>): SharedRequest {
+    const request: RunRequest = { ...whole, inputs: {}, webhook: null };
+    delete request.idempotency;
+    const key = JSON.stringify([org_id, request]);
+    const known = this.#shared.get(key);
+    if (known) return known;
+    const shared = { org_id, request, requirements: requirementsOf(request) };
+    this.#shared.set(key, shared);
+    return shared;
+  }
+}
