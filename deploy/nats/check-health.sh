@@ -2,7 +2,7 @@
 # check-health.sh MONITOR_PORT STORE_DIR PID_FILE
 # Succeeds while nats-server is well. A stream of which one write failed, mostly because the disk was full, takes nothing
 # until nats-server is started again. So with room on the disk this ends it, and whoever keeps the container running starts
-# it anew; with none that would change nothing.
+# it again; with none that would change nothing.
 set -eu
 port=$1
 store=$2
@@ -23,9 +23,9 @@ esac
 
 free=$(stat -f -c '%a %S' "$store" | awk '{ printf "%.0f", $1 * $2 }')
 if [ "$free" -lt "$room" ]; then
-  echo "The disk of $store is full: $free bytes are left. Free $room or more, and nats-server is started anew by itself."
+  echo "The disk of $store is full: $free bytes are left. Free $room or more, and nats-server is started again by itself."
   exit 1
 fi
-echo "nats-server stores nothing since a write failed. It is ended, to be started anew. It said: $answer"
+echo "nats-server stores nothing since a write failed. It is ended, to be started again. It said: $answer"
 kill -TERM "$(cat "$pid_file")"
 exit 1

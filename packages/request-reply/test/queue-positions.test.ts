@@ -122,14 +122,16 @@ describe('the queue positions of runs', () => {
   });
 
   it('come again after an outage of the broker, and are unknown at once during it', async () => {
-    await using away = await anEmptyLogOnOwnBroker();
+    await using unavailable = await anEmptyLogOnOwnBroker();
     await using open = new AsyncDisposableStack();
-    open.use(await giving((keys) => keys.map(() => busy(2)), await away.open()));
-    await away.nats.kill9();
-    await waitFor('the connection to be lost', () => !away.log.connected());
-    expect(await requestQueuePositions(away.log, [aRun()], 600_000)).toBeUndefined();
-    await away.nats.restart();
-    const positions = await waitFor('a response', () => requestQueuePositions(away.log, [aRun()], 1_000));
+    open.use(await giving((keys) => keys.map(() => busy(2)), await unavailable.open()));
+    await unavailable.nats.kill9();
+    await waitFor('the connection to be lost', () => !unavailable.log.connected());
+    expect(await requestQueuePositions(unavailable.log, [aRun()], 600_000)).toBeUndefined();
+    await unavailable.nats.restart();
+    const positions = await waitFor('a response', () =>
+      requestQueuePositions(unavailable.log, [aRun()], 1_000),
+    );
     expect(positions).toEqual([busy(2)]);
   });
 

@@ -102,7 +102,7 @@ describe('the health check of the broker in a container', () => {
     expect(broker.running()).toBe(true);
 
     makeRoom();
-    expect(health()).toEqual({ said: expect.stringContaining('It is ended, to be started anew'), code: 1 });
+    expect(health()).toEqual({ said: expect.stringContaining('It is ended, to be started again'), code: 1 });
     // SIGTERM ends it in order, so no acknowledged message is lost.
     expect(await broker.exited).toEqual([0, null]);
     expect(health()).toEqual({ said: expect.stringContaining('it does not answer'), code: 1 });

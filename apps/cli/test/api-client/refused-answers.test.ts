@@ -21,8 +21,8 @@ describe('a refusal', () => {
     ],
     [{ status: 429, body: { detail: 'Rate limit' }, headers: { 'retry-after': '7' } }, 'Try again in 7 s.'],
     [
-      { status: 503, body: { detail: 'The log is away' } },
-      'cannot do this now, and has not confirmed the request: The log is away.',
+      { status: 503, body: { detail: 'The log is unavailable' } },
+      'cannot do this now, and has not confirmed the request: The log is unavailable.',
     ],
     [
       { status: 507, body: { detail: 'The object store OUTPUTS is full' } },

@@ -160,8 +160,8 @@ describe("the operator's connection", () => {
       code: 2,
       stderr: expect.stringContaining('operator.json'),
     });
-    const away = { RUNLEDGER_NATS_URL: 'nats://127.0.0.1:1' };
-    expect(await runCli(['history', key.run_id], { env: away })).toMatchObject({
+    const unavailable = { RUNLEDGER_NATS_URL: 'nats://127.0.0.1:1' };
+    expect(await runCli(['history', key.run_id], { env: unavailable })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('cannot be reached (ECONNREFUSED)'),
     });

@@ -87,8 +87,8 @@ describe('runledger queue without an answer, or with a temporary refusal', () =>
   it.each([
     [LOST, 'There is no answer from'],
     [
-      { status: 503, body: { detail: 'The log is away' }, headers: { 'retry-after': '1' } },
-      'The log is away',
+      { status: 503, body: { detail: 'The log is unavailable' }, headers: { 'retry-after': '1' } },
+      'The log is unavailable',
     ],
     [{ status: 429, body: { detail: 'The queue is full' } }, 'The queue is full'],
   ])('repeats the request with the same key: %j', async (answer, sentence) => {

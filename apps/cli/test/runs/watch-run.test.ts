@@ -58,12 +58,12 @@ describe('runledger watch', () => {
   });
 
   it('waits while the service is unavailable', async () => {
-    const away = {
+    const unavailable = {
       status: 503,
       body: { detail: 'The log cannot be reached.' },
       headers: { 'retry-after': '1' },
     };
-    const gateway = await aGateway(away, succeeded);
+    const gateway = await aGateway(unavailable, succeeded);
     const result = await runCli(['watch', RUN], at(gateway.url));
     expect(result).toMatchObject({ code: 0, stderr: expect.stringContaining('Retrying for') });
   });

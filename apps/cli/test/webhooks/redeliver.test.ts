@@ -108,11 +108,13 @@ describe('runledger redeliver', () => {
   it('reports how many it requested before a failure', async () => {
     const gateway = await aGateway(some(100, 100, 'second'), {
       status: 503,
-      body: { detail: 'The log is away' },
+      body: { detail: 'The log is unavailable' },
     });
     expect(await runCli(['redeliver', '--failed'], at(gateway.url))).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^100 notifications will be sent again. Then.*\n.*The log is away/),
+      stderr: expect.stringMatching(
+        /^100 notifications will be sent again. Then.*\n.*The log is unavailable/,
+      ),
     });
   });
 

@@ -10,8 +10,8 @@ describe('a line of a service', () => {
 
   it.each([
     [
-      { level: 'warn', msg: 'not ready', why: 'the broker is away' },
-      'gateway warns: not ready (the broker is away)',
+      { level: 'warn', msg: 'not ready', why: 'the broker is unavailable' },
+      'gateway warns: not ready (the broker is unavailable)',
     ],
     [
       { level: 'error', msg: 'it failed', err: { message: 'disk full' } },

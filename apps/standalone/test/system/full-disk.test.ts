@@ -12,7 +12,7 @@ import { startStandalone, type Standalone } from '../fixtures/start-standalone.t
 const DISK_BYTES = 48 * 1024 ** 2;
 const RUNS = 6;
 /** Services wait 8 s for a broker that does not answer. */
-const PATIENT = { withinMs: 60_000 };
+const LONG_WAIT = { withinMs: 60_000 };
 
 const storeOf = (dataFolder: string): string => join(dataFolder, 'nats');
 const brokerOf = ({ pid }: Standalone): number | undefined => descendantsOf(pid, 'nats-server.conf')[0];
@@ -62,7 +62,7 @@ describe('a standalone with a full disk', () => {
       await waitFor('a run to start', async () => (await statuses()).includes('running'));
       const broker = brokerOf(standalone);
       const makeRoom = fillDisk(standalone.pid, storeOf(standalone.dataFolder));
-      const refused = await waitFor('a run to be refused', refusal, PATIENT);
+      const refused = await waitFor('a run to be refused', refusal, LONG_WAIT);
       expect([refused.status, refused.retryAfter]).toEqual([503, '2']);
       expect(refused.body['detail']).toContain('Try again');
       expect(await statuses()).toHaveLength(runs.length);
@@ -71,10 +71,10 @@ describe('a standalone with a full disk', () => {
       expect(brokerOf(standalone)).toBe(broker);
 
       makeRoom();
-      await waitFor('a run to be accepted', async () => (await refusal()) === undefined, PATIENT);
+      await waitFor('a run to be accepted', async () => (await refusal()) === undefined, LONG_WAIT);
       expect(brokerOf(standalone)).not.toBe(broker);
       const shown: RunShown[] = [];
-      for (const run of runs) shown.push(await api.ended(run, PATIENT.withinMs));
+      for (const run of runs) shown.push(await api.ended(run, LONG_WAIT.withinMs));
       expect(shown.map(({ status }) => status)).toEqual(runs.map(() => 'success'));
       for (const { facts } of await historiesOf(standalone.dataFolder, shown)) {
         expect(facts.filter(({ event }) => event.type === 'RunSucceeded')).toHaveLength(1);
@@ -98,14 +98,14 @@ describe('a standalone with a full disk for output files', () => {
     });
     const api = runApi(standalone);
     const makeRoom = fillDisk(standalone.pid, folder.path);
-    const full = await api.ended(await api.queue({ seconds: 0, size: 16 }), PATIENT.withinMs);
+    const full = await api.ended(await api.queue({ seconds: 0, size: 16 }), LONG_WAIT.withinMs);
     expect(full).toMatchObject({ status: 'failed', end_reason: 'storage_full' });
     const [{ facts } = { facts: [] }] = await historiesOf(standalone.dataFolder, [full]);
     expect(facts.at(-1)?.event.data).toMatchObject({
       message: expect.stringContaining('The disk of the output files is full'),
     });
     makeRoom();
-    const next = await api.ended(await api.queue({ seconds: 0, size: 16 }), PATIENT.withinMs);
+    const next = await api.ended(await api.queue({ seconds: 0, size: 16 }), LONG_WAIT.withinMs);
     expect(next).toMatchObject({ status: 'success', end_reason: 'completed' });
   });
 });

@@ -35,7 +35,7 @@ const STOP_WITHIN_MS = 2_000;
  * that was frozen notices only afterwards that it lost everything.
  *
  * `hold` is called when this process holds a partition. It must stop its work and resolve soon after its signal aborts: the
- * partition is given away, the membership is lost, or the holder is disposed of. Its errors are logged, and it is called again.
+ * partition is handed over, the membership is lost, or the holder is disposed of. Its errors are logged, and it is called again.
  */
 export const holdPartitions = (
   log: EventLog,

@@ -67,7 +67,7 @@ describe('a lease', () => {
 
   it('is lost when the broker is unavailable for longer, and can be acquired again', async () => {
     await using broken = await aLogOnOwnBroker();
-    const request = { name: 'away', holder: 'one', ...shortly };
+    const request = { name: 'outage', holder: 'one', ...shortly };
     const lease = await acquireLease(broken.log, request, forEver);
     await broken.nats.kill9();
     await expect.poll(() => lease.lost.aborted, { timeout: 10_000 }).toBe(true);

@@ -149,7 +149,7 @@ const watchConnection = (
       if (status.type === 'disconnect') {
         connected = false;
         observer.connected(false);
-        logger.warn({ server: status.server }, 'the broker is away; connecting again');
+        logger.warn({ server: status.server }, 'the broker is unavailable; connecting again');
       } else if (status.type === 'reconnect') {
         connected = true;
         refusalLogged = false;

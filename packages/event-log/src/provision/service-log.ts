@@ -33,10 +33,10 @@ export const openServiceLog = async (
   stopping: AbortSignal,
 ): Promise<EventLog> => {
   const { checks, streams } = beginning;
-  const away: Readiness = { ok: false, why: 'the broker is away' };
-  checks['broker'] = () => away;
+  const unavailable: Readiness = { ok: false, why: 'the broker is unavailable' };
+  checks['broker'] = () => unavailable;
   const log = open.use(await connectOnceAllowed(beginning, stopping));
-  checks['broker'] = () => (log.connected() ? { ok: true } : away);
+  checks['broker'] = () => (log.connected() ? { ok: true } : unavailable);
   if (streams?.length === 0) return log;
   checks['provisioned'] = () => ({
     ok: false,

@@ -134,9 +134,9 @@ describe.concurrent('append to a failing log', { timeout: 60_000 }, () => {
   });
 
   it('reports that the broker is unavailable, after its deadline', async () => {
-    await using away = await aLogOnOwnBroker();
-    await away.nats.kill9();
-    const appending = append(away.log, queued(aRun()), 0);
+    await using unavailable = await aLogOnOwnBroker();
+    await unavailable.nats.kill9();
+    const appending = append(unavailable.log, queued(aRun()), 0);
     await expect(appending).rejects.toBeInstanceOf(LogUnavailable);
   });
 });

@@ -130,11 +130,11 @@ describe.each(RUN_LOGS)('deciding and appending to a log %s', (_name, open) => {
           }
         }
       };
-      let away = true;
+      let unavailable = true;
       const read = async (): Promise<Found> => {
-        if (!away) return found(key);
-        away = false;
-        throw new LogUnavailable('away');
+        if (!unavailable) return found(key);
+        unavailable = false;
+        throw new LogUnavailable('unavailable');
       };
       expect(await decideAndAppend(log, { read, decide: cancelOnce(key), around })).toMatchObject({
         kind: 'appended',

@@ -7,7 +7,7 @@ import type { EventLog } from '../../src/connect/event-log.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 import { aRun, assigned, EXECUTOR, OTHER_EXECUTOR, queued } from '@runledger/testing/events/run-events';
 
-import { of } from '../fixtures/consumed-runs.ts';
+import { consumerOf } from '../fixtures/consumed-runs.ts';
 
 let test: TestLog;
 let log: EventLog;
@@ -20,7 +20,7 @@ afterAll(() => test[Symbol.asyncDispose]());
 describe('consume, after a loss', () => {
   it('reports that its consumer was deleted', async () => {
     const key = aRun();
-    await using consumption = await consume(log, of('deleted', key), async () => done);
+    await using consumption = await consume(log, consumerOf('deleted', key), async () => done);
     await log.jsm.consumers.delete('RUNS', 'deleted');
     expect(await consumption.failed).toBeInstanceOf(Error);
     expect(consumption.state().ok).toBe(false);
@@ -75,7 +75,7 @@ describe('consume, after a loss', () => {
         consume(
           logs[at] ?? log,
           {
-            ...of('contested', key),
+            ...consumerOf('contested', key),
             subjects: [`runs.*.${key.run_id}.life.*.*.*.${executor}`],
             owner: { id: executor, owns: (subject) => subject.endsWith(`.${executor}`) },
           },
@@ -97,7 +97,7 @@ describe('consume, after a loss', () => {
     const key = aRun();
     await append(log, queued(key), 0);
     const begun = Promise.withResolvers<void>();
-    const stopped = await consume(log, of('stopped', key), async () => {
+    const stopped = await consume(log, consumerOf('stopped', key), async () => {
       begun.resolve();
       return retryIn(3_600_000);
     });
@@ -107,7 +107,7 @@ describe('consume, after a loss', () => {
     const again = Promise.withResolvers<boolean>();
     await using open = new AsyncDisposableStack();
     open.use(
-      await consume(log, of('stopped', key), async ({ redelivered }) => {
+      await consume(log, consumerOf('stopped', key), async ({ redelivered }) => {
         again.resolve(redelivered);
         return done;
       }),

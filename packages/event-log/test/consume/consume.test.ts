@@ -6,7 +6,7 @@ import type { EventLog } from '../../src/connect/event-log.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
 
-import { of, history } from '../fixtures/consumed-runs.ts';
+import { consumerOf, history } from '../fixtures/consumed-runs.ts';
 
 let test: TestLog;
 let log: EventLog;
@@ -27,11 +27,11 @@ describe('consume', () => {
     };
     {
       await using open = new AsyncDisposableStack();
-      open.use(await consume(log, of('restarted', key), handle));
+      open.use(await consume(log, consumerOf('restarted', key), handle));
       await expect.poll(() => seen, { timeout: 10_000 }).toEqual(sequences);
     }
     const more = await append(log, assigned(key, { attempt: 2 }), sequences.at(-1) ?? 0);
-    await using consumption = await consume(log, of('restarted', key), handle);
+    await using consumption = await consume(log, consumerOf('restarted', key), handle);
     await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(4);
     expect(seen.at(-1)).toBe(more.kind === 'appended' ? more.sequence : undefined);
     expect(consumption.state()).toEqual({ ok: true });
@@ -44,7 +44,7 @@ describe('consume', () => {
     let refuse = 2;
     await using open = new AsyncDisposableStack();
     open.use(
-      await consume(log, of('patient', key), async ({ sequence }) => {
+      await consume(log, consumerOf('retrying', key), async ({ sequence }) => {
         seen.push(sequence);
         if (sequence === second && refuse > 0) {
           refuse -= 1;
@@ -62,7 +62,7 @@ describe('consume', () => {
     const seen: number[] = [];
     await using open = new AsyncDisposableStack();
     open.use(
-      await consume(log, { ...of('new', key), deliver: 'new' }, async ({ sequence }) => {
+      await consume(log, { ...consumerOf('new', key), deliver: 'new' }, async ({ sequence }) => {
         seen.push(sequence);
         return done;
       }),
@@ -80,7 +80,11 @@ describe('consume', () => {
     let most = 0;
     let handled = 0;
     const allInside = Promise.withResolvers<void>();
-    const options = { ...of('side-by-side', aRun()), subjects: keys.map(lifecycleFilter), maxInFlight: 4 };
+    const options = {
+      ...consumerOf('side-by-side', aRun()),
+      subjects: keys.map(lifecycleFilter),
+      maxInFlight: 4,
+    };
     await using open = new AsyncDisposableStack();
     open.use(
       await consume(log, options, async () => {
@@ -111,7 +115,7 @@ describe('an event of a later release', () => {
       },
     );
     const seen: number[] = [];
-    await using consumption = await consume(log, of('older-release', key), async ({ sequence }) => {
+    await using consumption = await consume(log, consumerOf('older-release', key), async ({ sequence }) => {
       seen.push(sequence);
       return done;
     });
@@ -129,7 +133,7 @@ describe('an event of a later release', () => {
     const event = { ...assigned(key), version: 2 };
     await log.js.publish(runEventSubject(assigned(key)), JSON.stringify(event));
     let handled = 0;
-    await using consumption = await consume(log, of('not-fooled', key), async () => {
+    await using consumption = await consume(log, consumerOf('not-fooled', key), async () => {
       handled += 1;
       return done;
     });

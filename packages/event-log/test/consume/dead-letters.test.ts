@@ -9,7 +9,7 @@ import { readStored } from '../../src/messages/stream-identity.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
 
-import { of, history, deadLettersOf } from '../fixtures/consumed-runs.ts';
+import { consumerOf, history, deadLettersOf } from '../fixtures/consumed-runs.ts';
 
 let test: TestLog;
 let log: EventLog;
@@ -36,7 +36,7 @@ describe('a message that cannot be handled', () => {
     );
     const last = await log.js.publish(runEventSubject(assigned(key, { attempt: 10 })), '{"type":"fine"}');
     const seen: number[] = [];
-    await using consumption = await consume(log, of('careful', key), async ({ sequence }) => {
+    await using consumption = await consume(log, consumerOf('refusing', key), async ({ sequence }) => {
       if (sequence === refused.seq) return deadLetterBecause('the type is strange');
       if (sequence === thrown.seq) throw new Error('boom');
       seen.push(sequence);
@@ -46,7 +46,7 @@ describe('a message that cannot be handled', () => {
     expect(seen).toEqual([first, first + 1, first + 2, last.seq]);
     expect(consumption.state()).toEqual({ ok: true });
 
-    const letters = await deadLettersOf(log, 'careful');
+    const letters = await deadLettersOf(log, 'refusing');
     expect(letters.map(({ sequence, reason }) => [sequence, reason])).toEqual([
       [nonsense.seq, 'the payload is not JSON in UTF-8'],
       [refused.seq, 'the type is strange'],
@@ -68,9 +68,9 @@ describe('the list of dead letters', () => {
     const { seq } = await other.log.js.publish(runEventSubject(assigned(aRun())), 'no { json');
     const stored = await readStored(other.log, seq);
     if (!stored) throw new Error('what was published is not there');
-    await storeDeadLetter(other.log, { consumer: 'careful', stored, reason: 'it is no JSON' });
+    await storeDeadLetter(other.log, { consumer: 'refusing', stored, reason: 'it is no JSON' });
     const letters = await listDeadLetters(other.log);
-    expect(letters).toMatchObject([{ consumer: 'careful', sequence: seq, position: 1 }]);
+    expect(letters).toMatchObject([{ consumer: 'refusing', sequence: seq, position: 1 }]);
     expect(await listDeadLetters(other.log, { after: 1 })).toEqual([]);
   });
 });
@@ -80,7 +80,7 @@ describe('an unavailable broker', () => {
     const key = aRun();
     await append(log, queued(key), 0);
     let calls = 0;
-    await using consumption = await consume(log, of('unlucky', key), async () => {
+    await using consumption = await consume(log, consumerOf('unlucky', key), async () => {
       calls += 1;
       if (calls <= 6) throw new LogUnavailable('the broker is unavailable');
       return done;
@@ -100,7 +100,7 @@ describe('a dead letter of any size', () => {
     await log.js.publish(runEventSubject(assigned(key, { attempt: 2 })), new Uint8Array(900_000), {
       headers: large,
     });
-    await using consumption = await consume(log, of('stuffed', key), async () => done);
+    await using consumption = await consume(log, consumerOf('stuffed', key), async () => done);
     await expect.poll(async () => (await deadLettersOf(log, 'stuffed')).length, { timeout: 10_000 }).toBe(2);
     expect(await deadLettersOf(log, 'stuffed')).toMatchObject([
       { data: null },

@@ -101,9 +101,9 @@ describe('the wait of a caller', () => {
 
 describe('a DNS server', () => {
   it('that refuses connections is a failure on our side', async () => {
-    const gone = await stubDns();
-    await gone[Symbol.asyncDispose]();
-    using resolver = resolverAt(gone.server);
+    const stopped = await stubDns();
+    await stopped[Symbol.asyncDispose]();
+    using resolver = resolverAt(stopped.server);
     expect(await resolver.resolve('a.example', never)).toEqual({
       kind: 'no_server',
       why: 'every DNS server refuses connections (ECONNREFUSED, query for a.example)',
@@ -157,12 +157,12 @@ describe.concurrent('a missing response', () => {
     using resolver = resolverAt(dns.server);
     const impatient = new AbortController();
     const ended = resolver.resolve('a.example', impatient.signal).catch((reason: unknown) => reason);
-    const patient = resolver.resolve('a.example', never);
+    const other = resolver.resolve('a.example', never);
     await waitFor('the questions', () => dns.questions('a.example') > 1);
     const reason = new Error('too late');
     impatient.abort(reason);
     expect(await ended).toBe(reason);
     dns.set('a.example', ['192.0.2.1']);
-    expect(await patient).toEqual(addresses('192.0.2.1'));
+    expect(await other).toEqual(addresses('192.0.2.1'));
   });
 });

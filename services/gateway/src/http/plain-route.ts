@@ -6,6 +6,6 @@ export interface PlainRoute {
   /** In the syntax of the router. */
   readonly path: string;
   readonly serve: Middleware;
-  /** The request waits while the log is away, as operations do until they know the caller. */
+  /** The request waits while the log is unavailable, as operations do until they know the caller. */
   readonly needsLog?: true;
 }

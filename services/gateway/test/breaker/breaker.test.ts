@@ -29,8 +29,8 @@ const aSystem = () => {
   return { system, changes, breakerOf };
 };
 
-const away = () => Promise.reject(new Error('away'));
-const FAILED = { kind: 'failed', error: new Error('away') };
+const unavailable = () => Promise.reject(new Error('unavailable'));
+const FAILED = { kind: 'failed', error: new Error('unavailable') };
 const OPEN = { kind: 'circuit_open' };
 
 describe('a circuit that opens on the first failure', () => {
@@ -44,7 +44,7 @@ describe('a circuit that opens on the first failure', () => {
   it('calls nothing for a second after a failure, then probes with one call', async () => {
     const { system, changes, breakerOf } = aSystem();
     const call = breakerOf('first_failure');
-    system.answer = away;
+    system.answer = unavailable;
     expect(await call('a')).toEqual(FAILED);
     expect(await call('b')).toEqual(OPEN);
     vi.advanceTimersByTime(999);
@@ -82,7 +82,7 @@ describe('a circuit that opens on the first failure', () => {
   it('rejects with what the fallback throws', async () => {
     const { call } = opened.use(
       openBreaker<[], string>({
-        action: away,
+        action: unavailable,
         timeoutMs: 200,
         opensOn: 'first_failure',
         fallback: () => {
@@ -99,7 +99,7 @@ describe('a circuit that opens when most calls fail', () => {
   it('stays closed for a few failures, and opens at the fifth', async () => {
     const { system, breakerOf } = aSystem();
     const call = breakerOf('most_fail');
-    system.answer = away;
+    system.answer = unavailable;
     for (let calls = 0; calls < 4; calls += 1) expect(await call('a')).toEqual(FAILED);
     expect(await call('a')).toEqual(FAILED);
     expect(await call('a')).toEqual(OPEN);
@@ -110,7 +110,7 @@ describe('a circuit that opens when most calls fail', () => {
     const { system, breakerOf } = aSystem();
     const call = breakerOf('most_fail');
     for (let calls = 0; calls < 20; calls += 1) {
-      system.answer = calls % 2 === 0 ? async () => 'fine' : away;
+      system.answer = calls % 2 === 0 ? async () => 'fine' : unavailable;
       await call('a');
     }
     expect(system.calls).toBe(20);

@@ -189,7 +189,7 @@ describe('a deployment', () => {
     for (let round = 0; round < 5; round += 1) {
       const machine_id = await newMachine();
       const { id } = await aDeployment();
-      const [away] = await Promise.all([
+      const [archiving] = await Promise.all([
         admin.patch(`/machines/${machine_id}`, { archived: true }),
         admin.post('/deployments', aRequest({ machine_id })),
         admin.patch(`/deployments/${id}`, { machine_id }),
@@ -198,7 +198,7 @@ describe('a deployment', () => {
       const { deployments } = (await admin.get('/deployments?limit=100')).body;
       const used = deployments.some((one: { machine_id: string }) => one.machine_id === machine_id);
       expect({ archived, used }).not.toEqual({ archived: true, used: true });
-      expect(archived).toBe(away.status === 200);
+      expect(archived).toBe(archiving.status === 200);
     }
   });
 });

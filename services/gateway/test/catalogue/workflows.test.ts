@@ -28,10 +28,10 @@ describe('a workflow', () => {
     });
     expect((await admin.get(`/workflows/${body.id}`)).body).toEqual(body);
     expect((await admin.get('/workflows')).body.workflows).toContainEqual(body);
-    const away = await admin.patch(`/workflows/${body.id}`, { name: 'new', archived: true });
-    expect(away.body).toEqual({ ...body, name: 'new', archived: true });
-    expect((await admin.get('/workflows')).body.workflows).not.toContainEqual(away.body);
-    expect((await admin.get('/workflows?archived=true')).body.workflows).toContainEqual(away.body);
+    const archived = await admin.patch(`/workflows/${body.id}`, { name: 'new', archived: true });
+    expect(archived.body).toEqual({ ...body, name: 'new', archived: true });
+    expect((await admin.get('/workflows')).body.workflows).not.toContainEqual(archived.body);
+    expect((await admin.get('/workflows?archived=true')).body.workflows).toContainEqual(archived.body);
     const back = await admin.patch(`/workflows/${body.id}`, { archived: false });
     expect(back.body).toEqual({ ...body, name: 'new' });
   });

@@ -79,7 +79,10 @@ describe('a dead letter that the gateway redrives', () => {
     const [later, key] = [aRun(), aRun()];
     await appendAll(log, { ...queued(later), version: 2 }, queued(key));
     expect((await redriven(log, 1)).why).toContain('RunQueued in version 2');
-    const away = { ...sqliteViews(), save: () => Promise.reject(new ViewsUnavailable('MongoDB is away')) };
-    expect((await redriven(log, 2, away)).why).toContain('MongoDB is away');
+    const unavailable = {
+      ...sqliteViews(),
+      save: () => Promise.reject(new ViewsUnavailable('MongoDB is unavailable')),
+    };
+    expect((await redriven(log, 2, unavailable)).why).toContain('MongoDB is unavailable');
   });
 });

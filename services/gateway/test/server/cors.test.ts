@@ -67,7 +67,7 @@ describe('a response to a page of an allowed origin', () => {
     ['/refuse/conflict', 409],
     ['/refuse/invalid', 422],
     ['/refuse/bug', 500],
-    ['/refuse/log_away', 503],
+    ['/refuse/log_unavailable', 503],
   ])('may be read when it is a refusal: %s, %i', async (path, status) => {
     const answer = await ask(some, path, APP);
     expect(answer.status).toBe(status);

@@ -10,7 +10,7 @@ import { mongoUrl, openViews } from '../fixtures/views/mongo-views.ts';
 import { open as openSocket } from '../fixtures/requests/raw-request.ts';
 import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
 
-/** Processes start, and waits for a broker that is away run out. */
+/** Processes start, and waits for a broker that is unavailable run out. */
 const SLOW = { timeout: 90_000 };
 
 const ready = async ({ health }: GatewayProcess) => {
@@ -94,7 +94,7 @@ describe('a gateway process', SLOW, () => {
     await waitFor('it to be ready', async () => (await ready(gateway)).status === 200);
     await bed.nats.kill9();
     await waitFor('it to know', async () => (await ready(gateway)).status === 503);
-    expect((await ready(gateway)).text).toContain('the broker is away');
+    expect((await ready(gateway)).text).toContain('the broker is unavailable');
     const asked = call(`${gateway.api}/run/${bed.tenant.org_id}`, bed.tenant.key).catch(() => undefined);
     gateway.kill('SIGTERM');
     expect(await gateway.exit()).toBe(0);

@@ -240,8 +240,8 @@ describe('an invalid request', () => {
 describe('unavailable views', () => {
   it('make lists a 503 with Retry-After', async () => {
     await using bed = await openTestBed();
-    await using away = unavailableViews();
-    const gateway = await bed.gateway({ views: away });
+    await using unavailable = unavailableViews();
+    const gateway = await bed.gateway({ views: unavailable });
     for (const answer of [
       await call(`${gateway.api}/webhooks/deliveries`, bed.tenant.key),
       await post(`${gateway.api}/webhooks/redeliver`, bed.tenant.key, { filter: {} }),

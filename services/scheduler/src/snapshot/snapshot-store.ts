@@ -22,7 +22,7 @@ export const saveSnapshot = async (
 
 /**
  * The bytes of the snapshot of this name; undefined when there is none. Reading them throws LogUnavailable while the broker
- * is away, and another error when the snapshot is damaged or was replaced meanwhile. @throws {LogUnavailable}
+ * is unavailable, and another error when the snapshot is damaged or was replaced meanwhile. @throws {LogUnavailable}
  */
 export const loadSnapshot = async (
   log: EventLog,
@@ -46,7 +46,8 @@ async function* chunksOf(
     for (;;) {
       // The driver waits without end for the chunks of a snapshot that another scheduler replaces meanwhile.
       const { done, value } = await within(CHUNK_WITHIN_MS, reader.read(), () => {
-        if (!log.connected()) throw new LogUnavailable(`loading the snapshot ${name}: the broker is away`);
+        if (!log.connected())
+          throw new LogUnavailable(`loading the snapshot ${name}: the broker is unavailable`);
         throw new Error(`the snapshot ${name} was replaced while it was read`);
       });
       if (done) return;

@@ -42,7 +42,7 @@ describe('the loss of an executor', () => {
       type: 'declare_lost',
       executor: id,
       lastHeartbeat: null,
-      message: 'silent',
+      message: 'no heartbeat',
     };
     await waitFor('its first heartbeat', async () =>
       bed.log.jsm.streams.getMessage('KV_EXECUTORS', { last_by_subj: `$KV.EXECUTORS.${id}` }),
@@ -67,7 +67,7 @@ describe('the loss of an executor', () => {
       type: 'declare_lost',
       executor: id,
       lastHeartbeat: heartbeat.time.toISOString(),
-      message: 'silent',
+      message: 'no heartbeat',
     };
     expect(await executeLoss(bed, decision)).toEqual({ received: [], settled: ['stored'], lastFact: 'lost' });
   });

@@ -62,7 +62,7 @@ describe('a snapshot', () => {
     const bytes = await encoded();
     const interrupted = async function* (): AsyncGenerator<Buffer> {
       yield bytes.subarray(0, 200);
-      throw new LogUnavailable('the broker is away');
+      throw new LogUnavailable('the broker is unavailable');
     };
     await expect(decodeSnapshot(interrupted())).rejects.toBeInstanceOf(LogUnavailable);
   });

@@ -69,7 +69,7 @@ describeWithMongo('services that start before everything else', () => {
         });
         return open.use(startOwn(service, env));
       });
-      await Promise.all(services.map((service) => service.lacks('broker', 'the broker is away')));
+      await Promise.all(services.map((service) => service.lacks('broker', 'the broker is unavailable')));
 
       const nats = await brokerAt(server(natsPort, 'nats'), {
         logFile: join(folder.path, 'nats.log'),

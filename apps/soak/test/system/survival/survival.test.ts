@@ -82,12 +82,12 @@ describe('without the database', () => {
       const listed = async (): Promise<number> => (await all.list()).status;
       expect(await listed()).toBe(200);
       const from = all.exchanges.length;
-      const away = async (): Promise<void> => {
+      const stopBroker = async (): Promise<void> => {
         // First it does not answer, then it is down.
         await all.part('database').inject('pause', LONG_MS);
         await all.part('database').inject('kill', LONG_MS);
       };
-      const outage = away();
+      const outage = stopBroker();
       await waitFor('lists to answer 503', async () => (await listed()) === 503);
       await all.load([...WITHOUT_KEYS, { ...LONG, key: null }]);
       await outage;

@@ -19,7 +19,7 @@ it('a service waits for the broker and provisioning, and reports which of them i
   await using open = new AsyncDisposableStack();
   const begun = beginning(nats.url);
   const opening = openServiceLog(begun, open, new AbortController().signal);
-  expect(begun.checks['broker']?.()).toEqual({ ok: false, why: 'the broker is away' });
+  expect(begun.checks['broker']?.()).toEqual({ ok: false, why: 'the broker is unavailable' });
 
   await nats.restart();
   const provisioned = await waitFor('the broker to be there', () => begun.checks['provisioned']);

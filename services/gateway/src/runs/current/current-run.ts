@@ -31,7 +31,7 @@ export interface CurrentRunOptions {
 
 /**
  * The run now, never less than any response showed before. A view that no fact can change is returned as it is. Any other view is compared with the last message of the run at the stream's leader; when the view is
- * behind or missing, the log is folded. While the log is away, a run that has ended is shown as its view has it, and no
+ * behind or missing, the log is folded. While the log is unavailable, a run that has ended is shown as its view has it, and no
  * less than this gateway showed.
  */
 export const currentRun = (options: CurrentRunOptions): ReadCurrentRun => {
@@ -59,7 +59,7 @@ const readNow =
     switch (read.kind) {
       case 'as_viewed':
         return foundAs(read.view);
-      case 'log_away':
+      case 'log_unavailable':
         return foundAs({ ...read.view, webhook: shown.latest(key, read.view.webhook) });
       case 'found': {
         const { run, history, webhook } = read;
@@ -92,7 +92,7 @@ const readNow =
     }
   };
 
-type ReadBehind = ReadRun | { readonly kind: 'as_viewed' | 'log_away'; readonly view: RunView };
+type ReadBehind = ReadRun | { readonly kind: 'as_viewed' | 'log_unavailable'; readonly view: RunView };
 
 const foundAs = ({ head, run, webhook }: RunView): CurrentRun => ({ kind: 'found', head, run, webhook });
 
@@ -110,11 +110,11 @@ const unlessEnded = async (
 ): Promise<ReadBehind> => {
   if (!view || !isEnded(view.run)) return read();
   // A read would wait for the broker for seconds.
-  if (!log.connected()) return { kind: 'log_away', view };
+  if (!log.connected()) return { kind: 'log_unavailable', view };
   try {
     return await read();
   } catch (error) {
-    if (error instanceof LogUnavailable) return { kind: 'log_away', view };
+    if (error instanceof LogUnavailable) return { kind: 'log_unavailable', view };
     throw error;
   }
 };

@@ -244,8 +244,8 @@ describe('an invalid request to cancel many runs', () => {
   it('is refused with a key that may only read, and without views', async () => {
     const reading = await aKey(bed.log, tenant, { scopes: ['runs:read'] });
     expect((await cancelMany({ filter: {} }, reading)).status).toBe(403);
-    await using away = unavailableViews();
-    const viewless = await bed.gateway({ views: away });
+    await using unavailable = unavailableViews();
+    const viewless = await bed.gateway({ views: unavailable });
     const { status, headers } = await cancelMany({ filter: {} }, tenant.key, viewless);
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);
   });

@@ -154,8 +154,8 @@ describe('a list of runs', () => {
   });
 
   it('is a 503 without views', async () => {
-    await using away = unavailableViews();
-    const viewless = await bed.gateway({ views: away });
+    await using unavailable = unavailableViews();
+    const viewless = await bed.gateway({ views: unavailable });
     const { status, headers, body } = await call(`${viewless.api}/runs`, bed.tenant.key);
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);
     expect(body.detail).toContain('store of runs for lists');

@@ -213,8 +213,8 @@ describe('an idempotency key whose run has expired from the log', () => {
   });
 
   it('queues one run while the views are unavailable, if no event has expired from the log', async () => {
-    await using away = unavailableViews();
-    const gateway = await bed.gateway({ views: away });
+    await using unavailable = unavailableViews();
+    const gateway = await bed.gateway({ views: unavailable });
     const run = runIn(tenant, await queueKeyed(gateway, tenant, 'k'));
     expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(run);
     expect(await factsOf(bed, tenant)).toBe(1);
@@ -222,10 +222,10 @@ describe('an idempotency key whose run has expired from the log', () => {
 
   it('queues nothing while the views are unavailable and the run may have expired from the log', async () => {
     await using old = await openTestBed();
-    await using away = unavailableViews();
+    await using unavailable = unavailableViews();
     await queueSample(await old.gateway(), old.tenant);
     await forgetAll(old);
-    const gateway = await old.gateway({ views: away });
+    const gateway = await old.gateway({ views: unavailable });
     const { status, headers, body } = await queueKeyed(gateway, old.tenant, 'k');
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);
     expect(body.detail).toContain('Nothing was queued');
@@ -233,8 +233,8 @@ describe('an idempotency key whose run has expired from the log', () => {
   });
 
   it('needs no views for a run that the log has', async () => {
-    await using away = unavailableViews();
-    const gateway = await bed.gateway({ views: away });
+    await using unavailable = unavailableViews();
+    const gateway = await bed.gateway({ views: unavailable });
     const run = runIn(tenant, await queueKeyed(first, tenant, 'k'));
     expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(run);
   });

@@ -109,7 +109,7 @@ describe("an organisation's queue", () => {
 
   it('refuses nothing while the views are unavailable', async () => {
     const org_id = orgId(newUuid());
-    const countQueued = () => Promise.reject(new ViewsUnavailable('the views are away'));
+    const countQueued = () => Promise.reject(new ViewsUnavailable('the views are unavailable'));
     const bound = boundOf(1, { countQueued });
     for (let run = 0; run < 3; run += 1) expect(await bound(org_id, async () => 'accepted')).toBe('accepted');
   });
@@ -121,7 +121,9 @@ describe("an organisation's queue", () => {
     let counts = 0;
     const countQueued = (): Promise<number> => {
       counts += 1;
-      return counts === 1 ? Promise.reject(new ViewsUnavailable('the views are away')) : silent.promise;
+      return counts === 1
+        ? Promise.reject(new ViewsUnavailable('the views are unavailable'))
+        : silent.promise;
     };
     const bound = aBound({ views: { countQueued }, fresh: async () => true, most: 1, clock });
     const ask = () => bound(org_id, async () => 'accepted');

@@ -192,8 +192,8 @@ describe('a view whose events have expired from the log', () => {
 
 describe('unavailable views', () => {
   it('do not prevent a read of a run in the log, and make a read of an unknown run a 503', async () => {
-    await using away = unavailableViews();
-    const gateway = await bed.gateway({ views: away });
+    await using unavailable = unavailableViews();
+    const gateway = await bed.gateway({ views: unavailable });
     const key = await queueSample(gateway, bed.tenant);
     expect(await statusAt(gateway, key)).toBe('queued');
     const unknown = await call(`${gateway.api}/run/${newUuid()}`, bed.tenant.key);

@@ -11,7 +11,7 @@ describe('a broker that is slow', { timeout: 120_000 }, () => {
     ['1.5 s, for which a gateway waits,', 1_500],
     ['3 s, which is too late,', 3_000],
   ])(
-    'and answers after %s has every request answered or sent away for a while, and nothing queued twice',
+    'and answers after %s has every request answered or refused for a while, and nothing queued twice',
     async (_words, delayMs) => {
       await using bed = await openTestBed();
       const { tenant } = bed;

@@ -121,7 +121,7 @@ describe('what waits', () => {
     expect(observed.state.waiting).toBe(0);
   });
 
-  it('stays where it is when its partition is given away, and nothing begins any more', () => {
+  it('stays where it is when its partition is handed over, and nothing begins any more', () => {
     const first = observed.submit(A);
     const items = observed.submitMany(3, A);
     const partition = partitionOf(A.origin);

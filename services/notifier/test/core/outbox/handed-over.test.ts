@@ -9,7 +9,7 @@ beforeEach(() => {
 const run = aRun();
 const addIntermediate = (runs: number): void => observed.addIntermediate(run, { runs });
 
-describe('a partition that is given away', () => {
+describe('a partition that is handed over', () => {
   it('waits for what is in flight and for what is being deferred, and takes back the rest', () => {
     observed.addFinal(finalOf(aRun(), 1));
     observed.finals[0]?.end('accepted');

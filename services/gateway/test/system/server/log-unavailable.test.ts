@@ -14,7 +14,8 @@ import { anEdge } from '../../fixtures/gateway/an-edge.ts';
 
 // Beside one another: most of it is waiting.
 describe.concurrent('while the log is unavailable', { timeout: 60_000 }, () => {
-  const away = async (served: EventLog) => waitFor('it to be away', () => !served.connected());
+  const disconnected = async (served: EventLog) =>
+    waitFor('the connection to be lost', () => !served.connected());
 
   it('refuses a page that needs the log with Retry-After, and serves others', async () => {
     await using nats = await testNats();
@@ -22,7 +23,7 @@ describe.concurrent('while the log is unavailable', { timeout: 60_000 }, () => {
     await using edge = await anEdge({ log: own });
     const ask = (path: string) => fetch(`${edge.url}${path}`);
     await nats.kill9();
-    await away(own);
+    await disconnected(own);
     const refused = await ask('/outputs/a');
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
     expect((await ask('/still')).status).toBe(200);
@@ -40,7 +41,7 @@ describe.concurrent('while the log is unavailable', { timeout: 60_000 }, () => {
     const { key, org_id } = bed.tenant;
     expect(await authenticate(key)).toMatchObject({ org_id });
     await bed.nats.kill9();
-    await away(own);
+    await disconnected(own);
     expect(await authenticate(key)).toMatchObject({ org_id });
     ms = 1_001;
     await expect(authenticate(key)).rejects.toThrow(Refused);
@@ -82,7 +83,7 @@ describe.concurrent('while the log is unavailable', { timeout: 60_000 }, () => {
     // Twice: what was learned of one outage is forgotten in the next.
     for (const outage of [1, 2]) {
       await nats.kill9();
-      await away(own);
+      await disconnected(own);
       const answers = Promise.all([fetch(server.url), fetch(server.url)]);
       await waitFor('both to come', () => begun.arrived === outage * 2);
       expect(begun.count).toBe((outage - 1) * 2);
@@ -98,7 +99,7 @@ describe.concurrent('while the log is unavailable', { timeout: 60_000 }, () => {
     await using closing = new AsyncDisposableStack();
     closing.use(server);
     await nats.kill9();
-    await away(own);
+    await disconnected(own);
     const first = await fetch(server.url);
     expect(await first.json()).toEqual({ detail: expect.stringContaining('Nothing was done') });
     const second = await fetch(server.url);
