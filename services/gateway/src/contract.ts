@@ -9,7 +9,7 @@ export const contract: ServiceContract = {
   service: 'gateway',
   role: 'gateway',
   writes: {
-    runs: ['RunQueued', 'RunCancelRequested'],
+    runs: ['RunQueued', 'RunCancelRequested', 'RunExpired'],
     webhooks: ['WebhookRedeliveryRequested'],
     fleet: ['ExecutorDrainRequested', 'ExecutorResumeRequested'],
     activity: false,

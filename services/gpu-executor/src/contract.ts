@@ -18,6 +18,7 @@ export const contract: ServiceContract = {
       'RunTimedOut',
       'RunGivenUp',
       'RunCancelEnforced',
+      'RunExpired',
       // Its own facts: they lie between the others.
       'RunStarted',
       'RunUploading',

@@ -18,6 +18,7 @@ export const contract: ServiceContract = {
       'RunSucceeded',
       'RunFailed',
       'RunCancelled',
+      'RunExpired',
       // Its own facts: a decision counts once it is read from the log.
       'RunAssigned',
       'RunRequeued',

@@ -42,6 +42,7 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
     case 'RunCancelled':
       return `${event.data.forced ? 'killed after the grace period' : 'stopped'}, ${counted(event.data.outputs.length, 'output')}`;
     case 'RunCancelEnforced':
+    case 'RunExpired':
       return event.data.message;
     case 'RunFailed':
     case 'RunTimedOut':

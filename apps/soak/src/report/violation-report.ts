@@ -50,7 +50,7 @@ const textOf = ({ at, who, text }: Line, begunAt: number): string =>
 
 const linesOf = (id: string, { runs, records }: Evidence): Line[] => {
   const logged = runs.get(id);
-  const request = logged?.situations[0]?.run.request.inputs['request'];
+  const request = logged?.situations[0]?.run.request.inputs?.['request'];
   return [
     ...[...(logged?.facts ?? []), ...(logged?.webhookFacts ?? [])].map(({ event, sequence, time }) => ({
       at: Date.parse(time),

@@ -25,6 +25,7 @@ const gateway: Allowed = {
   publish: [
     'runs.*.*.life.queued.gateway.>',
     'runs.*.*.life.cancel_requested.gateway.>',
+    'runs.*.*.life.ended.gateway.>',
     'runs.*.*.webhook.redelivery_requested.gateway.*',
     'fleet.*.all.drain_requested',
     'fleet.*.all.resume_requested',

@@ -22,6 +22,8 @@ export const MAX_FACT_BYTES = {
   RunTimedOut: WITH_MESSAGE,
   RunGivenUp: WITH_MESSAGE,
   RunCancelEnforced: WITH_MESSAGE,
+  /** Has the texts of RunQueued, and a message instead of the inputs. */
+  RunExpired: 16 * 1024,
   RunStarted: SMALL,
   RunUploading: SMALL,
   RunSucceeded: WITH_OUTPUTS,

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Sha256 } from '../blobs.ts';
 import { GpuModel } from '../gpu.ts';
+import { EXECUTOR_ID_PATTERN } from '../ids.ts';
 import { Json, JsonRecord } from '../json.ts';
 import { MAX_ERROR_MESSAGE, MAX_FILENAME, MAX_WEBHOOK_URL } from '../limits.ts';
 import { RunnerChoice } from '../runners/runner-kinds.ts';
@@ -8,6 +9,8 @@ import { RunnerChoice } from '../runners/runner-kinds.ts';
 const Uuid = Type.String({ format: 'uuid' });
 const Fraction = Type.Number({ minimum: 0, maximum: 1 });
 const Seconds = Type.Number({ exclusiveMinimum: 0 });
+/** The broker's timestamp of a fact. */
+const Time = Type.String({ format: 'date-time' });
 
 export const RunOrigin = Type.Enum(['api', 'manual', 'replay']);
 export type RunOrigin = Static<typeof RunOrigin>;
@@ -82,6 +85,37 @@ export const RunGivenUpData = Type.Object({
 export const RunCancelEnforcedData = Type.Object({
   message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
   progress: Type.Optional(Fraction),
+});
+
+/**
+ * What the log no longer holds of a run, so that this fact alone is a whole history. The inputs are left out: they may be
+ * large, and nothing is executed any more.
+ */
+export const RunExpiredData = Type.Object({
+  message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
+  /** The log sequence of RunQueued. */
+  number: Type.Integer({ minimum: 1 }),
+  request: Type.Omit(RunQueuedData, ['inputs']),
+  created_at: Time,
+  /** The last RunQueued or RunRequeued. */
+  queued_at: Time,
+  started_at: Type.Union([Time, Type.Null()]),
+  /** The last attempt; null before the first. */
+  attempt: Type.Union([
+    Type.Object({
+      number: Type.Integer({ minimum: 1 }),
+      executor_id: Type.String({ pattern: EXECUTOR_ID_PATTERN }),
+      slot_allocation_id: Uuid,
+      slot: Type.Integer({ minimum: 0 }),
+      executor_public_key: Type.String({ minLength: 1, maxLength: 256 }),
+      assigned_at: Time,
+    }),
+    Type.Null(),
+  ]),
+  cancel: Type.Union([
+    Type.Object({ requested_at: Time, by: Type.Enum(['client', 'operator']) }),
+    Type.Null(),
+  ]),
 });
 
 export const RunStartedData = Type.Object({});

@@ -40,6 +40,7 @@ export const RUN_EVENTS = {
     writer: 'scheduler',
     schema: event('RunCancelEnforced', 1, data.RunCancelEnforcedData),
   },
+  RunExpired: { fact: 'ended', writer: 'gateway', schema: event('RunExpired', 1, data.RunExpiredData) },
   RunStarted: { fact: 'started', writer: 'executor', schema: event('RunStarted', 1, data.RunStartedData) },
   RunUploading: {
     fact: 'uploading',

@@ -51,6 +51,8 @@ export interface Chain<Type extends string, Event, State> {
   /** Whether events of this type, of any version, are stored under this subject. */
   readonly belongsUnder: (type: Type, subject: string) => boolean;
   readonly evolve: (state: State | undefined, fact: FactOf<Event>) => State | Impossible;
+  /** Whether the event says everything about its run, so that a history may begin with it: what came before may have expired. */
+  readonly isSelfContained: (event: Event) => boolean;
 }
 
 /** The chain's filter for the run that the subject names; undefined when the subject is not one of this chain. */
@@ -115,7 +117,8 @@ export type Accepted<Event, State> =
 
 /**
  * Adds the next stored message to a history. The broker also stores invalid appends (without a fence, or fenced on
- * another filter), so a message counts only if its fence is exactly the chain's and names the message before it.
+ * another filter), so a message counts only if its fence is exactly the chain's and names the message before it. A
+ * self-contained fact may also begin a history, or follow one of which the log held nothing any more (fence 0).
  */
 export const acceptMessage = <Type extends string, Event, State>(
   chain: Chain<Type, Event, State>,
@@ -136,8 +139,14 @@ export const acceptMessage = <Type extends string, Event, State>(
   if (fence !== own || expectedSequence === null) {
     return refuse('forged_fence', `the append was fenced on ${fence ?? 'nothing'}, not on ${own}`);
   }
-  if (expectedSequence !== head) return { kind: 'gap', after: head, expected: expectedSequence, sequence };
   const parsed = chain.parse(message.body);
+  const follows =
+    expectedSequence === head ||
+    (parsed.kind === 'event' &&
+      chain.isSelfContained(parsed.event) &&
+      chain.subjectOf(parsed.event) === subject &&
+      (state === undefined || expectedSequence === 0));
+  if (!follows) return { kind: 'gap', after: head, expected: expectedSequence, sequence };
   switch (parsed.kind) {
     case 'invalid':
       return refuse('invalid', parsed.why);

@@ -47,6 +47,8 @@ export const evolveAttempt = (
     case 'RunCancelled':
     case 'RunCancelEnforced':
       return orImpossible(cancel !== null, OVER);
+    case 'RunExpired':
+      return OVER;
   }
 };
 

@@ -1,6 +1,6 @@
 import type { RunEvent, RunEventOf } from '../events/run-event.ts';
 import type { RunOutput } from '../events/run-event-data.ts';
-import { isExecutorId, orgId, runId } from '../ids.ts';
+import { executorId, isExecutorId, orgId, runId } from '../ids.ts';
 import type { Impossible } from './chain.ts';
 import { mayFollow } from './evolve-attempt.ts';
 import {
@@ -25,6 +25,7 @@ type FactOfType<Type extends RunEvent['type']> = RunFact & { readonly event: Run
 export const evolveRun = (run: Run | undefined, fact: RunFact): Run | Impossible => {
   const { event } = fact;
   if (event.type === 'RunQueued') return run ? impossible(run, fact) : queued({ ...fact, event });
+  if (event.type === 'RunExpired') return expired(run, { ...fact, event });
   if (!run || isEnded(run)) return impossible(run, fact);
   return isExecuting(run) ? evolveExecuting(run, fact) : evolveQueued(run, fact);
 };
@@ -53,6 +54,7 @@ const evolveQueued = (run: QueuedRun, fact: RunFact): Run | Impossible => {
     case 'RunFailed':
     case 'RunCancelled':
     case 'RunCancelEnforced':
+    case 'RunExpired':
       return impossible(run, fact);
   }
 };
@@ -64,6 +66,7 @@ const evolveExecuting = (run: ExecutingRun, fact: RunFact): Run | Impossible => 
   switch (event.type) {
     case 'RunQueued':
     case 'RunAssigned':
+    case 'RunExpired':
       return impossible(run, fact);
     case 'RunCancelRequested':
       return { ...run, cancel: { requested_at: time, by: event.data.by }, updated_at: time };
@@ -143,6 +146,34 @@ const assigned = (run: QueuedRun, fact: FactOfType<'RunAssigned'>): Run | Imposs
     assigned_at: time,
   };
   return { ...run, status: 'started', attempt, cancel: null, updated_at: time };
+};
+
+/** The fact has everything, since the log may hold nothing else of the run. Only the inputs are those of the known run. */
+const expired = (run: Run | undefined, fact: FactOfType<'RunExpired'>): Run | Impossible => {
+  const { event, time } = fact;
+  const { message, request, attempt, cancel, ...times } = event.data;
+  if (run && isEnded(run)) return impossible(run, fact);
+  const isAddressed = event.executor_id === null || event.executor_id === attempt?.executor_id;
+  if (!isAddressed || event.attempt !== (attempt?.number ?? 0)) {
+    return { impossible: 'RunExpired names another attempt than its data' };
+  }
+  return {
+    ...times,
+    org_id: orgId(event.org_id),
+    run_id: runId(event.run_id),
+    request: run?.request ?? { ...request, inputs: null },
+    correlation_id: event.correlation_id,
+    traceparent: event.traceparent,
+    updated_at: time,
+    // After a cancel request the only end is `cancelled`.
+    status: cancel ? 'cancelled' : 'failed',
+    end_reason: cancel ? cancelReason(cancel.by) : 'log_expired',
+    attempt: attempt && { ...attempt, executor_id: executorId(attempt.executor_id) },
+    ended_at: time,
+    outputs: [],
+    message,
+    progress: 0,
+  };
 };
 
 /** The end reason says who requested the cancellation. */

@@ -26,15 +26,37 @@ export interface WholeChain<Event, State> {
 
 export type ReadChain<Event, State> = WholeChain<Event, State> | Gap | NewerEvent;
 
-/** Folds the stored messages of one chain, in the order of their sequences. */
+/**
+ * Folds the stored messages of one chain, in the order of their sequences. When what precedes a self-contained fact has
+ * expired in part, the history begins with that fact.
+ */
 export const readChain = <Type extends string, Event, State>(
+  chain: Chain<Type, Event, State>,
+  messages: readonly StoredMessage[],
+): ReadChain<Event, State> => {
+  const ordered = messages.toSorted((a, b) => a.sequence - b.sequence);
+  const read = readFrom(chain, ordered);
+  if (read.kind !== 'gap') return read;
+  const beginning = ordered.findIndex((message) => beginsHistory(chain, message));
+  return beginning > 0 ? readFrom(chain, ordered.slice(beginning)) : read;
+};
+
+const beginsHistory = <Type extends string, Event, State>(
+  chain: Chain<Type, Event, State>,
+  message: StoredMessage,
+): boolean => {
+  const first = acceptMessage(chain, EMPTY_HISTORY, message);
+  return first.kind === 'accepted' && chain.isSelfContained(first.fact.event);
+};
+
+const readFrom = <Type extends string, Event, State>(
   chain: Chain<Type, Event, State>,
   messages: readonly StoredMessage[],
 ): ReadChain<Event, State> => {
   let history: History<State> = EMPTY_HISTORY;
   const facts: FactOf<Event>[] = [];
   const refused: RefusedMessage[] = [];
-  for (const message of messages.toSorted((a, b) => a.sequence - b.sequence)) {
+  for (const message of messages) {
     const next = acceptMessage(chain, history, message);
     switch (next.kind) {
       case 'accepted':

@@ -18,4 +18,5 @@ export const RUN_CHAIN: Chain<RunEventType, RunEvent, Run> = {
     return RUN_EVENTS[type].fact === fact && RUN_EVENTS[type].writer === writer;
   },
   evolve: evolveRun,
+  isSelfContained: ({ type }) => type === 'RunExpired',
 };

@@ -6,7 +6,10 @@ import type { ExecutorId, OrgId, RunId } from '../ids.ts';
 /** A fact of a run's lifecycle. */
 export type RunFact = FactOf<RunEvent>;
 
-export type RunRequest = RunEventOf<'RunQueued'>['data'];
+/** Its inputs are null when the log no longer held them at the end of the run. */
+export type RunRequest = Omit<RunEventOf<'RunQueued'>['data'], 'inputs'> & {
+  readonly inputs: RunEventOf<'RunQueued'>['data']['inputs'] | null;
+};
 
 /** One execution attempt on one slot of one executor. */
 export interface Attempt {
@@ -30,6 +33,7 @@ export type EndReason =
   | 'cancelled_by_client'
   | 'cancelled_by_operator'
   | 'deployment_removed'
+  | 'log_expired'
   | 'internal_error';
 
 export type FinalStatus = 'success' | 'failed' | 'timeout' | 'cancelled';

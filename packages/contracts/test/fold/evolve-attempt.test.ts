@@ -46,7 +46,9 @@ describe('an attempt', () => {
 });
 
 it('the fold of an attempt agrees with the fold of its run for any facts', () => {
-  const later = RUN_EVENT_TYPES.filter((type) => type !== 'RunQueued' && type !== 'RunAssigned');
+  // RunExpired names its attempt itself, and may end a run whose known state is behind.
+  const first: readonly string[] = ['RunQueued', 'RunAssigned', 'RunExpired'];
+  const later = RUN_EVENT_TYPES.filter((type) => !first.includes(type));
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...later), { maxLength: 20 }), (types) => {
       let run = runAfter(anEvent('RunQueued'), anEvent('RunAssigned'));

@@ -51,6 +51,7 @@ describe('the status of a run changes as the table of the API says', () => {
     ['started', 'queued', [...started, anEvent('RunRequeued')]],
     ['running', 'queued', requeued],
     ['uploading', 'queued', [...uploading, anEvent('RunRequeued')]],
+    ['running', 'failed', [...running, anEvent('RunExpired')]],
   ])('%s -> %s', (_from, to, events) => {
     expect(given(...events).run.status).toBe(to.replace(' by force', ''));
   });
@@ -119,6 +120,43 @@ describe('a requeued run', () => {
 
   it('is not given up by a fact about the lost executor', () => {
     expect(when(given(...requeued), anEvent('RunGivenUp'))).toHaveProperty('impossible');
+  });
+});
+
+describe('a run that outlives its log', () => {
+  const none = { attempt: 0, executor: null };
+
+  it('ends with a reason of its own, its times and its last attempt', () => {
+    const { attempt } = given(...running).run;
+    expect(given(...running, anEvent('RunExpired')).run).toMatchObject({
+      status: 'failed',
+      end_reason: 'log_expired',
+      created_at: timeOf(1),
+      started_at: timeOf(3),
+      ended_at: timeOf(4),
+      attempt,
+      outputs: [],
+    });
+  });
+
+  it('ends without an attempt while it waits for its first', () => {
+    const waiting = anEvent('RunExpired', { attempt: null, started_at: null }, none);
+    expect(given(...queued, waiting).run).toMatchObject({ end_reason: 'log_expired', attempt: null });
+  });
+
+  it('ends as cancelled when its cancel was requested', () => {
+    const cancel = { requested_at: timeOf(4), by: 'client' } as const;
+    expect(given(...cancelling, anEvent('RunExpired', { cancel })).run).toMatchObject({
+      status: 'cancelled',
+      end_reason: 'cancelled_by_client',
+    });
+  });
+
+  it('is not ended by a fact that contradicts itself', () => {
+    expect(when(given(...running), anEvent('RunExpired', {}, none))).toHaveProperty('impossible');
+    expect(when(given(...running), anEvent('RunExpired', {}, { executor: OTHER_EXECUTOR }))).toHaveProperty(
+      'impossible',
+    );
   });
 });
 

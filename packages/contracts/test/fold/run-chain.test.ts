@@ -92,6 +92,68 @@ describe('a chain with a gap', () => {
   });
 });
 
+describe('the end of a run that outlives its log', () => {
+  const end = (sequence: number, expected: number): StoredMessage =>
+    stored(anEvent('RunExpired'), sequence, expected);
+  const expired = { status: 'failed', end_reason: 'log_expired', number: 1, attempt: { number: 1 } };
+
+  it.each<[string, readonly StoredMessage[]]>([
+    ['everything', [...chain.slice(0, 3), end(20, 9)]],
+    ['all but the beginning', [...chain.slice(1, 3), end(20, 9)]],
+    ['its last fact', [...chain.slice(2, 3), end(20, 9)]],
+    ['nothing', [end(20, 0)]],
+    ['nothing but that the end followed a fact', [end(20, 9)]],
+  ])('is the end of its history when the log holds %s before it', (_what, messages) => {
+    expect(readChain(RUN_CHAIN, messages)).toMatchObject({
+      kind: 'whole',
+      history: { head: 20, state: expired },
+      refused: [],
+    });
+  });
+
+  it('is accepted by a reader that knows facts which have expired since, with the inputs that it knows', () => {
+    const known = readChain(RUN_CHAIN, chain.slice(0, 3));
+    if (known.kind !== 'whole') throw new Error(known.kind);
+    expect(acceptMessage(RUN_CHAIN, known.history, end(20, 0))).toMatchObject({
+      kind: 'accepted',
+      state: { ...expired, request: { inputs: { size: 512 } } },
+    });
+    expect(readChain(RUN_CHAIN, [end(20, 0)])).toMatchObject({
+      history: { state: { request: { inputs: null } } },
+    });
+  });
+
+  it('does not hide a fact that a reader has not seen', () => {
+    const known = readChain(RUN_CHAIN, chain.slice(0, 2));
+    if (known.kind !== 'whole') throw new Error(known.kind);
+    expect(acceptMessage(RUN_CHAIN, known.history, end(20, 9))).toMatchObject({ kind: 'gap' });
+  });
+
+  it('ends no run that has ended', () => {
+    expect(readChain(RUN_CHAIN, [...chain, end(20, 12)])).toMatchObject({
+      history: { state: { status: 'success' } },
+      refused: [{ refusal: 'impossible' }],
+    });
+  });
+
+  it('is the last fact: nothing follows it', () => {
+    const late = stored(anEvent('RunSucceeded'), 21, 20);
+    expect(readChain(RUN_CHAIN, [end(20, 0), late])).toMatchObject({
+      history: { head: 21, state: expired },
+      refused: [{ refusal: 'impossible' }],
+    });
+  });
+
+  it('cannot be written by an executor', () => {
+    const { subject } = stored(anEvent('RunFailed'), 20, 0);
+    expect(readChain(RUN_CHAIN, [{ ...end(20, 9), subject }])).toMatchObject({ kind: 'gap' });
+    expect(readChain(RUN_CHAIN, [{ ...end(20, 0), subject }])).toMatchObject({
+      history: { state: undefined },
+      refused: [{ refusal: 'wrong_subject' }],
+    });
+  });
+});
+
 describe('a message of a later release', () => {
   it('stops the reader if its version is newer', () => {
     const newer = stored(anEvent('RunStarted'), 9, 8, { body: { ...anEvent('RunStarted'), version: 2 } });

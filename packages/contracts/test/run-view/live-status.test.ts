@@ -3,10 +3,11 @@ import type { GpuModel } from '../../src/gpu.ts';
 import { MAX_LIVE_STATUS } from '../../src/limits.ts';
 import { liveStatus } from '../../src/run-view/live-status.ts';
 import type { QueuePosition } from '../../src/requests/queue-position.ts';
-import type { Run, RunRequest } from '../../src/fold/run.ts';
+import type { RunEventOf } from '../../src/events/run-event.ts';
+import type { Run } from '../../src/fold/run.ts';
 import { anEvent, runAfter } from '../fixtures/run-events.ts';
 
-const queued = (request: Partial<RunRequest> = {}): Run => {
+const queued = (request: Partial<RunEventOf<'RunQueued'>['data']> = {}): Run => {
   const event = anEvent('RunQueued');
   return runAfter({ ...event, data: { ...event.data, gpu: 'A100', machine_name: 'farm', ...request } });
 };

@@ -76,9 +76,10 @@ const messageOf = (
   traceparent: string | undefined,
 ): Publication & { readonly fence: NonNullable<Publication['fence']> } => {
   const { subject, filter } = addressOf(event);
-  if (event.type !== 'RunQueued' && !isWebhookEvent(event) && expected < 1) {
+  const mayBeFirst = isWebhookEvent(event) || event.type === 'RunQueued' || RUN_CHAIN.isSelfContained(event);
+  if (!mayBeFirst && expected < 1) {
     throw new TypeError(
-      `${event.type} of run ${event.run_id} cannot be appended at head 0: only RunQueued may be a run's first event. ` +
+      `${event.type} of run ${event.run_id} cannot be appended at head 0: it is not the first event of a run. ` +
         'Read the run, and append at its head.',
     );
   }

@@ -112,7 +112,7 @@ describe('append', () => {
   });
 
   it('refuses at head 0 an event that cannot be the first', async () => {
-    await expect(append(log, started(aRun()), 0)).rejects.toThrow('only RunQueued may be');
+    await expect(append(log, started(aRun()), 0)).rejects.toThrow('it is not the first event of a run');
   });
 
   it('refuses an event that is larger than a message may be', async () => {

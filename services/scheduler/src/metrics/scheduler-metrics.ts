@@ -23,6 +23,7 @@ const STATUSES_OF_END: Readonly<Record<EndReason, readonly FinalStatus[]>> = {
   cancelled_by_client: ['cancelled'],
   cancelled_by_operator: ['cancelled'],
   deployment_removed: ['failed'],
+  log_expired: ['failed'],
 };
 
 const WAIT_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400];

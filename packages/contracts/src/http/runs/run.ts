@@ -24,6 +24,7 @@ export const EndReason = Type.Enum(
     'cancelled_by_client',
     'cancelled_by_operator',
     'deployment_removed',
+    'log_expired',
     'internal_error',
   ],
   { title: 'EndReason' },

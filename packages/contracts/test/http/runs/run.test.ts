@@ -43,6 +43,7 @@ describe('the schema of a run', () => {
       'cancelled_by_client',
       'cancelled_by_operator',
       'deployment_removed',
+      'log_expired',
       'internal_error',
     ]);
   });

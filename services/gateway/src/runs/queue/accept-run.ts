@@ -1,11 +1,10 @@
 import { newUuid, type OrgId, type RunId } from '@runledger/contracts/ids';
-import type { RunRequest } from '@runledger/contracts/fold/run';
 import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { keyedMutex } from '@runledger/resilience/keyed-mutex';
 import type { Envelope } from '../current/core/envelope.ts';
 import { isRunOf, type RequestedRun } from './core/idempotency.ts';
-import { runQueued, type QueueDecision } from './core/queue-run.ts';
+import { runQueued, type NewRun, type QueueDecision } from './core/queue-run.ts';
 import type { QueueBound } from './queue-bound.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
 import type { LogCapacity } from './log-capacity.ts';
@@ -109,7 +108,7 @@ const begin = async (
   { log, capacity, bound, writer, now }: AcceptRunOptions,
   { org_id, correlation_id, traceparent }: QueueCaller,
   identity: RunIdentity,
-  data: RunRequest,
+  data: NewRun,
 ): Promise<Acceptance | { readonly kind: 'exists'; readonly head: number }> => {
   if (!(await capacity.hasRoom())) return { kind: 'log_nearly_full' };
   const { run_id } = identity;

@@ -43,6 +43,12 @@ export const rerunRoute = ({ limits, rerun, onQueued }: RerunRoute): Route =>
       const queued = await rerun(queueCallerOf(ctx, caller, headers), runKeyOf(path, caller), inputs);
       if (queued.kind !== 'refused') return acceptedRun(queued, onQueued);
       if (queued.why === 'no_deployment') throw new Refused({ kind: 'not_found', what: 'Deployment' });
+      if (queued.why === 'no_inputs') {
+        throw new Refused({
+          kind: 'conflict',
+          why: 'The log no longer holds the inputs of this run, so nothing was queued: send the inputs with the request',
+        });
+      }
       throw notFoundRun(queued.why);
     },
     ({ body }) => inputsProblems(own(body, 'inputs'), limits),

@@ -47,6 +47,7 @@ const evolveAttempt = (state: AttemptState | undefined, event: RunEvent): Attemp
     case 'RunTimedOut':
     case 'RunGivenUp':
     case 'RunCancelEnforced':
+    case 'RunExpired':
       return { status: 'over' };
   }
 };
@@ -72,6 +73,8 @@ const isPossible = ({ status, cancel }: AttemptUnderWay, event: RunEvent): boole
     case 'RunCancelled':
     case 'RunCancelEnforced':
       return cancel !== null;
+    case 'RunExpired':
+      return true;
   }
 };
 

@@ -1,7 +1,6 @@
 import type { Deployment, Machine } from '@runledger/contracts/catalogue/records';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { JsonObject } from '@runledger/contracts/json';
-import type { RunRequest } from '@runledger/contracts/fold/run';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { Envelope } from '../../current/core/envelope.ts';
 
@@ -22,8 +21,11 @@ export interface DeploymentFacts {
   readonly versionSha256: string | undefined;
 }
 
+/** The data of the first fact of a run. */
+export type NewRun = RunEventOf<'RunQueued'>['data'];
+
 export type QueueDecision<No> =
-  | { readonly kind: 'queued'; readonly data: RunRequest }
+  | { readonly kind: 'queued'; readonly data: NewRun }
   | { readonly kind: 'refused'; readonly why: No };
 
 /** For the operator. A client only learns that the deployment does not exist. */
@@ -67,8 +69,8 @@ export const queueRun = (
 
 /** `idempotency` is undefined for a run with a random id. */
 export const runQueued = (
-  data: RunRequest,
-  idempotency: RunRequest['idempotency'],
+  data: NewRun,
+  idempotency: NewRun['idempotency'],
   envelope: Envelope,
 ): RunEventOf<'RunQueued'> => ({
   ...envelope,

@@ -44,6 +44,15 @@ describe('running a run again', () => {
     expect(rerun(origin, deployment, { inputs: {}, user_id })).toMatchObject({ data: { inputs: {} } });
   });
 
+  it('needs inputs when those of its origin have expired', () => {
+    const expired = { ...origin, request: { ...origin.request, inputs: null } };
+    expect(rerun(expired, deployment, { inputs: undefined, user_id })).toEqual({
+      kind: 'refused',
+      why: 'inputs',
+    });
+    expect(rerun(expired, deployment, { inputs: {}, user_id })).toMatchObject({ data: { inputs: {} } });
+  });
+
   it.each([
     ['deployment', undefined],
     ['archived', { ...deployment, archived: true }],
