@@ -17,7 +17,7 @@ const seedOf = (name: string): string => keys.get(name)?.seed ?? '';
 await using opened = new AsyncDisposableStack();
 let url: string;
 let clerk: EventLog;
-const said: string[] = [];
+const errors: string[] = [];
 const kept = opened.move();
 beforeAll(async () => {
   url = kept.use(await testNats({ authorization })).url;
@@ -27,7 +27,7 @@ beforeAll(async () => {
   await provision(operator);
   const logger = {
     ...silentLogger,
-    error: (fields: object) => void ('err' in fields && said.push(String(fields.err))),
+    error: (fields: object) => void ('err' in fields && errors.push(String(fields.err))),
   };
   clerk = kept.use(await openEventLog({ url, name: 'clerk-1', seed: seedOf('clerk') }, logger));
 });
@@ -48,7 +48,7 @@ describe('a request that the broker does not allow', () => {
     clerk.nc.subscribe('runs.>', { callback: () => undefined });
     await waitFor('both refusals', () =>
       ['clerk-1 to publish to runs.nobody.waits', 'clerk-1 to subscribe to runs.>'].every((words) =>
-        said.some((message) => message.includes(words)),
+        errors.some((message) => message.includes(words)),
       ),
     );
   });

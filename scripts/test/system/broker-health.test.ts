@@ -49,13 +49,13 @@ const startBroker = async (folder: string) => {
     stdio: 'ignore',
   });
   const exited = once(child, 'exit');
-  const checkHealth = (): { said: string; code: number | null } => {
+  const checkHealth = (): { output: string; code: number | null } => {
     const seen = join(`/proc/${child.pid}/root`, store);
     const { stdout, status } = spawnSync('sh', [SCRIPT, String(monitorPort), seen, pidFile], {
       encoding: 'utf8',
       env: { PATH },
     });
-    return { said: stdout.trim(), code: status };
+    return { output: stdout.trim(), code: status };
   };
   return {
     pid: child.pid ?? 0,
@@ -96,16 +96,19 @@ describe('the health check of the broker in a container', () => {
     log.nc.publish('subject', new Uint8Array(64 * 1024));
     const full = await waitFor('a write to fail', () => health().code !== 0 && health());
     expect(full).toEqual({
-      said: expect.stringMatching(/ is full: \d+ bytes are left\. Free 16777216/),
+      output: expect.stringMatching(/ is full: \d+ bytes are left\. Free 16777216/),
       code: 1,
     });
     expect(broker.running()).toBe(true);
 
     makeRoom();
-    expect(health()).toEqual({ said: expect.stringContaining('It is ended, to be started again'), code: 1 });
+    expect(health()).toEqual({
+      output: expect.stringContaining('It is ended, to be started again'),
+      code: 1,
+    });
     // SIGTERM ends it in order, so no acknowledged message is lost.
     expect(await broker.exited).toEqual([0, null]);
-    expect(health()).toEqual({ said: expect.stringContaining('it does not answer'), code: 1 });
+    expect(health()).toEqual({ output: expect.stringContaining('it does not answer'), code: 1 });
   });
 
   it('passes shellcheck', (context) => {

@@ -44,7 +44,7 @@ describe('a fresh clone, for a user without privileges', () => {
   }, 60_000);
   afterAll(() => rm(folder, { recursive: true, force: true }), 60_000);
 
-  const say = async (command: string, args: readonly string[]): Promise<{ code: number; said: string }> => {
+  const say = async (command: string, args: readonly string[]): Promise<{ code: number; output: string }> => {
     const child = spawn(command, args, newcomer);
     if (!child.stdout || !child.stderr) throw new Error(`${command} has no pipes`);
     const [out, err, [code]] = await Promise.all([
@@ -52,38 +52,38 @@ describe('a fresh clone, for a user without privileges', () => {
       text(child.stderr),
       once(child, 'close'),
     ]);
-    return { code: Number(code), said: `${out}${err}` };
+    return { code: Number(code), output: `${out}${err}` };
   };
 
   it('runs the sample to success after npm start', { timeout: INSTALLED_WITHIN_MS * 1.5 }, async () => {
     // A separate process group, as in a terminal.
     const started = spawn('npm', ['start'], { ...newcomer, detached: true });
     const signalAll = (signal: NodeJS.Signals): void => void process.kill(-Number(started.pid), signal);
-    let said = '';
+    let output = '';
     for (const stream of [started.stdout, started.stderr])
-      stream?.on('data', (chunk) => (said += String(chunk)));
+      stream?.on('data', (chunk) => (output += String(chunk)));
     const ended = once(started, 'close');
     onTestFinished(() => {
       if (started.exitCode === null && started.signalCode === null) signalAll('SIGKILL');
     });
-    const isOver = (): boolean => said.includes('Runledger is ready.') || started.exitCode !== null;
+    const isOver = (): boolean => output.includes('Runledger is ready.') || started.exitCode !== null;
     await waitFor('Runledger to be ready', isOver, { withinMs: INSTALLED_WITHIN_MS });
-    expect(said).toContain('Runledger is ready.');
+    expect(output).toContain('Runledger is ready.');
 
     const watched = await say('npx', ['runledger', 'queue', '--watch', '--input', 'seconds=1']);
-    expect(watched.said).toContain('success after');
+    expect(watched.output).toContain('success after');
     expect(watched.code).toBe(0);
 
     // Ctrl-C: the terminal signals the whole group, and npm forwards the signal once more.
     signalAll('SIGINT');
     await ended;
-    expect(said).toMatch(/Stopping\.\nStopped\.\n$/);
+    expect(output).toMatch(/Stopping\.\nStopped\.\n$/);
     expect(existsSync(join(clone, '.runledger', 'connection.json'))).toBe(false);
   });
 
   it('passes tests against real servers with npm test', { timeout: INSTALLED_WITHIN_MS * 1.5 }, async () => {
     const tested = await say('npm', ['test', '--', 'packages/contracts', 'packages/testing']);
-    expect(tested.said).toMatch(/\n\d+ passed, 0 failed/);
+    expect(tested.output).toMatch(/\n\d+ passed, 0 failed/);
     expect(tested.code).toBe(0);
   });
 });

@@ -12,9 +12,9 @@ export const runSample = async (api: string, created: string): Promise<Record<st
       headers: { authorization: `Bearer ${String(api_key)}`, 'content-type': 'application/json' },
       body: body === undefined ? null : JSON.stringify(body),
     });
-    const said = await answer.text();
-    if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${said}`);
-    return members(JSON.parse(said));
+    const text = await answer.text();
+    if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${text}`);
+    return members(JSON.parse(text));
   };
   const { run_id } = await call('/run/deployment/queue', { deployment_id, inputs: { seconds: 1 } });
   return waitFor(

@@ -49,9 +49,9 @@ describe('the live status of a waiting run', () => {
       for (const name of ['n'.repeat(1_000), `n${'🂡'.repeat(500)}`, '🂡'.repeat(500)]) {
         const gpu: GpuModel = 'A100-80GB';
         const run = queued({ gpu, machine_name: name, runner: { kind: 'program', program: name } });
-        const said = liveStatus(run, null, { ahead: Number.MAX_SAFE_INTEGER, capacity }) ?? '';
-        expect(said.length).toBeLessThanOrEqual(MAX_LIVE_STATUS);
-        expect(said.isWellFormed()).toBe(true);
+        const sentence = liveStatus(run, null, { ahead: Number.MAX_SAFE_INTEGER, capacity }) ?? '';
+        expect(sentence.length).toBeLessThanOrEqual(MAX_LIVE_STATUS);
+        expect(sentence.isWellFormed()).toBe(true);
       }
     }
   });

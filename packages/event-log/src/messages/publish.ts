@@ -172,11 +172,11 @@ export const isFull = (error: unknown): boolean =>
 /** The broker's refusal as LogFull or EventTooLarge; any other error unchanged. */
 export const explainRefusal = (error: unknown, stream: string, data: Uint8Array): unknown => {
   if (!(error instanceof JetStreamApiError)) return error;
-  const said = `stream ${stream} refused a message of ${data.byteLength} bytes: ${error.message}`;
+  const refused = `stream ${stream} refused a message of ${data.byteLength} bytes: ${error.message}`;
   if (isFull(error)) {
-    return new LogFull(`${said}. Raise its limit, or wait until old messages expire.`, { cause: error });
+    return new LogFull(`${refused}. Raise its limit, or wait until old messages expire.`, { cause: error });
   }
-  return TOO_LARGE.has(error.code) ? new EventTooLarge(said, { cause: error }) : error;
+  return TOO_LARGE.has(error.code) ? new EventTooLarge(refused, { cause: error }) : error;
 };
 
 /** If our message was stored, it is the first on its subject behind the fence, so no later message can hide it. */

@@ -55,13 +55,15 @@ describe('nats-server on PATH', () => {
     const old = await programOfVersion(join(folder.path, 'path'), '2.10.7');
     const name = `nats-server-2.15.1-${process.arch}`;
     const cached = await programOfVersion(join(folder.path, 'cache', 'nats-server'), '2.15.1', name);
-    const said: string[] = [];
+    const sentences: string[] = [];
     const found = await findNatsServer({
       env: { PATH: join(folder.path, 'path'), RUNLEDGER_CACHE_DIR: join(folder.path, 'cache') },
-      onProgress: (sentence) => said.push(sentence),
+      onProgress: (sentence) => sentences.push(sentence),
     });
     expect(found).toEqual({ path: cached, version: '2.15.1', source: 'cache' });
-    expect(said).toEqual([`${old} is skipped: it is version 2.10.7, and 2.14 is the oldest that works.`]);
+    expect(sentences).toEqual([
+      `${old} is skipped: it is version 2.10.7, and 2.14 is the oldest that works.`,
+    ]);
   });
 });
 

@@ -114,12 +114,12 @@ describeWithMongo('a projection into MongoDB', () => {
     const kept = folded(queued(aRun()));
     await views.save([aView(900, kept)]);
 
-    const said: unknown[] = [];
-    const logger = { ...silentLogger, warn: (fields: object) => void said.push(fields) };
+    const warnings: unknown[] = [];
+    const logger = { ...silentLogger, warn: (fields: object) => void warnings.push(fields) };
     open.use(project(log, views, logger));
     await expectFolded(log, views, keys);
     expect(await views.find(kept)).toEqual(aView(0, kept));
-    expect(said).toContainEqual({ because: expect.stringContaining('does not hold event') });
+    expect(warnings).toContainEqual({ because: expect.stringContaining('does not hold event') });
   });
 
   it('runs at one of two gateways, and at the other when that one stops', async () => {

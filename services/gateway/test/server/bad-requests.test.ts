@@ -148,8 +148,8 @@ describe('a body of the wrong kind or size', () => {
       `{"deployment_id":"${bed.tenant.deployment.id}","pad":"`.padEnd(length - 2, 'x') + '"}';
     expect((await sendBody(body(1024 * 1024))).status).toBe(200);
     for (const length of [1024 * 1024 + 1, 2 * 1024 * 1024]) {
-      const { status, body: said } = await sendBody(body(length));
-      expect([status, said]).toEqual([413, { detail: 'The body may have at most 1048576 bytes' }]);
+      const { status, body: response } = await sendBody(body(length));
+      expect([status, response]).toEqual([413, { detail: 'The body may have at most 1048576 bytes' }]);
     }
   });
 

@@ -83,7 +83,7 @@ describe('a gateway process', SLOW, () => {
     socket.write(text.slice(5));
     expect(await gateway.exit()).toBe(0);
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
-    expect(gateway.said()).not.toContain(bed.tenant.key);
+    expect(gateway.output()).not.toContain(bed.tenant.key);
   });
 
   it('stops in order also while the broker is unavailable', async () => {
@@ -110,8 +110,8 @@ describe('a gateway process', SLOW, () => {
     const { status, body } = await call(`${gateway.api}/run/${key.run_id}`, bed.tenant.key);
     expect([status, body.status]).toEqual([200, 'queued']);
     expect((await ready(gateway)).status).toBe(200);
-    expect(gateway.said()).toContain('the run views are unavailable');
-    expect(gateway.said()).not.toContain('secret-word');
+    expect(gateway.output()).toContain('the run views are unavailable');
+    expect(gateway.output()).not.toContain('secret-word');
   });
 });
 

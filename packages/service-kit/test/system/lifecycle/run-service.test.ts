@@ -60,11 +60,11 @@ describe('a running service', () => {
       await program.wrote('closing second');
       program.write('go');
       expect(await program.exit()).toBe(0);
-      const said = program
+      const output = program
         .output()
         .split('\n')
         .filter((line) => !line.startsWith('{'));
-      expect(said.join(' ')).toBe('up stopping closing second closed second closed first ');
+      expect(output.join(' ')).toBe('up stopping closing second closed second closed first ');
       expect(program.output()).toContain(`stopping: ${signal} was received`);
       expect(program.errors()).toBe('');
     },
@@ -154,7 +154,7 @@ describe('a forked service', () => {
     const childOutput = join(folder, 'output');
     const file = openSync(childOutput, 'w');
     onTestFinished(() => closeSync(file));
-    const said = (): string => readFileSync(childOutput, 'utf8');
+    const output = (): string => readFileSync(childOutput, 'utf8');
     const parent = spawn(process.execPath, [fixture('parent'), '3'], {
       stdio: ['ignore', 'pipe', 'pipe', file],
     });
@@ -166,13 +166,13 @@ describe('a forked service', () => {
       pid: expect.any(Number),
       message: { type: 'listening', http: 'http://127.0.0.1:1234' },
     });
-    await vi.waitUntil(() => said().includes('"started"'), { timeout: 20_000 });
+    await vi.waitUntil(() => output().includes('"started"'), { timeout: 20_000 });
     parent.kill('SIGKILL');
     onTestFailed(() => endProcess(announced));
     // Its standard error is a pipe that the service holds open until it has exited.
     await once(parent.stderr.resume(), 'close');
-    expect(said()).toContain('the parent process has ended');
-    expect(said()).toContain('closed\n');
-    expect(said()).toContain('"stopped"');
+    expect(output()).toContain('the parent process has ended');
+    expect(output()).toContain('closed\n');
+    expect(output()).toContain('"stopped"');
   });
 });
