@@ -1,3 +1,4 @@
+import { allBlobs, BLOB_STREAMS, type BlobStream } from '@runledger/contracts/blobs';
 import { executorToken } from '@runledger/contracts/ids';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
 import type { ServiceContract, UsedBucket } from '@runledger/contracts/access/service-contract';
@@ -44,6 +45,7 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
     ...facts(contract, executor),
     ...(executor === undefined ? reading(contract) : executorsOwn(executor)),
     ...Object.entries(contract.buckets).flatMap(([bucket, uses]) => bucketUse(bucket as UsedBucket, uses)),
+    ...BLOB_STREAMS.flatMap((stream) => blobUse(stream, contract.blobs[stream])),
     ...contract.objects.flatMap(objectUse),
     ...holding(contract),
     ...(contract.timers ? TIMERS : []),
@@ -126,6 +128,16 @@ const bucketUse = (
     ...(uses.includes('erase') ? [streamPurge(stream)] : []),
   ];
 };
+
+const blobUse = (stream: BlobStream, use: 'read' | 'read and write' | undefined): string[] =>
+  use === undefined
+    ? []
+    : [
+        streamInfo(stream),
+        streamMessageGet(stream),
+        directGetLast(stream, allBlobs(stream)),
+        ...(use === 'read' ? [] : [allBlobs(stream)]),
+      ];
 
 const objectUse = (store: string): string[] => {
   const stream = `OBJ_${store}`;

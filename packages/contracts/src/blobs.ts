@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { orgId } from './ids.ts';
 
 /** In lower-case hexadecimal. */
 export const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
@@ -17,3 +18,21 @@ export type BlobRef = Static<typeof BlobRef>;
 export const inlineOrBlob = (inline: string, blob: string): { readonly oneOf: object[] } => ({
   oneOf: [inline, blob].map((name) => ({ properties: { [name]: Type.Null() } })),
 });
+
+/** The streams of blobs, and the first token of their subjects. Workflows never expire; inputs and lists of outputs do. */
+export const BLOB_SUBJECTS = { WORKFLOWS: 'workflows', BLOBS: 'blobs' } as const;
+export type BlobStream = keyof typeof BLOB_SUBJECTS;
+export const BLOB_STREAMS = Object.keys(BLOB_SUBJECTS) as BlobStream[];
+
+const SHA256 = /^[0-9a-f]{64}$/;
+
+/** Where the blob of an organisation is. @throws TypeError for text that cannot be in a subject */
+export const blobSubject = (stream: BlobStream, org_id: string, sha256: string): string => {
+  if (!SHA256.test(sha256)) {
+    throw new TypeError(`"${sha256}" is not a SHA-256: 64 lower-case hexadecimal digits are expected`);
+  }
+  return `${BLOB_SUBJECTS[stream]}.${orgId(org_id)}.${sha256}`;
+};
+
+/** All blobs of a stream. */
+export const allBlobs = (stream: BlobStream): string => `${BLOB_SUBJECTS[stream]}.*.*`;

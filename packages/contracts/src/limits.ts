@@ -1,10 +1,12 @@
 /** Inputs and lists of outputs, as JSON: larger ones are blobs, so that every event of a run is small. */
 export const MAX_INLINE_BYTES = 4 * 1024;
-/** Inputs of a run, and the list of its outputs, as JSON. Every event then fits NATS's default payload of 1 MiB. */
+/** Inputs of a run, and the list of its outputs, as JSON. */
 export const MAX_INPUTS_BYTES = 256 * 1024;
 export const MAX_OUTPUTS_BYTES = 256 * 1024;
-/** A workflow version as JSON; RunAssigned contains it with the inputs. */
+/** A workflow version as JSON. */
 export const MAX_WORKFLOW_BYTES = 512 * 1024;
+/** The largest blob. With its headers it fits NATS's default payload of 1 MiB. */
+export const MAX_BLOB_BYTES = Math.max(MAX_WORKFLOW_BYTES, MAX_INPUTS_BYTES, MAX_OUTPUTS_BYTES);
 /**
  * Seconds that all attempts of a run may wait and run in total. Less than the 7 days for which the log keeps events: a run
  * whose first event has expired accepts no append and would never end.

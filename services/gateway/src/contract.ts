@@ -25,6 +25,7 @@ export const contract: ServiceContract = {
     UPLOADS: ['read', 'write'],
     WEBHOOK_SECRETS: ['read', 'write'],
   },
+  blobs: { WORKFLOWS: 'read and write', BLOBS: 'read and write' },
   objects: ['OUTPUTS'],
   leases: ['projection'],
   partitions: false,

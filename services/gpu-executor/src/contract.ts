@@ -33,6 +33,7 @@ export const contract: ServiceContract = {
   follows: [],
   subscribesToProgress: false,
   buckets: {},
+  blobs: {},
   objects: [],
   leases: [],
   partitions: false,

@@ -16,6 +16,7 @@ export const contract: ServiceContract = {
   follows: ['RUNS', 'ACTIVITY'],
   subscribesToProgress: false,
   buckets: { WEBHOOK_SECRETS: ['read', 'write'] },
+  blobs: { BLOBS: 'read' },
   objects: [],
   leases: [],
   partitions: true,

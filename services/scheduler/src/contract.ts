@@ -41,6 +41,7 @@ export const contract: ServiceContract = {
   subscribesToProgress: false,
   // A run has everything that it needs of the catalogue, except the workflow.
   buckets: { CATALOGUE: ['read'], EXECUTORS: ['read', 'list'] },
+  blobs: {},
   objects: ['SNAPSHOTS'],
   leases: ['scheduler'],
   partitions: false,

@@ -1,3 +1,4 @@
+import { BLOB_STREAMS, blobSubject } from '@runledger/contracts/blobs';
 import { RUN_EVENTS, RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
 import { WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '@runledger/contracts/events/webhook-event';
 import { WRITERS } from '@runledger/contracts/events/writer';
@@ -10,11 +11,13 @@ import { CONTRACTS } from './a-guarded-broker.ts';
  * JetStream requests, and all subjects of the contracts. New code is included without a change here.
  */
 
-const RUN = '0192e0c0-0000-7000-8000-00000000000a.0192e0c0-0000-7000-8000-00000000000b';
+const ORG = '0192e0c0-0000-7000-8000-00000000000a';
+const RUN = `${ORG}.0192e0c0-0000-7000-8000-00000000000b`;
 /** None, one of each name, and one of an earlier release. */
 const EXECUTORS = ['none', 'a.000000000001', 'b.000000000001', 'old-000000000001'];
 const CONSUMERS = ['executor-a', 'executor-b', 'another'];
 const FILTERS = ['runs.*.*.life.*.*.*.a.*', 'runs.*.*.life.*.*.*.b.*', 'runs.>', '>'];
+const BLOBS = BLOB_STREAMS.map((stream) => blobSubject(stream, ORG, 'a'.repeat(64)));
 const PREFIXES = ['$JS.API', '$JS.RUNLEDGER.API'];
 
 const facts = (): string[] => [
@@ -54,6 +57,7 @@ const records = (): string[] => {
       ),
     ),
     ...stores.flatMap((store) => [`$O.${store}.C.piece`, `$O.${store}.M.name`, `$O.${store}.other`]),
+    ...BLOBS,
     `timers.1.origin.${RUN}.wait`,
     `delivery_attempts.${RUN}.attempt.1.1`,
     `delivery_attempts.${RUN}.intermediate`,
@@ -108,6 +112,7 @@ const requests = (): string[] =>
         (executor) => `${prefix}.DIRECT.GET.${stream}.runs.${RUN}.life.started.executor.1.${executor}`,
       ),
       ...FILTERS.map((filter) => `${prefix}.DIRECT.GET.${stream}.${filter}`),
+      ...BLOBS.map((blob) => `${prefix}.DIRECT.GET.${stream}.${blob}`),
     ]),
   ]);
 

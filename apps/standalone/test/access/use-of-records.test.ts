@@ -1,5 +1,8 @@
+import { openBlobStores } from '@runledger/blob-store/blob-stores';
+import { jsonBlob } from '@runledger/blob-store/json-blob';
 import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import { polledClock } from '@runledger/coordination/polled-clock';
+import { newUuid } from '@runledger/contracts/ids';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { readDeliveries, recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
@@ -44,6 +47,21 @@ describe('with only its own key', () => {
     }
     expect(await polledClock(log, 'KV_RATES')()).toBeGreaterThan(0);
     expect(await readDeliveries(log, aRun())).toMatchObject({ attempts: [] });
+  });
+
+  it('the gateway stores blobs, and the notifier reads inputs and outputs', async () => {
+    const { workflows, blobs } = openBlobStores(await broker.open('gateway'));
+    const ofNotifier = openBlobStores(await broker.open('notifier'));
+    const org = newUuid();
+    const bytes = jsonBlob({ seed: 1 });
+    for (const store of [workflows, blobs]) {
+      const { sha256 } = await store.put(org, bytes);
+      expect(await store.get(org, sha256)).toEqual(Buffer.from(bytes));
+      expect(await store.get(org, 'a'.repeat(64))).toBeUndefined();
+      expect(await store.renew(org, sha256)).toBe(true);
+    }
+    const { sha256 } = await blobs.put(org, bytes);
+    expect(await ofNotifier.blobs.get(org, sha256)).toEqual(Buffer.from(bytes));
   });
 
   it('the scheduler reads the catalogue, and keeps snapshots', async () => {

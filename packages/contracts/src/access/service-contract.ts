@@ -1,3 +1,4 @@
+import type { BlobStream } from '../blobs.ts';
 import type { FleetEvent } from '../events/fleet-event.ts';
 import type { RunEventType } from '../events/run-event.ts';
 import type { WebhookEventType } from '../events/webhook-event.ts';
@@ -33,6 +34,8 @@ export interface ServiceContract {
   /** Whether it receives progress as it is reported, besides reading the stored progress. */
   readonly subscribesToProgress: boolean;
   readonly buckets: Readonly<Partial<Record<UsedBucket, readonly BucketUse[]>>>;
+  /** Streams of blobs that it reads, or reads and writes. */
+  readonly blobs: Readonly<Partial<Record<BlobStream, 'read' | 'read and write'>>>;
   /** Object stores in which it reads, writes and deletes. */
   readonly objects: readonly ('OUTPUTS' | 'SNAPSHOTS')[];
   /** Leases: one process of the service holds each at a time. */

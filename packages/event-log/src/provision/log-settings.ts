@@ -36,6 +36,15 @@ export interface LogSettings {
   /** Milliseconds for which dead letters are kept. An operator should handle them within this time. */
   readonly deadLettersMaxAgeMs: number;
   readonly catalogueMaxBytes: number;
+  /** Of all workflow versions together. They never expire. */
+  readonly workflowsMaxBytes: number;
+  /** Of inputs and lists of outputs over 4 KiB. */
+  readonly blobsMaxBytes: number;
+  /**
+   * Milliseconds for which inputs and lists of outputs are kept. A blob is stored again after half of this time, so half of it
+   * must exceed the age of the log: a run in the log has its inputs.
+   */
+  readonly blobsMaxAgeMs: number;
   readonly keysMaxBytes: number;
   readonly uploadsMaxBytes: number;
   /** Milliseconds after which the reservations for a run's uploads expire. It must exceed any run. */
@@ -65,6 +74,9 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
   deadLettersMaxBytes: 256 * MiB,
   deadLettersMaxAgeMs: 30 * DAY_MS,
   catalogueMaxBytes: 512 * MiB,
+  workflowsMaxBytes: 512 * MiB,
+  blobsMaxBytes: 2 * GiB,
+  blobsMaxAgeMs: 90 * DAY_MS,
   keysMaxBytes: 64 * MiB,
   uploadsMaxBytes: 64 * MiB,
   uploadsMaxAgeMs: 7 * DAY_MS,
@@ -114,6 +126,12 @@ export const logSettings = (given: Partial<LogSettings>): LogSettings => {
   if (settings.runsMaxAgeMs < HOUR_MS) {
     throw new RangeError(
       `The log setting runsMaxAgeMs is ${settings.runsMaxAgeMs}: with less than an hour, first events of runs would expire.`,
+    );
+  }
+  if (settings.blobsMaxAgeMs < 2 * settings.runsMaxAgeMs) {
+    throw new RangeError(
+      `The log setting blobsMaxAgeMs is ${settings.blobsMaxAgeMs}: it must be at least twice runsMaxAgeMs (${settings.runsMaxAgeMs}), ` +
+        'or inputs would expire before their runs.',
     );
   }
   return settings;

@@ -1,4 +1,5 @@
 import type { StreamConfig } from '@nats-io/jetstream';
+import { allBlobs, type BlobStream } from '@runledger/contracts/blobs';
 import { ALL_FLEET } from '@runledger/contracts/subjects/run-subjects';
 import { nanos } from '@nats-io/transport-node';
 import type { LogSettings } from './log-settings.ts';
@@ -55,6 +56,12 @@ export const streamDefinitions = (settings: LogSettings): readonly StreamDefinit
     ),
     bucket('CATALOGUE', {}, { ...common, max_bytes: settings.catalogueMaxBytes, max_msgs_per_subject: 10 }),
     bucket('KEYS', {}, { ...common, max_bytes: settings.keysMaxBytes }),
+    blobs('WORKFLOWS', { ...common, max_bytes: settings.workflowsMaxBytes }),
+    blobs('BLOBS', {
+      ...common,
+      max_bytes: settings.blobsMaxBytes,
+      max_age: nanos(settings.blobsMaxAgeMs),
+    }),
     rates(settings),
     bucket('LEASES', {}, { ...common, max_bytes: 1024 ** 2 }),
     executors(settings),
@@ -125,6 +132,14 @@ const fleet = (settings: LogSettings): StreamDefinition =>
       max_bytes: settings.fleetMaxBytes,
       max_age: nanos(settings.fleetMaxAgeMs),
     },
+  );
+
+/** One message for each blob. A newer copy of it replaces the older one. */
+const blobs = (name: BlobStream, limits: Partial<StreamConfig>): StreamDefinition =>
+  stream(
+    name,
+    { subjects: [allBlobs(name)], discard: 'new', deny_delete: true, ...noRollUp },
+    { ...limits, max_msgs_per_subject: 1 },
   );
 
 const bucket = (

@@ -26,6 +26,12 @@ describe('the settings of the log', () => {
     );
   });
 
+  it('keep inputs for at least twice the age of the log', () => {
+    const keeping = (blobsMaxAgeMs: number) => ({ runsMaxAgeMs: 4_000_000_000, blobsMaxAgeMs });
+    expect(logSettings(keeping(8_000_000_000))).toMatchObject(keeping(8_000_000_000));
+    expect(() => logSettings(keeping(7_999_999_999))).toThrow(/at least twice runsMaxAgeMs \(4000000000\)/);
+  });
+
   it.each([
     '{"runsMaxBytes": -1}',
     '{"runsMaxBytes": 1.5}',

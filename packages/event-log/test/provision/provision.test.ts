@@ -14,6 +14,7 @@ describe('provision', () => {
     const first = await list();
     expect(first.map(({ config }) => config.name).sort()).toEqual([
       'ACTIVITY',
+      'BLOBS',
       'DEAD_LETTERS',
       'DELIVERY_ATTEMPTS',
       'FLEET',
@@ -28,6 +29,7 @@ describe('provision', () => {
       'OBJ_SNAPSHOTS',
       'RUNS',
       'TIMERS',
+      'WORKFLOWS',
     ]);
     await provision(test.log);
     expect(await list()).toEqual(first);

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import type { StoredMsg } from '@nats-io/jetstream';
+import { blobSubject, type BlobStream } from '@runledger/contracts/blobs';
+import { MAX_BLOB_BYTES } from '@runledger/contracts/limits';
+import { polledClock } from '@runledger/coordination/polled-clock';
+import { callBroker } from '@runledger/event-log/connect/broker-call';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { lastMessage } from '@runledger/event-log/messages/leader-read';
+import { LRUCache } from 'lru-cache';
+import { BlobDamaged, type BlobStore } from '../store/blob-store.ts';
+import { storeCopy } from './store-copy.ts';
+
+const MAX_PRESENT = 10_000;
+const PRESENT_FOR_MS = 60_000;
+const MS_IN_NANOS = 1_000_000;
+
+/**
+ * Each blob is one message of a stream, on a subject of its organisation and hash. The broker decides between equal writers by
+ * the fence of the message. A copy that has used half of the stream's lifetime is replaced by a new one.
+ */
+export const jetStreamBlobStore = (log: EventLog, stream: BlobStream): BlobStore => {
+  const time = polledClock(log, stream);
+  /** The subjects of blobs that were stored or found a moment ago. They need no request. */
+  const present = new LRUCache<string, true>({ max: MAX_PRESENT, ttl: PRESENT_FOR_MS });
+  // A broker that was away may have been restored from an older copy.
+  log.onReconnect(() => present.clear());
+
+  const leaderCopy = (subject: string): Promise<StoredMsg | null> => lastMessage(log, stream, subject);
+  /** Any replica may have it: the bytes under a hash are always the same. */
+  const anyCopy = (subject: string): Promise<StoredMsg | null> =>
+    callBroker(`reading the blob under ${subject}`, () =>
+      log.jsm.direct.getMessage(stream, { last_by_subj: subject }),
+    );
+  const isYoung = async (copy: StoredMsg): Promise<boolean> => {
+    const read = () => log.jsm.streams.info(stream);
+    const { config } = await callBroker(`reading the lifetime of blobs in ${stream}`, read);
+    const lifetimeMs = config.max_age / MS_IN_NANOS;
+    return lifetimeMs === 0 || (await time()) - copy.time.getTime() < lifetimeMs / 2;
+  };
+
+  return {
+    put: async (org_id, bytes) => {
+      checkSize(bytes);
+      const sha256 = sha256Of(bytes);
+      const subject = blobSubject(stream, org_id, sha256);
+      if (!present.has(subject)) {
+        let copy: StoredMsg | null = null;
+        // The first try costs one request: nearly every blob is new.
+        while (!(await storeCopy(log, { stream, subject, data: bytes, replaces: copy?.seq ?? 0 }))) {
+          copy = await leaderCopy(subject);
+          if (copy && sha256Of(copy.data) === sha256 && (await isYoung(copy))) break;
+        }
+        present.set(subject, true);
+      }
+      return { sha256, bytes: bytes.byteLength };
+    },
+    get: async (org_id, sha256) => {
+      const subject = blobSubject(stream, org_id, sha256);
+      const near = await anyCopy(subject);
+      if (near && sha256Of(near.data) === sha256) return near.data;
+      // A replica may be behind, or damaged.
+      const copy = await leaderCopy(subject);
+      return copy ? intact(copy, sha256) : undefined;
+    },
+    renew: async (org_id, sha256) => {
+      const subject = blobSubject(stream, org_id, sha256);
+      while (!present.has(subject)) {
+        const copy = await leaderCopy(subject);
+        if (!copy) return false;
+        const data = intact(copy, sha256);
+        if ((await isYoung(copy)) || (await storeCopy(log, { stream, subject, data, replaces: copy.seq }))) {
+          present.set(subject, true);
+        }
+      }
+      return true;
+    },
+  };
+};
+
+const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+/** @throws {BlobDamaged} */
+const intact = ({ data, subject }: StoredMsg, sha256: string): Uint8Array => {
+  if (sha256Of(data) === sha256) return data;
+  throw new BlobDamaged(
+    `The ${data.byteLength} bytes under ${subject} do not have this hash: the storage of the broker is damaged, or somebody ` +
+      'with the rights of the gateway wrote them. Storing the right bytes again replaces them.',
+  );
+};
+
+const checkSize = ({ byteLength }: Uint8Array): void => {
+  if (byteLength >= 1 && byteLength <= MAX_BLOB_BYTES) return;
+  throw new RangeError(`A blob has 1 to ${MAX_BLOB_BYTES} bytes, and this one has ${byteLength}.`);
+};
