@@ -3,9 +3,9 @@ import type { GatewayMetrics } from './gateway-metrics.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { freshViews, type FreshViews } from './projection/fresh-views.ts';
 import { currentRun, type ReadCurrentRun } from './runs/current/current-run.ts';
+import { openQuotaBound, type QuotaBound } from './quotas/quota-bound.ts';
 import { openFindView } from './runs/current/find-view.ts';
 import { shownWebhooks, type ShownWebhooks } from './runs/current/shown-webhooks.ts';
-import { openQueueBound, type QueueBound } from './runs/queue/queue-bound.ts';
 import { openKeyRevalidation, type KeyRevalidation } from './runs/subscribe/key-revalidation.ts';
 import { openRunSubscriptions, type RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
 import { openSchedulerClient, type SchedulerClient } from './scheduler/scheduler-client.ts';
@@ -18,7 +18,7 @@ export interface RunServices {
   readonly current: ReadCurrentRun;
   readonly shown: ShownWebhooks;
   readonly fresh: FreshViews;
-  readonly bound: QueueBound;
+  readonly queued: QuotaBound;
   readonly scheduler: SchedulerClient;
   readonly subscriptions: RunSubscriptions;
   readonly keys: KeyRevalidation;
@@ -39,7 +39,14 @@ export const openRunServices = (
     current,
     shown,
     fresh,
-    bound: open.use(openQueueBound({ views, fresh, most: config.RUNLEDGER_QUEUE_MAX, clock })),
+    queued: open.use(
+      openQuotaBound({
+        count: (org_id, limit) => views.countQueued(org_id, limit),
+        fresh,
+        limit: config.RUNLEDGER_QUEUE_MAX,
+        clock,
+      }),
+    ),
     scheduler: open.use(openSchedulerClient(log)),
     subscriptions: open.use(openRunSubscriptions({ log, current, publicUrl, maxSubscribers, logger, clock })),
     keys: open.use(openKeyRevalidation({ authenticate: (key) => authenticate(log, key, now), logger })),

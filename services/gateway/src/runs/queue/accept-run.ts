@@ -2,10 +2,10 @@ import { newUuid, type OrgId, type RunId } from '@runledger/contracts/ids';
 import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { keyedMutex } from '@runledger/resilience/keyed-mutex';
+import type { QuotaBound } from '../../quotas/quota-bound.ts';
 import type { Envelope } from '../current/core/envelope.ts';
 import { isRunOf, type RequestedRun } from './core/idempotency.ts';
 import { runQueued, type NewRun, type QueueDecision } from './core/queue-run.ts';
-import type { QueueBound } from './queue-bound.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
 import type { LogCapacity } from './log-capacity.ts';
 import { runIdentity, type RunIdentity } from './run-identity.ts';
@@ -36,7 +36,7 @@ export interface AcceptRunOptions {
   readonly log: EventLog;
   readonly current: ReadCurrentRun;
   readonly capacity: LogCapacity;
-  readonly bound: QueueBound;
+  readonly queued: QuotaBound;
   readonly writer: Envelope['writer'];
   readonly now: () => Date;
 }
@@ -105,7 +105,7 @@ const earlierAcceptance =
 
 /** Stores the first event of the run, if there is room for it. */
 const begin = async (
-  { log, capacity, bound, writer, now }: AcceptRunOptions,
+  { log, capacity, queued, writer, now }: AcceptRunOptions,
   { org_id, correlation_id, traceparent }: QueueCaller,
   identity: RunIdentity,
   data: NewRun,
@@ -116,8 +116,8 @@ const begin = async (
   const envelope = { event_id: newUuid(), run_id, org_id, time, writer, correlation_id, traceparent };
   const idempotency = identity.kind === 'of_key' ? { request_sha256: identity.request_sha256 } : undefined;
   const event = runQueued(data, idempotency, envelope);
-  const appended = await bound.within(org_id, () => append(log, event, 0));
-  if (appended === 'queue_full') return { kind: 'queue_full' };
+  const appended = await queued.within(org_id, 1, () => append(log, event, 0));
+  if (appended === 'over_quota') return { kind: 'queue_full' };
   return appended.kind === 'appended'
     ? { kind: 'accepted', run_id }
     : { kind: 'exists', head: appended.head };

@@ -2,13 +2,13 @@ import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { aRun, cancelled, cancelRequested, queued } from '@runledger/testing/events/run-events';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { openQueueBound, type QueueBoundOptions } from '../../../src/runs/queue/queue-bound.ts';
-import { freshViews } from '../../../src/projection/fresh-views.ts';
-import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
-import { openRunProjection } from '../../../src/projection/run-projection.ts';
-import { ViewsUnavailable, type RunViews } from '../../../src/projection/run-views.ts';
-import { appendAll } from '../../fixtures/runs/appended-facts.ts';
-import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
+import { openQuotaBound, type QuotaBoundOptions } from '../../src/quotas/quota-bound.ts';
+import { freshViews } from '../../src/projection/fresh-views.ts';
+import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
+import { openRunProjection } from '../../src/projection/run-projection.ts';
+import { ViewsUnavailable } from '../../src/projection/run-views.ts';
+import { appendAll } from '../fixtures/runs/appended-facts.ts';
+import { aLog, type TestLog } from '../fixtures/gateway/a-log.ts';
 
 const all = new AsyncDisposableStack();
 let test: TestLog;
@@ -23,15 +23,22 @@ afterAll(() => all.disposeAsync());
 const FOR_EVER = 600_000;
 const clock = (): number => performance.now();
 
-const aBound = (options: QueueBoundOptions) => all.use(openQueueBound(options)).within;
+type Count = QuotaBoundOptions['count'];
+type Within = <Result>(
+  org_id: OrgId,
+  use: () => Promise<Result>,
+  amount?: number,
+) => Promise<Result | 'over_quota'>;
 
-const boundOf = (most: number, counting: Pick<RunViews, 'countQueued'> = views) =>
-  aBound({
-    views: counting,
-    fresh: freshViews({ log: test.log, views, timeoutMs: FOR_EVER }),
-    most,
-    clock,
-  });
+const aBound = (options: QuotaBoundOptions): Within => {
+  const { within } = all.use(openQuotaBound(options));
+  return (org_id, use, amount = 1) => within(org_id, amount, use);
+};
+
+const countQueued: Count = (org_id, limit) => views.countQueued(org_id, limit);
+
+const boundOf = (limit: number, count = countQueued): Within =>
+  aBound({ count, fresh: freshViews({ log: test.log, views, timeoutMs: FOR_EVER }), limit, clock });
 
 afterEach(() => vi.useRealTimers());
 
@@ -48,7 +55,7 @@ describe("an organisation's queue", () => {
     for (let run = 0; run < 10; run += 1) {
       expect(await bounds[run % 2]?.(org_id, accepting(org_id))).toMatchObject({ org_id });
     }
-    for (const bound of bounds) expect(await bound(org_id, accepting(org_id))).toBe('queue_full');
+    for (const bound of bounds) expect(await bound(org_id, accepting(org_id))).toBe('over_quota');
     expect(await bounds[0]?.(orgId(newUuid()), async () => 'of another')).toBe('of another');
   });
 
@@ -56,15 +63,15 @@ describe("an organisation's queue", () => {
     const org_id = orgId(newUuid());
     const bound = boundOf(10);
     const results = await Promise.all(Array.from({ length: 40 }, () => bound(org_id, accepting(org_id))));
-    expect(results.filter((result) => result !== 'queue_full')).toHaveLength(10);
+    expect(results.filter((result) => result !== 'over_quota')).toHaveLength(10);
   });
 
   it('accepts a run as soon as another one has left', async () => {
     const org_id = orgId(newUuid());
     const bound = boundOf(1);
     const run = await bound(org_id, accepting(org_id));
-    if (run === 'queue_full') throw new Error('an empty queue is full');
-    expect(await bound(org_id, accepting(org_id))).toBe('queue_full');
+    if (run === 'over_quota') throw new Error('an empty queue is full');
+    expect(await bound(org_id, accepting(org_id))).toBe('over_quota');
     await appendAll(test.log, cancelRequested(run), cancelled(run));
     expect(await bound(org_id, accepting(org_id))).toMatchObject({ org_id });
   });
@@ -80,13 +87,13 @@ describe("an organisation's queue", () => {
   it('is counted rarely while it is far from its limit', async () => {
     const org_id = orgId(newUuid());
     let counts = 0;
-    const countQueued: RunViews['countQueued'] = (org, atMost) => {
+    const count: Count = (org, limit) => {
       counts += 1;
-      return views.countQueued(org, atMost);
+      return views.countQueued(org, limit);
     };
     let now = 0;
     const fresh = () => Promise.reject(new Error('nobody needs fresh views far from the bound'));
-    const bound = aBound({ views: { countQueued }, fresh, most: 100_000, clock: () => now });
+    const bound = aBound({ count, fresh, limit: 100_000, clock: () => now });
     for (let run = 0; run < 100; run += 1) await bound(org_id, async () => 'accepted');
     expect(counts).toBe(1);
     now += 1_000;
@@ -97,9 +104,9 @@ describe("an organisation's queue", () => {
   it('is limited by the runs that this gateway accepted when the views stay behind', async () => {
     const org_id = orgId(newUuid());
     const behind = aBound({
-      views: { countQueued: async () => 0 },
+      count: async () => 0,
       fresh: async () => false,
-      most: 5,
+      limit: 5,
       clock,
     });
     const results = [];
@@ -109,8 +116,7 @@ describe("an organisation's queue", () => {
 
   it('refuses nothing while the views are unavailable', async () => {
     const org_id = orgId(newUuid());
-    const countQueued = () => Promise.reject(new ViewsUnavailable('the views are unavailable'));
-    const bound = boundOf(1, { countQueued });
+    const bound = boundOf(1, () => Promise.reject(new ViewsUnavailable('the views are unavailable')));
     for (let run = 0; run < 3; run += 1) expect(await bound(org_id, async () => 'accepted')).toBe('accepted');
   });
 
@@ -119,13 +125,13 @@ describe("an organisation's queue", () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const silent = Promise.withResolvers<number>();
     let counts = 0;
-    const countQueued = (): Promise<number> => {
+    const count = (): Promise<number> => {
       counts += 1;
       return counts === 1
         ? Promise.reject(new ViewsUnavailable('the views are unavailable'))
         : silent.promise;
     };
-    const bound = aBound({ views: { countQueued }, fresh: async () => true, most: 1, clock });
+    const bound = aBound({ count, fresh: async () => true, limit: 1, clock });
     const ask = () => bound(org_id, async () => 'accepted');
     await ask();
     vi.advanceTimersByTime(1_000);
@@ -133,7 +139,33 @@ describe("an organisation's queue", () => {
     for (let run = 0; run < 3; run += 1) expect(await ask()).toBe('accepted');
     expect(counts).toBe(2);
     silent.resolve(1);
-    expect(await trying).toBe('queue_full');
-    expect(await ask()).toBe('queue_full');
+    expect(await trying).toBe('over_quota');
+    expect(await ask()).toBe('over_quota');
+  });
+});
+
+describe('a quota of large amounts', () => {
+  const GiB = 1024 ** 3;
+
+  it('is counted with fresh views before it refuses one amount that is larger than what is free', async () => {
+    const org_id = orgId(newUuid());
+    let used = 0;
+    let fresh = 0;
+    const bound = aBound({
+      count: async () => used,
+      fresh: async () => {
+        fresh += 1;
+        return true;
+      },
+      limit: 4 * GiB,
+      clock,
+    });
+    const use = async () => void (used += GiB);
+    for (let times = 0; times < 4; times += 1) expect(await bound(org_id, use, GiB)).toBeUndefined();
+    expect(await bound(org_id, use, 1)).toBe('over_quota');
+    used = 0;
+    expect(await bound(org_id, use, 4 * GiB)).toBeUndefined();
+    expect(await bound(orgId(newUuid()), use, 5 * GiB)).toBe('over_quota');
+    expect(fresh).toBeGreaterThan(0);
   });
 });

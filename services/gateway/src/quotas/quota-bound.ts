@@ -1,0 +1,138 @@
+import { LRUCache } from 'lru-cache';
+import type { OrgId } from '@runledger/contracts/ids';
+import { openBreaker } from '../breaker/breaker.ts';
+import { oneAtATime } from '../concurrency/one-at-a-time.ts';
+import type { FreshViews } from '../projection/fresh-views.ts';
+import { ViewsUnavailable } from '../projection/run-views.ts';
+
+export interface QuotaBoundOptions {
+  /** What an organisation uses. It may stop at the limit. @throws {ViewsUnavailable} */
+  readonly count: (org_id: OrgId, limit: number) => Promise<number>;
+  /** Waits until a count has everything that was used before. */
+  readonly fresh: FreshViews;
+  /** What an organisation may use. */
+  readonly limit: number;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Limits what each organisation uses of one resource. */
+export interface QuotaBound extends Disposable {
+  readonly limit: number;
+  /**
+   * Calls `use`, which uses this amount at most, unless the organisation would then exceed its quota.
+   * @throws what `use` throws
+   */
+  readonly within: <Result>(
+    org_id: OrgId,
+    amount: number,
+    use: () => Promise<Result>,
+  ) => Promise<Result | 'over_quota'>;
+}
+
+interface Account {
+  counted: number;
+  countedAt: number;
+  /** What was admitted since the last count. */
+  admitted: number;
+  /** What was used since a count that had everything used before. */
+  since: number;
+  /** What is being used. */
+  pending: number;
+  /** The largest amount that waits for the next count. */
+  wanted: number;
+  readonly count: () => Promise<void>;
+}
+
+/** An organisation is near its limit when less than this is free, or less than a tenth. */
+const NEAR_AMOUNT = 100;
+const NEAR_PART = 0.1;
+const COUNTED_FOR_MS = 1_000;
+/** A count is valid until this part of what is near was admitted: ten equally busy gateways stay within the limit. */
+const COUNTED_FOR_PART = 0.1;
+const MAX_ACCOUNTS = 10_000;
+/** A count reads twice, and waits for fresh views in between. */
+const COUNT_TIMEOUT_MS = 10_000;
+
+const nearOf = (limit: number): number => Math.max(NEAR_AMOUNT, limit * NEAR_PART);
+
+/**
+ * Far from the limit, use is counted once a second or once for much of it, and what this gateway admitted meanwhile is
+ * added. Near the limit it is counted for each request, once the views have everything of the log; concurrent requests
+ * share the next count. So one gateway never exceeds the limit. Several gateways may exceed it by what they admit at the
+ * same moment. While the views are unavailable, nothing is refused.
+ */
+export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
+  const { limit, clock } = options;
+  const accounts = new LRUCache<OrgId, Account>({
+    max: MAX_ACCOUNTS,
+    memoMethod: (org_id) => newAccount(options, org_id),
+  });
+  const counting = openBreaker<[Account], boolean>({
+    action: async (_signal, account) => {
+      await account.count();
+      return true;
+    },
+    timeoutMs: COUNT_TIMEOUT_MS,
+    opensOn: 'first_failure',
+    fallback: (why) => {
+      if (why.kind === 'failed' && !(why.error instanceof ViewsUnavailable)) throw why.error;
+      return false;
+    },
+  });
+  /** False while the views are unavailable. */
+  const isCounted = async (account: Account, amount: number): Promise<boolean> => {
+    const isRecent =
+      clock() - account.countedAt < COUNTED_FOR_MS && account.admitted < nearOf(limit) * COUNTED_FOR_PART;
+    if (isRecent && !isNear(account, amount, limit)) return true;
+    account.wanted = Math.max(account.wanted, amount);
+    return counting.call(account);
+  };
+  const within: QuotaBound['within'] = async (org_id, amount, use) => {
+    const account = accounts.memo(org_id);
+    // No await between check and increment: many requests may have waited for the same count.
+    if ((await isCounted(account, amount)) && usedBy(account) + amount > limit) return 'over_quota';
+    account.pending += amount;
+    account.admitted += amount;
+    try {
+      return await use();
+    } finally {
+      account.pending -= amount;
+      account.since += amount;
+    }
+  };
+  return { limit, within, [Symbol.dispose]: () => counting[Symbol.dispose]() };
+};
+
+type Used = Pick<Account, 'counted' | 'since' | 'pending'>;
+
+const usedBy = ({ counted, since, pending }: Used): number => counted + since + pending;
+
+const isNear = (account: Used, amount: number, limit: number): boolean =>
+  limit - usedBy(account) - amount < nearOf(limit);
+
+const newAccount = ({ count, fresh, limit, clock }: QuotaBoundOptions, org_id: OrgId): Account => {
+  const recount = async (): Promise<void> => {
+    const { wanted } = account;
+    account.wanted = 0;
+    if (!isNear(account, wanted, limit)) account.counted = await count(org_id, limit);
+    if (isNear(account, wanted, limit)) {
+      const { since } = account;
+      const holdsAll = await fresh();
+      account.counted = await count(org_id, limit);
+      if (holdsAll) account.since -= since;
+    }
+    account.countedAt = clock();
+    account.admitted = 0;
+  };
+  const account: Account = {
+    counted: 0,
+    countedAt: Number.NEGATIVE_INFINITY,
+    admitted: 0,
+    since: 0,
+    pending: 0,
+    wanted: 0,
+    count: oneAtATime(recount),
+  };
+  return account;
+};
