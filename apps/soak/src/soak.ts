@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unlessAborted } from '@runledger/resilience/abort';
 import { violationsIn } from './checks/all-checks.ts';
-import type { ClientRecords, Exchange, RunStream } from './clients/client-records.ts';
+import type { ClientRecords, Drain, Exchange, RunStream } from './clients/client-records.ts';
 import { planRuns, type RunPlan } from './clients/plan.ts';
 import { startReceiver, type Receiver } from './clients/receiver.ts';
 import { clientsOf } from './clients/run-client.ts';
@@ -107,7 +107,7 @@ const runLoadAndFaults = async (
   const [plans, faults] = [plansOf(options), faultsOf(options, cluster.parts)];
   print(`${plans.length} requests and ${faults.length} faults in ${minutes} minutes.`);
   const giveUp = new AbortController();
-  const records = { exchanges: [] as Exchange[], streams: [] as RunStream[] };
+  const records = { exchanges: [] as Exchange[], streams: [] as RunStream[], drains: [] as Drain[] };
   const clients = clientsOf({
     ...cluster,
     ...records,

@@ -3,10 +3,12 @@ import { acceptedRuns } from './accepted-runs.ts';
 import { attempts } from './attempts.ts';
 import { serviceHealth } from './service-health.ts';
 import { cancels } from './cancels.ts';
+import { drains } from './drains.ts';
 import { notifications } from './notifications.ts';
 import { queuedOnce } from './queued-once.ts';
 import { readsNeverGoBack } from './reads-never-go-back.ts';
 import { streams } from './streams.ts';
+import { tenancy } from './tenancy.ts';
 import { views } from './views.ts';
 
 const CHECKS: readonly Check[] = [
@@ -18,6 +20,8 @@ const CHECKS: readonly Check[] = [
   notifications,
   views,
   streams,
+  drains,
+  tenancy,
   serviceHealth,
 ];
 

@@ -21,7 +21,9 @@ export const queuedOnce: Check = ({ plans, records, runs }) => {
       violations.push({ guarantee, run: second.key.run_id, message: `Request ${request} queued ${ids}.` });
     }
   }
-  const keyed = records.exchanges.filter(({ key, answer }) => key !== null && answer.kind === 'queued');
+  const keyed = records.exchanges.filter(
+    ({ kind, key, answer }) => kind !== 'queue_other' && key !== null && answer.kind === 'queued',
+  );
   for (const [key, exchanges] of Map.groupBy(keyed, ({ key }) => key)) {
     const runsAnswered = new Set(exchanges.map(({ answer }) => (answer.kind === 'queued' ? answer.run : '')));
     const [run = null] = runsAnswered;
@@ -31,6 +33,11 @@ export const queuedOnce: Check = ({ plans, records, runs }) => {
         run,
         message: `Key ${key} was answered with ${[...runsAnswered].join(' and ')}.`,
       });
+  }
+  for (const { kind, key, gateway, answer } of records.exchanges) {
+    if (kind !== 'queue_other' || answer.kind !== 'queued') continue;
+    const message = `${gateway} accepted another request with the key ${key}.`;
+    violations.push({ guarantee, run: answer.run, message });
   }
   return violations;
 };

@@ -17,7 +17,7 @@ export const readsNeverGoBack: Check = ({ records, runs, faults }) => {
   const violations: Violation[] = [];
   const streams = Map.groupBy(records.streams, ({ run }) => run);
   const received = Map.groupBy(records.received, ({ payload }) => payload.run_id);
-  for (const [run, exchanges] of Map.groupBy(records.exchanges, runOf)) {
+  for (const [run, exchanges] of Map.groupBy(records.exchanges.filter(isOwn), runOf)) {
     const logged = runs.get(run);
     // Another check is about runs that are not in the log.
     if (!logged) continue;
@@ -35,6 +35,9 @@ export const readsNeverGoBack: Check = ({ records, runs, faults }) => {
   }
   return violations;
 };
+
+/** Another organisation has no such run. */
+const isOwn = ({ kind }: Exchange): boolean => kind !== 'foreign';
 
 const runOf = ({ run, answer }: Exchange): string => (answer.kind === 'queued' ? answer.run : (run ?? ''));
 

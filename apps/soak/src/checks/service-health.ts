@@ -36,8 +36,9 @@ const uncleanStops = ({ faults }: Evidence): Violation[] =>
 
 const refusedRequests = ({ records }: Evidence): Violation[] =>
   records.exchanges.flatMap(({ answer, kind, gateway, run }) => {
-    // Another check is about 404.
+    // Other checks are about 404 and about what strangers send.
     if (answer.kind !== 'refused' || answer.status === 503 || answer.status === 404) return [];
+    if (kind === 'foreign' || (kind === 'queue_other' && answer.status === 409)) return [];
     const message = `${gateway} answered ${kind} with ${answer.status}: ${answer.why}`;
     return [{ guarantee: 'A valid request is answered, or refused with 503 for a while.', run, message }];
   });

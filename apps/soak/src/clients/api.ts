@@ -1,6 +1,7 @@
 import { CreateRunResponse } from '@runledger/contracts/http/runs/queue-run';
 import { CancelRunResponse, WorkflowRun } from '@runledger/contracts/http/runs/run';
 import { CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
+import { Draining } from '@runledger/contracts/http/executors';
 import { Compile } from 'typebox/compile';
 import type { Clock } from '../cluster/clock.ts';
 import type { Answer, Exchange, RequestKind, ShownRun } from './client-records.ts';
@@ -9,11 +10,14 @@ const Created = Compile(CreateRunResponse);
 const Run = Compile(WorkflowRun);
 const Cancelled = Compile(CancelRunResponse);
 const CancelledMany = Compile(CancelRunsResponse);
+const DrainState = Compile(Draining);
 
 /** The reason in an answer is cut to this length. */
 const MAX_REASON_LENGTH = 300;
 
+/** The API key is that of the organisation, unless the request names another one. */
 export interface Request {
+  readonly apiKey?: string;
   readonly kind: RequestKind;
   readonly request: number;
   readonly run: string | null;
@@ -30,8 +34,8 @@ export interface Request {
 export type SendRequest = (request: Request) => Promise<Answer>;
 
 export const sendAndRecord =
-  (apiKey: string, now: Clock, record: (exchange: Exchange) => void): SendRequest =>
-  async ({ kind, request, run, key = null, method, path, body, gateway, withinMs }) => {
+  (ownKey: string, now: Clock, record: (exchange: Exchange) => void): SendRequest =>
+  async ({ apiKey = ownKey, kind, request, run, key = null, method, path, body, gateway, withinMs }) => {
     const sentAt = now();
     const answer = await answerOf(kind, async () => {
       const response = await fetch(`${gateway}${path}`, {
@@ -44,6 +48,8 @@ export const sendAndRecord =
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(withinMs),
       });
+      // A stream that a stranger got would not end.
+      if (kind === 'foreign' && response.ok) return { status: response.status, text: '{}' };
       return { status: response.status, text: await response.text() };
     });
     record({ kind, request, run, key, gateway, sentAt, seenAt: now(), answer });
@@ -74,6 +80,7 @@ export const reasonOf = (error: unknown): string => {
 const parseAnswer = (kind: RequestKind, body: unknown): Answer | undefined => {
   switch (kind) {
     case 'queue':
+    case 'queue_other':
     case 'rerun':
       return Created.Check(body) ? { kind: 'queued', run: body.run_id } : undefined;
     case 'get':
@@ -83,6 +90,12 @@ const parseAnswer = (kind: RequestKind, body: unknown): Answer | undefined => {
       return Cancelled.Check(body) ? { kind: 'cancelled', outcome: body.outcome } : undefined;
     case 'cancel_many':
       return CancelledMany.Check(body) ? { kind: 'cancelled_many', body: JSON.stringify(body) } : undefined;
+    case 'drain':
+    case 'resume':
+      return DrainState.Check(body) ? { kind: 'drain_state', draining: body.draining } : undefined;
+    case 'foreign':
+      // Whatever it is, it was not for this caller.
+      return undefined;
   }
 };
 

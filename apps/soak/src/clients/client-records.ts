@@ -26,11 +26,25 @@ export type Answer =
   | { readonly kind: 'shown'; readonly shown: ShownRun }
   | { readonly kind: 'cancelled'; readonly outcome: 'cancelled' | 'cancellation_requested' | 'already_ended' }
   | { readonly kind: 'cancelled_many'; readonly body: string }
+  | { readonly kind: 'drain_state'; readonly draining: boolean }
   | { readonly kind: 'refused'; readonly status: number; readonly why: string }
   /** The request may or may not have had an effect. */
   | { readonly kind: 'lost'; readonly why: string };
 
-export type RequestKind = 'queue' | 'rerun' | 'get' | 'wait' | 'cancel' | 'cancel_many';
+export type RequestKind =
+  | 'queue'
+  /** With the key of an accepted request and another body. */
+  | 'queue_other'
+  | 'rerun'
+  | 'get'
+  | 'wait'
+  | 'cancel'
+  | 'cancel_many'
+  /** By an operator, of an executor's name. */
+  | 'drain'
+  | 'resume'
+  /** About a run or deployment of this organisation, with the API key of another one. */
+  | 'foreign';
 
 export interface Exchange {
   readonly kind: RequestKind;
@@ -76,7 +90,17 @@ export interface ReceivedNotification {
   readonly answer: number | null;
 }
 
+/** An executor name that an operator drained. */
+export interface Drain {
+  readonly name: string;
+  /** When a gateway answered that it is drained. */
+  readonly drainedAt: number;
+  /** When the first request to resume it was sent. */
+  readonly resumedAt: number;
+}
+
 export interface ClientRecords {
+  readonly drains: readonly Drain[];
   readonly exchanges: readonly Exchange[];
   readonly streams: readonly RunStream[];
   readonly received: readonly ReceivedNotification[];

@@ -19,6 +19,10 @@ export interface RunPlan {
   readonly follow: 'polls' | 'waits' | 'streams';
   readonly cancelAfterMs: number | null;
   readonly rerun: boolean;
+  /** The client sends another request with the key of this one. */
+  readonly reusesKey: boolean;
+  /** A client of another organisation tries to reach the run. */
+  readonly isForeignTarget: boolean;
 }
 
 /** The plans of all clients. The same random numbers give the same plans. */
@@ -44,6 +48,8 @@ const plan = (random: RandomSource, request: number, at: number): RunPlan => {
     follow: random.pick(['polls', 'waits', 'streams']),
     cancelAfterMs: random.chance(20) ? random.pick([0, 0, random.integer(0, 6_000)]) : null,
     rerun: random.chance(4),
+    reusesKey: key !== null && random.chance(10),
+    isForeignTarget: random.chance(10),
   };
 };
 

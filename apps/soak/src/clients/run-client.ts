@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../cluster/clock.ts';
-import type { Organisation } from '../cluster/organisation.ts';
+import type { Organisation, Stranger } from '../cluster/organisation.ts';
 import type { RandomSource } from '../parameters/random-source.ts';
 import { sendAndRecord, type Request, type SendRequest } from './api.ts';
-import type { Answer, Exchange, RunStream } from './client-records.ts';
+import type { Answer, Drain, Exchange, RunStream } from './client-records.ts';
 import type { RunPlan } from './plan.ts';
 import { streamRun } from './stream-run.ts';
 
@@ -12,10 +12,15 @@ export interface Clients {
   readonly runPlan: (plan: RunPlan) => Promise<void>;
   /** Cancels all runs of the deployment that is for this. */
   readonly cancelInBulk: () => Promise<void>;
+  /** Drains an executor name, and resumes it after a while. */
+  readonly drainForAWhile: () => Promise<void>;
 }
 
 export interface ClientOptions {
   readonly organisation: Organisation;
+  readonly stranger: Stranger;
+  readonly operatorKey: string;
+  readonly executorNames: readonly string[];
   readonly gateways: readonly string[];
   /** The URL of the webhook receiver. */
   readonly receiver: string;
@@ -24,6 +29,7 @@ export interface ClientOptions {
   readonly random: RandomSource;
   readonly exchanges: Exchange[];
   readonly streams: RunStream[];
+  readonly drains: Drain[];
   /** Aborts when clients that still wait should give up. */
   readonly signal: AbortSignal;
 }
@@ -32,6 +38,7 @@ const ANSWER_WITHIN_MS = 8_000;
 const WAIT_S = 15;
 const POLL_EVERY_MS = [300, 3_000] as const;
 const RETRY_AFTER_MS = [100, 1_500] as const;
+const DRAINED_FOR_MS = [2_000, 15_000] as const;
 
 export const clientsOf = (options: ClientOptions): Clients => {
   const context = contextOf(options);
@@ -41,7 +48,12 @@ export const clientsOf = (options: ClientOptions): Clients => {
       if (run === undefined) return;
       // A read after the answer finds the run, at any gateway.
       await readRun(context, run, plan.request, 0);
-      await Promise.all([followRun(context, run, plan), cancelRun(context, run, plan)]);
+      await Promise.all([
+        followRun(context, run, plan),
+        cancelRun(context, run, plan),
+        reuseKey(context, plan),
+        tryAsStranger(context, run, plan),
+      ]);
       if (plan.rerun) await rerun(context, run, plan.request);
     },
     cancelInBulk: async () => {
@@ -50,6 +62,7 @@ export const clientsOf = (options: ClientOptions): Clients => {
       const request = { kind: 'cancel_many', request: 0, run: null, method: 'POST', path, body } as const;
       await context.send({ ...request, gateway: context.gateway(), withinMs: ANSWER_WITHIN_MS * 2 });
     },
+    drainForAWhile: () => drainForAWhile(context),
   };
 };
 
@@ -86,18 +99,24 @@ const sendUntilAnswered = async (
   return undefined;
 };
 
+const QUEUE = '/run/deployment/queue';
+
+const queueBody = (
+  { organisation, receiver }: ClientContext,
+  { request, deployment, gpu, work, webhook }: RunPlan,
+) => ({
+  deployment_id: organisation.deployments[deployment],
+  inputs: { ...work, request },
+  ...(gpu === null ? {} : { gpu }),
+  ...(webhook === 'none' ? {} : { webhook: `${receiver}/${request}` }),
+  webhook_intermediate_status: webhook === 'every state',
+});
+
 const queueRun = async (context: ClientContext, plan: RunPlan): Promise<string | undefined> => {
-  const { organisation, receiver, send, gateway } = context;
-  const { request, key, deployment, gpu, work, webhook, abortFirstAfterMs } = plan;
-  const body = {
-    deployment_id: organisation.deployments[deployment],
-    inputs: { ...work, request },
-    ...(gpu === null ? {} : { gpu }),
-    ...(webhook === 'none' ? {} : { webhook: `${receiver}/${request}` }),
-    webhook_intermediate_status: webhook === 'every state',
-  };
-  const path = '/run/deployment/queue';
-  const queue = { kind: 'queue', request, run: null, key, method: 'POST', path, body } as const;
+  const { send, gateway } = context;
+  const { request, key, abortFirstAfterMs } = plan;
+  const body = queueBody(context, plan);
+  const queue = { kind: 'queue', request, run: null, key, method: 'POST', path: QUEUE, body } as const;
   // Without a key, a client cannot know whether a lost answer queued a run. It sends its request once.
   const answer =
     key === null
@@ -163,6 +182,36 @@ const cancelRun = async (
   await readRun(context, run, request, 0);
 };
 
+/** A key stands for one request: another one with it is refused, at any gateway, as long as the run is kept. */
+const reuseKey = async (context: ClientContext, plan: RunPlan): Promise<void> => {
+  const { reusesKey, request, key } = plan;
+  if (!reusesKey) return;
+  const body = {
+    ...queueBody(context, plan),
+    inputs: { what: 'success', seconds: '0', request, other: true },
+  };
+  const queue = { kind: 'queue_other', request, run: null, key, method: 'POST', path: QUEUE, body } as const;
+  await sendUntilAnswered(context, queue);
+};
+
+/** For another organisation there is no such run and no such deployment. */
+const tryAsStranger = async (context: ClientContext, run: string, plan: RunPlan): Promise<void> => {
+  const { isForeignTarget, request } = plan;
+  if (!isForeignTarget) return;
+  const { stranger, send, gateway } = context;
+  const apiKey = stranger.api_key;
+  const shared = { kind: 'foreign', request, run, apiKey, withinMs: ANSWER_WITHIN_MS } as const;
+  const tries = [
+    { method: 'GET', path: `/run/${run}` },
+    { method: 'GET', path: `/run/${run}/events` },
+    { method: 'GET', path: `/run/${run}/deliveries` },
+    { method: 'POST', path: `/run/${run}/cancel` },
+    { method: 'POST', path: `/run/${run}/rerun` },
+    { method: 'POST', path: QUEUE, body: queueBody(context, plan) },
+  ] as const;
+  for (const one of tries) await send({ ...shared, ...one, gateway: gateway() });
+};
+
 const rerun = async (context: ClientContext, run: string, request: number): Promise<void> => {
   const key = `soak-${request}-again`;
   const path = `/run/${run}/rerun`;
@@ -177,4 +226,21 @@ const rerun = async (context: ClientContext, run: string, request: number): Prom
     body,
   });
   if (answer?.kind === 'queued') await readUntilEnded(context, answer.run, request, WAIT_S);
+};
+
+const drainForAWhile = async (context: ClientContext): Promise<void> => {
+  const { random, executorNames, operatorKey, drains, now, rest } = context;
+  const [first = '', ...others] = executorNames;
+  const name = random.pick([first, ...others]);
+  const shared = { request: 0, run: null, method: 'POST', apiKey: operatorKey } as const;
+  const drained = await sendUntilAnswered(context, {
+    ...shared,
+    kind: 'drain',
+    path: `/executors/${name}/drain`,
+  });
+  const drainedAt = now();
+  await rest(random.integer(...DRAINED_FOR_MS));
+  // From now on a gateway may resume it at any time.
+  if (drained?.kind === 'drain_state' && drained.draining) drains.push({ name, drainedAt, resumedAt: now() });
+  await sendUntilAnswered(context, { ...shared, kind: 'resume', path: `/executors/${name}/resume` });
 };

@@ -6,10 +6,16 @@ import { provision } from '@runledger/event-log/provision/provision';
 import type { Size } from '../parameters/size.ts';
 import { newBrokerAccess, type BrokerAccess } from './broker-access.ts';
 import type { Clock } from './clock.ts';
-import { storeOrganisation, type Organisation } from './organisation.ts';
+import {
+  storeOperatorKey,
+  storeOrganisation,
+  storeStranger,
+  type Organisation,
+  type Stranger,
+} from './organisation.ts';
 import { startPart, type FaultJournal, type Part, type PartOptions } from './part.ts';
 import { reservedPorts } from './ports.ts';
-import { broker, database } from './servers.ts';
+import { broker, database, databaseStore } from './servers.ts';
 import { environmentOf, executorNameOf, originOf, type ServiceAddresses } from './service-environment.ts';
 import { runningService, type ServiceName } from './service.ts';
 
@@ -20,6 +26,9 @@ export interface Cluster extends AsyncDisposable {
   /** The URL of each gateway, without a slash at the end. */
   readonly gateways: readonly string[];
   readonly organisation: Organisation;
+  readonly stranger: Stranger;
+  readonly operatorKey: string;
+  readonly executorNames: readonly string[];
   /** An operator's connection. */
   readonly log: EventLog;
   /** Where the run views are, for the summary. */
@@ -51,6 +60,8 @@ export const startCluster = async (options: ClusterOptions): Promise<Cluster> =>
   );
   await provision(log);
   const organisation = await storeOrganisation(log, new Date());
+  const stranger = await storeStranger(log, new Date());
+  const operatorKey = await storeOperatorKey(log);
   const { folder, env, size } = options;
   await startServices(options, parts, {
     folder,
@@ -70,6 +81,9 @@ export const startCluster = async (options: ClusterOptions): Promise<Cluster> =>
     journal: parts.journal,
     gateways: gatewayPorts.map((port) => `${originOf(port)}${BASE_PATH}`),
     organisation,
+    stranger,
+    operatorKey,
+    executorNames: executors,
     log,
     views: mongoUrl ? 'MongoDB' : 'SQLite',
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
@@ -79,7 +93,7 @@ export const startCluster = async (options: ClusterOptions): Promise<Cluster> =>
 interface Parts {
   readonly all: readonly Part[];
   readonly journal: FaultJournal;
-  readonly add: (part: Pick<PartOptions, 'name' | 'role' | 'start'>) => Promise<void>;
+  readonly add: (part: Pick<PartOptions, 'name' | 'role' | 'start' | 'store'>) => Promise<void>;
 }
 
 const partsIn = (opened: AsyncDisposableStack, { now }: ClusterOptions): Parts => {
@@ -110,8 +124,11 @@ const startServers = async (
     { logFile, authorization },
   );
   await parts.add({ name: 'broker', role: 'broker', start: nats.start });
-  const mongo = await database({ folder: join(folder, 'database'), port: databasePort, env, print });
-  if (mongo) await parts.add({ name: 'database', role: 'database', start: mongo.start });
+  const data = join(folder, 'database');
+  const mongo = await database({ folder: data, port: databasePort, env, print });
+  if (mongo) {
+    await parts.add({ name: 'database', role: 'database', start: mongo.start, store: databaseStore(data) });
+  }
   return { natsUrl: nats.url(), mongoUrl: mongo?.url() };
 };
 

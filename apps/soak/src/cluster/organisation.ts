@@ -27,6 +27,33 @@ export interface Organisation {
   readonly deployments: Readonly<Record<DeploymentName, string>>;
 }
 
+/** An organisation that owns nothing and tries to reach what others own. */
+export interface Stranger {
+  readonly org_id: string;
+  readonly api_key: string;
+}
+
+export const storeStranger = async (log: EventLog, now: Date): Promise<Stranger> => {
+  const [org_id, user_id] = [newUuid(), newUuid()];
+  const created_at = now.toISOString();
+  const records = catalogue(log);
+  await records.createOrganisation({ id: org_id, name: 'stranger', created_at });
+  await records.createUser({ org_id, id: user_id, name: 'stranger', created_at });
+  const { key } = await createApiKey(log, {
+    org_id,
+    user_id,
+    name: 'stranger',
+    scopes: ['runs:write', 'admin'],
+  });
+  return { org_id, api_key: key };
+};
+
+/** An API key for draining executors, which all organisations share. */
+export const storeOperatorKey = async (log: EventLog): Promise<string> => {
+  const owner = { org_id: newUuid(), user_id: newUuid() };
+  return (await createApiKey(log, { ...owner, name: 'operator', scopes: ['operator'] })).key;
+};
+
 /** An organisation with everything that its runs need. */
 export const storeOrganisation = async (log: EventLog, now: Date): Promise<Organisation> => {
   const [org_id, user_id, machine_id, workflow_id, workflow_version_id] = [

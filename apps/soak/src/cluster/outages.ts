@@ -1,5 +1,10 @@
 /** `kill` is SIGKILL, `stop` is SIGTERM, `pause` is SIGSTOP and later SIGCONT. */
-export type FaultKind = 'kill' | 'stop' | 'pause';
+type ProcessFault = 'kill' | 'stop' | 'pause';
+
+/** Of a part whose data can be derived again. `empty`: it loses all of it. `restore`: it gets an old copy back. */
+export type StoreFault = 'empty' | 'restore';
+
+export type FaultKind = ProcessFault | StoreFault;
 
 /** Several parts may have the same role. */
 export type PartRole = 'broker' | 'database' | 'gateway' | 'scheduler' | 'gpu-executor' | 'notifier';

@@ -15,6 +15,13 @@ interface Ended {
   readonly endKind: EndKind;
 }
 
+/** Data on disk that faults take away while the process is down. */
+export interface PartStore {
+  readonly empty: () => Promise<void>;
+  /** Puts the copy of the last call back; the first call only makes one. */
+  readonly restore: () => Promise<void>;
+}
+
 /** A process on this machine. */
 export interface RunningProcess {
   readonly pid: number;
@@ -49,6 +56,8 @@ export interface PartOptions {
   readonly name: string;
   readonly role: PartRole;
   readonly start: () => Promise<RunningProcess>;
+  /** Left out for a part that has no store of its own, or one that must never be lost. */
+  readonly store?: PartStore;
   readonly journal: FaultJournal;
   readonly now: Clock;
 }
@@ -112,7 +121,8 @@ const injectFault = async (
     if (state.running === running) running.kill('SIGCONT');
   } else {
     state.running = undefined;
-    await endProcess(options, running, kind);
+    await endProcess(options, running, kind === 'stop' ? 'stop' : 'kill');
+    if (kind === 'empty' || kind === 'restore') await options.store?.[kind]();
     await pause(forMs);
     if (!state.closing) await startProcess(options, state);
   }

@@ -1,10 +1,11 @@
+import { cp, rm } from 'node:fs/promises';
 import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongodb';
 import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
 import { ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/mongodb/secantusdb';
 import { describeExit, type Exit } from '@runledger/local-servers/process/managed-process';
 import type { ServerProcess } from '@runledger/local-servers/process/server-process';
 import type { EndKind } from './outages.ts';
-import type { RunningProcess } from './part.ts';
+import type { PartStore, RunningProcess } from './part.ts';
 
 /** A server that can start again on the same store and the same port. */
 export interface Server {
@@ -31,6 +32,24 @@ export const broker = async (
   return restartable(() =>
     startNatsServer({ binary, storeDir: folder, port, logFile, fileStoreLimit, authorization }),
   );
+};
+
+/** The database's folder. The log has everything, so it may be emptied, or go back to an older state, at any time. */
+export const databaseStore = (folder: string): PartStore => {
+  const copy = `${folder}-copy`;
+  let hasCopy = false;
+  return {
+    empty: () => rm(folder, { recursive: true, force: true }),
+    restore: async () => {
+      if (hasCopy) {
+        await rm(folder, { recursive: true, force: true });
+        await cp(copy, folder, { recursive: true });
+      } else {
+        await cp(folder, copy, { recursive: true });
+        hasCopy = true;
+      }
+    },
+  };
 };
 
 /** `mongod`, else SecantusDB; undefined if neither can run on this machine. */

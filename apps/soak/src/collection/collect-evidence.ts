@@ -9,7 +9,7 @@ import type { RunPlan } from '../clients/plan.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { programStartsPath } from '../cluster/service-environment.ts';
 import type { Evidence, ProgramStart, ShownByGateway } from '../evidence/evidence.ts';
-import { foldRuns } from '../evidence/logged-run.ts';
+import { foldRuns, type LoggedRuns } from '../evidence/logged-run.ts';
 import type { Size } from '../parameters/size.ts';
 import { readLog, type RecordedLog } from './read-log.ts';
 import { shownByGateway } from './shown-by-gateways.ts';
@@ -38,14 +38,17 @@ export const collectEvidence = async ({
 }: CollectionOptions): Promise<Evidence> => {
   const messages = await readLog(cluster.log);
   const stored = new Map(messages.map((message) => [message.sequence, message]));
+  const runs = foldRuns(messages);
   const evidence: Evidence = {
     plans,
     records,
-    runs: foldRuns(messages),
+    runs,
     vanished: recorded.messages.filter(
       (message) => !isDeepStrictEqual(stored.get(message.sequence), message),
     ),
     shown: [],
+    shownToStranger: await shownToStranger(cluster, runs),
+    org_id: cluster.organisation.org_id,
     programStarts: await readProgramStarts(programStartsPath(folder)),
     deadLetters: await listDeadLetters(cluster.log, { limit: MAX_DEAD_LETTERS }),
     faults: cluster.journal,
@@ -54,18 +57,36 @@ export const collectEvidence = async ({
   return { ...evidence, shown: await shownWhenCaughtUp(cluster, evidence) };
 };
 
+const shownWith = (
+  apiKey: string,
+  gateways: readonly string[],
+  runs: readonly string[],
+): Promise<ShownByGateway[]> =>
+  Promise.all(
+    gateways.map((gateway) =>
+      shownByGateway(gateway, apiKey, runs).catch((error: unknown) => {
+        return { gateway, listed: [], read: [], failure: reasonOf(error) };
+      }),
+    ),
+  );
+
+/** A sample of the runs is enough: clients tried others while they ran. */
+const STRANGER_READS = 50;
+
+const shownToStranger = (
+  { gateways, stranger }: Cluster,
+  runs: LoggedRuns,
+): Promise<readonly ShownByGateway[]> =>
+  shownWith(stranger.api_key, gateways, [...runs.keys()].slice(0, STRANGER_READS));
+
 /** What all gateways show, as soon as it is correct or the time is up. */
 const shownWhenCaughtUp = async (
   { gateways, organisation }: Cluster,
   evidence: Evidence,
 ): Promise<readonly ShownByGateway[]> => {
   const runs = [...evidence.runs.keys()];
-  const read = (gateway: string): Promise<ShownByGateway> =>
-    shownByGateway(gateway, organisation.api_key, runs).catch((error: unknown) => {
-      return { gateway, listed: [], read: [], failure: reasonOf(error) };
-    });
   for (const deadline = performance.now() + VIEWS_WITHIN_MS; ; await pause(POLL_EVERY_MS)) {
-    const shown = await Promise.all(gateways.map(read));
+    const shown = await shownWith(organisation.api_key, gateways, runs);
     if (performance.now() > deadline || views({ ...evidence, shown }).length === 0) return shown;
   }
 };

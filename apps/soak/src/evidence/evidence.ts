@@ -37,6 +37,10 @@ export interface Evidence {
   /** Messages that were in the log once, and are missing or different now. */
   readonly vanished: readonly StoredMessage[];
   readonly shown: readonly ShownByGateway[];
+  /** The same with the API key of another organisation, which has no run. */
+  readonly shownToStranger: readonly ShownByGateway[];
+  /** Of the clients. */
+  readonly org_id: string;
   readonly programStarts: readonly ProgramStart[];
   readonly deadLetters: readonly DeadLetter[];
   readonly faults: FaultRecords;

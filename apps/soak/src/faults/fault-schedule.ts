@@ -1,4 +1,4 @@
-import type { FaultKind } from '../cluster/outages.ts';
+import type { FaultKind, StoreFault } from '../cluster/outages.ts';
 import type { RandomSource } from '../parameters/random-source.ts';
 import type { Size } from '../parameters/size.ts';
 
@@ -19,6 +19,11 @@ const CALM_IN_100 = 8;
 /** Without a rest after a fault, a part would never do any work. */
 const REST_MS = 1_000;
 
+/** The part whose store is emptied and restored. */
+const DATABASE = 'database';
+/** How many faults in a hundred take its data. */
+const STORE_IN_100 = 12;
+
 /** The same random numbers give the same faults. A part that is down gets no further fault. */
 export const faultSchedule = (random: RandomSource, parts: readonly string[], limits: Limits): Fault[] => {
   const endsAt = limits.minutes * 60_000;
@@ -29,15 +34,26 @@ export const faultSchedule = (random: RandomSource, parts: readonly string[], li
     at < endsAt;
     at += random.integer(...limits.faultGapMs)
   ) {
-    const kind = random.pick<FaultKind>(['kill', 'kill', 'stop', 'pause', 'pause']);
-    const forMs = random.integer(...(kind === 'pause' ? limits.pauseMs : limits.downMs));
     const free = parts.filter((part) => (freeAt.get(part) ?? 0) <= at);
-    const hit = random.sample(free, partCount(random, parts.length));
+    const { kind, hit } = hitBy(random, free, parts.length);
+    const forMs = random.integer(...(kind === 'pause' ? limits.pauseMs : limits.downMs));
     if (hit.length > 0) faults.push({ at, kind, parts: hit, forMs });
     for (const part of hit) freeAt.set(part, at + forMs + REST_MS);
     if (random.chance(CALM_IN_100)) at += forMs + limits.calmMs;
   }
   return faults;
+};
+
+const hitBy = (
+  random: RandomSource,
+  free: readonly string[],
+  all: number,
+): { readonly kind: FaultKind; readonly hit: readonly string[] } => {
+  if (random.chance(STORE_IN_100) && free.includes(DATABASE)) {
+    return { kind: random.pick<StoreFault>(['empty', 'restore']), hit: [DATABASE] };
+  }
+  const hit = random.sample(free, partCount(random, all));
+  return { kind: random.pick<FaultKind>(['kill', 'kill', 'stop', 'pause', 'pause']), hit };
 };
 
 /** Mostly one, sometimes a few, and now and then all at once. */

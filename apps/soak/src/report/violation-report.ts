@@ -102,6 +102,8 @@ const answerText = (answer: Answer): string => {
       return `200, ${answer.outcome}`;
     case 'cancelled_many':
       return `200, ${answer.body}`;
+    case 'drain_state':
+      return `200, ${answer.draining ? 'drained' : 'resumed'}`;
     case 'refused':
       return `${answer.status}, ${answer.why}`;
     case 'lost':
@@ -109,7 +111,13 @@ const answerText = (answer: Answer): string => {
   }
 };
 
-const FAULT_TEXT = { kill: 'killed', stop: 'stopped', pause: 'paused' } as const;
+const FAULT_TEXT = {
+  kill: 'killed',
+  stop: 'stopped',
+  pause: 'paused',
+  empty: 'emptied',
+  restore: 'restored from an old copy',
+} as const;
 
 const faultLines = (
   { part, kind, from, to }: Outage,

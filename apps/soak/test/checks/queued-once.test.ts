@@ -2,7 +2,7 @@ import { aRun, queued } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { queuedOnce } from '../../src/checks/queued-once.ts';
 import { foldRuns } from '../../src/evidence/logged-run.ts';
-import { aSoak, EVENTS, exchange, INPUTS, stored, wasQueued } from '../fixtures/a-soak.ts';
+import { aSoak, EVENTS, exchange, INPUTS, RUN, stored, wasQueued } from '../fixtures/a-soak.ts';
 
 const other = aRun();
 const withAnother = (inputs: Readonly<Record<string, string | number | boolean>>) => {
@@ -29,6 +29,17 @@ describe('a request', () => {
   it('exists for each run', () => {
     expect(queuedOnce(withAnother({ ...INPUTS, request: 2 }))).toMatchObject([
       { run: other.run_id, message: 'No client requested it. Its inputs name request 2.' },
+    ]);
+  });
+
+  it('is the only one with its key', () => {
+    const reused = (answer: Parameters<typeof exchange>[1]) =>
+      aSoak({
+        records: { exchanges: [wasQueued(1.1), exchange(2, answer, { kind: 'queue_other', key: 'soak-1' })] },
+      });
+    expect(queuedOnce(reused({ kind: 'refused', status: 409, why: 'x' }))).toEqual([]);
+    expect(queuedOnce(reused({ kind: 'queued', run: RUN.run_id }))).toMatchObject([
+      { message: expect.stringMatching(/accepted another request with the key soak-1\.$/) as unknown },
     ]);
   });
 

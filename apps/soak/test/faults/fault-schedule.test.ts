@@ -24,7 +24,9 @@ describe('the faults of a soak', () => {
   const faults = faultSchedule(randomFrom(7), PARTS, { ...FULL, minutes: 200 });
 
   it('are of every kind, and hit every part, alone and together', () => {
-    expect(new Set(faults.map(({ kind }) => kind))).toEqual(new Set(['kill', 'stop', 'pause']));
+    expect(new Set(faults.map(({ kind }) => kind))).toEqual(
+      new Set(['kill', 'stop', 'pause', 'empty', 'restore']),
+    );
     expect(new Set(faults.flatMap(({ parts }) => parts))).toEqual(new Set(PARTS));
     expect(Math.max(...faults.map(({ parts }) => parts.length))).toBe(PARTS.length);
   });
@@ -33,6 +35,11 @@ describe('the faults of a soak', () => {
     const times = faults.map(({ at }) => at);
     expect(times).toEqual(times.toSorted((one, other) => one - other));
     expect(Math.max(...times)).toBeLessThan(200 * 60_000);
+  });
+
+  it('take the data of the database only', () => {
+    const taken = faults.filter(({ kind }) => kind === 'empty' || kind === 'restore');
+    expect(new Set(taken.flatMap(({ parts }) => parts))).toEqual(new Set(['database']));
   });
 
   it('hit no part that is down', () => {

@@ -51,6 +51,7 @@ export const aCluster = async ({ more }: Pick<ClusterOptions, 'more'> = {}): Pro
     ...cluster,
     exchanges,
     streams,
+    drains: [],
     receiver: receiver.url,
     now: steadyClock,
     random: randomFrom(1),
@@ -78,7 +79,7 @@ export const aCluster = async ({ more }: Pick<ClusterOptions, 'more'> = {}): Pro
     },
     violations: async () => {
       await waitUntilSettled(recorded, SETTLE_WITHIN_MS, () => undefined);
-      const records = { exchanges, streams, received: receiver.received };
+      const records = { exchanges, streams, drains: [], received: receiver.received };
       return violationsIn(await collectEvidence({ cluster, recorded, records, plans, size: SIZE, folder }));
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
@@ -97,4 +98,6 @@ const aPlan = (request: number): RunPlan => ({
   follow: 'waits',
   cancelAfterMs: null,
   rerun: false,
+  reusesKey: true,
+  isForeignTarget: true,
 });

@@ -1,0 +1,23 @@
+import type { Check, Violation } from '../evidence/evidence.ts';
+
+const guarantee = "Another tenant's run cannot even be addressed.";
+
+/** A stranger gets 404 for every run and deployment, or no answer, and its lists are empty. */
+export const tenancy: Check = ({ records, shownToStranger, runs, org_id }) => {
+  const violations: Violation[] = [];
+  for (const { kind, run, gateway, answer } of records.exchanges) {
+    if (kind !== 'foreign' || answer.kind === 'lost') continue;
+    if (answer.kind === 'refused' && (answer.status === 404 || answer.status === 503)) continue;
+    const what = answer.kind === 'refused' ? `${answer.status}: ${answer.why}` : answer.kind;
+    violations.push({ guarantee, run, message: `${gateway} answered a stranger with ${what}` });
+  }
+  for (const { gateway, listed, read } of shownToStranger) {
+    for (const { run } of [...listed, ...read.filter(({ shown }) => shown !== null)])
+      violations.push({ guarantee, run, message: `${gateway} shows it to a stranger.` });
+  }
+  for (const [run, { key }] of runs) {
+    if (key.org_id !== org_id)
+      violations.push({ guarantee, run, message: `It belongs to the organisation ${key.org_id}.` });
+  }
+  return violations;
+};
