@@ -7,6 +7,7 @@ import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
 import { MAX_INPUTS_BYTES, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
 import { outputsConfig } from './outputs/output-stores.ts';
+import { quotasConfig } from './quotas/quotas-config.ts';
 import { edgeConfig } from './server/edge-config.ts';
 
 const KiB = 1024;
@@ -74,7 +75,7 @@ export const configSchema = Type.Object({
     description:
       'requests a minute of each API key and the keys derived from it, at all gateways together; 0 is no limit',
   }),
-  RUNLEDGER_QUEUE_MAX: atMost(100_000, 10_000_000, 'queued runs of an organisation'),
+  ...quotasConfig,
   ...serviceConfig({ healthPort: 9101 }),
 });
 

@@ -1,4 +1,5 @@
 import { Counter, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
+import { quotaMetrics, type QuotaMetrics } from './quotas/quota-metrics.ts';
 import type { RateCounters } from './rate-limit/rate-limit.ts';
 import type { Acceptance } from './runs/queue/accept-run.ts';
 
@@ -12,6 +13,7 @@ export interface GatewayMetrics {
   readonly runRead: (from: 'views' | 'log') => void;
   readonly uploaded: (bytes: number) => void;
   readonly rate: RateCounters;
+  readonly quotas: QuotaMetrics;
 }
 
 const WHY_NOT_QUEUED = ['key_taken', 'log_nearly_full', 'queue_full', 'views_away', 'unreadable'] as const;
@@ -65,6 +67,7 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     runRead: (from) => reads.inc({ from }),
     uploaded: (bytes) => uploaded.inc(bytes),
     rate: rateCounters(counter),
+    quotas: quotaMetrics(registry),
   };
 };
 

@@ -18,6 +18,7 @@ import { referencePages } from './openapi/reference-pages.ts';
 import { outputRoutes } from './outputs/output-routes.ts';
 import { openOutputStore } from './outputs/output-stores.ts';
 import { catalogueRoutes } from './catalogue/catalogue-routes.ts';
+import { usageRoute } from './quotas/usage-route.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
 import { runRoutes } from './run-routes.ts';
 import { openRunServices, type RunServices } from './run-services.ts';
@@ -55,7 +56,7 @@ const allRoutes = (
   metrics: GatewayMetrics,
 ): Route[] => {
   const { config, log, views, instance } = parts;
-  const { current, shown } = services;
+  const { current, shown, quotas, records } = services;
   const fleet = executors(services.scheduler);
   return [
     ...runRoutes({ parts, services, metrics }),
@@ -69,7 +70,8 @@ const allRoutes = (
       now,
       onConflict: metrics.conflict,
     }),
-    ...catalogueRoutes(log, now),
+    ...catalogueRoutes({ records, quota: quotas.catalogueRecords, now }),
+    usageRoute(quotas),
     ...apiKeyRoutes({ log, now }),
     ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),
   ];

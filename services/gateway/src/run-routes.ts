@@ -35,14 +35,14 @@ const RESOLVE_WITHIN_MS = 1_000;
 
 /** The operations on runs. */
 export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
-  const { current, queued, fresh, scheduler, subscriptions, keys } = services;
+  const { current, quotas, fresh, scheduler, subscriptions, keys } = services;
   const { config, log, views, logger, instance, publicUrl, policy, resolver } = parts;
   const writer = { service: 'gateway', instance };
   const onConflict = metrics.conflict;
   const onQueued = metrics.queued;
   const catalogue = openCatalogue(log);
   const accept = counted(
-    acceptRun({ log, current, capacity: logCapacity(log, clock), queued, writer, now }),
+    acceptRun({ log, current, capacity: logCapacity(log, clock), queued: quotas.queuedRuns, writer, now }),
     metrics,
   );
   const queue = queueDeployment({ accept, catalogue, logger });

@@ -1,9 +1,10 @@
 import { authenticate } from './auth/api-keys.ts';
+import { catalogueRecords, type CatalogueRecords } from './catalogue/store/catalogue-records.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { freshViews, type FreshViews } from './projection/fresh-views.ts';
 import { currentRun, type ReadCurrentRun } from './runs/current/current-run.ts';
-import { openQuotaBound, type QuotaBound } from './quotas/quota-bound.ts';
+import { openQuotas, type Quotas } from './quotas/quotas.ts';
 import { openFindView } from './runs/current/find-view.ts';
 import { shownWebhooks, type ShownWebhooks } from './runs/current/shown-webhooks.ts';
 import { openKeyRevalidation, type KeyRevalidation } from './runs/subscribe/key-revalidation.ts';
@@ -13,12 +14,13 @@ import { openSchedulerClient, type SchedulerClient } from './scheduler/scheduler
 /** How long a list waits for views that are behind. */
 const FRESH_VIEWS_TIMEOUT_MS = 2_000;
 
-/** What the operations on runs share. */
+/** What operations share. */
 export interface RunServices {
   readonly current: ReadCurrentRun;
   readonly shown: ShownWebhooks;
   readonly fresh: FreshViews;
-  readonly queued: QuotaBound;
+  readonly quotas: Quotas;
+  readonly records: CatalogueRecords;
   readonly scheduler: SchedulerClient;
   readonly subscriptions: RunSubscriptions;
   readonly keys: KeyRevalidation;
@@ -34,21 +36,30 @@ export const openRunServices = (
   const find = open.use(openFindView(views, logger)).call;
   const current = currentRun({ log, find, shown, logger, onRead: metrics.runRead });
   const fresh = freshViews({ log, views, timeoutMs: FRESH_VIEWS_TIMEOUT_MS });
+  const records = catalogueRecords(log);
+  const quotas = openQuotas(
+    {
+      config,
+      views,
+      fresh,
+      countRecords: (org_id) => records.count(org_id),
+      metrics: metrics.quotas,
+      clock,
+    },
+    open,
+  );
+  const { streams } = quotas;
   const maxSubscribers = config.RUNLEDGER_STREAMS_MAX;
   return {
     current,
     shown,
     fresh,
-    queued: open.use(
-      openQuotaBound({
-        count: (org_id, limit) => views.countQueued(org_id, limit),
-        fresh,
-        limit: config.RUNLEDGER_QUEUE_MAX,
-        clock,
-      }),
-    ),
+    quotas,
+    records,
     scheduler: open.use(openSchedulerClient(log)),
-    subscriptions: open.use(openRunSubscriptions({ log, current, publicUrl, maxSubscribers, logger, clock })),
+    subscriptions: open.use(
+      openRunSubscriptions({ log, current, publicUrl, maxSubscribers, streams, logger, clock }),
+    ),
     keys: open.use(openKeyRevalidation({ authenticate: (key) => authenticate(log, key, now), logger })),
   };
 };

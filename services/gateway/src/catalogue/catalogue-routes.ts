@@ -1,19 +1,14 @@
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Route } from '../http/operation.ts';
 import { deploymentRoutes } from './deployments-routes.ts';
 import { machineRoutes } from './machines-routes.ts';
 import type { RecordRoutes } from './record-answers.ts';
-import { catalogueRecords } from './store/catalogue-records.ts';
 import { workflowVersionRoutes } from './workflow-versions-routes.ts';
 import { workflowRoutes } from './workflows-routes.ts';
 
 /** The operations on the records that an organisation makes its runs from. */
-export const catalogueRoutes = (log: EventLog, now: () => Date): Route[] => {
-  const parts: RecordRoutes = { records: catalogueRecords(log), now };
-  return [
-    ...machineRoutes(parts),
-    ...workflowRoutes(parts),
-    ...workflowVersionRoutes(parts),
-    ...deploymentRoutes(parts),
-  ];
-};
+export const catalogueRoutes = (parts: RecordRoutes): Route[] => [
+  ...machineRoutes(parts),
+  ...workflowRoutes(parts),
+  ...workflowVersionRoutes(parts),
+  ...deploymentRoutes(parts),
+];

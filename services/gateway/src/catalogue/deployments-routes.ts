@@ -12,7 +12,15 @@ import type { DeploymentRefusal } from './core/deployment-rules.ts';
 import { operation, route, type Route } from '../http/operation.ts';
 import { cursorAt } from '../http/pagination.ts';
 import { invalid, Refused } from '../http/refusal.ts';
-import { changed, conflict, created, found, newOrigin, type RecordRoutes } from './record-answers.ts';
+import {
+  changed,
+  conflict,
+  created,
+  found,
+  newOrigin,
+  type RecordRoutes,
+  withinQuota,
+} from './record-answers.ts';
 import { checkRecordCursor, recordSpan } from './record-lists.ts';
 
 const tag = 'Catalogue';
@@ -70,10 +78,12 @@ const changeDeploymentOperation = operation({
   refusals: [404, 409],
 });
 
-export const deploymentRoutes = ({ records, now }: RecordRoutes): Route[] => [
+export const deploymentRoutes = ({ records, quota, now }: RecordRoutes): Route[] => [
   route(createDeploymentOperation, async ({ body }, { org_id }) => {
-    const result = await createDeployment(records, lowerCase(body), newOrigin(org_id, now));
-    return shownDeployment(created(result, 'Deployment', refused));
+    const result = await withinQuota(quota, org_id, () =>
+      createDeployment(records, lowerCase(body), newOrigin(org_id, now)),
+    );
+    return shownDeployment(created(result, refused));
   }),
   route(
     listDeployments,

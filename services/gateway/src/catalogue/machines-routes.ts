@@ -10,7 +10,15 @@ import { decideArchiving } from './decide-archiving.ts';
 import { changedMachine, newMachine } from './core/machine.ts';
 import { operation, route, type Route } from '../http/operation.ts';
 import { cursorAt } from '../http/pagination.ts';
-import { changed, conflict, created, found, newOrigin, type RecordRoutes } from './record-answers.ts';
+import {
+  changed,
+  conflict,
+  created,
+  found,
+  newOrigin,
+  type RecordRoutes,
+  withinQuota,
+} from './record-answers.ts';
 import { checkRecordCursor, recordSpan } from './record-lists.ts';
 
 const tag = 'Catalogue';
@@ -67,10 +75,11 @@ const changeMachine = operation({
   refusals: [404, 409],
 });
 
-export const machineRoutes = ({ records: { machines, deployments }, now }: RecordRoutes): Route[] => [
+export const machineRoutes = ({ records: { machines, deployments }, quota, now }: RecordRoutes): Route[] => [
   route(createMachine, async ({ body }, { org_id }) => {
     const machine = newMachine(body, newOrigin(org_id, now));
-    return created(await machines.create<string>(machine), 'Machine', conflict);
+    const result = await withinQuota(quota, org_id, () => machines.create<string>(machine));
+    return created(result, conflict);
   }),
   route(
     listMachines,

@@ -4,12 +4,29 @@ import type { ChangedRecord } from './store/change-record.ts';
 import type { CreatedRecord } from './store/records.ts';
 import type { RecordOrigin } from './store/core/decided-record.ts';
 import { Refused, type RecordKind } from '../http/refusal.ts';
+import { overQuota } from '../quotas/over-quota.ts';
+import type { QuotaBound } from '../quotas/quota-bound.ts';
 
 /** What the routes of records need. */
 export interface RecordRoutes {
   readonly records: CatalogueRecords;
+  /** Of records. */
+  readonly quota: QuotaBound;
   readonly now: () => Date;
 }
+
+/** Creates a record, unless the organisation has as many as it may have. */
+export const withinQuota = async <Result>(
+  quota: QuotaBound,
+  org_id: OrgId,
+  create: () => Promise<Result>,
+): Promise<Result> => {
+  const result = await quota.within(org_id, 1, create);
+  if (result !== 'over_quota') return result;
+  throw overQuota(
+    `The organisation has ${quota.limit} machines, workflows, versions and deployments, archived ones included, which is its limit: change one of them, or ask the operator for a higher RUNLEDGER_QUOTA_CATALOGUE_RECORDS`,
+  );
+};
 
 /** What a record of the caller's organisation begins with. */
 export const newOrigin = (org_id: OrgId, now: () => Date): RecordOrigin => ({
@@ -27,7 +44,6 @@ export const found = <Stored>(record: Stored | undefined, what: RecordKind): Sto
 /** The created record. */
 export const created = <Stored, No = never>(
   result: CreatedRecord<Stored, No>,
-  what: RecordKind,
   refused: (why: No) => Refused,
 ): Stored => {
   switch (result.kind) {
@@ -35,11 +51,6 @@ export const created = <Stored, No = never>(
       return result.record;
     case 'refused':
       throw refused(result.why);
-    case 'too_many':
-      throw new Refused({
-        kind: 'conflict',
-        why: `The organisation has ${result.most} records of the kind "${what}", archived ones included, which is the limit: change one of them`,
-      });
   }
 };
 

@@ -17,7 +17,15 @@ import type { StoredVersion } from './store/workflow-versions.ts';
 import { inputDefinitions } from './core/input-definitions.ts';
 import { operation, route, type Route } from '../http/operation.ts';
 import { cursorAt } from '../http/pagination.ts';
-import { changed, conflict, found, newOrigin, tooBusy, type RecordRoutes } from './record-answers.ts';
+import {
+  changed,
+  conflict,
+  found,
+  newOrigin,
+  tooBusy,
+  type RecordRoutes,
+  withinQuota,
+} from './record-answers.ts';
 import { checkNumberCursor, recordSpan } from './record-lists.ts';
 import { checkNewVersion } from './version-limits.ts';
 
@@ -78,6 +86,7 @@ const changeWorkflowVersion = operation({
 
 export const workflowVersionRoutes = ({
   records: { workflows, versions, deployments },
+  quota,
   now,
 }: RecordRoutes): Route[] => {
   const workflowOf = async (org_id: OrgId, { workflow_id }: { readonly workflow_id: string }) =>
@@ -98,7 +107,9 @@ export const workflowVersionRoutes = ({
         if (workflow.archived) {
           throw conflict('The workflow is archived, so it accepts no new versions: restore it first');
         }
-        const added = await versions.add(newVersion(workflow, body, newOrigin(org_id, now)));
+        const added = await withinQuota(quota, org_id, () =>
+          versions.add(newVersion(workflow, body, newOrigin(org_id, now))),
+        );
         if (added.kind === 'too_busy') throw tooBusy('Workflow version');
         return added.version;
       },

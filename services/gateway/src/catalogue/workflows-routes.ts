@@ -10,7 +10,15 @@ import { decideArchiving } from './decide-archiving.ts';
 import { changedWorkflow, newWorkflow } from './core/workflow.ts';
 import { operation, route, type Route } from '../http/operation.ts';
 import { cursorAt } from '../http/pagination.ts';
-import { changed, conflict, created, found, newOrigin, type RecordRoutes } from './record-answers.ts';
+import {
+  changed,
+  conflict,
+  created,
+  found,
+  newOrigin,
+  type RecordRoutes,
+  withinQuota,
+} from './record-answers.ts';
 import { checkRecordCursor, recordSpan } from './record-lists.ts';
 
 const tag = 'Catalogue';
@@ -67,10 +75,15 @@ const changeWorkflow = operation({
   refusals: [404, 409],
 });
 
-export const workflowRoutes = ({ records: { workflows, deployments }, now }: RecordRoutes): Route[] => [
+export const workflowRoutes = ({
+  records: { workflows, deployments },
+  quota,
+  now,
+}: RecordRoutes): Route[] => [
   route(createWorkflow, async ({ body }, { org_id }) => {
     const workflow = newWorkflow(body, newOrigin(org_id, now));
-    return created(await workflows.create<string>(workflow), 'Workflow', conflict);
+    const result = await withinQuota(quota, org_id, () => workflows.create<string>(workflow));
+    return created(result, conflict);
   }),
   route(
     listWorkflows,

@@ -36,7 +36,7 @@ export interface Operation<
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Under the base path, with parameters in braces: `/run/{run_id}`. */
   readonly path: string;
-  readonly tag: 'Runs' | 'Webhooks' | 'Catalogue' | 'API keys' | 'Executors';
+  readonly tag: 'Runs' | 'Webhooks' | 'Catalogue' | 'API keys' | 'Executors' | 'Usage';
   readonly summary: string;
   readonly description?: string;
   /** The scope that the API key needs. */

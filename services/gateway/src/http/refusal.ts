@@ -142,7 +142,8 @@ export const REFUSALS = {
     headers: ({ retryAfterS }) => ({ 'Retry-After': String(retryAfterS) }),
     described: {
       of: 'all',
-      description: "Too many requests with this API key, or the organisation's queue is full.",
+      description:
+        'Too many requests with this API key, or the organisation has reached a quota: `GET /usage` shows them.',
       headers: ['Retry-After'],
     },
   },

@@ -12,6 +12,7 @@ export interface QuotaBoundOptions {
   readonly fresh: FreshViews;
   /** What an organisation may use. */
   readonly limit: number;
+  readonly onRefused: (org_id: OrgId) => void;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
 }
@@ -28,6 +29,8 @@ export interface QuotaBound extends Disposable {
     amount: number,
     use: () => Promise<Result>,
   ) => Promise<Result | 'over_quota'>;
+  /** What the organisation uses now; undefined while the views are unavailable. */
+  readonly used: (org_id: OrgId) => Promise<number | undefined>;
 }
 
 interface Account {
@@ -63,7 +66,7 @@ const nearOf = (limit: number): number => Math.max(NEAR_AMOUNT, limit * NEAR_PAR
  * same moment. While the views are unavailable, nothing is refused.
  */
 export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
-  const { limit, clock } = options;
+  const { count, fresh, limit, onRefused, clock } = options;
   const accounts = new LRUCache<OrgId, Account>({
     max: MAX_ACCOUNTS,
     memoMethod: (org_id) => newAccount(options, org_id),
@@ -91,7 +94,10 @@ export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
   const within: QuotaBound['within'] = async (org_id, amount, use) => {
     const account = accounts.memo(org_id);
     // No await between check and increment: many requests may have waited for the same count.
-    if ((await isCounted(account, amount)) && usedBy(account) + amount > limit) return 'over_quota';
+    if ((await isCounted(account, amount)) && usedBy(account) + amount > limit) {
+      onRefused(org_id);
+      return 'over_quota';
+    }
     account.pending += amount;
     account.admitted += amount;
     try {
@@ -101,7 +107,16 @@ export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
       account.since += amount;
     }
   };
-  return { limit, within, [Symbol.dispose]: () => counting[Symbol.dispose]() };
+  const used: QuotaBound['used'] = async (org_id) => {
+    await fresh();
+    try {
+      return await count(org_id, limit);
+    } catch (error) {
+      if (error instanceof ViewsUnavailable) return undefined;
+      throw error;
+    }
+  };
+  return { limit, within, used, [Symbol.dispose]: () => counting[Symbol.dispose]() };
 };
 
 type Used = Pick<Account, 'counted' | 'since' | 'pending'>;

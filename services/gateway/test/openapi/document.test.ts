@@ -57,6 +57,7 @@ describe('the OpenAPI document', () => {
         'POST /webhooks/redeliver',
         'GET /webhooks/secret',
         'POST /webhooks/secret',
+        'GET /usage',
         'GET /api-keys',
         'POST /api-keys',
         'DELETE /api-keys/{key_id}',

@@ -30,8 +30,8 @@ type Within = <Result>(
   amount?: number,
 ) => Promise<Result | 'over_quota'>;
 
-const aBound = (options: QuotaBoundOptions): Within => {
-  const { within } = all.use(openQuotaBound(options));
+const aBound = (options: Omit<QuotaBoundOptions, 'onRefused'>): Within => {
+  const { within } = all.use(openQuotaBound({ ...options, onRefused: () => undefined }));
   return (org_id, use, amount = 1) => within(org_id, amount, use);
 };
 

@@ -14,6 +14,8 @@ export interface CatalogueRecords {
   readonly workflows: Records<Workflow>;
   readonly versions: WorkflowVersions;
   readonly deployments: Records<Deployment, ListedDeployment>;
+  /** How many records the organisation has, archived ones too. */
+  count(org: string): Promise<number>;
 }
 
 export const catalogueRecords = (log: EventLog): CatalogueRecords => {
@@ -29,9 +31,11 @@ export const catalogueRecords = (log: EventLog): CatalogueRecords => {
       workflow_version_id,
     }),
   );
+  const versions = openWorkflowVersions(log);
+  const all = [machines, workflows, versions, deployments];
   // A broker that was unavailable may have been restored from an older copy of its log.
-  log.onReconnect(() => {
-    for (const records of [machines, workflows, deployments]) records.forget();
-  });
-  return { machines, workflows, versions: openWorkflowVersions(log), deployments };
+  log.onReconnect(() => all.forEach((records) => records.forget()));
+  const count = async (org: string): Promise<number> =>
+    (await Promise.all(all.map((records) => records.count(org)))).reduce((sum, one) => sum + one, 0);
+  return { machines, workflows, versions, deployments, count };
 };

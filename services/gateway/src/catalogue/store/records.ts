@@ -12,9 +12,7 @@ interface Owned {
 
 export type CreatedRecord<Stored, No> =
   | { readonly kind: 'created'; readonly record: Stored }
-  | { readonly kind: 'refused'; readonly why: No }
-  /** The organisation has as many records as a list can show. */
-  | { readonly kind: 'too_many'; readonly most: number };
+  | { readonly kind: 'refused'; readonly why: No };
 
 interface FoundRecords<Stored> {
   readonly newest: Stored;
@@ -32,6 +30,8 @@ export interface Records<Stored, Entry = Listed> {
   page(org: string, span: RecordSpan, matches?: (entry: Entry) => boolean): Promise<RecordPage<Stored>>;
   /** The records that match, archived ones too; undefined when no record does. */
   find(org: string, matches: (entry: Entry) => boolean): Promise<FoundRecords<Stored> | undefined>;
+  /** How many the organisation has, archived ones too. */
+  count(org: string): Promise<number>;
   /** Creates a record, unless `refuse` gives a reason. It is called again after the write, as in `changeRecord`. */
   create<No = never>(
     record: Stored,
@@ -43,9 +43,6 @@ export interface Records<Stored, Entry = Listed> {
   /** Forgets what is cached. It is read again when it is needed. */
   forget(): void;
 }
-
-/** Less than the 10,000 that a bucket lists, since several may be created at the same moment. */
-const MAX_RECORDS = 9_000;
 
 /** Of each kind; about 400 bytes each. */
 const MAX_CACHED = 50_000;
@@ -91,10 +88,9 @@ export const openRecords = <Stored extends Owned, Entry extends Listed>(
       }
       return undefined;
     },
+    count: async (org) => (await known.of(org).now()).newestFirst.length,
     create: async <No>(record: Stored, refuse?: () => Promise<No | undefined>) => {
       const { org_id, id } = record;
-      const { newestFirst } = await known.of(org_id).now();
-      if (newestFirst.length >= MAX_RECORDS) return { kind: 'too_many', most: MAX_RECORDS };
       const why = await refuse?.();
       if (why !== undefined) return { kind: 'refused', why };
       const key = keyOf(org_id, id);

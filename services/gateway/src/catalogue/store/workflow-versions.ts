@@ -2,6 +2,9 @@ import { NumberedVersion, WorkflowVersion } from '@runledger/contracts/catalogue
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { changeRecord, type ChangedRecord, type Decide } from './change-record.ts';
+import { listed, type Listed } from './core/record-page.ts';
+import { knownRecords } from './known-records.ts';
+import { recentOrganisations } from './recent-organisations.ts';
 import { newestNumber, numberedPage, type NumberedPage, type NumberedSpan } from './numbered-page.ts';
 
 /** The version, and whether it is archived. */
@@ -21,11 +24,15 @@ export interface WorkflowVersions {
   get(org: string, id: string): Promise<StoredVersion | undefined>;
   /** The version alone, as runs need it. */
   getRecord(org: string, id: string): Promise<WorkflowVersion | undefined>;
+  /** How many the organisation has, archived ones too. */
+  count(org: string): Promise<number>;
   /** Gives it the next number. */
   add(version: Omit<WorkflowVersion, 'number'>): Promise<AddedVersion>;
   /** Creates a version whose number is known, such as the first of a new workflow. False when one with this id exists. */
   create(version: WorkflowVersion): Promise<boolean>;
   page(org: string, workflow: string, span: NumberedSpan): Promise<NumberedPage>;
+  /** Forgets what is cached. It is read again when it is needed. */
+  forget(): void;
   change<No>(
     version: NumberedName,
     decide: Decide<NumberedVersion, No>,
@@ -35,6 +42,8 @@ export interface WorkflowVersions {
 type NumberedName = Pick<NumberedVersion, 'org_id' | 'workflow_id' | 'number'>;
 
 const MAX_TRIES = 100;
+/** Of all organisations; about 400 bytes each. */
+const MAX_CACHED = 50_000;
 
 export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
   const records = openBucket(log, 'CATALOGUE', WorkflowVersion);
@@ -49,8 +58,14 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
     (await numbers.create(numberKey(version), numberedFrom(version))) !== false ||
     (await numbered(version))?.id === version.id;
 
+  const known = recentOrganisations(MAX_CACHED, (org) =>
+    knownRecords(numbers, `${NUMBERED}.${org}`, listedNumber),
+  );
+
   return {
     getRecord,
+    forget: () => known.forgetAll(),
+    count: async (org) => (await known.of(org).now()).newestFirst.length,
     get: async (org, id) => {
       const record = await getRecord(org, id);
       const entry = record && (await numbered(record));
@@ -98,5 +113,10 @@ const numberedFrom = (version: WorkflowVersion): NumberedVersion => {
 const recordKey = (org: string, id: string): string => `workflow_versions.${org}.${id}`;
 
 const DIGITS = 10;
-const numberKey = ({ org_id, workflow_id, number }: NumberedName): string =>
-  `workflow_versions_by_number.${org_id}.${workflow_id}.${String(number).padStart(DIGITS, '0')}`;
+const NUMBERED = 'workflow_versions_by_number';
+const numberKey = ({ org_id, ...version }: NumberedName): string =>
+  `${NUMBERED}.${org_id}.${numberName(version)}`;
+const numberName = ({ workflow_id, number }: Omit<NumberedName, 'org_id'>): string =>
+  `${workflow_id}.${String(number).padStart(DIGITS, '0')}`;
+
+const listedNumber = (version: NumberedVersion): Listed => listed({ ...version, id: numberName(version) });

@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import type { Caller } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
 import { requestOf } from '../../http/request-context.ts';
+import { overQuota } from '../../quotas/over-quota.ts';
 import type { Acceptance, QueueCaller } from './accept-run.ts';
 
 /** Who requests a run, and with which request. */
@@ -15,9 +16,6 @@ export const queueCallerOf = (
   const idempotencyKey = headers['Idempotency-Key'];
   return { org_id, user_id, idempotencyKey, correlation_id: request_id, traceparent };
 };
-
-/** A full queue needs time to drain. Retrying earlier does not help. */
-const RETRY_AFTER_S = 5;
 
 /** The response to a client. @throws {Refused} when no run was accepted */
 export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run_id: RunId } => {
@@ -38,11 +36,9 @@ export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run
         why: 'The log is nearly full and accepts no new runs; accepted runs continue. Nothing was queued',
       });
     case 'queue_full':
-      throw new Refused({
-        kind: 'too_many',
-        why: 'The organisation has reached its limit of queued runs, so nothing was queued: try again when some of them have started, or cancel some',
-        retryAfterS: RETRY_AFTER_S,
-      });
+      throw overQuota(
+        'The organisation has reached its limit of queued runs, so nothing was queued: try again when some of them have started, or cancel some',
+      );
     case 'views_away':
       throw new Refused({
         kind: 'unavailable',

@@ -1,3 +1,4 @@
+import type { OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { sleep } from '@runledger/resilience/abort';
 import type { Subscribe, SubscriptionRefusal } from './run-subscription.ts';
@@ -18,19 +19,20 @@ export type AwaitEnd = (key: RunKey, limits: WaitLimits) => Promise<void>;
 
 export interface AwaitEndOptions {
   readonly subscribe: Subscribe;
-  readonly refuses: () => SubscriptionRefusal | undefined;
+  readonly refuses: (org_id: OrgId) => SubscriptionRefusal | undefined;
 }
 
 export const awaitEnd =
   ({ subscribe, refuses }: AwaitEndOptions): AwaitEnd =>
   async (key, { withinMs, signal }) => {
     if (signal.aborted) return;
-    switch (refuses()) {
+    switch (refuses(key.org_id)) {
       case undefined:
         break;
       case 'stopping':
         return;
       case 'too_many':
+      case 'over_quota':
         // A client that retried at once would only add load.
         await sleep(Math.min(withinMs, BUSY_PAUSE_MS), signal);
         return;

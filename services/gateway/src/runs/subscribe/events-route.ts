@@ -1,5 +1,6 @@
 import { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
 import { isEnded } from '@runledger/contracts/fold/run';
+import type { OrgId } from '@runledger/contracts/ids';
 import { Type } from 'typebox';
 import type { ReadCurrentRun } from '../current/current-run.ts';
 import type { KeyRevalidation } from './key-revalidation.ts';
@@ -8,6 +9,7 @@ import { bearerOf } from '../../auth/bearer.ts';
 import { eventStream } from './event-stream.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
+import { overQuota } from '../../quotas/over-quota.ts';
 import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
 
 const NOT_A_SEQUENCE = {
@@ -62,7 +64,7 @@ export const eventsRoute = ({ current, subscriptions, keys }: EventsRoute): Rout
       ctx.status = 204;
       return;
     }
-    refuseWhenFull(subscriptions);
+    refuseWhenFull(subscriptions, key.org_id);
     ctx.status = 200;
     ctx.set({ 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
     if (ctx.method === 'HEAD') return;
@@ -81,8 +83,8 @@ export const eventsRoute = ({ current, subscriptions, keys }: EventsRoute): Rout
     );
   });
 
-const refuseWhenFull = (subscriptions: RunSubscriptions): void => {
-  switch (subscriptions.refuses()) {
+const refuseWhenFull = (subscriptions: RunSubscriptions, org_id: OrgId): void => {
+  switch (subscriptions.refuses(org_id)) {
     case undefined:
       return;
     case 'too_many':
@@ -90,6 +92,10 @@ const refuseWhenFull = (subscriptions: RunSubscriptions): void => {
         kind: 'unavailable',
         why: 'This gateway has reached its limit of open streams. Try again, or poll the run',
       });
+    case 'over_quota':
+      throw overQuota(
+        'The organisation has reached its limit of open streams and waiting reads at this gateway. Close some, or poll the run',
+      );
     case 'stopping':
       throw new Refused({ kind: 'unavailable', why: 'This gateway is stopping. Try again' });
   }

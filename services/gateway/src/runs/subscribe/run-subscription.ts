@@ -21,5 +21,5 @@ export interface SubscriptionListener {
 /** Calls the listener from now on. The subscription has what is known already. */
 export type Subscribe = (key: RunKey, listener: SubscriptionListener) => RunSubscription;
 
-/** Why no client can subscribe now. */
-export type SubscriptionRefusal = 'too_many' | 'stopping';
+/** Why no client can subscribe now: also when the client's organisation has reached its quota. */
+export type SubscriptionRefusal = 'too_many' | 'over_quota' | 'stopping';

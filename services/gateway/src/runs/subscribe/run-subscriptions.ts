@@ -1,6 +1,8 @@
+import type { OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import pLimit from 'p-limit';
 import { runName } from '../../projection/core/run-name.ts';
+import type { HeldQuota } from '../../quotas/held-quota.ts';
 import { awaitEnd, type AwaitEnd } from './await-end.ts';
 import { openLiveRun, type LiveRun, type LiveRunParts } from './live-run.ts';
 import { runStreamTail } from './run-stream-tail.ts';
@@ -10,8 +12,8 @@ import type { Subscribe, SubscriptionListener, SubscriptionRefusal } from './run
 export interface RunSubscriptions extends AsyncDisposable {
   readonly subscribe: Subscribe;
   readonly awaitEnd: AwaitEnd;
-  /** Why no further client can subscribe now. Call it before `subscribe`. */
-  refuses(): SubscriptionRefusal | undefined;
+  /** Why no further client of the organisation can subscribe now. Call it before `subscribe`. */
+  refuses(org_id: OrgId): SubscriptionRefusal | undefined;
   subscribers(): number;
   /** How many of the subscribers wait for the end of a run. */
   waits(): number;
@@ -21,6 +23,8 @@ export interface RunSubscriptions extends AsyncDisposable {
 
 export interface RunSubscriptionsOptions extends Omit<LiveRunParts, 'tail' | 'limit'> {
   readonly maxSubscribers: number;
+  /** What each organisation may have of them. */
+  readonly streams: HeldQuota;
 }
 
 /** After an interruption, every run with subscribers is read. */
@@ -36,12 +40,15 @@ export const openRunSubscriptions = (options: RunSubscriptionsOptions): RunSubsc
 
   const subscribe: Subscribe = (key, listener) => {
     const { live, leave } = runs.join(key, listener);
+    const held = options.streams.hold(key.org_id);
     subscribers += 1;
     return {
       facts: live.facts,
       progress: () => live.progress(),
       [Symbol.dispose]: () => {
-        if (leave()) subscribers -= 1;
+        if (!leave()) return;
+        subscribers -= 1;
+        held[Symbol.dispose]();
       },
     };
   };
@@ -56,8 +63,9 @@ export const openRunSubscriptions = (options: RunSubscriptionsOptions): RunSubsc
       },
     };
   };
-  const refuses = (): SubscriptionRefusal | undefined => {
+  const refuses = (org_id: OrgId): SubscriptionRefusal | undefined => {
     if (isStopping) return 'stopping';
+    if (options.streams.refuses(org_id)) return 'over_quota';
     return subscribers >= options.maxSubscribers ? 'too_many' : undefined;
   };
   const stop = (): void => {

@@ -1,6 +1,7 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger as logger } from '@runledger/event-log/connect/logger';
 import { clock } from '../../../src/gateway-parts.ts';
+import { heldQuota } from '../../../src/quotas/held-quota.ts';
 import { currentRun } from '../../../src/runs/current/current-run.ts';
 import { shownWebhooks } from '../../../src/runs/current/shown-webhooks.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
@@ -14,5 +15,6 @@ export const someSubscriptions = (log: EventLog, { maxSubscribers = 100 } = {}):
   const views = sqliteViews();
   const current = currentRun({ log, find: (key) => views.find(key), shown: shownWebhooks(), logger });
   const publicUrl = (): string => 'https://runs.example';
-  return openRunSubscriptions({ log, current, publicUrl, maxSubscribers, logger, clock });
+  const streams = heldQuota({ limit: maxSubscribers, onRefused: () => undefined });
+  return openRunSubscriptions({ log, current, publicUrl, maxSubscribers, streams, logger, clock });
 };
