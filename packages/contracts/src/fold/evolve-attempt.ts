@@ -7,7 +7,8 @@ export type AttemptState =
   /** Requeued or ended: no fact of this attempt follows. */
   | { readonly status: 'over' };
 
-export type LiveAttempt = Exclude<AttemptState, { readonly status: 'over' }>;
+/** An attempt that has not ended. */
+export type AttemptUnderWay = Exclude<AttemptState, { readonly status: 'over' }>;
 
 /**
  * The fold of one attempt, from its RunAssigned on; every fact must be about this attempt. It alone defines which fact
@@ -64,5 +65,5 @@ const describe = (attempt: AttemptState): string =>
   attempt.status !== 'over' && attempt.cancel ? `${attempt.status}, its cancel requested` : attempt.status;
 
 /** Whether the fact may follow. */
-export const mayFollow = (attempt: LiveAttempt, fact: RunFact): boolean =>
+export const mayFollow = (attempt: AttemptUnderWay, fact: RunFact): boolean =>
   !isImpossible(evolveAttempt(attempt, fact));

@@ -6,7 +6,7 @@ import type { Assignment } from './core/assignment.ts';
 import { eventOf, type EventDraft } from './core/attempt-event.ts';
 import type { Appended, LedgerSettings } from './ledger-settings.ts';
 import { skipTo, take, takeOwn, underWay, type AttemptFacts } from './core/attempt-facts.ts';
-import type { AttemptUnderWay } from './core/attempt-state.ts';
+import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
 
 /** One attempt in the log: received facts, stored facts, and whether the attempt may continue. */
 export interface AttemptLedger {

@@ -7,7 +7,7 @@ import { attemptSpan } from './attempt-spans.ts';
 import { attemptName, readAssignment, type Assignment } from './core/assignment.ts';
 import type { EventDraft } from './core/attempt-event.ts';
 import { beginFacts } from './core/attempt-facts.ts';
-import type { AttemptUnderWay } from './core/attempt-state.ts';
+import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
 import { endOf } from './core/end-of-attempt.ts';
 import { executeAttempt, type AttemptTools } from './execute-attempt.ts';
 

@@ -5,9 +5,10 @@ import {
   type History,
   type StoredMessage,
 } from '@runledger/contracts/fold/chain';
+import type { AttemptState, AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { Assignment } from './assignment.ts';
-import { ASSIGNED, attemptChain, type AttemptState, type AttemptUnderWay } from './attempt-state.ts';
+import { ASSIGNED, attemptChain } from './attempt-state.ts';
 
 /** What an executor has read of its attempt. */
 export interface AttemptFacts {

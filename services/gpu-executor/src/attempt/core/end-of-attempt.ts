@@ -3,7 +3,7 @@ import type { RunOutput } from '@runledger/contracts/events/run-event-data';
 import { errorMessage } from '@runledger/contracts/events/error-message';
 import type { RunResult } from '../../runner/runner.ts';
 import type { EventDraft } from './attempt-event.ts';
-import type { AttemptUnderWay } from './attempt-state.ts';
+import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
 
 type FailureReason = RunEventOf<'RunFailed'>['data']['reason'];
 

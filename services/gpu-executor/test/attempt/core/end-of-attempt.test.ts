@@ -1,12 +1,15 @@
 import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { describe, expect, it } from 'vitest';
-import type { AttemptUnderWay } from '../../../src/attempt/core/attempt-state.ts';
+import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
 import { begin, beginStoring, endOf, type Ending } from '../../../src/attempt/core/end-of-attempt.ts';
 import { fitsIntoEvent, runOutputs } from '../../../src/attempt/core/run-outputs.ts';
 
 const started: AttemptUnderWay = { status: 'started', cancel: null };
 const running: AttemptUnderWay = { ...started, status: 'running' };
-const cancelled: AttemptUnderWay = { ...running, cancel: { by: 'client' } };
+const cancelled: AttemptUnderWay = {
+  ...running,
+  cancel: { requested_at: '2026-01-01T00:00:00.000Z', by: 'client' },
+};
 
 const file: StoredFile = {
   key: 'k'.repeat(43),
