@@ -1,5 +1,10 @@
 import { executorId, newUuid, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
-import { RUN_EVENTS, type RunEventOf, type RunEventType } from '@runledger/contracts/events/run-event';
+import {
+  currentVersion,
+  RUN_EVENTS,
+  type RunEventOf,
+  type RunEventType,
+} from '@runledger/contracts/events/run-event';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 
 /** Facts as the services write them, for tests that append facts. */
@@ -29,7 +34,7 @@ export const runEvent = <Type extends RunEventType>(
   // The compiler does not see that an envelope with this type's data is this type's event.
   ({
     type,
-    version: 1,
+    version: currentVersion(type),
     event_id: newUuid(),
     run_id,
     org_id,

@@ -17,7 +17,7 @@ const event = <Type extends WebhookEventType>(
   // The compiler does not see that an envelope with this type's data is this type's event.
   ({
     type,
-    version: 1,
+    version: WEBHOOK_EVENTS[type].schema.properties.version.const,
     event_id: newUuid(),
     run_id,
     org_id,
