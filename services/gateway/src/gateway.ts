@@ -8,6 +8,8 @@ import type { PlainRoute } from './http/plain-route.ts';
 import { createApp, type AppOptions } from './server/app.ts';
 import { knownFailures } from './known-failures.ts';
 import { identifyCaller } from './auth/identify-caller.ts';
+import { catalogue } from './catalogue/catalogue.ts';
+import { executionRoutes } from './executions/execution-routes.ts';
 import { executorRoutes } from './executors/executors-routes.ts';
 import { gatewayMetrics, type GatewayMetrics } from './gateway-metrics.ts';
 import type { Route } from './http/operation.ts';
@@ -77,7 +79,7 @@ const allRoutes = (
   ];
 };
 
-/** The OpenAPI document with its pages, and output files. */
+/** The OpenAPI document with its pages, what attempts request, and output files. */
 const plainRoutesOf = (
   { config, log, logger, publicUrl }: Omit<GatewayParts, 'metrics'>,
   routes: readonly Route[],
@@ -89,7 +91,8 @@ const plainRoutesOf = (
   const operations = routes.map((route) => route.operation);
   return [
     ...referencePages({ basePath: config.RUNLEDGER_BASE_PATH, operations, publicUrl }),
-    ...outputRoutes({ config, log, logger, clock, store, readNeedsLog, onUploaded }),
+    ...executionRoutes({ config, log, catalogue: catalogue(log), logger, clock, store, onUploaded }),
+    ...outputRoutes({ store, readNeedsLog, logger }),
   ];
 };
 

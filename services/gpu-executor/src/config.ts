@@ -59,9 +59,14 @@ export const configSchema = Type.Object({
     minLength: 1,
     description: 'holds the output and temporary folders of the attempts; one executor each',
   }),
+  EXECUTOR_WORKFLOW_CACHE_BYTES: Type.Integer({
+    default: 64 * 1024 ** 2,
+    minimum: 0,
+    description: 'maximum bytes of workflows in memory, so that not every run fetches its own',
+  }),
   RUNLEDGER_GATEWAY_URL: url({
     default: 'http://127.0.0.1:8080',
-    description: 'the origin of the gateway, where output files are stored',
+    description: 'the origin of the gateway, where workflows are fetched and output files are stored',
   }),
   RUNLEDGER_HEARTBEAT_PERIOD_S: seconds({
     default: 6,

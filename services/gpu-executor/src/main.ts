@@ -47,6 +47,7 @@ const start = async (
     workFolder,
     keys,
     gateway: new URL(config.RUNLEDGER_GATEWAY_URL),
+    workflowCacheBytes: config.EXECUTOR_WORKFLOW_CACHE_BYTES,
     metrics,
     closing: abandon.signal,
     disconnected: disconnected.signal,

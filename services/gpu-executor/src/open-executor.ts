@@ -3,12 +3,15 @@ import { newUuid, type ExecutorId } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
+import type { Assignment } from './attempt/core/assignment.ts';
 import type { AttemptTools } from './attempt/execute-attempt.ts';
 import { createExecutor, type Executor } from './attempt/executor.ts';
 import { executorMetrics, type ExecutorMetrics } from './executor-metrics.ts';
 import type { GpuSlot } from './gpu/gpu-slots.ts';
 import { appendTo, readSubjects } from './log/attempt-log.ts';
 import type { RunnerFor } from './runner/runner-type.ts';
+import { fetchAssigned } from './assignment/fetch-assigned.ts';
+import { workflowCache } from './assignment/workflow-cache.ts';
 import { storeFiles } from './upload/store-files.ts';
 
 export interface ExecutorOptions {
@@ -18,6 +21,7 @@ export interface ExecutorOptions {
   readonly workFolder: string;
   readonly keys: AttemptKeys;
   readonly gateway: URL;
+  readonly workflowCacheBytes: number;
   readonly metrics: Metrics;
   /** Stops the workflows; nothing more is stored. */
   readonly closing: AbortSignal;
@@ -58,16 +62,22 @@ export const openExecutor = (log: EventLog, options: ExecutorOptions): CountedEx
 
 const toolsOf = (
   log: EventLog,
-  { executor_id, slots, runnerFor, workFolder, keys, gateway }: ExecutorOptions,
-): AttemptTools => ({
-  slots,
-  runnerFor,
-  workFolder,
-  newId: newUuid,
-  sendProgress: (run, report) =>
-    reportProgress(log, run, run.attempt, executor_id, { ...report, time: new Date().toISOString() }),
-  store: (assignment, files, stop) => {
-    const sign = () => signAttempt(keys, assignment, assignment.attempt);
-    return storeFiles({ gateway, signAttempt: sign, log: log.logger }, assignment, files, stop);
-  },
-});
+  { executor_id, slots, runnerFor, workFolder, keys, gateway, workflowCacheBytes }: ExecutorOptions,
+): AttemptTools => {
+  const settings = {
+    gateway,
+    signAttempt: (assignment: Assignment) => signAttempt(keys, assignment, assignment.attempt),
+    log: log.logger,
+  };
+  const workflows = workflowCache(workflowCacheBytes);
+  return {
+    slots,
+    runnerFor,
+    workFolder,
+    newId: newUuid,
+    sendProgress: (run, report) =>
+      reportProgress(log, run, run.attempt, executor_id, { ...report, time: new Date().toISOString() }),
+    fetch: (assignment, options) => fetchAssigned({ ...settings, workflows }, assignment, options),
+    store: (assignment, files, stop) => storeFiles(settings, assignment, files, stop),
+  };
+};

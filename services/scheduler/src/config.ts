@@ -29,11 +29,6 @@ export const configSchema = Type.Object({
     minimum: 1,
     description: 'the state is also saved after this number of events',
   }),
-  RUNLEDGER_WORKFLOW_CACHE_BYTES: Type.Integer({
-    default: 64 * 1024 ** 2,
-    minimum: 0,
-    description: 'maximum bytes of workflow versions in memory',
-  }),
   ...serviceConfig({ healthPort: 9102 }),
 });
 

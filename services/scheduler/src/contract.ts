@@ -39,8 +39,8 @@ export const contract: ServiceContract = {
   },
   follows: ['RUNS', 'FLEET'],
   subscribesToProgress: false,
-  // A run has everything that it needs of the catalogue, except the workflow.
-  buckets: { CATALOGUE: ['read'], EXECUTORS: ['read', 'list'] },
+  // A run has everything that it needs of the catalogue.
+  buckets: { EXECUTORS: ['read', 'list'] },
   blobs: {},
   objects: ['SNAPSHOTS'],
   leases: ['scheduler'],

@@ -20,7 +20,6 @@ const start = async (
     cancelEnforceMs: config.RUNLEDGER_CANCEL_ENFORCE_S * 1_000,
     snapshotEveryMs: config.RUNLEDGER_SNAPSHOT_EVERY_S * 1_000,
     snapshotEveryEvents: config.RUNLEDGER_SNAPSHOT_EVERY_EVENTS,
-    workflowCacheBytes: config.RUNLEDGER_WORKFLOW_CACHE_BYTES,
   };
   const scheduler = open.use(await openScheduler(log, settings, metrics, stopping));
   checks['following'] = () => scheduler.following();

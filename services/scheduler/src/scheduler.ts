@@ -6,7 +6,6 @@ import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
 import { createScheduling } from './core/scheduling.ts';
 import { createDecisionLoop, type DecisionLoop } from './effects/decision-loop.ts';
-import { workflowVersions } from './effects/workflow-versions.ts';
 import { lead, beforeStop } from './leadership/lead.ts';
 import { electLeader } from './leadership/leader-election.ts';
 import { followLog, type FollowedLog } from './log/follow-log.ts';
@@ -22,7 +21,6 @@ export interface SchedulerSettings {
   readonly cancelEnforceMs: number;
   readonly snapshotEveryMs: number;
   readonly snapshotEveryEvents: number;
-  readonly workflowCacheBytes: number;
 }
 
 export interface RunningScheduler extends AsyncDisposable {
@@ -97,13 +95,12 @@ interface Leadership extends AsyncDisposable {
 /** Takes part in the leader election as soon as the log is read up to its end. */
 const openLeadership = (
   log: EventLog,
-  { instance, heartbeatPeriodMs, workflowCacheBytes }: SchedulerSettings,
+  { instance, heartbeatPeriodMs }: SchedulerSettings,
   parts: LeadershipParts,
 ): Leadership => {
   const { followed, snapshots } = parts;
-  const versions = workflowVersions(log, workflowCacheBytes);
   const stop = new AbortController();
-  const options = { ...parts, versions, instance, heartbeatPeriodMs, stopping: stop.signal };
+  const options = { ...parts, instance, heartbeatPeriodMs, stopping: stop.signal };
   const election = {
     holder: instance,
     lead: (over: AbortSignal) => lead(log, options, over),

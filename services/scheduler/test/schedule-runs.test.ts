@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { MAX_FACT_BYTES } from '@runledger/contracts/events/fact-bytes';
 import { describe, expect, it } from 'vitest';
 import { isExecuting } from '@runledger/contracts/fold/run';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
@@ -24,7 +26,7 @@ describe('a scheduler on a log', () => {
       slot: 0,
       gpu: 'A10G',
       inputs: { size: 512 },
-      workflow: { nodes: [{ kind: 'render', size: 512 }] },
+      inputs_blob: null,
       executor_public_key: 'MCowBQYDK2VwAyEA',
     });
   });
@@ -116,21 +118,18 @@ describe('a scheduler on a log', () => {
     });
   });
 
-  it('gives a run up, and says why, when its workflow version is missing or was changed', async () => {
+  it('names the inputs that are too large for an assignment, and keeps the fact small', async () => {
     await using bed = await openTestScheduler();
     await bed.schedule();
-    await bed.executor('box');
-    const gone = await bed.queue({ workflow_version_id: '01920000-0000-7000-8000-00000000dead' });
-    const changed = await bed.queue({ workflow_sha256: 'f'.repeat(64) });
-    expect(await ended(bed, gone)).toMatchObject({
-      end_reason: 'deployment_removed',
-      message: expect.stringContaining('Deploy the workflow again') as unknown,
+    const executor = await bed.executor('box');
+    const inputs = { prompt: 'x'.repeat(100_000) };
+    const { data, ...event } = await executor.assigned(await bed.queue({ inputs }));
+    const text = JSON.stringify(inputs);
+    expect(data).toMatchObject({
+      inputs: null,
+      inputs_blob: { sha256: createHash('sha256').update(text).digest('hex'), bytes: text.length },
     });
-    expect(await ended(bed, changed)).toMatchObject({
-      end_reason: 'internal_error',
-      message: expect.stringContaining('SHA-256') as unknown,
-    });
-    expect(await bed.events(gone)).toEqual(['RunQueued', 'RunGivenUp']);
+    expect(JSON.stringify({ ...event, data }).length).toBeLessThan(MAX_FACT_BYTES.RunAssigned);
   });
 
   it('stops deciding, and reports it, at a fact that only a later release can read', async () => {

@@ -69,7 +69,7 @@ const scheduler: Allowed = {
     '$O.SNAPSHOTS.C.*',
     '$O.SNAPSHOTS.M.*',
     '$JS.FC.OBJ_SNAPSHOTS.>',
-    ...reading('RUNS', 'FLEET', 'ACTIVITY', 'KV_CATALOGUE', 'KV_EXECUTORS', 'KV_LEASES', 'OBJ_SNAPSHOTS'),
+    ...reading('RUNS', 'FLEET', 'ACTIVITY', 'KV_EXECUTORS', 'KV_LEASES', 'OBJ_SNAPSHOTS'),
     ...consuming('RUNS'),
     ...consumingAlone('FLEET', 'KV_EXECUTORS'),
     ...api(['DIRECT.GET.RUNS', 'DIRECT.GET.OBJ_SNAPSHOTS', 'INFO', 'STREAM.PURGE.OBJ_SNAPSHOTS']),

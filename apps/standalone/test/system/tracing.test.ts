@@ -70,6 +70,9 @@ describe('with a collector', () => {
         'decide assign (scheduler)': {
           'append RunAssigned (scheduler)': {
             'process RunAssigned (gpu-executor)': {
+              'GET workflow (gpu-executor)': {
+                'GET /executions/:org_id/:run_id/:attempt/workflow (gateway)': {},
+              },
               'append RunStarted (gpu-executor)': {},
               'run workflow (gpu-executor)': {},
               'append RunUploading (gpu-executor)': {},

@@ -1,8 +1,8 @@
 import { Type, type Static } from 'typebox';
-import { Sha256 } from '../blobs.ts';
+import { BlobRef, inlineOrBlob, Sha256 } from '../blobs.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_ID_PATTERN } from '../ids.ts';
-import { Json, JsonRecord } from '../json.ts';
+import { JsonRecord } from '../json.ts';
 import { MAX_ERROR_MESSAGE, MAX_FILENAME, MAX_WEBHOOK_URL } from '../limits.ts';
 import { RunnerChoice } from '../runners/runner-kinds.ts';
 
@@ -48,21 +48,24 @@ export const RunCancelRequestedData = Type.Object({
   user_id: Type.Union([Uuid, Type.Null()]),
 });
 
-/** Everything that the executor needs to run the attempt. */
-export const RunAssignedData = Type.Object({
-  /** Identifies the slot allocation: this attempt in this GPU slot. The run API shows it as `gpu_event_id`. */
-  slot_allocation_id: Uuid,
-  slot: Type.Integer({ minimum: 0 }),
-  gpu: GpuModel,
-  runner: RunnerChoice,
-  workflow_version_id: Uuid,
-  workflow_sha256: Sha256,
-  workflow: Json,
-  inputs: JsonRecord,
-  run_timeout_s: Seconds,
-  /** Ed25519 (SPKI, DER, base64url) of the executor; the gateway checks upload tokens of this attempt against it. */
-  executor_public_key: Type.String({ minLength: 1, maxLength: 256 }),
-});
+/** What an executor needs to run the attempt. It fetches the workflow from the gateway, and inputs that are a blob. */
+export const RunAssignedData = Type.Object(
+  {
+    /** Identifies the slot allocation: this attempt in this GPU slot. The run API shows it as `gpu_event_id`. */
+    slot_allocation_id: Uuid,
+    slot: Type.Integer({ minimum: 0 }),
+    gpu: GpuModel,
+    runner: RunnerChoice,
+    workflow_version_id: Uuid,
+    workflow_sha256: Sha256,
+    inputs: Type.Union([JsonRecord, Type.Null()]),
+    inputs_blob: Type.Union([BlobRef, Type.Null()]),
+    run_timeout_s: Seconds,
+    /** Ed25519 (SPKI, DER, base64url) of the executor; the gateway checks the tokens of this attempt against it. */
+    executor_public_key: Type.String({ minLength: 1, maxLength: 256 }),
+  },
+  inlineOrBlob('inputs', 'inputs_blob'),
+);
 
 export const RunRequeuedData = Type.Object({
   reason: Type.Enum(['executor_lost', 'executor_left', 'not_started']),
@@ -76,7 +79,7 @@ export const RunTimedOutData = Type.Object({
 });
 
 export const RunGivenUpData = Type.Object({
-  reason: Type.Enum(['executor_lost', 'deployment_removed', 'internal_error']),
+  reason: Type.Enum(['executor_lost', 'internal_error']),
   message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
   progress: Type.Optional(Fraction),
 });
@@ -154,7 +157,7 @@ export type RunOutput = Static<typeof RunOutput>;
 export const RunSucceededData = Type.Object({ outputs: Type.Array(RunOutput) });
 
 export const RunFailedData = Type.Object({
-  reason: Type.Enum(['workflow_error', 'storage_full', 'internal_error']),
+  reason: Type.Enum(['workflow_error', 'deployment_removed', 'storage_full', 'internal_error']),
   message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
   outputs: Type.Array(RunOutput),
   progress: Type.Optional(Fraction),

@@ -35,7 +35,7 @@ describe('the status of a run changes as the table of the API says', () => {
     [
       'queued',
       'failed',
-      [...queued, anEvent('RunGivenUp', { reason: 'deployment_removed' }, { attempt: 0, executor: null })],
+      [...queued, anEvent('RunGivenUp', { reason: 'internal_error' }, { attempt: 0, executor: null })],
     ],
     [
       'queued',

@@ -25,6 +25,7 @@ export type Refusal =
   | { readonly kind: 'method_not_allowed'; readonly allow: readonly string[] }
   | { readonly kind: 'too_slow'; readonly why: string }
   | { readonly kind: 'conflict'; readonly why: string }
+  | { readonly kind: 'gone'; readonly why: string }
   | { readonly kind: 'length_required' }
   | { readonly kind: 'too_large'; readonly why: string }
   | { readonly kind: 'unsupported_type'; readonly why: string }
@@ -110,6 +111,7 @@ export const REFUSALS = {
       description: 'The present state forbids it, or the key was used with another request.',
     },
   },
+  gone: { status: 410, detail: ({ why }) => why },
   length_required: { status: 411, detail: () => 'Send the Content-Length of the file' },
   too_large: {
     status: 413,

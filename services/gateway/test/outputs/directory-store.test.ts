@@ -11,7 +11,7 @@ import { OutputStoreUnavailable } from '../../src/outputs/store/output-store.ts'
 import { openOutputStore } from '../../src/outputs/output-stores.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { open as openSocket } from '../fixtures/requests/raw-request.ts';
-import { anAttempt, numbered, upload, uploadUrl } from './an-upload.ts';
+import { anAttempt, numbered, upload, uploadUrl } from '../executions/an-upload.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
-import { anAttempt, numbered, upload } from './an-upload.ts';
+import { anAttempt, numbered, upload } from '../executions/an-upload.ts';
 
 const MiB = 1024 ** 2;
 

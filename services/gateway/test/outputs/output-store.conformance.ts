@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OutputStore, OutputToStore, StoredOutput } from '../../src/outputs/store/output-store.ts';
-import { numbered } from './an-upload.ts';
+import { numbered } from '../executions/an-upload.ts';
 
 /** Storage for output files, and adapters that share it, as gateways do. */
 export interface OutputStorage extends AsyncDisposable {

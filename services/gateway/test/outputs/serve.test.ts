@@ -6,7 +6,7 @@ import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { call } from '../fixtures/requests/requests.ts';
 import { open as openSocket } from '../fixtures/requests/raw-request.ts';
 import { succeeded } from '@runledger/testing/events/run-events';
-import { anAttempt, numbered, upload } from './an-upload.ts';
+import { anAttempt, numbered, upload } from '../executions/an-upload.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;

@@ -7,7 +7,7 @@ import { openHttpServer, type HttpServerOptions } from '../../src/server/http-se
 import { openTestBed } from '../fixtures/gateway/test-bed.ts';
 import { startGatewayProcess } from '../fixtures/gateway/a-service.ts';
 import { open as openSocket } from '../fixtures/requests/raw-request.ts';
-import { anAttempt, numbered } from '../outputs/an-upload.ts';
+import { anAttempt, numbered } from '../executions/an-upload.ts';
 
 /** Responds once `finish` is called. `/stream` begins at once. */
 const aServer = async (options: Partial<HttpServerOptions> = {}) => {

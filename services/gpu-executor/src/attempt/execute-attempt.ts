@@ -1,4 +1,6 @@
 import type { RunOutput } from '@runledger/contracts/events/run-event-data';
+import type { FetchedAssignment } from '../assignment/fetch-assigned.ts';
+import type { FetchOptions } from '../assignment/fetch-text.ts';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
 import type { OpenRunner, RunnerFor } from '../runner/runner-type.ts';
 import type { OutputFile, ProgressReport, RunResult } from '../runner/runner.ts';
@@ -17,6 +19,7 @@ export interface AttemptTools {
   readonly workFolder: string;
   readonly newId: () => string;
   readonly sendProgress: (assignment: Assignment, report: ProgressReport) => void;
+  readonly fetch: (assignment: Assignment, options: FetchOptions) => Promise<FetchedAssignment>;
   readonly store: (
     assignment: Assignment,
     files: readonly OutputFile[],
@@ -38,14 +41,21 @@ export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools)
     );
     return;
   }
-  if (!(await ledger.append(begin))) {
+  const fetched = await fetchAssigned(ledger, tools, progress);
+  if (fetched.kind === 'refused') {
+    const { reason, why } = fetched;
+    await ledger.append((state) => endOf(state, ending({ outcome: 'not_fetched', reason, why }, progress)));
+    return;
+  }
+  if (fetched.kind === 'stopped' || !(await ledger.append(begin))) {
     await ledger.append((state) => endOf(state, ending(NOT_BEGUN, progress)));
     return;
   }
   const { workFolder } = tools;
   await using folder = await openAttemptFolder(workFolder);
   const { run_id, attempt, event } = assignment;
-  const { workflow, inputs, gpu, runner: choice } = event.data;
+  const { gpu, runner: choice } = event.data;
+  const { workflow, inputs } = fetched;
   const { runner, slot } = plan;
   const { outputDir } = folder;
   const result = await runnerSpan(assignment, (traceparent) =>
@@ -73,6 +83,22 @@ const planOf = (
     return { why: `slot ${data.slot} has a ${slot.gpu}, and the run requires a ${data.gpu}` };
   }
   return { runner, slot };
+};
+
+/** A user sees why a run that is assigned does not start. */
+const fetchAssigned = async (
+  { assignment, stop }: AttemptLedger,
+  { fetch }: AttemptTools,
+  progress: Coalesced,
+): Promise<FetchedAssignment> => {
+  let isWaiting = false;
+  const onWaiting = (): void => {
+    if (!isWaiting) progress.report({ progress: 0, live_status: 'waiting for the gateway' });
+    isWaiting = true;
+  };
+  const fetched = await fetch(assignment, { stop, onWaiting });
+  if (isWaiting) progress.report({ progress: 0, live_status: null });
+  return fetched;
 };
 
 interface Executed {
@@ -110,7 +136,7 @@ const store = async (
 const NOT_BEGUN: RunResult = { outcome: 'cancelled', forced: false, files: [] };
 
 const ending = (
-  result: RunResult,
+  result: Ending['result'],
   progress: Coalesced,
   storing: Ending['storing'] = { kind: 'stored' },
   outputs: readonly RunOutput[] = [],

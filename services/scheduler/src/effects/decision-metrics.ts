@@ -8,7 +8,6 @@ export const DECIDED_ENDS = [
   'start_deadline',
   'no_capacity',
   'executor_lost',
-  'deployment_removed',
   'internal_error',
 ] as const;
 type DecidedEnd = (typeof DECIDED_ENDS)[number];

@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '@runledger/contracts/json';
+import { MAX_INLINE_BYTES } from '@runledger/contracts/limits';
 import { newUuid } from '@runledger/contracts/ids';
 import { isExecuting } from '@runledger/contracts/fold/run';
 import { parseRunEvent, type RunEvent, type RunEventOf } from '@runledger/contracts/events/run-event';
@@ -5,12 +8,16 @@ import { lastProgress } from '@runledger/event-log/streams/activity';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readStored } from '@runledger/event-log/messages/stream-identity';
 import type { Assign, RunDecision } from '../core/decisions/decision.ts';
-import { assignedEvent, endingEvent, giveUpInstead, type Stamp } from '../core/decisions/decided-event.ts';
-import type { WorkflowVersions } from './workflow-versions.ts';
+import {
+  assignedEvent,
+  endingEvent,
+  giveUpInstead,
+  type Assignment,
+  type Stamp,
+} from '../core/decisions/decided-event.ts';
 
 export interface EventSources {
   readonly log: EventLog;
-  readonly versions: WorkflowVersions;
   /** Distinguishes this process from others of the same service. */
   readonly instance: string;
 }
@@ -31,10 +38,10 @@ export const makeEvent = async (sources: EventSources, decision: RunDecision): P
 
 /** The event that ends a run whose assignment cannot be stored. */
 export const makeGiveUp = (sources: EventSources, decision: Assign, message: string): RunEvent =>
-  endingEvent(giveUpInstead(decision, 'internal_error', message), stamp(sources));
+  endingEvent(giveUpInstead(decision, message), stamp(sources));
 
 const makeAssignment = async (sources: EventSources, decision: Assign): Promise<RunEvent> => {
-  const { key, run } = decision;
+  const { run } = decision;
   const request = await readRequest(sources, decision);
   if (!request) {
     return makeGiveUp(
@@ -44,19 +51,18 @@ const makeAssignment = async (sources: EventSources, decision: Assign): Promise<
         'The log is kept for less time than the run waited: raise its max_age, and queue the run again.',
     );
   }
-  const { workflow_version_id, workflow_sha256 } = run.request;
-  const version = await sources.versions.get({ org_id: key.org_id, workflow_version_id, workflow_sha256 });
-  switch (version.kind) {
-    case 'found': {
-      const { workflow } = version;
-      const { inputs } = request.data;
-      return assignedEvent(decision, stamp(sources), { slot_allocation_id: newUuid(), workflow, inputs });
-    }
-    case 'missing':
-      return endingEvent(giveUpInstead(decision, 'deployment_removed', version.why), stamp(sources));
-    case 'damaged':
-      return endingEvent(giveUpInstead(decision, 'internal_error', version.why), stamp(sources));
-  }
+  return assignedEvent(decision, stamp(sources), {
+    slot_allocation_id: newUuid(),
+    ...inlineOrNamed(request.data.inputs),
+  });
+};
+
+/** Inputs that are too large for an event are fetched by the executor. */
+const inlineOrNamed = (inputs: JsonObject): Pick<Assignment, 'inputs' | 'inputs_blob'> => {
+  const text = JSON.stringify(inputs);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= MAX_INLINE_BYTES) return { inputs, inputs_blob: null };
+  return { inputs: null, inputs_blob: { sha256: createHash('sha256').update(text).digest('hex'), bytes } };
 };
 
 const readRequest = async (

@@ -5,7 +5,6 @@ import { within } from '@runledger/resilience/within';
 import type { DecisionLoop } from '../effects/decision-loop.ts';
 import type { DecisionMetrics } from '../effects/decision-metrics.ts';
 import { executeDecisions } from '../effects/execute-decisions.ts';
-import type { WorkflowVersions } from '../effects/workflow-versions.ts';
 import type { FollowedLog } from '../log/follow-log.ts';
 import { tickUntilAborted } from './tick.ts';
 import { respondToRequests } from '../requests/respond-to-requests.ts';
@@ -14,7 +13,6 @@ import type { SnapshotSaver } from '../snapshot/snapshot-saver.ts';
 export interface LeadOptions {
   readonly loop: DecisionLoop;
   readonly followed: FollowedLog;
-  readonly versions: WorkflowVersions;
   readonly instance: string;
   readonly metrics: DecisionMetrics;
   readonly clock: BrokerClock;

@@ -314,7 +314,7 @@ export class TestBed {
     }
     const event =
       decision.type === 'assign'
-        ? assignedEvent(decision, stamp, { slot_allocation_id: uuid(6), workflow: {}, inputs: {} })
+        ? assignedEvent(decision, stamp, { slot_allocation_id: uuid(6), inputs: {}, inputs_blob: null })
         : endingEvent(decision, stamp);
     this.take({ type: 'settled', decision, outcome: 'stored' });
     this.store(name, event);

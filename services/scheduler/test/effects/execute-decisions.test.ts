@@ -6,7 +6,6 @@ import { createScheduling } from '../../src/core/scheduling.ts';
 import { executeDecisions } from '../../src/effects/execute-decisions.ts';
 import type { DeclareLost } from '../../src/core/decisions/decision.ts';
 import { schedulerMetrics } from '../../src/metrics/scheduler-metrics.ts';
-import { workflowVersions } from '../../src/effects/workflow-versions.ts';
 import { openTestScheduler, type SchedulerTestBed } from '../fixtures/scheduler-test-bed.ts';
 
 const executeLoss = async (bed: SchedulerTestBed, decision: DeclareLost) => {
@@ -20,7 +19,6 @@ const executeLoss = async (bed: SchedulerTestBed, decision: DeclareLost) => {
   const work = executeDecisions(
     {
       log: bed.log,
-      versions: workflowVersions(bed.log, 0),
       instance: 'test',
       metrics,
       settle: (_decision, outcome) => settled.push(outcome),

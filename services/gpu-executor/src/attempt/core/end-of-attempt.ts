@@ -19,8 +19,15 @@ export type Storing =
   /** The run was cancelled or requeued meanwhile. */
   | { readonly kind: 'stopped' };
 
+/** What the assignment names cannot be fetched, so the workflow did not begin. */
+export interface NotFetched {
+  readonly outcome: 'not_fetched';
+  readonly reason: 'deployment_removed' | 'internal_error';
+  readonly why: string;
+}
+
 export interface Ending {
-  readonly result: RunResult;
+  readonly result: RunResult | NotFetched;
   readonly storing: Storing;
   /** With the files that were stored, for every outcome. */
   readonly outputs: readonly RunOutput[];
@@ -59,6 +66,8 @@ export const endOf = (
       return null;
     case 'not_runnable':
       return failed('internal_error', result.why);
+    case 'not_fetched':
+      return failed(result.reason, result.why);
     case 'failed':
       return failed('workflow_error', result.message);
     case 'succeeded':

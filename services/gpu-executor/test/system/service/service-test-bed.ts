@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
 import { executorId, type ExecutorId } from '@runledger/contracts/ids';
-import type { RunEvent } from '@runledger/contracts/events/run-event';
+import type { RunEvent, RunEventOf } from '@runledger/contracts/events/run-event';
 import { append } from '@runledger/event-log/append/append';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { parseFleetEvent } from '@runledger/event-log/messages/fleet';
@@ -16,15 +16,15 @@ import { readRun } from '@runledger/event-log/read/read-run';
 import { testNats } from '@runledger/testing/servers/nats';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { anAssignedRun, type AssignedRun } from '../../fixtures/assigned-run.ts';
-import { startGateway, type UploadGateway } from './upload-gateway.ts';
+import { startGateway, type ExecutionGateway } from '../../fixtures/execution-gateway.ts';
 
 const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
-/** The executor's `main.ts` with a real broker, and a gateway that only stores files. The test acts as the scheduler. */
+/** The executor's `main.ts` with a real broker, and a gateway that only serves attempts. The test acts as the scheduler. */
 export interface ServiceTestBed extends AsyncDisposable {
   readonly log: EventLog;
   readonly nats: Awaited<ReturnType<typeof testNats>>;
-  readonly gateway: UploadGateway;
+  readonly gateway: ExecutionGateway;
   readonly executor: ExecutorId;
   readonly registered: ExecutorRegistered;
   readonly workFolder: string;
@@ -35,7 +35,10 @@ export interface ServiceTestBed extends AsyncDisposable {
   /** The checks of `/readyz`. */
   readonly readiness: () => Promise<unknown>;
   /** Queues a run of a program and assigns it to the executor. `head` is the sequence of the assignment. */
-  readonly assign: (program: string) => Promise<{ run: AssignedRun; head: number }>;
+  readonly assign: (
+    program: string,
+    data?: Partial<RunEventOf<'RunAssigned'>['data']>,
+  ) => Promise<{ run: AssignedRun; head: number }>;
   readonly append: (event: RunEvent, expected: number) => Promise<number>;
   /** The facts of a run, oldest first. */
   readonly facts: (run: AssignedRun) => Promise<RunEvent[]>;
@@ -48,6 +51,7 @@ const scripts: Record<string, string> = {
     printf 12345 >"$RUNLEDGER_OUTPUT_DIR/a.png"
     echo '{"output": {"text": ["a caption"]}}'`,
   quiet: 'exit 0',
+  echo: 'cat >"$RUNLEDGER_OUTPUT_DIR/stdin.json"',
   fail: 'echo "size is too large" >&2; exit 3',
   busy: `echo '{"progress": 0.25, "live_status": "busy"}'; sleep 600 & wait`,
   astray: `setsid sleep 600 & echo '{"progress": 0.25, "live_status": "astray"}'; wait`,
@@ -130,8 +134,8 @@ export const startService = async (env: Record<string, string> = {}): Promise<Se
       const page: unknown = await (await fetch(`${health}/readyz`)).json();
       return typeof page === 'object' && page !== null && 'checks' in page ? page.checks : page;
     },
-    assign: async (program) => {
-      const run = anAssignedRun({ executor, publicKey: registered.public_key, program });
+    assign: async (program, data = {}) => {
+      const run = anAssignedRun({ executor, publicKey: registered.public_key, program, data });
       return { run, head: await appendEvent(run.assigned, await appendEvent(run.queued, 0)) };
     },
     append: appendEvent,

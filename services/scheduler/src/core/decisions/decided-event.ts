@@ -1,4 +1,3 @@
-import type { JsonObject, JsonValue } from '@runledger/contracts/json';
 import { errorMessage } from '@runledger/contracts/events/error-message';
 import { isExecuting } from '@runledger/contracts/fold/run';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
@@ -12,12 +11,10 @@ export interface Stamp {
   readonly instance: string;
 }
 
+type AssignedData = RunEventOf<'RunAssigned'>['data'];
+
 /** What the scheduler does not keep in memory. */
-export interface Assignment {
-  readonly slot_allocation_id: string;
-  readonly workflow: JsonValue;
-  readonly inputs: JsonObject;
-}
+export type Assignment = Pick<AssignedData, 'slot_allocation_id' | 'inputs' | 'inputs_blob'>;
 
 export type EndingEvent =
   | RunEventOf<'RunRequeued'>
@@ -25,11 +22,11 @@ export type EndingEvent =
   | RunEventOf<'RunGivenUp'>
   | RunEventOf<'RunCancelEnforced'>;
 
-/** The event has everything that the executor needs, because the executor may read nothing else. */
+/** The event has, or names, everything that the executor needs, because the executor may read nothing else of the log. */
 export const assignedEvent = (
   decision: Assign,
   stamp: Stamp,
-  { slot_allocation_id, workflow, inputs }: Assignment,
+  assignment: Assignment,
 ): RunEventOf<'RunAssigned'> => {
   const { request } = decision.run;
   return {
@@ -38,14 +35,12 @@ export const assignedEvent = (
     attempt: decision.attempt,
     executor_id: decision.executor,
     data: {
-      slot_allocation_id,
+      ...assignment,
       slot: decision.slot,
       gpu: request.gpu,
       runner: request.runner,
       workflow_version_id: request.workflow_version_id,
       workflow_sha256: request.workflow_sha256,
-      workflow,
-      inputs,
       run_timeout_s: request.run_timeout_s,
       executor_public_key: decision.executor_public_key,
     },
@@ -78,12 +73,16 @@ export const endingEvent = (
   }
 };
 
-/** The run ends instead of being assigned, because what it needs no longer exists. */
-export const giveUpInstead = (
-  { key, run, expected, causedBy }: Assign,
-  reason: 'deployment_removed' | 'internal_error',
-  message: string,
-): GiveUp => ({ type: 'give_up', key, run, expected, causedBy, reason, message });
+/** The run ends instead of being assigned, because its assignment cannot be made. */
+export const giveUpInstead = ({ key, run, expected, causedBy }: Assign, message: string): GiveUp => ({
+  type: 'give_up',
+  key,
+  run,
+  expected,
+  causedBy,
+  reason: 'internal_error',
+  message,
+});
 
 const envelope = (
   { key, run, causedBy }: RunDecision,

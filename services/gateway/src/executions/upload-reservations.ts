@@ -3,7 +3,7 @@ import { openBucket } from '@runledger/event-log/streams/bucket';
 import { LogFull } from '@runledger/event-log/append/append';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { Type, type Static } from 'typebox';
-import { OutputStoreFull } from './store/output-store.ts';
+import { OutputStoreFull } from '../outputs/store/output-store.ts';
 
 /**
  * The files of a run's last attempt, by their paths; files of a lost attempt no longer count. `key`: the stored file, null

@@ -1,15 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { StoredFile } from '@runledger/contracts/events/run-event-data';
-import { isOrgId, isRunId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
-import type { Context, Middleware } from 'koa';
-import { bearerOf } from '../auth/bearer.ts';
+import type { Middleware } from 'koa';
 import { Refused } from '../http/refusal.ts';
-import { OutputStoreFull, type OutputStore } from './store/output-store.ts';
-import { uploadPermission, type UploadPermission } from './upload-permission.ts';
+import { OutputStoreFull, type OutputStore } from '../outputs/store/output-store.ts';
+import { namedAttempt, permittedRun } from './attempt-permission.ts';
 import { uploadRequest } from './upload-request.ts';
 import type { UploadReservations } from './upload-reservations.ts';
 
@@ -25,17 +22,14 @@ export interface UploadRoute {
 }
 
 const IDLE_MS = 60_000;
-const ATTEMPT = /^[1-9]\d{0,5}$/;
 
 /** `PUT /executions/{org_id}/{run_id}/{attempt}/outputs`: an executor stores a file of its attempt. */
 export const uploadRoute =
   ({ log, store, reservations, maxFileBytes, logger, clock, onUploaded }: UploadRoute): Middleware =>
   async (ctx) => {
-    const { key: run, attempt } = addressed(ctx);
-    const token = bearerOf(ctx.req);
-    const permission = async (): Promise<UploadPermission> =>
-      token === undefined ? { kind: 'bad_token' } : uploadPermission(log, run, attempt, token);
-    refuseUnlessGranted(await permission());
+    const named = namedAttempt(ctx);
+    const { run, attempt } = named;
+    await permittedRun(log, ctx, named);
     const { bytes, filename, subfolder, type, content_type } = uploadRequest(ctx, maxFileBytes);
     const key = randomBytes(32).toString('base64url');
     const file = { path: subfolder === '' ? filename : `${subfolder}/${filename}`, bytes, key };
@@ -55,7 +49,7 @@ export const uploadRoute =
       try {
         const { sha256 } = await store.put({ key, filename, content_type }, bodyOf(ctx.req));
         // The attempt may have been lost during the upload.
-        refuseUnlessGranted(await permission());
+        await permittedRun(log, ctx, named);
         const committed = await reservations.commit(run, attempt, file);
         if (committed.kind === 'superseded') throw superseded(attempt);
         return { sha256, replaced: committed.replaced };
@@ -81,26 +75,6 @@ export const uploadRoute =
       upload_duration,
     } satisfies StoredFile;
   };
-
-const addressed = (ctx: Context): { readonly key: RunKey; readonly attempt: number } => {
-  const { org_id, run_id, attempt }: Record<string, unknown> = ctx['params'] ?? {};
-  const org = String(org_id);
-  const run = String(run_id);
-  const number = String(attempt);
-  if (!isOrgId(org) || !isRunId(run) || !ATTEMPT.test(number)) throw new Refused({ kind: 'no_such_path' });
-  return { key: { org_id: org, run_id: run }, attempt: Number(number) };
-};
-
-const refuseUnlessGranted = (permission: UploadPermission): void => {
-  switch (permission.kind) {
-    case 'granted':
-      return;
-    case 'bad_token':
-      throw new Refused({ kind: 'not_authenticated', why: 'This is not the token of this attempt' });
-    case 'not_current':
-      throw new Refused({ kind: 'conflict', why: permission.why });
-  }
-};
 
 /** @throws the error, as a refusal that ends the attempt when a store is full */
 const refuseWhenFull = (error: unknown): never => {

@@ -1,0 +1,44 @@
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import type { PlainRoute } from '../http/plain-route.ts';
+import type { OutputStore } from '../outputs/store/output-store.ts';
+import { inputsOf, workflowOf } from './assigned-json.ts';
+import { fetchRoute } from './fetch-route.ts';
+import { uploadReservations } from './upload-reservations.ts';
+import { uploadRoute } from './upload-route.ts';
+
+export interface ExecutionRoutes {
+  readonly config: {
+    readonly RUNLEDGER_OUTPUT_FILE_MAX_BYTES: number;
+    readonly RUNLEDGER_OUTPUT_RUN_MAX_BYTES: number;
+    readonly RUNLEDGER_OUTPUT_MAX_FILES: number;
+  };
+  readonly log: EventLog;
+  readonly catalogue: Catalogue;
+  readonly store: OutputStore;
+  readonly logger: Logger;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+  readonly onUploaded: (bytes: number) => void;
+}
+
+/** What the executor of an attempt requests, with the token of the attempt. */
+export const executionRoutes = ({ config, log, catalogue, ...parts }: ExecutionRoutes): PlainRoute[] => {
+  const reservations = uploadReservations(log, {
+    runBytes: config.RUNLEDGER_OUTPUT_RUN_MAX_BYTES,
+    files: config.RUNLEDGER_OUTPUT_MAX_FILES,
+  });
+  const maxFileBytes = config.RUNLEDGER_OUTPUT_FILE_MAX_BYTES;
+  const route = (method: PlainRoute['method'], name: string, serve: PlainRoute['serve']): PlainRoute => ({
+    method,
+    path: `/executions/:org_id/:run_id/:attempt/${name}`,
+    serve,
+    needsLog: true,
+  });
+  return [
+    route('GET', 'workflow', fetchRoute(log, workflowOf(catalogue))),
+    route('GET', 'inputs', fetchRoute(log, inputsOf)),
+    route('PUT', 'outputs', uploadRoute({ log, reservations, maxFileBytes, ...parts })),
+  ];
+};

@@ -1,0 +1,22 @@
+import type { ExecutingRun } from '@runledger/contracts/fold/run';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { Middleware } from 'koa';
+import { Refused } from '../http/refusal.ts';
+import { namedAttempt, permittedRun } from './attempt-permission.ts';
+
+/** The JSON text that an assignment names, or why it no longer exists, for people. */
+export type AssignedJson =
+  | { readonly kind: 'found'; readonly text: Uint8Array }
+  | { readonly kind: 'gone'; readonly why: string };
+
+/** `GET /executions/{org_id}/{run_id}/{attempt}/…`: the executor of an attempt fetches what its assignment names. */
+export const fetchRoute =
+  (log: EventLog, read: (run: ExecutingRun) => Promise<AssignedJson>): Middleware =>
+  async (ctx) => {
+    const json = await read(await permittedRun(log, ctx, namedAttempt(ctx)));
+    if (json.kind === 'gone') throw new Refused({ kind: 'gone', why: json.why });
+    ctx.status = 200;
+    ctx.set('Cache-Control', 'no-store');
+    ctx.type = 'application/json';
+    ctx.body = Buffer.from(json.text);
+  };

@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import { newAttemptKeys, signAttempt } from '@runledger/contracts/access/attempt-token';
+import { newUuid } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import {
+  aRun,
+  assigned,
+  cancelRequested,
+  EXECUTOR,
+  OTHER_EXECUTOR,
+  queued,
+  requeued,
+  failed,
+} from '@runledger/testing/events/run-events';
+import { readRun } from '@runledger/event-log/read/read-run';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
+import { appendAll } from '../fixtures/runs/appended-facts.ts';
+import { queueSample } from '../fixtures/runs/queued-runs.ts';
+
+let bed: TestBed;
+let gateway: TestGateway;
+beforeAll(async () => {
+  bed = await openTestBed();
+  gateway = await bed.gateway();
+});
+afterAll(() => bed[Symbol.asyncDispose]());
+
+interface Attempt {
+  readonly run: RunKey;
+  readonly token: string;
+}
+
+/** A queued run that is assigned, and has not started. */
+const anAssigned = async (run?: RunKey): Promise<Attempt> => {
+  const key = run ?? (await queueSample(gateway, bed.tenant));
+  const keys = await newAttemptKeys();
+  await appendAll(bed.log, assigned(key, { publicKey: keys.publicKey }));
+  return { run: key, token: await signAttempt(keys, key, 1) };
+};
+
+const fetchText = async (
+  { run, token }: Attempt,
+  name: string,
+  { attempt = 1, authorization = `Bearer ${token}` } = {},
+): Promise<{ status: number; text: string; type: string | null }> => {
+  const url = `${gateway.url}/executions/${run.org_id}/${run.run_id}/${attempt}/${name}`;
+  const response = await fetch(url, { headers: authorization === '' ? {} : { authorization } });
+  return { status: response.status, text: await response.text(), type: response.headers.get('content-type') };
+};
+
+const requestOf = async (key: RunKey) => {
+  const read = await readRun(bed.log, key);
+  if (read.kind !== 'found') throw new Error(read.kind);
+  return read.run.request;
+};
+
+describe('an executor', () => {
+  it('fetches the workflow and the inputs of its attempt, before and after it starts', async () => {
+    const attempt = await anAssigned();
+    const { workflow_sha256, inputs } = await requestOf(attempt.run);
+    const workflow = await fetchText(attempt, 'workflow');
+    expect([workflow.status, workflow.type]).toEqual([200, expect.stringContaining('application/json')]);
+    expect(createHash('sha256').update(workflow.text).digest('hex')).toBe(workflow_sha256);
+    const fetched = await fetchText(attempt, 'inputs');
+    expect([fetched.status, JSON.parse(fetched.text)]).toEqual([200, inputs]);
+  });
+
+  it('may fetch after a cancel request, which it may not have read yet', async () => {
+    const attempt = await anAssigned();
+    await appendAll(bed.log, cancelRequested(attempt.run, 1, EXECUTOR));
+    expect((await fetchText(attempt, 'workflow')).status).toBe(200);
+  });
+
+  it.each(['workflow', 'inputs'])('gets no %s with another token than that of its attempt', async (name) => {
+    const attempt = await anAssigned();
+    const other = await anAssigned();
+    const elsewhere = { ...attempt, run: aRun() };
+    const foreign = { ...attempt, run: { ...attempt.run, org_id: elsewhere.run.org_id } };
+    const answers = await Promise.all([
+      fetchText({ ...attempt, token: other.token }, name),
+      fetchText(attempt, name, { authorization: '' }),
+      fetchText(attempt, name, { authorization: 'Bearer x' }),
+      fetchText(attempt, name, { authorization: `Bearer ${bed.tenant.key}` }),
+      fetchText(attempt, name, { attempt: 2 }),
+      fetchText(elsewhere, name),
+      fetchText(foreign, name),
+    ]);
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(
+      new Set(['401 {"detail":"This is not the token of this attempt"}']),
+    );
+  });
+
+  it('gets nothing when its attempt is over', async () => {
+    const ended = await anAssigned();
+    await appendAll(bed.log, failed(ended.run));
+    const answer = await fetchText(ended, 'workflow');
+    expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('Attempt 1 is over')]);
+    const lost = await anAssigned();
+    await appendAll(bed.log, requeued(lost.run));
+    expect((await fetchText(lost, 'workflow')).status).toBe(409);
+    await appendAll(bed.log, assigned(lost.run, { attempt: 2, executor: OTHER_EXECUTOR }));
+    expect((await fetchText(lost, 'workflow')).status).toBe(409);
+  });
+
+  it('learns that the version no longer exists, and what to do', async () => {
+    const run = aRun(bed.tenant.org_id);
+    await appendAll(bed.log, queued(run, { workflow_version_id: newUuid() }));
+    const gone = await fetchText(await anAssigned(run), 'workflow');
+    expect([gone.status, gone.text]).toEqual([410, expect.stringContaining('Deploy the workflow again')]);
+  });
+});

@@ -1,0 +1,51 @@
+import { isJsonObject, parseJson } from '@runledger/contracts/json';
+import { MAX_INPUTS_BYTES, MAX_WORKFLOW_BYTES } from '@runledger/contracts/limits';
+import type { Assignment } from '../attempt/core/assignment.ts';
+import { openAttemptGateway, type GatewaySettings } from '../gateway/attempt-gateway.ts';
+import { fetchText, type FetchOptions, type NotFetched } from './fetch-text.ts';
+import type { WorkflowCache } from './workflow-cache.ts';
+
+export type FetchedAssignment =
+  | {
+      readonly kind: 'fetched';
+      readonly workflow: unknown;
+      readonly inputs: Readonly<Record<string, unknown>>;
+    }
+  | NotFetched;
+
+export interface FetchSettings extends GatewaySettings {
+  readonly workflows: WorkflowCache;
+}
+
+/**
+ * Fetches what the assignment names: its workflow, unless an attempt has fetched it before, and inputs that are not in the event.
+ * The scheduler ends or requeues a run that does not start in time.
+ */
+export const fetchAssigned = async (
+  settings: FetchSettings,
+  assignment: Assignment,
+  options: FetchOptions,
+): Promise<FetchedAssignment> => {
+  const { org_id, event } = assignment;
+  const { workflow_sha256, inputs, inputs_blob } = event.data;
+  const gateway = await openAttemptGateway(settings, assignment);
+  const workflow = await settings.workflows.get(
+    { org_id, sha256: workflow_sha256 },
+    () => {
+      const named = { name: 'workflow', sha256: workflow_sha256, maxBytes: MAX_WORKFLOW_BYTES } as const;
+      return fetchText(settings, gateway, named, options);
+    },
+    options.stop,
+  );
+  if (workflow.kind !== 'fetched') return workflow;
+  const parsed = parseJson(workflow.text.toString('utf8'));
+  // The schema of the event: the inputs are in it, or it names them.
+  if (inputs !== null || inputs_blob === null)
+    return { kind: 'fetched', workflow: parsed, inputs: inputs ?? {} };
+  const named = { name: 'inputs', sha256: inputs_blob.sha256, maxBytes: MAX_INPUTS_BYTES } as const;
+  const fetched = await fetchText(settings, gateway, named, options);
+  if (fetched.kind !== 'fetched') return fetched;
+  const large = parseJson(fetched.text.toString('utf8'));
+  if (isJsonObject(large)) return { kind: 'fetched', workflow: parsed, inputs: large };
+  return { kind: 'refused', reason: 'internal_error', why: 'The inputs of this run are not a JSON object.' };
+};

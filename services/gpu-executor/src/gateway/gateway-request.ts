@@ -1,0 +1,114 @@
+import { isJsonObject, parseJson } from '@runledger/contracts/json';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { activeTraceparent } from '@runledger/service-kit/tracing/spans';
+
+export interface GatewayRequest {
+  readonly method: 'GET' | 'PUT';
+  readonly url: URL;
+  /** Of the attempt. */
+  readonly token: string;
+  readonly body?: { readonly type: string; readonly bytes: number; readonly content: Readable | Uint8Array };
+  /** A longer response is refused. */
+  readonly maxResponseBytes: number;
+}
+
+export type GatewayRefusal =
+  /** For the gateway the attempt is not the current one: it has read more, or less, than this executor. */
+  | { readonly kind: 'not_current'; readonly why: string }
+  /** The gateway will never accept the request as it is. `detail`: the gateway's own words. */
+  | { readonly kind: 'refused'; readonly status: number; readonly why: string; readonly detail: string }
+  /** The gateway, or what it needs, is unavailable. */
+  | { readonly kind: 'unavailable'; readonly why: string; readonly retryAfterMs: number | null };
+
+export type GatewayResponse =
+  | { readonly kind: 'ok'; readonly status: number; readonly body: Buffer }
+  | GatewayRefusal;
+
+/** A gateway that neither accepts nor sends data for this time counts as unavailable. */
+const GATEWAY_IDLE_MS = 60_000;
+/** A store of the gateway has no room, and nobody knows when it has: the attempt ends. */
+export const STORAGE_FULL = 507;
+const MAX_REFUSAL_BYTES = 64 * 1024;
+
+/** Sends one request of an attempt, once. An abort gives `unavailable`. */
+export const requestGateway = async (
+  { method, url, token, body, maxResponseBytes }: GatewayRequest,
+  signal: AbortSignal,
+): Promise<GatewayResponse> => {
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const traceparent = activeTraceparent();
+  const outgoing = send(url, {
+    method,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': body.type, 'content-length': body.bytes }),
+      ...(traceparent === undefined ? {} : { traceparent }),
+    },
+    signal,
+    timeout: GATEWAY_IDLE_MS,
+  });
+  outgoing.on('timeout', () =>
+    outgoing.destroy(new Error(`the gateway sent nothing for ${GATEWAY_IDLE_MS / 1000} s`)),
+  );
+  // The first error is reported below; later ones must not become unhandled.
+  outgoing.on('error', () => undefined);
+  const incoming = new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.once('response', resolve);
+    outgoing.once('error', reject);
+  });
+  const content = body === undefined || body.bytes === 0 ? [] : body.content;
+  // A response may come before everything is sent. It says more than the broken pipe that follows.
+  const sent = pipeline(content instanceof Uint8Array ? [content] : content, outgoing).catch(() => undefined);
+  try {
+    return await readResponse(await incoming, maxResponseBytes);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { kind: 'unavailable', why, retryAfterMs: null };
+  } finally {
+    outgoing.destroy();
+    await sent;
+  }
+};
+
+const readResponse = async (incoming: IncomingMessage, maxBytes: number): Promise<GatewayResponse> => {
+  const status = incoming.statusCode ?? 0;
+  if (status === 200 || status === 201) {
+    const body = await readBody(incoming, maxBytes);
+    if (body.byteLength <= maxBytes) return { kind: 'ok', status, body };
+    const detail = `the response of the gateway is longer than ${maxBytes} bytes`;
+    return { kind: 'refused', status, why: detail, detail };
+  }
+  const detail = detailOf((await readBody(incoming, MAX_REFUSAL_BYTES)).toString('utf8'));
+  const why = `the gateway responded with ${status}: ${detail}`;
+  if (status === 401 || status === 409) return { kind: 'not_current', why };
+  const isUnavailable = status >= 500 && status !== STORAGE_FULL;
+  if (status === 408 || status === 425 || status === 429 || isUnavailable) {
+    return { kind: 'unavailable', why, retryAfterMs: retryAfterMs(incoming.headers['retry-after']) };
+  }
+  return { kind: 'refused', status, why, detail };
+};
+
+/** The body, or its beginning, of more than `maxBytes`. */
+const readBody = async (incoming: IncomingMessage, maxBytes: number): Promise<Buffer> => {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of incoming) {
+    const read = Buffer.isBuffer(piece) ? piece : Buffer.from(String(piece));
+    pieces.push(read);
+    bytes += read.byteLength;
+    if (bytes > maxBytes) break;
+  }
+  return Buffer.concat(pieces);
+};
+
+const detailOf = (text: string): string => {
+  const value = parseJson(text);
+  const detail = isJsonObject(value) && 'detail' in value ? value['detail'] : text;
+  return (typeof detail === 'string' ? detail : JSON.stringify(detail)).slice(0, 500);
+};
+
+const retryAfterMs = (header: string | undefined): number | null =>
+  header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : null;
