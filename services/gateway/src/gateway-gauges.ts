@@ -1,4 +1,6 @@
 import { polledClock } from '@runledger/coordination/polled-clock';
+import { reservedBytes } from '@runledger/contracts/room/reservation';
+import type { RunCounts } from '@runledger/contracts/room/run-counts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readStored } from '@runledger/event-log/messages/stream-identity';
 import { streamFill } from '@runledger/event-log/provision/stream-fill';
@@ -45,7 +47,7 @@ export const projectionGauges = (
 export const logGauges = (metrics: Metrics, log: EventLog): void => {
   observedGauge(metrics, {
     name: 'runledger_gateway_log_bytes',
-    help: 'Bytes in the stream RUNS. At 80 % of its limit no more runs are queued.',
+    help: 'Bytes in the stream RUNS. With the reserved bytes they stay below seven eighths of its limit: else no more runs are queued.',
     value: async () => (await streamFill(log, 'RUNS'))?.bytes,
   });
   observedGauge(metrics, {
@@ -57,6 +59,25 @@ export const logGauges = (metrics: Metrics, log: EventLog): void => {
     name: 'runledger_gateway_dead_letters',
     help: 'Messages in DEAD_LETTERS, of all services, until they are redriven or expire.',
     value: async () => (await streamFill(log, 'DEAD_LETTERS'))?.messages,
+  });
+};
+
+/** What accepted runs may still write. */
+export const roomGauges = (metrics: Metrics, counts: () => RunCounts): void => {
+  observedGauge(metrics, {
+    name: 'runledger_gateway_log_reserved_bytes',
+    help: 'Bytes of the stream RUNS that accepted runs may still write.',
+    value: () => reservedBytes(counts()),
+  });
+  observedGauge(metrics, {
+    name: 'runledger_gateway_runs_live',
+    help: 'Runs of all organisations that have not ended, by the facts that this gateway has counted.',
+    value: () => counts().live,
+  });
+  observedGauge(metrics, {
+    name: 'runledger_gateway_runs_executing',
+    help: 'Runs of all organisations that are assigned to an executor, by the facts that this gateway has counted.',
+    value: () => counts().executing,
   });
 };
 

@@ -1,7 +1,7 @@
 import type Koa from 'koa';
 import { drainExecutor } from './executors/drain-executor.ts';
 import { executors } from './executors/executors.ts';
-import { subscriptionGauges } from './gateway-gauges.ts';
+import { roomGauges, subscriptionGauges } from './gateway-gauges.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { apiKeyRoutes } from './auth/api-keys-routes.ts';
 import type { PlainRoute } from './http/plain-route.ts';
@@ -37,6 +37,7 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   const { config } = parts;
   const metrics = gatewayMetrics(registry);
   const services = openRunServices(parts, metrics, open);
+  roomGauges(registry, services.room.counts);
   subscriptionGauges(registry, services.subscriptions, config.RUNLEDGER_STREAMS_MAX);
   const routes = allRoutes(parts, services, metrics);
   const app = createApp({

@@ -17,7 +17,6 @@ import { acceptRun, type AcceptRun } from './runs/queue/accept-run.ts';
 import { cancelMany } from './runs/cancel/cancel-many.ts';
 import { cancelRun } from './runs/cancel/cancel-run.ts';
 import { listRuns } from './runs/list/list-runs.ts';
-import { logCapacity } from './runs/queue/log-capacity.ts';
 import { queueDeployment } from './runs/queue/queue-deployment.ts';
 import { queuePositions } from './runs/read/queue-positions.ts';
 import { rerunRun } from './runs/rerun/rerun-run.ts';
@@ -35,16 +34,13 @@ const RESOLVE_WITHIN_MS = 1_000;
 
 /** The operations on runs. */
 export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
-  const { current, quotas, fresh, scheduler, subscriptions, keys } = services;
+  const { current, quotas, room, fresh, scheduler, subscriptions, keys } = services;
   const { config, log, views, logger, instance, publicUrl, policy, resolver } = parts;
   const writer = { service: 'gateway', instance };
   const onConflict = metrics.conflict;
   const onQueued = metrics.queued;
   const catalogue = openCatalogue(log);
-  const accept = counted(
-    acceptRun({ log, current, capacity: logCapacity(log, clock), queued: quotas.queuedRuns, writer, now }),
-    metrics,
-  );
+  const accept = counted(acceptRun({ log, current, room, queued: quotas.queuedRuns, writer, now }), metrics);
   const queue = queueDeployment({ accept, catalogue, logger });
   const rerun = rerunRun({ accept, current, catalogue });
   const cancel = cancelRun({ log, current, writer, now, onConflict });

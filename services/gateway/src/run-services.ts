@@ -3,6 +3,8 @@ import { catalogueRecords, type CatalogueRecords } from './catalogue/store/catal
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { freshViews, type FreshViews } from './projection/fresh-views.ts';
+import { openCountedRuns } from './room/counted-runs.ts';
+import { logRoom, type LogRoom } from './room/log-room.ts';
 import { currentRun, type ReadCurrentRun } from './runs/current/current-run.ts';
 import { openQuotas, type Quotas } from './quotas/quotas.ts';
 import { openFindView } from './runs/current/find-view.ts';
@@ -19,6 +21,7 @@ export interface RunServices {
   readonly current: ReadCurrentRun;
   readonly shown: ShownWebhooks;
   readonly fresh: FreshViews;
+  readonly room: LogRoom;
   readonly quotas: Quotas;
   readonly records: CatalogueRecords;
   readonly scheduler: SchedulerClient;
@@ -50,9 +53,11 @@ export const openRunServices = (
   );
   const { streams } = quotas;
   const maxSubscribers = config.RUNLEDGER_STREAMS_MAX;
+  const counted = open.use(openCountedRuns({ log, views, logger }));
   return {
     current,
     shown,
+    room: logRoom({ log, counted, clock }),
     fresh,
     quotas,
     records,

@@ -1,3 +1,4 @@
+import type { StreamInfo } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
@@ -35,14 +36,15 @@ export interface RunsIdentity {
   readonly maxBytes: number;
 }
 
-export const runsIdentity = async (log: EventLog): Promise<RunsIdentity> => {
-  const info = await callBroker('reading the state of stream RUNS', () => log.jsm.streams.info('RUNS'));
-  return {
-    stream: 'RUNS',
-    created: info.created,
-    firstSequence: info.state.first_seq,
-    lastSequence: info.state.last_seq,
-    bytes: info.state.bytes,
-    maxBytes: info.config.max_bytes,
-  };
-};
+/** @throws {LogUnavailable} */
+export const runsIdentity = async (log: EventLog): Promise<RunsIdentity> =>
+  runsIdentityOf(await callBroker('reading the state of stream RUNS', () => log.jsm.streams.info('RUNS')));
+
+export const runsIdentityOf = ({ created, state, config }: StreamInfo): RunsIdentity => ({
+  stream: 'RUNS',
+  created,
+  firstSequence: state.first_seq,
+  lastSequence: state.last_seq,
+  bytes: state.bytes,
+  maxBytes: config.max_bytes,
+});

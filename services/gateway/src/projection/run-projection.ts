@@ -1,4 +1,5 @@
 import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
+import { countRuns } from '@runledger/contracts/room/run-counts';
 import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
 import { respondToRedrives } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -152,7 +153,8 @@ const takeBatch = async (
   await views.save([...projected.views, ...read]);
   const last = messages.at(-1);
   if (!last) return from;
-  const to = { ...from, sequence: last.sequence, event_id: eventIdOf(last) };
+  const counts = messages.reduce(countRuns, from.counts);
+  const to = { ...from, sequence: last.sequence, event_id: eventIdOf(last), counts };
   if (await views.movePosition(from, to)) return to;
   throw new ViewsReplaced(`the views are not at ${from.sequence}, which was written last`);
 };

@@ -1,3 +1,4 @@
+import { NO_RUNS } from '@runledger/contracts/room/run-counts';
 import { setPosition } from '../fixtures/views/set-position.ts';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { newUuid } from '@runledger/contracts/ids';
@@ -58,7 +59,7 @@ describeWithMongo('with a server', () => {
 it('waits until views of another log are derived from this one', async () => {
   const views = sqliteViews();
   const another = newUuid();
-  await setPosition(views, { stream_created: another, sequence: 900_000, event_id: null });
+  await setPosition(views, { stream_created: another, sequence: 900_000, event_id: null, counts: NO_RUNS });
   const key = await aRunThatEnds();
   const waiting = freshViews({ log, views, timeoutMs: LONG_MS })();
   await using open = new AsyncDisposableStack();

@@ -1,3 +1,4 @@
+import { NO_RUNS } from '@runledger/contracts/room/run-counts';
 import { setPosition } from '../fixtures/views/set-position.ts';
 import { newUuid } from '@runledger/contracts/ids';
 import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
@@ -57,7 +58,12 @@ describe('a projection into memory', () => {
     const first = queued(key);
     await appendAll(log, first);
     const { created } = await log.jsm.streams.info('RUNS');
-    await setPosition(views, { stream_created: created, sequence: 1, event_id: first.event_id });
+    await setPosition(views, {
+      stream_created: created,
+      sequence: 1,
+      event_id: first.event_id,
+      counts: NO_RUNS,
+    });
     open.use(project(log, views));
     await appendAll(log, assigned(key));
     await expectFolded(log, views, [key]);
@@ -109,7 +115,7 @@ describeWithMongo('a projection into MongoDB', () => {
     const keys = await storeRuns(log, 6);
     const { created } = await log.jsm.streams.info('RUNS');
     // As if another log had been projected: views that are ahead, and one of a run that this log does not have.
-    await setPosition(views, { stream_created: created, sequence: 5, event_id: newUuid() });
+    await setPosition(views, { stream_created: created, sequence: 5, event_id: newUuid(), counts: NO_RUNS });
     await views.save(keys.map((key) => aView(800, folded(queued(key)))));
     const kept = folded(queued(aRun()));
     await views.save([aView(900, kept)]);

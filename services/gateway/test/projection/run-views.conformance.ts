@@ -1,3 +1,4 @@
+import { NO_RUNS } from '@runledger/contracts/room/run-counts';
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import {
@@ -135,6 +136,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
         stream_created,
         sequence,
         event_id: sequence === 0 ? null : `event-${sequence}`,
+        counts: sequence === 0 ? NO_RUNS : { from: 1, live: sequence, executing: sequence - 1 },
       });
       await views.resetTo(log);
       expect(await views.position()).toEqual(at(0));
@@ -152,7 +154,12 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       await views.save([at(again, 3), at(kept, 3)]);
       const log = newUuid();
       await views.resetTo(log);
-      expect(await views.position()).toEqual({ stream_created: log, sequence: 0, event_id: null });
+      expect(await views.position()).toEqual({
+        stream_created: log,
+        sequence: 0,
+        event_id: null,
+        counts: NO_RUNS,
+      });
       await views.save([{ ...at(again, 0), head: 2 }]);
       expect(await views.find(at(again, 0).run)).toEqual({ ...at(again, 0), head: 2 });
       expect(await views.find(at(kept, 0).run)).toEqual({ ...at(kept, 3), head: 0 });

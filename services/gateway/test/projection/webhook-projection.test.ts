@@ -1,3 +1,4 @@
+import { NO_RUNS } from '@runledger/contracts/room/run-counts';
 import { setPosition } from '../fixtures/views/set-position.ts';
 import { webhookEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { append } from '@runledger/event-log/append/append';
@@ -53,7 +54,12 @@ describe('the state of the notifications', () => {
     const last = await log.jsm.streams.getMessage('RUNS', { seq: await head(log, key) });
     const { created } = await log.jsm.streams.info('RUNS');
     const event_id = last?.json<{ event_id: string }>().event_id ?? '';
-    await setPosition(views, { stream_created: created, sequence: last?.seq ?? 0, event_id });
+    await setPosition(views, {
+      stream_created: created,
+      sequence: last?.seq ?? 0,
+      event_id,
+      counts: NO_RUNS,
+    });
     open.use(project(log, views));
     await appendWebhook(log, webhookStarted(key), webhookGivenUp(key));
     expect((await seen(views, key, 'failed')).run.status).toBe('success');

@@ -1,4 +1,5 @@
 import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
+import { NO_RUNS, type RunCounts } from '@runledger/contracts/room/run-counts';
 import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
 
 /** How far the projection has come, and in which log: another log may have other events at the same sequences. */
@@ -8,6 +9,8 @@ export interface ProjectionPosition {
   readonly sequence: number;
   /** Of the event at `sequence`; null at the beginning. */
   readonly event_id: string | null;
+  /** From the facts up to `sequence`. */
+  readonly counts: RunCounts;
 }
 
 export type ProjectionStart =
@@ -20,6 +23,7 @@ export const beginningOf = (stream_created: string): ProjectionPosition => ({
   stream_created,
   sequence: 0,
   event_id: null,
+  counts: NO_RUNS,
 });
 
 /**
@@ -67,6 +71,8 @@ export const projectionStart = (
       because: `the views had come to ${known?.sequence}, and now they are at ${sequence}: they were restored from a copy`,
     };
   }
+  // Facts that were not counted have expired.
+  if (sequence + 1 < log.firstSequence) return { kind: 'continue', from: { ...position, counts: NO_RUNS } };
   // An expired message cannot be compared.
   if (sequence === 0 || sequence < log.firstSequence) return { kind: 'continue', from: position };
   if (last === undefined || eventIdOf(last) !== event_id) {

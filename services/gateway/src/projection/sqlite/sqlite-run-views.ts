@@ -2,7 +2,6 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { runListQuery, webhookListQuery, type ListQuery } from '../core/list-query.ts';
 import { pageOf, type Page } from '../core/page.ts';
-import { beginningOf, type ProjectionPosition } from '../core/projection-start.ts';
 import { scanList } from '../core/scan-list.ts';
 import { RUN_LIST, WEBHOOK_LIST, type StoredList } from '../core/stored-list.ts';
 import { storedRun, VIEW_FIELDS, viewOf, type StoredRun } from '../core/stored-run.ts';
@@ -10,6 +9,7 @@ import type { RunViews } from '../run-views.ts';
 import { dropOldRuns } from './drop-old-runs.ts';
 import { openDatabase, orUnavailable } from './open-database.ts';
 import { rowReader } from './read-lists.ts';
+import { storedPosition } from './projection-position.ts';
 import { COLUMNS } from './schema.ts';
 
 export interface SqliteSettings {
@@ -77,8 +77,6 @@ const readViews = (
   };
 };
 
-const POSITION = 'run_views';
-
 const writeViews = (
   database: DatabaseSync,
 ): Pick<RunViews, 'save' | 'position' | 'movePosition' | 'resetTo'> => {
@@ -88,20 +86,13 @@ const writeViews = (
      ON CONFLICT (run_id) DO UPDATE SET ${changes}
      WHERE org_id = excluded.org_id AND head <= excluded.head AND webhook_head <= excluded.webhook_head`,
   );
-  const read = database.prepare('SELECT stream_created, sequence, event_id FROM projection WHERE name = ?');
-  const move = database.prepare(
-    `UPDATE projection SET stream_created = ?, sequence = ?, event_id = ?
-     WHERE name = ? AND stream_created = ? AND sequence = ? AND event_id IS ?`,
-  );
-  const replace = database.prepare('INSERT OR REPLACE INTO projection VALUES (?, ?, ?, ?)');
+  const position = storedPosition(database);
   const nextRows = database.prepare(
     `SELECT max(rowid) AS last FROM (SELECT rowid FROM run_views WHERE rowid > ? ORDER BY rowid LIMIT ${RESET_AT_ONCE})`,
   );
   const reset = database.prepare(
     'UPDATE run_views SET head = 0, webhook_head = 0 WHERE rowid > ? AND rowid <= ?',
   );
-  const valuesOf = ({ stream_created, sequence, event_id }: ProjectionPosition) =>
-    [stream_created, sequence, event_id] as const;
   return {
     save: async (views) =>
       orUnavailable('saving run views', () =>
@@ -112,16 +103,9 @@ const writeViews = (
           }
         }),
       ),
-    position: async () =>
-      orUnavailable('reading the position of the projection', () => {
-        const row = read.get(POSITION);
-        return row && ({ ...row } as unknown as ProjectionPosition);
-      }),
+    position: async () => orUnavailable('reading the position of the projection', position.read),
     movePosition: async (from, to) =>
-      orUnavailable('saving the position of the projection', () => {
-        const { changes: moved } = move.run(...valuesOf(to), POSITION, ...valuesOf(from));
-        return moved === 1;
-      }),
+      orUnavailable('saving the position of the projection', () => position.move(from, to)),
     resetTo: async (streamCreated) => {
       const what = 'resetting the run views';
       for (let after = 0; ;) {
@@ -132,7 +116,7 @@ const writeViews = (
         await yieldToOthers();
       }
       // Last: after a crash in between, the reset begins again.
-      orUnavailable(what, () => replace.run(POSITION, ...valuesOf(beginningOf(streamCreated))));
+      orUnavailable(what, () => position.reset(streamCreated));
     },
   };
 };

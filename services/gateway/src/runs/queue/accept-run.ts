@@ -3,11 +3,11 @@ import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { keyedMutex } from '@runledger/resilience/keyed-mutex';
 import type { QuotaBound } from '../../quotas/quota-bound.ts';
+import type { LogRoom } from '../../room/log-room.ts';
 import type { Envelope } from '../current/core/envelope.ts';
 import { isRunOf, type RequestedRun } from './core/idempotency.ts';
 import { runQueued, type NewRun, type QueueDecision } from './core/queue-run.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
-import type { LogCapacity } from './log-capacity.ts';
 import { runIdentity, type RunIdentity } from './run-identity.ts';
 
 export type Acceptance =
@@ -35,7 +35,7 @@ export interface QueueCaller {
 export interface AcceptRunOptions {
   readonly log: EventLog;
   readonly current: ReadCurrentRun;
-  readonly capacity: LogCapacity;
+  readonly room: LogRoom;
   readonly queued: QuotaBound;
   readonly writer: Envelope['writer'];
   readonly now: () => Date;
@@ -83,7 +83,7 @@ type EarlierAcceptance = (org_id: OrgId, identity: RunIdentity) => Promise<Accep
 
 /** The acceptance of an earlier request with the key; undefined for none. */
 const earlierAcceptance =
-  ({ current, capacity }: AcceptRunOptions): EarlierAcceptance =>
+  ({ current, room }: AcceptRunOptions): EarlierAcceptance =>
   async (org_id, identity) => {
     if (identity.kind === 'random') return undefined;
     const { run_id, request_sha256 } = identity;
@@ -97,7 +97,7 @@ const earlierAcceptance =
         return undefined;
       case 'views_away':
         // Only a run that has expired from the log could be in the views alone.
-        return (await capacity.hasEverything()) ? undefined : found;
+        return (await room.hasEverything()) ? undefined : found;
       case 'unreadable':
         return found;
     }
@@ -105,18 +105,18 @@ const earlierAcceptance =
 
 /** Stores the first event of the run, if there is room for it. */
 const begin = async (
-  { log, capacity, queued, writer, now }: AcceptRunOptions,
+  { log, room, queued, writer, now }: AcceptRunOptions,
   { org_id, correlation_id, traceparent }: QueueCaller,
   identity: RunIdentity,
   data: NewRun,
 ): Promise<Acceptance | { readonly kind: 'exists'; readonly head: number }> => {
-  if (!(await capacity.hasRoom())) return { kind: 'log_nearly_full' };
   const { run_id } = identity;
   const time = now().toISOString();
   const envelope = { event_id: newUuid(), run_id, org_id, time, writer, correlation_id, traceparent };
   const idempotency = identity.kind === 'of_key' ? { request_sha256: identity.request_sha256 } : undefined;
   const event = runQueued(data, idempotency, envelope);
-  const appended = await queued.within(org_id, 1, () => append(log, event, 0));
+  const appended = await room.within(() => queued.within(org_id, 1, () => append(log, event, 0)));
+  if (appended === 'log_nearly_full') return { kind: 'log_nearly_full' };
   if (appended === 'over_quota') return { kind: 'queue_full' };
   return appended.kind === 'appended'
     ? { kind: 'accepted', run_id }

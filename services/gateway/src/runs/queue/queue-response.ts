@@ -33,7 +33,7 @@ export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run
     case 'log_nearly_full':
       throw new Refused({
         kind: 'unavailable',
-        why: 'The log is nearly full and accepts no new runs; accepted runs continue. Nothing was queued',
+        why: 'The log of runs has no room for a new run and what it may write later; accepted runs continue. Nothing was queued: try again when some of them have ended or old runs have expired. An operator can raise runsMaxBytes in RUNLEDGER_LOG_SETTINGS',
       });
     case 'queue_full':
       throw overQuota(

@@ -1,3 +1,4 @@
+import { NO_RUNS } from '@runledger/contracts/room/run-counts';
 import { describe, expect, it } from 'vitest';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
@@ -20,7 +21,12 @@ const log = {
 const event = queued(aRun());
 const message = { subject: '', sequence: 7, time: '', fence: null, expectedSequence: 0 };
 const last: StoredMessage = { ...message, body: event };
-const position = { stream_created: log.created, sequence: 7, event_id: event.event_id };
+const position = {
+  stream_created: log.created,
+  sequence: 7,
+  event_id: event.event_id,
+  counts: { from: 1, live: 3, executing: 1 },
+};
 
 const start = (
   position: ProjectionPosition | undefined,
@@ -42,8 +48,14 @@ describe('a projection', () => {
   });
 
   it('continues after an expired message', () => {
-    const expired = { ...log, firstSequence: 9 };
+    const expired = { ...log, firstSequence: 8 };
     expect(start(position, expired, undefined)).toEqual({ kind: 'continue', from: position });
+  });
+
+  it('counts the runs of the rest of the log when facts have expired that it has not counted', () => {
+    const expired = { ...log, firstSequence: 9 };
+    const from = { ...position, counts: NO_RUNS };
+    expect(start(position, expired, undefined)).toEqual({ kind: 'continue', from });
   });
 
   it.each([

@@ -1,0 +1,35 @@
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import { executorId } from '@runledger/contracts/ids';
+import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
+import { FACT_OVERHEAD_BYTES } from '@runledger/contracts/room/reservation';
+import { aRun, assigned, cancelRequested, queued, requeued } from '@runledger/testing/events/run-events';
+import { webhookStarted } from '@runledger/testing/events/webhook-events';
+import { expect, it } from 'vitest';
+import { append, type ChainEvent } from '../../src/append/append.ts';
+import { runsIdentity } from '../../src/messages/stream-identity.ts';
+import { aLog } from '../fixtures/test-log.ts';
+
+const TRACEPARENT_BYTES = 'traceparent: \r\n'.length + 55;
+
+it('the broker stores no more beside a fact than is reserved for it', async () => {
+  await using test = await aLog();
+  const { log } = test;
+  const key = aRun();
+  const executor = executorId(`${'x'.repeat(51)}.${'f'.repeat(12)}`);
+  const overheadOf = async (event: ChainEvent, expected: number): Promise<number> => {
+    const before = await runsIdentity(log);
+    await append(log, event, expected);
+    const { bytes } = await runsIdentity(log);
+    return bytes - before.bytes - jsonBytes(event as RunEvent as unknown as JsonValue);
+  };
+  const overheads = [
+    await overheadOf(queued(key), 0),
+    await overheadOf(assigned(key, { attempt: 100_000, executor }), 1),
+    await overheadOf(cancelRequested(key, 100_000, executor), 2),
+    await overheadOf(requeued(key, 100_000, executor), 3),
+    await overheadOf(webhookStarted(key), 0),
+  ];
+  // The sequences of a log with many facts have up to 15 digits more, and a traced append has one more header.
+  expect(Math.max(...overheads) + 15 + TRACEPARENT_BYTES).toBeLessThanOrEqual(FACT_OVERHEAD_BYTES);
+  expect(Math.min(...overheads)).toBeGreaterThan(FACT_OVERHEAD_BYTES / 2);
+});
