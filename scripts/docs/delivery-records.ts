@@ -64,6 +64,7 @@ const delivery: PendingDelivery = {
   tries: 1,
   due_at: '2026-01-01T00:00:00.000Z',
   expires_at: '2026-01-07T00:00:00.000Z',
+  sequence: 7,
 };
 
 const pending = (state: 'wait' | 'due' | 'deferred', holds: string): Kept => ({

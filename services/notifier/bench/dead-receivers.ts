@@ -31,13 +31,22 @@ export const deferDeliveries = async (
     const host = n % hosts;
     const key = runOfHost(host);
     const webhook = receivers.url('dead', host, key.run_id);
-    await appendAll(log, [queued(key, { webhook }), timedOut(key, 'start_deadline')]);
+    const sequence = await appendAll(log, [queued(key, { webhook }), timedOut(key, 'start_deadline')]);
     const origin = originOf(new URL(webhook));
-    await deferDelivery(log, { version: 1, ...key, origin, round: 1, tries: 1, due_at, expires_at });
+    await deferDelivery(log, {
+      version: 1,
+      ...key,
+      origin,
+      round: 1,
+      tries: 1,
+      due_at,
+      expires_at,
+      sequence,
+    });
   });
   const { created, lastSequence } = await runsIdentity(log);
   for (const partition of range(PARTITIONS)) {
-    const all = { runs: lastSequence, activity: 0, swept: lastSequence };
+    const all = { runs: lastSequence, activity: 0, swept: lastSequence, left: 0 };
     await storePosition(log, partition, { version: 1, created, ...all });
   }
   await atOnce(AT_ONCE, range(hosts), async (host) => {

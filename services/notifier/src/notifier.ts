@@ -3,13 +3,13 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { NewerVersion } from '@runledger/event-log/follow/follow';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { sleep } from '@runledger/resilience/abort';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
 import { openAlarm } from './alarm.ts';
 import type { BreakerSettings } from './core/breakers/breaker-settings.ts';
-import { countExpiring } from './core/decide/reconciling.ts';
+import { hasExpired } from './core/delivery/log-end.ts';
 import { take as takeInput } from './core/decide/take.ts';
 import type { NotifierInput } from './core/state/input.ts';
 import { positionOf } from './core/state/partition.ts';
@@ -17,12 +17,17 @@ import { createNotifierState, hasFinal, nextTick } from './core/state/state.ts';
 import type { DeliveryOptions } from './effects/effect-context.ts';
 import { effectsRunner } from './effects/perform.ts';
 import { notifierMetrics, observeNotifier } from './effects/notifier-metrics.ts';
-import { giveUpExpired } from './subscription/expired-deliveries.ts';
 import { holdPartition } from './subscription/held-partition.ts';
-import { reconcile } from './subscription/reconciliation.ts';
 import type { ReadState } from './subscription/stream-reader.ts';
+import { openTimersRoom } from './timers/timers-room.ts';
 import { openSubscription } from './subscription/subscription.ts';
-import { openWebhookTargets, webhookTargetOf, type WebhookTarget } from './subscription/webhook-targets.ts';
+import {
+  EXPIRED_TARGET,
+  openWebhookTargets,
+  webhookTargetOf,
+  type WebhookTarget,
+} from './subscription/webhook-targets.ts';
+import { reconcileOften } from './reconcile-often.ts';
 
 export interface NotifierOptions extends DeliveryOptions {
   readonly metrics: Metrics;
@@ -36,17 +41,15 @@ export interface Notifier extends AsyncDisposable {
   state(): ReadState;
 }
 
-/** How often deferred deliveries are searched for expired ones. */
-const FIND_EXPIRED_EVERY_MS = 600_000;
-
 /** Sends the notifications of the partitions that this process holds, until it is disposed. */
 export const openNotifier = (options: NotifierOptions): Notifier => {
   const { log, finishWithinMs, instance, now } = options;
   const stop = new AbortController();
   const core = runCore(options);
+  const targets = openWebhookTargets((key) => readTarget(log, key));
   const subscription = openSubscription({
     log,
-    targets: openWebhookTargets((key) => readTarget(log, key)),
+    targets,
     take: core.take,
     takenUpTo: (partition, stream) => core.state.partitions.get(partition)?.[stream].taken(),
   });
@@ -56,7 +59,13 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
     { name: 'notifier', partitions: PARTITIONS, holder: instance, ttlMs: LEASE_TTL_MS },
     (partition, over) => holdPartition(holding, partition, over),
   );
-  const reconciling = reconcileOften(options, core, stop.signal);
+  const reconciling = reconcileOften({
+    ...options,
+    ...core,
+    targets,
+    everyMs: options.reconcileEveryMs,
+    signal: stop.signal,
+  });
   let failure: string | undefined;
   void held.failed.then((error) => {
     failure = error.message;
@@ -89,6 +98,8 @@ const runCore = (options: NotifierOptions) => {
     metrics,
     take: (input) => take(input),
     hasFinal: ({ run_id }) => hasFinal(state, run_id),
+    logAgeOf: (partition) => state.partitions.get(partition)?.logAgeMs ?? Infinity,
+    room: openTimersRoom(log, clock),
     signalOf: (partition) => signals.get(partition) ?? AbortSignal.abort(),
     onIdle: (partition) => idle.get(partition)?.(),
   });
@@ -114,49 +125,15 @@ const runCore = (options: NotifierOptions) => {
   };
 };
 
-const reconcileOften = async (
-  { log, now, reconcileEveryMs, giveUpAfterMs }: NotifierOptions,
-  { state, take, metrics }: ReturnType<typeof runCore>,
-  signal: AbortSignal,
-): Promise<void> => {
-  const options = {
-    log,
-    now,
-    take,
-    signal,
-    partitions: () => state.partitions.values(),
-    hasFinal: (run: RunKey['run_id']) => hasFinal(state, run),
-    countExpiring: () => countExpiring(state),
-    onForgotten: (run_id: string) => {
-      metrics.forgotten();
-      log.logger.error({ run_id }, 'the reconciliation found a forgotten notification; it is sent now');
-    },
-  };
-  const expireEveryMs = Math.min(FIND_EXPIRED_EVERY_MS, giveUpAfterMs / 10);
-  let expired = performance.now();
-  for (;;) {
-    await sleep(reconcileEveryMs, signal);
-    if (signal.aborted) return;
-    try {
-      if (performance.now() - expired >= expireEveryMs) {
-        expired = performance.now();
-        for (const partition of state.partitions.keys()) await giveUpExpired(options, partition);
-      }
-      await reconcile(options);
-    } catch (error) {
-      log.logger.warn({ err: error }, 'the reconciliation was interrupted; it continues later');
-    }
-  }
-};
-
 const readTarget = async (log: EventLog, key: RunKey): Promise<WebhookTarget | null> => {
   const read = await readRun(log, key);
   switch (read.kind) {
     case 'found':
-      return webhookTargetOf(read.run.request);
+      return webhookTargetOf(read.run.request, Date.parse(read.facts[0]?.time ?? ''));
     case 'none':
       return null;
     case 'damaged':
+      if (hasExpired(read, 0, (await runsIdentity(log)).firstSequence)) return EXPIRED_TARGET;
       log.logger.error(
         { run_id: key.run_id, why: read.why },
         'a run cannot be read; its notifications are not sent',

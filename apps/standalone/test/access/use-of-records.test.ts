@@ -116,6 +116,7 @@ describe('with only its own key', () => {
       tries: 1,
       due_at: '2026-01-01T00:00:00.000Z',
       expires_at: '2099-01-01T00:00:00.000Z',
+      sequence: 7,
     } as const;
     const due: string[] = [];
     await using following = await followDue(
@@ -131,7 +132,7 @@ describe('with only its own key', () => {
     await removePending(log, delivery);
     expect(await countDeferred(log)).toBe(0);
     expect(await readOpenings(log, 1)).toEqual([]);
-    await storePosition(log, 1, { version: 1, created: 'then', runs: 1, activity: 1, swept: 1 });
+    await storePosition(log, 1, { version: 1, created: 'then', runs: 1, activity: 1, swept: 1, left: 0 });
     expect(await readPosition(log, 1)).toMatchObject({ runs: 1 });
     await recordDeliveryState(log, key, {
       version: 1,

@@ -18,8 +18,10 @@ export const PendingDelivery = Type.Object({
   tries: Type.Integer({ minimum: 0, maximum: MAX_DELIVERY_ATTEMPTS }),
   /** The time of the next attempt; in the past for a deferred delivery. */
   due_at: Time,
-  /** No attempt is made after this time: the run's facts are about to expire. */
+  /** No attempt is made after this time. */
   expires_at: Time,
+  /** Of RUNS: the fact that it follows from, which is the run's end or the request to send it again. */
+  sequence: Type.Integer({ minimum: 1 }),
 });
 export type PendingDelivery = Static<typeof PendingDelivery>;
 
@@ -35,7 +37,7 @@ export const OpenBreaker = Type.Object({
 });
 export type OpenBreaker = Static<typeof OpenBreaker>;
 
-/** The position of a partition: everything before it is settled or has a message in TIMERS. Sequences, 0 for none. */
+/** The position of a partition: everything before it is settled, has a message in TIMERS, or was left in the log. Sequences, 0 for none. */
 export const PartitionPosition = Type.Object({
   version: Type.Literal(1),
   /** The broker's time of the creation of RUNS: another stream has other facts at the same sequences. */
@@ -44,8 +46,10 @@ export const PartitionPosition = Type.Object({
   runs: Type.Integer({ minimum: 0 }),
   /** Of ACTIVITY. */
   activity: Type.Integer({ minimum: 0 }),
-  /** Of RUNS: the reconciliation has checked everything before it. */
+  /** Of RUNS: everything before it is settled. The reconciliation begins here. */
   swept: Type.Integer({ minimum: 0 }),
+  /** Of RUNS: from here on deliveries were left in the log, because TIMERS had no room for them. 0 when there are none. */
+  left: Type.Integer({ minimum: 0 }),
 });
 export type PartitionPosition = Static<typeof PartitionPosition>;
 
@@ -76,6 +80,9 @@ export const timerSubject = (delivery: PendingDelivery, state: TimerState): stri
 /** Every timer of one run, in any state. */
 export const timersOfRun = (delivery: Pick<PendingDelivery, 'origin' | 'org_id' | 'run_id'>): string =>
   `${pendingDeliverySubject(delivery)}.*`;
+
+/** Everything that waits for one organisation. */
+export const timersOfOrg = (org_id: string): string => `timers.*.*.${org_id}.>`;
 
 /** The subject of an open breaker: `all` for one that concerns every organisation. */
 export const breakerTimerSubject = (

@@ -31,12 +31,15 @@ export const WebhookDeliveredData = Type.Object({
   status: Status,
 });
 
+export const WebhookGivenUpReason = Type.Enum(['gone', 'tries_used_up', 'expired', 'log_expired']);
+export type WebhookGivenUpReason = Static<typeof WebhookGivenUpReason>;
+
 /** No further attempt is made unless somebody requests a redelivery. */
 export const WebhookGivenUpData = Type.Object({
   webhook_id: WebhookId,
   tries: Type.Integer({ minimum: 0 }),
-  /** `gone`: the receiver answered 410. `expired`: the run's facts are about to leave the log. */
-  reason: Type.Enum(['gone', 'tries_used_up', 'expired']),
+  /** `gone`: the receiver answered 410. `expired`: the time for it is over. `log_expired`: the run's facts leave the log, or have left it. */
+  reason: WebhookGivenUpReason,
   /** How the last attempt ended; null when there was none. */
   last_reason: Type.Union([DeliveryAttemptResult, Type.Null()]),
   status: Status,

@@ -1,6 +1,6 @@
 import type { FactOf, Impossible } from './chain.ts';
 import type { DeliveryAttemptResult } from '../events/delivery-attempt-result.ts';
-import type { WebhookEvent } from '../events/webhook-event.ts';
+import type { WebhookEvent, WebhookGivenUpReason } from '../events/webhook-event.ts';
 
 export type WebhookFact = FactOf<WebhookEvent>;
 
@@ -18,7 +18,7 @@ export type Webhook =
   | (Round & {
       readonly status: 'failed';
       readonly tries: number;
-      readonly reason: 'gone' | 'tries_used_up' | 'expired';
+      readonly reason: WebhookGivenUpReason;
       readonly last_reason: DeliveryAttemptResult | null;
       readonly message: string;
     });

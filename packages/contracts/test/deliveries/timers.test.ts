@@ -30,6 +30,7 @@ const pending = (changes: Partial<PendingDelivery> = {}): PendingDelivery => ({
   tries: 3,
   due_at: '2026-01-01T00:00:30.000Z',
   expires_at: '2026-01-07T00:00:00.000Z',
+  sequence: 7,
   ...changes,
 });
 const opening = (org_id: string | null) => ({ origin: ORIGIN, org_id });

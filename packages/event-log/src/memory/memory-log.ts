@@ -22,7 +22,7 @@ export const memoryLog = (): MemoryLog => {
   const ids = new Map<string, number>();
   const changes = new EventEmitter();
   const under = (filter: string) => stored.filter(({ subject }) => matchesFilter(filter, subject));
-  const lastSequence = (filter: string): number => under(filter).at(-1)?.sequence ?? 0;
+  const last = (filter: string): StoredMessage | undefined => under(filter).at(-1);
   const store = (message: Omit<StoredMessage, 'sequence' | 'time'>): number => {
     const sequence = stored.length + 1;
     stored.push({ ...message, sequence, time: new Date().toISOString() });
@@ -36,7 +36,7 @@ export const memoryLog = (): MemoryLog => {
     }
     const own = ids.get(id);
     if (own !== undefined) return { kind: 'stored', sequence: own };
-    const head = fence ? lastSequence(fence.filter) : 0;
+    const head = fence ? (last(fence.filter)?.sequence ?? 0) : 0;
     if (fence && head !== fence.sequence) return { kind: 'conflict', head };
     const sequence = store({
       subject,
@@ -57,7 +57,7 @@ export const memoryLog = (): MemoryLog => {
       lastOfEachSubject: async (filter) => [
         ...new Map(under(filter).map((message) => [message.subject, message])).values(),
       ],
-      lastSequence: async (filter) => lastSequence(filter),
+      last: async (filter) => last(filter),
       next: async (filter, from) => under(filter).find(({ sequence }) => sequence >= from),
       follow: (options) => followMemory(stored, changes, options),
     },

@@ -1,7 +1,7 @@
 import { callBroker, isTransient } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { readDirect } from './direct-read.ts';
-import { lastSequence, nextMessage } from './leader-read.ts';
+import { lastMessage, nextMessage } from './leader-read.ts';
 import { publish } from './publish.ts';
 import type { RunMessages } from './run-messages.ts';
 import { fromStored } from './stored-message.ts';
@@ -19,7 +19,10 @@ export const jetStreamMessages = (log: EventLog): RunMessages => ({
       throw error;
     }
   },
-  lastSequence: (filter) => lastSequence(log, 'RUNS', filter),
+  last: async (filter) => {
+    const message = await lastMessage(log, 'RUNS', filter);
+    return message === null ? undefined : fromStored(message);
+  },
   next: async (filter, from) => {
     const message = await nextMessage(log, 'RUNS', from, filter);
     return message === null ? undefined : fromStored(message);

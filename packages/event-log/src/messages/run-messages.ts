@@ -12,8 +12,8 @@ export interface RunMessages {
   publish(message: Publication): Promise<Published>;
   /** The last message of each subject under a filter. May lack what was stored a moment ago. @throws {LogUnavailable} */
   lastOfEachSubject(filter: string): Promise<StoredMessage[]>;
-  /** The sequence of the last message under a filter, 0 for none: never older than an acknowledgement. @throws {LogUnavailable} */
-  lastSequence(filter: string): Promise<number>;
+  /** The last message under a filter: never older than an acknowledgement. @throws {LogUnavailable} */
+  last(filter: string): Promise<StoredMessage | undefined>;
   /** The first message under a filter, from this sequence on. @throws {LogUnavailable} */
   next(filter: string, from: number): Promise<StoredMessage | undefined>;
 }

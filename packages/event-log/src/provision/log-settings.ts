@@ -24,7 +24,7 @@ export interface LogSettings {
   readonly activityMaxAgeMs: number;
   /** The number of progress reports, and of log lines, kept for each attempt. */
   readonly activityMaxPerAttempt: number;
-  /** About 600 bytes for each waiting or deferred delivery. Beyond the limit the oldest are dropped, and the notifier's reconciliation finds them again. */
+  /** About 600 bytes for each waiting or deferred delivery. What does not fit is sent from RUNS, so its age limits how long it can wait. */
   readonly timersMaxBytes: number;
   readonly deliveryAttemptsMaxBytes: number;
   /** Milliseconds for which delivery attempts are kept. */

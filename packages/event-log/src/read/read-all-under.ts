@@ -13,7 +13,7 @@ export const readAllUnder = async (
   filter: string,
   { from, most }: { readonly from: number; readonly most: number },
 ): Promise<StoredMessage[] | undefined> => {
-  const head = await messages.lastSequence(filter);
+  const head = (await messages.last(filter))?.sequence ?? 0;
   let start = from;
   for (let round = 1; ; round += 1) {
     const found = await walk(messages, filter, { start, head, most });

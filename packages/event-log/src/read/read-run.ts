@@ -100,9 +100,9 @@ const summary = (
 };
 
 /** The sequence of the last message of the run's lifecycle, from the stream's leader; 0 for none. */
-export const head = (log: RunLog, key: RunKey): Promise<number> =>
-  messagesOf(log).lastSequence(lifecycleFilter(key));
+export const head = async (log: RunLog, key: RunKey): Promise<number> =>
+  (await messagesOf(log).last(lifecycleFilter(key)))?.sequence ?? 0;
 
 /** The same over all messages of the run, including its webhook facts. */
-export const lastOfRun = (log: RunLog, key: RunKey): Promise<number> =>
-  messagesOf(log).lastSequence(runFilter(key));
+export const lastOfRun = async (log: RunLog, key: RunKey): Promise<number> =>
+  (await messagesOf(log).last(runFilter(key)))?.sequence ?? 0;

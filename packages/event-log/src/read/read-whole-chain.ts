@@ -36,7 +36,7 @@ export const readWholeRun = async (
   known: readonly StoredMessage[],
 ): Promise<WholeChain<RunEvent, Run> | NewerEvent | DamagedRun> => {
   const filter = RUN_CHAIN.filterOf(key);
-  const head = await messages.lastSequence(filter);
+  const head = (await messages.last(filter))?.sequence ?? 0;
   if (head === 0) return NOTHING;
   const queued = await messages.next(`${filter.slice(0, -1)}queued.gateway.0.none`, 1);
   const from = earliest([...known, ...(queued ? [queued] : [])], filter, head);

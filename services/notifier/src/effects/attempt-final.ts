@@ -1,13 +1,15 @@
 import type { RunId } from '@runledger/contracts/ids';
+import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { lastOfRun, readRun } from '@runledger/event-log/read/read-run';
+import { readWebhookEnd } from '@runledger/event-log/read/read-webhook-end';
 import { planAttempt, type AttemptPlan } from '../core/delivery/attempt-plan.ts';
 import type { AttemptReport } from '../core/delivery/attempt-report.ts';
-import type { FinalDelivery } from '../core/delivery/final-delivery.ts';
+import { isInTimers, type FinalDelivery } from '../core/delivery/final-delivery.ts';
 import { findPending } from '../timers/read-timers.ts';
 import { removePending } from '../timers/write-timers.ts';
 import { atLog, guarded, type EffectContext, type EffectOf } from './effect-context.ts';
 import { sendNotification } from './send-notification.ts';
-import { webhookFacts } from './webhook-facts.ts';
+import { endOf, webhookFacts } from './webhook-facts.ts';
 
 /** A send that takes longer is recorded, so that GET shows it. A healthy one costs one fact, not two. */
 const STARTED_AFTER_MS = 100;
@@ -24,7 +26,10 @@ export const attemptFinal = async (
   const report = await guarded(context, work, async () => {
     if (delivery.mayBeSuperseded && (await isSuperseded(context, delivery, signal)))
       return { kind: 'superseded' } as const;
-    return carryOut(context, attempt, await planOf(context, delivery, signal), signal);
+    const plan = await planOf(context, delivery, signal);
+    return plan.kind === 'gone'
+      ? giveUpGone(context, attempt, delivery, signal)
+      : carryOut(context, attempt, plan, signal);
   });
   take({ type: 'attempt_finished', attempt, report });
   // A conclusion that the core decided on has started already, with these facts.
@@ -36,13 +41,19 @@ const planOf = async (
   delivery: FinalDelivery,
   signal: AbortSignal,
 ): Promise<AttemptPlan> => {
-  const { log, now, metrics, giveUpAfterMs } = context;
-  const { key, source } = delivery;
+  const { log, now, metrics, giveUpAfterMs, logAgeOf } = context;
+  const { key, fact, source, partition } = delivery;
   const retrying = atLog(context, signal);
   // A replica that is behind must not make a notification look unnecessary.
-  const atLeast = source.kind === 'fact' ? source.sequence : await retrying(() => lastOfRun(log, key));
+  const atLeast = source.kind === 'fact' ? fact : await retrying(() => lastOfRun(log, key));
   const read = await retrying(() => readRun(log, key, { atLeast }));
-  const plan = planAttempt(delivery, read, now().getTime(), { giveUpAfterMs, instantOf: Date.parse });
+  const firstSequence = read.kind === 'found' ? 0 : (await retrying(() => runsIdentity(log))).firstSequence;
+  const plan = planAttempt(delivery, read, now().getTime(), {
+    giveUpAfterMs,
+    logAgeMs: logAgeOf(partition),
+    firstSequence,
+    instantOf: Date.parse,
+  });
   if (plan.kind === 'unreadable') {
     log.logger.error({ err: new Error(plan.why), run_id: key.run_id }, FAILURE);
     metrics.attempted('final', 'internal_error');
@@ -53,31 +64,47 @@ const planOf = async (
 /** Only what is newest in TIMERS counts, and a new round begins with nothing there. @throws the signal's reason */
 export const isSuperseded = async (
   context: EffectContext,
-  { key, origin, round, source }: FinalDelivery,
+  delivery: FinalDelivery,
   signal: AbortSignal,
 ): Promise<boolean> => {
   const { log } = context;
+  const { key, origin, round, source } = delivery;
   const retrying = atLog(context, signal);
   const at = { origin, ...key };
   const pending = await retrying(() => findPending(log, at));
   if (!pending) return false;
-  if (source.kind !== 'fact') return pending.sequence > source.sequence;
+  if (isInTimers(delivery)) return pending.sequence > source.sequence;
   if (pending.delivery.round >= round) return true;
   await retrying(() => removePending(log, at));
   return false;
 };
 
+/** The run cannot be read any more, but its webhook chain can be continued: a view of the run still shows the outcome. */
+const giveUpGone = async (
+  context: EffectContext,
+  attempt: number,
+  { key, attempts }: FinalDelivery,
+  signal: AbortSignal,
+): Promise<AttemptReport> => {
+  const end = await atLog(context, signal)(() => readWebhookEnd(context.log, key));
+  if (end.status === 'settled') return { kind: 'nothing' };
+  // Its correlation id is gone with its first fact.
+  const about = { ...key, correlation_id: key.run_id, traceparent: null };
+  context.facts.set(attempt, webhookFacts(context, about, end, signal));
+  return { kind: 'log_expired', attempts };
+};
+
 const carryOut = async (
   context: EffectContext,
   attempt: number,
-  plan: AttemptPlan,
+  plan: Exclude<AttemptPlan, { kind: 'gone' }>,
   signal: AbortSignal,
 ): Promise<AttemptReport> => {
   if (plan.kind === 'nothing' || plan.kind === 'unreadable') return plan;
   const { kind, run, url, webhook, sequence, endedAt, ...progress } = plan;
-  const facts = webhookFacts(context, run, webhook, signal);
+  const facts = webhookFacts(context, run, endOf(webhook), signal);
   context.facts.set(attempt, facts);
-  if (kind === 'expired') return { kind, ...progress };
+  if (kind !== 'send') return { kind, ...progress };
   const started = (): Promise<void> => facts.append('WebhookStarted', { notification: 'final' });
   const starting = setTimeout(() => void started().catch(() => undefined), STARTED_AFTER_MS);
   try {

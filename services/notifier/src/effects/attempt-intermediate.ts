@@ -6,7 +6,7 @@ import { lastProgress } from '@runledger/event-log/streams/activity';
 import type { AttemptReport } from '../core/delivery/attempt-report.ts';
 import { atLog, guarded, type EffectContext, type EffectOf } from './effect-context.ts';
 import { sendNotification } from './send-notification.ts';
-import { webhookFacts } from './webhook-facts.ts';
+import { endOf, webhookFacts } from './webhook-facts.ts';
 
 /** Sends the run as it is now. There is one attempt: the next notification contains more. */
 export const attemptIntermediate = async (
@@ -42,7 +42,7 @@ const send = async (
   const report = await progressOf(context, run);
   const notification = { webhook_id, run, url, sequence, report, round, attempt: 1 };
   const result = await sendNotification(context, { kind: 'intermediate', ...notification }, signal);
-  await webhookFacts(context, run, webhook, signal).append('WebhookStarted', {
+  await webhookFacts(context, run, endOf(webhook), signal).append('WebhookStarted', {
     notification: 'intermediate',
   });
   return { kind: 'sent', result, round, attempts: 0, expiresAt: Infinity, endedAt: Infinity };

@@ -3,7 +3,8 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import type { DeliveryState } from '@runledger/contracts/deliveries/delivery-attempts';
 import type { Retry } from '../core/delivery/conclusion.ts';
-import type { FinalDelivery } from '../core/delivery/final-delivery.ts';
+import { isInTimers, type FinalDelivery } from '../core/delivery/final-delivery.ts';
+import type { Outcome } from '../core/state/input.ts';
 import { scheduleDelivery } from '../timers/write-timers.ts';
 import { finalWebhookId } from './attempt-final.ts';
 import { atLog, guarded, type EffectContext, type EffectOf } from './effect-context.ts';
@@ -21,9 +22,9 @@ export const concludeAttempt = async (
   const failure = 'what follows from an attempt could not be stored';
   const work = { signal, key: delivery.key, notification: 'final', failure } as const;
   const outcome = await guarded(context, work, async () => {
-    if (conclusion.kind === 'retry') await retry(context, delivery, conclusion, facts, signal);
-    else await settle(context, delivery, conclusion, facts);
-    return { kind: 'stored' } as const;
+    if (conclusion.kind === 'retry') return retry(context, delivery, conclusion, facts, signal);
+    await settle(context, delivery, conclusion, facts);
+    return STORED;
   });
   context.take({ type: 'attempt_concluded', attempt, outcome });
 };
@@ -55,9 +56,10 @@ const retry = async (
   { at, progress, reason, message, started }: Retry,
   facts: WebhookFacts | undefined,
   signal: AbortSignal,
-): Promise<void> => {
+): Promise<Outcome> => {
   if (started) await facts?.append('WebhookStarted', { notification: 'final' });
   const waiting = { ...delivery, ...progress };
+  if (!(await fits(context, delivery, signal))) return NO_ROOM;
   await atLog(context, signal)(() => scheduleDelivery(context.log, pendingOf(waiting, at), new Date(at)));
   recordState(context, delivery.key, {
     state: 'retrying',
@@ -67,6 +69,30 @@ const retry = async (
     last_reason: reason,
     message: errorMessage(message),
   });
+  return STORED;
+};
+
+const STORED: Outcome = { kind: 'stored' };
+const NO_ROOM: Outcome = { kind: 'no_room' };
+
+/** Whether TIMERS has room for the delivery. One that is there already is only replaced. */
+export const fits = async (
+  context: EffectContext,
+  delivery: FinalDelivery,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const { org_id } = delivery.key;
+  if (isInTimers(delivery) || (await atLog(context, signal)(() => context.room.takeFor(org_id)))) return true;
+  recordState(context, delivery.key, {
+    state: 'deferred',
+    round: delivery.round,
+    tries: delivery.attempts,
+    next_try_at: null,
+    last_reason: null,
+    message:
+      'Deferred: the organisation has too many deliveries that wait. This one follows from the log when its receiver takes notifications.',
+  });
+  return false;
 };
 
 /** In the background: no work depends on it. */

@@ -5,7 +5,7 @@ import type { StoredOpening } from '../core/state/input.ts';
 import { nextDeferred } from '../timers/read-timers.ts';
 import { deferDelivery, removeOpening, removeTimer, storeOpening } from '../timers/write-timers.ts';
 import { isSuperseded } from './attempt-final.ts';
-import { recordState } from './conclude-attempt.ts';
+import { fits, recordState } from './conclude-attempt.ts';
 import { atLog, guarded, type EffectContext, type EffectOf } from './effect-context.ts';
 import { deliveryIn, pendingOf } from './pending-deliveries.ts';
 
@@ -20,6 +20,7 @@ export const defer = async (
   const work = { signal, key, failure: 'a delivery could not be deferred' };
   const outcome = await inTurn(receiverKey({ org_id: key.org_id, origin }), () =>
     guarded(context, work, async () => {
+      if (!(await fits(context, delivery, signal))) return { kind: 'no_room' } as const;
       if (reminder) await keepOpening(context, reminder, signal);
       // A loaded delivery is still stored.
       if (source.kind !== 'deferred') await store(context, delivery, signal);
@@ -70,13 +71,15 @@ export const loadDeferred = async (
   }
 };
 
-export const keepOpening = (
+/** Without room it is not stored: the next holder of the partition learns from failures, and the reconciliation reminds. */
+export const keepOpening = async (
   context: EffectContext,
   { until, ...opening }: StoredOpening,
   signal: AbortSignal,
 ): Promise<void> => {
+  const retrying = atLog(context, signal);
   const stored: OpenBreaker = { version: 1, ...opening, until: new Date(until).toISOString() };
-  return atLog(context, signal)(() => storeOpening(context.log, stored));
+  if (await retrying(() => context.room.hasAny())) await retrying(() => storeOpening(context.log, stored));
 };
 
 /** The receiver needs no reminder any more. */

@@ -6,6 +6,7 @@ import type { SigningSecrets } from '@runledger/webhooks/signing/signing-secrets
 import type { Failed } from '../core/delivery/attempt-report.ts';
 import type { Effect } from '../core/state/effect.ts';
 import type { NotifierInput } from '../core/state/input.ts';
+import type { TimersRoom } from '../timers/timers-room.ts';
 import type { Sender } from '../sending/sender.ts';
 import type { NotifierMetrics } from './notifier-metrics.ts';
 import type { WebhookFacts } from './webhook-facts.ts';
@@ -34,6 +35,9 @@ export interface EffectContext extends DeliveryOptions {
   readonly metrics: NotifierMetrics;
   readonly take: (input: NotifierInput) => void;
   readonly hasFinal: (key: RunKey) => boolean;
+  /** Milliseconds for which RUNS keeps a fact, as it was when the partition was gained. */
+  readonly logAgeOf: (partition: number) => number;
+  readonly room: TimersRoom;
   /** Aborted when nothing more may be sent or written for the partition. */
   readonly signalOf: (partition: number) => AbortSignal;
   /** Nothing is under way any more in a partition that is closing. */

@@ -1,4 +1,5 @@
 import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
+import type { WebhookGivenUpReason } from '@runledger/contracts/events/webhook-event';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { streamFill, type StreamFill } from '@runledger/event-log/provision/stream-fill';
 import {
@@ -13,7 +14,7 @@ import { countDeferred } from '../timers/read-timers.ts';
 
 export interface NotifierMetrics {
   attempted(notification: 'intermediate' | 'final', reason: DeliveryAttemptResult): void;
-  settled(end: 'delivered' | 'gone' | 'tries_used_up' | 'expired'): void;
+  settled(end: 'delivered' | WebhookGivenUpReason): void;
   /** Seconds from the end of the run until its receiver accepted it. */
   accepted(seconds: number): void;
   /** Seconds that a timer came after its time. */
@@ -61,7 +62,7 @@ export const notifierMetrics = (metrics: Metrics): NotifierMetrics => {
   });
   const forgotten = new Counter({
     name: 'runledger_notifier_reconciled_total',
-    help: 'Notifications that only the reconciliation found. Anything but 0 is a defect.',
+    help: 'Notifications that only the reconciliation found. Anything but 0 is a defect, or TIMERS or the log lost messages.',
     registers,
   });
   return {
@@ -87,8 +88,13 @@ export const observeNotifier = (metrics: Metrics, state: NotifierState, log: Eve
     countDeferred(log).catch(() => undefined),
   );
   gauge(
+    'left_in_log',
+    'Deliveries of this notifier that only the log holds, because TIMERS has no room for them.',
+    () => state.partitions.values().reduce((sum, { left }) => sum + left.count, 0),
+  );
+  gauge(
     'timers_bytes',
-    'Bytes of what waits in TIMERS, of all notifiers. Beyond the limit the oldest fall out until the reconciliation finds them.',
+    'Bytes of what waits in TIMERS, of all notifiers.',
     async () => (await timers())?.bytes,
   );
   gauge(

@@ -6,7 +6,7 @@ import type { StoredPending } from '../timers/read-timers.ts';
 
 /** The delivery as it is stored in TIMERS. */
 export const pendingOf = (
-  { key, origin, round, attempts, expiresAt }: FinalDelivery,
+  { key, origin, round, attempts, expiresAt, fact }: FinalDelivery,
   at: number,
 ): PendingDelivery => ({
   version: 1,
@@ -16,6 +16,7 @@ export const pendingOf = (
   tries: attempts,
   due_at: new Date(at).toISOString(),
   expires_at: new Date(expiresAt).toISOString(),
+  sequence: fact,
 });
 
 /** The delivery that a message of TIMERS holds. */
@@ -30,6 +31,7 @@ export const deliveryIn = (
   round: delivery.round,
   attempts: delivery.tries,
   expiresAt: Date.parse(delivery.expires_at),
+  fact: delivery.sequence,
   source: { kind, sequence },
   mayBeSuperseded,
 });

@@ -5,10 +5,12 @@ import type { WebhookEventOf, WebhookEventType } from '@runledger/contracts/even
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
 import type { RunLog } from '@runledger/event-log/messages/run-messages';
-import { readRun } from '@runledger/event-log/read/read-run';
+import { readWebhookEnd, type WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
 import { atLog, type EffectContext } from './effect-context.ts';
 
 type NotifierEvent = Exclude<WebhookEventType, 'WebhookRedeliveryRequested'>;
+
+type AboutRun = Pick<Run, 'org_id' | 'run_id' | 'correlation_id' | 'traceparent'>;
 
 type FactsContext = Pick<EffectContext, 'now' | 'instance'> & { readonly log: RunLog };
 
@@ -18,14 +20,15 @@ export interface WebhookFacts {
   append<Type extends NotifierEvent>(type: Type, data: WebhookEventOf<Type>['data']): Promise<void>;
 }
 
+/** `read`: the end of the chain when the run was read. */
 export const webhookFacts = (
   context: FactsContext,
-  run: Run,
-  read: WebhookHistory,
+  run: AboutRun,
+  read: WebhookEnd,
   signal: AbortSignal,
 ): WebhookFacts => {
   const { log } = context;
-  const round = roundOf(read.state);
+  const { round } = read;
   let known = read;
   let last: Promise<void> = Promise.resolve();
 
@@ -35,20 +38,17 @@ export const webhookFacts = (
   ): Promise<void> => {
     const event = eventOf(context, run, { type, round, data });
     const appended = await decideAndAppend(log, {
-      read: async (atLeast) => (atLeast === undefined ? known : readWebhook(context, run, atLeast)),
-      decide: (history) =>
-        isOver(history, type, round)
-          ? { kind: 'answer', answer: history }
-          : { kind: 'append', event, expected: history.head, answer: history },
+      read: async (atLeast) => (atLeast === undefined ? known : readWebhookEnd(log, run)),
+      decide: (end) =>
+        isOver(end, type, round)
+          ? { kind: 'answer', answer: end }
+          : { kind: 'append', event, expected: end.head, answer: end },
       maxAttempts: Infinity,
       around: atLog(context, signal),
     });
     if (appended.kind === 'too_busy') return;
-    const state =
-      type === 'WebhookStarted'
-        ? ({ status: 'running', round, updated_at: event.time } as const)
-        : appended.answer.state;
-    known = appended.kind === 'answered' ? appended.answer : { head: appended.sequence, state };
+    const status = type === 'WebhookStarted' ? 'running' : 'settled';
+    known = appended.kind === 'answered' ? appended.answer : { head: appended.sequence, round, status };
   };
   return {
     append: (type, data) => {
@@ -58,12 +58,19 @@ export const webhookFacts = (
   };
 };
 
-const isOver = ({ state }: WebhookHistory, type: NotifierEvent, round: number): boolean =>
-  roundOf(state) !== round || isSettled(state) || (type === 'WebhookStarted' && state !== undefined);
+const isOver = (end: WebhookEnd, type: NotifierEvent, round: number): boolean =>
+  end.round !== round || end.status === 'settled' || (type === 'WebhookStarted' && end.status === 'running');
+
+/** The end of a chain that was folded. */
+export const endOf = ({ head, state }: WebhookHistory): WebhookEnd => ({
+  head,
+  round: roundOf(state),
+  status: state === undefined ? 'none' : isSettled(state) ? 'settled' : 'running',
+});
 
 const eventOf = <Type extends NotifierEvent>(
   { now, instance }: FactsContext,
-  run: Run,
+  run: AboutRun,
   of: { readonly type: Type; readonly round: number; readonly data: WebhookEventOf<Type>['data'] },
 ): WebhookEventOf<NotifierEvent> =>
   ({
@@ -79,13 +86,3 @@ const eventOf = <Type extends NotifierEvent>(
     traceparent: run.traceparent,
     // Built from its own type's members, which a union of all three cannot express.
   }) as unknown as WebhookEventOf<NotifierEvent>;
-
-const readWebhook = async (
-  { log }: FactsContext,
-  { org_id, run_id }: Run,
-  atLeast: number,
-): Promise<WebhookHistory> => {
-  const read = await readRun(log, { org_id, run_id }, { atLeast });
-  if (read.kind === 'found' && read.webhook) return read.webhook;
-  throw new Error(`the webhook facts of run ${run_id} cannot be read: ${read.kind}`);
-};

@@ -46,6 +46,9 @@ export const progressNotice = ({ subject }: StoredMessage): RunNotice | undefine
 /** Only the first fact of the run counts: a forged one would turn the webhook off, or redirect it. */
 const queued = (key: RunKey, message: StoredMessage): RunNotice => {
   const first = acceptMessage(RUN_CHAIN, EMPTY_HISTORY, message);
-  const target = first.kind === 'accepted' ? { target: webhookTargetOf(first.state.request) } : {};
+  const target =
+    first.kind === 'accepted'
+      ? { target: webhookTargetOf(first.state.request, Date.parse(message.time)) }
+      : {};
   return { type: 'run_changed', key, ...target };
 };

@@ -89,11 +89,12 @@ const takeAll = async (
   for (const [at, { message, notice }] of noticed.entries()) {
     const target = found[at];
     if (!notice || !target) continue;
-    const { origin, intermediate } = target;
+    const { origin, intermediate, queuedAt } = target;
     const partition = partitionOf(origin);
     const isIntermediate = notice.type === 'run_changed' || notice.type === 'progress_reported';
     if ((isIntermediate && !intermediate) || !partitions.has(partition)) continue;
-    const about = { partition, origin, sequence: message.sequence, time: Date.parse(message.time) };
+    const { sequence } = message;
+    const about = { partition, origin, sequence, time: Date.parse(message.time), queuedAt };
     take({ ...notice, ...about });
   }
 };

@@ -6,6 +6,7 @@ import {
   PartitionPosition,
   partitionPositionSubject,
   PendingDelivery,
+  timersOfOrg,
   timersOfRun,
   timerSubject,
 } from '@runledger/contracts/deliveries/timers';
@@ -90,13 +91,20 @@ const pendingIn = (
   return message && Pending.Check(body) ? { sequence: message.seq, delivery: body } : undefined;
 };
 
-/** How many deliveries are deferred, over all partitions, without reading them. @throws {LogUnavailable} */
-export const countDeferred = (log: EventLog): Promise<number> =>
+/** How many deliveries are deferred, over all partitions. @throws {LogUnavailable} */
+export const countDeferred = (log: EventLog): Promise<number> => count(log, ALL_DEFERRED, COUNT_WITHIN_MS);
+
+/** How many messages there are of one organisation, over all partitions. @throws {LogUnavailable} */
+export const countTimersOf = (log: EventLog, org_id: string): Promise<number> =>
+  count(log, timersOfOrg(org_id));
+
+/** Counts messages without reading them. */
+const count = (log: EventLog, filter: string, withinMs?: number): Promise<number> =>
   callBroker(
-    'counting deferred deliveries',
+    `counting ${filter}`,
     async () => {
       const { name, num_pending } = await log.jsm.consumers.add(STREAM, {
-        filter_subject: ALL_DEFERRED,
+        filter_subject: filter,
         ack_policy: AckPolicy.None,
         mem_storage: true,
         num_replicas: 1,
@@ -105,5 +113,21 @@ export const countDeferred = (log: EventLog): Promise<number> =>
       await log.jsm.consumers.delete(STREAM, name);
       return num_pending;
     },
-    COUNT_WITHIN_MS,
+    withinMs,
   );
+
+interface TimersFill {
+  readonly bytes: number;
+  readonly messages: number;
+  /** Infinity when it has no limit. */
+  readonly maxBytes: number;
+}
+
+/** How full TIMERS is. @throws {LogUnavailable} */
+export const readFill = async (log: EventLog): Promise<TimersFill> => {
+  const { state, config } = await callBroker('reading the state of TIMERS', () =>
+    log.jsm.streams.info(STREAM),
+  );
+  const { bytes, messages } = state;
+  return { bytes, messages, maxBytes: config.max_bytes > 0 ? config.max_bytes : Infinity };
+};

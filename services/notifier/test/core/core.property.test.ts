@@ -3,15 +3,18 @@ import { newUuid } from '@runledger/contracts/ids';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Receiver } from '../../src/core/receivers/receiver.ts';
+import { NOTHING_LEFT } from '../../src/core/state/partition.ts';
 import { SECOND, type SimulatedCore } from './simulated-core.ts';
-import { append, simulateLog, type SimulatedLog } from './simulated-log.ts';
+import { append, loseTimers, simulateLog, type SimulatedLog } from './simulated-log.ts';
 import type { Behaviour, Circumstances } from './simulated-attempts.ts';
 import { startNotifier } from './simulated-notifier.ts';
 
 type Step =
   | { readonly do: 'end' | 'change' | 'progress'; readonly run: number }
   | { readonly do: 'wait'; readonly ms: number }
-  | { readonly do: 'kill' };
+  | { readonly do: 'kill' }
+  /** The oldest messages of TIMERS are lost. */
+  | { readonly do: 'lose'; readonly timers: number };
 
 const RUNS = 12;
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -30,6 +33,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('kill' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('lose' as const),
+      timers: fc.oneof(fc.integer({ min: 1, max: 3 }), fc.constant(RUNS)),
+    }),
+  },
 );
 const behaviour: fc.Arbitrary<Behaviour> = fc.record({
   afterMs: fc.oneof(fc.nat(20), fc.nat(15_000)),
@@ -57,8 +67,12 @@ const RECEIVERS: readonly Receiver[] = [
 /** At least the longest opening, and the probes after it. */
 const CALM_MS = 1_200 * SECOND;
 
-const play = (steps: readonly Step[], behaviours: readonly Behaviour[], maxInFlight: number): void => {
-  const log = simulateLog(RUNS, RECEIVERS);
+const play = (
+  steps: readonly Step[],
+  behaviours: readonly Behaviour[],
+  { maxInFlight, room }: { readonly maxInFlight: number; readonly room: number },
+): void => {
+  const log = simulateLog(RUNS, RECEIVERS, room);
   let calm = false;
   let made = 0;
   const circumstances: Circumstances = {
@@ -74,6 +88,7 @@ const play = (steps: readonly Step[], behaviours: readonly Behaviour[], maxInFli
   for (const one of steps) {
     if (one.do === 'wait') core.pass(one.ms);
     else if (one.do === 'kill') core = startNotifier(log, core.elapsed(), circumstances);
+    else if (one.do === 'lose') loseTimers(log, one.timers);
     else happen(log, core, one.do, one.run);
   }
   calm = true;
@@ -109,22 +124,30 @@ const expectAllSettled = (log: SimulatedLog, { state }: SimulatedCore): void => 
   ]);
   expect([...state.partitions.values()].map(({ busy }) => busy)).toEqual([...state.partitions].map(() => 0));
   // Everything that was read is settled: the next holder begins behind it.
-  for (const [number, { runs, activity }] of state.partitions) {
+  for (const [number, { runs, activity, sweptUpTo, left }] of state.partitions) {
     expect(runs.low(), `partition ${number}`).toBe(runs.taken());
     expect(activity.low(), `partition ${number}`).toBe(activity.taken());
+    expect(sweptUpTo, `partition ${number}`).toBe(runs.low());
+    expect(left, `partition ${number}`).toEqual(NOTHING_LEFT);
   }
 };
 
 const expectAlways = (property: fc.IProperty<[Step[], Behaviour[]]>): void =>
   fc.assert(property, { numRuns: 50 });
 
-describe('a random history of runs, of receivers that answer in any way, and of notifiers that are killed', () => {
-  it.each([1, 4, 100])(
-    'settles every final notification, one at a time for a run and in order, with %i permits',
-    (maxInFlight) => {
+describe('a random history of runs, of receivers that answer in any way, of notifiers that are killed, and of lost timers', () => {
+  it.each([
+    { maxInFlight: 1, room: Infinity },
+    { maxInFlight: 4, room: 3 },
+    { maxInFlight: 100, room: Infinity },
+    { maxInFlight: 100, room: 3 },
+    { maxInFlight: 100, room: 0 },
+  ])(
+    'settles every final notification, one at a time for a run and in order: %o',
+    (limits) => {
       const steps = fc.array(step, { minLength: 5, maxLength: 150 });
       const behaviours = fc.array(behaviour, { maxLength: 100 });
-      expectAlways(fc.property(steps, behaviours, (each, how) => play(each, how, maxInFlight)));
+      expectAlways(fc.property(steps, behaviours, (each, how) => play(each, how, limits)));
     },
     60_000,
   );

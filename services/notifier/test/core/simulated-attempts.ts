@@ -1,5 +1,6 @@
 import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 import { expect } from 'vitest';
+import { isInTimers } from '../../src/core/delivery/final-delivery.ts';
 import type { AttemptReport } from '../../src/core/delivery/attempt-report.ts';
 import type { Effect } from '../../src/core/state/effect.ts';
 import { SECOND, type SimulatedCore } from './simulated-core.ts';
@@ -45,7 +46,7 @@ export const attemptFinal = (
     if (delivery.mayBeSuperseded && isSuperseded(log, run, delivery)) return finish({ kind: 'superseded' });
     const { round } = run;
     if (round === 0 || run.settled) return finish({ kind: 'nothing' });
-    if (delivery.round < round && delivery.source.kind !== 'fact') return finish({ kind: 'nothing' });
+    if (delivery.round < round && isInTimers(delivery)) return finish({ kind: 'nothing' });
     const attempts = round === delivery.round ? delivery.attempts : 0;
     const expiresAt = Math.min(delivery.expiresAt, run.endedAt + GIVE_UP_AFTER_MS);
     const progress = { round, attempts, expiresAt };

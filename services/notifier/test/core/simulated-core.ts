@@ -14,6 +14,7 @@ export const SECOND = 1_000;
 const BORN = 1_700_000_000_000;
 const MONOTONIC_START = 5_000_000;
 const GIVE_UP_AFTER_MS = 518_400_000;
+export const LOG_AGE_MS = 604_800_000;
 
 export const STORED: Outcome = { kind: 'stored' };
 
@@ -54,7 +55,14 @@ export interface SimulatedCore {
 }
 
 const ALL_PARTITIONS = Array.from({ length: PARTITIONS }, (_, number): PartitionStart => {
-  return { number, created: 'first', lastSequence: 0, lastReport: 0, position: undefined };
+  return {
+    number,
+    created: 'first',
+    logAgeMs: LOG_AGE_MS,
+    lastSequence: 0,
+    lastReport: 0,
+    position: undefined,
+  };
 });
 
 export interface SimulationOptions {

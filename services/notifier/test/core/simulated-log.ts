@@ -3,7 +3,7 @@ import type { PartitionPosition } from '@runledger/contracts/deliveries/timers';
 import { newUuid, orgId, runId, type RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Conclusion } from '../../src/core/delivery/conclusion.ts';
-import type { FinalDelivery } from '../../src/core/delivery/final-delivery.ts';
+import { isInTimers, type FinalDelivery } from '../../src/core/delivery/final-delivery.ts';
 import { receiverKey, type Receiver } from '../../src/core/receivers/receiver.ts';
 import type { NotifierInput, StoredOpening } from '../../src/core/state/input.ts';
 
@@ -44,10 +44,16 @@ export interface SimulatedLog {
   readonly openings: Map<string, StoredOpening>;
   readonly dueOpenings: Map<number, StoredOpening>;
   readonly positions: Map<number, PartitionPosition>;
+  /** How many deliveries TIMERS has room for. */
+  readonly room: number;
   lastSequence: number;
 }
 
-export const simulateLog = (count: number, receivers: readonly Receiver[]): SimulatedLog => ({
+export const simulateLog = (
+  count: number,
+  receivers: readonly Receiver[],
+  room = Infinity,
+): SimulatedLog => ({
   runs: Array.from({ length: count }, (_, at): SimulatedRun => {
     const receiver = receivers[at % receivers.length] ?? { org_id: newUuid(), origin: 'null' };
     const key = { org_id: orgId(receiver.org_id), run_id: runId(newUuid()) };
@@ -59,6 +65,7 @@ export const simulateLog = (count: number, receivers: readonly Receiver[]): Simu
   openings: new Map(),
   dueOpenings: new Map(),
   positions: new Map(),
+  room,
   lastSequence: 0,
 });
 
@@ -85,9 +92,15 @@ export const append = (
       case 'progress':
         return { type: 'progress_reported', ...message };
       case 'ended':
-        return { type: 'run_ended', time: now, ...message };
+        return { type: 'run_ended', time: now, queuedAt: now, ...message };
       case 'redelivery':
-        return { type: 'redelivery_requested', time: now, round: run.round, ...message };
+        return {
+          type: 'redelivery_requested',
+          time: now,
+          queuedAt: run.endedAt,
+          round: run.round,
+          ...message,
+        };
     }
   })();
   log.messages.push(stored);
@@ -95,7 +108,7 @@ export const append = (
 };
 
 /** The newest message that is pending for the run. */
-const pendingOf = ({ timers }: SimulatedLog, { key }: SimulatedRun): Timer | undefined =>
+export const pendingOf = ({ timers }: SimulatedLog, { key }: SimulatedRun): Timer | undefined =>
   (['wait', 'due', 'deferred'] as const)
     .flatMap((state) => timers.get(`${key.run_id}.${state}`) ?? [])
     .toSorted((one, other) => other.sequence - one.sequence)[0];
@@ -111,6 +124,19 @@ export const storeTimer = (
   const timer = { delivery: { ...delivery, source: { kind, sequence } }, state, sequence, at } as const;
   log.timers.set(`${delivery.key.run_id}.${state}`, timer);
   return timer;
+};
+
+/** An organisation may have as many as are free. */
+export const hasRoom = ({ timers, room }: SimulatedLog, delivery: FinalDelivery): boolean => {
+  if (isInTimers(delivery)) return true;
+  const own = timers.values().filter((timer) => timer.delivery.key.org_id === delivery.key.org_id);
+  return room - timers.size >= Math.max(own.toArray().length, 1);
+};
+
+/** As an operator who purges TIMERS, or a broker that drops the oldest. */
+export const loseTimers = (log: SimulatedLog, count: number): void => {
+  const oldest = [...log.timers.values()].toSorted((one, other) => one.sequence - other.sequence);
+  for (const { sequence } of oldest.slice(0, count)) removeTimer(log, sequence);
 };
 
 export const removeTimer = ({ timers, dueOpenings }: SimulatedLog, sequence: number): void => {
@@ -131,7 +157,7 @@ export const deferredAt = (log: SimulatedLog, receiver: Receiver, after: number)
 export const isSuperseded = (log: SimulatedLog, run: SimulatedRun, delivery: FinalDelivery): boolean => {
   const pending = pendingOf(log, run);
   if (!pending) return false;
-  if (delivery.source.kind !== 'fact') return pending.sequence > delivery.source.sequence;
+  if (isInTimers(delivery)) return pending.sequence > delivery.source.sequence;
   if (pending.delivery.round >= delivery.round) return true;
   for (const state of ['wait', 'due', 'deferred']) log.timers.delete(`${run.key.run_id}.${state}`);
   return false;
@@ -143,10 +169,11 @@ export const writeConclusion = (
   run: SimulatedRun,
   delivery: FinalDelivery,
   conclusion: Conclusion,
-): Timer | undefined => {
+): Timer | 'no_room' | undefined => {
   if (conclusion.kind !== 'retry') {
     run.settled = true;
     return undefined;
   }
+  if (!hasRoom(log, delivery)) return 'no_room';
   return storeTimer(log, { ...delivery, ...conclusion.progress }, 'wait', conclusion.at);
 };

@@ -5,10 +5,12 @@ import type { Effect } from '../../src/core/state/effect.ts';
 import type { StoredOpening } from '../../src/core/state/input.ts';
 import type { PartitionStart } from '../../src/core/state/partition.ts';
 import { hasFinal } from '../../src/core/state/state.ts';
+import { reconcile } from './simulated-reconciliation.ts';
 import { attemptFinal, attemptIntermediate, type Circumstances } from './simulated-attempts.ts';
-import { simulateCore, STORED, type SimulatedCore } from './simulated-core.ts';
+import { LOG_AGE_MS, simulateCore, STORED, type SimulatedCore } from './simulated-core.ts';
 import {
   deferredAt,
+  hasRoom,
   isSuperseded,
   removeTimer,
   runOf,
@@ -34,7 +36,8 @@ export const startNotifier = (
   }
   const partitions = Array.from({ length: PARTITIONS }, (_, number): PartitionStart => {
     const { lastSequence, positions } = log;
-    return { number, created: 'first', lastSequence, lastReport: 0, position: positions.get(number) };
+    const position = positions.get(number);
+    return { number, created: 'first', logAgeMs: LOG_AGE_MS, lastSequence, lastReport: 0, position };
   });
   const core = simulateCore({ maxInFlight: circumstances.maxInFlight, startAt, partitions });
   const { take, surroundings } = core;
@@ -45,12 +48,15 @@ export const startNotifier = (
   surroundings.conclude = ({ attempt, delivery, conclusion }) =>
     core.after(1, () => {
       const timer = writeConclusion(log, runOf(log, delivery.key.run_id), delivery, conclusion);
-      if (timer) waitFor(log, core, circumstances, timer);
-      take({ type: 'attempt_concluded', attempt, outcome: STORED });
+      if (timer && timer !== 'no_room') waitFor(log, core, circumstances, timer);
+      const outcome = timer === 'no_room' ? ({ kind: timer } as const) : STORED;
+      take({ type: 'attempt_concluded', attempt, outcome });
     });
   surroundings.defer = ({ delivery, reminder }) =>
     core.after(2, () => {
       const run = runOf(log, delivery.key.run_id);
+      if (!hasRoom(log, delivery))
+        return take({ type: 'deferral_finished', run: delivery.key.run_id, outcome: { kind: 'no_room' } });
       if (reminder) storeOpening(log, core, reminder);
       const isNew = delivery.source.kind !== 'deferred';
       if (isNew && !(delivery.mayBeSuperseded && isSuperseded(log, run, delivery)))
@@ -60,8 +66,15 @@ export const startNotifier = (
   surroundings.load = (effect) => core.after(1, () => loadDeferred(log, core, effect));
   surroundings.other = (effect) => doOther(log, core, effect);
   takeOver(log, core, circumstances);
+  const reconcileOften = (): void => {
+    reconcile(log, core);
+    core.after(ROUND_EVERY_MS, reconcileOften);
+  };
+  core.after(ROUND_EVERY_MS, reconcileOften);
   return core;
 };
+
+const ROUND_EVERY_MS = 20_000;
 
 type EffectOf<Type> = Extract<Effect, { type: Type }>;
 

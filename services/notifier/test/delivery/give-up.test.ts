@@ -27,6 +27,7 @@ const tried = (key: RunKey, { url }: Receiver, tries: number): PendingDelivery =
   tries,
   due_at: new Date().toISOString(),
   expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+  sequence: 7,
 });
 
 describe('a delivery', () => {

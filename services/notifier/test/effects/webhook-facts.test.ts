@@ -6,7 +6,7 @@ import { readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';
-import { webhookFacts, type WebhookFacts } from '../../src/effects/webhook-facts.ts';
+import { endOf, webhookFacts, type WebhookFacts } from '../../src/effects/webhook-facts.ts';
 
 type Found = Extract<ReadRun, { kind: 'found' }>;
 
@@ -33,7 +33,7 @@ const factsOf = async (log: RunLog, key: RunKey): Promise<WebhookFacts> => {
   const { run, webhook } = await read(log, key);
   const context = { log, now: () => new Date(), instance: 'test' };
   const history = webhook ?? { head: 0, state: undefined };
-  return webhookFacts(context, run, history, new AbortController().signal);
+  return webhookFacts(context, run, endOf(history), new AbortController().signal);
 };
 
 const typesOf = async (log: RunLog, key: RunKey): Promise<string[]> =>

@@ -30,7 +30,11 @@ describe('a message of RUNS', () => {
     expect(runNotice(stored(wanting))).toEqual({
       type: 'run_changed',
       key,
-      target: { origin: 'https://a.example', intermediate: true },
+      target: {
+        origin: 'https://a.example',
+        intermediate: true,
+        queuedAt: Date.parse('2026-01-01T00:00:00.000Z'),
+      },
     });
     expect(runNotice(stored(run.queued(key)))).toEqual({ type: 'run_changed', key, target: null });
   });

@@ -9,10 +9,12 @@ import {
   type WebhookTargets,
 } from '../../src/subscription/webhook-targets.ts';
 
+const QUEUED_AT = Date.parse('2026-01-01T00:00:00.000Z');
 const aRun = (): RunKey => ({ org_id: orgId(newUuid()), run_id: runId(newUuid()) });
 const callback = (name: string): WebhookTarget => ({
   origin: `https://${name}.example`,
   intermediate: false,
+  queuedAt: QUEUED_AT,
 });
 const A = callback('a');
 const B = callback('b');
@@ -33,17 +35,22 @@ describe('the webhook target of a run', () => {
       webhook: 'https://A.example:443/hook?token=1',
       webhook_intermediate_status: true,
     });
-    expect(webhookTargetOf(data)).toEqual({ origin: 'https://a.example', intermediate: true });
+    expect(webhookTargetOf(data, QUEUED_AT)).toEqual({
+      origin: 'https://a.example',
+      intermediate: true,
+      queuedAt: QUEUED_AT,
+    });
   });
 
   it('is null for a run without a webhook', () => {
-    expect(webhookTargetOf(queued(aRun(), { webhook: null }).data)).toBeNull();
+    expect(webhookTargetOf(queued(aRun(), { webhook: null }).data, QUEUED_AT)).toBeNull();
   });
 
   it('is one without an origin when its text is no URL, so that its delivery comes to an end', () => {
-    expect(webhookTargetOf(queued(aRun(), { webhook: 'nonsense' }).data)).toEqual({
+    expect(webhookTargetOf(queued(aRun(), { webhook: 'nonsense' }).data, QUEUED_AT)).toEqual({
       origin: 'null',
       intermediate: false,
+      queuedAt: QUEUED_AT,
     });
   });
 

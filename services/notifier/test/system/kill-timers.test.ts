@@ -17,6 +17,7 @@ describe('a delivery that waits', () => {
       tries: 1,
       due_at: '2026-01-01T00:00:00.000Z',
       expires_at: '2026-01-07T00:00:00.000Z',
+      sequence: 7,
     } as const;
     await scheduleDelivery(own.log, delivery, new Date(Date.now() + 1_500));
     await own.nats.kill9();

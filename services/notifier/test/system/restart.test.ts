@@ -69,7 +69,14 @@ describe('a log that lost its end', { timeout: LIMIT_MS }, () => {
     await using load = await aLoad(bed, seeded(SEED));
     await load.add(20);
     const { created } = await runsIdentity(bed.log);
-    const beyond = { version: 1, created, runs: 1_000_000, activity: 1_000_000, swept: 1_000_000 } as const;
+    const beyond = {
+      version: 1,
+      created,
+      runs: 1_000_000,
+      activity: 1_000_000,
+      swept: 1_000_000,
+      left: 0,
+    } as const;
     for (let partition = 0; partition < PARTITIONS; partition += 1)
       await storePosition(bed.log, partition, beyond);
     await using notifier = await startNotifier(bed);

@@ -41,6 +41,7 @@ const aDelivery = (changes: Partial<PendingDelivery> = {}): PendingDelivery => (
   tries: 1,
   due_at: '2026-01-01T00:00:00.000Z',
   expires_at: '2026-01-07T00:00:00.000Z',
+  sequence: 7,
   ...changes,
 });
 
@@ -184,7 +185,14 @@ describe('the opening of a breaker', () => {
 
 describe('the position of a partition', () => {
   it('is the last one stored, and undefined before', async () => {
-    const position = { version: 1, created: '2026-01-01T00:00:00Z', runs: 9, activity: 6, swept: 5 } as const;
+    const position = {
+      version: 1,
+      created: '2026-01-01T00:00:00Z',
+      runs: 9,
+      activity: 6,
+      swept: 5,
+      left: 0,
+    } as const;
     expect(await readPosition(log, 3)).toBeUndefined();
     await storePosition(log, 3, { ...position, runs: 5 });
     await storePosition(log, 3, position);

@@ -18,7 +18,7 @@ import type { NotifierState } from '../state/state.ts';
 import { AGAIN_MS, retryIntermediate } from './deferral.ts';
 import { advance } from './outboxes.ts';
 import { schedule } from './queueing.ts';
-import { beginWork, endWork, settle, settleIntermediate } from './settling.ts';
+import { beginWork, endWork, leaveInLog, settle, settleIntermediate } from './settling.ts';
 
 const ONE_INTERMEDIATE_MS = 1_000;
 
@@ -84,6 +84,7 @@ const finalFinished = (
     case 'unreadable':
     case 'failed':
     case 'expired':
+    case 'log_expired':
     case 'sent': {
       const conclusion = conclusionOf(report, state.moment, state.settings);
       if (!conclusion) return retryFinal(state, attempt, delivery);
@@ -110,6 +111,12 @@ export const attemptConcluded = (state: NotifierState, id: number, outcome: Outc
   const { delivery } = attempt.content;
   if (outcome.kind === 'stored') {
     complete(state, attempt, delivery, 'round');
+    return endAttempt(state, attempt, attempt.sent);
+  }
+  if (outcome.kind === 'no_room') {
+    const outbox = state.outboxes.get(attempt.run);
+    leaveInLog(state, delivery);
+    if (outbox) takeDelivery(outbox, delivery);
     return endAttempt(state, attempt, attempt.sent);
   }
   if (outcome.kind === 'interrupted' || attempt.postponed) return retryFinal(state, attempt, delivery);
@@ -179,6 +186,7 @@ const sentOf = (report: AttemptReport): Sent => {
     case 'superseded':
     case 'nothing':
     case 'expired':
+    case 'log_expired':
       return 'nothing';
   }
 };

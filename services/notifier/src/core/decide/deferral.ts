@@ -1,7 +1,8 @@
 import type { RunId } from '@runledger/contracts/ids';
+import type { FinalDelivery } from '../delivery/final-delivery.ts';
 import type { ReceiverQueue } from '../receivers/receiver-queues.ts';
 import type { StoredOpening } from '../state/input.ts';
-import { IDLE, type IntermediateNotification, type Outbox } from '../state/outbox.ts';
+import { IDLE, takeDelivery, type IntermediateNotification, type Outbox } from '../state/outbox.ts';
 import type { NotifierState } from '../state/state.ts';
 import { schedule } from './queueing.ts';
 import { beginWork, settleIntermediate } from './settling.ts';
@@ -16,15 +17,25 @@ const MAX_OUTBOXES = 50_000;
 /** These runs have to wait: the breaker of their receiver is open, or its queue is full. */
 export const postpone = (state: NotifierState, queue: ReceiverQueue, runs: readonly RunId[]): void => {
   const outboxes = runs.flatMap((run) => state.outboxes.get(run) ?? []);
-  const isFinal = ({ finals }: Outbox): boolean => finals.length > 0;
-  if (outboxes.some(isFinal)) {
+  const toDefer = outboxes.filter(({ finals: [next] }) => next && next.source.kind !== 'log');
+  if (toDefer.length > 0) {
     queue.deferred.expected = true;
     state.loading.later(queue);
   } else schedule(state, queue);
+  for (const outbox of toDefer) defer(state, queue, outbox);
   for (const outbox of outboxes) {
-    if (isFinal(outbox)) defer(state, queue, outbox);
-    else postponeIntermediate(state, outbox);
+    const [next] = outbox.finals;
+    if (!next) postponeIntermediate(state, outbox);
+    else if (next.source.kind === 'log') dropFromLog(state, outbox, next);
   }
+};
+
+/** The log still holds it: the reconciliation finds it again. */
+const dropFromLog = (state: NotifierState, outbox: Outbox, delivery: FinalDelivery): void => {
+  outbox.stage = IDLE;
+  takeDelivery(outbox, delivery);
+  if (outbox.finals.length > 0) setAlarm(state, outbox, state.moment.at);
+  else state.outboxes.delete(outbox.key.run_id);
 };
 
 /** The final delivery is stored in TIMERS, where it takes no memory and no permit. */

@@ -52,6 +52,8 @@ const followBreaker = (state: NotifierState, { key, state: now }: BreakerChange,
     }
   }
   const partition = partitionOf(origin);
+  const left = state.partitions.get(partition)?.left.from ?? Infinity;
+  if (now.kind !== 'open' && left < Infinity) state.roundWanted = true;
   if (now.kind !== 'open' || !store || !state.partitions.has(partition)) return;
   const opening = { origin, org_id, opens: now.opens, until: instantOf(state, now.until) };
   state.effects.push({ type: 'store_opening', partition, opening });

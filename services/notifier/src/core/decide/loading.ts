@@ -9,7 +9,7 @@ import { hasFinal, type NotifierState } from '../state/state.ts';
 import { AGAIN_MS } from './deferral.ts';
 import { addFinal, advance } from './outboxes.ts';
 import { schedule, roomOf } from './queueing.ts';
-import { endWork, settle } from './settling.ts';
+import { endWork, leaveInLog, settle } from './settling.ts';
 
 type Input<Type> = Extract<NotifierInput, { type: Type }>;
 
@@ -97,14 +97,12 @@ export const deferralFinished = (state: NotifierState, run: RunId, { kind }: Out
   const queue = state.queues.of(outbox.receiver);
   queue.deferred.deferring -= 1;
   outbox.stage = IDLE;
-  if (kind === 'stored') {
-    takeDelivery(outbox, delivery);
-    // A loaded delivery is still stored.
-    if (delivery.source.kind !== 'deferred') settle(state, delivery);
-  } else {
-    outbox.notBefore.final = state.moment.at + AGAIN_MS;
-    queue.deferred.reminder = undefined;
-  }
+  if (kind !== 'stored') queue.deferred.reminder = undefined;
+  if (kind === 'stored' || kind === 'no_room') takeDelivery(outbox, delivery);
+  else outbox.notBefore.final = state.moment.at + AGAIN_MS;
+  if (kind === 'no_room') leaveInLog(state, delivery);
+  // A loaded delivery is still stored.
+  else if (kind === 'stored' && delivery.source.kind !== 'deferred') settle(state, delivery);
   advance(state, outbox);
   schedule(state, queue);
   endWork(state, outbox.partition);

@@ -1,7 +1,13 @@
 import type { PartitionPosition } from '@runledger/contracts/deliveries/timers';
 import { IDLE } from '../state/outbox.ts';
 import { LowWatermark } from '../state/low-watermark.ts';
-import { isSamePosition, positionOf, startPartition, type PartitionStart } from '../state/partition.ts';
+import {
+  isSamePosition,
+  NOTHING_LEFT,
+  positionOf,
+  startPartition,
+  type PartitionStart,
+} from '../state/partition.ts';
 import type { NotifierState } from '../state/state.ts';
 import { countWaiting } from './queueing.ts';
 
@@ -45,6 +51,8 @@ export const shortenLog = (state: NotifierState, stream: 'runs' | 'activity', la
     else {
       partition.runs = new LowWatermark(0);
       partition.sweptUpTo = 0;
+      partition.round = undefined;
+      partition.left = NOTHING_LEFT;
       partition.mayBeSupersededUpTo = Infinity;
     }
   }

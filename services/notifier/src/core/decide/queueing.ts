@@ -1,4 +1,5 @@
 import { hasWaiting, type ReceiverQueue, type Waiting } from '../receivers/receiver-queues.ts';
+import { receiverKey, type Receiver } from '../receivers/receiver.ts';
 import { IDLE, type Outbox } from '../state/outbox.ts';
 import type { NotifierState } from '../state/state.ts';
 
@@ -6,9 +7,22 @@ import type { NotifierState } from '../state/state.ts';
 const MAX_AT_RECEIVER = 2_000;
 const MAX_WAITING = 50_000;
 
+/** Deliveries of one receiver that the reconciliation has waiting here. The next round finds the others. */
+const MAX_FROM_LOG = 500;
+const MAX_FROM_LOG_UNPROVEN = 2;
+
 /** Whether the breaker of the receiver or of its origin is open. */
-const isOpen = ({ breakers }: NotifierState, { receiver, key }: ReceiverQueue): boolean =>
-  breakers.state(key).kind === 'open' || breakers.state(receiver.origin).kind === 'open';
+export const isBlocked = ({ breakers }: NotifierState, receiver: Receiver): boolean =>
+  breakers.state(receiverKey(receiver)).kind === 'open' || breakers.state(receiver.origin).kind === 'open';
+
+/** Whether the reconciliation may add a delivery that only the log holds. Those in TIMERS are older and go first. */
+export const takesFromLog = (state: NotifierState, receiver: Receiver): boolean => {
+  if (isBlocked(state, receiver) || state.waiting >= MAX_WAITING) return false;
+  const queue = state.queues.find(receiver);
+  if (!queue) return true;
+  const most = queue.health === 'healthy' ? MAX_FROM_LOG : MAX_FROM_LOG_UNPROVEN;
+  return !queue.deferred.expected && queue.finals.length < most;
+};
 
 /** How many more attempts may be in flight at the receiver now. */
 export const roomOf = ({ breakers, limits }: NotifierState, queue: ReceiverQueue): number => {
@@ -39,11 +53,11 @@ export const schedule = (state: NotifierState, queue: ReceiverQueue): void => {
 /** Puts the next notification of a run into the queue of its receiver. False when that is blocked or full. */
 export const enqueue = (state: NotifierState, outbox: Outbox, final: boolean): boolean => {
   const queue = state.queues.of(outbox.receiver);
-  const isBlocked = isOpen(state, queue);
-  if (isBlocked) queue.health = 'failing';
+  const blocked = isBlocked(state, outbox.receiver);
+  if (blocked) queue.health = 'failing';
   const waiting = listOf(queue, final);
   const isFull = waiting.length >= MAX_AT_RECEIVER || (state.waiting >= MAX_WAITING && hasWaiting(queue));
-  if (isBlocked || isFull) return false;
+  if (blocked || isFull) return false;
   outbox.stage = { kind: 'queued', final };
   waiting.push({ run: outbox.key.run_id, since: state.moment.at });
   if (queue.deferred.loaded !== undefined) queue.deferred.loaded += 1;

@@ -1,54 +1,92 @@
 import type { FinalDelivery } from '../delivery/final-delivery.ts';
 import type { ReconciliationInput } from '../state/input.ts';
+import { alsoLeft, NOTHING_LEFT, type Partition } from '../state/partition.ts';
 import { hasFinal, type NotifierState } from '../state/state.ts';
 import { beginAttempt } from './attempts.ts';
 import { expectDeferred } from './loading.ts';
 import { addFinal, putInOutbox } from './outboxes.ts';
+import { isBlocked, takesFromLog } from './queueing.ts';
+import { expiresAtOf } from './run-messages.ts';
 
 type Input<Type> = Extract<ReconciliationInput, { type: Type }>;
 
-/** Unsettled deliveries of a partition that every reconciliation checks again. Others are checked once. */
-const MAX_PENDING_CHECKS = 200;
-
-/** The reconciliation has checked where a run's final notification is. */
-export const runChecked = (
-  state: NotifierState,
-  { partition, key, sequence, found }: Input<'run_checked'>,
-): void => {
-  const held = state.partitions.get(partition);
-  if (!held || held.closing) return;
-  held.pendingChecks.delete(key.run_id);
-  if (found.kind === 'settled') return;
-  // Until it is settled.
-  if (held.pendingChecks.size < MAX_PENDING_CHECKS) held.pendingChecks.set(key.run_id, { key, sequence });
-  if (hasFinal(state, key.run_id)) return;
-  if (found.kind === 'timer' && found.isDeferred) {
-    // Its reminder may have been lost with a process.
-    expectDeferred(state, { org_id: key.org_id, origin: found.origin });
-  } else if (found.kind === 'forgotten') {
-    const { origin, round } = found;
-    const expiresAt = state.moment.now + state.settings.giveUpAfterMs;
-    const source = { kind: 'fact', sequence } as const;
-    addFinal(state, { key, origin, partition, round, attempts: 0, expiresAt, source, mayBeSuperseded: true });
+export const roundBegun = (state: NotifierState, { partitions }: Input<'round_begun'>): void => {
+  state.roundWanted = false;
+  for (const number of partitions) {
+    const held = state.partitions.get(number);
+    if (held) held.round = { upTo: held.runs.low(), firstUnsettled: Infinity, left: NOTHING_LEFT };
   }
 };
+
+/** The reconciliation has found a final notification that no fact settles. What only the log holds is sent, or given up, from there. */
+export const unsettledFound = (state: NotifierState, input: Input<'unsettled_found'>): void => {
+  const { partition, key, origin, sequence, found } = input;
+  const held = state.partitions.get(partition);
+  if (!held?.round || held.closing) return;
+  const { round } = held;
+  round.firstUnsettled = Math.min(round.firstUnsettled, sequence);
+  const receiver = { org_id: key.org_id, origin };
+  if (hasFinal(state, key.run_id)) {
+    if (isFromLog(state, key.run_id)) round.left = alsoLeft(round.left, sequence);
+  } else if (found.kind === 'timer') {
+    // Its reminder may have been lost with a process.
+    if (found.isDeferred) expectDeferred(state, receiver);
+  } else if (found.kind === 'outside') {
+    round.left = alsoLeft(round.left, sequence);
+    const delivery = fromLog(state, held, input, found.round);
+    if (delivery.expiresAt <= state.moment.now) expiredFound(state, delivery);
+    else if (takesFromLog(state, receiver)) addFinal(state, delivery);
+    else if (!isBlocked(state, receiver)) state.roundWanted = true;
+  }
+};
+
+const isFromLog = ({ outboxes }: NotifierState, run: FinalDelivery['key']['run_id']): boolean =>
+  outboxes.get(run)?.finals.some(({ source }) => source.kind === 'log') ?? false;
+
+const fromLog = (
+  state: NotifierState,
+  partition: Partition,
+  { key, origin, sequence, ...times }: Input<'unsettled_found'>,
+  round: number,
+): FinalDelivery => ({
+  key,
+  origin,
+  partition: partition.number,
+  round,
+  attempts: 0,
+  expiresAt: expiresAtOf(state, partition, times),
+  fact: sequence,
+  source: { kind: 'log', sequence },
+  mayBeSuperseded: true,
+});
 
 export const checkedUpTo = (state: NotifierState, { partitions, sequence }: Input<'checked_up_to'>): void => {
   for (const number of partitions) {
     const held = state.partitions.get(number);
-    if (held) held.sweptUpTo = Math.max(held.sweptUpTo, sequence);
+    if (!held?.round) continue;
+    const { upTo, firstUnsettled } = held.round;
+    held.sweptUpTo = Math.max(held.sweptUpTo, Math.min(sequence, upTo, firstUnsettled - 1));
   }
 };
 
-/** A deferred delivery is given up without a permit: nothing is sent. */
+export const roundEnded = (state: NotifierState, { partitions }: Input<'round_ended'>): void => {
+  for (const number of partitions) {
+    const held = state.partitions.get(number);
+    if (!held?.round) continue;
+    const { upTo, firstUnsettled, left } = held.round;
+    held.sweptUpTo = Math.max(held.sweptUpTo, Math.min(upTo, firstUnsettled - 1));
+    held.left = left;
+    held.round = undefined;
+  }
+};
+
+/** A delivery is given up without a permit: nothing is sent. */
 export const expiredFound = (state: NotifierState, delivery: FinalDelivery): void => {
   const held = state.partitions.get(delivery.partition);
-  const { key, round, attempts } = delivery;
-  // A redelivery waits for its first attempt.
-  const waits = round > 1 && attempts === 0;
-  if (!held || held.closing || waits || hasFinal(state, key.run_id)) return;
+  const { run_id } = delivery.key;
+  if (!held || held.closing || hasFinal(state, run_id)) return;
   // An intermediate notification is in flight: the delivery is found again.
-  if (state.outboxes.get(key.run_id)?.stage.kind === 'in_flight') return;
+  if (state.outboxes.get(run_id)?.stage.kind === 'in_flight') return;
   beginAttempt(state, putInOutbox(state, delivery), undefined);
 };
 

@@ -1,6 +1,7 @@
-import type { RunInput, RunMessage } from '../state/input.ts';
+import type { EndMessage, RunInput, RunMessage } from '../state/input.ts';
 import type { Partition } from '../state/partition.ts';
 import type { NotifierState } from '../state/state.ts';
+import { logEndOf } from '../delivery/log-end.ts';
 import { addFinal, addIntermediate } from './outboxes.ts';
 
 type Stream = 'runs' | 'activity';
@@ -8,10 +9,10 @@ type Stream = 'runs' | 'activity';
 /** A run has ended, or a redelivery of its final notification was requested. */
 export const runEnded = (
   state: NotifierState,
-  message: { readonly time: number } & RunMessage,
+  message: EndMessage,
   { round }: { readonly round: number },
 ): void => {
-  const { key, origin, sequence, time } = message;
+  const { key, origin, sequence } = message;
   takeMessage(state, message, 'runs', (partition) =>
     addFinal(state, {
       key,
@@ -19,12 +20,20 @@ export const runEnded = (
       partition: partition.number,
       round,
       attempts: 0,
-      expiresAt: time + state.settings.giveUpAfterMs,
+      expiresAt: expiresAtOf(state, partition, message),
+      fact: sequence,
       source: { kind: 'fact', sequence },
       mayBeSuperseded: round > 1 || sequence <= partition.mayBeSupersededUpTo,
     }),
   );
 };
+
+/** Its facts must still be there: a notification is made from them, and who asks to have it sent again needs them too. */
+export const expiresAtOf = (
+  { settings }: NotifierState,
+  { logAgeMs }: Partition,
+  { time, queuedAt }: Pick<EndMessage, 'time' | 'queuedAt'>,
+): number => Math.min(time + settings.giveUpAfterMs, logEndOf(queuedAt, logAgeMs));
 
 /** A run that has not ended changed, and wants intermediate notifications. */
 export const runChanged = (state: NotifierState, message: RunMessage, stream: Stream): void => {

@@ -7,7 +7,7 @@ import { dispatch, followBreakers } from './dispatching.ts';
 import { deferralFinished, deferredFound, deferredLoaded, openingDue, openingFound } from './loading.ts';
 import { addFinal } from './outboxes.ts';
 import { closePartition, gainPartition, losePartition, positionStored, shortenLog } from './partitions.ts';
-import { expiredFound, runChecked, checkedUpTo } from './reconciling.ts';
+import { checkedUpTo, expiredFound, roundBegun, roundEnded, unsettledFound } from './reconciling.ts';
 import { readUpTo, runChanged, runEnded } from './run-messages.ts';
 import { tick } from './ticking.ts';
 
@@ -65,10 +65,14 @@ const decide = (state: NotifierState, input: NotifierInput): void => {
       return attemptConcluded(state, input.attempt, input.outcome);
     case 'deferral_finished':
       return deferralFinished(state, input.run, input.outcome);
-    case 'run_checked':
-      return runChecked(state, input);
+    case 'round_begun':
+      return roundBegun(state, input);
+    case 'unsettled_found':
+      return unsettledFound(state, input);
     case 'checked_up_to':
       return checkedUpTo(state, input);
+    case 'round_ended':
+      return roundEnded(state, input);
     case 'tick':
       return tick(state);
   }

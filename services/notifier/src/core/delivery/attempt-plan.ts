@@ -2,14 +2,17 @@ import { isEnded, type EndedRun } from '@runledger/contracts/fold/run';
 import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import type { ReadRun } from '@runledger/event-log/read/read-run';
-import type { FinalDelivery } from './final-delivery.ts';
+import { isInTimers, type FinalDelivery } from './final-delivery.ts';
+import { hasExpired, logEndOf } from './log-end.ts';
 import type { Progress } from './attempt-report.ts';
 
 /** What an attempt has to do, from the run's facts. */
 export type AttemptPlan =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'unreadable'; readonly why: string }
-  | ({ readonly kind: 'send' | 'expired' } & Progress & DueRun);
+  | ({ readonly kind: 'send' | 'expired' | 'log_expired' } & Progress & DueRun)
+  /** The run's first fact has left the log, or all of them have. */
+  | { readonly kind: 'gone' };
 
 /** A run whose final notification is due. */
 interface DueRun {
@@ -24,6 +27,10 @@ interface DueRun {
 
 export interface PlanSettings {
   readonly giveUpAfterMs: number;
+  /** For which RUNS keeps a fact. */
+  readonly logAgeMs: number;
+  /** The first sequence that RUNS holds. */
+  readonly firstSequence: number;
   readonly instantOf: (time: string) => number;
 }
 
@@ -31,24 +38,27 @@ export const planAttempt = (
   delivery: FinalDelivery,
   read: ReadRun,
   now: number,
-  { giveUpAfterMs, instantOf }: PlanSettings,
+  settings: PlanSettings,
 ): AttemptPlan => {
-  // A forged fact, or one whose run has expired.
+  if (hasExpired(read, delivery.fact, settings.firstSequence)) return { kind: 'gone' };
+  // A forged fact.
   if (read.kind === 'none') return { kind: 'nothing' };
   // The delivery stays visible as waiting, until the run can be read or expires.
   if (read.kind !== 'found' || !read.webhook) return { kind: 'unreadable', why: whyUnreadable(read) };
-  const { run, webhook, history } = read;
+  const { run, webhook, history, facts } = read;
   const url = run.request.webhook;
   // Forged, or one round after another: it is not due, or no longer.
   if (!isEnded(run) || url === null || isSettled(webhook.state)) return { kind: 'nothing' };
   const round = roundOf(webhook.state);
-  if (delivery.round < round && delivery.source.kind !== 'fact') return { kind: 'nothing' };
+  if (delivery.round < round && isInTimers(delivery)) return { kind: 'nothing' };
   const attempts = round === delivery.round ? delivery.attempts : 0;
+  const { giveUpAfterMs, logAgeMs, instantOf } = settings;
   const endedAt = instantOf(run.ended_at);
-  const expiresAt = Math.min(delivery.expiresAt, endedAt + giveUpAfterMs);
-  // A redelivery gets at least one attempt.
-  const mayExpire = round === 1 || attempts > 0;
-  const kind = mayExpire && now >= expiresAt ? 'expired' : 'send';
+  const logEnd = logEndOf(instantOf(facts[0]?.time ?? run.ended_at), logAgeMs);
+  // A redelivery gets at least one attempt, unless nothing can be made of the log any more.
+  const givenUpAt = round === 1 || attempts > 0 ? endedAt + giveUpAfterMs : delivery.expiresAt;
+  const expiresAt = Math.min(delivery.expiresAt, givenUpAt, logEnd);
+  const kind = now < expiresAt ? 'send' : now < logEnd ? 'expired' : 'log_expired';
   return { kind, round, attempts, expiresAt, run, url, webhook, sequence: history.head, endedAt };
 };
 

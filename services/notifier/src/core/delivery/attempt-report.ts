@@ -18,6 +18,8 @@ export type AttemptReport =
   | { readonly kind: 'unreadable'; readonly why: string }
   /** Nothing was sent: the time for it is over. */
   | ({ readonly kind: 'expired' } & Progress)
+  /** Nothing was sent: the run's facts leave the log, or have left it. */
+  | { readonly kind: 'log_expired'; readonly attempts: number }
   | ({ readonly kind: 'sent'; readonly result: SentResult; readonly endedAt: number } & Progress);
 
 /** The progress of a delivery, from the run's facts. */

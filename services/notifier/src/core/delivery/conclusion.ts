@@ -40,7 +40,10 @@ export interface ConclusionSettings {
 /** A run whose facts cannot be read is read again after this time. */
 const UNREADABLE_MS = 600_000;
 
-type Concluded = Extract<AttemptReport, { kind: 'unreadable' | 'failed' | 'expired' | 'sent' }>;
+type Concluded = Extract<
+  AttemptReport,
+  { kind: 'unreadable' | 'failed' | 'expired' | 'log_expired' | 'sent' }
+>;
 
 /** Decides what follows from an attempt; undefined for one that was interrupted. */
 export const conclusionOf = (
@@ -55,6 +58,8 @@ export const conclusionOf = (
       return postponed(report.why, now + delayAfterOwnFailure(chance));
     case 'expired':
       return { kind: 'given_up', fact: expired(report.attempts, settings) };
+    case 'log_expired':
+      return { kind: 'given_up', fact: logExpired(report.attempts) };
     case 'sent':
       return afterRequest(report, { now, chance }, settings);
   }
@@ -74,6 +79,12 @@ const expired = (tries: number, { giveUpAfterMs }: ConclusionSettings): GivenUp 
   const hours = Math.round(giveUpAfterMs / 360_000) / 10;
   const message = `The receiver took nothing for ${hours} h after the run ended. Ask for a redelivery while the run is in the log.`;
   return { tries, reason: 'expired', last_reason: null, status: null, message };
+};
+
+const logExpired = (tries: number): GivenUp => {
+  const message =
+    'The notification is made from the events of the run, and the first of them expire from the log. Read the run instead.';
+  return { tries, reason: 'log_expired', last_reason: null, status: null, message };
 };
 
 const afterRequest = (

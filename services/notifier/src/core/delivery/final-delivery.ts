@@ -12,8 +12,17 @@ export interface FinalDelivery {
   readonly attempts: number;
   /** Nothing is attempted after it. Milliseconds since 1970. */
   readonly expiresAt: number;
-  /** The message that it comes from, kept until it is settled: a fact of the run in RUNS, or a message in TIMERS. */
-  readonly source: { readonly kind: 'fact' | 'due' | 'deferred'; readonly sequence: number };
+  /** Of RUNS: the fact that it follows from, which is the run's end or the request to send it again. */
+  readonly fact: number;
+  /**
+   * What keeps it until it is settled: its fact in RUNS, which holds back the position of the partition (`fact`) or was found behind
+   * it by the reconciliation (`log`), or a message in TIMERS.
+   */
+  readonly source: { readonly kind: 'fact' | 'log' | 'due' | 'deferred'; readonly sequence: number };
   /** Another notifier may have continued it, or it is a redelivery: TIMERS is read before it is sent. */
   readonly mayBeSuperseded: boolean;
 }
+
+/** Whether TIMERS holds a message of it already. */
+export const isInTimers = ({ source: { kind } }: FinalDelivery): boolean =>
+  kind === 'due' || kind === 'deferred';

@@ -34,10 +34,16 @@ export interface RunMessage {
   readonly sequence: number;
 }
 
+/** A final notification follows from it. Both times are the broker's, in milliseconds since 1970. */
+export interface EndMessage extends RunMessage {
+  readonly time: number;
+  /** Of the run's first fact. */
+  readonly queuedAt: number;
+}
+
 export type RunInput =
-  /** `time` is the broker's, in milliseconds since 1970. */
-  | ({ readonly type: 'run_ended'; readonly time: number } & RunMessage)
-  | ({ readonly type: 'redelivery_requested'; readonly time: number; readonly round: number } & RunMessage)
+  | ({ readonly type: 'run_ended' } & EndMessage)
+  | ({ readonly type: 'redelivery_requested'; readonly round: number } & EndMessage)
   /** Of a run that wants intermediate notifications. */
   | ({ readonly type: 'run_changed' } & RunMessage)
   | ({ readonly type: 'progress_reported' } & RunMessage)
@@ -87,29 +93,21 @@ type ResultInput =
   | { readonly type: 'attempt_concluded'; readonly attempt: number; readonly outcome: Outcome }
   | { readonly type: 'deferral_finished'; readonly run: RunId; readonly outcome: Outcome };
 
-/** Of a write to the log. */
-export type Outcome = { readonly kind: 'stored' } | Failed;
+/** Of a write to the log. `no_room`: in TIMERS, for more of the organisation. */
+export type Outcome = { readonly kind: 'stored' } | { readonly kind: 'no_room' } | Failed;
 
 export type ReconciliationInput =
-  | {
-      readonly type: 'run_checked';
-      readonly partition: number;
-      readonly key: RunKey;
-      /** The fact that its notification follows from. */
-      readonly sequence: number;
-      readonly found: Found;
-    }
-  | {
-      readonly type: 'checked_up_to';
-      readonly partitions: readonly number[];
-      readonly sequence: number;
-    };
+  /** A round begins, for partitions in which something may be unsettled. */
+  | { readonly type: 'round_begun'; readonly partitions: readonly number[] }
+  /** A final notification that no fact settles. */
+  | ({ readonly type: 'unsettled_found'; readonly found: Found } & EndMessage)
+  | { readonly type: 'checked_up_to'; readonly partitions: readonly number[]; readonly sequence: number }
+  | { readonly type: 'round_ended'; readonly partitions: readonly number[] };
 
-/** Where the final notification of a run that has ended is. */
+/** Where an unsettled final notification is. */
 export type Found =
-  /** A fact of the run settles it, or there is nothing to send. */
-  | { readonly kind: 'settled' }
   | { readonly kind: 'in_memory' }
   /** A message in TIMERS. */
-  | { readonly kind: 'timer'; readonly origin: string; readonly isDeferred: boolean }
-  | { readonly kind: 'forgotten'; readonly origin: string; readonly round: number };
+  | { readonly kind: 'timer'; readonly isDeferred: boolean }
+  /** Only in the log: TIMERS had no room for it, or has lost it. */
+  | { readonly kind: 'outside'; readonly round: number };

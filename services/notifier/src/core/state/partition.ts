@@ -1,6 +1,4 @@
 import type { PartitionPosition } from '@runledger/contracts/deliveries/timers';
-import type { RunId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { LowWatermark } from './low-watermark.ts';
 
 /** One partition of the origins, while this process holds it. */
@@ -8,14 +6,18 @@ export interface Partition {
   readonly number: number;
   /** Of RUNS: the broker's time of its creation. */
   readonly created: string;
+  /** Milliseconds for which RUNS keeps a fact; Infinity when it keeps them all. */
+  readonly logAgeMs: number;
   runs: LowWatermark;
   activity: LowWatermark;
   /** An earlier holder may have handled facts up to here. */
   mayBeSupersededUpTo: number;
-  /** Of RUNS: the reconciliation has checked everything up to here. */
+  /** Of RUNS: everything up to here is settled, as the reconciliation has seen. */
   sweptUpTo: number;
-  /** Unsettled deliveries that the reconciliation checks again. */
-  readonly pendingChecks: Map<RunId, PendingCheck>;
+  /** The present round of the reconciliation. */
+  round: Round | undefined;
+  /** What only the log holds. The reconciliation sends it. */
+  left: LeftInLog;
   /** Attempts and deferrals under way. */
   busy: number;
   /** It is being handed over: no more work starts. */
@@ -25,10 +27,28 @@ export interface Partition {
   isStoring: boolean;
 }
 
-interface PendingCheck {
-  readonly key: RunKey;
-  readonly sequence: number;
+/** Deliveries that are neither in TIMERS nor, as a rule, in memory. */
+export interface LeftInLog {
+  /** The lowest sequence of RUNS; Infinity for none. */
+  readonly from: number;
+  readonly count: number;
 }
+
+/** One round of the reconciliation through the part of RUNS in which something is unsettled. */
+interface Round {
+  /** The low watermark when it began. */
+  readonly upTo: number;
+  /** The first unsettled one that it found; Infinity until there is one. */
+  firstUnsettled: number;
+  left: LeftInLog;
+}
+
+export const NOTHING_LEFT: LeftInLog = { from: Infinity, count: 0 };
+
+export const alsoLeft = ({ from, count }: LeftInLog, sequence: number): LeftInLog => ({
+  from: Math.min(from, sequence),
+  count: count + 1,
+});
 
 /** The log as it is when a process begins to hold a partition. */
 export interface PartitionStart {
@@ -38,21 +58,26 @@ export interface PartitionStart {
   readonly lastSequence: number;
   /** The last sequence of ACTIVITY: progress before it needs no notification. */
   readonly lastReport: number;
+  /** Milliseconds for which RUNS keeps a fact; Infinity when it keeps them all. */
+  readonly logAgeMs: number;
   /** As an earlier holder left it. */
   readonly position: PartitionPosition | undefined;
 }
 
 export const startPartition = (start: PartitionStart): Partition => {
-  const { number, created, lastSequence, lastReport } = start;
+  const { number, created, logAgeMs, lastSequence, lastReport } = start;
   const position = start.position?.created === created ? start.position : undefined;
   return {
     number,
     created,
+    logAgeMs,
     runs: new LowWatermark(position?.runs ?? 0),
     activity: new LowWatermark(position?.activity ?? lastReport),
     mayBeSupersededUpTo: lastSequence,
     sweptUpTo: position?.swept ?? 0,
-    pendingChecks: new Map(),
+    round: undefined,
+    // How many is known after a round.
+    left: position?.left ? { from: position.left, count: 0 } : NOTHING_LEFT,
     busy: 0,
     closing: false,
     stored: position,
@@ -60,19 +85,13 @@ export const startPartition = (start: PartitionStart): Partition => {
   };
 };
 
-/** The position of the partition. The next holder checks unsettled deliveries again. */
-export const positionOf = ({
-  created,
-  runs,
-  activity,
-  sweptUpTo,
-  pendingChecks,
-}: Partition): PartitionPosition => ({
+export const positionOf = ({ created, runs, activity, sweptUpTo, left }: Partition): PartitionPosition => ({
   version: 1,
   created,
   runs: runs.low(),
   activity: activity.low(),
-  swept: pendingChecks.values().reduce((lowest, { sequence }) => Math.min(lowest, sequence - 1), sweptUpTo),
+  swept: sweptUpTo,
+  left: left.from === Infinity ? 0 : left.from,
 });
 
 export const isSamePosition = (one: PartitionPosition | undefined, other: PartitionPosition): boolean =>
@@ -80,4 +99,5 @@ export const isSamePosition = (one: PartitionPosition | undefined, other: Partit
   one.runs === other.runs &&
   one.activity === other.activity &&
   one.swept === other.swept &&
+  one.left === other.left &&
   one.created === other.created;

@@ -41,6 +41,8 @@ export interface NotifierState {
   /** Changes that were not handled yet. */
   breakerChanges: BreakerChange[];
   readonly alarms: TinyQueue<Alarm>;
+  /** The reconciliation would find something to send now. */
+  roundWanted: boolean;
   /** When waiting notifications are checked next, once a second. */
   nextCheck: number;
   checks: number;
@@ -74,6 +76,7 @@ export const createNotifierState = (settings: CoreSettings, at: number): Notifie
     breakers: new Breakers(settings.breaker, (change) => state.breakerChanges.push(change)),
     breakerChanges: [],
     alarms: new TinyQueue<Alarm>([], (one, other) => one.at - other.at),
+    roundWanted: false,
     nextCheck: at + CHECK_EVERY_MS,
     checks: 0,
   };

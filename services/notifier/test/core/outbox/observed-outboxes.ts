@@ -55,6 +55,7 @@ export const finalOf = (
   round,
   attempts: 0,
   expiresAt: Date.parse('2026-01-07T00:00:00.000Z'),
+  fact: sequence,
   source: { kind, sequence },
   mayBeSuperseded: false,
 });

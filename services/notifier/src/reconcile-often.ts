@@ -1,0 +1,76 @@
+import { sleep } from '@runledger/resilience/abort';
+import { takesFromLog } from './core/decide/queueing.ts';
+import { countExpiring } from './core/decide/reconciling.ts';
+import type { NotifierInput } from './core/state/input.ts';
+import { hasFinal, type NotifierState } from './core/state/state.ts';
+import type { NotifierMetrics } from './effects/notifier-metrics.ts';
+import { giveUpExpired } from './subscription/expired-deliveries.ts';
+import { reconcile, type ReconciliationOptions } from './subscription/reconciliation.ts';
+
+interface RepeatedReconciliation extends Pick<ReconciliationOptions, 'log' | 'targets' | 'signal'> {
+  readonly now: () => Date;
+  readonly everyMs: number;
+  readonly giveUpAfterMs: number;
+  readonly state: NotifierState;
+  readonly take: (input: NotifierInput) => void;
+  readonly metrics: NotifierMetrics;
+}
+
+/** How often deferred deliveries are searched for expired ones. */
+const FIND_EXPIRED_EVERY_MS = 600_000;
+const LOOK_EVERY_MS = 1_000;
+/** A round that finds nothing to send takes at most this part of the time. */
+const MAX_PART = 0.1;
+
+/** Runs one round of the reconciliation after the other, until the signal. */
+export const reconcileOften = async (options: RepeatedReconciliation): Promise<void> => {
+  const { log, now, state, take, metrics, signal, giveUpAfterMs } = options;
+  const expireEveryMs = Math.min(FIND_EXPIRED_EVERY_MS, giveUpAfterMs / 10);
+  const round: ReconciliationOptions = {
+    ...options,
+    partitions: () => state.partitions.values(),
+    hasFinal: (run) => hasFinal(state, run),
+    takesFromLog: (receiver) => takesFromLog(state, receiver),
+    countExpiring: () => countExpiring(state),
+    onForgotten: (run_id) => {
+      metrics.forgotten();
+      log.logger.error(
+        { run_id },
+        'the reconciliation found a forgotten notification; it is sent from the log',
+      );
+    },
+  };
+  let expired = performance.now();
+  let tookMs = 0;
+  for (;;) {
+    await untilNext(options, tookMs);
+    if (signal.aborted) return;
+    const began = performance.now();
+    try {
+      if (began - expired >= expireEveryMs) {
+        expired = began;
+        for (const partition of state.partitions.keys())
+          await giveUpExpired({ ...round, log, now, take }, partition);
+      }
+      await reconcile(round);
+    } catch (error) {
+      log.logger.warn({ err: error }, 'the reconciliation was interrupted; it continues later');
+    }
+    tookMs = performance.now() - began;
+  }
+};
+
+/** The next round comes soon while there is something to send from the log. */
+const untilNext = async (
+  { state, signal, everyMs }: RepeatedReconciliation,
+  tookMs: number,
+): Promise<void> => {
+  const began = performance.now();
+  const passed = (): number => performance.now() - began;
+  const latest = Math.max(everyMs, tookMs / MAX_PART - tookMs);
+  const soonest = Math.min(latest, Math.max(LOOK_EVERY_MS, tookMs));
+  while (!signal.aborted && passed() < latest) {
+    if (state.roundWanted && passed() >= soonest) return;
+    await sleep(Math.min(LOOK_EVERY_MS, latest - passed()), signal);
+  }
+};

@@ -1,0 +1,84 @@
+import { nanos } from '@nats-io/transport-node';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { webhookFilter } from '@runledger/contracts/subjects/run-subjects';
+import { lastMessage } from '@runledger/event-log/messages/leader-read';
+import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { parseJson } from '@runledger/event-log/messages/stored-message';
+import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
+import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
+import { describe, expect, it } from 'vitest';
+import { expectTimer } from '../fixtures/expect-guarantees.ts';
+import { expectSoon } from '../fixtures/expect-soon.ts';
+import { storedTimers } from '../fixtures/stored-timers.ts';
+import { openTestBedOnOwnBroker, type TestBed } from '../fixtures/test-bed.ts';
+
+const LIMIT_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** As an operator who changes runsMaxAgeMs. */
+const keepFor = async ({ log }: TestBed, ms: number): Promise<void> => {
+  await log.jsm.streams.update('RUNS', {
+    max_age: nanos(ms),
+    duplicate_window: nanos(Math.min(ms, 120_000)),
+  });
+};
+
+/** Lets everything expire that is older, up to this sequence, and keeps the rest. */
+const letExpire = async (bed: TestBed, ms: number, upTo: number): Promise<void> => {
+  await keepFor(bed, ms);
+  await expectSoon('the facts to expire', async () =>
+    expect((await runsIdentity(bed.log)).firstSequence).toBeGreaterThan(upTo),
+  );
+  await keepFor(bed, 7 * DAY_MS);
+};
+
+/** The last webhook fact, which the log still has. */
+const expectGivenUp = (bed: TestBed, key: RunKey): Promise<void> =>
+  expectSoon('it to be given up', async () => {
+    const last = await lastMessage(bed.log, 'RUNS', webhookFilter(key));
+    expect(last && parseJson(last.data)).toMatchObject({
+      type: 'WebhookGivenUp',
+      data: { reason: 'log_expired', message: expect.stringContaining('expire from the log') },
+    });
+  });
+
+describe('a delivery whose run leaves the log', { timeout: LIMIT_MS }, () => {
+  it('is given up while the run can still be read', async () => {
+    await using bed = await openTestBedOnOwnBroker();
+    await using receiver = await aReceiver(status(503));
+    await keepFor(bed, 10_000);
+    await using running = await bed.start();
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await expectSoon('it to be given up', async () =>
+      expect(await bed.webhook(key)).toMatchObject({ status: 'failed', reason: 'log_expired' }),
+    );
+    expect(await running.metric('runledger_notifier_deliveries_total', { end: 'log_expired' })).toBe(1);
+  });
+
+  it('is given up when all facts of the run are gone', async () => {
+    await using bed = await openTestBedOnOwnBroker();
+    await using receiver = await aReceiver(status(503));
+    await using running = await bed.start();
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await expectTimer(bed, key, 'wait');
+    await letExpire(bed, 100, (await runsIdentity(bed.log)).lastSequence);
+    await expectGivenUp(bed, key);
+    await expectSoon('nothing to wait', async () => expect(await storedTimers(bed.log)).toEqual([]));
+    expect(await running.metric('runledger_notifier_deliveries_total', { end: 'log_expired' })).toBe(1);
+  });
+
+  it('is given up when the first fact was gone before a notifier read the end', async () => {
+    await using bed = await openTestBedOnOwnBroker();
+    await using receiver = await aReceiver();
+    const key = await bed.queue(`${receiver.url}/hook`);
+    await bed.happen(key, assigned(key));
+    const { lastSequence } = await runsIdentity(bed.log);
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await bed.happen(key, started(key), succeeded(key));
+    await letExpire(bed, 2_000, lastSequence);
+    await using running = await bed.start();
+    await expectGivenUp(bed, key);
+    expect(receiver.arrived).toEqual([]);
+    expect(await running.metric('runledger_notifier_deliveries_total', { end: 'log_expired' })).toBe(1);
+  });
+});
