@@ -10,6 +10,8 @@ export interface GatewayMetrics {
   readonly queued: () => void;
   readonly notQueued: (why: NotQueued) => void;
   readonly conflict: () => void;
+  /** A run was ended because the log no longer holds its beginning, or is about to lose it. */
+  readonly expired: () => void;
   readonly runRead: (from: 'views' | 'log') => void;
   readonly uploaded: (bytes: number) => void;
   readonly rate: RateCounters;
@@ -50,6 +52,10 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     'runledger_gateway_conflicts_total',
     'Decisions that the log refused because another event was stored first. They were made again.',
   );
+  const expired = counter(
+    'runledger_gateway_runs_expired_total',
+    'Runs that this gateway ended because they outlived the log.',
+  );
   const reads = counter(
     'runledger_gateway_run_reads_total',
     'Runs that were read from the views, or from the log because the views were behind.',
@@ -64,6 +70,7 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     queued: () => queued.inc(),
     notQueued: (why) => notQueued.inc({ why }),
     conflict: () => conflicts.inc(),
+    expired: () => expired.inc(),
     runRead: (from) => reads.inc({ from }),
     uploaded: (bytes) => uploaded.inc(bytes),
     rate: rateCounters(counter),

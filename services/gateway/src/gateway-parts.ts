@@ -12,6 +12,8 @@ export interface GatewayParts {
   readonly config: GatewayConfig;
   readonly log: EventLog;
   readonly views: RunViews;
+  /** Whether this gateway keeps the views up to date now. */
+  readonly isProjecting: () => boolean;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** Identifies this gateway process. */

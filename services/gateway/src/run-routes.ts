@@ -43,7 +43,7 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
   const accept = counted(acceptRun({ log, current, room, queued: quotas.queuedRuns, writer, now }), metrics);
   const queue = queueDeployment({ accept, catalogue, logger });
   const rerun = rerunRun({ accept, current, catalogue });
-  const cancel = cancelRun({ log, current, writer, now, onConflict });
+  const cancel = cancelRun({ log, current, expire: services.expire, writer, now, onConflict });
   const progress = runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor));
   const positions = queuePositions({ scheduler, clock });
   const wait = waitForEnd({ awaitEnd: subscriptions.awaitEnd, keys });

@@ -9,6 +9,8 @@ import { currentRun, type ReadCurrentRun } from './runs/current/current-run.ts';
 import { openQuotas, type Quotas } from './quotas/quotas.ts';
 import { openFindView } from './runs/current/find-view.ts';
 import { shownWebhooks, type ShownWebhooks } from './runs/current/shown-webhooks.ts';
+import { expireRun, type ExpireRun } from './runs/expire/expire-run.ts';
+import { openRunExpiry } from './runs/expire/expire-runs.ts';
 import { openKeyRevalidation, type KeyRevalidation } from './runs/subscribe/key-revalidation.ts';
 import { openRunSubscriptions, type RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
 import { openSchedulerClient, type SchedulerClient } from './scheduler/scheduler-client.ts';
@@ -22,6 +24,7 @@ export interface RunServices {
   readonly shown: ShownWebhooks;
   readonly fresh: FreshViews;
   readonly room: LogRoom;
+  readonly expire: ExpireRun;
   readonly quotas: Quotas;
   readonly records: CatalogueRecords;
   readonly scheduler: SchedulerClient;
@@ -31,7 +34,7 @@ export interface RunServices {
 
 /** `open` closes them in reverse order. */
 export const openRunServices = (
-  { config, log, views, logger, publicUrl }: Omit<GatewayParts, 'metrics'>,
+  { config, log, views, isProjecting, logger, instance, publicUrl }: Omit<GatewayParts, 'metrics'>,
   metrics: GatewayMetrics,
   open: AsyncDisposableStack,
 ): RunServices => {
@@ -39,6 +42,15 @@ export const openRunServices = (
   const find = open.use(openFindView(views, logger)).call;
   const current = currentRun({ log, find, shown, logger, onRead: metrics.runRead });
   const fresh = freshViews({ log, views, timeoutMs: FRESH_VIEWS_TIMEOUT_MS });
+  const expire = expireRun({
+    log,
+    views,
+    writer: { service: 'gateway', instance },
+    now,
+    onExpired: metrics.expired,
+    onConflict: metrics.conflict,
+  });
+  open.use(openRunExpiry({ log, views, expire, isProjecting, logger }));
   const records = catalogueRecords(log);
   const quotas = openQuotas(
     {
@@ -59,6 +71,7 @@ export const openRunServices = (
     shown,
     room: logRoom({ log, counted, clock }),
     fresh,
+    expire,
     quotas,
     records,
     scheduler: open.use(openSchedulerClient(log)),

@@ -45,6 +45,7 @@ export const startGateway = async (
       config,
       log,
       views,
+      isProjecting: () => projection.position() !== undefined,
       logger,
       metrics,
       instance,

@@ -174,3 +174,40 @@ export const givenUp = (
   executor: ExecutorId | null = null,
 ): RunEventOf<'RunGivenUp'> =>
   runEvent('RunGivenUp', key, { attempt, executor, data: { reason, message: 'given up' } });
+
+/** The end of a run that outlived the log: without an attempt, or with this one. */
+export const expired = (
+  key: RunKey,
+  data: Partial<RunEventOf<'RunExpired'>['data']> = {},
+): RunEventOf<'RunExpired'> => {
+  const { inputs: _inputs, ...request } = runRequest();
+  const { attempt = null } = data;
+  return runEvent('RunExpired', key, {
+    attempt: attempt?.number ?? 0,
+    executor: attempt ? executorId(attempt.executor_id) : null,
+    data: {
+      message: 'the log no longer holds its first event',
+      number: 1,
+      request,
+      created_at: '2026-01-01T00:00:00.000Z',
+      queued_at: '2026-01-01T00:00:00.000Z',
+      started_at: null,
+      attempt,
+      cancel: null,
+      ...data,
+    },
+  });
+};
+
+/** As the facts of an executing run name it. */
+export const anAttempt = (
+  number = 1,
+  executor = EXECUTOR,
+): NonNullable<RunEventOf<'RunExpired'>['data']['attempt']> => ({
+  number,
+  executor_id: executor,
+  slot_allocation_id: id,
+  slot: 0,
+  executor_public_key: 'MCowBQYDK2VwAyEA',
+  assigned_at: '2026-01-01T00:00:01.000Z',
+});

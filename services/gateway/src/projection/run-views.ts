@@ -2,7 +2,7 @@ import type { OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Page } from './core/page.ts';
 import type { ProjectionPosition } from './core/projection-start.ts';
-import type { RunQuery, WebhookQuery } from './core/list-query.ts';
+import type { OpenQuery, RunQuery, WebhookQuery } from './core/list-query.ts';
 import type { RunView } from './core/run-view.ts';
 import type { WebhookRow } from './core/webhook-row.ts';
 
@@ -36,6 +36,8 @@ export interface RunViews {
   listRuns(query: RunQuery): Promise<Page<RunView>>;
   /** Runs with a webhook, in the same way. */
   listWebhooks(query: WebhookQuery): Promise<Page<WebhookRow>>;
+  /** Of all organisations, the oldest first. */
+  listOpen(query: OpenQuery): Promise<Page<RunKey>>;
   /** Counts the queued runs of an organisation, up to a number. */
   countQueued(orgId: OrgId, atMost: number): Promise<number>;
   position(): Promise<ProjectionPosition | undefined>;

@@ -1,6 +1,14 @@
 import { NO_RUNS } from '@runledger/contracts/room/run-counts';
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import {
+  aRun,
+  assigned,
+  cancelRequested,
+  queued,
+  started,
+  succeeded,
+  uploading,
+} from '@runledger/testing/events/run-events';
 import {
   redeliveryRequested,
   webhookDelivered,
@@ -8,6 +16,8 @@ import {
   webhookStarted,
 } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { RunView } from '../../src/projection/core/run-view.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
 import { aView, folded, foldedWebhook } from '../fixtures/runs/folded-runs.ts';
@@ -179,6 +189,36 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
     runListsConformance(() => views);
     webhookListsConformance(() => views);
     earlyPagesConformance(open);
+
+    it('list the runs of all organisations that have not ended, the oldest first', async () => {
+      const createdAt = (time: string, ...events: readonly RunEvent[]): RunView => ({
+        head: 1,
+        run: { ...folded(...events), created_at: time },
+        webhook: EMPTY_HISTORY,
+      });
+      const [one, two, three, four, over, late] = Array.from({ length: 6 }, () => aRun());
+      const day = (number: number): string => `2000-01-0${number}T00:00:00.000Z`;
+      if (!one || !two || !three || !four || !over || !late) throw new Error('there is none');
+      await views.save([
+        createdAt(day(3), queued(three), assigned(three)),
+        createdAt(day(1), queued(one)),
+        createdAt(day(2), queued(over), cancelRequested(over)),
+        createdAt(day(4), queued(four), assigned(four), started(four), uploading(four)),
+        createdAt(day(2), queued(two), assigned(two), started(two)),
+        createdAt(day(5), queued(late)),
+      ]);
+      const createdBefore = new Date(day(5));
+      expect(await views.listOpen({ createdBefore, limit: 10 })).toEqual({
+        items: [one, two, three, four],
+        end: undefined,
+      });
+      const { items, end } = await views.listOpen({ createdBefore, limit: 3 });
+      expect(items).toEqual([one, two, three]);
+      expect(await views.listOpen({ createdBefore, after: end, limit: 3 })).toEqual({
+        items: [four],
+        end: undefined,
+      });
+    });
 
     it('count what is queued, up to a number', async () => {
       const org = orgId(newUuid());

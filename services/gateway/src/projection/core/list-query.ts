@@ -3,7 +3,7 @@ import type { Run } from '@runledger/contracts/fold/run';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { OrgId } from '@runledger/contracts/ids';
 import { OPEN_STATUSES } from './run-view.ts';
-import type { ListRange } from './sort-key.ts';
+import type { ListRange, SortKey } from './sort-key.ts';
 import type { StoredRun } from './stored-run.ts';
 import type { WebhookStatus } from './webhook-status.ts';
 
@@ -25,6 +25,15 @@ export interface WebhookQuery extends ListRange {
   readonly statuses: readonly WebhookStatus[];
   /** Of the callback, as `URL.host` gives it. */
   readonly host?: string;
+  /** At least 1. */
+  readonly limit: number;
+}
+
+/** Runs that have not ended, of all organisations. */
+export interface OpenQuery {
+  readonly createdBefore: Date;
+  /** Only runs that follow this one, which are younger. */
+  readonly after?: SortKey | undefined;
   /** At least 1. */
   readonly limit: number;
 }

@@ -7,6 +7,7 @@ import { runListQuery, webhookListQuery, type ListQuery } from '../core/list-que
 import { scanList } from '../core/scan-list.ts';
 import { RUN_LIST, WEBHOOK_LIST, type StoredList } from '../core/stored-list.ts';
 import { viewOf } from '../core/stored-run.ts';
+import { openRuns } from './open-runs.ts';
 import { documentReader } from './read-lists.ts';
 import type { RunDocument } from './run-documents.ts';
 
@@ -22,7 +23,7 @@ export interface ReadLimits {
 export const readViews = (
   runs: Collection<RunDocument>,
   { readWithinMs, writeWithinMs, clock }: ReadLimits,
-): Pick<RunViews, 'find' | 'load' | 'listRuns' | 'listWebhooks' | 'countQueued'> => {
+): Pick<RunViews, 'find' | 'load' | 'listRuns' | 'listWebhooks' | 'listOpen' | 'countQueued'> => {
   const reading = { maxTimeMS: readWithinMs };
   const scanLimits = { giveUpAfterMs: readWithinMs / 4, clock };
   const list = <Item>(shown: StoredList<Item>, query: ListQuery, limit: number): Promise<Page<Item>> =>
@@ -48,6 +49,10 @@ export const readViews = (
       }),
     listRuns: (query) => list(RUN_LIST, runListQuery(query), query.limit),
     listWebhooks: (query) => list(WEBHOOK_LIST, webhookListQuery(query), query.limit),
+    listOpen: (query) =>
+      orUnavailable('listing runs that have not ended', readWithinMs, () =>
+        pageOf(openRuns(runs, query, reading), query.limit),
+      ),
     countQueued: (org_id, atMost) =>
       orUnavailable('counting queued runs', readWithinMs, () =>
         runs.countDocuments({ org_id, status: 'queued' }, { limit: atMost, ...reading }),

@@ -10,6 +10,9 @@ export const indexOf = (field: FilterField): { readonly [name: string]: 1 | -1 }
   ...NEWEST_FIRST,
 });
 
+/** For runs of all organisations that have not ended. */
+export const OPEN_INDEX = { status: 1, sort_key: 1 } as const;
+
 /** The indexes of all lists, and the index by which the server drops runs that are older than the retention. */
 export const createIndexes = async (
   database: Db,
@@ -19,6 +22,7 @@ export const createIndexes = async (
   await runs.createIndexes([
     { key: { org_id: 1, ...NEWEST_FIRST } },
     ...FILTERS.map((filter) => ({ key: indexOf(filter) })),
+    { key: OPEN_INDEX },
   ]);
   await expireAfter(database, runs, retentionDays * SECONDS_PER_DAY);
 };

@@ -28,12 +28,16 @@ export const COLUMNS = Object.keys(COLUMN_TYPES) as (keyof StoredRun)[];
 /** The index by which lists with this filter are read; without one, that of the whole list. */
 export const indexOf = (field: FilterField | 'sort_key'): string => `run_views_by_${field}`;
 
+/** Of all organisations. */
+export const OPEN_INDEX = 'run_views_by_status_alone';
+
 export const SCHEMA = [
   `CREATE TABLE IF NOT EXISTS run_views (${COLUMNS.map((name) => `${name} ${COLUMN_TYPES[name]}`).join(', ')}) STRICT`,
   `CREATE INDEX IF NOT EXISTS ${indexOf('sort_key')} ON run_views (org_id, sort_key)`,
   ...FILTERS.map(
     (field) => `CREATE INDEX IF NOT EXISTS ${indexOf(field)} ON run_views (org_id, ${field}, sort_key)`,
   ),
+  `CREATE INDEX IF NOT EXISTS ${OPEN_INDEX} ON run_views (status, sort_key)`,
   'CREATE INDEX IF NOT EXISTS run_views_by_created_at ON run_views (created_at)',
   `CREATE TABLE IF NOT EXISTS projection
      (name TEXT PRIMARY KEY, stream_created TEXT NOT NULL, sequence INTEGER NOT NULL, event_id TEXT, counts TEXT NOT NULL) STRICT`,

@@ -8,6 +8,7 @@ import { storedRun, VIEW_FIELDS, viewOf, type StoredRun } from '../core/stored-r
 import type { RunViews } from '../run-views.ts';
 import { dropOldRuns } from './drop-old-runs.ts';
 import { openDatabase, orUnavailable } from './open-database.ts';
+import { openRuns } from './open-runs.ts';
 import { rowReader } from './read-lists.ts';
 import { storedPosition } from './projection-position.ts';
 import { COLUMNS } from './schema.ts';
@@ -52,7 +53,7 @@ export const openSqliteRunViews = ({
 const readViews = (
   database: DatabaseSync,
   clock: () => number,
-): Pick<RunViews, 'find' | 'load' | 'listRuns' | 'listWebhooks' | 'countQueued'> => {
+): Pick<RunViews, 'find' | 'load' | 'listRuns' | 'listWebhooks' | 'listOpen' | 'countQueued'> => {
   const one = database.prepare(
     `SELECT ${VIEW_FIELDS.join(', ')} FROM run_views WHERE run_id = ? AND org_id = ?`,
   );
@@ -72,6 +73,7 @@ const readViews = (
     load: async (keys) => (await Promise.all(keys.map(find))).filter((view) => view !== undefined),
     listRuns: (query) => list(RUN_LIST, runListQuery(query), query.limit),
     listWebhooks: (query) => list(WEBHOOK_LIST, webhookListQuery(query), query.limit),
+    listOpen: openRuns(database),
     countQueued: async (orgId, atMost) =>
       orUnavailable('counting queued runs', () => Number(queued.get(orgId, atMost)?.['queued'])),
   };

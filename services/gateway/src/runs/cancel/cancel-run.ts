@@ -1,10 +1,11 @@
 import { newUuid } from '@runledger/contracts/ids';
-import type { Run } from '@runledger/contracts/fold/run';
+import { isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
 import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { head, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import type { Envelope } from '../current/core/envelope.ts';
+import type { ExpireRun } from '../expire/expire-run.ts';
 import { requestCancel, type CancelAnswer } from './core/request-cancel.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
 
@@ -20,6 +21,7 @@ type Cancellation =
 export interface CancelRunOptions {
   readonly log: RunLog;
   readonly current: ReadCurrentRun;
+  readonly expire: ExpireRun;
   readonly writer: Envelope['writer'];
   readonly now: () => Date;
   readonly onConflict: () => void;
@@ -37,16 +39,23 @@ export type CancelRun = (
   only?: readonly Run['status'][],
 ) => Promise<Cancellation>;
 
-/** Decides on the run as the log's leader has it. When its events have expired, decides on its view. */
+/** Decides on the run as the log's leader has it. A run whose events have expired ends before, unless its view says that it has. */
 export const cancelRun =
-  ({ log, current, writer, now, onConflict }: CancelRunOptions): CancelRun =>
+  ({ log, current, expire, writer, now, onConflict }: CancelRunOptions): CancelRun =>
   async (key, { user_id, traceparent }, only) => {
+    const readKnown = async (atLeast?: number): Promise<Known> => {
+      const read = await readRun(log, key, { atLeast: atLeast ?? (await head(log, key)) });
+      return read.kind === 'found'
+        ? { found: read, head: read.history.head }
+        : { found: await current(key), head: undefined };
+    };
     const decided = await decideAndAppend<Known, Cancellation>(log, {
       read: async (atLeast) => {
-        const read = await readRun(log, key, { atLeast: atLeast ?? (await head(log, key)) });
-        return read.kind === 'found'
-          ? { found: read, head: read.history.head }
-          : { found: await current(key), head: undefined };
+        const known = await readKnown(atLeast);
+        const { found } = known;
+        if (known.head !== undefined || found.kind !== 'found' || isEnded(found.run)) return known;
+        await expire(key);
+        return readKnown();
       },
       decide: ({ found, head: expected }) => {
         if (found.kind !== 'found') return { kind: 'answer', answer: found };

@@ -1,5 +1,6 @@
 import { isImpossible } from '@runledger/contracts/fold/chain';
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
+import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import type { RunFact, Run } from '@runledger/contracts/fold/run';
 import type { RunView } from '../../projection/core/run-view.ts';
@@ -18,13 +19,17 @@ export interface RunEvents {
 
 export const runEvents = (publicUrl: () => string): RunEvents => {
   const facts: RunFactEvent[] = [];
-  const eventIds: string[] = [];
+  let eventIds: string[] = [];
   let run: Run | undefined;
   return {
     facts,
     run: () => run,
     take: (known) => {
-      if (eventIds.some((id, index) => known[index]?.event.event_id !== id)) return false;
+      const continues = eventIds.every((id, index) => known[index]?.event.event_id === id);
+      // The end of a run that outlived the log: what was taken before it has expired.
+      const isEndAlone = known.length === 1 && known.every(({ event }) => RUN_CHAIN.isSelfContained(event));
+      if (!continues && !isEndAlone) return false;
+      if (!continues) eventIds = [];
       for (const fact of known.slice(eventIds.length)) {
         const next = evolveRun(run, fact);
         if (isImpossible(next)) throw new Error(next.impossible);

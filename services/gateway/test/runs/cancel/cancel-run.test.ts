@@ -31,6 +31,7 @@ const cancelling = (
   const cancel = cancelRun({
     log,
     current: async () => ({ kind: 'none' }),
+    expire: async () => undefined,
     writer: { service: 'gateway', instance: 'test' },
     now: () => new Date(),
     onConflict: () => (conflicts += 1),

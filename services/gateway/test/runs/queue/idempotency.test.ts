@@ -10,6 +10,7 @@ import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import type { Tenant } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
+import { forgetAll } from '../../fixtures/runs/forgotten-log.ts';
 import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
 import { call } from '../../fixtures/requests/requests.ts';
 import { aView, folded } from '../../fixtures/runs/folded-runs.ts';
@@ -30,15 +31,6 @@ beforeEach(async () => {
 
 const queuedBy = async ({ metrics }: TestGateway): Promise<number> =>
   Number(/^runledger_gateway_runs_queued_total\S* (\d+)$/m.exec(await metrics.metrics())?.[1]);
-
-/** As after seven days: what is stored by now expires, and nothing after it. */
-const forgetAll = async ({ log }: TestBed): Promise<void> => {
-  const { config } = await log.jsm.streams.info('RUNS');
-  const secondNs = 1_000_000_000;
-  await log.jsm.streams.update('RUNS', { max_age: secondNs, duplicate_window: secondNs });
-  await waitFor('all to be forgotten', async () => (await log.jsm.streams.info('RUNS')).state.messages === 0);
-  await log.jsm.streams.update('RUNS', { max_age: config.max_age });
-};
 
 describe('an idempotency key', () => {
   it('queues one run for 50 equal requests at once, at two gateways', async () => {
@@ -224,7 +216,7 @@ describe('an idempotency key whose run has expired from the log', () => {
     await using old = await openTestBed();
     await using unavailable = unavailableViews();
     await queueSample(await old.gateway(), old.tenant);
-    await forgetAll(old);
+    await forgetAll(old.log);
     const gateway = await old.gateway({ views: unavailable });
     const { status, headers, body } = await queueKeyed(gateway, old.tenant, 'k');
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);

@@ -1,0 +1,29 @@
+import type { Collection } from 'mongodb';
+import { orgId, runId } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { OpenQuery } from '../core/list-query.ts';
+import type { Listed } from '../core/page.ts';
+import { OPEN_STATUSES } from '../core/run-view.ts';
+import { asSortKey, sortKeysIn } from '../core/sort-key.ts';
+import type { RunDocument } from './run-documents.ts';
+import { OPEN_INDEX } from './run-indexes.ts';
+
+/** The keys of runs that have not ended, the oldest first. */
+export const openRuns = (
+  runs: Collection<RunDocument>,
+  { createdBefore, after, limit }: OpenQuery,
+  options: { readonly maxTimeMS: number },
+): AsyncIterable<Listed<RunKey>> => {
+  const { from, before = '' } = sortKeysIn({ createdBefore });
+  const open = { status: { $in: [...OPEN_STATUSES] }, sort_key: { $gt: after ?? from, $lt: before } };
+  return runs
+    .find(open, { ...options, hint: OPEN_INDEX })
+    .sort({ sort_key: 1 })
+    .limit(limit + 1)
+    .project<Pick<RunDocument, '_id' | 'org_id' | 'sort_key'>>({ org_id: 1, sort_key: 1 })
+    .map(({ _id, org_id, sort_key }) => ({
+      item: { org_id: orgId(org_id), run_id: runId(_id) },
+      sortKey: asSortKey(sort_key),
+      bytes: 0,
+    }));
+};

@@ -1,0 +1,59 @@
+/* oxlint-disable no-restricted-globals -- it parses the broker's times; it does not read the clock */
+import { longestLifeMs } from '@runledger/contracts/lifetimes';
+import { isExecuting, type ExecutingRun, type QueuedRun, type Run } from '@runledger/contracts/fold/run';
+import type { RunEventOf } from '@runledger/contracts/events/run-event';
+import type { LogAge } from '@runledger/event-log/messages/log-age';
+import type { Envelope } from '../../current/core/envelope.ts';
+
+/** The first facts of runs that were created before this time have expired, or expire within the margin. */
+export const expiringBefore = ({ now, maxAgeMs, beginsAt }: LogAge): Date =>
+  new Date(Math.max(beginsAt, now - longestLifeMs(maxAgeMs)));
+
+export const isExpiring = ({ created_at }: Run, log: LogAge): boolean =>
+  Date.parse(created_at) < expiringBefore(log).getTime();
+
+/** The end of a run that the log no longer holds, or is about to lose: everything that is known of it. */
+export const runExpired = (
+  run: QueuedRun | ExecutingRun,
+  { maxAgeMs, beginsAt }: LogAge,
+  envelope: Omit<Envelope, 'correlation_id' | 'traceparent'>,
+): RunEventOf<'RunExpired'> => {
+  const { number, request, created_at, queued_at, attempt, correlation_id, traceparent } = run;
+  const { inputs: _inputs, ...kept } = request;
+  const isGone = Date.parse(created_at) < beginsAt;
+  return {
+    ...envelope,
+    type: 'RunExpired',
+    version: 1,
+    correlation_id,
+    causation_id: null,
+    traceparent,
+    attempt: attempt?.number ?? 0,
+    executor_id: isExecuting(run) ? run.attempt.executor_id : null,
+    data: {
+      message: messageOf(isGone, maxAgeMs),
+      number,
+      request: kept,
+      created_at,
+      queued_at,
+      started_at: 'started_at' in run ? run.started_at : null,
+      attempt,
+      cancel: isExecuting(run) ? run.cancel : null,
+    },
+  };
+};
+
+const HOUR_MS = 3_600_000;
+
+const messageOf = (isGone: boolean, maxAgeMs: number): string => {
+  const what = isGone
+    ? 'no longer holds the first event of this run'
+    : 'was about to lose the first event of this run';
+  const kept = Number.isFinite(maxAgeMs)
+    ? `, which it keeps for ${Math.round((maxAgeMs / HOUR_MS) * 10) / 10} h (runsMaxAgeMs)`
+    : '';
+  return (
+    `The log ${what}${kept}, and without it nothing can be stored about the run. Its result, if there was one, is lost. ` +
+    'Queue it again. If runs need that long, the operator raises runsMaxAgeMs in RUNLEDGER_LOG_SETTINGS.'
+  );
+};

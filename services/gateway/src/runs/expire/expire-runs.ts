@@ -1,0 +1,67 @@
+import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import { readLogAge } from '@runledger/event-log/messages/log-age';
+import { sleep } from '@runledger/resilience/abort';
+import pLimit from 'p-limit';
+import type { SortKey } from '../../projection/core/sort-key.ts';
+import { ViewsUnavailable, type RunViews } from '../../projection/run-views.ts';
+import { expiringBefore } from './core/expiring.ts';
+import type { ExpireRun } from './expire-run.ts';
+
+export interface ExpireRunsOptions {
+  readonly log: EventLog;
+  readonly views: Pick<RunViews, 'listOpen'>;
+  readonly expire: ExpireRun;
+  /** Of several gateways with shared views, the one that projects does it. */
+  readonly isProjecting: () => boolean;
+  readonly logger: Logger;
+}
+
+/** Far less than the margin before a run expires, which is 150 s for the shortest age of the log. */
+const CHECK_EVERY_MS = 3_000;
+const PAGE = 1_000;
+const MAX_CONCURRENT = 16;
+
+/** Ends each run of the views that outlives the log, until it is disposed of. */
+export const openRunExpiry = (options: ExpireRunsOptions): AsyncDisposable => {
+  const { isProjecting, logger } = options;
+  const stop = new AbortController();
+  const checking = (async () => {
+    while (!stop.signal.aborted) {
+      try {
+        if (isProjecting()) await expireRuns(options, stop.signal);
+      } catch (error) {
+        const isAway = error instanceof LogUnavailable || error instanceof ViewsUnavailable;
+        logger[isAway ? 'debug' : 'error'](
+          { err: error },
+          'runs that outlive the log could not be ended; trying again',
+        );
+      }
+      await sleep(CHECK_EVERY_MS, stop.signal);
+    }
+  })();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await checking;
+    },
+  };
+};
+
+const expireRuns = async ({ log, views, expire }: ExpireRunsOptions, stop: AbortSignal): Promise<void> => {
+  const createdBefore = expiringBefore(await readLogAge(log));
+  const limit = pLimit(MAX_CONCURRENT);
+  let after: SortKey | undefined;
+  do {
+    const { items, end } = await views.listOpen({ createdBefore, after, limit: PAGE });
+    try {
+      await limit.map(items, async (key) => {
+        if (!stop.aborted) await expire(key);
+      });
+    } finally {
+      // After a failure, no more runs begin to end.
+      limit.clearQueue();
+    }
+    after = end;
+  } while (after !== undefined && !stop.aborted);
+};

@@ -1,0 +1,118 @@
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { readRun } from '@runledger/event-log/read/read-run';
+import { assigned, cancelRequested, EXECUTOR, started } from '@runledger/testing/events/run-events';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { expect, it } from 'vitest';
+import { forgetAll, forgetBefore } from '../../fixtures/runs/forgotten-log.ts';
+import { appendAll } from '../../fixtures/runs/appended-facts.ts';
+import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
+import { call, post, type ApiAnswer } from '../../fixtures/requests/requests.ts';
+import { overEachViews, type Here } from '../../fixtures/views/over-each-views.ts';
+import { openEventSource } from '../subscribe/an-event-source.ts';
+
+const SECOND_MS = 1_100;
+
+overEachViews('a run that outlives the log', (here: Here) => {
+  const aRunningOne = async (fields: object = {}): Promise<RunKey> => {
+    const key = await queueSample(here.gateway, here.tenant, fields);
+    await appendAll(here.bed.log, assigned(key), started(key));
+    return key;
+  };
+  const shown = ({ run_id }: RunKey): Promise<ApiAnswer> =>
+    call(`${here.gateway.api}/run/${run_id}?include=inputs`, here.tenant.key);
+  const viewed = (key: RunKey, status: string): Promise<unknown> =>
+    waitFor(
+      `the view to be ${status}`,
+      async () => (await here.gateway.views.find(key))?.run.status === status,
+    );
+  const cancel = ({ run_id }: RunKey): Promise<ApiAnswer> =>
+    post(`${here.gateway.api}/run/${run_id}/cancel`, here.tenant.key, {});
+
+  it('fails with a reason of its own, in GET, lists and streams, and can no longer be cancelled', async () => {
+    const key = await aRunningOne({ inputs: { size: 7 } });
+    await viewed(key, 'running');
+    await using events = await openEventSource(here.gateway.eventsOf(key), here.tenant.key);
+    await waitFor('three facts', () => events.facts().length === 3);
+    await forgetAll(here.bed.log);
+    await viewed(key, 'failed');
+    expect((await shown(key)).body).toMatchObject({
+      status: 'failed',
+      end_reason: 'log_expired',
+      finished: true,
+      outputs: [],
+      compute_function_call_id: `${key.run_id}.1`,
+      workflow_inputs: { size: 7 },
+    });
+    await events.ended;
+    expect(events.facts().at(-1)?.data).toMatchObject({
+      type: 'RunExpired',
+      finished: true,
+      end_reason: 'log_expired',
+    });
+    const { body: page } = await call(`${here.gateway.api}/runs?status=failed`, here.tenant.key);
+    expect(page.runs).toMatchObject([{ id: key.run_id, end_reason: 'log_expired' }]);
+    expect(await cancel(key)).toMatchObject({
+      status: 200,
+      body: { status: 'failed', outcome: 'already_ended' },
+    });
+    expect(await factsOf(here.bed, here.tenant)).toBe(1);
+  });
+
+  it('ends at once when it is cancelled, also while nobody looks for such runs', async () => {
+    const key = await aRunningOne();
+    await viewed(key, 'running');
+    await forgetAll(here.bed.log);
+    expect(await cancel(key)).toMatchObject({
+      status: 200,
+      body: { status: 'failed', outcome: 'already_ended' },
+    });
+    expect(await factsOf(here.bed, here.tenant)).toBe(1);
+  });
+
+  it('ends as cancelled when that was requested', async () => {
+    const key = await aRunningOne();
+    await appendAll(here.bed.log, cancelRequested(key, 1, EXECUTOR));
+    await waitFor('the request in the view', async () => {
+      const view = await here.gateway.views.find(key);
+      return view && 'cancel' in view.run && view.run.cancel;
+    });
+    await forgetAll(here.bed.log);
+    await viewed(key, 'cancelled');
+    expect((await shown(key)).body.end_reason).toBe('cancelled_by_client');
+  });
+
+  it('ends when a part of its facts is left', async () => {
+    const key = await queueSample(here.gateway, here.tenant);
+    await appendAll(here.bed.log, assigned(key));
+    await new Promise((resolve) => setTimeout(resolve, SECOND_MS));
+    const last = await appendAll(here.bed.log, started(key));
+    await viewed(key, 'running');
+    await forgetBefore(here.bed.log, last);
+    await viewed(key, 'failed');
+    const read = await readRun(here.bed.log, key);
+    expect(read).toMatchObject({ kind: 'found', run: { end_reason: 'log_expired' }, refused: [] });
+    expect((await shown(key)).body.end_reason).toBe('log_expired');
+  });
+
+  it('leaves a run alone whose log is whole, whatever its age is', async () => {
+    const gone = await aRunningOne();
+    await viewed(gone, 'running');
+    await forgetAll(here.bed.log);
+    const healthy = await aRunningOne();
+    await viewed(gone, 'failed');
+    expect((await shown(healthy)).body.status).toBe('running');
+    expect(await readRun(here.bed.log, healthy)).toMatchObject({ kind: 'found', run: { status: 'running' } });
+  });
+
+  it('keeps its idempotency key', async () => {
+    const key = runIn(here.tenant, await queueKeyed(here.gateway, here.tenant, 'order-1'));
+    await viewed(key, 'queued');
+    await forgetAll(here.bed.log);
+    await viewed(key, 'failed');
+    expect(runIn(here.tenant, await queueKeyed(here.gateway, here.tenant, 'order-1'))).toEqual(key);
+    expect((await queueKeyed(here.gateway, here.tenant, 'order-1', { inputs: { size: 2 } })).status).toBe(
+      409,
+    );
+    expect(await factsOf(here.bed, here.tenant)).toBe(1);
+  });
+});
