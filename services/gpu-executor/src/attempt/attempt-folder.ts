@@ -3,17 +3,21 @@ import { join } from 'node:path';
 
 export interface AttemptFolder extends AsyncDisposable {
   readonly outputDir: string;
+  /** For text outputs that become files. */
+  readonly textDir: string;
 }
 
 const ATTEMPT_PREFIX = 'attempt-';
 
-/** A new output folder for one attempt, readable by the executor's user only. Removed when the attempt is over. */
+/** New folders for one attempt, readable by the executor's user only. Removed when the attempt is over. */
 export const openAttemptFolder = async (workFolder: string): Promise<AttemptFolder> => {
   const folder = await mkdtemp(join(workFolder, ATTEMPT_PREFIX));
   const outputDir = join(folder, 'outputs');
-  await mkdir(outputDir, { mode: 0o700 });
+  const textDir = join(folder, 'texts');
+  for (const path of [outputDir, textDir]) await mkdir(path, { mode: 0o700 });
   return {
     outputDir,
+    textDir,
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
 };

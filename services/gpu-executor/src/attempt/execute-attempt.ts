@@ -1,30 +1,22 @@
-import type { RunOutput } from '@runledger/contracts/events/run-event-data';
 import type { FetchedAssignment } from '../assignment/fetch-assigned.ts';
 import type { FetchOptions } from '../assignment/fetch-text.ts';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
 import type { OpenRunner, RunnerFor } from '../runner/runner-type.ts';
-import type { OutputFile, ProgressReport, RunResult } from '../runner/runner.ts';
-import type { StoredFiles } from '../upload/store-files.ts';
+import type { ProgressReport, RunResult } from '../runner/runner.ts';
 import { openAttemptFolder } from './attempt-folder.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import { runnerSpan } from './attempt-spans.ts';
 import { coalesceProgress, type Coalesced } from './coalesce-progress.ts';
 import type { Assignment } from './core/assignment.ts';
-import { begin, beginStoring, endOf, type Ending } from './core/end-of-attempt.ts';
-import { fitsIntoEvent, runOutputs } from './core/run-outputs.ts';
+import { begin, endOf, type Ending } from './core/end-of-attempt.ts';
+import { storeOutputs, type OutputTools } from './store-outputs.ts';
 
-export interface AttemptTools {
+export interface AttemptTools extends OutputTools {
   readonly slots: readonly GpuSlot[];
   readonly runnerFor: RunnerFor;
   readonly workFolder: string;
-  readonly newId: () => string;
   readonly sendProgress: (assignment: Assignment, report: ProgressReport) => void;
   readonly fetch: (assignment: Assignment, options: FetchOptions) => Promise<FetchedAssignment>;
-  readonly store: (
-    assignment: Assignment,
-    files: readonly OutputFile[],
-    stop: AbortSignal,
-  ) => Promise<StoredFiles>;
 }
 
 /** At most about five progress reports a second of each run reach the log. */
@@ -57,7 +49,7 @@ export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools)
   const { gpu, runner: choice } = event.data;
   const { workflow, inputs } = fetched;
   const { runner, slot } = plan;
-  const { outputDir } = folder;
+  const { outputDir, textDir } = folder;
   const result = await runnerSpan(assignment, (traceparent) =>
     runner.run(
       { run_id, workflow, inputs, gpu, attempt, choice, slot, outputDir, traceparent },
@@ -65,8 +57,8 @@ export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools)
       ledger.stop,
     ),
   );
-  const end = await store(ledger, tools, { result, outputId: runner.outputId(choice), progress });
-  await ledger.append((state) => endOf(state, end));
+  const stored = await storeOutputs(ledger, tools, { result, outputId: runner.outputId(choice), textDir });
+  await ledger.append((state) => endOf(state, { ...ending(result, progress), ...stored }));
 };
 
 const planOf = (
@@ -101,43 +93,11 @@ const fetchAssigned = async (
   return fetched;
 };
 
-interface Executed {
-  readonly result: RunResult;
-  readonly outputId: string;
-  readonly progress: Coalesced;
-}
-
-/** Stores the files of the workflow, unless the run was cancelled or requeued, and combines the outputs. */
-const store = async (
-  ledger: AttemptLedger,
-  { store: storeFiles, newId }: AttemptTools,
-  { result, outputId, progress }: Executed,
-): Promise<Ending> => {
-  if (result.outcome === 'not_runnable' || result.outcome === 'cancelled') return ending(result, progress);
-  const { files } = result;
-  let stored: StoredFiles = { storing: { kind: 'stored' }, files: [] };
-  if (files.length > 0) {
-    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-    stored = (await ledger.append((state) => beginStoring(state, files.length, bytes)))
-      ? await storeFiles(ledger.assignment, files, ledger.stop)
-      : { storing: { kind: 'stopped' }, files: [] };
-  }
-  const data = result.outcome === 'succeeded' ? result.data : {};
-  const outputs = runOutputs(newId(), outputId, data, stored.files);
-  return fitsIntoEvent(outputs)
-    ? ending(result, progress, stored.storing, outputs)
-    : ending(result, progress, {
-        kind: 'refused',
-        reason: 'workflow_error',
-        why: 'The list of outputs is larger than 256 KiB as JSON. Write less text, or leave fewer files.',
-      });
-};
-
 const NOT_BEGUN: RunResult = { outcome: 'cancelled', forced: false, files: [] };
 
-const ending = (
-  result: Ending['result'],
-  progress: Coalesced,
-  storing: Ending['storing'] = { kind: 'stored' },
-  outputs: readonly RunOutput[] = [],
-): Ending => ({ result, storing, outputs, progress: progress.last().progress });
+const ending = (result: Ending['result'], progress: Coalesced): Ending => ({
+  result,
+  storing: { kind: 'stored' },
+  outputs: [],
+  progress: progress.last().progress,
+});

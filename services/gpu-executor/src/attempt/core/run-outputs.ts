@@ -1,17 +1,16 @@
 import type { RunOutput, StoredFile } from '@runledger/contracts/events/run-event-data';
 import { jsonBytes } from '@runledger/contracts/json';
 import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
-import type { RunData } from '../../runner/runner.ts';
 
-/** The outputs of a run: one item with its text data and its stored files; empty without both. */
+/** The outputs of a run: one item with its data and its stored files; empty without both. */
 export const runOutputs = (
   id: string,
   outputId: string,
-  text: RunData,
+  present: Readonly<Record<string, readonly (string | StoredFile)[]>>,
   files: readonly StoredFile[],
 ): RunOutput[] => {
   const data = new Map<string, (string | StoredFile)[]>(
-    Object.entries(text).map(([kind, values]) => [kind, [...values]]),
+    Object.entries(present).map(([kind, items]) => [kind, [...items]]),
   );
   for (const file of files) {
     const kind = kindOf(file.content_type);

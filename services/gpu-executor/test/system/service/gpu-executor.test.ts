@@ -66,6 +66,15 @@ describe('an executor', () => {
     await over();
   });
 
+  it('stores a text of more than 4 KiB as a file', async () => {
+    const { run } = await service.assign('story');
+    const file = { filename: 'text-2.txt', content_type: 'text/plain; charset=utf-8', bytes: 5_000 };
+    expect(await service.fact(run, 'RunSucceeded')).toMatchObject({
+      data: { outputs: [{ data: { text: ['short', file] } }] },
+    });
+    expect(service.gateway.stored.get('text-2.txt')?.toString()).toMatch(/^0+7$/);
+  });
+
   it('stores no RunUploading when there are no files', async () => {
     const { run } = await service.assign('quiet');
     await service.fact(run, 'RunSucceeded');

@@ -51,6 +51,7 @@ const scripts: Record<string, string> = {
     printf 12345 >"$RUNLEDGER_OUTPUT_DIR/a.png"
     echo '{"output": {"text": ["a caption"]}}'`,
   quiet: 'exit 0',
+  story: `text=$(printf '%05000d' 7); echo '{"output": {"text": ["short", "'"$text"'"]}}'`,
   echo: 'cat >"$RUNLEDGER_OUTPUT_DIR/stdin.json"',
   fail: 'echo "size is too large" >&2; exit 3',
   busy: `echo '{"progress": 0.25, "live_status": "busy"}'; sleep 600 & wait`,

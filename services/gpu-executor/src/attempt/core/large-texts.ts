@@ -1,0 +1,52 @@
+import type { StoredFile } from '@runledger/contracts/events/run-event-data';
+import { jsonBytes } from '@runledger/contracts/json';
+import { MAX_INLINE_BYTES } from '@runledger/contracts/limits';
+import type { OutputFile, RunData } from '../../runner/runner.ts';
+
+/** A text output that is too large for an event. It becomes a file of this name. */
+export interface LargeText {
+  readonly kind: string;
+  /** Among the texts of its kind. */
+  readonly index: number;
+  readonly filename: string;
+  readonly text: string;
+}
+
+/** The texts that become files. No name is that of a file of the workflow. */
+export const largeTexts = (data: RunData, files: readonly OutputFile[]): LargeText[] => {
+  const taken = new Set(files.flatMap(({ subfolder, filename }) => (subfolder === '' ? [filename] : [])));
+  return Object.entries(data).flatMap(([kind, texts]) =>
+    texts.flatMap((text, index) => {
+      if (jsonBytes(text) <= MAX_INLINE_BYTES) return [];
+      const filename = freeName(`${kind.replaceAll(/[^\p{L}\p{N}_-]+/gu, '-')}-${index + 1}`, taken);
+      taken.add(filename);
+      return [{ kind, index, filename, text }];
+    }),
+  );
+};
+
+const freeName = (name: string, taken: ReadonlySet<string>): string => {
+  for (let suffix = '', next = 2; ; next += 1) {
+    const filename = `${name}${suffix}.txt`;
+    if (!taken.has(filename)) return filename;
+    suffix = `-${next}`;
+  }
+};
+
+/** The data with a stored file in the place of each large text. A text whose file was not stored is left out. */
+export const withStoredTexts = (
+  data: RunData,
+  large: readonly LargeText[],
+  stored: readonly StoredFile[],
+): Record<string, (string | StoredFile)[]> =>
+  Object.fromEntries(
+    Object.entries(data).map(([kind, texts]) => [
+      kind,
+      texts.flatMap((text, index): (string | StoredFile)[] => {
+        const position = large.findIndex((item) => item.kind === kind && item.index === index);
+        if (position === -1) return [text];
+        const file = stored[position];
+        return file ? [file] : [];
+      }),
+    ]),
+  );
