@@ -117,7 +117,7 @@ export const blobStoreConformance = (
       expect(await read(store, sha256)).toEqual(bytes);
     });
 
-    it('that are damaged are not given to anybody, and storing them again repairs them', async () => {
+    it('that are damaged are not returned, and storing them again repairs them', async () => {
       const bytes = someBytes();
       const { sha256 } = await store.put(ORG, bytes);
       await storage.damage(ORG, sha256);
@@ -136,7 +136,7 @@ export const blobStoreConformance = (
     });
   });
 
-  it(`a full store in ${name} says so, and still gives what it has`, async () => {
+  it(`a full store in ${name} reports that it is full, and still returns its blobs`, async () => {
     await using storage = await openStorage({ maxBytes: 100_000 });
     const store = await storage.open();
     const bytes = someBytes(60_000);

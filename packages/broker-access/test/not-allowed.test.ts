@@ -53,7 +53,7 @@ describe('a request that the broker does not allow', () => {
     );
   });
 
-  it('is to connect with an unknown key', async () => {
+  it('may be the connection itself, with an unknown key', async () => {
     const stranger = openEventLog({ url, name: 'stranger', seed: newUserKey().seed }, silentLogger);
     await expect(stranger).rejects.toThrow(NotAllowed);
     await expect(stranger).rejects.toThrow(/rejected stranger as U/);

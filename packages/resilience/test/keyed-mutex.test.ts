@@ -26,7 +26,7 @@ describe('a keyed mutex', () => {
     expect(await next).toBe('done');
   });
 
-  it('rejects no work for the number that waits', async () => {
+  it('rejects no work, however much waits', async () => {
     const mutex = keyedMutex();
     const work = Array.from({ length: 2_000 }, (_, n) => mutex('a', async () => n));
     expect(await Promise.all(work)).toHaveLength(2_000);

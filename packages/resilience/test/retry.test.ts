@@ -39,7 +39,7 @@ describe('retried work', () => {
     expect(retries).toEqual([1, 2, 3]);
   });
 
-  it('throws an error that is no outage at once', async () => {
+  it('throws an error at once if it is no outage', async () => {
     let tries = 0;
     const work = retry(options, async () => {
       tries += 1;

@@ -89,7 +89,7 @@ describe('runledger watch', () => {
     ]);
   });
 
-  it('reads a queued run again at times, because its position changes without a fact', async () => {
+  it('polls a queued run, because its position changes without a fact', async () => {
     const gateway = await aGateway(
       aRun({ status: 'queued', live_status: 'waiting for an A10G (2 ahead)' }),
       aStream(COMMENT, aFact(9)),

@@ -52,7 +52,7 @@ describe('the process of a command', () => {
     expect(await cli.exitCode).toBe(0);
   });
 
-  it('starts by the script of the package', async () => {
+  it('starts with the script of the package', async () => {
     const cli = startCliProcess(['--help'], { main: BIN });
     expect(await cli.exitCode).toBe(0);
     expect(cli.stdout()).toContain('Usage: runledger');

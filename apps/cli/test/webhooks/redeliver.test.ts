@@ -49,7 +49,7 @@ describe('runledger redeliver', () => {
     ]);
   });
 
-  it('reports nothing more if none is left', async () => {
+  it('reports only what it sends again if nothing is left after that', async () => {
     const gateway = await aGateway(some(1, 1));
     expect(await runCli(['redeliver', '--failed'], at(gateway.url))).toEqual({
       code: 0,

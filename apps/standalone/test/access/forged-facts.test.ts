@@ -70,7 +70,7 @@ const readAs = async (log: EventLog) => {
   };
 };
 
-describe('what an executor stores under its own subjects about a run of another', () => {
+describe('a message about a run of another executor, stored under the own subjects of an executor', () => {
   it('ends nothing, even with the expected sequence, and the run continues after it', async () => {
     const forged = stored(await appendOwn(hostile, endOn(A), head));
     for (const log of [gateway, scheduler]) {
@@ -95,7 +95,7 @@ describe('what an executor stores under its own subjects about a run of another'
   });
 });
 
-describe("what is stored with a gateway's key", () => {
+describe('a message that is stored with the key of a gateway', () => {
   it.each([
     ['no fence', () => undefined],
     ['a fence on its own subject', () => ({ filter: runEventSubject(cancelRequested(key)), sequence: 0 })],

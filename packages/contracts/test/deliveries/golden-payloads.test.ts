@@ -47,7 +47,7 @@ describe('golden payloads', () => {
   });
 
   it.each(present)(
-    '%s is still what a receiver gets: members are added, none is taken or changed',
+    '%s is still what a receiver gets: members are added, none is removed or changed',
     (name) => {
       const [situation = ''] = name.split('.');
       const now = payloadOf(situation);

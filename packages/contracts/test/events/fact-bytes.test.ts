@@ -42,7 +42,7 @@ describe('an error message', () => {
     fc.constantFrom('\u0001', '"', '語', '😀', '\ud800').map((unit) => unit.repeat(2 * MAX_ERROR_MESSAGE)),
   );
 
-  it('fits, and is a part of the text at the end that is kept', () => {
+  it('fits its limit, and is the beginning or the end of the text', () => {
     fc.assert(
       fc.property(anyText, fc.constantFrom('beginning', 'end'), (text, keep) => {
         const message = errorMessage(text, keep);

@@ -83,7 +83,7 @@ describe('/readyz', () => {
     });
   });
 
-  it('logs changes of a check, and nothing at the other requests', async () => {
+  it('logs changes of a check, and nothing at other requests', async () => {
     const lines: string[] = [];
     let connected = true;
     const log: Check = () => (connected ? { ok: true } : { ok: false, why: 'disconnected' });
@@ -95,7 +95,7 @@ describe('/readyz', () => {
     ]);
   });
 
-  it('answers 503 from the begin of the stop', async () => {
+  it('answers 503 from the beginning of the stop', async () => {
     const stop = new AbortController();
     await using server = await opened({ checks: { log: ok }, stopping: stop.signal });
     expect(await readiness(server)).toMatchObject({ status: 200 });

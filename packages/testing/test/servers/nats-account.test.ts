@@ -23,12 +23,12 @@ describe('an account for a test', () => {
     for (const connection of connections) await connection.close();
   });
 
-  it('takes nobody without its password', async () => {
+  it('refuses a client without its password', async () => {
     await using account = await testAccount();
     await expect(connect({ servers: account.url, reconnect: false })).rejects.toThrow(/authorization/i);
   });
 
-  it('is at a broker that ends when all its accounts are given and disposed of', async () => {
+  it('keeps its broker running until every account of the broker was given out and disposed of', async () => {
     await using later = new AsyncDisposableStack();
     const first = later.use(await testAccount());
     const between: TestAccount[] = [];

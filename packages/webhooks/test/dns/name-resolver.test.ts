@@ -77,7 +77,7 @@ describe('an answer', () => {
     expect(dns.questions('a.example')).toBe(2);
   });
 
-  it('counts for 5 s, whatever its time to live', async () => {
+  it('is cached for 5 s, whatever its time to live', async () => {
     let now = 0;
     await using dns = await stubDns({ 'a.example': ['192.0.2.1'] });
     using resolver = resolverAt(dns.server, () => now);

@@ -90,7 +90,7 @@ describe('the address rule', () => {
     ['::ffff:127.0.0.1', 'loopback, 127.0.0.0/8'],
     ['100.100.100.200', 'shared by carriers, and metadata of some clouds, 100.64.0.0/10'],
     ['fd00:ec2::254', 'outside 2000::/3'],
-  ])('sees through %s, which filters are known to miss', (address, why) => {
+  ])('recognises %s, which filters are known to miss', (address, why) => {
     expect(whyNotPublic(address)).toBe(why);
   });
 

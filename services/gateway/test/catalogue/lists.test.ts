@@ -53,7 +53,7 @@ describe('a list', () => {
     expect(walked.map(({ id }) => id)).toEqual([...ids, ...before]);
   });
 
-  it.each(['/machines', '/workflows', '/deployments'])('%s refuses what is no query of it', async (path) => {
+  it.each(['/machines', '/workflows', '/deployments'])('%s refuses an invalid query', async (path) => {
     for (const query of [
       'limit=0',
       'limit=101',

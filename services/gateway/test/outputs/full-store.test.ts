@@ -10,7 +10,7 @@ const messagesOf = async ({ log }: TestBed, filter: string): Promise<number> => 
 };
 
 describe('a full store of output files', () => {
-  it('is named in a refusal, keeps nothing of the file, and takes one that fits', async () => {
+  it('is named in a refusal, keeps nothing of the file, and accepts one that fits', async () => {
     await using bed = await openTestBed({ outputsMaxBytes: MiB });
     const gateway = await bed.gateway();
     const first = await anAttempt(bed, gateway);

@@ -49,7 +49,7 @@ describe('a dead letter that the gateway redrives', () => {
     expect(await ask()).toBeUndefined();
   });
 
-  it('is refused while it is part of no run', async () => {
+  it('is refused while it belongs to no run', async () => {
     const log = memoryLog();
     const key = aRun();
     await appendAll(log, queued(key));

@@ -56,7 +56,7 @@ describeWithMongo('the projection of a running gateway', () => {
     expect(await database.collection('run_views').indexes()).toEqual(indexes);
   });
 
-  it('makes all views again when the database was emptied and the log goes on', async () => {
+  it('makes all views again when the database was emptied and the log continues', async () => {
     await using open = new AsyncDisposableStack();
     const { log, views, database } = await aProjection(open);
     const keys = await storeRuns(log, 16);

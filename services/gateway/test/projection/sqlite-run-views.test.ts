@@ -35,7 +35,7 @@ describe('run views in a file', () => {
     expect(await views.position()).toEqual(position);
   });
 
-  it('are readable by their owner only, while they are written too', async () => {
+  it('are readable by their owner only, also while they are written', async () => {
     await using open = new AsyncDisposableStack();
     const path = await aFile(open);
     const views = open.use(openViews(path));
@@ -80,7 +80,7 @@ describe('run views in a file', () => {
     expect(() => openViews(path)).toThrow('it is of format 2; this release reads format 1');
   });
 
-  it('say that they are unavailable when the file cannot be opened', async () => {
+  it('are reported as unavailable when the file cannot be opened', async () => {
     await using open = new AsyncDisposableStack();
     const path = await aFile(open);
     expect(() => openViews(join(path, 'nowhere'))).toThrow('no such file or directory');

@@ -74,7 +74,7 @@ describe('gateways that share a limit', () => {
     );
   });
 
-  it('refuse nothing to a key within nine tenths of its limit in each minute, with up to ten gateways', async () => {
+  it('refuse no request of a key that uses at most nine tenths of its limit a minute, with up to ten gateways', async () => {
     const property = async (limit: number, count: number, steps: readonly Step[]) => {
       const installed = gateways(limit, count);
       const asked: Answered[] = [];
@@ -125,7 +125,7 @@ describe('gateways that share a limit', () => {
   };
 
   it.each(table)(
-    '(%i of them) refuse nothing of a limit of 600 to bursts of %i every %i ms, with a few writes a second',
+    '(%i of them) with a limit of 600 refuse no request of bursts of %i every %i ms, with a few writes a second',
     async (count, requests, every) => {
       const installed = gateways(600, count);
       expect(await refusedOf(installed, count, requests, every)).toBe(0);
@@ -134,7 +134,7 @@ describe('gateways that share a limit', () => {
   );
 
   it.each(GATEWAYS)(
-    '(%i of them) refuse only what the others hold, of a burst as large as the limit',
+    '(%i of them) refuse few requests of a burst as large as the limit: those whose tokens the others hold',
     async (count) => {
       const refused = await refusedOf(gateways(600, count), count, 600, 61_000);
       expect(refused).toBeLessThanOrEqual((count - 1) * 4);

@@ -83,7 +83,7 @@ describe('the address of a client in the log', () => {
   });
 
   it.each(['proxy.example', '10', '10.0.0.0/33', '0.0.0.0/0', '::/0', '10.0.0.0/x', '*', 'true'])(
-    'comes from no proxy called %s: a sentence says so',
+    'cannot come from a proxy called %s: the setting is refused with a sentence',
     (text) => {
       expect(setting('RUNLEDGER_TRUSTED_PROXIES', `loopback,${text}`)).toThrow(
         /RUNLEDGER_TRUSTED_PROXIES .*\(number 2\) that is neither an IP address, nor a network, nor loopback/,
@@ -115,17 +115,20 @@ describe('security headers', () => {
     return (await fetch(`${edge.url}${path}`)).headers;
   };
 
-  it.each(['/still', '/api/thing', '/nowhere', '/refuse/bug'])('stand on %s', async (path) => {
-    expect(Object.fromEntries(await headersOf(undefined, path))).toMatchObject({
-      'api-version': 'V2',
-      'x-request-id': expect.stringMatching(/^[\w-]{36}$/),
-      'cache-control': 'no-store',
-      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-      'cross-origin-resource-policy': 'same-origin',
-      'referrer-policy': 'no-referrer',
-      'x-content-type-options': 'nosniff',
-    });
-  });
+  it.each(['/still', '/api/thing', '/nowhere', '/refuse/bug'])(
+    'are part of the response to %s',
+    async (path) => {
+      expect(Object.fromEntries(await headersOf(undefined, path))).toMatchObject({
+        'api-version': 'V2',
+        'x-request-id': expect.stringMatching(/^[\w-]{36}$/),
+        'cache-control': 'no-store',
+        'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+        'cross-origin-resource-policy': 'same-origin',
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+      });
+    },
+  );
 
   it('promise https only when the public URL is https', async () => {
     const promised = async (publicUrl: string | undefined) =>

@@ -71,7 +71,7 @@ describe('a server that stops', () => {
     await stopped;
   });
 
-  it('says so once, before it waits for open requests', async () => {
+  it('notifies its owner once, before it waits for open requests', async () => {
     let calls = 0;
     const onStopping = () => {
       calls += 1;
@@ -85,7 +85,7 @@ describe('a server that stops', () => {
     expect([calls, await text]).toEqual([1, 'begun over']);
   });
 
-  it('closes also when those who end open requests fail', async () => {
+  it('closes also when its owner throws at that notification', async () => {
     const onStopping = () => {
       throw new Error('it failed');
     };

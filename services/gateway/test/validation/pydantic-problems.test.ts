@@ -88,7 +88,7 @@ describe('a schema with its own words', () => {
   });
 });
 
-describe('an unusual name is an ordinary one:', () => {
+describe('an unusual name is treated as any other:', () => {
   it.each([
     'a/b',
     '~',

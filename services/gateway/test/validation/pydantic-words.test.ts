@@ -80,7 +80,7 @@ describe('a value is refused in the words of pydantic:', () => {
       'Input should be a valid datetime, ',
     ],
     [TimeOrDay, '31.1.2026', 'datetime_parsing', 'Input should be a valid datetime, '],
-  ])('%j, %j: %s, and goes on in our own', (schema, value, type, beginning) => {
+  ])('%j, %j: %s, with a sentence that begins like that of pydantic', (schema, value, type, beginning) => {
     const [problem] = problems(schema, value);
     expect([problem?.type, problem?.msg.slice(0, beginning.length)]).toEqual([type, beginning]);
   });

@@ -143,7 +143,7 @@ describe('a random history of runs, of receivers that answer in any way, of noti
     { maxInFlight: 100, room: 3 },
     { maxInFlight: 100, room: 0 },
   ])(
-    'settles every final notification, one at a time for a run and in order: %o',
+    'settles every final notification, in order and one at a time for each run: %o',
     (limits) => {
       const steps = fc.array(step, { minLength: 5, maxLength: 150 });
       const behaviours = fc.array(behaviour, { maxLength: 100 });

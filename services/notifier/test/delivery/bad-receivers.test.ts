@@ -20,7 +20,7 @@ afterAll(async () => {
 const callbackAt = ({ url, port }: Receiver): string =>
   `${url.protocol}//127.0.0.1:${port}/hook?token=s3cret`;
 
-describe('a receiver that', () => {
+describe('a receiver', () => {
   it.concurrent.each(Object.entries(BAD_RECEIVERS))(
     'that %s gets another attempt, the first is recorded, and another receiver is not delayed',
     async (_what, bad) => {
@@ -57,14 +57,14 @@ describe('a receiver that', () => {
   );
 });
 
-describe('a receiver that accepts, though badly,', () => {
+describe('a receiver whose 2xx comes with', () => {
   it.concurrent.each([
-    ['by headers whose body stalls', saying(`${HEAD}content-length: 100\r\n\r\nbegun`), /^begun$/],
-    ['by a body that comes byte by byte', again(`${HEAD}content-length: 100000\r\n\r\n`, 'x', 100), /^x+$/],
-    ['by a body amid which it ends', cut(`${HEAD}content-length: 100\r\n\r\nbegun`), /^begun$/],
-    ['by garbage behind its headers', saying(`${HEAD}transfer-encoding: chunked\r\n\r\ngarbage\r\n`), /^$/],
-    ['by an endless body', again(`${HEAD}\r\n`, 'y'.repeat(16_384), 1), /^y{2048}$/],
-  ])('that %s has accepted, and gets no second attempt', async (_how, talk, answer) => {
+    ['a body that stalls', saying(`${HEAD}content-length: 100\r\n\r\nbegun`), /^begun$/],
+    ['a body that comes byte by byte', again(`${HEAD}content-length: 100000\r\n\r\n`, 'x', 100), /^x+$/],
+    ['a body that ends early', cut(`${HEAD}content-length: 100\r\n\r\nbegun`), /^begun$/],
+    ['garbage behind its headers', saying(`${HEAD}transfer-encoding: chunked\r\n\r\ngarbage\r\n`), /^$/],
+    ['an endless body', again(`${HEAD}\r\n`, 'y'.repeat(16_384), 1), /^y{2048}$/],
+  ])('%s has accepted, and gets no second attempt', async (_how, talk, answer) => {
     await using receiver = await rawReceiver(talk);
     const key = await bed.succeed(callbackAt(receiver));
     await expectSoon('its outcome', async () =>
@@ -83,7 +83,7 @@ describe('a receiver that accepts, though badly,', () => {
     expect(receiver.taken()).toBe(1);
   });
 
-  it.concurrent('by a huge answer leaves its first 2 KiB', async () => {
+  it.concurrent('a huge body has its first 2 KiB recorded', async () => {
     await using receiver = await aReceiver((_arrived, response) => void response.end('ä'.repeat(500_000)));
     const key = await bed.succeed(`${receiver.url}/hook`);
     const { attempts: tries } = await attemptsOf(bed, key);
@@ -93,7 +93,7 @@ describe('a receiver that accepts, though badly,', () => {
 
 describe('a redirect', () => {
   it.concurrent.each([301, 302, 303, 307, 308])(
-    'by %i is not followed, and is attempted again',
+    'with %i is not followed, and the delivery is attempted again',
     async (code) => {
       await using inside = await aReceiver();
       await using receiver = await aReceiver(status(code, { location: `${inside.url}/admin` }));

@@ -44,7 +44,7 @@ describe('a run that ended', () => {
     );
   });
 
-  it('leaves an attempt for people to read, without the query of the URL', async () => {
+  it('has its attempts recorded, without the query of the URL', async () => {
     await using receiver = await aReceiver();
     const key = await bed.succeed(`${receiver.url}/hook?token=s3cret`);
     const { attempts: tries } = await waitFor('the try', async () => {
@@ -73,7 +73,7 @@ describe('a run that ended', () => {
     );
   });
 
-  it('by a cancel while it was queued is sent', async () => {
+  it('by a cancel in the queue is sent', async () => {
     await using receiver = await aReceiver();
     const key = await bed.queue(`${receiver.url}/hook`);
     await bed.happen(key, cancelRequested(key));
@@ -90,7 +90,7 @@ describe('a run that ended', () => {
     expect(await bed.webhook(silentRun)).toBeUndefined();
   });
 
-  it('is attempted again after a refusal, with the same id and a fresh time', async () => {
+  it('is sent again after a refusal, with the same id and a new time', async () => {
     let tries = 0;
     await using receiver = await aReceiver((arrived, response) => {
       tries += 1;
@@ -119,7 +119,7 @@ describe('a run that ended', () => {
     );
   });
 
-  it('shows that it is being sent while the receiver takes its time', async () => {
+  it('shows that its notification is being sent while the receiver is slow', async () => {
     await using receiver = await aReceiver(silence);
     const key = await bed.succeed(`${receiver.url}/hook`);
     await expectSoon('its outcome', async () =>
@@ -130,7 +130,7 @@ describe('a run that ended', () => {
 });
 
 describe('a run that wants intermediate notifications', () => {
-  it('is sent as it goes, at most once a second, and nothing after its end', async () => {
+  it('is sent while it executes, at most once a second, and nothing follows its end', async () => {
     await using receiver = await aReceiver();
     const key = await bed.queue(`${receiver.url}/hook`, { webhook_intermediate_status: true });
     await expectSoon('what arrives', () =>

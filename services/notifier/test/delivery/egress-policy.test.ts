@@ -58,7 +58,7 @@ describe('a callback of a run that was queued', () => {
     ['within IPv6', '[::ffff:127.0.0.1]'],
     ['by name', 'localhost'],
     ['by the unspecified address', '0.0.0.0'],
-  ])('does not reach what listens here, written %s', async (_how, host) => {
+  ])('reaches no server on this machine, with the address written %s', async (_how, host) => {
     await using listener = await rawReceiver(() => undefined);
     await using bed = await openTestBed();
     await using running = await bed.start({ allow: [], ports: [listener.port] });
@@ -77,7 +77,7 @@ describe('a name', () => {
   const OUTSIDE = '127.0.0.2';
   const INSIDE = '127.0.0.1';
 
-  it.concurrent('that leads inside since the run was queued is not followed there', async () => {
+  it.concurrent('that got a forbidden address after the run was queued is not connected to', async () => {
     await using listener = await rawReceiver(() => undefined, INSIDE);
     await using dns = await stubDns({ 'hooks.example.com': [OUTSIDE] });
     await using bed = await openTestBed();
@@ -96,7 +96,7 @@ describe('a name', () => {
     expect(await running.metric('runledger_notifier_attempts_total', { reason: 'forbidden' })).toBe(1);
   });
 
-  it.concurrent('that leads inside since the last attempt is not followed there', async () => {
+  it.concurrent('that got a forbidden address after the last attempt is not connected to', async () => {
     // Later than an answer of DNS is kept for.
     await using receiver = await aReceiver(status(503, { 'retry-after': '7' }), 0, OUTSIDE);
     const { port } = new URL(receiver.url);
@@ -119,11 +119,11 @@ describe('a name', () => {
   });
 
   it.concurrent.each([
-    ['of IPv4', [OUTSIDE, INSIDE]],
-    ['of both families', [OUTSIDE, '::1']],
-    ['of a network inside', [OUTSIDE, '10.0.0.1']],
-    ['of a mapped address', [OUTSIDE, '::ffff:127.0.0.1']],
-  ])('one of whose answers, %s, leads inside is not followed at all', async (_what, answers) => {
+    ['an IPv4 address', [OUTSIDE, INSIDE]],
+    ['an IPv6 address', [OUTSIDE, '::1']],
+    ['an address of a private network', [OUTSIDE, '10.0.0.1']],
+    ['an IPv4-mapped address', [OUTSIDE, '::ffff:127.0.0.1']],
+  ])('with a forbidden address among its addresses is not connected to: %s', async (_what, answers) => {
     await using receiver = await aReceiver(status(200), 0, OUTSIDE);
     const { port } = new URL(receiver.url);
     await using listener = await rawReceiver(() => undefined, INSIDE, Number(port));
@@ -151,7 +151,7 @@ describe('RUNLEDGER_WEBHOOK_ALLOW', () => {
     ['an address', '127.0.0.1', '127.0.0.1'],
     ['a network', '127.0.0.0/30', '127.0.0.1'],
     ['loopback', 'loopback', 'localhost'],
-  ])('lets %s through, at any port', async (_what, allow, host) => {
+  ])('allows %s, at any port', async (_what, allow, host) => {
     await using receiver = await aReceiver();
     const { port } = new URL(receiver.url);
     await using dns = await stubDns({ 'hooks.corp.example': ['127.0.0.1'] });
@@ -167,11 +167,15 @@ describe('RUNLEDGER_WEBHOOK_ALLOW', () => {
 
   it.concurrent.each([
     ['by their address', '127.0.0.1', (port: string) => `127.0.0.1:${port}`],
-    ['by a name that leads to them', 'hooks.corp.example', (port: string) => `127.0.0.1:${port}`],
-    ['known by a name, by their address', '127.0.0.1', (port: string) => `nats.corp.example:${port}`],
-    ['known by a name, by another', 'hooks.corp.example', (port: string) => `nats.corp.example:${port}`],
+    ['by a name that resolves to them', 'hooks.corp.example', (port: string) => `127.0.0.1:${port}`],
+    ['configured by name, by their address', '127.0.0.1', (port: string) => `nats.corp.example:${port}`],
+    [
+      'configured by name, by another name',
+      'hooks.corp.example',
+      (port: string) => `nats.corp.example:${port}`,
+    ],
     ['by loopback of the other family', '[::ffff:127.0.0.1]', (port: string) => `localhost:${port}`],
-  ])('does not let our own services be reached %s', async (_how, host, own) => {
+  ])('does not allow the services of Runledger %s', async (_how, host, own) => {
     await using listener = await rawReceiver(() => undefined);
     const port = String(listener.port);
     await using dns = await stubDns({

@@ -34,7 +34,7 @@ describe('a delivery', () => {
   it.concurrent.each([
     [500, 'server_error'],
     [404, 'client_error'],
-  ])('is given up when its thirteenth try is answered with %i', async (code, last_reason) => {
+  ])('is given up when its thirteenth attempt is answered with %i', async (code, last_reason) => {
     await using bed = await openTestBed();
     await using receiver = await aReceiver(status(code));
     const key = await bed.succeed(`${receiver.url}/hook?token=s3cret`);
@@ -54,7 +54,7 @@ describe('a delivery', () => {
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'tries_used_up' })).toBe(1);
   });
 
-  it.concurrent('is not given up by its twelfth', async () => {
+  it.concurrent('is not given up after its twelfth attempt', async () => {
     await using bed = await openTestBed();
     await using receiver = await aReceiver(status(500));
     const key = await bed.succeed(`${receiver.url}/hook`);
@@ -91,7 +91,7 @@ describe('a delivery', () => {
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'expired' })).toBe(1);
   });
 
-  it.concurrent('that somebody asks for again after that is attempted once more', async () => {
+  it.concurrent('that was given up for this reason is attempted once more on request', async () => {
     await using bed = await openTestBed();
     await using receiver = await aReceiver(status(500));
     await using running = await bed.start({ giveUpAfterMs: 2_000 });
@@ -103,7 +103,7 @@ describe('a delivery', () => {
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'delivered' })).toBe(1);
   });
 
-  it.concurrent('is given up, although it is deferred, when its run ended too long ago', async () => {
+  it.concurrent('is given up while it is deferred, when its run ended too long ago', async () => {
     await using bed = await openTestBed();
     await using receiver = await aReceiver(status(500));
     await using running = await bed.start({ giveUpAfterMs: 4_000, breaker: { firstOpenMs: 5_000 } });
@@ -116,12 +116,12 @@ describe('a delivery', () => {
   });
 });
 
-describe('a fact that nobody may write', () => {
+describe('a forged fact', () => {
   const forge = async (bed: TestBed, event: Parameters<typeof runEventSubject>[0]): Promise<void> => {
     await bed.log.js.publish(runEventSubject(event), JSON.stringify(event));
   };
 
-  it.concurrent('ends no run: nothing is sent before its end', async () => {
+  it.concurrent('ends no run: nothing is sent before the genuine end', async () => {
     await using bed = await openTestBed();
     await using running = await bed.start({ reconcileEveryMs: 300 });
     await using receiver = await aReceiver();
@@ -141,7 +141,7 @@ describe('a fact that nobody may write', () => {
     await expectTidy(bed, running);
   });
 
-  it.concurrent('cannot turn a callback off or elsewhere', async () => {
+  it.concurrent('cannot remove or change a callback URL', async () => {
     await using bed = await openTestBed();
     await using running = await bed.start({ reconcileEveryMs: 300 });
     await using receiver = await aReceiver();

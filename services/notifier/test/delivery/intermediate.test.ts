@@ -69,7 +69,7 @@ const held = (): { answer: Receiver['answer']; letGo: (code: number) => void } =
 };
 
 describe('progress', () => {
-  it.concurrent('contains what the run does', async () => {
+  it.concurrent('is part of the intermediate notifications', async () => {
     await using receiver = await aReceiver();
     const key = await aRunning(receiver);
     report(key, 0.25, 'rendering 1 of 4');
@@ -82,7 +82,7 @@ describe('progress', () => {
     });
   });
 
-  it.concurrent('comes at most once a second, the latest wins, and the last one is always sent', async () => {
+  it.concurrent('is sent at most once a second, always the latest report, and the last one is never lost', async () => {
     await using receiver = await aReceiver();
     const key = await aRunning(receiver);
     const before = receiver.of(key.run_id).length;
@@ -123,7 +123,7 @@ describe('progress', () => {
 });
 
 describe('the final notification', () => {
-  it.concurrent('overtakes an intermediate one that waits', async () => {
+  it.concurrent('replaces an intermediate one that waits', async () => {
     await using receiver = await aReceiver();
     // Within the second, so that what runs has to wait; on a slow machine another run is quicker.
     const key = await waitFor('a run that ends within a second', async () => {
@@ -136,7 +136,7 @@ describe('the final notification', () => {
     expect(statusesOf(receiver, key)).toEqual(['queued', 'success']);
   });
 
-  it.concurrent('lets the intermediate one that is in flight finish, and is the last', async () => {
+  it.concurrent('waits for an intermediate one in flight, and is the last', async () => {
     const { answer, letGo } = held();
     await using receiver = await aReceiver(answer);
     const key = await wanting(receiver);

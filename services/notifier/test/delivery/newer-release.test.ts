@@ -28,7 +28,7 @@ describe('a fact of a later release', () => {
     expect(receiver.arrived).toEqual([]);
   });
 
-  it('stops the notifier when somebody asked for a redelivery with it', async () => {
+  it('stops the notifier when it is a redelivery request', async () => {
     await using bed = await openTestBed();
     await using receiver = await aReceiver();
     const key = await bed.succeed(`${receiver.url}/hook`);

@@ -42,7 +42,7 @@ describe('two tenants on one host', () => {
     for (const key of stuck) expect(await bed.webhook(key)).not.toMatchObject({ status: 'success' });
   });
 
-  it('each see the states of their runs in order', async () => {
+  it('both get the states of their runs in order', async () => {
     await using receiver = await aReceiver((arrived, response) =>
       (arrived.path === '/hangs' ? silence : status(200))(arrived, response),
     );

@@ -37,14 +37,14 @@ describe('Retry-After', () => {
   it.concurrent.each([
     ['too few seconds', '1'],
     ['no seconds', '0'],
-    ['seconds below zero', '-30'],
+    ['negative seconds', '-30'],
     ['a date in the past', 'Thu, 01 Jan 1970 00:00:00 GMT'],
-    ['a day that there is not', 'Mon, 99 Foo 2999 99:99:99 GMT'],
+    ['an invalid date', 'Mon, 99 Foo 2999 99:99:99 GMT'],
     ['words', 'tomorrow'],
     ['nothing', ''],
-    ['a number beyond all numbers', '9'.repeat(400)],
+    ['a number that is too large', '9'.repeat(400)],
     ['a broken number', '1e9'],
-  ])('of %s shortens and lengthens nothing', async (_form, retryAfter) => {
+  ])('of %s changes nothing', async (_form, retryAfter) => {
     await using receiver = await aReceiver(status(429, { 'retry-after': retryAfter }));
     const { waitMs } = await retryOf(bed, await bed.succeed(`${receiver.url}/hook`));
     expect(waitMs).toBeGreaterThan(FIRST_WAIT_MS.least);

@@ -14,7 +14,7 @@ describe('the addresses of a name', () => {
     [{ kind: 'no_server', why: 'no server' }, 'no_dns', 'no server'],
     [{ kind: 'allowed', addresses: [] }, 'name_not_found', 'receiver.example has no address.'],
   ] satisfies [CallbackAddresses, string, string][])(
-    'that are %o end the try',
+    'end the attempt when they are %o',
     async (found, reason, message) => {
       await using sender = senderTo([], { resolve: () => Promise.resolve(found) });
       const answered = await send(sender, new URL('http://receiver.example/'));
@@ -22,7 +22,7 @@ describe('the addresses of a name', () => {
     },
   );
 
-  it('that nobody finds in time end the attempt, even if looking them up goes on', async () => {
+  it('end the attempt when they are not resolved in time', async () => {
     await using sender = senderTo([], { resolve: () => new Promise(() => undefined), withinMs: 50 });
     expect(await send(sender, new URL('http://receiver.example/'))).toMatchObject({
       reason: 'connect_timed_out',
@@ -30,7 +30,7 @@ describe('the addresses of a name', () => {
     });
   });
 
-  it('are an internal error when looking them up fails', async () => {
+  it('are an internal error when the resolver throws', async () => {
     await using sender = senderTo([], { resolve: () => Promise.reject(new Error('a bug')) });
     expect(await send(sender, new URL('http://receiver.example/'))).toMatchObject({
       reason: 'internal_error',
@@ -43,7 +43,7 @@ describe('the addresses of a name', () => {
     expect(await send(sender, receiver.url)).toMatchObject({ reason: 'accepted' });
   });
 
-  it('of IPv6 are taken where the receiver listens there alone', async () => {
+  it('of IPv6 are used when the receiver listens there only', async () => {
     await using receiver = await httpReceiver((_request, response) => response.end(), '::1');
     await using sender = senderTo(['127.0.0.1', '::1']);
     expect(await send(sender, receiver.url)).toMatchObject({ reason: 'accepted' });
@@ -51,7 +51,7 @@ describe('the addresses of a name', () => {
 });
 
 describe('the policy', () => {
-  it('is asked of an address that is written in the URL', async () => {
+  it('is applied to an address in the URL', async () => {
     const asked: string[][] = [];
     await using receiver = await httpReceiver((_request, response) => response.end());
     const answered = await sendOnce(new URL(`http://127.0.0.1:${receiver.port}/`), {
@@ -65,7 +65,7 @@ describe('the policy', () => {
     expect(receiver.taken()).toBe(0);
   });
 
-  it('is asked of the peer before a byte is sent', async () => {
+  it('is applied to the peer before a byte is sent', async () => {
     let received = 0;
     await using receiver = await rawReceiver((socket) => {
       socket.on('data', (bytes: Buffer) => void (received += bytes.byteLength));
@@ -78,7 +78,7 @@ describe('the policy', () => {
     expect(received).toBe(0);
   });
 
-  it('takes an address of IPv6 in a URL without its brackets', async () => {
+  it('gets an IPv6 address of a URL without brackets', async () => {
     const hosts: string[] = [];
     await using receiver = await httpReceiver(
       (request, response) => response.end(request.headers.host),
@@ -113,7 +113,7 @@ describe('a receiver without a connection', () => {
     expect(await send(sender, receiver.url)).toMatchObject({ reason: 'connect_refused' });
   });
 
-  it('cannot be reached at an address that leads nowhere', async () => {
+  it('cannot be reached at an address without a route', async () => {
     // A multicast address takes no TCP connection: the system says so at once.
     await using sender = senderTo(['224.0.0.1']);
     expect(await send(sender, new URL('http://receiver.example/'))).toMatchObject({

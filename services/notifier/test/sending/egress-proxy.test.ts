@@ -41,7 +41,7 @@ describe('an attempt through a proxy', () => {
     expect(await send(sender, receiver.url)).toMatchObject({ reason: 'accepted', answer: 'inside' });
   });
 
-  it('tries the next address when the proxy did not reach one', async () => {
+  it('tries the next address when the proxy cannot reach one', async () => {
     await using receiver = await httpReceiver((_request, response) => response.end(), '::1');
     await using proxy = await forwardProxy();
     await using sender = through(`http://127.0.0.1:${proxy.port}`, ['::1', '127.0.0.1']);
@@ -52,7 +52,7 @@ describe('an attempt through a proxy', () => {
     ]);
   });
 
-  it('still obeys the policy', async () => {
+  it('obeys the policy', async () => {
     await using proxy = await forwardProxy();
     await using sender = senderTo(['127.0.0.1'], {
       proxy: new URL(`http://127.0.0.1:${proxy.port}`),
@@ -63,7 +63,7 @@ describe('an attempt through a proxy', () => {
   });
 });
 
-describe('a proxy that does not let an attempt through', () => {
+describe('a proxy that fails', () => {
   it.each([
     [407, 'proxy_failed'],
     [403, 'proxy_failed'],
@@ -72,7 +72,7 @@ describe('a proxy that does not let an attempt through', () => {
     [502, 'connect_failed'],
     [503, 'connect_failed'],
     [504, 'connect_timed_out'],
-  ])('and answers %i means %s, without a word of its credentials', async (status, reason) => {
+  ])('with the answer %i is recorded as %s, without its credentials', async (status, reason) => {
     await using proxy = await rawReceiver(saying(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`));
     await using sender = through(`http://me:topsecret@127.0.0.1:${proxy.port}`);
     const answered = await send(sender, target);
@@ -84,13 +84,13 @@ describe('a proxy that does not let an attempt through', () => {
   it.each([
     ['no HTTP', 'hello\r\n\r\n'],
     ['endless headers', `HTTP/1.1 200 OK\r\na: ${'x'.repeat(64 * 1_024)}`],
-  ])('and speaks %s has failed', async (_what, text) => {
+  ])('with %s in its answer is recorded as proxy_failed', async (_what, text) => {
     await using proxy = await rawReceiver(saying(text));
     await using sender = through(`http://127.0.0.1:${proxy.port}`);
     expect(await send(sender, target)).toMatchObject({ reason: 'proxy_failed' });
   });
 
-  it('and is down has failed', async () => {
+  it('because it is down is recorded as proxy_failed', async () => {
     const proxy = await rawReceiver(() => undefined);
     await proxy[Symbol.asyncDispose]();
     await using sender = through(`http://me:topsecret@127.0.0.1:${proxy.port}`);
@@ -99,19 +99,19 @@ describe('a proxy that does not let an attempt through', () => {
     expect(JSON.stringify(answered)).not.toContain('topsecret');
   });
 
-  it('and closes without an answer has failed', async () => {
+  it('because it closes the connection without an answer is recorded as proxy_failed', async () => {
     await using proxy = await rawReceiver((socket) => void socket.once('data', () => socket.end()));
     await using sender = through(`http://127.0.0.1:${proxy.port}`);
     expect(await send(sender, target)).toMatchObject({ reason: 'proxy_failed' });
   });
 
-  it('and shows a wrong certificate has failed', async () => {
+  it('because its certificate is for another name is recorded as proxy_failed', async () => {
     await using proxy = await httpsReceiver(() => undefined, await certify({ names: ['other.example'] }));
     await using sender = through(`https://127.0.0.1:${proxy.port}`);
     expect(await send(sender, target)).toMatchObject({ reason: 'proxy_failed' });
   });
 
-  it('and still waits for the receiver when the time is over leaves it timed out', async () => {
+  it('because the receiver does not answer in time is recorded as connect_timed_out', async () => {
     await using proxy = await rawReceiver(() => undefined);
     await using sender = through(`http://127.0.0.1:${proxy.port}`, ['127.0.0.1'], 200);
     expect(await send(sender, target)).toMatchObject({ reason: 'connect_timed_out' });
@@ -121,7 +121,7 @@ describe('a proxy that does not let an attempt through', () => {
 
 describe('the setting of a proxy', () => {
   it.each(['socks5://me:topsecret@127.0.0.1:1080', 'http://me:topsecret%ZZ@127.0.0.1'])(
-    'is refused when it is none: %s',
+    'is refused when it is not the URL of an HTTP proxy: %s',
     (proxy) => {
       const open = (): unknown =>
         openSender({

@@ -25,7 +25,7 @@ describe('an aborted signal', () => {
     expect(receiver.taken()).toBe(0);
   });
 
-  it('does not take back a status that has come', async () => {
+  it('does not change a result whose status has arrived', async () => {
     const answered = Promise.withResolvers<undefined>();
     await using receiver = await rawReceiver((socket) => {
       socket.once('data', () => {
@@ -45,7 +45,7 @@ describe('an aborted signal', () => {
     expect(await sending).toMatchObject({ reason: 'accepted', answer: 'begun' });
   });
 
-  it('keeps no listener of an attempt that is over', async () => {
+  it('has no listeners after an attempt', async () => {
     await using receiver = await httpReceiver((_request, response) => response.end());
     await using sender = senderTo();
     const { signal } = new AbortController();

@@ -6,7 +6,7 @@ import { httpReceiver } from './receivers.ts';
 import { send, sendOnce, senderTo } from './sending.ts';
 
 describe('an attempt at a healthy receiver', () => {
-  it('brings body and headers as they are', async () => {
+  it('sends body and headers unchanged', async () => {
     const got: { method?: string; url?: string; headers?: IncomingHttpHeaders; body?: string } = {};
     await using receiver = await httpReceiver((request, response) => {
       void text(request).then((body) => {
@@ -43,7 +43,7 @@ describe('an attempt at a healthy receiver', () => {
     [500, 'server_error'],
     [503, 'server_error'],
     [999, 'malformed_answer'],
-  ])('takes %i as %s', async (status, reason) => {
+  ])('records %i as %s', async (status, reason) => {
     await using receiver = await httpReceiver((_request, response) => response.writeHead(status).end());
     expect(await sendOnce(receiver.url)).toMatchObject({ status, reason });
   });
@@ -57,7 +57,7 @@ describe('an attempt at a healthy receiver', () => {
     expect(inner.taken()).toBe(0);
   });
 
-  it('gives Retry-After as it came, unless it is too long to be one', async () => {
+  it('returns Retry-After unchanged, unless it is too long', async () => {
     let value = 'Fri, 31 Dec 1999 23:59:59 GMT';
     await using receiver = await httpReceiver((_request, response) =>
       response.writeHead(429, { 'retry-after': value }).end(),
@@ -67,7 +67,7 @@ describe('an attempt at a healthy receiver', () => {
     expect((await sendOnce(receiver.url)).retry_after).toBeNull();
   });
 
-  it('keeps the first 2 KiB of the body and halves no character', async () => {
+  it('records the first 2 KiB of the body, and cuts no character in two', async () => {
     await using receiver = await httpReceiver((_request, response) =>
       response.end('x' + '\u{20AC}'.repeat(5_000)),
     );
@@ -75,7 +75,7 @@ describe('an attempt at a healthy receiver', () => {
     expect(answer).toBe('x' + '\u{20AC}'.repeat(682));
   });
 
-  it('inflates nothing', async () => {
+  it('decompresses nothing', async () => {
     const bytes = gzipSync('a'.repeat(10_000_000));
     await using receiver = await httpReceiver((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(bytes),
@@ -85,7 +85,7 @@ describe('an attempt at a healthy receiver', () => {
     expect(answer).toBe(new TextDecoder().decode(bytes.subarray(0, 2_048), { stream: true }));
   });
 
-  it('measures the phases, and those alone that were needed', async () => {
+  it('measures the phases, and only those that were needed', async () => {
     await using receiver = await httpReceiver((_request, response) => response.end());
     await using sender = senderTo();
     const first = await send(sender, receiver.url);

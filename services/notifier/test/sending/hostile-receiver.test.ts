@@ -34,13 +34,13 @@ const dripping =
     });
   };
 
-describe('a receiver that takes its time', () => {
+describe('a slow receiver', () => {
   it.each([
     ['never answers', (): void => undefined],
     ['sends its headers byte by byte', dripping(HEAD, 'x')],
     ['sends interim answers forever', dripping('', 'HTTP/1.1 103 Early Hints\r\n\r\n')],
     ['answers too late', (socket: Socket): void => void setTimeout(() => socket.end(`${HEAD}\r\n`), 2_000)],
-  ])('and %s ends the try by its time', async (_what, talk) => {
+  ])('that %s ends the attempt at its time limit', async (_what, talk) => {
     await using receiver = await rawReceiver(talk);
     const answered = await sendOnce(receiver.url, { withinMs });
     expect(answered).toMatchObject({ reason: 'timed_out', status: null, answer: null });
@@ -48,7 +48,7 @@ describe('a receiver that takes its time', () => {
     await waitFor('the connection to be closed', () => receiver.open() === 0);
   });
 
-  it('has accepted when the headers of its 2xx are in, though the body stalls', async () => {
+  it('has accepted when the headers of its 2xx have arrived, even if the body stalls', async () => {
     await using receiver = await rawReceiver(saying(`${HEAD}content-length: 100\r\n\r\nbegun`));
     const answered = await sendOnce(receiver.url, { withinMs });
     expect(answered).toMatchObject({ reason: 'accepted', status: 200, answer: 'begun' });
@@ -61,18 +61,18 @@ describe('a receiver that takes its time', () => {
     expect(answered).toMatchObject({ reason: 'accepted', answer: expect.stringMatching(/^x+$/) });
   });
 
-  it('has refused when the body of its 500 stalls', async () => {
+  it('has failed when the body of its 500 stalls', async () => {
     await using receiver = await rawReceiver(saying('HTTP/1.1 500 No\r\ncontent-length: 100\r\n\r\n'));
     expect(await sendOnce(receiver.url, { withinMs })).toMatchObject({ reason: 'server_error', status: 500 });
   });
 });
 
-describe('a receiver that says too much', () => {
+describe('a receiver that sends too much', () => {
   it.each([
     ['with a length', `${HEAD}content-length: 99999999999\r\n\r\n`, 'x'.repeat(16_384)],
     ['in chunks', `${HEAD}transfer-encoding: chunked\r\n\r\n`, `4000\r\n${'x'.repeat(16_384)}\r\n`],
     ['to the end of the connection', `${HEAD}\r\n`, 'x'.repeat(16_384)],
-  ])('is given up behind 64 KiB of an endless body %s', async (_how, start, text) => {
+  ])('is disconnected after 64 KiB of an endless body %s', async (_how, start, text) => {
     let sent = 0;
     const count = (bytes: number): void => void (sent += bytes);
     await using receiver = await rawReceiver(flooding(start, text, count));
@@ -88,13 +88,13 @@ describe('a receiver that says too much', () => {
     ['endless headers', HEAD, 'a: b\r\n'],
     ['endless status line', 'HTTP/1.1 200 ', 'x'.repeat(1_024)],
     ['interim answers without end', '', 'HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n'],
-  ])('is refused for its %s', async (_what, start, text) => {
+  ])('is disconnected because of its %s', async (_what, start, text) => {
     await using receiver = await rawReceiver(flooding(start, text));
     expect(await sendOnce(receiver.url)).toMatchObject({ reason: 'malformed_answer', status: null });
     await waitFor('the connection to be closed', () => receiver.open() === 0);
   });
 
-  it('is given up when its trailers do not end', async () => {
+  it('is disconnected when its trailers do not end', async () => {
     const start = `${HEAD}transfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n`;
     await using receiver = await rawReceiver(flooding(start, 'a: b\r\n'));
     expect(await sendOnce(receiver.url)).toMatchObject({ reason: 'accepted', answer: 'ok' });
@@ -110,18 +110,18 @@ describe('a receiver that does not speak HTTP', () => {
     ['a length and chunks', `${HEAD}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n`],
     ['a header with a NUL', `${HEAD}a: \0\r\n\r\n`],
     ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'],
-  ])('is refused for %s', async (_what, text) => {
+  ])('gave a malformed answer with %s', async (_what, text) => {
     await using receiver = await rawReceiver(saying(text));
     expect(await sendOnce(receiver.url)).toMatchObject({ reason: 'malformed_answer', status: null });
     await waitFor('the connection to be closed', () => receiver.open() === 0);
   });
 
-  it('is taken by its status when garbage follows the headers', async () => {
+  it('counts by its status when garbage follows the headers', async () => {
     await using receiver = await rawReceiver(saying(`${HEAD}transfer-encoding: chunked\r\n\r\ngarbage\r\n`));
     expect(await sendOnce(receiver.url)).toMatchObject({ reason: 'accepted', answer: '' });
   });
 
-  it('cannot bring words of its own into the message', async () => {
+  it('cannot put words of its own into the message', async () => {
     await using receiver = await rawReceiver(saying('HTTP/1.1 500 <script>\r\ncontent-length: 0\r\n\r\n'));
     const { message } = await sendOnce(receiver.url);
     expect(message).not.toContain('script');
@@ -134,13 +134,16 @@ describe('a receiver that ends the connection', () => {
     ['at once', (socket: Socket): void => void socket.end()],
     ['after the request', (socket: Socket): void => void socket.once('data', () => socket.end())],
     ['by a reset', (socket: Socket): void => void socket.once('data', () => socket.resetAndDestroy())],
-    ['amid its headers', (socket: Socket): void => void socket.once('data', () => socket.end(`${HEAD}a: `))],
+    [
+      'within its headers',
+      (socket: Socket): void => void socket.once('data', () => socket.end(`${HEAD}a: `)),
+    ],
   ])('%s has not answered', async (_when, talk) => {
     await using receiver = await rawReceiver(talk);
     expect(await sendOnce(receiver.url)).toMatchObject({ reason: 'reset', status: null });
   });
 
-  it('amid the body of its 2xx has accepted', async () => {
+  it('within the body of its 2xx has accepted', async () => {
     await using receiver = await rawReceiver((socket) => {
       socket.once('data', () => socket.end(`${HEAD}content-length: 100\r\n\r\nbegun`));
     });

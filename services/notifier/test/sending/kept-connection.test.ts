@@ -54,7 +54,7 @@ describe('a kept connection', () => {
     expect(receiver.taken()).toBe(2);
   });
 
-  it('carries no answer that was sent before its request', async () => {
+  it('is not used when an answer was sent before the request', async () => {
     const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
     await using receiver = await rawReceiver((socket) => {
       const first = receiver.taken() === 1;
@@ -69,7 +69,7 @@ describe('a kept connection', () => {
     expect(await send(sender, receiver.url)).toMatchObject({ reason: 'server_error' });
   });
 
-  it('is kept for eight at most of one receiver', async () => {
+  it('is one of at most eight to a receiver', async () => {
     const held: (() => void)[] = [];
     await using receiver = await httpReceiver((_request, response) => {
       held.push(() => response.end());
@@ -82,7 +82,7 @@ describe('a kept connection', () => {
     await waitFor('the others to be closed', () => receiver.open() === 8);
   });
 
-  it('is kept for 512 receivers at most, the last ones used', async () => {
+  it('is kept to at most 512 receivers, the last ones used', async () => {
     await using receiver = await httpReceiver((_request, response) => response.end());
     await using sender = senderTo();
     const named = (number: number): URL => new URL(`http://r${number}.example:${receiver.port}/`);
@@ -99,7 +99,7 @@ describe('a kept connection', () => {
     await waitFor('the idle connection to be closed', () => receiver.open() === 0);
   });
 
-  it('is not left by a receiver that answers without reading the body', async () => {
+  it('is not kept to a receiver that answers without reading the body', async () => {
     await using receiver = await rawReceiver((socket) => {
       socket.once('data', () => {
         socket.pause();

@@ -11,7 +11,7 @@ await trustCertificates();
 const overTls = (url: URL): URL => new URL(url.href.replace('http:', 'https:'));
 
 describe('an attempt over TLS', () => {
-  it('asks for the name of the host, and takes its certificate', async () => {
+  it('names the host, and accepts its certificate', async () => {
     const asked: string[] = [];
     await using receiver = await httpsReceiver(ok, {
       ...valid,
@@ -37,13 +37,13 @@ describe('an attempt over TLS', () => {
     expect(receiver.taken()).toBe(1);
   });
 
-  it('takes a certificate for the address that is written in the URL', async () => {
+  it('accepts a certificate for the address in the URL', async () => {
     await using receiver = await httpsReceiver(ok, valid);
     const answered = await sendOnce(new URL(`https://127.0.0.1:${receiver.port}/`));
     expect(answered).toMatchObject({ reason: 'accepted' });
   });
 
-  it('takes TLS 1.2', async () => {
+  it('accepts TLS 1.2', async () => {
     await using receiver = await httpsReceiver(ok, { ...valid, maxVersion: 'TLSv1.2' });
     expect(await sendOnce(receiver.url)).toMatchObject({ reason: 'accepted' });
   });
@@ -90,8 +90,8 @@ describe('a certificate', () => {
   });
 });
 
-describe('a receiver that cannot do TLS right', () => {
-  it('is refused when TLS 1.1 is all it has', async () => {
+describe('a receiver with unusable TLS', () => {
+  it('is refused when it offers only TLS 1.1', async () => {
     await using receiver = await httpsReceiver(ok, {
       ...valid,
       minVersion: 'TLSv1',
@@ -104,7 +104,7 @@ describe('a receiver that cannot do TLS right', () => {
     });
   });
 
-  it('is refused when it wants a certificate of ours', async () => {
+  it('is refused when it requires a client certificate', async () => {
     await using receiver = await httpsReceiver(ok, { ...valid, requestCert: true, rejectUnauthorized: true });
     expect(await sendOnce(receiver.url)).toMatchObject({ reason: 'tls_failed' });
   });
@@ -119,7 +119,7 @@ describe('a receiver that cannot do TLS right', () => {
     expect(await sendOnce(overTls(receiver.url))).toMatchObject({ reason: 'tls_failed' });
   });
 
-  it('has timed out when it never shakes hands', async () => {
+  it('has timed out when it never answers the handshake', async () => {
     await using receiver = await rawReceiver(() => undefined);
     expect(await sendOnce(overTls(receiver.url), { withinMs: 200 })).toMatchObject({ reason: 'timed_out' });
   });

@@ -80,7 +80,7 @@ describe('a message of RUNS', () => {
     expect(runNotice(stored(event))).toEqual({ type: 'run_ended', key });
   });
 
-  it('reports a redelivery that was requested, and its round', () => {
+  it('reports a requested redelivery, and its round', () => {
     expect(runNotice(storedWebhook(webhook.redeliveryRequested(key, 3)))).toEqual({
       type: 'redelivery_requested',
       key,
@@ -89,14 +89,14 @@ describe('a message of RUNS', () => {
   });
 
   it.each([webhook.webhookStarted(key), webhook.webhookDelivered(key), webhook.webhookGivenUp(key)])(
-    'is of no concern when it is our own $type',
+    "is ignored when it is the notifier's own $type",
     (event) => {
       expect(runNotice(storedWebhook(event))).toBeUndefined();
     },
   );
 
   it.each(['', 'runs', 'runs.a.b.life.ended.executor.1.none', 'fleet.box.lost', 'runs.>'])(
-    'is of no concern under the subject %j',
+    'is ignored under the subject %j',
     (subject) => {
       expect(runNotice(message(subject, run.succeeded(key)))).toBeUndefined();
     },

@@ -30,7 +30,7 @@ const someTargets = (): { readonly targets: WebhookTargets; readonly lookedUp: R
 };
 
 describe('the webhook target of a run', () => {
-  it('is the origin of its URL, and whether it wants intermediate notifications', () => {
+  it('has the origin of its URL, and whether the run requests intermediate notifications', () => {
     const { data } = queued(aRun(), {
       webhook: 'https://A.example:443/hook?token=1',
       webhook_intermediate_status: true,
@@ -46,7 +46,7 @@ describe('the webhook target of a run', () => {
     expect(webhookTargetOf(queued(aRun(), { webhook: null }).data, QUEUED_AT)).toBeNull();
   });
 
-  it('is one without an origin when its text is no URL, so that its delivery comes to an end', () => {
+  it('has no origin when its text is no URL, so that its delivery is given up', () => {
     expect(webhookTargetOf(queued(aRun(), { webhook: 'nonsense' }).data, QUEUED_AT)).toEqual({
       origin: 'null',
       intermediate: false,
@@ -54,7 +54,7 @@ describe('the webhook target of a run', () => {
     });
   });
 
-  it('is not looked up when it was noted, also for a run without a webhook', async () => {
+  it('is not looked up when the run was queued before, also for a run without a webhook', async () => {
     const { targets, lookedUp } = someTargets();
     const [wanting, withoutWebhook] = [aRun(), aRun()];
     targets.note(wanting.run_id, B);
@@ -64,7 +64,7 @@ describe('the webhook target of a run', () => {
     expect(lookedUp).toEqual([]);
   });
 
-  it('is looked up once for many readers at the same time, and then known', async () => {
+  it('is looked up once for many readers at the same time, and then cached', async () => {
     const { targets, lookedUp } = someTargets();
     const key = aRun();
     const found = await Promise.all(Array.from({ length: 50 }, () => targets.find(key)));
@@ -73,7 +73,7 @@ describe('the webhook target of a run', () => {
     expect(lookedUp).toEqual([key]);
   });
 
-  it('is looked up again after that went wrong for all who asked', async () => {
+  it('is looked up again after a lookup failed', async () => {
     let times = 0;
     const targets = openWebhookTargets(async () => {
       times += 1;
@@ -87,7 +87,7 @@ describe('the webhook target of a run', () => {
     expect(times).toBe(2);
   });
 
-  it('is the one that was noted while it was looked up', async () => {
+  it('is the noted one when it was noted during a lookup', async () => {
     const answer = Promise.withResolvers<WebhookTarget | null>();
     const targets = openWebhookTargets(() => answer.promise);
     const key = aRun();
@@ -98,7 +98,7 @@ describe('the webhook target of a run', () => {
     expect(await targets.find(key)).toEqual(B);
   });
 
-  it('is forgotten when more others were asked for since than are remembered, and not before', async () => {
+  it('is forgotten as the least recently used one', async () => {
     const { targets, lookedUp } = someTargets();
     const [used, unused] = [aRun(), aRun()];
     targets.note(used.run_id, B);

@@ -26,7 +26,7 @@ const timeout = 90_000;
 const longBreaker = { firstOpenMs: 60_000 };
 
 describe('a receiver that fails five times', { timeout }, () => {
-  it.concurrent('is left alone, and what follows is deferred without a timer and an attempt', async () => {
+  it.concurrent('gets no attempts, and what follows is deferred without a timer', async () => {
     await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({ breaker: longBreaker });
     await using receiver = await aReceiver(status(500));
@@ -57,7 +57,7 @@ describe('a receiver that fails five times', { timeout }, () => {
     expect(await openingsAt(bed.log, receiver.url)).toMatchObject([{ org_id: bed.org, opens: 1 }]);
   });
 
-  it.concurrent('is probed by one after its time, then gets the rest, each once', async () => {
+  it.concurrent('is probed with one notification after its time, then gets the rest, each once', async () => {
     await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({ breaker, reconcileEveryMs: 500 });
     await using receiver = await aReceiver(status(500));
@@ -81,7 +81,7 @@ describe('a receiver that fails five times', { timeout }, () => {
     await expectTidy(bed, running);
   });
 
-  it.concurrent('and fails the probe is left alone for twice as long', async () => {
+  it.concurrent('and then fails the probe gets no attempts for twice as long', async () => {
     await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({ breaker });
     await using receiver = await aReceiver(status(500));
@@ -97,7 +97,7 @@ describe('a receiver that fails five times', { timeout }, () => {
     await expectTidy(bed, running);
   });
 
-  it.concurrent.each([404, 400, 302])('by %i still gets notifications', async (code) => {
+  it.concurrent.each([404, 400, 302])('with %i still gets notifications', async (code) => {
     await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({ breaker: longBreaker });
     await using receiver = await aReceiver(status(code));
@@ -113,7 +113,7 @@ describe('a receiver that fails five times', { timeout }, () => {
 describe('two organisations at one origin', { timeout }, () => {
   const other = orgId(newUuid());
 
-  it.concurrent('are both left alone when it cannot be reached, and both get everything once it is there', async () => {
+  it.concurrent('both get no attempts while it cannot be reached, and everything once it can', async () => {
     await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({ breaker });
     const port = await freePort();
@@ -138,7 +138,7 @@ describe('two organisations at one origin', { timeout }, () => {
     await expectTidy(bed, running);
   });
 
-  it.concurrent('are kept apart when one of them is answered with 500', async () => {
+  it.concurrent('do not affect each other when one of them is answered with 500', async () => {
     await using bed = await openTestBedOnOwnBroker();
     await using running = await bed.start({ breaker: longBreaker });
     await using receiver = await aReceiver((arrived, response) =>
@@ -154,7 +154,7 @@ describe('two organisations at one origin', { timeout }, () => {
 });
 
 describe('an open breaker', { timeout }, () => {
-  it.concurrent('stays open when the notifier is stopped and started, and what is deferred comes after its time', async () => {
+  it.concurrent('stays open when the notifier is stopped and started, and deferred deliveries are sent after its time', async () => {
     const openFor = { firstOpenMs: 8_000 };
     await using bed = await openTestBedOnOwnBroker();
     await using receiver = await aReceiver(status(500));

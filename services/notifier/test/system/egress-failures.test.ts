@@ -39,8 +39,8 @@ const expectFirstAttemptRecorded = async (bed: TestBed, keys: readonly RunKey[])
 /** A failure of our own is looked at again after some 15 s. */
 const timeout = 90_000;
 
-describe('while no DNS server takes questions', { timeout }, () => {
-  it.concurrent('no attempt is used up, nobody is charged, and all is sent once there is one', async () => {
+describe('while no DNS server answers', { timeout }, () => {
+  it.concurrent('no attempt counts, no breaker opens, and everything is sent once one does', async () => {
     await using receiver = await aReceiver();
     const { port } = new URL(receiver.url);
     const names = { 'hooks.corp.example': ['127.0.0.1'] };
@@ -64,8 +64,8 @@ describe('while no DNS server takes questions', { timeout }, () => {
   });
 });
 
-describe('while the egress proxy', { timeout }, () => {
-  it.concurrent('is down no attempt is used up, nobody is charged, and all is sent once it is up', async () => {
+describe('when the egress proxy', { timeout }, () => {
+  it.concurrent('is down, no attempt counts, no breaker opens, and everything is sent once it is up', async () => {
     await using receiver = await aReceiver();
     const port = await freePort();
     await using bed = await openTestBedOnOwnBroker();
@@ -82,7 +82,7 @@ describe('while the egress proxy', { timeout }, () => {
     await expectTidy(bed, running);
   });
 
-  it.concurrent('is up and the receiver fails, it is the receiver that is charged', async () => {
+  it.concurrent('is up and the receiver fails, the attempts count, and the breaker of the receiver opens', async () => {
     await using receiver = await aReceiver(status(500));
     await using proxy = await recordingProxy(receiver.url);
     await using bed = await openTestBedOnOwnBroker();
@@ -97,7 +97,7 @@ describe('a name whose own servers', { timeout }, () => {
   it.concurrent.each([
     ['refuse', 'refused'],
     ['fail', 'servfail'],
-  ] as const)('%s uses up tries and is charged, and holds up no other', async (_how, answer) => {
+  ] as const)('%s uses up attempts, and delays no other', async (_how, answer) => {
     await using receiver = await aReceiver();
     const { port } = new URL(receiver.url);
     await using dns = await stubDns({ 'dead.example.com': answer, 'hooks.corp.example': ['127.0.0.1'] });
@@ -116,7 +116,7 @@ describe('a name whose own servers', { timeout }, () => {
     expect(await running.metric('runledger_notifier_reconciled_total')).toBe(0);
   });
 
-  it.concurrent('do not answer holds up no other', async () => {
+  it.concurrent('do not answer delays no other', async () => {
     await using receiver = await aReceiver();
     const { port } = new URL(receiver.url);
     await using dns = await stubDns({ 'hooks.corp.example': ['127.0.0.1'] });

@@ -53,7 +53,7 @@ describe.concurrent.each(FAULTS)(
       await expectSurvived(scenario, [answeredWhileBrokerPaused(500)]);
     });
 
-    it('before the end of the run is read, and while the next attempt is due', async () => {
+    it('before the end of the run is read, and when the next attempt is due', async () => {
       await using scenario = await openFaultScenario(fault);
       await using receiver = await aReceiver(status(500));
       const { bed } = scenario;

@@ -31,7 +31,7 @@ const timersOf = async (of: TestBed, key: RunKey): Promise<string[]> =>
   (await storedTimers(of.log)).filter((subject) => subject.includes(key.run_id));
 
 describe('a redelivery', () => {
-  it('of what was accepted is sent once more, as the same message', async () => {
+  it('of an accepted notification is sent once more, as the same message', async () => {
     await using receiver = await aReceiver();
     const key = await bed.succeed(`${receiver.url}/hook`);
     await expectEnd(bed, key, { status: 'success', round: 1 });
@@ -48,7 +48,7 @@ describe('a redelivery', () => {
     ]);
   });
 
-  it('of what was given up is sent, and counts its attempts from one', async () => {
+  it('of a notification that was given up counts its attempts from one', async () => {
     await using receiver = await aReceiver(status(410));
     const key = await bed.succeed(`${receiver.url}/hook`);
     await expectEnd(bed, key, { status: 'failed', reason: 'gone', round: 1 });
@@ -89,7 +89,7 @@ describe('a redelivery', () => {
     await expectSoon('nothing to wait', async () => expect(await timersOf(bed, key)).toEqual([]));
   });
 
-  it('asked for many times ends with its last round, and one delivery', async () => {
+  it('that is requested many times ends with its last round, and one delivery', async () => {
     await using receiver = await aReceiver(status(500));
     const key = await bed.succeed(`${receiver.url}/hook`);
     await retryOf(bed, key);
@@ -105,7 +105,7 @@ describe('a redelivery', () => {
     await expectSoon('nothing to wait', async () => expect(await timersOf(bed, key)).toEqual([]));
   });
 
-  it('while an attempt is in flight is sent after it', async () => {
+  it('that is requested while an attempt is in flight is sent after it', async () => {
     let answered = 0;
     const letGo = Promise.withResolvers<void>();
     await using receiver = await aReceiver((arrived, response) => {
@@ -123,7 +123,7 @@ describe('a redelivery', () => {
     expect(await timersOf(bed, key)).toEqual([]);
   });
 
-  it('while it is deferred is sent once, in the new round', async () => {
+  it('of a deferred delivery is sent once, in the new round', async () => {
     await using bed = await openTestBedOnOwnBroker();
     await using one = await bed.start({ breaker: { firstOpenMs: 5_000 } });
     await using receiver = await aReceiver(status(500));

@@ -18,8 +18,8 @@ const expectOnceEach = (notified: readonly NotifiedRun[]): void => {
   for (const one of notified) expect(finalsOf(one)).toHaveLength(1);
 };
 
-describe('a notifier that comes back', { timeout: LIMIT_MS }, () => {
-  it('sends once everything that ended while it was stopped', async () => {
+describe('a notifier that starts again', { timeout: LIMIT_MS }, () => {
+  it('notifies once of every run that ended while it was stopped', async () => {
     await using bed = await openTestBedOnOwnBroker();
     await using load = await aLoad(bed, seeded(SEED));
     {
@@ -34,7 +34,7 @@ describe('a notifier that comes back', { timeout: LIMIT_MS }, () => {
     expectOnceEach(load.runs);
   });
 
-  it('sends nothing again when nothing happened', async () => {
+  it('sends nothing again when nothing has happened', async () => {
     await using bed = await openTestBedOnOwnBroker();
     await using load = await aLoad(bed, seeded(SEED));
     await load.add(20);
@@ -49,7 +49,7 @@ describe('a notifier that comes back', { timeout: LIMIT_MS }, () => {
 });
 
 describe('a notifier that starts for the first time on an old log', { timeout: LIMIT_MS }, () => {
-  it('sends what was never sent, and nothing else', async () => {
+  it('sends only what was never sent', async () => {
     await using bed = await openTestBedOnOwnBroker();
     await using receiver = await aReceiver();
     const key = await bed.succeed(`${receiver.url}/hook`);
@@ -63,8 +63,8 @@ describe('a notifier that starts for the first time on an old log', { timeout: L
   });
 });
 
-describe('a log that lost its end', { timeout: LIMIT_MS }, () => {
-  it('is read again from the beginning, and what was never sent is sent', async () => {
+describe('a log that has lost its end', { timeout: LIMIT_MS }, () => {
+  it('is read again from the beginning, and everything that was never sent is sent', async () => {
     await using bed = await openTestBedOnOwnBroker();
     await using load = await aLoad(bed, seeded(SEED));
     await load.add(20);

@@ -49,7 +49,7 @@ afterAll(async () => {
 });
 
 describe('three notifiers', { timeout: 120_000 }, () => {
-  it('divide the origins, and take over from one that is killed what it had in flight', async () => {
+  it('divide the origins, and take over the notifications of one that is killed', async () => {
     await using opened = new AsyncDisposableStack();
     const { answer, release } = holdResponses();
     const receivers: Receiver[] = [];
@@ -75,7 +75,7 @@ describe('three notifiers', { timeout: 120_000 }, () => {
     expect(late).toBeLessThan(TAKEN_OVER_MS);
   });
 
-  it('let a fourth in, and nothing is sent twice because of it', async () => {
+  it('give partitions to a fourth one without a duplicate', async () => {
     await using load = await aLoad(bed, seeded(SEED), 12);
     const [joined] = await Promise.all([join(), load.add(60)]);
     const adding = load.add(60);
@@ -86,7 +86,7 @@ describe('three notifiers', { timeout: 120_000 }, () => {
     expect(load.duplicates()).toBe(0);
   });
 
-  it('go on without one that is stopped, which hands over without a duplicate', async () => {
+  it('continue when one is stopped, which hands over without a duplicate', async () => {
     await using load = await aLoad(bed, seeded(SEED), 12);
     await load.add(60);
     const leaving = await mostOf(inFlight);
@@ -98,7 +98,7 @@ describe('three notifiers', { timeout: 120_000 }, () => {
     expect(load.duplicates()).toBe(0);
   });
 
-  it('keep the order of every run while one of them is frozen and comes back', async () => {
+  it('keep the order of every run while one of them is paused and resumed', async () => {
     await using load = await aLoad(bed, seeded(SEED), 12);
     await load.add(60);
     const frozen = await mostOf(inFlight);
@@ -118,7 +118,7 @@ describe('three notifiers', { timeout: 120_000 }, () => {
     load.expectFewDuplicates();
   });
 
-  it('send everything while one after the other is killed and replaced', async () => {
+  it('send everything while each is killed and replaced in turn', async () => {
     const random = seeded(SEED);
     await using load = await aLoad(bed, random, 12);
     for (let kills = 0; kills < 6; kills += 1) {

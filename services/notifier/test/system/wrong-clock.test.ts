@@ -15,7 +15,7 @@ describe('a notifier whose clock is wrong', { timeout: 90_000 }, () => {
     ['ahead', HOUR_MS],
     ['behind', -HOUR_MS],
   ])(
-    'by an hour %s tries again when it is time, and signs with a time that receivers take',
+    'by an hour (%s) sends again at the right time, and signs with a time that receivers accept',
     async (_way, shiftMs) => {
       await using bed = await openTestBedOnOwnBroker();
       await using receiver = await aReceiver((arrived, response) => {

@@ -64,7 +64,7 @@ const runsIn = (seen: readonly Due[]): string[] =>
   seen.flatMap((due) => (due.kind === 'delivery' ? [due.delivery.run_id] : []));
 
 describe('a delivery that waits', () => {
-  it('is due in its own partition when its time has come, once', async () => {
+  it('expires once, in its own partition', async () => {
     const delivery = aDelivery();
     await using followed = await followPartition(partitionOf(delivery.origin));
     await scheduleDelivery(log, delivery, soon());
@@ -155,7 +155,7 @@ describe('deferred deliveries', () => {
 });
 
 describe('the opening of a breaker', () => {
-  it('is read by the next holder of its partition until it is over, and then due', async () => {
+  it('is read by the next holder of its partition until it expires', async () => {
     const origin = `https://${newUuid()}.example`;
     const opening: OpenBreaker = { version: 1, origin, org_id: null, opens: 2, until: soon().toISOString() };
     const partition = partitionOf(origin);

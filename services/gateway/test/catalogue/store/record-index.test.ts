@@ -35,7 +35,7 @@ it('keeps an index in the order of sort keys, through any changes', () => {
   );
 });
 
-it('forgets the least recently used organisations when all together are too large', () => {
+it('forgets the least recently used organisations when all records together are too many', () => {
   const sizes: Record<string, number> = { small: 1, large: 900, other: 300 };
   const made: string[] = [];
   const recent = recentOrganisations(1_000, (org) => {

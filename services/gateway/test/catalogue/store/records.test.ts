@@ -121,7 +121,7 @@ describe('the lists of a gateway', () => {
     );
   });
 
-  it('stay right after more changes than are read one by one', async () => {
+  it('stay correct after more changes than are read one by one', async () => {
     const org = newUuid();
     const [first, ...others] = Array.from({ length: 300 }, () => aMachine(org));
     if (!first) throw new Error('There are 300 machines');

@@ -91,7 +91,7 @@ describe('the cancellation of a run', () => {
     expect(await typesOf(log, key)).not.toContain('RunCancelRequested');
   });
 
-  it('of a run that neither the log nor the views have finds none', async () => {
+  it('reports that the run is unknown when neither the log nor the views have it', async () => {
     const { cancel } = cancelling(memoryLog());
     expect(await cancel(aRun(), user)).toEqual({ kind: 'none' });
   });

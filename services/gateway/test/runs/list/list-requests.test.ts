@@ -33,7 +33,7 @@ describe('a cursor', () => {
   });
 
   it.each(['', 'x', 'MTIz', '..%00', `${cursorAt(place)}AAAA`, cursorAt(place)?.slice(1)])(
-    'that no page gave is refused: %s',
+    'is refused when it is from no page: %s',
     (cursor) => {
       expect(runCursorProblems(cursor, 'query')).toEqual(refused);
       expect(() => sortKeyAt(cursor)).toThrow(TypeError);
@@ -63,7 +63,7 @@ describe('a span', () => {
   });
 });
 
-describe('words', () => {
+describe('a list of words in a query or a body', () => {
   const Word = Type.Enum(['queued', 'failed']);
   it.each([
     [' failed ,queued,failed', ['failed', 'queued']],
@@ -75,7 +75,7 @@ describe('words', () => {
     [[], []],
     [null, undefined],
     [undefined, undefined],
-  ])('in %j are %j', (given, words) => {
+  ])('%j is read as %j', (given, words) => {
     expect(wordsIn(Word, given)).toEqual(words);
   });
 });

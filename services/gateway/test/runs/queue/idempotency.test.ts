@@ -121,7 +121,7 @@ describe('an idempotency key', () => {
     expect(await factsOf(bed, tenant)).toBe(4);
   });
 
-  it('finds its run also when the policy has come to forbid its webhook', async () => {
+  it('finds its run also when the policy now forbids its webhook', async () => {
     const fields = { webhook: 'https://moved.example/' };
     bed.dns.set('moved.example', ['8.8.4.4']);
     const run = runIn(tenant, await queueKeyed(first, tenant, 'k', fields));

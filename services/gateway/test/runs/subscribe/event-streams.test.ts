@@ -43,7 +43,7 @@ describe.each(situations.filter(({ is }) => is.finished))('a run that is $name',
     expect(received.filter(({ data }) => !Fact.Check(data))).toEqual([]);
   });
 
-  it('is streamed on by any gateway after any fact, without loss or repeat', async () => {
+  it('is streamed by any gateway from any fact on, without loss or repeat', async () => {
     const run = ownRun();
     await appendAll(bed.log, ...factsFor(run, events));
     const whole = (await readToEnd(gateway.eventsOf(run), key)).facts();

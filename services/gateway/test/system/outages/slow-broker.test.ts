@@ -8,10 +8,10 @@ import { slowLink } from '../../fixtures/gateway/slow-link.ts';
 
 describe('a broker that is slow', { timeout: 120_000 }, () => {
   it.concurrent.each([
-    ['1.5 s, for which a gateway waits,', 1_500],
-    ['3 s, which is too late,', 3_000],
+    ['1.5 s, which is in time', 1_500],
+    ['3 s, which is too late', 3_000],
   ])(
-    'and answers after %s has every request answered or refused for a while, and nothing queued twice',
+    'by %s: every request succeeds or is refused with 503, and none queues a run twice',
     async (_words, delayMs) => {
       await using bed = await openTestBed();
       const { tenant } = bed;

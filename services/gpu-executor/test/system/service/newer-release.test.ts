@@ -7,7 +7,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
 import { startService } from './service-test-bed.ts';
 
-it('a fact of a later release lets an executor begin nothing new; what runs ends, and is left to those who can read it', async () => {
+it('an executor that reads a fact of a later release drains, and stores nothing more about the run of that fact', async () => {
   await using service = await startService();
   const { log, executor } = service;
   const { run, head } = await service.assign('held');

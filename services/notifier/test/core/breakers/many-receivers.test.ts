@@ -15,14 +15,14 @@ useStoppedTime();
 const keys = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, nth) => `https://${nth}.example:443`);
 
-describe('of healthy receivers', () => {
-  it('nothing is kept', () => {
+describe('the state of healthy receivers', () => {
+  it('is not kept', () => {
     const { breakers, report } = observeBreakers();
     report('sssnn');
     expect(breakers.size).toBe(0);
   });
 
-  it('nothing is kept ten minutes after the last failure', () => {
+  it('is dropped ten minutes after the last failure', () => {
     const { breakers, report } = observeBreakers();
     report('f');
     expect(breakers.size).toBe(1);
@@ -33,7 +33,7 @@ describe('of healthy receivers', () => {
     expect(breakers.size).toBe(0);
   });
 
-  it('nothing is kept after 20,000 of them have failed once, and no more than may be until then', () => {
+  it('stays within its limit when 20,000 of them fail once, and is dropped afterwards', () => {
     const { breakers } = observeBreakers({ maxBreakers: 5_000 });
     for (const key of keys(20_000)) {
       breakers.report(key, breakers.ticket, 'failure', now());
@@ -46,20 +46,20 @@ describe('of healthy receivers', () => {
   });
 });
 
-describe('of very many dead receivers', () => {
+describe('the breakers of very many failing receivers', () => {
   const dead = (count: number, maxBreakers = 1_000) => {
     const observed = observeBreakers({ maxBreakers });
     for (const key of keys(count)) observed.report('fffff', key);
     return observed;
   };
 
-  it('all are open', () => {
+  it('are all open', () => {
     const { breakers, state } = dead(50);
     expect([breakers.size, breakers.open]).toEqual([50, 50]);
     for (const key of keys(50)) expect(state(key)).toEqual(openFor(30 * SECOND));
   });
 
-  it('all are probed when their time has come', () => {
+  it('are all probed when their time is over', () => {
     const { breakers, state, changes } = dead(50);
     pass(30 * SECOND - 1);
     expect(breakers.open).toBe(50);
@@ -69,7 +69,7 @@ describe('of very many dead receivers', () => {
     expect(changes).toHaveLength(100);
   });
 
-  it('each recovers, or opens for longer, as the others do', () => {
+  it('close, or open for longer, each by its own results', () => {
     const { breakers, report, state } = dead(50);
     pass(31 * SECOND);
     report('f', 'https://0.example:443');
@@ -82,7 +82,7 @@ describe('of very many dead receivers', () => {
     expect([breakers.size, breakers.open]).toEqual([50, 1]);
   });
 
-  it('late results change none of them', () => {
+  it('ignore results of attempts that began before they opened', () => {
     const { breakers, report, state } = observeBreakers();
     const slow = breakers.ticket;
     report('fffff');
@@ -94,7 +94,7 @@ describe('of very many dead receivers', () => {
     expect(state()).toEqual({ kind: 'probing', limit: 1 });
   });
 
-  it('the oldest is forgotten when they are too many, and its change to closed is reported', () => {
+  it('are forgotten when there are too many, the oldest first, and each is reported as closed', () => {
     const { breakers, state, changes } = dead(50, 30);
     expect([breakers.size, breakers.open, breakers.forgotten]).toEqual([30, 30, 20]);
     expect(state('https://0.example:443')).toEqual({ kind: 'closed' });
@@ -104,7 +104,7 @@ describe('of very many dead receivers', () => {
     expect(state('https://0.example:443')).toEqual({ kind: 'closed' });
   });
 
-  it('closed ones are forgotten before those that are open', () => {
+  it('are forgotten last: closed ones are forgotten before', () => {
     const { breakers, report, state, changes } = observeBreakers({ maxBreakers: 3 });
     report('fffff');
     for (const key of keys(10)) report('f', key);

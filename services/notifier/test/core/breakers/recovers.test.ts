@@ -16,7 +16,7 @@ const probing = (limit: number) => ({ kind: 'probing', limit });
 const wholeRamp = 's'.repeat(1 + 2 + 4 + 8);
 
 describe('an open breaker', () => {
-  it('asks for a probe after 30 seconds', () => {
+  it('is probed after 30 seconds', () => {
     const { report, state } = observeBreakers();
     report('fffff');
     pass(30 * SECOND - 1);
@@ -65,7 +65,7 @@ describe('a breaker that is probed', () => {
     return tried;
   };
 
-  it('lets 1, 2, 4 and 8 through, each when as many have succeeded, and is closed then', () => {
+  it('allows 1, 2, 4 and 8 attempts, each when the previous ones have succeeded, and is then closed', () => {
     const { report, changes, state } = untilProbed();
     for (const limit of [1, 2, 4, 8]) {
       expect(state()).toEqual(probing(limit));
@@ -83,7 +83,7 @@ describe('a breaker that is probed', () => {
     ]);
   });
 
-  it('lets more through at once, within the report of a success', () => {
+  it('allows more attempts at once, within the report of a success', () => {
     const { breakers, state } = untilProbed();
     breakers.report(A, breakers.ticket, 'success', now());
     expect(state()).toEqual(probing(2));
@@ -98,7 +98,7 @@ describe('a breaker that is probed', () => {
     },
   );
 
-  it('waits for another probe when one showed nothing about the receiver', () => {
+  it('waits for another probe when one had no result about the receiver', () => {
     const { report, state, changes } = untilProbed();
     report('nnn');
     expect(state()).toEqual(probing(1));
@@ -137,7 +137,7 @@ describe('a breaker that is probed', () => {
     expect(breakers.size).toBe(0);
   });
 
-  it('is not closed sooner when it was open long enough that its failures are forgotten', () => {
+  it('is not closed sooner when it was open for longer than ten minutes', () => {
     const { breakers, report, state } = observeBreakers();
     breakers.restore(A, { opens: 9, until: now() + 15 * MINUTE }, now());
     pass(15 * MINUTE + SECOND);
@@ -180,7 +180,7 @@ describe('a breaker that has recovered', () => {
     expect(state()).toEqual(openFor(120 * SECOND, 3));
   });
 
-  it('is not opened by what was begun before', () => {
+  it('ignores failures of attempts that began before it recovered', () => {
     const { breakers, report, state } = observeBreakers();
     report('fffff');
     pass(30 * SECOND);

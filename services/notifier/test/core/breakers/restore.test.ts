@@ -15,7 +15,7 @@ useStoppedTime();
 const PROBE = { kind: 'probing', limit: 1 };
 
 describe('a restored breaker', () => {
-  it('is open for the time that was left, and is probed then', () => {
+  it('is open for the rest of its time, and is then probed', () => {
     const { breakers, state, changes } = observeBreakers();
     const until = now() + 100 * SECOND;
     breakers.restore(A, { opens: 3, until }, now());
@@ -34,7 +34,7 @@ describe('a restored breaker', () => {
     expect(state()).toEqual(openFor(240 * SECOND, 4));
   });
 
-  it('is not probed at once although its time is over, nor with all the others', () => {
+  it('is not probed at once when its time is over, but in turn with all the others', () => {
     const { breakers } = observeBreakers();
     for (let nth = 0; nth < 300; nth++)
       breakers.restore(`${nth}`, { opens: 1, until: now() - MINUTE }, now());
@@ -49,7 +49,7 @@ describe('a restored breaker', () => {
     expect(stillOpen).toEqual(Array.from({ length: 30 }, (_, second) => 290 - 10 * second));
   });
 
-  it('stays as it is when it is known to be open or probed', () => {
+  it('does not replace one that is open or probed', () => {
     const { breakers, report, state } = observeBreakers();
     report('fffff');
     breakers.restore(A, { opens: 9, until: now() + 10 * MINUTE }, now());
@@ -59,7 +59,7 @@ describe('a restored breaker', () => {
     expect(state()).toEqual(PROBE);
   });
 
-  it('replaces one that is closed with a few failures', () => {
+  it('replaces a closed one with a few failures', () => {
     const { breakers, report, state } = observeBreakers();
     report('ff');
     breakers.restore(A, { opens: 2, until: now() + MINUTE }, now());

@@ -4,7 +4,7 @@ import { A, MINUTE, observeBreakers, openFor, pass, SECOND, useStoppedTime } fro
 useStoppedTime();
 
 describe('the results of a breaker', () => {
-  it('count over ten minutes: time-outs of 15 seconds, one after the other, open it', () => {
+  it('count for ten minutes, so that successive time-outs of 15 seconds open it', () => {
     const { report, state } = observeBreakers();
     for (const outcome of 'ffffsffff') {
       pass(15 * SECOND);
@@ -16,14 +16,14 @@ describe('the results of a breaker', () => {
     expect(state().kind).toBe('open');
   });
 
-  it('limit nothing: a thousand results at the same moment are no failures', () => {
+  it('may be very many: a thousand successes at one moment are counted as successes', () => {
     const { report, state } = observeBreakers();
     report('f' + 's'.repeat(1_000));
     report('ffff');
     expect(state()).toEqual({ kind: 'closed' });
   });
 
-  it('do not close it when they are charged to nobody', () => {
+  it('do not close it when they show nothing about the receiver', () => {
     const { report, state } = observeBreakers();
     report('fffff');
     pass(30 * SECOND);
@@ -33,7 +33,7 @@ describe('the results of a breaker', () => {
     expect(state()).toEqual(openFor(60 * SECOND, 2));
   });
 
-  it('are not counted while it is open: they would thin the failures out', () => {
+  it('are not counted while it is open', () => {
     const { report, state } = observeBreakers();
     report('ffffsffffsf');
     expect(state().kind).toBe('open');
@@ -47,7 +47,7 @@ describe('the results of a breaker', () => {
     expect(state().kind).toBe('open');
   });
 
-  it('count at once: what is reported next, at the same moment, meets the new state', () => {
+  it('change its state at once, also for a result at the same moment', () => {
     const { breakers, report, state, changes } = observeBreakers();
     report('fffff');
     pass(30 * SECOND);
@@ -58,7 +58,7 @@ describe('the results of a breaker', () => {
     expect(breakers.open).toBe(1);
   });
 
-  it('ask for a tick only while something is due: the end of an opening, or old results', () => {
+  it('schedule a tick only for the end of an opening, or until old results are dropped', () => {
     const { breakers, report } = observeBreakers();
     expect(breakers.nextTick).toBe(Infinity);
     report('f');

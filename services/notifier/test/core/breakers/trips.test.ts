@@ -12,7 +12,7 @@ describe('a closed breaker', () => {
     expect(state()).toEqual(openFor(30 * SECOND));
   });
 
-  it('begins to count again with each success', () => {
+  it('counts from zero after each success', () => {
     const { report, state } = observeBreakers();
     report('ffffssssssssffff');
     expect(state()).toEqual({ kind: 'closed' });

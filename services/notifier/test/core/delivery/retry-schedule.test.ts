@@ -18,7 +18,7 @@ const delays = (): number[] =>
 
 const retryAfter = (text: string | null): number | undefined => parseRetryAfter(text, NOW, Date.parse);
 
-describe('the schedule', () => {
+describe('the schedule of retries', () => {
   it('makes 13 attempts in 71.7 hours', () => {
     expect(MAX_DELIVERY_ATTEMPTS).toBe(13);
     expect(delays().map((delay) => delay / 1_000)).toEqual([
@@ -28,13 +28,13 @@ describe('the schedule', () => {
     expect(hours).toBeCloseTo(71.7, 1);
   });
 
-  it('ends after the 13th attempt, also when the receiver asks for another', () => {
+  it('ends after the 13th attempt, also when the response has Retry-After', () => {
     expect(delayAfter(MAX_DELIVERY_ATTEMPTS, undefined, MIDDLE)).toBeUndefined();
     expect(delayAfter(MAX_DELIVERY_ATTEMPTS, HOUR, MIDDLE)).toBeUndefined();
     expect(delayAfter(MAX_DELIVERY_ATTEMPTS + 1, undefined, MIDDLE)).toBeUndefined();
   });
 
-  it('spreads each delay by a fifth to either side', () => {
+  it('varies each delay at random by up to a fifth, up or down', () => {
     const tries = fc.integer({ min: 1, max: MAX_DELIVERY_ATTEMPTS - 1 });
     const always = fc.property(tries, fc.double({ min: 0, max: 1, noNaN: true }), (made, random) => {
       const middle = delays()[made - 1] ?? 0;
@@ -47,7 +47,7 @@ describe('the schedule', () => {
     expect(delayAfter(1, undefined, 1)).toBeCloseTo(6_000);
   });
 
-  it('is lengthened by what the receiver asks for, up to six hours, and never shortened', () => {
+  it('lengthens a delay to the Retry-After of the receiver, up to six hours, and never shortens it', () => {
     const tries = fc.integer({ min: 1, max: MAX_DELIVERY_ATTEMPTS - 1 });
     const asked = fc.oneof(fc.nat(100 * HOUR), fc.constant(Infinity));
     const always = fc.property(tries, asked, (made, asking) => {
@@ -60,7 +60,7 @@ describe('the schedule', () => {
     expect(delayAfter(12, 48 * HOUR, MIDDLE)).toBe(24 * HOUR);
   });
 
-  it('waits a quarter of a minute or so after a failure of our own', () => {
+  it('waits about 15 seconds after a failure on our side', () => {
     expect([0, 0.5, 1].map((random) => Math.round(delayAfterOwnFailure(random)))).toEqual([
       12_000, 15_000, 18_000,
     ]);
@@ -74,9 +74,9 @@ describe('Retry-After', () => {
   });
 
   it.each([
-    ['as it is written today', 'Sun, 01 Mar 2026 12:10:00 GMT'],
-    ['as RFC 850 wrote it', 'Sunday, 01-Mar-26 12:10:00 GMT'],
-    ['as asctime writes it, in GMT wherever it is read', 'Sun Mar  1 12:10:00 2026'],
+    ['in the current form', 'Sun, 01 Mar 2026 12:10:00 GMT'],
+    ['in the form of RFC 850', 'Sunday, 01-Mar-26 12:10:00 GMT'],
+    ['in the form of asctime, as GMT in any time zone', 'Sun Mar  1 12:10:00 2026'],
   ])('is read as a date %s', (_, date) => {
     expect(retryAfter(date)).toBe(10 * MINUTE);
   });
@@ -94,12 +94,12 @@ describe('Retry-After', () => {
     '2026-03-01',
     'Sun, 99 Xyz 2026 12:10:00 GMT',
     'Sun, '.repeat(100),
-  ])('counts for nothing when it says %j', (text) => {
+  ])('is ignored when it is %j', (text) => {
     expect(retryAfter(text)).toBeUndefined();
   });
 
   it.each(['99999999999', '9'.repeat(400), 'Fri, 01 Jan 2100 00:00:00 GMT'])(
-    'asks for six hours when it says %s',
+    'delays by six hours when it is %s',
     (text) => {
       expect(delayAfter(1, retryAfter(text), MIDDLE)).toBe(6 * HOUR);
     },

@@ -48,7 +48,7 @@ describe('an attempt that ended', () => {
   );
 
   it.each(DELIVERY_ATTEMPT_RESULTS)(
-    'with %s slows its receiver down exactly when a breaker counts it',
+    'with %s limits its receiver exactly when a breaker counts it as a failure',
     (reason) => {
       const { origin, receiver } = outcomesOf(reason);
       expect(isCharged(reason)).toBe(origin === 'failure' || receiver === 'failure');

@@ -13,7 +13,7 @@ const addProgress = (activity: number): void => observed.addIntermediate(run, { 
 const countOutboxes = (): number => observed.core.state.outboxes.size;
 
 describe('the final notification of a run', () => {
-  it('is begun at once, and its source settled once', () => {
+  it('is attempted at once, and the message that caused it is settled once', () => {
     observed.addFinal(finalOf(run, 9));
     expect(observed.finals).toHaveLength(1);
     expect(hasFinal(observed.core.state, run.run_id)).toBe(true);
@@ -24,7 +24,7 @@ describe('the final notification of a run', () => {
     expect(countOutboxes()).toBe(0);
   });
 
-  it('overtakes the intermediate one that waits', () => {
+  it('replaces an intermediate one that waits', () => {
     observed.addIntermediate(aRun(), { runs: 1 });
     // The only permit of the receiver is in use.
     addIntermediate(3);
@@ -36,7 +36,7 @@ describe('the final notification of a run', () => {
     expect(observed.intermediates).toHaveLength(1);
   });
 
-  it('waits for the intermediate one that is in flight, and nothing follows it', () => {
+  it('waits for an intermediate one in flight, and no other follows it', () => {
     addIntermediate(1);
     addIntermediate(2);
     observed.addFinal(finalOf(run, 3));
@@ -53,7 +53,7 @@ describe('the final notification of a run', () => {
     expect(observed.settledNews.toSorted((a, b) => a - b)).toEqual([1, 2, 4, 50]);
   });
 
-  it('comes at once also within the second of an intermediate one', () => {
+  it('is attempted at once, also within a second after an intermediate one', () => {
     addIntermediate(1);
     observed.intermediates[0]?.end('accepted');
     observed.pass(10);
@@ -61,7 +61,7 @@ describe('the final notification of a run', () => {
     expect(observed.finals).toHaveLength(1);
   });
 
-  it('settles all sources of the same round', () => {
+  it('settles all messages of the same round', () => {
     for (const sequence of [3, 4, 5]) observed.addFinal(finalOf(run, sequence));
     observed.finals[0]?.end('accepted');
     observed.pass();
@@ -82,7 +82,7 @@ describe('the final notification of a run', () => {
     expect(observed.settled).toEqual([3, 5, 6]);
   });
 
-  it('gives way to the next in memory when something newer in TIMERS replaces it', () => {
+  it('is followed by the next one in memory when a newer message in TIMERS replaces it', () => {
     observed.addFinal(finalOf(run, 3));
     observed.addFinal(finalOf(run, 4, { kind: 'due' }));
     observed.finals[0]?.end('superseded');
@@ -91,7 +91,7 @@ describe('the final notification of a run', () => {
     expect(observed.finals).toHaveLength(2);
   });
 
-  it('stays in memory when it was interrupted, and is attempted again', () => {
+  it('stays in memory when its attempt was interrupted, and is attempted again', () => {
     observed.addFinal(finalOf(run, 3));
     observed.finals[0]?.end('interrupted');
     observed.pass(10 * SECOND);
@@ -103,7 +103,7 @@ describe('the final notification of a run', () => {
 });
 
 describe('a final notification that cannot be sent for now', () => {
-  it('is deferred once, and the next waits until it is', () => {
+  it('is deferred once, and the next one waits until that is stored', () => {
     observed.trip();
     const waiting: (() => void)[] = [];
     observed.defer = (done) => void waiting.push(done);
@@ -122,7 +122,7 @@ describe('a final notification that cannot be sent for now', () => {
     expect(countOutboxes()).toBe(0);
   });
 
-  it('stays in memory when it could not be stored, and is queued again', () => {
+  it('stays in memory when its deferral could not be stored, and is queued again', () => {
     observed.trip();
     const { take } = observed.core;
     observed.core.surroundings.defer = ({ delivery }) => {

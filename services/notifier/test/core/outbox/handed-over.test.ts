@@ -10,7 +10,7 @@ const run = aRun();
 const addIntermediate = (runs: number): void => observed.addIntermediate(run, { runs });
 
 describe('a partition that is handed over', () => {
-  it('waits for what is in flight and for what is being deferred, and takes back the rest', () => {
+  it('waits for attempts in flight, and withdraws waiting ones', () => {
     observed.addFinal(finalOf(aRun(), 1));
     observed.finals[0]?.end('accepted');
     for (const sequence of [2, 3, 4]) observed.addFinal(finalOf(aRun(), sequence));
@@ -28,7 +28,7 @@ describe('a partition that is handed over', () => {
     expect([limits.inFlight, waiting]).toEqual([0, 0]);
   });
 
-  it('waits for what is being deferred', () => {
+  it('waits until deferrals are stored', () => {
     observed.trip();
     const waiting: (() => void)[] = [];
     observed.defer = (done) => void waiting.push(done);
@@ -40,7 +40,7 @@ describe('a partition that is handed over', () => {
     expect(observed.settled).toEqual([1]);
   });
 
-  it('leaves an intermediate one that was cut off to the next holder', () => {
+  it('leaves an interrupted intermediate notification to the next holder', () => {
     addIntermediate(5);
     addIntermediate(6);
     observed.close();
@@ -49,7 +49,7 @@ describe('a partition that is handed over', () => {
     expect(observed.settledNews).toEqual([]);
   });
 
-  it('starts nothing new', () => {
+  it('begins no attempt', () => {
     observed.close();
     observed.addFinal(finalOf(run, 1));
     addIntermediate(2);

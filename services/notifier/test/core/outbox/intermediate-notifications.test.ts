@@ -12,7 +12,7 @@ const addProgress = (activity: number): void => observed.addIntermediate(run, { 
 const countOutboxes = (): number => observed.core.state.outboxes.size;
 
 describe('the intermediate notifications of a run', () => {
-  it('begin at once, and then at most once a second, the latest winning', () => {
+  it('begin at once, and then at most once a second, always with the latest', () => {
     addIntermediate(1);
     expect(observed.intermediates).toHaveLength(1);
     addIntermediate(2);
@@ -29,7 +29,7 @@ describe('the intermediate notifications of a run', () => {
     expect(observed.settledNews).toEqual([1, 2, 3, 50]);
   });
 
-  it('keep to the second also when the next comes after the first was answered', () => {
+  it('are sent at most once a second, also when the previous one was answered', () => {
     addIntermediate(1);
     observed.intermediates[0]?.end('accepted');
     observed.pass(500);
@@ -58,7 +58,7 @@ describe('the intermediate notifications of a run', () => {
   });
 
   it.each(['no_dns', 'proxy_failed', 'interrupted'] as const)(
-    'are queued again after %s, since nothing may follow for hours',
+    'are queued again after %s, because the next one may be hours away',
     (sent) => {
       addIntermediate(7);
       observed.intermediates[0]?.end(sent);
@@ -70,7 +70,7 @@ describe('the intermediate notifications of a run', () => {
     },
   );
 
-  it('are queued again when they could not be sent, without holding up the log meanwhile', () => {
+  it('are queued again when they could not be sent, and do not hold up the log meanwhile', () => {
     observed.trip();
     addIntermediate(7);
     observed.pass();
@@ -81,7 +81,7 @@ describe('the intermediate notifications of a run', () => {
     expect(observed.intermediates.map(({ atLeast }) => atLeast)).toEqual([8]);
   });
 
-  it('leave nothing behind when there is nothing more to send', () => {
+  it('leave no outbox when nothing more is to be sent', () => {
     addIntermediate(1);
     observed.intermediates[0]?.end('nothing');
     observed.pass(SECOND);

@@ -19,7 +19,7 @@ const YOURS = receiver('shared', 'yours');
 const ELSEWHERE = receiver('elsewhere', 'mine');
 
 describe('two organisations at one origin', () => {
-  it('do not suffer from each other when one gets 5xx', () => {
+  it('do not affect each other when one of them gets 5xx', () => {
     const mine = observed.submitMany(10, MINE, { behaviour: answers('server_error') });
     observed.pass(SECOND);
     expect(mine.filter(({ ended }) => ended > 0)).toHaveLength(5);
@@ -29,7 +29,7 @@ describe('two organisations at one origin', () => {
     expect(yours?.ended).toBe(1);
   });
 
-  it('are both left alone when it cannot be reached', () => {
+  it('both get no attempts when the origin cannot be reached', () => {
     observed.submitMany(10, MINE, { behaviour: answers('connect_refused') });
     observed.pass(SECOND);
     expect(observed.state.breakers.state(MINE.origin).kind).toBe('open');
@@ -58,7 +58,7 @@ describe('two organisations at one origin', () => {
 });
 
 describe('the probe of an origin', () => {
-  it("is the next organisation's when the first had nothing to send", () => {
+  it('is made for the next organisation when the first has nothing to send', () => {
     observed.trip(MINE.origin);
     const all = [observed.submit(MINE), observed.submit(YOURS)];
     observed.pass(32 * SECOND);
@@ -71,7 +71,7 @@ describe('the probe of an origin', () => {
 });
 
 describe('an open breaker', () => {
-  it('defers what waits and what comes, of its receiver only', () => {
+  it('defers waiting and new notifications, of its own receiver only', () => {
     const mine = observed.submitMany(5, MINE);
     const elsewhere = observed.submitMany(5, ELSEWHERE);
     observed.trip(receiverKey(MINE));
@@ -86,7 +86,7 @@ describe('an open breaker', () => {
     observed.pass();
   });
 
-  it('lets one through when its time is over, then 2, 4 and 8, until all is sent', () => {
+  it('allows one attempt when its time is over, then 2, 4 and 8, until all notifications are sent', () => {
     observed.trip(receiverKey(MINE));
     const items = observed.submitMany(60, MINE);
     observed.pass(29 * SECOND);
@@ -107,7 +107,7 @@ describe('an open breaker', () => {
     expect(items.map(({ ended }) => ended)).toEqual(items.map(() => 1));
   });
 
-  it('lets one through at a time, however long it hangs, and with new notifications meanwhile', () => {
+  it('allows one probe at a time, however long it hangs, also when new notifications arrive', () => {
     observed.trip(receiverKey(MINE));
     const items = observed.submitMany(10, MINE);
     observed.pass(32 * SECOND);
@@ -124,7 +124,7 @@ describe('an open breaker', () => {
     expect(observed.begun).toHaveLength(2);
   });
 
-  it('sends no second probe because the origin answered while the receiver failed', () => {
+  it('allows no second probe when the origin answers but the receiver fails', () => {
     observed.trip(MINE.origin);
     observed.trip(receiverKey(MINE));
     const items = observed.submitMany(10, MINE);
@@ -136,7 +136,7 @@ describe('an open breaker', () => {
     expect(observed.state.breakers.state(MINE.origin).kind).toBe('probing');
   });
 
-  it('asks for another probe when one had no result', () => {
+  it('allows another probe when one had no result', () => {
     observed.trip(receiverKey(MINE));
     const items = observed.submitMany(3, MINE);
     observed.pass(32 * SECOND);
@@ -149,8 +149,8 @@ describe('an open breaker', () => {
   });
 });
 
-describe('very many receivers that are dead', () => {
-  it('are loaded a few at a time, and hold up no living receiver', () => {
+describe('very many receivers that do not respond', () => {
+  it('have their deferred deliveries loaded a few at a time, and hold up no other receiver', () => {
     const most = 64;
     observed = observeReceivers({ maxInFlight: most, readMs: 20 });
     const dead = Array.from({ length: 5_000 }, (_, at) => receiver(`dead${at}`, `org${at % 50}`));

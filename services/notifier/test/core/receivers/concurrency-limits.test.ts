@@ -17,8 +17,8 @@ const TRY_MS = 15 * SECOND;
 const hangs = answers('timed_out', TRY_MS);
 const quick = answers('accepted');
 
-describe('receivers that have not answered yet', () => {
-  it('take half of the permits together, and those of one organisation a quarter', () => {
+describe('receivers without a success yet', () => {
+  it('use at most half of the permits, and those of one organisation a quarter', () => {
     open(100);
     for (let host = 0; host < 100; host += 1) observed.submit(receiver(`a${host}`, 'a'));
     expect(observed.state.limits.inFlight).toBe(25);
@@ -29,7 +29,7 @@ describe('receivers that have not answered yet', () => {
     observed.pass();
   });
 
-  it('take turns with those that have when all permits are in use', () => {
+  it('take turns with the other receivers when all permits are in use', () => {
     open(4);
     const old = receiver('old', 'a');
     const known = observed.submitMany(100, old, { behaviour: answers('accepted', 100) });
@@ -43,7 +43,7 @@ describe('receivers that have not answered yet', () => {
 });
 
 describe('receivers that failed', () => {
-  it('leave a quarter of these permits to newcomers', () => {
+  it('leave a quarter of these permits to new receivers', () => {
     open(16);
     const failing = ['a', 'b', 'c', 'd'].flatMap((org) => [
       receiver(`${org}1`, org),
@@ -58,7 +58,7 @@ describe('receivers that failed', () => {
     expect(newcomers.every(({ ended }) => ended === 1)).toBe(true);
   });
 
-  it('get their permits again as others answer', () => {
+  it('get permits again while other receivers succeed', () => {
     open(16);
     const failing = Array.from({ length: 20 }, (_, at) => receiver(`h${at}`, `o${at}`));
     for (const one of failing) observed.submit(one, { behaviour: answers('server_error') });
@@ -70,7 +70,7 @@ describe('receivers that failed', () => {
 });
 
 describe('organisations', () => {
-  it('get permits in turn, however much one of them has to send', () => {
+  it('get permits in turn, however many notifications one of them has', () => {
     open(8);
     const flood = [1, 2, 3, 4].flatMap((host) => observed.submitMany(500, receiver(`a${host}`, 'a')));
     const few = observed.submitMany(4, receiver('b', 'b'));
@@ -106,7 +106,7 @@ const load = (
 };
 
 describe('two thousand receivers of which a tenth never answers', () => {
-  it('get what is theirs if they answer', () => {
+  it('get all their notifications if they answer', () => {
     open(512);
     const { good } = load(
       { good: { receivers: 1_800, behaviour: quick }, dead: { receivers: 200, behaviour: hangs } },
@@ -115,7 +115,7 @@ describe('two thousand receivers of which a tenth never answers', () => {
     expect(good?.taken).toBe(good?.sent);
   });
 
-  it('go on when the tenth had answered and stops answering all at once', () => {
+  it('continue when that tenth answered at first and stops all at once', () => {
     open(512);
     let hasStopped = false;
     const turning: Behaviour = () => (hasStopped ? hangs() : quick());
@@ -130,7 +130,7 @@ describe('two thousand receivers of which a tenth never answers', () => {
     expect(good?.taken).toBe(good?.sent);
   });
 
-  it('leave room when they answer, but slowly', () => {
+  it('leave permits to others when they answer slowly', () => {
     open(64);
     const slowly: Sent = 'accepted';
     const kinds = {
@@ -142,8 +142,8 @@ describe('two thousand receivers of which a tenth never answers', () => {
   });
 });
 
-describe('the permits that are taken', () => {
-  it('are all free again when everything has ended', () => {
+describe('all permits', () => {
+  it('are free again when every attempt has ended', () => {
     open(64);
     load({ good: { receivers: 50, behaviour: quick }, dead: { receivers: 50, behaviour: hangs } }, 20);
     observed.pass(3_600 * SECOND);

@@ -18,7 +18,7 @@ const A = receiver('a');
 const B = receiver('b');
 
 describe('a receiver', () => {
-  it('gets one at first, one more with every success, and at most 32', () => {
+  it('gets one attempt at first, one more with every success, and at most 32', () => {
     const items = observed.submitMany(600, A);
     const limits: number[] = [];
     for (let round = 0; round < 8; round += 1) {
@@ -28,7 +28,7 @@ describe('a receiver', () => {
     expect(limits).toEqual([1, 2, 4, 8, 16, 32, 32, 32]);
   });
 
-  it('gets one at a time after a failure that is its own', () => {
+  it('gets one attempt at a time after a failure of its own', () => {
     const items = observed.submitMany(50, A);
     observed.endAll(items, 'accepted');
     observed.endAll(items, 'accepted');
@@ -43,18 +43,15 @@ describe('a receiver', () => {
     expect(inFlight(items)).toHaveLength(2);
   });
 
-  it.each(['interrupted', 'no_dns', 'forbidden', 'nothing'] as const)(
-    'is neither trusted more nor less after %s',
-    (sent) => {
-      const items = observed.submitMany(20, A);
-      observed.endAll(items, 'accepted');
-      observed.endAll(items, sent);
-      expect(inFlight(items)).toHaveLength(2);
-      expect(observed.state.breakers.size).toBe(0);
-    },
-  );
+  it.each(['interrupted', 'no_dns', 'forbidden', 'nothing'] as const)('keeps its limit after %s', (sent) => {
+    const items = observed.submitMany(20, A);
+    observed.endAll(items, 'accepted');
+    observed.endAll(items, sent);
+    expect(inFlight(items)).toHaveLength(2);
+    expect(observed.state.breakers.size).toBe(0);
+  });
 
-  it('gets final notifications before the others, each kind in its order', () => {
+  it('gets final notifications before intermediate ones, each kind in its order', () => {
     const first = observed.submitMany(1, A);
     const others = [observed.submit(A, { final: false }), observed.submit(A, { final: false })];
     const finals = observed.submitMany(2, A);
@@ -62,7 +59,7 @@ describe('a receiver', () => {
     expect(observed.begun).toEqual([...first, ...finals, ...others]);
   });
 
-  it('that hangs takes its own permits only', () => {
+  it('that hangs uses only its own permits', () => {
     const hanging = observed.submitMany(50, A);
     const answered = observed.submitMany(50, B, { behaviour: answers('accepted') });
     observed.pass(SECOND);
@@ -71,8 +68,8 @@ describe('a receiver', () => {
   });
 });
 
-describe('what waits', () => {
-  it('is deferred after more than five seconds, and begun later', () => {
+describe('a waiting notification', () => {
+  it('is deferred after five seconds, and attempted later', () => {
     const items = observed.submitMany(5, A);
     observed.pass(5 * SECOND);
     expect(items.map(({ deferrals }) => deferrals)).toEqual([0, 0, 0, 0, 0]);
@@ -86,7 +83,7 @@ describe('what waits', () => {
     expect(items.map(({ ended }) => ended)).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it('is taken back when something else of its run comes first, and is never sent then', () => {
+  it('is replaced by the final one of its run, and not sent', () => {
     const first = observed.submit(A);
     const second = observed.submit(A, { final: false });
     expect(observed.state.waiting).toBe(1);
@@ -105,7 +102,7 @@ describe('what waits', () => {
     ).toEqual(['final']);
   });
 
-  it('is bounded for one receiver, and what is beyond it is deferred at once', () => {
+  it('is one of a bounded number for each receiver; more are deferred at once', () => {
     const items = observed.submitMany(2_010, A);
     expect(observed.state.waiting).toBe(2_000);
     expect(items.filter(({ deferrals }) => deferrals === 1)).toEqual(items.slice(2_001));
@@ -114,14 +111,14 @@ describe('what waits', () => {
     observed.pass();
   });
 
-  it('is bounded for all receivers together', () => {
+  it('is one of a bounded number for all receivers together', () => {
     for (let host = 0; host < 26; host += 1) observed.submitMany(2_000, receiver(`h${host}`));
     expect(observed.state.waiting).toBe(50_000);
     observed.pass(6 * SECOND);
     expect(observed.state.waiting).toBe(0);
   });
 
-  it('stays where it is when its partition is handed over, and nothing begins any more', () => {
+  it('is not attempted when its partition is being handed over', () => {
     const first = observed.submit(A);
     const items = observed.submitMany(3, A);
     const partition = partitionOf(A.origin);

@@ -93,7 +93,7 @@ const play = (maxInFlight: number, receiversOf: readonly number[], steps: readon
 };
 
 describe('the dispatcher', () => {
-  it('lets no organisation, and no receiver of one, wait while another gets three attempts', () => {
+  it('lets no organisation or receiver wait while another one gets three attempts', () => {
     const receiversOf = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 2, maxLength: 4 });
     const always = fc.property(
       fc.integer({ min: 1, max: 12 }),

@@ -28,8 +28,8 @@ const loading = (
 
 const nothing = (): { readonly isLeft: boolean; readonly afterMs: number } => ({ isLeft: false, afterMs: 0 });
 
-describe('what is deferred', () => {
-  it('is loaded as its receiver takes it, without a pause between', () => {
+describe('a deferred delivery', () => {
+  it('is loaded as soon as its receiver can take it', () => {
     const items = observed.submitMany(3_000, A, { behaviour: answers('accepted', 1) });
     expect(observed.core.deferredAt(A)).toHaveLength(999);
     observed.pass(3 * SECOND);
@@ -38,7 +38,7 @@ describe('what is deferred', () => {
     expect(observed.core.deferred.size).toBe(0);
   });
 
-  it('is loaded once a second while all of it is in memory', () => {
+  it('is looked for once a second while all of them are in memory', () => {
     const inMemory = (loads: number) => ({ isLeft: loads < 10, afterMs: 0 });
     const once = (ms: number): number =>
       loading(inMemory, ({ expectDeferred, pass }) => {
@@ -49,7 +49,7 @@ describe('what is deferred', () => {
     expect(once(60 * SECOND)).toBe(10);
   });
 
-  it('stays expected when it was deferred while the log was read', () => {
+  it('is looked for again when it was deferred during a load', () => {
     const loads = loading(
       (times) => ({ isLeft: false, afterMs: times === 1 ? 10 : 0 }),
       ({ expectDeferred, pass }) => {
@@ -61,7 +61,7 @@ describe('what is deferred', () => {
     expect(loads).toBe(2);
   });
 
-  it('is loaded forevery receiver, also when nothing is there', () => {
+  it('is looked for at every receiver, also when none has one', () => {
     const loads = loading(nothing, ({ expectDeferred, pass }) => {
       for (let host = 0; host < 300; host += 1) expectDeferred(receiver(`h${host}`));
       pass(6 * SECOND);
@@ -69,7 +69,7 @@ describe('what is deferred', () => {
     expect(loads).toBe(300);
   });
 
-  it('is loaded for no more than fifty unknown receivers a second', () => {
+  it('is looked for at no more than fifty unknown receivers a second', () => {
     const loads = loading(nothing, ({ expectDeferred, pass }) => {
       for (let host = 0; host < 1_000; host += 1) expectDeferred(receiver(`h${host}`));
       pass(3 * SECOND);

@@ -22,7 +22,7 @@ describe('round robin', () => {
     expect(drain(ring)).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3', 'a4']);
   });
 
-  it('serves the queues of an organisation one after the other, those that come back last', () => {
+  it('serves the queues of an organisation one after the other, and a queue that is added again last', () => {
     const ring = filled({ a: ['a1', 'a2', 'a3'] });
     const served = Array.from({ length: 6 }, () => {
       const queue = ring.next(anyOrg) ?? 'none';

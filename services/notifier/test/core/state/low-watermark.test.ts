@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LowWatermark } from '../../../src/core/state/low-watermark.ts';
 
-describe('the low water of a stream', () => {
-  it('follows what is taken while nothing is open', () => {
+describe('the low watermark of a stream', () => {
+  it('is the last message taken while none is open', () => {
     const water = new LowWatermark(5);
     expect([water.low(), water.taken()]).toEqual([5, 5]);
     water.take(9);
@@ -11,7 +11,7 @@ describe('the low water of a stream', () => {
     expect([water.low(), water.taken()]).toEqual([9, 9]);
   });
 
-  it('is before the first that is open, and jumps when that is settled', () => {
+  it('is before the first open message, and jumps when that is settled', () => {
     const water = new LowWatermark(0);
     for (const sequence of [1, 2, 3]) {
       water.open(sequence);
@@ -25,7 +25,7 @@ describe('the low water of a stream', () => {
     expect(water.low()).toBe(3);
   });
 
-  it('waits foreverything that was opened at the same sequence', () => {
+  it('waits for everything that was opened at the same sequence', () => {
     const water = new LowWatermark(0);
     water.open(1);
     water.open(1);
@@ -36,14 +36,14 @@ describe('the low water of a stream', () => {
     expect(water.low()).toBe(1);
   });
 
-  it('does not mind what was never open', () => {
+  it('ignores messages that were never open', () => {
     const water = new LowWatermark(3);
     water.settle(2);
     water.settle(8);
     expect(water.low()).toBe(3);
   });
 
-  it('is never beyond an open sequence, never falls, and ends at what was taken', () => {
+  it('is never beyond an open message, never falls, and ends at the last message taken', () => {
     type Step = { readonly open: number } | { readonly skip: true } | { readonly settle: number };
     const step: fc.Arbitrary<Step> = fc.oneof(
       fc.record({ open: fc.integer({ min: 1, max: 3 }) }),

@@ -89,7 +89,7 @@ describe('a queued run', () => {
     ['archived', { ...facts, deployment: { ...deployment, archived: true } }],
     ['machine', { ...facts, machine: undefined }],
     ['workflow version', { ...facts, versionSha256: undefined }],
-  ] as const)('is none without what it needs: %s', (why, given) => {
+  ] as const)('is refused when something that it needs is missing or archived: %s', (why, given) => {
     expect(queueRun(request, given, by)).toEqual({ kind: 'refused', why });
   });
 });
