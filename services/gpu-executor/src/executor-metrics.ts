@@ -2,6 +2,8 @@ import { Counter, observedGauge, type Metrics } from '@runledger/service-kit/obs
 
 export interface ExecutorMetrics {
   readonly attemptOver: () => void;
+  /** The log no longer holds what the attempt rests on. */
+  readonly attemptExpired: () => void;
   /** The broker has stored a heartbeat. */
   readonly heartbeat: () => void;
 }
@@ -19,6 +21,10 @@ export const executorMetrics = (
 ): ExecutorMetrics => {
   const counter = (name: string, help: string): Counter => new Counter({ name, help, registers: [metrics] });
   const over = counter('runledger_executor_attempts_total', 'Attempts that are over, with any outcome.');
+  const expired = counter(
+    'runledger_executor_attempts_expired_total',
+    'Attempts that were stopped because the log no longer holds their events.',
+  );
   const heartbeats = counter('runledger_executor_heartbeats_total', 'Heartbeats that the broker has stored.');
   const gauge = (name: string, help: string, value: () => number): void =>
     observedGauge(metrics, { name, help, value });
@@ -32,6 +38,7 @@ export const executorMetrics = (
   );
   return {
     attemptOver: () => over.inc(),
+    attemptExpired: () => expired.inc(),
     heartbeat: () => {
       lastHeartbeatMs = clock();
       heartbeats.inc();

@@ -46,6 +46,7 @@ export const openExecutor = (log: EventLog, options: ExecutorOptions): CountedEx
       now: () => new Date(),
       closing,
       disconnected,
+      onExpired: () => counts.attemptExpired(),
       log: logger,
     },
     tools: toolsOf(log, options),

@@ -11,6 +11,8 @@ describe('the metrics of an executor', () => {
       expect(await metrics.metrics()).toContain(`runledger_executor_${line}`);
     counts.attemptOver();
     await expectMetric('attempts_total{service="gpu-executor"} 1');
+    counts.attemptExpired();
+    await expectMetric('attempts_expired_total{service="gpu-executor"} 1');
     await expectMetric('slots{service="gpu-executor"} 4');
     await expectMetric('slots_busy{service="gpu-executor"} 3');
     now += 2_500;

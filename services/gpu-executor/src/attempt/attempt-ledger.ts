@@ -122,7 +122,9 @@ const afterFailedAppend = async (
 ): Promise<void> => {
   const { closing, log } = ledger.settings;
   if (appended.kind === 'conflict') {
-    if (appended.head !== undefined && appended.head > expected) await readUpTo(ledger, appended.head);
+    const { head = expected } = appended;
+    if (head > expected) await readUpTo(ledger, head);
+    else if (head < expected) expire(ledger, head);
     else await sleep(RETRY_AFTER_MS, closing);
     return;
   }
@@ -132,6 +134,19 @@ const afterFailedAppend = async (
     'the log is unavailable; the append is tried again',
   );
   await sleep(RETRY_AFTER_MS, closing);
+};
+
+/** What the attempt rests on has left the log, so nothing can follow it. The gateway ends the run. */
+const expire = (ledger: OpenLedger, head: number): void => {
+  const { settings, facts, assignment } = ledger;
+  const { run_id, attempt } = assignment;
+  settings.log.error(
+    { run_id, attempt, known: facts.history.head, head },
+    'the log no longer holds the events of this run, so nothing can be stored about it: the attempt is stopped. ' +
+      'Its max_age is shorter than the run took, or it was restored from a copy',
+  );
+  settings.onExpired();
+  setFacts(ledger, { ...facts, history: { ...facts.history, state: { status: 'over' } } });
 };
 
 /**

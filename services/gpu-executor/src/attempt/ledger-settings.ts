@@ -18,5 +18,10 @@ export interface LedgerSettings {
   readonly closing: AbortSignal;
   /** The consumer has ended: nothing more is delivered. */
   readonly disconnected: AbortSignal;
-  readonly log: { warn(fields: object, message: string): void };
+  /** The log no longer holds the facts that the attempt rests on. */
+  readonly onExpired: () => void;
+  readonly log: {
+    warn(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
 }

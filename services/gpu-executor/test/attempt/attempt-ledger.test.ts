@@ -7,6 +7,7 @@ import { openLedger, type AttemptLedger } from '../../src/attempt/attempt-ledger
 import type { LedgerSettings } from '../../src/attempt/ledger-settings.ts';
 import { readAssignment } from '../../src/attempt/core/assignment.ts';
 import { beginFacts } from '../../src/attempt/core/attempt-facts.ts';
+import { anAttempt, expired } from '@runledger/testing/events/run-events';
 import { anAssignedRun } from '../fixtures/assigned-run.ts';
 
 const run = anAssignedRun({ executor: executorId('box.0a1b2c3d4e5f'), publicKey: 'key', program: 'render' });
@@ -36,7 +37,8 @@ const openWith = (
     now: () => new Date(),
     closing: new AbortController().signal,
     disconnected: new AbortController().signal,
-    log: { warn: () => undefined },
+    onExpired: () => undefined,
+    log: { warn: () => undefined, error: () => undefined },
     ...settings,
   });
 };
@@ -175,5 +177,45 @@ describe('a fact whose acknowledgement was lost', () => {
     expect(await appendEnd(ledger)).toBe(true);
     expect(new Set(appended.map(({ event }) => event.event_id)).size).toBe(1);
     expect(appended).toHaveLength(2);
+  });
+});
+
+describe('an append behind the beginning of the log', () => {
+  it.each([0, 4])('stops the attempt, loudly: the log ends at %s', async (head) => {
+    const logged: object[] = [];
+    let expired = 0;
+    const ledger = openWith({
+      append: async () => ({ kind: 'conflict', head }),
+      look: async () => [],
+      onExpired: () => (expired += 1),
+      log: { warn: () => undefined, error: (fields) => logged.push(fields) },
+    });
+    expect(await appendEnd(ledger)).toBe(false);
+    expect(ledger.stop.aborted).toBe(true);
+    expect(logged).toEqual([{ run_id: run.run_id, attempt: 1, known: 10, head }]);
+    expect(expired).toBe(1);
+  });
+
+  it('is tried again when the log does not say where it ends', async () => {
+    let tries = 0;
+    const ledger = openWith({
+      append: async () => {
+        tries += 1;
+        return tries === 1 ? { kind: 'conflict', head: undefined } : { kind: 'appended', sequence: HEAD };
+      },
+      look: async () => [],
+    });
+    expect(await appendEnd(ledger)).toBe(true);
+    expect(tries).toBe(2);
+  });
+});
+
+describe('the end of a run that outlived the log', () => {
+  it('stops its attempt, although the log has nothing before it', () => {
+    const ledger = openWith({ append: async () => ({ kind: 'conflict', head: 0 }), look: async () => [] });
+    const { attempt, executor_id } = ledger.assignment;
+    const end = expired(run, { attempt: anAttempt(attempt, executor_id) });
+    expect(ledger.receive(stored(end, 40, 0))).toBeNull();
+    expect(ledger.stop.aborted).toBe(true);
   });
 });

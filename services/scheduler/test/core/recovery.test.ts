@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { executor, queued, stored, cancelRequested, left, noHeartbeats, passed, running } from './steps.ts';
-import { given, PERIOD_MS, type Step } from './test-bed.ts';
+import {
+  executor,
+  expired,
+  queued,
+  stored,
+  cancelRequested,
+  left,
+  noHeartbeats,
+  passed,
+  running,
+} from './steps.ts';
+import { ENFORCE_MS, given, PERIOD_MS, type Step } from './test-bed.ts';
 
 describe('a run whose executor left or is lost', () => {
   it('is requeued at once when the executor left', () =>
@@ -81,4 +91,26 @@ describe('a decision that could not be executed', () => {
     expect(
       given(executor('box'), queued('one'), (bed) => bed.settleFirst('expired')).when(queued('two')),
     ).toEqual(['two is assigned to box slot 0, attempt 1']));
+});
+
+describe('a run that outlives the log', () => {
+  const full: Step[] = [...running('one', 'box'), queued('two')];
+  const idle: Step = (bed) => bed.heartbeat('box');
+
+  it('frees its slot once its executor has stopped it', () => {
+    expect(given(...full).when(expired('one'))).toEqual([]);
+    expect(given(...full, expired('one')).when(idle)).toEqual(['two is assigned to box slot 0, attempt 1']);
+  });
+
+  it('frees its slot after the grace period when its executor lists it still', () =>
+    expect(given(...full, expired('one')).when(passed(ENFORCE_MS + 1_000, 'box'))).toEqual([
+      'two is assigned to box slot 0, attempt 1',
+    ]));
+
+  it('is forgotten when a decision on it comes too late, and frees its slot in the same way', () => {
+    const late: Step[] = [...full, cancelRequested('one'), passed(ENFORCE_MS, 'box')];
+    const forgotten: Step[] = [...late, (bed) => bed.settleFirst('expired')];
+    expect(given(...late).when((bed) => bed.settleFirst('expired'))).toEqual([]);
+    expect(given(...forgotten).when(idle)).toEqual(['two is assigned to box slot 0, attempt 1']);
+  });
 });

@@ -25,6 +25,10 @@ export const cancelRequested =
   (run: string): Step =>
   (bed) =>
     bed.requestCancel(run);
+export const expired =
+  (run: string): Step =>
+  (bed) =>
+    bed.expire(run);
 export const left =
   (name: string): Step =>
   (bed) =>

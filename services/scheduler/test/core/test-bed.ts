@@ -5,7 +5,7 @@ import { executorId, orgId, runId, type ExecutorId } from '@runledger/contracts/
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { FleetRequest } from '@runledger/contracts/events/fleet-request';
 import type { GpuModel } from '@runledger/contracts/gpu';
-import { isExecuting, type Run } from '@runledger/contracts/fold/run';
+import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
 import {
   RUN_EVENTS,
   type RunEvent,
@@ -230,6 +230,24 @@ export class TestBed {
 
   succeed(name: string): void {
     this.append(name, 'RunSucceeded', { outputs: [] });
+  }
+
+  /** A gateway ends it, because the log no longer holds its beginning. */
+  expire(name: string): void {
+    const run = this.run(name);
+    if (!run || isEnded(run)) throw new Error(`${name} is over`);
+    const { inputs: _inputs, ...request } = run.request;
+    const { number, created_at, queued_at, attempt } = run;
+    this.append(name, 'RunExpired', {
+      message: 'the log no longer holds its first event',
+      number,
+      request,
+      created_at,
+      queued_at,
+      started_at: 'started_at' in run ? run.started_at : null,
+      attempt,
+      cancel: 'cancel' in run ? run.cancel : null,
+    });
   }
 
   /** A redrive reads the run again from the log, which may have facts that were not delivered. */

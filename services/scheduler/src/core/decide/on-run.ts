@@ -24,12 +24,13 @@ export const onRunFact = (state: SchedulerState, update: RunUpdate): RunDecision
 export const onRunReadAgain = (state: SchedulerState, update: RunUpdate): RunDecision[] =>
   update.history.head >= historyOf(state, update.key).head ? replaceRun(state, update) : [];
 
-/** Nothing can be decided on such a run. Its slot becomes free. */
+/** Nothing can be decided on such a run. Its slot becomes free as soon as its executor has stopped it. */
 export const onRunUnreadable = (state: SchedulerState, key: RunKey): RunDecision[] => {
   const known = state.runs.get(runName(key));
   if (!known) return [];
-  const { slot } = known;
+  const { run, slot } = known;
   state.runs.remove(known);
+  if (slot && isExecuting(run)) keepSlotOf(state, slot, key.run_id, run.attempt.number);
   return freeSlot(state, slot);
 };
 
@@ -45,7 +46,7 @@ const replaceRun = (state: SchedulerState, { key, history, event_id, writer }: R
   const decisions: RunDecision[] = [];
   if (before && slot && !isSameSlot(slot, after?.slot)) {
     // Its executor has not confirmed yet that it stopped.
-    if (isExecuting(before.run) && writer === 'scheduler') {
+    if (isExecuting(before.run) && writer !== 'executor') {
       keepSlotOf(state, slot, key.run_id, before.run.attempt.number);
     }
     decisions.push(...freeSlot(state, slot));
