@@ -15,12 +15,12 @@ const MiB = 1024 * KiB;
 const GiB = 1024 * MiB;
 
 const atMost = (preset: number, maximum: number, description: string): Type.TInteger =>
-  Type.Integer({ minimum: 1, maximum, default: preset, description });
+  Type.Integer({ minimum: 1, maximum, default: preset, description: `the most ${description}` });
 
 export const configSchema = Type.Object({
   ...brokerConfig,
   RUNLEDGER_HOST: Type.String({ default: '127.0.0.1', description: 'where the API listens' }),
-  RUNLEDGER_PORT: port({ default: 8080, description: 'of the API; 0 for any free port' }),
+  RUNLEDGER_PORT: port({ default: 8080, description: 'the port of the API; 0 takes a free one' }),
   RUNLEDGER_BASE_PATH: Type.String({
     default: '/api',
     pattern: '^(?:/[A-Za-z0-9_~-]+)*$',
@@ -29,7 +29,7 @@ export const configSchema = Type.Object({
   }),
   RUNLEDGER_PUBLIC_URL: Type.Optional(
     url({
-      description: 'in front of the addresses of output files; without it made from host and port',
+      description: 'where clients reach the gateway; the addresses of output files begin with it; made from host and port otherwise',
     }),
   ),
   ...edgeConfig,

@@ -15,7 +15,7 @@ export const configSchema = Type.Object({
   ...secretKeysConfig,
   RUNLEDGER_PUBLIC_URL: url({
     default: 'http://127.0.0.1:8080',
-    description: 'of the gateway, in front of the addresses of output files and runs in notifications',
+    description: 'where clients reach the gateway; the addresses of output files and runs in notifications begin with it',
   }),
   RUNLEDGER_BASE_PATH: Type.String({
     default: '/api',
@@ -41,25 +41,25 @@ export const configSchema = Type.Object({
     minimum: 1,
     maximum: 30 * DAY_S,
     description:
-      'from the end of a run until nothing is attempted any more, also behind an open breaker; less than the log keeps its facts',
+      'how long after the end of a run its notification is given up, also if it is deferred; less than the log keeps facts',
   }),
   RUNLEDGER_WEBHOOK_IN_FLIGHT: Type.Integer({
     default: 1_024,
     minimum: 4,
     maximum: 20_000,
-    description: 'delivery attempts at once; each takes a socket',
+    description: 'the most delivery attempts at the same time; each uses a socket',
   }),
   RUNLEDGER_WEBHOOK_BODY_MAX_BYTES: Type.Integer({
     default: 128 * KiB,
     minimum: KiB,
     maximum: 512 * KiB,
-    description: 'bytes of a notification; outputs beyond it are left out, and a link leads to them',
+    description: 'the most bytes of a notification; outputs that do not fit are left out, and it has a link to the run',
   }),
   RUNLEDGER_WEBHOOK_SWEEP_EVERY_S: seconds({
     default: 60,
     minimum: 0.1,
     maximum: DAY_S,
-    description: 'how often to check that no notification was forgotten',
+    description: 'how often to search the log for lost notifications',
   }),
   ...serviceConfig({ healthPort: 9104 }),
 });

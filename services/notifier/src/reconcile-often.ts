@@ -36,7 +36,7 @@ export const reconcileOften = async (options: RepeatedReconciliation): Promise<v
       metrics.forgotten();
       log.logger.error(
         { run_id },
-        'the reconciliation found a forgotten notification; it is sent from the log',
+        'the reconciliation found a lost notification; it is sent from the log',
       );
     },
   };

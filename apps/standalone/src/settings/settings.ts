@@ -12,12 +12,12 @@ import { DATA_FOLDER } from '../data-folder/connection-files.ts';
 
 export const settingsSchema = Type.Object({
   RUNLEDGER_HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'where the API listens' }),
-  RUNLEDGER_PORT: port({ default: 8080, description: 'of the API; 0 takes a free one' }),
+  RUNLEDGER_PORT: port({ default: 8080, description: 'the port of the API; 0 takes a free one' }),
   RUNLEDGER_BASE_PATH: Type.String({
     default: '/api',
     pattern: '^(?:/[A-Za-z0-9_~-]+)*$',
     emptyIsValue: true,
-    description: 'in front of every path of the API, such as /api',
+    description: 'the prefix of every path of the API, such as /api',
   }),
   RUNLEDGER_DATA_DIR: Type.String({ default: DATA_FOLDER, minLength: 1, description: 'the data folder' }),
   RUNLEDGER_API_KEY: Type.Optional(

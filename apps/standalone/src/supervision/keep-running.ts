@@ -19,7 +19,7 @@ export interface KeepRunningOptions {
 
 /**
  * Starts a process, and starts it again whenever it ends, after a delay that grows while it keeps ending. The first start
- * may reject. Dispose stops the process for good.
+ * may reject. Dispose stops the process, which is then not restarted.
  */
 export const keepRunning = async ({ name, start, print }: KeepRunningOptions): Promise<AsyncDisposable> => {
   const stopping = new AbortController();

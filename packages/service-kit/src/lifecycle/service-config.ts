@@ -20,7 +20,7 @@ export const serviceConfig = ({
   }),
   RUNLEDGER_HEALTH_PORT: port({
     default: healthPort,
-    description: 'of the health server; 0 takes a free one',
+    description: 'the port of the health server; 0 takes a free one',
   }),
   RUNLEDGER_LOG_LEVEL: oneOf([...LOG_LEVELS], {
     default: 'info',

@@ -20,7 +20,7 @@ import { isSameRun, type RunView } from './core/run-view.ts';
 import type { RunViews } from './run-views.ts';
 
 export interface RunProjection extends AsyncDisposable {
-  /** Not ok when it has stopped for good: another gateway or a later release must continue. */
+  /** Not ok when it has stopped and does not try again: another gateway or a later release must continue. */
   state(): { readonly ok: true } | { readonly ok: false; readonly why: string };
   /** The last sequence that is in the views; undefined while another gateway projects. */
   position(): number | undefined;

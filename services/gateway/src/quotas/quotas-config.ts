@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 
 const quota = (preset: number, maximum: number, description: string): Type.TInteger =>
-  Type.Integer({ minimum: 1, maximum, default: preset, description });
+  Type.Integer({ minimum: 1, maximum, default: preset, description: `the most ${description}` });
 
 /** The environment variables of quotas: to spread into the configuration schema. */
 export const quotasConfig = {

@@ -19,7 +19,7 @@ export const concludeAttempt = async (
   const { attempt, delivery, conclusion } = effect;
   const facts = context.facts.get(attempt);
   const signal = context.signalOf(delivery.partition);
-  const failure = 'what follows from an attempt could not be stored';
+  const failure = 'the outcome of an attempt could not be stored';
   const work = { signal, key: delivery.key, notification: 'final', failure } as const;
   const outcome = await guarded(context, work, async () => {
     if (conclusion.kind === 'retry') return retry(context, delivery, conclusion, facts, signal);
@@ -90,7 +90,7 @@ export const fits = async (
     next_try_at: null,
     last_reason: null,
     message:
-      'Deferred: the organisation has too many deliveries that wait. This one follows from the log when its receiver takes notifications.',
+      'Deferred: the organisation has too many waiting deliveries. This one is sent from the log when its receiver accepts notifications.',
   });
   return false;
 };

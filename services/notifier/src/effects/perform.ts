@@ -30,11 +30,11 @@ const perform = (context: EffectContext, effect: Effect): void => {
     case 'load_deferred':
       return void inTurn(receiverKey(effect.receiver), () => loadDeferred(context, effect));
     case 'store_opening':
-      return inBackground(context, effect, 'an opening of a breaker could not be stored', (signal) =>
+      return inBackground(context, effect, 'the state of an open breaker could not be stored', (signal) =>
         inTurn(breakerKey(effect.opening), () => keepOpening(context, effect.opening, signal)),
       );
     case 'remove_opening':
-      return inBackground(context, effect, 'an opening of a breaker could not be removed', (signal) =>
+      return inBackground(context, effect, 'the state of a breaker could not be removed', (signal) =>
         inTurn(receiverKey(effect.receiver), () => forgetOpening(context, effect, signal)),
       );
     case 'remove_timer':

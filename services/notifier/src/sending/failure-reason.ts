@@ -44,7 +44,7 @@ export const failureOf = (error: unknown, stage: Stage, receiver: string): Failu
 
 export const failureOfEnd = (ended: EndReason, stage: Stage, receiver: string, withinMs: number): Failure => {
   if (ended === 'interrupted') {
-    return { reason: 'interrupted', message: `The notifier stopped the try to send to ${receiver}.` };
+    return { reason: 'interrupted', message: `The notifier interrupted the attempt to reach ${receiver}.` };
   }
   const time = `within ${withinMs / 1_000} s`;
   switch (stage) {
@@ -53,7 +53,7 @@ export const failureOfEnd = (ended: EndReason, stage: Stage, receiver: string, w
     case 'proxy':
       return { reason: 'proxy_failed', message: `The egress proxy could not be connected to ${time}.` };
     case 'connect':
-      return { reason: 'connect_timed_out', message: `${receiver} took no connection ${time}.` };
+      return { reason: 'connect_timed_out', message: `${receiver} accepted no connection ${time}.` };
     case 'tls':
       return { reason: 'timed_out', message: `${receiver} did not finish the TLS handshake ${time}.` };
     case 'wait':
@@ -89,7 +89,7 @@ const connectFailure = (codes: readonly string[], receiver: string): Failure => 
     };
   }
   return codes.every((code) => code === 'ETIMEDOUT' || code === 'ERR_SOCKET_CONNECTION_TIMEOUT')
-    ? { reason: 'connect_timed_out', message: `${receiver} took no connection in time.` }
+    ? { reason: 'connect_timed_out', message: `${receiver} accepted no connection in time.` }
     : {
         reason: 'connect_failed',
         message: `${receiver} cannot be reached (${[...new Set(codes)].join(', ')}).`,
@@ -127,11 +127,11 @@ const answerFailure = (code: string, receiver: string): Failure => {
     return { reason: 'malformed_answer', message: `${receiver} answered with too many or too long headers.` };
   }
   if (code.startsWith('HPE_')) {
-    return { reason: 'malformed_answer', message: `What ${receiver} answered is no HTTP/1.1 (${code}).` };
+    return { reason: 'malformed_answer', message: `${receiver} did not answer with valid HTTP/1.1 (${code}).` };
   }
   // With TLS 1.3 the receiver asks for our certificate only now.
   if (code.startsWith('ERR_SSL_')) return tlsFailure(code, receiver);
   return code === 'ETIMEDOUT'
-    ? { reason: 'timed_out', message: `${receiver} was no longer reached.` }
-    : { reason: 'reset', message: `${receiver} closed the connection before it had answered (${code}).` };
+    ? { reason: 'timed_out', message: `The connection to ${receiver} was lost: it no longer responds.` }
+    : { reason: 'reset', message: `${receiver} closed the connection before it answered (${code}).` };
 };

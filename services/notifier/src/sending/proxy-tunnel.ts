@@ -17,7 +17,7 @@ export interface EgressProxy {
 export const readProxy = (url: URL): EgressProxy => {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new RangeError(
-      `The egress proxy cannot be ${url.protocol}//: write http://user:password@host:port, or https://.`,
+      `The URL of the egress proxy begins with ${url.protocol}//, which is not supported: write http://user:password@host:port, or https://.`,
     );
   }
   const secure = url.protocol === 'https:';
@@ -36,7 +36,7 @@ const credentialsOf = (url: URL): string => {
     return `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   } catch {
     throw new RangeError(
-      'The user and password of the egress proxy are not percent-encoded right: write % as %25.',
+      'The user or password of the egress proxy is not percent-encoded correctly: write % as %25.',
     );
   }
 };
@@ -144,7 +144,7 @@ const refusal = (status: number): SendFailure | undefined => {
     case 504:
       return new SendFailure(
         'connect_timed_out',
-        'The receiver took no connection of the egress proxy (504).',
+        'The receiver accepted no connection from the egress proxy (504).',
       );
     case 407:
       return new SendFailure(

@@ -48,7 +48,7 @@ const makeAssignment = async (sources: EventSources, decision: Assign): Promise<
       sources,
       decision,
       `The request of this run, message ${run.number} of RUNS, is no longer in the log. ` +
-        'The log is kept for less time than the run waited: raise its max_age, and queue the run again.',
+        'The log keeps events for less time than the run waited: raise runsMaxAgeMs in the log settings, and queue the run again.',
     );
   }
   return assignedEvent(decision, stamp(sources), {

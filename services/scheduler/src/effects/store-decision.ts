@@ -54,7 +54,7 @@ const store = async (
   }
   log.logger.error(
     { run_id, type, expected, head },
-    'the log no longer holds the events of a run that has not ended: its max_age is too short',
+    'the log no longer holds the events of a run that has not ended: raise runsMaxAgeMs in the log settings',
   );
   return 'expired';
 };

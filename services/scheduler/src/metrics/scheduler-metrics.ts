@@ -39,7 +39,7 @@ export const schedulerMetrics = (metrics: Metrics, observed: Observed): Schedule
   const heartbeats = counter('heartbeats_total', 'Heartbeats received from executors.');
   const runsEnded = counter(
     'runs_ended_total',
-    'Runs that ended, by any service. Only the leading scheduler counts, so the sum over all is right.',
+    'Runs that ended, by any service. Only the leading scheduler counts, so the sum over all schedulers is correct.',
     ['status', 'end_reason'],
   );
   // A series that begins at 1 hides its first event from queries for an increase.

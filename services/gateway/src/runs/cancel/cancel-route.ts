@@ -12,7 +12,7 @@ const cancelOperation = operation({
   tag: 'Runs',
   summary: 'Cancel a run',
   description:
-    'A queued run is cancelled at once and for good. A run that executes is asked to stop, and is cancelled within the grace period, by force if necessary. Repeating the request, or sending it after the end, changes nothing.',
+    'A queued run is cancelled at once. A run that executes is asked to stop, and is cancelled within the grace period, by force if necessary. Repeating the request, or sending it after the end, changes nothing.',
   scope: 'runs:write',
   request: { path: RunPath },
   response: { status: 200, description: 'The outcome.', body: CancelRunResponse },

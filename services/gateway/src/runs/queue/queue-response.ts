@@ -42,7 +42,7 @@ export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run
     case 'views_away':
       throw new Refused({
         kind: 'unavailable',
-        why: 'The store of older runs cannot be reached now, so whether this Idempotency-Key was used is not known. Nothing was queued: try again with the same key',
+        why: 'The store of older runs cannot be reached now, and it may have a run of this Idempotency-Key. Nothing was queued: try again with the same key',
       });
     case 'unreadable':
       throw new Refused({

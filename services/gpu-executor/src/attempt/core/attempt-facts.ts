@@ -53,7 +53,7 @@ export const take = (facts: AttemptFacts, message: StoredMessage): Taken => {
     case 'gap':
       // Every fact of the attempt is addressed to this executor, so the previous message was forged.
       if (accepted.expected > history.head) return take(skipTo(facts, accepted.expected), message);
-      return { facts, refused: `it rests on ${accepted.expected}, which is not the last fact` };
+      return { facts, refused: `it was appended after ${accepted.expected}, which is not the last fact` };
     case 'known':
       return { facts, refused: null };
     // The consumer stops before such a message, so this one was looked up.

@@ -103,6 +103,6 @@ describe('the facts of an attempt', () => {
       refused: expect.stringContaining('fenced'),
       facts: { history: { head: 12 } },
     });
-    expect(take(facts, stored(run.cancelRequested, 12, 9)).refused).toContain('it rests on 9');
+    expect(take(facts, stored(run.cancelRequested, 12, 9)).refused).toContain('it was appended after 9');
   });
 });

@@ -77,13 +77,13 @@ const postponed = (why: string, at: number): Retry => ({
 
 const expired = (tries: number, { giveUpAfterMs }: ConclusionSettings): GivenUp => {
   const hours = Math.round(giveUpAfterMs / 360_000) / 10;
-  const message = `The receiver took nothing for ${hours} h after the run ended. Ask for a redelivery while the run is in the log.`;
+  const message = `The receiver did not accept the notification within ${hours} h after the end of the run. Request a redelivery while the run is in the log.`;
   return { tries, reason: 'expired', last_reason: null, status: null, message };
 };
 
 const logExpired = (tries: number): GivenUp => {
   const message =
-    'The notification is made from the events of the run, and the first of them expire from the log. Read the run instead.';
+    'A notification is made from the events of its run, and the first of them are expiring from the log. Read the run instead.';
   return { tries, reason: 'log_expired', last_reason: null, status: null, message };
 };
 
