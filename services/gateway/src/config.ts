@@ -29,7 +29,8 @@ export const configSchema = Type.Object({
   }),
   RUNLEDGER_PUBLIC_URL: Type.Optional(
     url({
-      description: 'where clients reach the gateway; the addresses of output files begin with it; made from host and port otherwise',
+      description:
+        'where clients reach the gateway; the addresses of output files begin with it; made from host and port otherwise',
     }),
   ),
   ...edgeConfig,

@@ -15,7 +15,8 @@ export const configSchema = Type.Object({
   ...secretKeysConfig,
   RUNLEDGER_PUBLIC_URL: url({
     default: 'http://127.0.0.1:8080',
-    description: 'where clients reach the gateway; the addresses of output files and runs in notifications begin with it',
+    description:
+      'where clients reach the gateway; the addresses of output files and runs in notifications begin with it',
   }),
   RUNLEDGER_BASE_PATH: Type.String({
     default: '/api',
@@ -53,9 +54,10 @@ export const configSchema = Type.Object({
     default: 128 * KiB,
     minimum: KiB,
     maximum: 512 * KiB,
-    description: 'the most bytes of a notification; outputs that do not fit are left out, and it has a link to the run',
+    description:
+      'the most bytes of a notification; outputs that do not fit are left out, and it has a link to the run',
   }),
-  RUNLEDGER_WEBHOOK_SWEEP_EVERY_S: seconds({
+  RUNLEDGER_WEBHOOK_RECONCILE_EVERY_S: seconds({
     default: 60,
     minimum: 0.1,
     maximum: DAY_S,

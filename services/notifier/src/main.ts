@@ -55,7 +55,7 @@ const start = async (
       maxBytes: config.RUNLEDGER_WEBHOOK_BODY_MAX_BYTES,
       giveUpAfterMs: config.RUNLEDGER_WEBHOOK_GIVE_UP_S * 1_000,
       maxInFlight: config.RUNLEDGER_WEBHOOK_IN_FLIGHT,
-      reconcileEveryMs: config.RUNLEDGER_WEBHOOK_SWEEP_EVERY_S * 1_000,
+      reconcileEveryMs: config.RUNLEDGER_WEBHOOK_RECONCILE_EVERY_S * 1_000,
       finishWithinMs: config.RUNLEDGER_STOP_WITHIN_S * 400,
       breaker: BREAKER_SETTINGS,
     }),

@@ -34,10 +34,7 @@ export const reconcileOften = async (options: RepeatedReconciliation): Promise<v
     countExpiring: () => countExpiring(state),
     onForgotten: (run_id) => {
       metrics.forgotten();
-      log.logger.error(
-        { run_id },
-        'the reconciliation found a lost notification; it is sent from the log',
-      );
+      log.logger.error({ run_id }, 'the reconciliation found a lost notification; it is sent from the log');
     },
   };
   let expired = performance.now();

@@ -88,7 +88,7 @@ const own = (addresses: ServiceAddresses, service: ServiceName, index: number): 
         RUNLEDGER_GATEWAY_URL: originOf(gatewayPorts[index % gatewayPorts.length]),
       };
     case 'notifier':
-      return { ...webhooks, ...publicUrl, RUNLEDGER_WEBHOOK_SWEEP_EVERY_S: '2' };
+      return { ...webhooks, ...publicUrl, RUNLEDGER_WEBHOOK_RECONCILE_EVERY_S: '2' };
   }
 };
 

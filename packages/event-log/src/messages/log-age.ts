@@ -17,7 +17,8 @@ export const readLogAge = async (log: EventLog): Promise<LogAge> => {
   const { config, state, ts } = await callBroker('reading the age of stream RUNS', () =>
     log.jsm.streams.info('RUNS'),
   );
-  if (ts === undefined) throw new Error('The broker did not report its time: nats-server 2.10 or later is needed.');
+  if (ts === undefined)
+    throw new Error('The broker did not report its time: nats-server 2.10 or later is needed.');
   const now = Date.parse(ts);
   return {
     now,

@@ -65,7 +65,12 @@ const sendRequest = async (
   });
   request.once('upgrade', (_response, socket) => {
     socket.destroy();
-    reject(new SendFailure('malformed_answer', `${outgoing.url.host} switched protocols (101), which was not requested.`));
+    reject(
+      new SendFailure(
+        'malformed_answer',
+        `${outgoing.url.host} switched protocols (101), which was not requested.`,
+      ),
+    );
   });
   request.once('response', (response) => {
     clock.enter('body');

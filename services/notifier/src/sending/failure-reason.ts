@@ -127,7 +127,10 @@ const answerFailure = (code: string, receiver: string): Failure => {
     return { reason: 'malformed_answer', message: `${receiver} answered with too many or too long headers.` };
   }
   if (code.startsWith('HPE_')) {
-    return { reason: 'malformed_answer', message: `${receiver} did not answer with valid HTTP/1.1 (${code}).` };
+    return {
+      reason: 'malformed_answer',
+      message: `${receiver} did not answer with valid HTTP/1.1 (${code}).`,
+    };
   }
   // With TLS 1.3 the receiver asks for our certificate only now.
   if (code.startsWith('ERR_SSL_')) return tlsFailure(code, receiver);

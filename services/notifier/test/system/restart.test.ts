@@ -95,7 +95,7 @@ describe('the reconciliation', { timeout: LIMIT_MS }, () => {
     const key = await bed.succeed(`${receiver.url}/hook`);
     await expectTimer(bed, key, 'wait');
     // It is looked at while it stands there, and again when it does not any more.
-    await waitFor('the sweep to pass it', async () => {
+    await waitFor('the reconciliation to pass it', async () => {
       const { lastSequence } = await runsIdentity(bed.log);
       const positions = await Promise.all(
         Array.from({ length: PARTITIONS }, (_, partition) => readPosition(bed.log, partition)),

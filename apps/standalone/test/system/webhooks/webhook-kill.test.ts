@@ -37,7 +37,7 @@ describe('kill -9 during 40 runs with webhooks', () => {
         EXECUTOR_GPUS: 'A10G:8',
         EXECUTOR_PROGRAMS: JSON.stringify({ 'render-image': PROGRAM }),
         RUNLEDGER_HEARTBEAT_PERIOD_S: '2',
-        RUNLEDGER_WEBHOOK_SWEEP_EVERY_S: '0.5',
+        RUNLEDGER_WEBHOOK_RECONCILE_EVERY_S: '0.5',
       },
     });
     api = runApi(standalone);
@@ -107,7 +107,7 @@ describe('kill -9 during 40 runs with webhooks', () => {
       const listed = await api.listDeliveries('status=success&limit=100');
       return listed.filter(({ run_id }) => runs.has(run_id)).length === RUNS;
     });
-    await waitFor('the sweep to have looked at all of them', async () => {
+    await waitFor('the reconciliation to pass all of them', async () => {
       const { swept, last } = await sweepOf(standalone.dataFolder);
       return swept >= last;
     });
