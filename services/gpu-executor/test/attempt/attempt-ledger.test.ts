@@ -180,8 +180,8 @@ describe('a fact whose acknowledgement was lost', () => {
   });
 });
 
-describe('an append behind the beginning of the log', () => {
-  it.each([0, 4])('stops the attempt, loudly: the log ends at %s', async (head) => {
+describe('an append to a run whose facts have expired from the log', () => {
+  it.each([0, 4])('stops the attempt, and logs an error: the head is %s', async (head) => {
     const logged: object[] = [];
     let expired = 0;
     const ledger = openWith({
@@ -196,7 +196,7 @@ describe('an append behind the beginning of the log', () => {
     expect(expired).toBe(1);
   });
 
-  it('is tried again when the log does not say where it ends', async () => {
+  it('is tried again when the log does not report the head', async () => {
     let tries = 0;
     const ledger = openWith({
       append: async () => {
@@ -211,7 +211,7 @@ describe('an append behind the beginning of the log', () => {
 });
 
 describe('the end of a run that outlived the log', () => {
-  it('stops its attempt, although the log has nothing before it', () => {
+  it('stops its attempt, even if the log has no earlier fact of it', () => {
     const ledger = openWith({ append: async () => ({ kind: 'conflict', head: 0 }), look: async () => [] });
     const { attempt, executor_id } = ledger.assignment;
     const end = expired(run, { attempt: anAttempt(attempt, executor_id) });

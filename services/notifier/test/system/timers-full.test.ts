@@ -48,36 +48,40 @@ const expectAll = (
     { withinMs },
   );
 
-describe('a TIMERS that is too small for what a dead receiver has waiting', { timeout: LIMIT_MS }, () => {
-  it('delays no other organisation, and everything is delivered once the receiver is back', async () => {
-    await using bed = await openTestBedOnOwnBroker(TINY);
-    await using dead = await aReceiver(status(503));
-    await using healthy = await aReceiver();
-    await using one = await startNotifier(bed);
-    await using other = await startNotifier(bed);
-    const waiting = await succeedMany(bed, dead, RUNS);
-    const others = await succeedMany(bed, healthy, 50);
-    await expectAll(bed, others, 'success', 10_000);
-    await one.kill9();
-    await using third = await startNotifier(bed);
-    dead.answer = status(200);
-    await expectAll(bed, waiting, 'success', 150_000);
-    for (const notified of [...waiting, ...others]) expect(finalsOf(notified).length).toBeGreaterThan(0);
-    await expectSoon('nothing to wait in TIMERS', async () =>
-      expect(await storedDeliveries(bed.log)).toEqual({ wait: 0, due: 0, deferred: 0 }),
-    );
-    for (const notifier of [other, third])
-      expect(await notifier.metric('runledger_notifier_reconciled_total')).toBe(0);
-  });
+describe(
+  'a TIMERS that is too small for the waiting deliveries of a dead receiver',
+  { timeout: LIMIT_MS },
+  () => {
+    it('delays no other organisation, and everything is delivered once the receiver is back', async () => {
+      await using bed = await openTestBedOnOwnBroker(TINY);
+      await using dead = await aReceiver(status(503));
+      await using healthy = await aReceiver();
+      await using one = await startNotifier(bed);
+      await using other = await startNotifier(bed);
+      const waiting = await succeedMany(bed, dead, RUNS);
+      const others = await succeedMany(bed, healthy, 50);
+      await expectAll(bed, others, 'success', 10_000);
+      await one.kill9();
+      await using third = await startNotifier(bed);
+      dead.answer = status(200);
+      await expectAll(bed, waiting, 'success', 150_000);
+      for (const notified of [...waiting, ...others]) expect(finalsOf(notified).length).toBeGreaterThan(0);
+      await expectSoon('nothing to wait in TIMERS', async () =>
+        expect(await storedDeliveries(bed.log)).toEqual({ wait: 0, due: 0, deferred: 0 }),
+      );
+      for (const notifier of [other, third])
+        expect(await notifier.metric('runledger_notifier_reconciled_total')).toBe(0);
+    });
 
-  it('has everything failed when the time for it is over, and nothing is forgotten', async () => {
-    await using bed = await openTestBedOnOwnBroker(TINY);
-    await using dead = await aReceiver(status(503));
-    await using notifier = await startNotifier(bed, { RUNLEDGER_WEBHOOK_GIVE_UP_S: '20' });
-    const waiting = await succeedMany(bed, dead, RUNS);
-    await expectAll(bed, waiting, 'failed', 120_000);
-    await expectSoon('nothing to be left', async () =>
-      expect(await notifier.metric('runledger_notifier_left_in_log')).toBe(0),
-    );
-  });
-});
+    it('makes every one of them fail when its time is over, and forgets none', async () => {
+      await using bed = await openTestBedOnOwnBroker(TINY);
+      await using dead = await aReceiver(status(503));
+      await using notifier = await startNotifier(bed, { RUNLEDGER_WEBHOOK_GIVE_UP_S: '20' });
+      const waiting = await succeedMany(bed, dead, RUNS);
+      await expectAll(bed, waiting, 'failed', 120_000);
+      await expectSoon('nothing to be left', async () =>
+        expect(await notifier.metric('runledger_notifier_left_in_log')).toBe(0),
+      );
+    });
+  },
+);

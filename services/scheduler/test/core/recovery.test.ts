@@ -102,12 +102,12 @@ describe('a run that outlives the log', () => {
     expect(given(...full, expired('one')).when(idle)).toEqual(['two is assigned to box slot 0, attempt 1']);
   });
 
-  it('frees its slot after the grace period when its executor lists it still', () =>
+  it('frees its slot after the grace period when its executor still lists it', () =>
     expect(given(...full, expired('one')).when(passed(ENFORCE_MS + 1_000, 'box'))).toEqual([
       'two is assigned to box slot 0, attempt 1',
     ]));
 
-  it('is forgotten when a decision on it comes too late, and frees its slot in the same way', () => {
+  it('is dropped when a decision on it comes too late, and frees its slot in the same way', () => {
     const late: Step[] = [...full, cancelRequested('one'), passed(ENFORCE_MS, 'box')];
     const forgotten: Step[] = [...late, (bed) => bed.settleFirst('expired')];
     expect(given(...late).when((bed) => bed.settleFirst('expired'))).toEqual([]);

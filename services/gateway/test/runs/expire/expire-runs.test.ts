@@ -58,7 +58,7 @@ overEachViews('a run that outlives the log', (here: Here) => {
     expect(await factsOf(here.bed, here.tenant)).toBe(1);
   });
 
-  it('ends at once when it is cancelled, also while nobody looks for such runs', async () => {
+  it('ends at once when it is cancelled, before the gateway searches for such runs', async () => {
     const key = await aRunningOne();
     await viewed(key, 'running');
     await forgetAll(here.bed.log);
@@ -81,7 +81,7 @@ overEachViews('a run that outlives the log', (here: Here) => {
     expect((await shown(key)).body.end_reason).toBe('cancelled_by_client');
   });
 
-  it('ends when a part of its facts is left', async () => {
+  it('ends also when the log still has some of its facts', async () => {
     const key = await queueSample(here.gateway, here.tenant);
     await appendAll(here.bed.log, assigned(key));
     await new Promise((resolve) => setTimeout(resolve, SECOND_MS));
@@ -94,7 +94,7 @@ overEachViews('a run that outlives the log', (here: Here) => {
     expect((await shown(key)).body.end_reason).toBe('log_expired');
   });
 
-  it('leaves a run alone whose log is whole, whatever its age is', async () => {
+  it('does not end a run whose facts are all in the log', async () => {
     const gone = await aRunningOne();
     await viewed(gone, 'running');
     await forgetAll(here.bed.log);

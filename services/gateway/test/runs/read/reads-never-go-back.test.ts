@@ -172,7 +172,7 @@ describe('the webhook_status of a run', () => {
 });
 
 describe('a view whose events have expired from the log', () => {
-  it('is served as it is until the run is ended for it', async () => {
+  it('is served as it is until the gateway ends the run', async () => {
     const views = sqliteViews();
     const gateway = await bed.gateway({ views });
     const expired = aRun(bed.tenant.org_id);

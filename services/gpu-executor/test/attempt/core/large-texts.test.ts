@@ -9,7 +9,7 @@ const names = (...args: Parameters<typeof largeTexts>): string[] =>
   largeTexts(...args).map(({ filename }) => filename);
 
 describe('large texts', () => {
-  it('are those of more than 4 KiB as JSON', () => {
+  it('are texts of more than 4 KiB as JSON', () => {
     const [least, most] = ['x'.repeat(4_095), 'x'.repeat(4_094)];
     expect(names({ text: ['short', least, most, '"'.repeat(2_100)] }, [])).toEqual([
       'text-2.txt',
@@ -17,7 +17,7 @@ describe('large texts', () => {
     ]);
   });
 
-  it('have names that clash with nothing', () => {
+  it('get unique file names', () => {
     const files = [file('text-1.txt'), file('text-1-2.txt'), file('text-2.txt', 'below')];
     expect(names({ text: [long, long] }, files)).toEqual(['text-1-3.txt', 'text-2.txt']);
     expect(names({ 'a/b': [long], 'a b': [long], ünï: [long] }, [])).toEqual([
@@ -27,7 +27,7 @@ describe('large texts', () => {
     ]);
   });
 
-  it('become files in their places; one that was not stored is left out', () => {
+  it('are replaced by their files in the outputs; one that was not stored is left out', () => {
     const data = { text: ['short', long, long], urls: ['u'] };
     const large = largeTexts(data, []);
     const both = [stored('text-2.txt'), stored('text-3.txt')];

@@ -26,19 +26,19 @@ describe('a run', () => {
     created_at: new Date(time).toISOString(),
   });
 
-  it('expires with its first fact, less an hour for each day of the age of the log', () => {
+  it('expires before its first fact does, by an hour for each day of the age of the log', () => {
     expect(expiringBefore(week).getTime()).toBe(now - 7 * DAY_MS + 7 * HOUR_MS);
     expect(isExpiring(createdAt(now - 7 * DAY_MS + 7 * HOUR_MS), week)).toBe(false);
     expect(isExpiring(createdAt(now - 7 * DAY_MS + 7 * HOUR_MS - 1), week)).toBe(true);
   });
 
-  it('has expired when the log begins after it, also before its age', () => {
+  it('has expired when the log begins after it, even if it is younger than the age of the log', () => {
     const restored = { ...week, beginsAt: now - HOUR_MS };
     expect(isExpiring(createdAt(now - 2 * HOUR_MS), restored)).toBe(true);
     expect(isExpiring(createdAt(now - HOUR_MS), restored)).toBe(false);
   });
 
-  it('never expires from a log without an age that has everything', () => {
+  it('never expires from a complete log without a maximum age', () => {
     const whole = { now, maxAgeMs: Infinity, beginsAt: 0 };
     expect(expiringBefore(whole).getTime()).toBe(0);
     expect(isExpiring(createdAt(1), whole)).toBe(false);
@@ -62,7 +62,7 @@ describe('the end of a run that expires', () => {
     ['queued', [queued(key)], null],
     ['assigned', [queued(key), assigned(key)], EXECUTOR],
     ['running', [queued(key), assigned(key), started(key)], EXECUTOR],
-  ])('says everything about one that is %s', (_what, events, executor) => {
+  ])('has everything that is known of a run that is %s', (_what, events, executor) => {
     const { status, updated_at: _updated, ...before } = folded(...events);
     const { inputs: _inputs, ...request } = before.request;
     expect(endOf(...events)).toMatchObject({
