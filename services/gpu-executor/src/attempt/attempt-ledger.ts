@@ -143,7 +143,7 @@ const expire = (ledger: OpenLedger, head: number): void => {
   settings.log.error(
     { run_id, attempt, known: facts.history.head, head },
     'the log no longer holds the events of this run, so nothing can be stored about it: the attempt is stopped. ' +
-      'Its max_age is shorter than the run took, or it was restored from a copy',
+      'The runsMaxAgeMs of the log is shorter than the run took, or the log was restored from a copy',
   );
   settings.onExpired();
   setFacts(ledger, { ...facts, history: { ...facts.history, state: { status: 'over' } } });
