@@ -18,7 +18,13 @@ export interface GatewayMetrics {
   readonly quotas: QuotaMetrics;
 }
 
-const WHY_NOT_QUEUED = ['key_taken', 'log_nearly_full', 'queue_full', 'views_away', 'unreadable'] as const;
+const WHY_NOT_QUEUED = [
+  'key_taken',
+  'log_nearly_full',
+  'queue_full',
+  'views_unavailable',
+  'unreadable',
+] as const;
 type NotQueued = (typeof WHY_NOT_QUEUED)[number] & Acceptance['kind'];
 
 const REQUEST_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];

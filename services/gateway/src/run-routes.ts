@@ -84,7 +84,7 @@ const counted =
       case 'key_taken':
       case 'log_nearly_full':
       case 'queue_full':
-      case 'views_away':
+      case 'views_unavailable':
       case 'unreadable':
         notQueued(acceptance.kind);
     }

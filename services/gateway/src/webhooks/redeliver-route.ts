@@ -37,7 +37,7 @@ export const redeliverRoute = ({ redeliver }: { readonly redeliver: RedeliverRun
           why: 'The delivery changed again and again while the redelivery was stored. Try again',
         });
       case 'none':
-      case 'views_away':
+      case 'views_unavailable':
       case 'unreadable':
         throw notFoundRun(redelivery);
     }

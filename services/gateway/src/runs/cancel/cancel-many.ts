@@ -65,7 +65,7 @@ export const cancelMany =
           return;
         case 'too_busy':
         case 'unreadable':
-        case 'views_away':
+        case 'views_unavailable':
           count.failed += 1;
           return;
         case 'status_excluded':

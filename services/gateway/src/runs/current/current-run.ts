@@ -15,7 +15,7 @@ export type CurrentRun =
   /** Neither the log nor the views show the state of the run. */
   | { readonly kind: 'unreadable'; readonly why: string }
   /** The views cannot be read, and the log does not have the run. */
-  | { readonly kind: 'views_away'; readonly why: string };
+  | { readonly kind: 'views_unavailable'; readonly why: string };
 
 /** @throws {LogUnavailable} */
 export type ReadCurrentRun = (key: RunKey) => Promise<CurrentRun>;
@@ -75,7 +75,7 @@ const readNow =
       case 'none':
         if (view) return foundAs(view);
         return found instanceof ViewsUnavailable
-          ? { kind: 'views_away', why: found.message }
+          ? { kind: 'views_unavailable', why: found.message }
           : { kind: 'none' };
       case 'damaged':
         // Usually the beginning of the run has expired. Its view is kept longer.

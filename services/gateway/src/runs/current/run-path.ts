@@ -19,7 +19,7 @@ export const notFoundRun = (found: Exclude<CurrentRun, { kind: 'found' }>): Refu
   switch (found.kind) {
     case 'none':
       return new Refused({ kind: 'not_found', what: 'Run' });
-    case 'views_away':
+    case 'views_unavailable':
       return new Refused({
         kind: 'unavailable',
         why: 'The store of older runs cannot be reached now, and the log does not have this one. Try again',

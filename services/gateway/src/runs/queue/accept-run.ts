@@ -21,7 +21,7 @@ export type Acceptance =
   /** The organisation has reached its limit of queued runs. */
   | { readonly kind: 'queue_full' }
   /** Whether the key was used cannot be known now. */
-  | Extract<CurrentRun, { kind: 'views_away' | 'unreadable' }>;
+  | Extract<CurrentRun, { kind: 'views_unavailable' | 'unreadable' }>;
 
 export interface QueueCaller {
   readonly org_id: OrgId;
@@ -95,7 +95,7 @@ const earlierAcceptance =
           : { kind: 'key_taken' };
       case 'none':
         return undefined;
-      case 'views_away':
+      case 'views_unavailable':
         // Only a run that has expired from the log could be in the views alone.
         return (await room.hasEverything()) ? undefined : found;
       case 'unreadable':

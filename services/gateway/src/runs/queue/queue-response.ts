@@ -39,7 +39,7 @@ export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run
       throw overQuota(
         'The organisation has reached its limit of queued runs, so nothing was queued: try again when some of them have started, or cancel some',
       );
-    case 'views_away':
+    case 'views_unavailable':
       throw new Refused({
         kind: 'unavailable',
         why: 'The store of older runs cannot be reached now, and it may have a run of this Idempotency-Key. Nothing was queued: try again with the same key',

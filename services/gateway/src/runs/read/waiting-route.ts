@@ -45,7 +45,7 @@ export const waitingRoute = ({ waiting, now }: WaitingRoute): Route =>
           why: 'The run is queued, and the scheduler has not read it yet. Try again',
         });
       case 'none':
-      case 'views_away':
+      case 'views_unavailable':
       case 'unreadable':
         throw notFoundRun(found);
     }
