@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { executorToken } from '@runledger/contracts/ids';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
-import { parseLogSettings, type LogSettings } from '@runledger/event-log/provision/log-settings';
+import { logSettings, parseLogSettings, type LogSettings } from '@runledger/event-log/provision/log-settings';
 import { provision } from '@runledger/event-log/provision/provision';
 import { banner } from './banner.ts';
 import { CONNECTION_FILE } from './data-folder/connection-files.ts';
@@ -73,6 +73,8 @@ export const start = async (
     stopWithinS: settings.RUNLEDGER_STOP_WITHIN_S,
     ...webhooks,
     rateLimit,
+    // One organisation is usual here, and may use the whole store.
+    outputBytes: logSettings(readLogSettings(settings)).outputsMaxBytes,
     print,
   };
   await startServices(open, parts, stopping);

@@ -7,7 +7,7 @@ import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
 import { MAX_INPUTS_BYTES, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
 import { outputsConfig } from './outputs/output-stores.ts';
-import { quotasConfig } from './quotas/quotas-config.ts';
+import { checkQuotas, quotasConfig } from './quotas/quotas-config.ts';
 import { edgeConfig } from './server/edge-config.ts';
 
 const KiB = 1024;
@@ -66,7 +66,7 @@ export const configSchema = Type.Object({
   RUNLEDGER_WEBHOOK_URL_MAX: atMost(MAX_WEBHOOK_URL, MAX_WEBHOOK_URL, 'characters of a webhook URL'),
   ...outputsConfig,
   RUNLEDGER_OUTPUT_FILE_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of an output file'),
-  RUNLEDGER_OUTPUT_RUN_MAX_BYTES: atMost(4 * GiB, 1024 * GiB, 'bytes of all output files of a run'),
+  RUNLEDGER_OUTPUT_RUN_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of all output files of a run'),
   RUNLEDGER_OUTPUT_MAX_FILES: atMost(100, 500, 'output files of a run'),
   RUNLEDGER_STREAMS_MAX: atMost(10_000, 1_000_000, 'event streams and waiting reads that are open at once'),
   RUNLEDGER_RATE_LIMIT: Type.Integer({
@@ -82,4 +82,9 @@ export const configSchema = Type.Object({
 
 export type GatewayConfig = Static<typeof configSchema>;
 
-export const readGatewayConfig = (env: Environment): GatewayConfig => readConfig(configSchema, env);
+/** @throws {ConfigError} with all problems */
+export const readGatewayConfig = (env: Environment): GatewayConfig => {
+  const config = readConfig(configSchema, env);
+  checkQuotas(config);
+  return config;
+};

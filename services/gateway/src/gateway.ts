@@ -18,8 +18,8 @@ import { cachedAuthentication } from './auth/cached-authentication.ts';
 import { RATE_LIMIT_TIMEOUT_MS, rateLimit } from './rate-limit/rate-limit.ts';
 import { referencePages } from './openapi/reference-pages.ts';
 import { outputRoutes } from './outputs/output-routes.ts';
-import { openOutputStore } from './outputs/output-stores.ts';
 import { catalogueRoutes } from './catalogue/catalogue-routes.ts';
+import { admitUpload } from './quotas/admit-upload.ts';
 import { usageRoute } from './quotas/usage-route.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
 import { runRoutes } from './run-routes.ts';
@@ -43,7 +43,7 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   const app = createApp({
     basePath: config.RUNLEDGER_BASE_PATH,
     routes,
-    plainRoutes: plainRoutesOf(parts, routes, open, metrics.uploaded),
+    plainRoutes: plainRoutesOf(parts, services, routes, metrics.uploaded),
     ...servingOf(parts, metrics),
   });
   return {
@@ -73,7 +73,7 @@ const allRoutes = (
       now,
       onConflict: metrics.conflict,
     }),
-    ...catalogueRoutes({ records, quota: quotas.catalogueRecords, now }),
+    ...catalogueRoutes({ records, quota: quotas.catalogue_records, now }),
     usageRoute(quotas),
     ...apiKeyRoutes({ log, now }),
     ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),
@@ -83,17 +83,16 @@ const allRoutes = (
 /** The OpenAPI document with its pages, what attempts request, and output files. */
 const plainRoutesOf = (
   { config, log, logger, publicUrl }: Omit<GatewayParts, 'metrics'>,
+  { outputs: { store, needsLog }, quotas }: RunServices,
   routes: readonly Route[],
-  open: AsyncDisposableStack,
   onUploaded: (bytes: number) => void,
 ): PlainRoute[] => {
-  const { store, needsLog: readNeedsLog } = openOutputStore(config, { log, logger, now });
-  open.use(store);
+  const admit = admitUpload(quotas);
   const operations = routes.map((route) => route.operation);
   return [
     ...referencePages({ basePath: config.RUNLEDGER_BASE_PATH, operations, publicUrl }),
-    ...executionRoutes({ config, log, catalogue: catalogue(log), logger, clock, store, onUploaded }),
-    ...outputRoutes({ store, readNeedsLog, logger }),
+    ...executionRoutes({ config, log, catalogue: catalogue(log), logger, clock, store, admit, onUploaded }),
+    ...outputRoutes({ store, readNeedsLog: needsLog, logger }),
   ];
 };
 

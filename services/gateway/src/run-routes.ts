@@ -40,7 +40,7 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
   const onConflict = metrics.conflict;
   const onQueued = metrics.queued;
   const catalogue = openCatalogue(log);
-  const accept = counted(acceptRun({ log, current, room, queued: quotas.queuedRuns, writer, now }), metrics);
+  const accept = counted(acceptRun({ log, current, room, queued: quotas.queued_runs, writer, now }), metrics);
   const queue = queueDeployment({ accept, catalogue, logger });
   const rerun = rerunRun({ accept, current, catalogue });
   const cancel = cancelRun({ log, current, expire: services.expire, writer, now, onConflict });

@@ -6,6 +6,7 @@ import { freshViews, type FreshViews } from './projection/fresh-views.ts';
 import { openCountedRuns } from './room/counted-runs.ts';
 import { logRoom, type LogRoom } from './room/log-room.ts';
 import { currentRun, type ReadCurrentRun } from './runs/current/current-run.ts';
+import { openOutputStore, type OpenedOutputs } from './outputs/output-stores.ts';
 import { openQuotas, type Quotas } from './quotas/quotas.ts';
 import { openFindView } from './runs/current/find-view.ts';
 import { shownWebhooks, type ShownWebhooks } from './runs/current/shown-webhooks.ts';
@@ -27,6 +28,7 @@ export interface RunServices {
   readonly expire: ExpireRun;
   readonly quotas: Quotas;
   readonly records: CatalogueRecords;
+  readonly outputs: OpenedOutputs;
   readonly scheduler: SchedulerClient;
   readonly subscriptions: RunSubscriptions;
   readonly keys: KeyRevalidation;
@@ -52,14 +54,18 @@ export const openRunServices = (
   });
   open.use(openRunExpiry({ log, views, expire, isProjecting, logger }));
   const records = catalogueRecords(log);
+  const outputs = openOutputStore(config, { log, logger, now });
+  open.use(outputs.store);
   const quotas = openQuotas(
     {
       config,
       views,
       fresh,
       countRecords: (org_id) => records.count(org_id),
+      keepsOutputsForMs: () => outputs.store.keepsForMs(),
       metrics: metrics.quotas,
       clock,
+      now,
     },
     open,
   );
@@ -74,6 +80,7 @@ export const openRunServices = (
     expire,
     quotas,
     records,
+    outputs,
     scheduler: open.use(openSchedulerClient(log)),
     subscriptions: open.use(
       openRunSubscriptions({ log, current, publicUrl, maxSubscribers, streams, logger, clock }),

@@ -46,6 +46,8 @@ export interface ServicesOptions {
   readonly publicUrl: string | undefined;
   /** Requests a minute of each API key; 0 is no limit. */
   readonly rateLimit: number;
+  /** Bytes of the output files of an organisation, unless the environment sets its quota. */
+  readonly outputBytes: number;
   readonly print: (line: string) => void;
 }
 
@@ -112,6 +114,8 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessO
       RUNLEDGER_HOST: host,
       RUNLEDGER_PORT: String(port),
       RUNLEDGER_RATE_LIMIT: String(options.rateLimit),
+      RUNLEDGER_QUOTA_OUTPUT_BYTES: String(options.outputBytes),
+      ...given(env, ['RUNLEDGER_QUOTA_OUTPUT_BYTES']),
     }),
     spec('scheduler', ['RUNLEDGER_'], {}),
     spec('gpu-executor', ['RUNLEDGER_', 'EXECUTOR_', ...(slots.simulated ? [] : ['CUDA_', 'NVIDIA_'])], {

@@ -75,7 +75,7 @@ const evolveExecuting = (run: ExecutingRun, fact: RunFact): Run | Impossible => 
     case 'RunUploading':
       return run.status === 'started'
         ? impossible(run, fact)
-        : { ...run, status: 'uploading', updated_at: time };
+        : { ...run, status: 'uploading', output_bytes: event.data.bytes, updated_at: time };
     case 'RunRequeued':
       return {
         ...identityOf(run),
@@ -129,6 +129,7 @@ const queued = ({ event, sequence, time }: FactOfType<'RunQueued'>): Run | Impos
     created_at: time,
     queued_at: time,
     updated_at: time,
+    output_bytes: 0,
     attempt: null,
   };
 };
@@ -165,6 +166,7 @@ const expired = (run: Run | undefined, fact: FactOfType<'RunExpired'>): Run | Im
     correlation_id: event.correlation_id,
     traceparent: event.traceparent,
     updated_at: time,
+    output_bytes: run?.output_bytes ?? 0,
     // After a cancel request the only end is `cancelled`.
     status: cancel ? 'cancelled' : 'failed',
     end_reason: cancel ? cancelReason(cancel.by) : 'log_expired',
@@ -193,6 +195,7 @@ const identityOf = (run: Run): Omit<QueuedRun, 'status' | 'attempt'> => ({
   created_at: run.created_at,
   queued_at: run.queued_at,
   updated_at: run.updated_at,
+  output_bytes: run.output_bytes,
 });
 
 interface Ending {
@@ -210,6 +213,7 @@ const end = (
 ): EndedRun => ({
   ...identityOf(run),
   updated_at: time,
+  output_bytes: ending.outputs ? bytesOf(ending.outputs) : run.output_bytes,
   status,
   end_reason: reason,
   attempt: run.attempt,
@@ -219,3 +223,9 @@ const end = (
   message: ending.message,
   progress: ending.progress ?? 0,
 });
+
+/** Of the files among outputs. */
+const bytesOf = (outputs: readonly RunOutput[]): number =>
+  outputs
+    .flatMap(({ data }) => Object.values(data).flat())
+    .reduce((sum, item) => sum + (typeof item === 'string' ? 0 : item.bytes), 0);

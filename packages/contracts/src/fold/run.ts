@@ -50,6 +50,11 @@ interface RunIdentity {
   /** The last RunQueued or RunRequeued. */
   readonly queued_at: string;
   readonly updated_at: string;
+  /**
+   * Of the files that its attempts stored. From the announcement of its uploads until the end of an attempt that lists its
+   * outputs, it is what the attempt announced: an attempt that was lost may have stored all of it.
+   */
+  readonly output_bytes: number;
 }
 
 export interface CancelRequest {

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { nullable } from './fields/optional.ts';
 
-const Unit = Type.Enum(['runs', 'records', 'streams']);
+const Unit = Type.Enum(['runs', 'records', 'bytes', 'uploads', 'streams']);
 
 /** What an organisation uses of one resource that all organisations share. */
 export const ResourceUsage = Type.Object(
@@ -18,6 +18,8 @@ export const Usage = Type.Object(
   {
     queued_runs: ResourceUsage,
     catalogue_records: ResourceUsage,
+    output_bytes: ResourceUsage,
+    uploads: ResourceUsage,
     streams: ResourceUsage,
   },
   { title: 'Usage' },

@@ -242,6 +242,16 @@ describe('an ended run', () => {
     }
   });
 
+  it('has the bytes of the files in its outputs, or what its last attempt announced when it was lost', () => {
+    const bytesAfter = (...events: readonly RunEvent[]) => given(...events).run.output_bytes;
+    expect(bytesAfter(...running)).toBe(0);
+    expect(bytesAfter(...uploading)).toBe(1024);
+    expect(bytesAfter(...uploading, anEvent('RunSucceeded'))).toBe(1024);
+    expect(bytesAfter(...uploading, anEvent('RunFailed'))).toBe(0);
+    expect(bytesAfter(...uploading, anEvent('RunTimedOut'))).toBe(1024);
+    expect(bytesAfter(...uploading, anEvent('RunRequeued'))).toBe(1024);
+  });
+
   it('has its end reason, time and outputs', () => {
     const { run } = given(...uploading, anEvent('RunSucceeded'));
     expect(run).toMatchObject({

@@ -114,8 +114,13 @@ export const assigned = (
 export const started = (key: RunKey, attempt = 1, executor = EXECUTOR): RunEventOf<'RunStarted'> =>
   runEvent('RunStarted', key, { attempt, executor, data: {} });
 
-export const uploading = (key: RunKey, attempt = 1, executor = EXECUTOR): RunEventOf<'RunUploading'> =>
-  runEvent('RunUploading', key, { attempt, executor, data: { files: 1, bytes: 1024 } });
+export const uploading = (
+  key: RunKey,
+  attempt = 1,
+  executor = EXECUTOR,
+  bytes = 1024,
+): RunEventOf<'RunUploading'> =>
+  runEvent('RunUploading', key, { attempt, executor, data: { files: 1, bytes } });
 
 export const requeued = (key: RunKey, attempt = 1, executor = EXECUTOR): RunEventOf<'RunRequeued'> =>
   runEvent('RunRequeued', key, {

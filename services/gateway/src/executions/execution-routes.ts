@@ -3,6 +3,7 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { PlainRoute } from '../http/plain-route.ts';
 import type { OutputStore } from '../outputs/store/output-store.ts';
+import type { AdmitUpload } from '../quotas/admit-upload.ts';
 import { inputsOf, workflowOf } from './assigned-json.ts';
 import { fetchRoute } from './fetch-route.ts';
 import { uploadReservations } from './upload-reservations.ts';
@@ -17,6 +18,7 @@ export interface ExecutionRoutes {
   readonly log: EventLog;
   readonly catalogue: Catalogue;
   readonly store: OutputStore;
+  readonly admit: AdmitUpload;
   readonly logger: Logger;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;

@@ -6,6 +6,7 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Middleware } from 'koa';
 import { Refused } from '../http/refusal.ts';
 import { OutputStoreFull, type OutputStore } from '../outputs/store/output-store.ts';
+import type { AdmitUpload } from '../quotas/admit-upload.ts';
 import { namedAttempt, permittedRun } from './attempt-permission.ts';
 import { uploadRequest } from './upload-request.ts';
 import type { UploadReservations } from './upload-reservations.ts';
@@ -14,6 +15,7 @@ export interface UploadRoute {
   readonly log: EventLog;
   readonly store: OutputStore;
   readonly reservations: UploadReservations;
+  readonly admit: AdmitUpload;
   readonly maxFileBytes: number;
   readonly logger: Logger;
   /** Monotonic, in milliseconds. */
@@ -25,12 +27,14 @@ const IDLE_MS = 60_000;
 
 /** `PUT /executions/{org_id}/{run_id}/{attempt}/outputs`: an executor stores a file of its attempt. */
 export const uploadRoute =
-  ({ log, store, reservations, maxFileBytes, logger, clock, onUploaded }: UploadRoute): Middleware =>
+  ({ log, store, reservations, admit, maxFileBytes, logger, clock, onUploaded }: UploadRoute): Middleware =>
   async (ctx) => {
     const named = namedAttempt(ctx);
     const { run, attempt } = named;
     await permittedRun(log, ctx, named);
     const { bytes, filename, subfolder, type, content_type } = uploadRequest(ctx, maxFileBytes);
+    using open = new DisposableStack();
+    open.use(await admit(run.org_id, bytes));
     const key = randomBytes(32).toString('base64url');
     const file = { path: subfolder === '' ? filename : `${subfolder}/${filename}`, bytes, key };
     const reserved = await reservations.reserve(run, attempt, file).catch(refuseWhenFull);

@@ -29,11 +29,14 @@ export const outputsConfig = {
 
 type OutputsConfig = Static<TObject<typeof outputsConfig>>;
 
+export interface OpenedOutputs {
+  readonly store: OutputStore & AsyncDisposable;
+  /** Reading a file needs the broker. */
+  readonly needsLog: boolean;
+}
+
 /** The store that the settings choose. @throws {ConfigError} */
-export const openOutputStore = (
-  config: OutputsConfig,
-  parts: OutputStoreParts,
-): { readonly store: OutputStore & AsyncDisposable; readonly needsLog: boolean } => {
+export const openOutputStore = (config: OutputsConfig, parts: OutputStoreParts): OpenedOutputs => {
   const adapter = ADAPTERS[config.RUNLEDGER_OUTPUTS];
   return { store: adapter.open(config, parts), needsLog: adapter.needsLog };
 };

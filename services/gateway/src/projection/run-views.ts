@@ -40,6 +40,8 @@ export interface RunViews {
   listOpen(query: OpenQuery): Promise<Page<RunKey>>;
   /** Counts the queued runs of an organisation, up to a number. */
   countQueued(orgId: OrgId, atMost: number): Promise<number>;
+  /** Bytes of the output files of an organisation's runs whose last fact came on this day (UTC, `YYYY-MM-DD`) or later. */
+  sumOutputBytes(orgId: OrgId, sinceDay: string): Promise<number>;
   position(): Promise<ProjectionPosition | undefined>;
   /**
    * Moves the position from exactly this one to the next. False when it is another one: the store was emptied, was restored

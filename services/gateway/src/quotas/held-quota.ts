@@ -13,25 +13,26 @@ export interface HeldQuota {
   readonly refuses: (org_id: OrgId) => boolean;
   /** Disposing it, once, gives it back. */
   readonly hold: (org_id: OrgId) => Disposable;
-  readonly held: (org_id: OrgId) => number;
+  /** How many the organisation holds. */
+  readonly used: (org_id: OrgId) => number;
 }
 
 export const heldQuota = ({ limit, onRefused }: HeldQuotaOptions): HeldQuota => {
   const holders = new Map<OrgId, number>();
-  const held = (org_id: OrgId): number => holders.get(org_id) ?? 0;
+  const used = (org_id: OrgId): number => holders.get(org_id) ?? 0;
   return {
     limit,
-    held,
+    used,
     refuses: (org_id) => {
-      const isFull = held(org_id) >= limit;
+      const isFull = used(org_id) >= limit;
       if (isFull) onRefused(org_id);
       return isFull;
     },
     hold: (org_id) => {
-      holders.set(org_id, held(org_id) + 1);
+      holders.set(org_id, used(org_id) + 1);
       return {
         [Symbol.dispose]: () => {
-          const left = held(org_id) - 1;
+          const left = used(org_id) - 1;
           if (left > 0) holders.set(org_id, left);
           else holders.delete(org_id);
         },

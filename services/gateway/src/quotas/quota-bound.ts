@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { OrgId } from '@runledger/contracts/ids';
-import { openBreaker } from '../breaker/breaker.ts';
+import { openBreaker, type Breaker } from '../breaker/breaker.ts';
 import { oneAtATime } from '../concurrency/one-at-a-time.ts';
 import type { FreshViews } from '../projection/fresh-views.ts';
 import { ViewsUnavailable } from '../projection/run-views.ts';
@@ -29,6 +29,11 @@ export interface QuotaBound extends Disposable {
     amount: number,
     use: () => Promise<Result>,
   ) => Promise<Result | 'over_quota'>;
+  /**
+   * For an amount that the log has already, so that a count of fresh views has it too: whether the organisation is within
+   * its quota with it.
+   */
+  readonly hasRoom: (org_id: OrgId, amount: number) => Promise<boolean>;
   /** What the organisation uses now; undefined while the views are unavailable. */
   readonly used: (org_id: OrgId) => Promise<number | undefined>;
 }
@@ -71,18 +76,7 @@ export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
     max: MAX_ACCOUNTS,
     memoMethod: (org_id) => newAccount(options, org_id),
   });
-  const counting = openBreaker<[Account], boolean>({
-    action: async (_signal, account) => {
-      await account.count();
-      return true;
-    },
-    timeoutMs: COUNT_TIMEOUT_MS,
-    opensOn: 'first_failure',
-    fallback: (why) => {
-      if (why.kind === 'failed' && !(why.error instanceof ViewsUnavailable)) throw why.error;
-      return false;
-    },
-  });
+  const counting = openCounting();
   /** False while the views are unavailable. */
   const isCounted = async (account: Account, amount: number): Promise<boolean> => {
     const isRecent =
@@ -90,6 +84,15 @@ export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
     if (isRecent && !isNear(account, amount, limit)) return true;
     account.wanted = Math.max(account.wanted, amount);
     return counting.call(account);
+  };
+  const hasRoom: QuotaBound['hasRoom'] = async (org_id, amount) => {
+    const account = accounts.memo(org_id);
+    if ((await isCounted(account, amount)) && usedBy(account) > limit) {
+      onRefused(org_id);
+      return false;
+    }
+    account.admitted += amount;
+    return true;
   };
   const within: QuotaBound['within'] = async (org_id, amount, use) => {
     const account = accounts.memo(org_id);
@@ -116,8 +119,23 @@ export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
       throw error;
     }
   };
-  return { limit, within, used, [Symbol.dispose]: () => counting[Symbol.dispose]() };
+  return { limit, within, hasRoom, used, [Symbol.dispose]: () => counting[Symbol.dispose]() };
 };
+
+/** False while the views are unavailable. */
+const openCounting = (): Breaker<[Account], boolean> =>
+  openBreaker({
+    action: async (_signal, account) => {
+      await account.count();
+      return true;
+    },
+    timeoutMs: COUNT_TIMEOUT_MS,
+    opensOn: 'first_failure',
+    fallback: (why) => {
+      if (why.kind === 'failed' && !(why.error instanceof ViewsUnavailable)) throw why.error;
+      return false;
+    },
+  });
 
 type Used = Pick<Account, 'counted' | 'since' | 'pending'>;
 

@@ -1,9 +1,17 @@
-import { Type } from 'typebox';
+import { ConfigError } from '@runledger/service-kit/config/config';
+import { Type, type Static, type TObject } from 'typebox';
+
+const MiB = 1024 ** 2;
+const GiB = 1024 * MiB;
+const TiB = 1024 * GiB;
 
 const quota = (preset: number, maximum: number, description: string): Type.TInteger =>
   Type.Integer({ minimum: 1, maximum, default: preset, description: `the most ${description}` });
 
-/** The environment variables of quotas: to spread into the configuration schema. */
+/**
+ * The environment variables of quotas: to spread into the configuration schema. By default an organisation may use a quarter
+ * of each store, so that several fit.
+ */
 export const quotasConfig = {
   RUNLEDGER_QUEUE_MAX: quota(100_000, 10_000_000, 'queued runs of an organisation'),
   // A bucket lists at most 10,000 records, and several gateways may create some at the same moment.
@@ -12,9 +20,32 @@ export const quotasConfig = {
     9_000,
     'machines, workflows, versions of workflows and deployments of an organisation, archived ones included',
   ),
+  RUNLEDGER_QUOTA_OUTPUT_BYTES: quota(GiB, 1024 * TiB, 'bytes of all output files of an organisation'),
+  RUNLEDGER_QUOTA_UPLOADS: quota(
+    100,
+    100_000,
+    'output files that executors upload for an organisation to this gateway at once',
+  ),
   RUNLEDGER_QUOTA_STREAMS: quota(
     2_500,
     1_000_000,
     'event streams and waiting reads that an organisation has open at this gateway at once',
   ),
+};
+
+export type QuotasConfig = Static<TObject<typeof quotasConfig>>;
+
+/** @throws {ConfigError} when one run may use more than its organisation */
+export const checkQuotas = ({
+  RUNLEDGER_OUTPUT_RUN_MAX_BYTES: runBytes,
+  RUNLEDGER_QUOTA_OUTPUT_BYTES: quotaBytes,
+}: QuotasConfig & { readonly RUNLEDGER_OUTPUT_RUN_MAX_BYTES: number }): void => {
+  if (runBytes <= quotaBytes) return;
+  throw new ConfigError([
+    {
+      variable: 'RUNLEDGER_OUTPUT_RUN_MAX_BYTES',
+      wrong: `is ${runBytes}, more than all output files of an organisation may have`,
+      right: `at most RUNLEDGER_QUOTA_OUTPUT_BYTES (${quotaBytes})`,
+    },
+  ]);
 };

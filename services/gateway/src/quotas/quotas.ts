@@ -1,75 +1,73 @@
-import type { Usage } from '@runledger/contracts/http/usage';
+import type { Resource } from '@runledger/contracts/http/usage';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { FreshViews } from '../projection/fresh-views.ts';
 import type { RunViews } from '../projection/run-views.ts';
 import { heldQuota, type HeldQuota } from './held-quota.ts';
-import { openQuotaBound, type QuotaBound } from './quota-bound.ts';
+import { openQuotaBound, type QuotaBound, type QuotaBoundOptions } from './quota-bound.ts';
 import type { QuotaMetrics } from './quota-metrics.ts';
+import type { QuotasConfig } from './quotas-config.ts';
 
 export interface QuotasOptions {
-  readonly config: {
-    readonly RUNLEDGER_QUEUE_MAX: number;
-    readonly RUNLEDGER_QUOTA_CATALOGUE_RECORDS: number;
-    readonly RUNLEDGER_QUOTA_STREAMS: number;
-  };
+  readonly config: QuotasConfig;
   readonly views: RunViews;
   readonly fresh: FreshViews;
   /** With every record whose creation was acknowledged. */
   readonly countRecords: (org_id: OrgId) => Promise<number>;
+  /** How long output files are kept, in milliseconds. */
+  readonly keepsOutputsForMs: () => Promise<number>;
   readonly metrics: QuotaMetrics;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
+  readonly now: () => Date;
 }
 
 /** What each organisation uses of everything that all organisations share, and what it may use. */
-export interface Quotas {
-  readonly queuedRuns: QuotaBound;
-  readonly catalogueRecords: QuotaBound;
-  /** Event streams and waiting reads. */
+export interface Quotas extends Readonly<Record<Resource, QuotaBound | HeldQuota>> {
+  readonly queued_runs: QuotaBound;
+  readonly catalogue_records: QuotaBound;
+  /** Of output files. */
+  readonly output_bytes: QuotaBound;
+  /** Of output files, in progress at this gateway. */
+  readonly uploads: HeldQuota;
+  /** Event streams and waiting reads at this gateway. */
   readonly streams: HeldQuota;
-  readonly usage: (org_id: OrgId) => Promise<Usage>;
 }
+
+/** Of the day at the beginning of a time in ISO 8601. */
+const DAY_LENGTH = 10;
 
 /** `open` closes them. */
 export const openQuotas = (
-  { config, views, fresh, countRecords, metrics, clock }: QuotasOptions,
+  { config, views, fresh, metrics, clock, ...options }: QuotasOptions,
   open: AsyncDisposableStack,
 ): Quotas => {
-  const queuedRuns = open.use(
-    openQuotaBound({
+  const bound = (
+    resource: Resource,
+    limit: number,
+    counting: Pick<QuotaBoundOptions, 'count' | 'fresh'>,
+  ): QuotaBound =>
+    open.use(openQuotaBound({ ...counting, limit, onRefused: metrics.refused(resource), clock }));
+  const held = (resource: Resource, limit: number): HeldQuota =>
+    heldQuota({ limit, onRefused: metrics.refused(resource) });
+
+  const keptSince = async (): Promise<string> => {
+    const ms = Math.max(options.now().getTime() - (await options.keepsOutputsForMs()), 0);
+    return new Date(ms).toISOString().slice(0, DAY_LENGTH);
+  };
+  return {
+    queued_runs: bound('queued_runs', config.RUNLEDGER_QUEUE_MAX, {
       count: (org_id, limit) => views.countQueued(org_id, limit),
       fresh,
-      limit: config.RUNLEDGER_QUEUE_MAX,
-      onRefused: metrics.refused('queued_runs'),
-      clock,
     }),
-  );
-  const catalogueRecords = open.use(
-    openQuotaBound({
-      count: countRecords,
+    catalogue_records: bound('catalogue_records', config.RUNLEDGER_QUOTA_CATALOGUE_RECORDS, {
+      count: options.countRecords,
       fresh: async () => true,
-      limit: config.RUNLEDGER_QUOTA_CATALOGUE_RECORDS,
-      onRefused: metrics.refused('catalogue_records'),
-      clock,
     }),
-  );
-  const streams = heldQuota({
-    limit: config.RUNLEDGER_QUOTA_STREAMS,
-    onRefused: metrics.refused('streams'),
-  });
-  return {
-    queuedRuns,
-    catalogueRecords,
-    streams,
-    usage: async (org_id) => {
-      const [queued, records] = await Promise.all(
-        [queuedRuns, catalogueRecords].map(({ used }) => used(org_id)),
-      );
-      return {
-        queued_runs: { used: queued ?? null, limit: queuedRuns.limit, unit: 'runs' },
-        catalogue_records: { used: records ?? null, limit: catalogueRecords.limit, unit: 'records' },
-        streams: { used: streams.held(org_id), limit: streams.limit, unit: 'streams' },
-      };
-    },
+    output_bytes: bound('output_bytes', config.RUNLEDGER_QUOTA_OUTPUT_BYTES, {
+      count: async (org_id) => views.sumOutputBytes(org_id, await keptSince()),
+      fresh,
+    }),
+    uploads: held('uploads', config.RUNLEDGER_QUOTA_UPLOADS),
+    streams: held('streams', config.RUNLEDGER_QUOTA_STREAMS),
   };
 };

@@ -5,7 +5,7 @@ import type { TestBed } from '../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { type ApiAnswer, call } from '../fixtures/requests/requests.ts';
-import { assigned, started, uploading } from '@runledger/testing/events/run-events';
+import { assigned, EXECUTOR, started, uploading } from '@runledger/testing/events/run-events';
 
 /** A run whose first attempt is under way, and what its executor has. */
 export interface Attempt {
@@ -15,9 +15,14 @@ export interface Attempt {
 }
 
 export const anAttempt = async (bed: TestBed, gateway: TestGateway): Promise<Attempt> => {
-  const run = await queueSample(gateway, bed.tenant);
+  return anAttemptOf(bed, await queueSample(gateway, bed.tenant));
+};
+
+/** The first attempt of a queued run, which has announced the bytes of its files. */
+export const anAttemptOf = async ({ log }: TestBed, run: RunKey, bytes = 1_024): Promise<Attempt> => {
   const keys = await newAttemptKeys();
-  await appendAll(bed.log, assigned(run, { publicKey: keys.publicKey }), started(run), uploading(run));
+  const announced = uploading(run, 1, EXECUTOR, bytes);
+  await appendAll(log, assigned(run, { publicKey: keys.publicKey }), started(run), announced);
   return { run, keys, token: await signAttempt(keys, run, 1) };
 };
 

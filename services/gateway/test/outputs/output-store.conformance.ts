@@ -45,6 +45,10 @@ export const outputStoreConformance = (name: string, openStorage: () => Promise<
       store.put(output, inPieces(bytes));
     const whole = ({ bytes }: StoredOutput) => ({ first: 0, last: bytes - 1 });
 
+    it('are kept for a time that is known', async () => {
+      expect(await store.keepsForMs()).toBe(90 * 24 * 3_600_000);
+    });
+
     it('are stored unchanged, with their description', async () => {
       const before = Date.now();
       const output = anOutput('Zürich 100% #1?.svg');

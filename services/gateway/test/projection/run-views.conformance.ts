@@ -4,6 +4,7 @@ import {
   aRun,
   assigned,
   cancelRequested,
+  EXECUTOR,
   queued,
   started,
   succeeded,
@@ -21,6 +22,7 @@ import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { RunView } from '../../src/projection/core/run-view.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
 import { aView, folded, foldedWebhook } from '../fixtures/runs/folded-runs.ts';
+import { anImage, anOutput } from '../fixtures/runs/an-output.ts';
 import { earlyPagesConformance } from './lists/early-pages.conformance.ts';
 import { runListsConformance } from './lists/run-lists.conformance.ts';
 import { webhookListsConformance } from './lists/webhook-lists.conformance.ts';
@@ -233,6 +235,36 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       await views.save([aView(2, folded(...first)), aView(2, folded(...second))]);
       await views.save([aView(1, folded(first[0]))]);
       expect(await views.countQueued(org, 10)).toBe(3);
+    });
+
+    it('add up the bytes of output files, each run with its latest state', async () => {
+      const org = orgId(newUuid());
+      const sum = (sinceDay = '2026-01-01') => views.sumOutputBytes(org, sinceDay);
+      const bytesOf = (key = aRun(org), bytes = anImage.bytes): RunView[] => {
+        const outputs = [{ ...anOutput, data: { images: [{ ...anImage, bytes }], text: ['done'] } }];
+        const announced = uploading(key, 1, EXECUTOR, 2 * bytes);
+        const events = [queued(key), assigned(key), started(key), announced, succeeded(key, outputs)];
+        return events.map((_, index) => aView(index + 1, folded(...events.slice(0, index + 1))));
+      };
+      expect(await sum()).toBe(0);
+      const [first, second, large] = [bytesOf(), bytesOf(), bytesOf(aRun(org), 3_000_000_000)];
+      await views.save([at(first, 0), at(second, 0), ...bytesOf(aRun()).slice(4)]);
+      expect(await sum()).toBe(0);
+      await views.save([at(first, 3)]);
+      expect(await sum()).toBe(20);
+      await views.save([at(first, 4), at(second, 4), at(large, 4)]);
+      await views.save([at(first, 3), at(second, 4)]);
+      expect(await sum()).toBe(3_000_000_020);
+      const later = at(bytesOf(), 4);
+      await views.save([{ ...later, run: { ...later.run, updated_at: '2026-02-03T04:05:06.789Z' } }]);
+      expect(await sum()).toBe(3_000_000_030);
+      expect([await sum('2026-01-02'), await sum('2026-02-03'), await sum('2026-02-04')]).toEqual([
+        10, 10, 0,
+      ]);
+      await views.resetTo(newUuid());
+      expect(await sum()).toBe(3_000_000_030);
+      await views.save([at(first, 0)]);
+      expect(await sum()).toBe(3_000_000_020);
     });
   });
 };

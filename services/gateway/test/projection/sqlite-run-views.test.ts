@@ -53,7 +53,7 @@ describe('run views in a file', () => {
     const [old, recent] = [folded(queued(aRun())), folded(queued(aRun()))];
     const time = new Date('2026-06-01T00:00:00Z');
     const kept = aView(2, { ...recent, created_at: '2026-05-01T00:00:00.000Z' });
-    const dropped = aView(1, { ...old, created_at: '2026-02-01T00:00:00.000Z' });
+    const dropped = aView(1, { ...old, created_at: '2026-02-01T00:00:00.000Z', output_bytes: 5 });
     {
       await using views = openViews(path);
       await views.save([dropped, kept]);
@@ -61,6 +61,7 @@ describe('run views in a file', () => {
     await using views = openViews(path, 90, () => time);
     await waitFor('the old run to be dropped', async () => (await views.find(dropped.run)) === undefined);
     expect(await views.find(kept.run)).toEqual(kept);
+    expect(await views.sumOutputBytes(old.org_id, '2026-01-01')).toBe(0);
   });
 
   it('are refused to a second gateway, with what to do', async () => {

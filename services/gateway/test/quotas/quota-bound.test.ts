@@ -168,4 +168,25 @@ describe('a quota of large amounts', () => {
     expect(await bound(orgId(newUuid()), use, 5 * GiB)).toBe('over_quota');
     expect(fresh).toBeGreaterThan(0);
   });
+
+  it('has room while what the log has is within it', async () => {
+    const org_id = orgId(newUuid());
+    let used = 0;
+    const { hasRoom } = all.use(
+      openQuotaBound({
+        count: async () => used,
+        fresh: async () => true,
+        limit: 4 * GiB,
+        onRefused: () => undefined,
+        clock: () => 0,
+      }),
+    );
+    const announce = (bytes: number): Promise<boolean> => {
+      used += bytes;
+      return hasRoom(org_id, bytes);
+    };
+    expect([await announce(GiB), await announce(3 * GiB), await announce(1)]).toEqual([true, true, false]);
+    used -= 1;
+    expect(await hasRoom(org_id, 3 * GiB)).toBe(true);
+  });
 });

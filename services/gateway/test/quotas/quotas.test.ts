@@ -1,9 +1,16 @@
+import { once } from 'node:events';
+import { request, type ClientRequest } from 'node:http';
+import { failed, succeeded } from '@runledger/testing/events/run-events';
+import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey, type Tenant } from '../fixtures/gateway/a-tenant.ts';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call, post, type ApiAnswer } from '../fixtures/requests/requests.ts';
+import { anAttemptOf, numbered, upload, uploadUrl, type Attempt } from '../executions/an-upload.ts';
+import { anOutput } from '../fixtures/runs/an-output.ts';
+import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { openEventSource } from '../runs/subscribe/an-event-source.ts';
 
@@ -22,6 +29,9 @@ beforeAll(async () => {
       RUNLEDGER_QUEUE_MAX: '2',
       RUNLEDGER_QUOTA_CATALOGUE_RECORDS: String(RECORDS_OF_A_TENANT + 4),
       RUNLEDGER_QUOTA_STREAMS: '2',
+      RUNLEDGER_QUOTA_OUTPUT_BYTES: String(100 * 1024),
+      RUNLEDGER_OUTPUT_RUN_MAX_BYTES: String(100 * 1024),
+      RUNLEDGER_QUOTA_UPLOADS: '1',
     },
   });
   [full, other] = [await bed.newTenant(), await bed.newTenant()];
@@ -117,5 +127,62 @@ describe('an organisation at its quota of streams', () => {
     expect((await usageOf(mine)).streams).toEqual({ used: 2, limit: 2, unit: 'streams' });
     expect((await usageOf(another)).streams).toEqual({ used: 1, limit: 2, unit: 'streams' });
     expect(await refusalsOf('streams')).toBe('2 requests, organisations 1');
+  });
+});
+
+describe('an organisation at its quota of output bytes', () => {
+  const KiB = 1024;
+  const uploadFor = async (tenant: Tenant, announced: number, sent = announced) => {
+    const run = await queueSample(gateway, tenant);
+    const attempt = await anAttemptOf(bed, run, announced);
+    return { attempt, answer: await upload(gateway, attempt, numbered(sent)) };
+  };
+
+  it('ends the attempt that announces more, and another organisation stores its files', async () => {
+    const [mine, another] = [await bed.newTenant(), await bed.newTenant()];
+    const { attempt, answer } = await uploadFor(mine, 80 * KiB);
+    expect(answer.status).toBe(201);
+    await appendAll(bed.log, succeeded(attempt.run, [{ ...anOutput, data: { images: [answer.body] } }]));
+    const over = await uploadFor(mine, 30 * KiB);
+    expect(over.answer).toMatchObject({
+      status: 507,
+      body: { detail: expect.stringContaining('quota of 102400 bytes') },
+    });
+    expect((await uploadFor(another, 80 * KiB)).answer.status).toBe(201);
+    expect((await usageOf(mine)).output_bytes).toEqual({ used: 110 * KiB, limit: 100 * KiB, unit: 'bytes' });
+    await appendAll(bed.log, failed(over.attempt.run, 'storage_full'));
+    expect((await usageOf(mine)).output_bytes.used).toBe(80 * KiB);
+    expect((await uploadFor(mine, 20 * KiB)).answer.status).toBe(201);
+    expect((await usageOf(another)).output_bytes.used).toBe(80 * KiB);
+    expect(await refusalsOf('output_bytes')).toBe('1 requests, organisations 1');
+  });
+});
+
+describe('an organisation at its quota of uploads', () => {
+  const begunUpload = (attempt: Attempt, bytes: number): ClientRequest =>
+    request(uploadUrl(gateway, attempt), {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${attempt.token}`, 'content-length': bytes },
+    });
+
+  it('waits for its own uploads, and another organisation for none', async () => {
+    const [mine, another] = [await bed.newTenant(), await bed.newTenant()];
+    const attemptOf = async (tenant: Tenant) => anAttemptOf(bed, await queueSample(gateway, tenant), 20);
+    const [slow, next] = [await attemptOf(mine), await attemptOf(mine)];
+    const bytes = numbered(20);
+    const uploading = begunUpload(slow, bytes.byteLength);
+    uploading.write(bytes.subarray(0, 10));
+    await waitFor('the upload to begin', async () => (await usageOf(mine)).uploads.used === 1);
+    const refused = await upload(gateway, next, numbered(20));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
+    expect(refused.body.detail).toContain('RUNLEDGER_QUOTA_UPLOADS');
+    const other = await attemptOf(another);
+    expect((await upload(gateway, other, numbered(20))).status).toBe(201);
+    uploading.end(bytes.subarray(10));
+    const [response] = await once(uploading, 'response');
+    expect(response.statusCode).toBe(201);
+    await waitFor('the upload to be over', async () => (await usageOf(mine)).uploads.used === 0);
+    expect((await upload(gateway, next, numbered(20))).status).toBe(201);
+    expect((await usageOf(mine)).uploads).toEqual({ used: 0, limit: 1, unit: 'uploads' });
   });
 });

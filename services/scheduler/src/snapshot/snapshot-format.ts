@@ -81,6 +81,7 @@ const identity = {
   created_at: Time,
   queued_at: Time,
   updated_at: Time,
+  output_bytes: Type.Integer({ minimum: 0 }),
 };
 const executing = { ...identity, attempt: Attempt, cancel: Type.Union([Cancel, Type.Null()]) };
 const Line = Type.Object({

@@ -28,6 +28,7 @@ const queued = (number: number): QueuedRun => ({
   created_at: NOW,
   queued_at: NOW,
   updated_at: NOW,
+  output_bytes: 0,
   attempt: null,
 });
 

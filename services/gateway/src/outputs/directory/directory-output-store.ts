@@ -58,6 +58,7 @@ export const directory: OutputStoreAdapter<typeof settings> = {
     const expiry = openExpiry({ root, keepMs, now, logger });
     return {
       ...directoryOutputStore(root, () => now().getTime() - keepMs),
+      keepsForMs: async () => keepMs,
       [Symbol.asyncDispose]: () => expiry[Symbol.asyncDispose](),
     };
   },
@@ -73,7 +74,7 @@ const Description = Type.Object({
 });
 
 /** `keptSince`: files that were stored before it have expired. Milliseconds since 1970. */
-const directoryOutputStore = (root: string, keptSince: () => number): OutputStore => ({
+const directoryOutputStore = (root: string, keptSince: () => number): Omit<OutputStore, 'keepsForMs'> => ({
   put: async (output, body) => {
     if (!isOutputKey(output.key)) throw new TypeError('An output file needs a key of 43 characters.');
     const source = storedBody(body);

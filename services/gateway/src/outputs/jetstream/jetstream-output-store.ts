@@ -15,6 +15,7 @@ import { readChunks } from './read-chunks.ts';
 
 const BUCKET = 'OUTPUTS';
 const CHUNK_BYTES = 128 * 1024;
+const MS_IN_NANOS = 1_000_000;
 const STORE_WITHIN_MS = 10_000;
 const DIGEST = /^SHA-256=([\w-]{43}=?)$/;
 
@@ -74,6 +75,11 @@ const jetstreamOutputStore = (log: EventLog): OutputStore => {
       }
       yield* readChunks(log, BUCKET, found, span);
     },
+    keepsForMs: () =>
+      orUnavailable('reading how long output files are kept', async () => {
+        const { ttl } = await (await store()).status();
+        return ttl === 0 ? Number.POSITIVE_INFINITY : ttl / MS_IN_NANOS;
+      }),
     remove: async (key) => {
       await orUnavailable('removing an output file', async () => (await store()).delete(key));
     },

@@ -48,6 +48,8 @@ export interface OutputStore {
   find(key: string): Promise<StoredOutput | undefined>;
   /** Reads at the pace of the caller, at most a few pieces ahead. */
   read(output: StoredOutput, span: ByteSpan): AsyncIterable<Uint8Array>;
+  /** How long it keeps a file, in milliseconds. */
+  keepsForMs(): Promise<number>;
   /** Does nothing when the file does not exist. */
   remove(key: string): Promise<void>;
 }

@@ -23,6 +23,7 @@ export interface StoredRun {
   readonly origin: string;
   readonly created_at: string;
   readonly updated_at: string;
+  readonly output_bytes: number;
   readonly run: string;
   readonly webhook_head: number;
   /** The fold of the webhook facts; null before the first. */
@@ -46,6 +47,7 @@ export const storedRun = ({ head, run, webhook }: RunView): StoredRun => ({
   origin: run.request.origin,
   created_at: run.created_at,
   updated_at: run.updated_at,
+  output_bytes: run.output_bytes,
   run: JSON.stringify(run),
   webhook_head: webhook.head,
   webhook: webhook.state === undefined ? null : JSON.stringify(webhook.state),

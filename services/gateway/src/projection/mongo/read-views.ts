@@ -23,7 +23,10 @@ export interface ReadLimits {
 export const readViews = (
   runs: Collection<RunDocument>,
   { readWithinMs, writeWithinMs, clock }: ReadLimits,
-): Pick<RunViews, 'find' | 'load' | 'listRuns' | 'listWebhooks' | 'listOpen' | 'countQueued'> => {
+): Pick<
+  RunViews,
+  'find' | 'load' | 'listRuns' | 'listWebhooks' | 'listOpen' | 'countQueued' | 'sumOutputBytes'
+> => {
   const reading = { maxTimeMS: readWithinMs };
   const scanLimits = { giveUpAfterMs: readWithinMs / 4, clock };
   const list = <Item>(shown: StoredList<Item>, query: ListQuery, limit: number): Promise<Page<Item>> =>
@@ -57,5 +60,14 @@ export const readViews = (
       orUnavailable('counting queued runs', readWithinMs, () =>
         runs.countDocuments({ org_id, status: 'queued' }, { limit: atMost, ...reading }),
       ),
+    sumOutputBytes: (org_id, sinceDay) =>
+      orUnavailable('adding up output bytes', readWithinMs, async () => {
+        const stages = [
+          { $match: { org_id, updated_at: { $gte: sinceDay }, output_bytes: { $gt: 0 } } },
+          { $group: { _id: null, bytes: { $sum: '$output_bytes' } } },
+        ];
+        const [sum] = await runs.aggregate<{ readonly bytes: number }>(stages, reading).toArray();
+        return sum?.bytes ?? 0;
+      }),
   };
 };

@@ -23,9 +23,16 @@ export const createIndexes = async (
     { key: { org_id: 1, ...NEWEST_FIRST } },
     ...FILTERS.map((filter) => ({ key: indexOf(filter) })),
     { key: OPEN_INDEX },
+    OUTPUT_BYTES,
   ]);
   await expireAfter(database, runs, retentionDays * SECONDS_PER_DAY);
 };
+
+/** The sum is read from this index alone. Runs without files are not in it. */
+const OUTPUT_BYTES = {
+  key: { org_id: 1, updated_at: 1, output_bytes: 1 },
+  partialFilterExpression: { output_bytes: { $gt: 0 } },
+} as const;
 
 const SECONDS_PER_DAY = 24 * 3600;
 const EXPIRY = { created_at: 1 } as const;

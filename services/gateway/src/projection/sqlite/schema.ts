@@ -14,6 +14,7 @@ const COLUMN_TYPES = {
   origin: 'TEXT NOT NULL',
   created_at: 'TEXT NOT NULL',
   updated_at: 'TEXT NOT NULL',
+  output_bytes: 'INTEGER NOT NULL',
   webhook_head: 'INTEGER NOT NULL',
   webhook: 'TEXT',
   webhook_status: 'TEXT',
@@ -30,6 +31,25 @@ export const indexOf = (field: FilterField | 'sort_key'): string => `run_views_b
 
 /** Of all organisations. */
 export const OPEN_INDEX = 'run_views_by_status_alone';
+/** Adds to the day of the row `new`, or subtracts from that of `old`. SQLite keeps the sums with each change of a view. */
+const changeSum = (row: 'new' | 'old', sign: '+' | '-'): string =>
+  `INSERT INTO output_bytes VALUES (${row}.org_id, ${dayOf(`${row}.updated_at`)}, ${sign}${row}.output_bytes)
+     ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes`;
+const dayOf = (time: string): string => `substr(${time}, 1, 10)`;
+const dropEmptySum = `DELETE FROM output_bytes WHERE org_id = old.org_id AND day = ${dayOf('old.updated_at')} AND bytes = 0`;
+
+/** Sums of output bytes by organisation and day: the sum over a million runs would take too long. */
+const SUMS = [
+  `CREATE TABLE IF NOT EXISTS output_bytes
+     (org_id TEXT NOT NULL, day TEXT NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY (org_id, day)) STRICT, WITHOUT ROWID`,
+  `CREATE TRIGGER IF NOT EXISTS output_bytes_of_new AFTER INSERT ON run_views WHEN new.output_bytes > 0
+     BEGIN ${changeSum('new', '+')}; END`,
+  `CREATE TRIGGER IF NOT EXISTS output_bytes_of_changed AFTER UPDATE OF output_bytes, updated_at ON run_views
+     WHEN old.output_bytes > 0 OR new.output_bytes > 0
+     BEGIN ${changeSum('old', '-')}; ${changeSum('new', '+')}; ${dropEmptySum}; END`,
+  `CREATE TRIGGER IF NOT EXISTS output_bytes_of_old AFTER DELETE ON run_views WHEN old.output_bytes > 0
+     BEGIN ${changeSum('old', '-')}; ${dropEmptySum}; END`,
+];
 
 export const SCHEMA = [
   `CREATE TABLE IF NOT EXISTS run_views (${COLUMNS.map((name) => `${name} ${COLUMN_TYPES[name]}`).join(', ')}) STRICT`,
@@ -38,6 +58,7 @@ export const SCHEMA = [
     (field) => `CREATE INDEX IF NOT EXISTS ${indexOf(field)} ON run_views (org_id, ${field}, sort_key)`,
   ),
   `CREATE INDEX IF NOT EXISTS ${OPEN_INDEX} ON run_views (status, sort_key)`,
+  ...SUMS,
   'CREATE INDEX IF NOT EXISTS run_views_by_created_at ON run_views (created_at)',
   `CREATE TABLE IF NOT EXISTS projection
      (name TEXT PRIMARY KEY, stream_created TEXT NOT NULL, sequence INTEGER NOT NULL, event_id TEXT, counts TEXT NOT NULL) STRICT`,

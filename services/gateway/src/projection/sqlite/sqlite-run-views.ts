@@ -53,12 +53,18 @@ export const openSqliteRunViews = ({
 const readViews = (
   database: DatabaseSync,
   clock: () => number,
-): Pick<RunViews, 'find' | 'load' | 'listRuns' | 'listWebhooks' | 'listOpen' | 'countQueued'> => {
+): Pick<
+  RunViews,
+  'find' | 'load' | 'listRuns' | 'listWebhooks' | 'listOpen' | 'countQueued' | 'sumOutputBytes'
+> => {
   const one = database.prepare(
     `SELECT ${VIEW_FIELDS.join(', ')} FROM run_views WHERE run_id = ? AND org_id = ?`,
   );
   const queued = database.prepare(
     `SELECT count(*) AS queued FROM (SELECT 1 FROM run_views WHERE org_id = ? AND status = 'queued' LIMIT ?)`,
+  );
+  const outputBytes = database.prepare(
+    'SELECT total(bytes) AS bytes FROM output_bytes WHERE org_id = ? AND day >= ?',
   );
   const find: RunViews['find'] = async ({ run_id, org_id }) =>
     orUnavailable('reading a run view', () => {
@@ -76,6 +82,8 @@ const readViews = (
     listOpen: openRuns(database),
     countQueued: async (orgId, atMost) =>
       orUnavailable('counting queued runs', () => Number(queued.get(orgId, atMost)?.['queued'])),
+    sumOutputBytes: async (orgId, sinceDay) =>
+      orUnavailable('adding up output bytes', () => Number(outputBytes.get(orgId, sinceDay)?.['bytes'])),
   };
 };
 
