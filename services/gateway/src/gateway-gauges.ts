@@ -47,7 +47,7 @@ export const projectionGauges = (
 export const logGauges = (metrics: Metrics, log: EventLog): void => {
   observedGauge(metrics, {
     name: 'runledger_gateway_log_bytes',
-    help: 'Bytes in the stream RUNS. With the reserved bytes they stay below seven eighths of its limit: else no more runs are queued.',
+    help: 'Bytes in the stream RUNS. With the reserved bytes they stay below three quarters of its limit: else no more runs are queued.',
     value: async () => (await streamFill(log, 'RUNS'))?.bytes,
   });
   observedGauge(metrics, {

@@ -43,6 +43,8 @@ const nextStep = ({ reason, gpu, ahead }: Waiting): string => {
       return ahead === 0
         ? 'it starts when a slot becomes free'
         : 'it starts in turn; another executor would start it sooner';
+    case 'storage_full':
+      return 'it starts when runs have ended or old ones have expired; an operator can raise runsMaxBytes';
     case 'draining':
       return 'an operator resumes one of them: runledger executors resume NAME';
     case 'no_gpu':

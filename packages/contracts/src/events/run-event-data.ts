@@ -73,7 +73,7 @@ export const RunRequeuedData = Type.Object({
 });
 
 export const RunTimedOutData = Type.Object({
-  reason: Type.Enum(['run_timeout', 'start_deadline', 'no_capacity']),
+  reason: Type.Enum(['run_timeout', 'start_deadline', 'no_capacity', 'storage_full']),
   message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
   progress: Type.Optional(Fraction),
 });

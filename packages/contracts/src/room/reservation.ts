@@ -50,7 +50,14 @@ export const reservedBytes = ({ live, executing }: Pick<RunCounts, 'live' | 'exe
  * have a webhook, so this part of the log stays free for all of them.
  */
 const OUTCOMES_PART = 1 / 8;
+/** New runs leave this part to attempts, so that accepted runs are executed. */
+const ATTEMPTS_PART = 1 / 8;
 
-/** The bytes that facts and reservations together may have, in a log with this limit. A log without one (-1) has no end. */
-export const usableBytes = (maxBytes: number): number =>
-  maxBytes > 0 ? Math.floor(maxBytes * (1 - OUTCOMES_PART)) : Infinity;
+/** The bytes that facts and reservations together may have after a new attempt. A log without a limit (-1) has no end. */
+export const attemptsLimit = (maxBytes: number): number => partOf(maxBytes, 1 - OUTCOMES_PART);
+
+/** The same after a new run. */
+export const newRunsLimit = (maxBytes: number): number => partOf(maxBytes, 1 - OUTCOMES_PART - ATTEMPTS_PART);
+
+const partOf = (maxBytes: number, part: number): number =>
+  maxBytes > 0 ? Math.floor(maxBytes * part) : Infinity;

@@ -32,6 +32,8 @@ const reason = ({ request }: QueuedRun, { ahead, capacity }: QueuePosition): str
   switch (capacity) {
     case 'busy':
       return ahead === 0 ? ' (next)' : ` (${ahead} ahead)`;
+    case 'storage_full':
+      return ': the log has no room for another attempt now';
     case 'draining':
       return ': every executor that could execute it is draining';
     case 'no_gpu':

@@ -4,11 +4,12 @@ import { MAX_FACT_BYTES } from '../../src/events/fact-bytes.ts';
 import { isEnded, isExecuting, type Run } from '../../src/fold/run.ts';
 import {
   FACT_OVERHEAD_BYTES,
+  attemptsLimit,
   NEW_ATTEMPT_BYTES,
   NEW_RUN_BYTES,
+  newRunsLimit,
   reservedBytes,
   UNKNOWN_MESSAGE_BYTES,
-  usableBytes,
 } from '../../src/room/reservation.ts';
 import { possibleEvent, someSteps } from '../fixtures/possible-histories.ts';
 
@@ -53,8 +54,9 @@ describe('the reservation', () => {
     expect(UNKNOWN_MESSAGE_BYTES).toBeGreaterThanOrEqual(reservedBytes({ live: 0, executing: 1 }));
   });
 
-  it('leaves a part of the log for outcomes of notifications, and none of a log without a limit', () => {
-    expect(usableBytes(8_000)).toBe(7_000);
-    expect(usableBytes(-1)).toBe(Infinity);
+  it('leaves a part of the log for outcomes of notifications, and new runs another one for attempts', () => {
+    expect(attemptsLimit(8_000)).toBe(7_000);
+    expect(newRunsLimit(8_000)).toBe(6_000);
+    expect([attemptsLimit(-1), newRunsLimit(-1)]).toEqual([Infinity, Infinity]);
   });
 });

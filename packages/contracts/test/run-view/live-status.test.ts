@@ -18,6 +18,10 @@ describe('the live status of a waiting run', () => {
     ['waiting for an A100 (next)', { ahead: 0, capacity: 'busy' }],
     ['waiting for an A100 (2 ahead)', { ahead: 2, capacity: 'busy' }],
     [
+      'waiting for an A100: the log has no room for another attempt now',
+      { ahead: 2, capacity: 'storage_full' },
+    ],
+    [
       'waiting for an A100: every executor that could execute it is draining',
       { ahead: 0, capacity: 'draining' },
     ],
@@ -45,7 +49,14 @@ describe('the live status of a waiting run', () => {
   });
 
   it('fits its limit for any names of machine and program, and cuts no character in two', () => {
-    for (const capacity of ['busy', 'draining', 'no_gpu', 'not_served', 'no_runner'] as const) {
+    for (const capacity of [
+      'busy',
+      'storage_full',
+      'draining',
+      'no_gpu',
+      'not_served',
+      'no_runner',
+    ] as const) {
       for (const name of ['n'.repeat(1_000), `n${'🂡'.repeat(500)}`, '🂡'.repeat(500)]) {
         const gpu: GpuModel = 'A100-80GB';
         const run = queued({ gpu, machine_name: name, runner: { kind: 'program', program: name } });

@@ -2,7 +2,7 @@ import {
   NEW_RUN_BYTES,
   reservedBytes,
   UNKNOWN_MESSAGE_BYTES,
-  usableBytes,
+  newRunsLimit,
 } from '@runledger/contracts/room/reservation';
 import type { RunCounts } from '@runledger/contracts/room/run-counts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -60,10 +60,10 @@ export const logRoom = ({ log, counted, clock }: LogRoomOptions): LogRoom => {
     const { sequence, counts } = counted.latest();
     const unknown = Math.max(lastSequence - Math.max(sequence, firstSequence - 1), 0);
     const used = bytes + reservedBytes(counts) + unknown * UNKNOWN_MESSAGE_BYTES;
-    return usableBytes(maxBytes) - used - (pending + stored) * NEW_RUN_BYTES;
+    return newRunsLimit(maxBytes) - used - (pending + stored) * NEW_RUN_BYTES;
   };
   const isFar = (identity: RunsIdentity): boolean =>
-    freeIn(identity) > Math.max(usableBytes(identity.maxBytes) * FAR_PART, FAR_RUNS * NEW_RUN_BYTES);
+    freeIn(identity) > Math.max(newRunsLimit(identity.maxBytes) * FAR_PART, FAR_RUNS * NEW_RUN_BYTES);
   const recent = async (): Promise<RunsIdentity> =>
     read && clock() - read.at < READ_FOR_MS ? read.identity : readLog();
 

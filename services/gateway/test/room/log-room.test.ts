@@ -1,5 +1,5 @@
 import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
-import { NEW_RUN_BYTES, reservedBytes, usableBytes } from '@runledger/contracts/room/reservation';
+import { NEW_RUN_BYTES, reservedBytes, newRunsLimit } from '@runledger/contracts/room/reservation';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { cancelRequested, timedOut } from '@runledger/testing/events/run-events';
@@ -79,7 +79,7 @@ describe('a log with no room for another run', () => {
     const live = await counted('runledger_gateway_runs_live');
     const used = (await bytesOf(bed)) + reservedBytes({ live, executing: 0 });
     expect(await counted('runledger_gateway_log_reserved_bytes')).toBe(reservedBytes({ live, executing: 0 }));
-    const most = usableBytes(2 * MiB) + rounds.length * NEW_RUN_BYTES;
+    const most = newRunsLimit(2 * MiB) + rounds.length * NEW_RUN_BYTES;
     expect(used).toBeLessThan(most);
   });
 });

@@ -2,6 +2,7 @@ import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { isNew, onDrainedName, onFleetFact, onHeartbeat } from './decide/on-fleet-fact.ts';
+import { fillAllSlots } from './decide/decide.ts';
 import { onLead, onStandBy } from './decide/on-leadership.ts';
 import { historyOf, onRunFact, onRunReadAgain, onRunUnreadable } from './decide/on-run.ts';
 import { onSettled } from './decide/on-settled.ts';
@@ -14,11 +15,12 @@ import type { KnownRun } from './runs/known-run.ts';
 import type { QueueLength } from './runs/live-runs.ts';
 import type { SchedulerInput } from './state/scheduler-input.ts';
 import { runName } from './slots/run-name.ts';
+import { setLogSize } from './state/attempt-room.ts';
 import { emptyState, type SchedulerState, type SchedulingSettings } from './state/scheduler-state.ts';
 
 /**
  * The decisions of the scheduler. Facts, heartbeats and time go in, decisions come out; the same inputs give the same
- * decisions. Between two inputs no run waits that a free slot can take.
+ * decisions. Between two inputs no run waits that a free slot can take, unless the log has no room for its attempt.
  */
 export interface Scheduling {
   take(input: SchedulerInput): readonly Decision[];
@@ -68,6 +70,9 @@ const decisionsOn = (state: SchedulerState, input: SchedulerInput): readonly Dec
       return onHeartbeat(state, input);
     case 'tick':
       return onTick(state, input.now, input.connectedMs);
+    case 'log_size':
+      setLogSize(state, input);
+      return fillAllSlots(state);
     case 'reset_heartbeats':
       onReset(state, input.connectedMs, { forget: input.because === 'reconnect' });
       return [];

@@ -7,6 +7,7 @@ export const DECIDED_ENDS = [
   'run_timeout',
   'start_deadline',
   'no_capacity',
+  'storage_full',
   'executor_lost',
   'internal_error',
 ] as const;

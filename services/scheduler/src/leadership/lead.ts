@@ -6,7 +6,7 @@ import type { DecisionLoop } from '../effects/decision-loop.ts';
 import type { DecisionMetrics } from '../effects/decision-metrics.ts';
 import { executeDecisions } from '../effects/execute-decisions.ts';
 import type { FollowedLog } from '../log/follow-log.ts';
-import { tickUntilAborted } from './tick.ts';
+import { takeLogSize, tickUntilAborted } from './tick.ts';
 import { respondToRequests } from '../requests/respond-to-requests.ts';
 import type { SnapshotSaver } from '../snapshot/snapshot-saver.ts';
 
@@ -52,6 +52,8 @@ export const lead = async (log: EventLog, options: LeadOptions, over: AbortSigna
   );
   // At once, not after the current tick.
   over.addEventListener('abort', standBy, { once: true });
+  await takeLogSize(log, take);
+  if (over.aborted) return;
   loop.lead(executor);
   const everyMs = Math.min(heartbeatPeriodMs / 6, MAX_TICK_MS);
   await Promise.all([tickUntilAborted(log, { clock, everyMs, take }, over), snapshots.saveOften(over)]);

@@ -1,6 +1,7 @@
 import { readBrokerTime } from '@runledger/coordination/polled-clock';
 import type { BrokerClock } from '@runledger/coordination/broker-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { streamFill } from '@runledger/event-log/provision/stream-fill';
 import { sleep } from '@runledger/resilience/abort';
 import type { SchedulerInput } from '../core/state/scheduler-input.ts';
 
@@ -12,6 +13,7 @@ export interface TickOptions {
 
 /** A broker that takes longer to respond may delay heartbeats as well. */
 const SLOW_MS = 1_000;
+const LOG_SIZE_EVERY_MS = 1_000;
 
 /**
  * Ticks until the signal is aborted. Each tick follows a round trip to the broker: what the broker sent before has arrived,
@@ -22,6 +24,7 @@ export const tickUntilAborted = async (
   { clock, everyMs, take }: TickOptions,
   signal: AbortSignal,
 ): Promise<void> => {
+  let sizeReadMs = performance.now();
   while (!signal.aborted) {
     const sentMs = performance.now();
     const brokerMs = log.connected() ? await brokerTime(log) : undefined;
@@ -32,11 +35,22 @@ export const tickUntilAborted = async (
     }
     if (brokerMs !== undefined) {
       clock.sample(brokerMs, connectedMs);
+      if (connectedMs - sizeReadMs >= LOG_SIZE_EVERY_MS) {
+        sizeReadMs = connectedMs;
+        await takeLogSize(log, take);
+        if (signal.aborted) return;
+      }
       const now = clock.at(connectedMs);
       if (now !== undefined) take({ type: 'tick', now, connectedMs });
     }
     await sleep(everyMs, signal);
   }
+};
+
+/** Without a response, the last size stays. */
+export const takeLogSize = async (log: EventLog, take: TickOptions['take']): Promise<void> => {
+  const fill = await streamFill(log, 'RUNS');
+  if (fill) take({ type: 'log_size', bytes: fill.bytes, maxBytes: fill.maxBytes ?? -1 });
 };
 
 /** Undefined when the broker does not respond. */

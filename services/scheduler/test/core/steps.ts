@@ -60,3 +60,10 @@ export const resumed =
   (name: string): Step =>
   (bed) =>
     bed.requestResume(name);
+
+/** The log has these bytes of a limit; -1 for no limit. */
+export const logSize =
+  (bytes: number, maxBytes: number): Step =>
+  (bed) => {
+    bed.take({ type: 'log_size', bytes, maxBytes });
+  };

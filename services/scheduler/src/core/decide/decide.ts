@@ -5,6 +5,7 @@ import { refreshSlot } from '../fleet/fleet.ts';
 import type { RegisteredExecutor, Slot } from '../fleet/registered-executor.ts';
 import { decisionBase, type KnownRun } from '../runs/known-run.ts';
 import type { SlotRef } from '../slots/slot-allocation.ts';
+import { hasRoomForAttempt } from '../state/attempt-room.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
 import { recovery } from './recovery.ts';
 
@@ -26,7 +27,7 @@ export const decideOn = (state: SchedulerState, known: KnownRun): RunDecision[] 
   if (!state.leading) return [];
   if (known.run.status !== 'queued') return recoverWithoutExecutor(state, known);
   const slot = state.fleet.freeSlots.firstFor(known.requirements);
-  return slot ? assign(state, known, slot) : [];
+  return slot && isRoomFor(state) ? assign(state, known, slot) : [];
 };
 
 /** Assigns to each free slot the run of its GPU model that has waited longest, of those that the executor can serve. */
@@ -36,7 +37,7 @@ export const fillSlots = (state: SchedulerState, executor: RegisteredExecutor | 
   for (const [gpu, slots] of executor.free) {
     for (const slot of slots) {
       const first = state.runs.firstFor(gpu, executor.capabilities);
-      if (!first) break;
+      if (!first || !isRoomFor(state)) break;
       decisions.push(...assign(state, first, slot));
     }
   }
@@ -45,6 +46,20 @@ export const fillSlots = (state: SchedulerState, executor: RegisteredExecutor | 
 
 export const fillSlotsOf = (state: SchedulerState, id: ExecutorId): Assign[] =>
   fillSlots(state, state.fleet.executors.get(id));
+
+/** There may be room again. */
+export const fillAllSlots = (state: SchedulerState): Assign[] => {
+  if (!state.room.isShort || !hasRoomForAttempt(state)) return [];
+  state.room.isShort = false;
+  return [...state.fleet.executors.values()].flatMap((executor) => fillSlots(state, executor));
+};
+
+/** Remembers that a run waits for room. */
+const isRoomFor = (state: SchedulerState): boolean => {
+  const hasRoom = hasRoomForAttempt(state);
+  if (!hasRoom) state.room.isShort = true;
+  return hasRoom;
+};
 
 /** A run has left the slot. */
 export const freeSlot = (state: SchedulerState, slot: SlotRef | undefined): Assign[] => {
@@ -81,6 +96,7 @@ const assign = (state: SchedulerState, known: KnownRun, { executor, number }: Sl
     slot: number,
   });
   if (decisions.length > 0) {
+    state.room.assignments += 1;
     state.runs.allocateSlot(known, { executor: executor.id, slot: number });
     refreshSlotOf(state, known.slot);
   }

@@ -1,5 +1,12 @@
 import type { EnforceCancel, TimeOut } from '../decisions/decision.ts';
-import { cancelExpired, neverBegan, nobodyCan, ranTooLong, waitedTooLong } from '../decisions/messages.ts';
+import {
+  cancelExpired,
+  neverBegan,
+  noRoomFor,
+  nobodyCan,
+  ranTooLong,
+  waitedTooLong,
+} from '../decisions/messages.ts';
 import { decisionBase, type KnownRun } from '../runs/known-run.ts';
 import type { Requirements } from '../slots/requirements.ts';
 
@@ -7,12 +14,14 @@ export interface ExpiryCircumstances {
   readonly cancelEnforceMs: number;
   /** Whether an executor is registered that can take such a run as soon as a slot is free. */
   readonly hasCapacityFor: (requirements: Requirements) => boolean;
+  /** Whether the log has room for an attempt. */
+  readonly hasRoom: boolean;
 }
 
 /** The end of a run whose deadline has passed. */
 export const expired = (
   known: KnownRun,
-  { cancelEnforceMs, hasCapacityFor }: ExpiryCircumstances,
+  { cancelEnforceMs, hasCapacityFor, hasRoom }: ExpiryCircumstances,
 ): TimeOut | EnforceCancel => {
   const { run, requirements } = known;
   const base = { ...decisionBase(known), run };
@@ -20,6 +29,7 @@ export const expired = (
     if (!hasCapacityFor(requirements)) {
       return { ...base, type: 'time_out', reason: 'no_capacity', message: nobodyCan(requirements) };
     }
+    if (!hasRoom) return { ...base, type: 'time_out', reason: 'storage_full', message: noRoomFor(run) };
     const message = waitedTooLong(run.request.start_deadline_s, requirements);
     return { ...base, type: 'time_out', reason: 'start_deadline', message };
   }

@@ -5,6 +5,7 @@ import { releaseLeftovers, resetHeartbeats } from '../fleet/heartbeats.ts';
 import { beginLoss } from '../fleet/membership.ts';
 import type { RegisteredExecutor } from '../fleet/registered-executor.ts';
 import { requirementsKey, type Requirements } from '../slots/requirements.ts';
+import { hasRoomForAttempt } from '../state/attempt-room.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
 import { decide, fillSlots } from './decide.ts';
 import { expired } from './expired.ts';
@@ -69,9 +70,10 @@ const endExpired = (state: SchedulerState, now: number): RunDecision[] => {
     return has;
   };
   const { cancelEnforceMs } = settings;
+  const hasRoom = hasRoomForAttempt(state);
   const decisions: RunDecision[] = [];
   for (const run of runs.takeExpired(now)) {
-    decisions.push(...decide(state, run, expired(run, { cancelEnforceMs, hasCapacityFor })));
+    decisions.push(...decide(state, run, expired(run, { cancelEnforceMs, hasCapacityFor, hasRoom })));
   }
   return decisions;
 };

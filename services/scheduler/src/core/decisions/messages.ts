@@ -1,4 +1,4 @@
-import type { ExecutingRun } from '@runledger/contracts/fold/run';
+import type { ExecutingRun, QueuedRun } from '@runledger/contracts/fold/run';
 import { runnerKindOf } from '@runledger/contracts/runners/runner-kinds';
 import type { Requirements } from '../slots/requirements.ts';
 
@@ -15,6 +15,10 @@ export const waitedTooLong = (deadlineS: number, { gpu }: Requirements): string 
 export const neverBegan = ({ request, attempt }: ExecutingRun): string =>
   `The run was assigned to ${attempt.executor_id}, which did not begin it within the start deadline of ` +
   `${request.start_deadline_s} s. The log of that executor says why.`;
+
+export const noRoomFor = ({ request }: QueuedRun): string =>
+  `The log of runs had no room for an attempt within the start deadline of ${request.start_deadline_s} s. ` +
+  'Queue it again when runs have ended or old ones have expired. An operator can raise runsMaxBytes in RUNLEDGER_LOG_SETTINGS.';
 
 export const nobodyCan = ({ gpu, machine_name, runner }: Requirements): string => {
   const kind = runnerKindOf(runner);

@@ -8,6 +8,7 @@ import type { RegisteredExecutor } from '../fleet/registered-executor.ts';
 import type { KnownRun } from '../runs/known-run.ts';
 import type { Requirements } from '../slots/requirements.ts';
 import { runName } from '../slots/run-name.ts';
+import { hasRoomForAttempt } from '../state/attempt-room.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
 import { executorStates } from './executor-states.ts';
 import { fleetCounts, type FleetCounts } from './fleet-counts.ts';
@@ -69,14 +70,18 @@ const waitingRun = ({ runs }: SchedulerState, key: RunKey): KnownRun | undefined
   return known?.run.status === 'queued' ? known : undefined;
 };
 
-const queuePositionOf = ({ fleet, runs }: SchedulerState, known: KnownRun): QueuePosition => {
+const queuePositionOf = (state: SchedulerState, known: KnownRun): QueuePosition => {
+  const { fleet, runs } = state;
   const able = fleet.capabilities.ableTo(known.requirements);
   return {
     // A run with a decision waits in no queue.
     ahead: known.decided ? 0 : runs.aheadOf(known, able),
-    capacity: able.length > 0 ? 'busy' : fleet.capabilities.shortageFor(known.requirements),
+    capacity: able.length > 0 ? capacityNow(state) : fleet.capabilities.shortageFor(known.requirements),
   };
 };
+
+const capacityNow = (state: SchedulerState): 'busy' | 'storage_full' =>
+  hasRoomForAttempt(state) ? 'busy' : 'storage_full';
 
 /** How many executors can execute such a run, and how many slots of its GPU model they have. */
 const countsFor = ({ fleet }: SchedulerState, requirements: Requirements): WaitReason['executors'] => {

@@ -1,3 +1,4 @@
+import { isExecuting } from '@runledger/contracts/fold/run';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import type { Capabilities } from '../slots/requirements.ts';
@@ -7,6 +8,13 @@ import { deadlineOf, type DeadlineSettings } from './deadline.ts';
 import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
 import type { KnownRun } from './known-run.ts';
 import { WaitingRuns, type WaitingRun } from './waiting-runs.ts';
+
+export interface RunCounts {
+  readonly live: number;
+  readonly executing: number;
+  /** Their assignment is being stored. */
+  readonly assigning: number;
+}
 
 export interface QueueLength {
   readonly gpu: GpuModel;
@@ -19,6 +27,9 @@ export interface QueueLength {
 export class LiveRuns {
   readonly #runs = new Map<RunName, KnownRun>();
   readonly #waiting = new WaitingRuns();
+  /** Those whose assignment is being stored. */
+  readonly #assigning = new Set<RunName>();
+  #executing = 0;
   readonly #deadlines = new IndexedPriorityQueue<RunName>();
   readonly #allocation: SlotAllocation;
   readonly #settings: DeadlineSettings;
@@ -36,6 +47,10 @@ export class LiveRuns {
     return this.#runs.get(name);
   }
 
+  counts(): RunCounts {
+    return { live: this.#runs.size, executing: this.#executing, assigning: this.#assigning.size };
+  }
+
   onExecutor(executor: ExecutorId): KnownRun[] {
     return this.#allocation.runsOn(executor).flatMap((name) => this.#runs.get(name) ?? []);
   }
@@ -46,6 +61,7 @@ export class LiveRuns {
 
   add(known: KnownRun): void {
     this.#runs.set(known.name, known);
+    if (isExecuting(known.run)) this.#executing += 1;
     if (known.slot) this.#allocation.allocate(known.slot, known.name);
     this.schedule(known);
   }
@@ -53,7 +69,7 @@ export class LiveRuns {
   remove(known: KnownRun): void {
     this.unschedule(known);
     this.releaseSlot(known);
-    this.#runs.delete(known.name);
+    if (this.#runs.delete(known.name) && isExecuting(known.run)) this.#executing -= 1;
   }
 
   /** A queued run waits for a slot, and every run for its deadline. */
@@ -70,12 +86,14 @@ export class LiveRuns {
 
   allocateSlot(known: KnownRun, slot: SlotRef): void {
     known.slot = slot;
+    this.#assigning.add(known.name);
     this.#allocation.allocate(slot, known.name);
   }
 
   /** Returns the slot that it held. */
   releaseSlot(known: KnownRun): SlotRef | undefined {
     const { slot } = known;
+    this.#assigning.delete(known.name);
     if (slot) this.#allocation.release(slot, known.name);
     known.slot = undefined;
     return slot;

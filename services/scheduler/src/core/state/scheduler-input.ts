@@ -39,6 +39,8 @@ export type SchedulerInput =
   | ({ readonly type: 'heartbeat' } & ReceivedHeartbeat)
   /** `now` is the broker's clock, in milliseconds since 1970. */
   | { readonly type: 'tick'; readonly now: number; readonly connectedMs: number }
+  /** The bytes of the log and their limit; -1 for no limit. */
+  | { readonly type: 'log_size'; readonly bytes: number; readonly maxBytes: number }
   | { readonly type: 'reset_heartbeats'; readonly because: ResetCause; readonly connectedMs: number }
   /** From now on decisions are made. Before, inputs only change the state. */
   | { readonly type: 'lead'; readonly connectedMs: number }

@@ -5,6 +5,7 @@ import type { DeadlineSettings } from '../runs/deadline.ts';
 import { LiveRuns } from '../runs/live-runs.ts';
 import { OrphanedRuns } from '../runs/orphaned-runs.ts';
 import { SharedRequests } from '../runs/shared-requests.ts';
+import { newAttemptRoom, type AttemptRoom } from './attempt-room.ts';
 import { SlotAllocation } from '../slots/slot-allocation.ts';
 
 export interface SchedulingSettings extends DeadlineSettings {
@@ -24,6 +25,7 @@ export interface SchedulerState {
   readonly former: FormerExecutors;
   readonly drained: DrainedNames;
   readonly orphans: OrphanedRuns;
+  readonly room: AttemptRoom;
   leading: boolean;
   /** Connected time of the last tick. */
   connectedMs: number;
@@ -41,6 +43,7 @@ export const emptyState = (settings: SchedulingSettings): SchedulerState => {
     former: new FormerExecutors(),
     drained: new DrainedNames(),
     orphans: new OrphanedRuns(),
+    room: newAttemptRoom(),
     leading: false,
     connectedMs: 0,
     deadlinesFromMs: 0,
