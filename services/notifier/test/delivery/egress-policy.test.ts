@@ -18,7 +18,7 @@ const namesIn = (urls: readonly { readonly url: string }[]): Record<string, read
 
 const ended = { reason: 'forbidden', status: null, answer: null };
 
-describe('a callback of a run that was queued', () => {
+describe('a callback', () => {
   it.concurrent('is never connected to when the policy refuses its URL', async () => {
     await using receiver = await aReceiver();
     await using proxy = await recordingProxy(receiver.url);

@@ -11,7 +11,7 @@ await trustCertificates();
 const overTls = (url: URL): URL => new URL(url.href.replace('http:', 'https:'));
 
 describe('an attempt over TLS', () => {
-  it('names the host, and accepts its certificate', async () => {
+  it('sends the name of the host (SNI), and accepts its certificate', async () => {
     const asked: string[] = [];
     await using receiver = await httpsReceiver(ok, {
       ...valid,

@@ -74,7 +74,7 @@ describe('a dead letter that a scheduler redrives', () => {
     expect(response?.why).toContain('It is still refused');
   });
 
-  it('is refused when it is a known fact of the fleet, when its subject is wrong, and when it is not in the log any more', async () => {
+  it('is refused when it is a known fact of the fleet, when its subject is wrong, and when the log no longer has it', async () => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());

@@ -104,7 +104,7 @@ describe('the breakers of very many failing receivers', () => {
     expect(state('https://0.example:443')).toEqual({ kind: 'closed' });
   });
 
-  it('are forgotten last: closed ones are forgotten before', () => {
+  it('are forgotten in this order: closed ones, then open ones', () => {
     const { breakers, report, state, changes } = observeBreakers({ maxBreakers: 3 });
     report('fffff');
     for (const key of keys(10)) report('f', key);
