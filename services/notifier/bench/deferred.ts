@@ -39,7 +39,7 @@ interface Measured {
 const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 const measure = async (dead: Dead): Promise<Measured> => {
-  await using receivers = await openReceivers({ healthy: HEALTHY, hanging: 0, dead: dead.hosts });
+  await using receivers = await openReceivers({ healthy: HEALTHY, hanging: 0, failing: 0, dead: dead.hosts });
   await using nats = await testNats();
   await using log = await openEventLog({ url: nats.url, name: 'bench' }, silentLogger);
   await provision(log);

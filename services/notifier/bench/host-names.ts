@@ -1,5 +1,5 @@
-/** How a host takes notifications: at once, it accepts them and never answers, or nobody listens there. */
-export type Manner = 'healthy' | 'hanging' | 'dead';
+/** How a host takes notifications: at once, it accepts them and never answers, it answers 503 until it recovers, or nobody listens there. */
+export type Manner = 'healthy' | 'hanging' | 'failing' | 'dead';
 
 /** The number of hosts of each kind. */
 export type Hosts = Readonly<Record<Manner, number>>;
@@ -9,7 +9,9 @@ export const hostName = (manner: Manner, host: number): string => `${manner}-${h
 
 export const isHanging = (name: string): boolean => name.startsWith('hanging-');
 
+export const isFailing = (name: string): boolean => name.startsWith('failing-');
+
 export const allNames = (hosts: Hosts): string[] =>
-  (['healthy', 'hanging', 'dead'] as const).flatMap((manner) =>
+  (['healthy', 'hanging', 'failing', 'dead'] as const).flatMap((manner) =>
     Array.from({ length: hosts[manner] }, (_, host) => hostName(manner, host)),
   );

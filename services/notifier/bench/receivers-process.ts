@@ -2,7 +2,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { stubDns } from '@runledger/testing/stand-ins/stub-dns';
-import { allNames, isHanging, type Hosts } from './host-names.ts';
+import { allNames, isFailing, isHanging, type Hosts } from './host-names.ts';
 
 /** Run id, and when it arrived on the system's monotonic clock, in milliseconds. */
 export type Accepted = readonly [run: string, at: number];
@@ -20,6 +20,7 @@ const hosts = JSON.parse(process.argv[2] ?? '') as Hosts;
 const dns = await stubDns(Object.fromEntries(allNames(hosts).map((name) => [name, ['127.0.0.1']])));
 
 let accepted: Accepted[] = [];
+let recovered = false;
 /** Of hosts that hang: they are kept, so that nothing ends them but the sender. */
 const unanswered = new Set<ServerResponse>();
 
@@ -36,6 +37,7 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     const [, run] = RUN_ID.exec(body) ?? [];
     if (hangs || run === undefined) return;
+    if (!recovered && isFailing(request.headers.host ?? '')) return void response.writeHead(503).end();
     accepted.push([run, Number(process.hrtime.bigint()) / 1e6]);
     response.end('ok');
   });
@@ -48,6 +50,8 @@ setInterval(() => {
   if (accepted.length > 0) report({ type: 'accepted', accepted });
   accepted = [];
 }, TELL_EVERY_MS);
+/** The parent sends nothing else. */
+process.on('message', () => (recovered = true));
 process.once('disconnect', () => process.exit());
 // A listening TCP server has such an address.
 report({ type: 'ready', port: (server.address() as AddressInfo).port, dnsServer: dns.server });

@@ -8,6 +8,8 @@ export interface Receivers extends AsyncDisposable {
   readonly ports: readonly number[];
   readonly dnsServer: string;
   url(manner: Manner, host: number, run: string): string;
+  /** Failing hosts accept everything from now on. */
+  recover(): void;
   onAccepted(listener: (accepted: readonly Accepted[]) => void): void;
 }
 
@@ -38,6 +40,7 @@ export const openReceivers = async (hosts: Hosts): Promise<Receivers> => {
     dnsServer,
     url: (manner, host, run) =>
       `http://${hostName(manner, host)}:${manner === 'dead' ? CLOSED_PORT : port}/hooks/${run}`,
+    recover: () => void child.send('recover'),
     onAccepted: (listener) => {
       report = listener;
     },

@@ -45,7 +45,7 @@ interface Measured {
 }
 
 const measure = async ({ healthy, hanging, isBacklog }: Scenario): Promise<Measured> => {
-  await using receivers = await openReceivers({ healthy, hanging, dead: 0 });
+  await using receivers = await openReceivers({ healthy, hanging, failing: 0, dead: 0 });
   await using nats = await testNats();
   const broker = childNamed('nats-server');
   await using log = await openEventLog({ url: nats.url, name: 'bench' }, silentLogger);

@@ -1,6 +1,5 @@
 import { sleep } from '@runledger/resilience/abort';
-import { takesFromLog } from './core/decide/queueing.ts';
-import { countExpiring } from './core/decide/reconciling.ts';
+import { countExpiring, waitsInLog } from './core/decide/reconciling.ts';
 import type { NotifierInput } from './core/state/input.ts';
 import { hasFinal, type NotifierState } from './core/state/state.ts';
 import type { NotifierMetrics } from './effects/notifier-metrics.ts';
@@ -30,7 +29,7 @@ export const reconcileOften = async (options: RepeatedReconciliation): Promise<v
     ...options,
     partitions: () => state.partitions.values(),
     hasFinal: (run) => hasFinal(state, run),
-    takesFromLog: (receiver) => takesFromLog(state, receiver),
+    waitsInLog: (message) => waitsInLog(state, message),
     countExpiring: () => countExpiring(state),
     onForgotten: (run_id) => {
       metrics.forgotten();

@@ -1,4 +1,6 @@
 import { parseWebhookSubject, webhookFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
+import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import { messagesOf } from '../messages/messages-of.ts';
 import type { RunLog } from '../messages/run-messages.ts';
 
@@ -15,6 +17,13 @@ const SETTLING: ReadonlySet<string> = new Set(['delivered', 'given_up']);
 
 /** Whether a webhook fact of this name settles the notification. */
 export const settles = (fact: string): boolean => SETTLING.has(fact);
+
+/** The end of a chain that was folded. */
+export const endOf = ({ head, state }: WebhookHistory): WebhookEnd => ({
+  head,
+  round: roundOf(state),
+  status: state === undefined ? 'none' : isSettled(state) ? 'settled' : 'running',
+});
 
 /** From the stream's leader. @throws {LogUnavailable} */
 export const readWebhookEnd = async (log: RunLog, key: RunKey): Promise<WebhookEnd> => {

@@ -1,7 +1,7 @@
 import type { RunId } from '@runledger/contracts/ids';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { lastOfRun, readRun } from '@runledger/event-log/read/read-run';
-import { readWebhookEnd } from '@runledger/event-log/read/read-webhook-end';
+import { endOf, readWebhookEnd } from '@runledger/event-log/read/read-webhook-end';
 import { planAttempt, type AttemptPlan } from '../core/delivery/attempt-plan.ts';
 import type { AttemptReport } from '../core/delivery/attempt-report.ts';
 import { isInTimers, type FinalDelivery } from '../core/delivery/final-delivery.ts';
@@ -9,7 +9,7 @@ import { findPending } from '../timers/read-timers.ts';
 import { removePending } from '../timers/write-timers.ts';
 import { atLog, guarded, type EffectContext, type EffectOf } from './effect-context.ts';
 import { sendNotification } from './send-notification.ts';
-import { endOf, webhookFacts } from './webhook-facts.ts';
+import { webhookFacts } from './webhook-facts.ts';
 
 /** A send that takes longer is recorded, so that GET shows it. A healthy one costs one fact, not two. */
 const STARTED_AFTER_MS = 100;

@@ -2,11 +2,12 @@ import type { ProgressReport } from '@runledger/contracts/events/activity';
 import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
 import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
 import { lastOfRun, readRun } from '@runledger/event-log/read/read-run';
+import { endOf } from '@runledger/event-log/read/read-webhook-end';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import type { AttemptReport } from '../core/delivery/attempt-report.ts';
 import { atLog, guarded, type EffectContext, type EffectOf } from './effect-context.ts';
 import { sendNotification } from './send-notification.ts';
-import { endOf, webhookFacts } from './webhook-facts.ts';
+import { webhookFacts } from './webhook-facts.ts';
 
 /** Sends the run as it is now. There is one attempt: the next notification contains more. */
 export const attemptIntermediate = async (

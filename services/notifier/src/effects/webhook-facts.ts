@@ -1,8 +1,6 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { Run } from '@runledger/contracts/fold/run';
-import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
 import type { WebhookEventOf, WebhookEventType } from '@runledger/contracts/events/webhook-event';
-import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
 import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { readWebhookEnd, type WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
@@ -60,13 +58,6 @@ export const webhookFacts = (
 
 const isOver = (end: WebhookEnd, type: NotifierEvent, round: number): boolean =>
   end.round !== round || end.status === 'settled' || (type === 'WebhookStarted' && end.status === 'running');
-
-/** The end of a chain that was folded. */
-export const endOf = ({ head, state }: WebhookHistory): WebhookEnd => ({
-  head,
-  round: roundOf(state),
-  status: state === undefined ? 'none' : isSettled(state) ? 'settled' : 'running',
-});
 
 const eventOf = <Type extends NotifierEvent>(
   { now, instance }: FactsContext,

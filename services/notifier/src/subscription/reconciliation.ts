@@ -2,26 +2,25 @@ import { isEnded } from '@runledger/contracts/fold/run';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import type { RunId } from '@runledger/contracts/ids';
-import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_LIFECYCLES, ALL_WEBHOOKS, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow } from '@runledger/event-log/follow/follow';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { readWebhookEnd } from '@runledger/event-log/read/read-webhook-end';
+import { endOf, readWebhookEnd } from '@runledger/event-log/read/read-webhook-end';
 import { sleep, untilAborted } from '@runledger/resilience/abort';
-import type { Receiver } from '../core/receivers/receiver.ts';
-import type { Found, NotifierInput } from '../core/state/input.ts';
+import type { EndMessage, Found, NotifierInput } from '../core/state/input.ts';
 import type { Partition } from '../core/state/partition.ts';
 import { findPending } from '../timers/read-timers.ts';
 import { unsettledIn, type Ended } from './unsettled-runs.ts';
-import type { WebhookTarget, WebhookTargets } from './webhook-targets.ts';
+import type { WebhookTargets } from './webhook-targets.ts';
 
 export interface ReconciliationOptions {
   readonly log: EventLog;
   readonly targets: WebhookTargets;
-  readonly partitions: () => Iterable<Partition>;
+  readonly partitions: () => IteratorObject<Partition>;
   readonly hasFinal: (run: RunId) => boolean;
-  /** Whether the core would send a delivery of this receiver from the log now. */
-  readonly takesFromLog: (receiver: Receiver) => boolean;
+  /** Whether a delivery that was left in the log has to wait there. */
+  readonly waitsInLog: (message: EndMessage) => boolean;
   /** How many deliveries are being given up right now. */
   readonly countExpiring: () => number;
   readonly take: (input: NotifierInput) => void;
@@ -30,8 +29,8 @@ export interface ReconciliationOptions {
   readonly signal: AbortSignal;
 }
 
-/** Messages that are checked together. */
-const WINDOW = 2_000;
+/** Messages that are checked together: soon enough that the broker keeps the reader's consumer. */
+const WINDOW = 512;
 const MAX_AT_ONCE = 32;
 const CHECK_AGAIN_MS = 20;
 
@@ -108,52 +107,45 @@ const check = async (
   numbers: readonly number[],
   { key, sequence, time }: Ended,
 ): Promise<void> => {
-  const { log, targets, partitions, take } = options;
-  const target = await targets.find(key);
-  const number = target ? partitionOf(target.origin) : undefined;
-  const partition = [...partitions()].find((one) => one.number === number && numbers.includes(one.number));
-  if (!target || !partition?.round || sequence <= partition.sweptUpTo || sequence > partition.round.upTo)
-    return;
-  const end = await readWebhookEnd(log, key);
-  if (end.status === 'settled') return;
-  const found = await whereIs(options, partition, { key, sequence, target, round: end.round });
+  const target = await options.targets.find(key);
+  if (!target) return;
   const { origin, queuedAt } = target;
-  if (found)
-    take({
-      type: 'unsettled_found',
-      partition: partition.number,
-      key,
-      sequence,
-      time,
-      origin,
-      queuedAt,
-      found,
-    });
+  const number = partitionOf(origin);
+  const partition = options.partitions().find((one) => one.number === number);
+  if (!partition?.round || !numbers.includes(number)) return;
+  if (sequence <= partition.sweptUpTo || sequence > partition.round.upTo) return;
+  const message = { partition: number, key, sequence, time, origin, queuedAt };
+  const found = await whereIs(options, partition, message);
+  if (found) options.take({ type: 'unsettled_found', ...message, found });
 };
 
-interface Unsettled {
-  readonly key: Ended['key'];
-  readonly sequence: number;
-  readonly target: WebhookTarget;
-  readonly round: number;
-}
-
-/** Undefined when there is nothing to send after all. */
+/** Undefined when there is nothing to send. */
 const whereIs = async (
-  { log, hasFinal, takesFromLog, onForgotten }: ReconciliationOptions,
+  { log, hasFinal, waitsInLog, onForgotten }: ReconciliationOptions,
   { left }: Partition,
-  { key, sequence, target: { origin }, round }: Unsettled,
+  message: EndMessage,
 ): Promise<Found | undefined> => {
+  const { key, sequence, origin } = message;
   if (hasFinal(key.run_id)) return { kind: 'in_memory' };
+  // Nothing is read for those that have to wait: there may be a hundred thousand of them.
+  if (waitsInLog(message)) return { kind: 'outside', round: 1 };
+  const round = await unsettledRound(log, key, sequence);
+  if (round === undefined) return undefined;
   const pending = await findPending(log, { origin, ...key });
   if (pending) return { kind: 'timer', isDeferred: pending.isDeferred };
-  const isKnown = sequence >= left.from;
-  if (isKnown && !takesFromLog({ org_id: key.org_id, origin })) return { kind: 'outside', round };
-  // It may have been settled, or taken from TIMERS into memory, between the reads. A forged fact ends no run.
-  const read = await readRun(log, key, { atLeast: sequence });
-  const isForged = read.kind === 'none' || (read.kind === 'found' && !isEnded(read.run));
-  if (isForged || (await readWebhookEnd(log, key)).status === 'settled') return undefined;
-  if (hasFinal(key.run_id)) return { kind: 'in_memory' };
-  if (!isKnown) onForgotten(key.run_id);
+  if (sequence < left.from) {
+    // It may have been settled, or taken from TIMERS into memory, between the two reads.
+    if ((await unsettledRound(log, key, sequence)) === undefined) return undefined;
+    if (hasFinal(key.run_id)) return { kind: 'in_memory' };
+    onForgotten(key.run_id);
+  }
   return { kind: 'outside', round };
+};
+
+/** Undefined for a run whose notification is settled, and for a forged end. */
+const unsettledRound = async (log: EventLog, key: RunKey, atLeast: number): Promise<number | undefined> => {
+  const read = await readRun(log, key, { atLeast });
+  if (read.kind === 'none' || (read.kind === 'found' && !isEnded(read.run))) return undefined;
+  const end = read.kind === 'found' && read.webhook ? endOf(read.webhook) : await readWebhookEnd(log, key);
+  return end.status === 'settled' ? undefined : end.round;
 };

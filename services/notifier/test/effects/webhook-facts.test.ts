@@ -3,10 +3,11 @@ import { append } from '@runledger/event-log/append/append';
 import { memoryLog } from '@runledger/event-log/memory/memory-log';
 import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { readRun, type ReadRun } from '@runledger/event-log/read/read-run';
+import { endOf } from '@runledger/event-log/read/read-webhook-end';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';
-import { endOf, webhookFacts, type WebhookFacts } from '../../src/effects/webhook-facts.ts';
+import { webhookFacts, type WebhookFacts } from '../../src/effects/webhook-facts.ts';
 
 type Found = Extract<ReadRun, { kind: 'found' }>;
 

@@ -1,5 +1,6 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
+import { lastPerSubject } from '@runledger/event-log/follow/last-per-subject';
 import { aReceiver, status, type Receiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { describe, expect, it } from 'vitest';
 import { expectSoon } from '../fixtures/expect-soon.ts';
@@ -85,3 +86,51 @@ describe(
     });
   },
 );
+
+describe('a notifier whose TIMERS lost messages', { timeout: LIMIT_MS }, () => {
+  const breaker = { firstOpenMs: 3_000 };
+
+  it('finds and delivers everything from the log after a purge', async () => {
+    await using bed = await openTestBedOnOwnBroker();
+    await using dead = await aReceiver(status(503));
+    await using running = await bed.start({ breaker, reconcileEveryMs: 300 });
+    const waiting = await succeedMany(bed, dead, 60);
+    await expectSoon('them to be deferred', async () =>
+      expect((await storedDeliveries(bed.log)).deferred).toBeGreaterThan(30),
+    );
+    await bed.log.jsm.streams.purge('TIMERS');
+    dead.answer = status(200);
+    await expectAll(bed, waiting, 'success', 60_000);
+    expect(await running.metric('runledger_notifier_reconciled_total')).toBeGreaterThan(0);
+  });
+
+  it('finds and delivers everything from the log after an older copy was restored', async () => {
+    await using bed = await openTestBedOnOwnBroker();
+    await using dead = await aReceiver(status(503));
+    const deferSome = async (count: number): Promise<NotifiedRun[]> => {
+      await using running = await bed.start({ breaker, reconcileEveryMs: 300 });
+      const some = await succeedMany(bed, dead, count);
+      expect(running.notifier.state()).toEqual({ ok: true });
+      await expectSoon('them to be deferred', async () => {
+        const { deferred, wait } = await storedDeliveries(bed.log);
+        expect(deferred + wait).toBeGreaterThanOrEqual(count);
+      });
+      return some;
+    };
+    const before = await deferSome(30);
+    const copy = await copyOfTimers(bed);
+    const after = await deferSome(30);
+    await bed.log.jsm.streams.purge('TIMERS');
+    for (const { subject, data } of copy) await bed.log.js.publish(subject, data);
+    dead.answer = status(200);
+    await using running = await bed.start({ breaker, reconcileEveryMs: 300 });
+    await expectAll(bed, [...before, ...after], 'success', 60_000);
+    expect(running.notifier.state()).toEqual({ ok: true });
+  });
+});
+
+/** Without schedules: a delivery that waits would never be due again. */
+const copyOfTimers = async ({ log }: TestBed): Promise<readonly { subject: string; data: Uint8Array }[]> => {
+  const messages = await lastPerSubject(log, 'TIMERS', 'timers.>', 10_000);
+  return messages.flatMap(({ subject, data }) => (subject.endsWith('.wait') ? [] : [{ subject, data }]));
+};

@@ -1,5 +1,5 @@
 import type { FinalDelivery } from '../delivery/final-delivery.ts';
-import type { ReconciliationInput } from '../state/input.ts';
+import type { EndMessage, ReconciliationInput } from '../state/input.ts';
 import { alsoLeft, NOTHING_LEFT, type Partition } from '../state/partition.ts';
 import { hasFinal, type NotifierState } from '../state/state.ts';
 import { beginAttempt } from './attempts.ts';
@@ -34,10 +34,20 @@ export const unsettledFound = (state: NotifierState, input: Input<'unsettled_fou
   } else if (found.kind === 'outside') {
     round.left = alsoLeft(round.left, sequence);
     const delivery = fromLog(state, held, input, found.round);
-    if (delivery.expiresAt <= state.moment.now) expiredFound(state, delivery);
+    const isExpired = delivery.expiresAt <= state.moment.now;
+    // The next round sends more of them, or sees that these are settled.
+    if (isExpired || !isBlocked(state, receiver)) state.roundWanted = true;
+    if (isExpired) expiredFound(state, delivery);
     else if (takesFromLog(state, receiver)) addFinal(state, delivery);
-    else if (!isBlocked(state, receiver)) state.roundWanted = true;
   }
+};
+
+/** Whether a delivery that was left in the log has to wait there: its receiver takes no more now, and its time is not over. */
+export const waitsInLog = (state: NotifierState, message: EndMessage): boolean => {
+  const { partition, key, origin, sequence } = message;
+  const held = state.partitions.get(partition);
+  if (!held || sequence < held.left.from || takesFromLog(state, { org_id: key.org_id, origin })) return false;
+  return expiresAtOf(state, held, message) > state.moment.now;
 };
 
 const isFromLog = ({ outboxes }: NotifierState, run: FinalDelivery['key']['run_id']): boolean =>

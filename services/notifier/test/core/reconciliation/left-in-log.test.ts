@@ -1,0 +1,148 @@
+import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import { newUuid, orgId, runId } from '@runledger/contracts/ids';
+import { describe, expect, it } from 'vitest';
+import type { EndMessage, Found } from '../../../src/core/state/input.ts';
+import { positionOf, type Partition } from '../../../src/core/state/partition.ts';
+import { SECOND, simulateCore, type SimulatedCore } from '../simulated-core.ts';
+
+const ORG = orgId(newUuid());
+const ORIGIN = 'https://receiver.example';
+const PARTITION = partitionOf(ORIGIN);
+const DAY = 86_400 * SECOND;
+
+const endOf = (core: SimulatedCore, sequence = core.nextSequence()): EndMessage => ({
+  partition: PARTITION,
+  key: { org_id: ORG, run_id: runId(newUuid()) },
+  origin: ORIGIN,
+  sequence,
+  time: core.now(),
+  queuedAt: core.now(),
+});
+
+const tripFor = (core: SimulatedCore, ms: number): void =>
+  core.take({ type: 'opening_found', origin: ORIGIN, org_id: ORG, opens: 1, until: core.now() + ms });
+
+const held = ({ state }: SimulatedCore): Partition => {
+  const partition = state.partitions.get(PARTITION);
+  if (!partition) throw new Error('the partition is not held');
+  return partition;
+};
+
+const find = (core: SimulatedCore, message: EndMessage, found: Found = { kind: 'outside', round: 1 }): void =>
+  core.take({ type: 'unsettled_found', ...message, found });
+
+/** A core whose TIMERS has no room, and the runs whose notifications it began to send, or to give up. */
+const withoutRoom = (): { readonly core: SimulatedCore; readonly begun: string[]; deferrals: number } => {
+  const core = simulateCore();
+  const observed = { core, begun: [] as string[], deferrals: 0 };
+  core.surroundings.attempt = (effect) =>
+    void observed.begun.push(effect.type === 'attempt_final' ? effect.delivery.key.run_id : '');
+  core.surroundings.defer = ({ delivery }) => {
+    observed.deferrals += 1;
+    core.take({ type: 'deferral_finished', run: delivery.key.run_id, outcome: { kind: 'no_room' } });
+  };
+  return observed;
+};
+
+/** Leaves this many in the log, and begins a round. */
+const leave = (count: number, openMs = 60 * SECOND) => {
+  const observed = withoutRoom();
+  const { core } = observed;
+  tripFor(core, openMs);
+  const left = Array.from({ length: count }, () => endOf(core));
+  for (const message of left) core.take({ type: 'run_ended', ...message });
+  core.take({ type: 'round_begun', partitions: [PARTITION] });
+  return { ...observed, left };
+};
+
+describe('a delivery that TIMERS has no room for', () => {
+  it('is left in the log: the position moves on, names it, and nothing stays in memory', () => {
+    const { core, left } = leave(3);
+    expect(positionOf(held(core))).toMatchObject({ runs: left.at(-1)?.sequence, left: left[0]?.sequence });
+    expect(held(core).left.count).toBe(3);
+    expect(core.state.outboxes.size).toBe(0);
+  });
+
+  it('waits there while the breaker is open, and is sent when it lets probes through', () => {
+    const { core, begun, left } = leave(1);
+    for (const message of left) find(core, message);
+    expect(begun).toEqual([]);
+    core.pass(61 * SECOND);
+    expect(core.state.roundWanted).toBe(true);
+    for (const message of left) find(core, message);
+    expect(begun).toEqual(left.map(({ key }) => key.run_id));
+  });
+
+  it('is dropped from memory, and not stored, when the breaker opens again', () => {
+    const observed = leave(2, SECOND);
+    const { core, left } = observed;
+    core.pass(2 * SECOND);
+    for (const message of left) find(core, message);
+    const before = observed.deferrals;
+    expect(core.state.outboxes.size).toBe(2);
+    const [attempt] = core.state.attempts.keys();
+    core.take({
+      type: 'attempt_finished',
+      attempt: attempt ?? 0,
+      report: {
+        kind: 'sent',
+        result: { reason: 'server_error', message: '', status: 503, retry_after: null },
+        round: 1,
+        attempts: 0,
+        expiresAt: core.now() + DAY,
+        endedAt: core.now(),
+      },
+    });
+    expect(core.state.outboxes.size).toBe(0);
+    expect(observed.deferrals).toBe(before);
+  });
+
+  it('is given up when its time is over, also behind an open breaker', () => {
+    const { core, begun, left } = leave(1, 30 * DAY);
+    core.pass(6 * DAY);
+    for (const message of left) find(core, message);
+    expect(begun).toEqual(left.map(({ key }) => key.run_id));
+    expect(core.state.limits.inFlight).toBe(0);
+  });
+
+  it('is not given to a receiver that has not proven to answer by the hundred', () => {
+    const { core, left } = leave(300, SECOND);
+    core.pass(2 * SECOND);
+    for (const message of left) find(core, message);
+    expect(core.state.outboxes.size).toBeLessThanOrEqual(4);
+    expect(core.state.roundWanted).toBe(true);
+  });
+
+  it('counts until a round finds it no more', () => {
+    const { core, left } = leave(2);
+    const [first, second] = left;
+    if (!first || !second) throw new Error('two were left');
+    find(core, second);
+    core.take({ type: 'round_ended', partitions: [PARTITION] });
+    expect(held(core).left).toEqual({ from: second.sequence, count: 1 });
+    expect(positionOf(held(core))).toMatchObject({ swept: first.sequence, left: second.sequence });
+    core.take({ type: 'round_begun', partitions: [PARTITION] });
+    core.take({ type: 'round_ended', partitions: [PARTITION] });
+    expect(positionOf(held(core))).toMatchObject({ swept: second.sequence, left: 0 });
+  });
+});
+
+describe('a round of the reconciliation', () => {
+  it('never passes what is not settled, wherever it is', () => {
+    const { core, left } = leave(3);
+    const [first, second, third] = left;
+    if (!first || !second || !third) throw new Error('three were left');
+    find(core, second, { kind: 'timer', isDeferred: false });
+    core.take({ type: 'checked_up_to', partitions: [PARTITION], sequence: third.sequence });
+    expect(held(core).sweptUpTo).toBe(first.sequence);
+  });
+
+  it('leaves out what ended since it began', () => {
+    const { core, left } = leave(1);
+    const later = endOf(core);
+    core.take({ type: 'run_ended', ...later });
+    core.take({ type: 'round_ended', partitions: [PARTITION] });
+    expect(held(core).sweptUpTo).toBe(left[0]?.sequence);
+    expect(held(core).left).toEqual({ from: later.sequence, count: 1 });
+  });
+});
