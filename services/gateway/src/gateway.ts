@@ -1,3 +1,4 @@
+import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import type Koa from 'koa';
 import { drainExecutor } from './executors/drain-executor.ts';
 import { executors } from './executors/executors.ts';
@@ -87,11 +88,22 @@ const plainRoutesOf = (
   routes: readonly Route[],
   onUploaded: (bytes: number) => void,
 ): PlainRoute[] => {
+  const { blobs } = openBlobStores(log);
   const admit = admitUpload(quotas);
   const operations = routes.map((route) => route.operation);
   return [
     ...referencePages({ basePath: config.RUNLEDGER_BASE_PATH, operations, publicUrl }),
-    ...executionRoutes({ config, log, catalogue: catalogue(log), logger, clock, store, admit, onUploaded }),
+    ...executionRoutes({
+      config,
+      log,
+      catalogue: catalogue(log),
+      blobs,
+      logger,
+      clock,
+      store,
+      admit,
+      onUploaded,
+    }),
     ...outputRoutes({ store, readNeedsLog: needsLog, logger }),
   ];
 };

@@ -34,7 +34,7 @@ const RESOLVE_WITHIN_MS = 1_000;
 
 /** The operations on runs. */
 export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
-  const { current, quotas, room, fresh, scheduler, subscriptions, keys } = services;
+  const { current, lists, quotas, room, fresh, scheduler, subscriptions, keys } = services;
   const { config, log, views, logger, instance, publicUrl, policy, resolver } = parts;
   const writer = { service: 'gateway', instance };
   const onConflict = metrics.conflict;
@@ -61,12 +61,12 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
   return [
     queueRoute({ limits, callbacks, queue, onQueued }),
     waitingRoute({ waiting: waitingRun({ scheduler, current, clock }), now }),
-    getRoute({ current, progress, positions, wait, catalogue, publicUrl }),
+    getRoute({ current, lists, progress, positions, wait, catalogue, publicUrl }),
     eventsRoute({ current, subscriptions, keys }),
     cancelRoute({ cancel }),
     rerunRoute({ limits, rerun, onQueued }),
     listRunsRoute({
-      listRuns: listRuns({ views, fresh, progress, positions, catalogue, publicUrl }),
+      listRuns: listRuns({ views, fresh, lists, progress, positions, catalogue, publicUrl }),
     }),
     cancelManyRoute({ cancelMany: cancelMany({ views, fresh, cancel }) }),
   ];

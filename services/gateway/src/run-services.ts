@@ -1,3 +1,5 @@
+import { openBlobStores } from '@runledger/blob-store/blob-stores';
+import { outputLists, type OutputLists } from '@runledger/blob-store/output-lists';
 import { authenticate } from './auth/api-keys.ts';
 import { catalogueRecords, type CatalogueRecords } from './catalogue/store/catalogue-records.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
@@ -24,6 +26,8 @@ export interface RunServices {
   readonly current: ReadCurrentRun;
   readonly shown: ShownWebhooks;
   readonly fresh: FreshViews;
+  /** The outputs of runs that have long lists of them. */
+  readonly lists: OutputLists;
   readonly room: LogRoom;
   readonly expire: ExpireRun;
   readonly quotas: Quotas;
@@ -43,6 +47,7 @@ export const openRunServices = (
   const shown = shownWebhooks();
   const find = open.use(openFindView(views, logger)).call;
   const current = currentRun({ log, find, shown, logger, onRead: metrics.runRead });
+  const lists = outputLists({ blobs: openBlobStores(log).blobs, logger });
   const fresh = freshViews({ log, views, timeoutMs: FRESH_VIEWS_TIMEOUT_MS });
   const expire = expireRun({
     log,
@@ -77,13 +82,14 @@ export const openRunServices = (
     shown,
     room: logRoom({ log, counted, clock }),
     fresh,
+    lists,
     expire,
     quotas,
     records,
     outputs,
     scheduler: open.use(openSchedulerClient(log)),
     subscriptions: open.use(
-      openRunSubscriptions({ log, current, publicUrl, maxSubscribers, streams, logger, clock }),
+      openRunSubscriptions({ log, current, lists, publicUrl, maxSubscribers, streams, logger, clock }),
     ),
     keys: open.use(openKeyRevalidation({ authenticate: (key) => authenticate(log, key, now), logger })),
   };

@@ -12,6 +12,7 @@ import { appendTo, readSubjects } from './log/attempt-log.ts';
 import type { RunnerFor } from './runner/runner-type.ts';
 import { fetchAssigned } from './assignment/fetch-assigned.ts';
 import { workflowCache } from './assignment/workflow-cache.ts';
+import { storeList } from './upload/store-list.ts';
 import { storeFiles } from './upload/store-files.ts';
 
 export interface ExecutorOptions {
@@ -80,5 +81,6 @@ const toolsOf = (
       reportProgress(log, run, run.attempt, executor_id, { ...report, time: new Date().toISOString() }),
     fetch: (assignment, options) => fetchAssigned({ ...settings, workflows }, assignment, options),
     store: (assignment, files, stop) => storeFiles(settings, assignment, files, stop),
+    storeList: (assignment, outputs, stop) => storeList(settings, assignment, outputs, stop),
   };
 };

@@ -1,3 +1,5 @@
+import { openBlobStores } from '@runledger/blob-store/blob-stores';
+import { outputLists } from '@runledger/blob-store/output-lists';
 import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { LEASE_TTL_MS } from '@runledger/coordination/lease';
@@ -96,6 +98,7 @@ const runCore = (options: NotifierOptions) => {
   const perform = effectsRunner({
     ...options,
     metrics,
+    lists: outputLists({ blobs: openBlobStores(log).blobs, logger: log.logger }),
     take: (input) => take(input),
     hasFinal: ({ run_id }) => hasFinal(state, run_id),
     logAgeOf: (partition) => state.partitions.get(partition)?.logAgeMs ?? Infinity,

@@ -60,7 +60,7 @@ describe('a drained executor', () => {
 
     // What runs there goes on.
     await first.append(before, 'RunStarted', {});
-    await first.append(before, 'RunSucceeded', { outputs: [] });
+    await first.append(before, 'RunSucceeded', { outputs: [], outputs_blob: null });
     const key = await bed.queue();
     await waitsForDraining(bed, key);
     await first.leave();

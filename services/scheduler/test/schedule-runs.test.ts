@@ -41,7 +41,7 @@ describe('a scheduler on a log', () => {
       const others = await Promise.all(keys.map((other) => bed.run(other)));
       expect(others.filter((run) => isExecuting(run))).toHaveLength(1);
       await executor.append(key, 'RunStarted', {});
-      await executor.append(key, 'RunSucceeded', { outputs: [] });
+      await executor.append(key, 'RunSucceeded', { outputs: [], outputs_blob: null });
     }
     const page = (): Promise<string> => scheduler.metrics.metrics();
     const ends = /runs_ended_total\{status="success",end_reason="completed",.*\} 3/;

@@ -1,3 +1,4 @@
+import type { ListedOutputs } from '@runledger/contracts/events/run-event-data';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
@@ -38,9 +39,9 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
     case 'RunUploading':
       return `${counted(event.data.files, 'file')}, ${event.data.bytes} bytes`;
     case 'RunSucceeded':
-      return counted(event.data.outputs.length, 'output');
+      return outputsOf(event.data);
     case 'RunCancelled':
-      return `${event.data.forced ? 'killed after the grace period' : 'stopped'}, ${counted(event.data.outputs.length, 'output')}`;
+      return `${event.data.forced ? 'killed after the grace period' : 'stopped'}, ${outputsOf(event.data)}`;
     case 'RunCancelEnforced':
     case 'RunExpired':
       return event.data.message;
@@ -66,3 +67,6 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
 const roundWords = ({ round }: WebhookEvent): string => (round === 1 ? '' : `round ${round}, `);
 
 const statusWords = (status: number | null): string => (status === null ? '' : ` with status ${status}`);
+
+const outputsOf = ({ outputs, outputs_blob }: ListedOutputs): string =>
+  outputs ? counted(outputs.length, 'output') : `outputs in a list of ${outputs_blob?.bytes ?? 0} bytes`;

@@ -57,7 +57,7 @@ const wrongOutcome = ({ facts, key }: LoggedRun): string[] => {
   const queued = facts[0]?.event;
   const requested = queued?.type === 'RunQueued' ? queued.data.inputs['what'] : undefined;
   if (event?.type === 'RunSucceeded') {
-    const texts = event.data.outputs.flatMap(({ data }) => data['text'] ?? []);
+    const texts = (event.data.outputs ?? []).flatMap(({ data }) => data['text'] ?? []);
     const expected = `${key.run_id}.${event.attempt}`;
     if (requested === 'failure') return ['It succeeded, but its inputs request a failure.'];
     return texts.includes(expected)

@@ -60,6 +60,6 @@ const expectedOf = (run: Run, { webhook }: LoggedRun): ShownRun => ({
   end_reason: isEnded(run) ? run.end_reason : null,
   rerun_of: run.request.rerun_of,
   texts: isEnded(run)
-    ? run.outputs.flatMap(({ data }) => data['text'] ?? []).filter((text) => typeof text === 'string')
+    ? (run.outputs ?? []).flatMap(({ data }) => data['text'] ?? []).filter((text) => typeof text === 'string')
     : [],
 });

@@ -154,18 +154,36 @@ export const RunOutput = Type.Object({
 });
 export type RunOutput = Static<typeof RunOutput>;
 
-export const RunSucceededData = Type.Object({ outputs: Type.Array(RunOutput) });
+/** All outputs of a run. */
+export const RunOutputs = Type.Array(RunOutput);
 
-export const RunFailedData = Type.Object({
-  reason: Type.Enum(['workflow_error', 'deployment_removed', 'storage_full', 'internal_error']),
-  message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
-  outputs: Type.Array(RunOutput),
-  progress: Type.Optional(Fraction),
-});
+/** The outputs of a run: in the event, or in a blob with a `RunOutputs`. */
+const listed = {
+  outputs: Type.Union([RunOutputs, Type.Null()]),
+  outputs_blob: Type.Union([BlobRef, Type.Null()]),
+};
+const inEventOrBlob = inlineOrBlob('outputs', 'outputs_blob');
 
-export const RunCancelledData = Type.Object({
-  /** The workflow did not stop within the grace period and was killed. */
-  forced: Type.Boolean(),
-  outputs: Type.Array(RunOutput),
-  progress: Type.Optional(Fraction),
-});
+export const RunSucceededData = Type.Object(listed, inEventOrBlob);
+/** Exactly one of its members is not null. */
+export type ListedOutputs = Static<typeof RunSucceededData>;
+
+export const RunFailedData = Type.Object(
+  {
+    reason: Type.Enum(['workflow_error', 'deployment_removed', 'storage_full', 'internal_error']),
+    message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
+    ...listed,
+    progress: Type.Optional(Fraction),
+  },
+  inEventOrBlob,
+);
+
+export const RunCancelledData = Type.Object(
+  {
+    /** The workflow did not stop within the grace period and was killed. */
+    forced: Type.Boolean(),
+    ...listed,
+    progress: Type.Optional(Fraction),
+  },
+  inEventOrBlob,
+);

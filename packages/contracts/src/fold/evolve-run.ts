@@ -1,4 +1,5 @@
 import type { RunEvent, RunEventOf } from '../events/run-event.ts';
+import type { BlobRef } from '../blobs.ts';
 import type { RunOutput } from '../events/run-event-data.ts';
 import { executorId, isExecutorId, orgId, runId } from '../ids.ts';
 import type { Impossible } from './chain.ts';
@@ -86,7 +87,7 @@ const evolveExecuting = (run: ExecutingRun, fact: RunFact): Run | Impossible => 
       };
     case 'RunSucceeded':
       return end(run, fact, 'success', 'completed', {
-        outputs: event.data.outputs,
+        ...event.data,
         progress: 1,
         message: null,
       });
@@ -173,6 +174,7 @@ const expired = (run: Run | undefined, fact: FactOfType<'RunExpired'>): Run | Im
     attempt: attempt && { ...attempt, executor_id: executorId(attempt.executor_id) },
     ended_at: time,
     outputs: [],
+    outputs_blob: null,
     message,
     progress: 0,
   };
@@ -199,7 +201,8 @@ const identityOf = (run: Run): Omit<QueuedRun, 'status' | 'attempt'> => ({
 });
 
 interface Ending {
-  readonly outputs?: readonly RunOutput[];
+  readonly outputs?: readonly RunOutput[] | null;
+  readonly outputs_blob?: BlobRef | null;
   readonly progress?: number;
   readonly message: string | null;
 }
@@ -219,7 +222,9 @@ const end = (
   attempt: run.attempt,
   started_at: 'started_at' in run ? run.started_at : null,
   ended_at: time,
-  outputs: ending.outputs ?? [],
+  // Only an executor knows outputs.
+  outputs: ending.outputs === undefined ? [] : ending.outputs,
+  outputs_blob: ending.outputs_blob ?? null,
   message: ending.message,
   progress: ending.progress ?? 0,
 });

@@ -1,5 +1,6 @@
 import type { FactOf } from './chain.ts';
 import type { RunEventOf, RunEvent } from '../events/run-event.ts';
+import type { BlobRef } from '../blobs.ts';
 import type { RunOutput } from '../events/run-event-data.ts';
 import type { ExecutorId, OrgId, RunId } from '../ids.ts';
 
@@ -81,7 +82,9 @@ export type EndedRun = RunIdentity & {
   readonly attempt: Attempt | null;
   readonly started_at: string | null;
   readonly ended_at: string;
-  readonly outputs: readonly RunOutput[];
+  /** Null when they are in the blob. */
+  readonly outputs: readonly RunOutput[] | null;
+  readonly outputs_blob: BlobRef | null;
   /** For people: why it did not succeed. */
   readonly message: string | null;
   /** The progress that the last fact reports, 0 to 1. */

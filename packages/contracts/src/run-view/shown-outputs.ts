@@ -2,9 +2,9 @@ import type { StoredFile } from '../events/run-event-data.ts';
 import type { MediaItem, OutputItem } from '../http/runs/run.ts';
 import type { EndedRun } from '../fold/run.ts';
 
-/** `publicUrl` is the gateway's address for clients, without a slash at the end. */
+/** Those of a blob are loaded before. `publicUrl` is the gateway's address for clients, without a slash at the end. */
 export const shownOutputs = (run: EndedRun, publicUrl: string): OutputItem[] =>
-  run.outputs.map(({ id, output_id, data, node_meta, type, node_id }) => ({
+  (run.outputs ?? []).map(({ id, output_id, data, node_meta, type, node_id }) => ({
     id,
     run_id: run.run_id,
     output_id,

@@ -5,6 +5,8 @@ import {
   type RunEventOf,
   type RunEventType,
 } from '@runledger/contracts/events/run-event';
+import type { BlobRef } from '@runledger/contracts/blobs';
+import type { RunOutput } from '@runledger/contracts/events/run-event-data';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 
 /** Facts as the services write them, for tests that append facts. */
@@ -136,11 +138,17 @@ export const cancelRequested = (
 ): RunEventOf<'RunCancelRequested'> =>
   runEvent('RunCancelRequested', key, { attempt, executor, data: { by: 'client', user_id: id } });
 
+/** `blob` refers to the list of outputs, which the event then does not have. */
 export const succeeded = (
   key: RunKey,
-  outputs: RunEventOf<'RunSucceeded'>['data']['outputs'] = [],
+  outputs: readonly RunOutput[] = [],
+  blob: BlobRef | null = null,
 ): RunEventOf<'RunSucceeded'> =>
-  runEvent('RunSucceeded', key, { attempt: 1, executor: EXECUTOR, data: { outputs } });
+  runEvent('RunSucceeded', key, {
+    attempt: 1,
+    executor: EXECUTOR,
+    data: blob ? { outputs: null, outputs_blob: blob } : { outputs: [...outputs], outputs_blob: null },
+  });
 
 export const failed = (
   key: RunKey,
@@ -153,6 +161,7 @@ export const failed = (
       reason,
       message: 'size is too large',
       outputs: [],
+      outputs_blob: null,
       progress: 0.25,
     },
   });
@@ -161,7 +170,7 @@ export const cancelled = (key: RunKey): RunEventOf<'RunCancelled'> =>
   runEvent('RunCancelled', key, {
     attempt: 1,
     executor: EXECUTOR,
-    data: { forced: false, outputs: [], progress: 0.75 },
+    data: { forced: false, outputs: [], outputs_blob: null, progress: 0.75 },
   });
 
 export const timedOut = (

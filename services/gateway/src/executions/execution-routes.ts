@@ -1,3 +1,4 @@
+import type { BlobStore } from '@runledger/blob-store/store/blob-store';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Catalogue } from '../catalogue/catalogue.ts';
@@ -5,6 +6,7 @@ import type { PlainRoute } from '../http/plain-route.ts';
 import type { OutputStore } from '../outputs/store/output-store.ts';
 import type { AdmitUpload } from '../quotas/admit-upload.ts';
 import { inputsOf, workflowOf } from './assigned-json.ts';
+import { outputListRoute } from './output-list-route.ts';
 import { fetchRoute } from './fetch-route.ts';
 import { uploadReservations } from './upload-reservations.ts';
 import { uploadRoute } from './upload-route.ts';
@@ -17,6 +19,8 @@ export interface ExecutionRoutes {
   };
   readonly log: EventLog;
   readonly catalogue: Catalogue;
+  /** For lists of outputs. */
+  readonly blobs: BlobStore;
   readonly store: OutputStore;
   readonly admit: AdmitUpload;
   readonly logger: Logger;
@@ -26,7 +30,13 @@ export interface ExecutionRoutes {
 }
 
 /** What the executor of an attempt requests, with the token of the attempt. */
-export const executionRoutes = ({ config, log, catalogue, ...parts }: ExecutionRoutes): PlainRoute[] => {
+export const executionRoutes = ({
+  config,
+  log,
+  catalogue,
+  blobs,
+  ...parts
+}: ExecutionRoutes): PlainRoute[] => {
   const reservations = uploadReservations(log, {
     runBytes: config.RUNLEDGER_OUTPUT_RUN_MAX_BYTES,
     files: config.RUNLEDGER_OUTPUT_MAX_FILES,
@@ -41,6 +51,7 @@ export const executionRoutes = ({ config, log, catalogue, ...parts }: ExecutionR
   return [
     route('GET', 'workflow', fetchRoute(log, workflowOf(catalogue))),
     route('GET', 'inputs', fetchRoute(log, inputsOf)),
+    route('PUT', 'output-list', outputListRoute({ log, blobs, reservations })),
     route('PUT', 'outputs', uploadRoute({ log, reservations, maxFileBytes, ...parts })),
   ];
 };

@@ -54,6 +54,8 @@ export interface UploadReservations {
   reserve(run: RunKey, attempt: number, file: UploadFile): Promise<Reserved>;
   /** The file is stored. */
   commit(run: RunKey, attempt: number, file: UploadFile): Promise<Committed>;
+  /** The keys of the files that this attempt has stored. */
+  storedKeys(run: RunKey, attempt: number): Promise<ReadonlySet<string>>;
   /** The upload was interrupted: the file that it would have replaced still counts. */
   release(run: RunKey, attempt: number, file: UploadFile): Promise<void>;
 }
@@ -68,7 +70,7 @@ export const uploadReservations = (log: EventLog, limits: UploadLimits): UploadR
     attempt: number,
     change: (files: readonly FileEntry[], lost: readonly FileEntry[]) => FileEntry[] | undefined,
   ): Promise<'done' | 'superseded'> => {
-    const name = `${run.org_id}.${run.run_id}`;
+    const name = nameOf(run);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const entry = await bucket.get(name);
       const present = entry?.value ?? { attempt, files: [] };
@@ -110,6 +112,7 @@ export const uploadReservations = (log: EventLog, limits: UploadLimits): UploadR
       });
       return committed;
     },
+    storedKeys: async (run, attempt) => storedKeys((await bucket.get(nameOf(run)))?.value, attempt),
     release: async (run, attempt, { path, key }) => {
       await update(run, attempt, (files) => {
         const mine = files.find((entry) => entry.path === path && entry.coming === key);
@@ -128,6 +131,16 @@ const orFull = (error: unknown): never => {
     'The bucket UPLOADS of the broker, which counts the files of runs, is full. An operator has to raise its limit (uploadsMaxBytes in RUNLEDGER_LOG_SETTINGS), or wait until old entries expire',
     { cause: error },
   );
+};
+
+const nameOf = ({ org_id, run_id }: RunKey): string => `${org_id}.${run_id}`;
+
+const storedKeys = (
+  reserved: Static<typeof Reservations> | undefined,
+  attempt: number,
+): ReadonlySet<string> => {
+  const files = reserved?.attempt === attempt ? reserved.files : [];
+  return new Set(files.flatMap(({ key }) => key ?? []));
 };
 
 const whyOverLimit = (

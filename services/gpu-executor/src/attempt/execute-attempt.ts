@@ -8,7 +8,7 @@ import type { AttemptLedger } from './attempt-ledger.ts';
 import { runnerSpan } from './attempt-spans.ts';
 import { coalesceProgress, type Coalesced } from './coalesce-progress.ts';
 import type { Assignment } from './core/assignment.ts';
-import { begin, endOf, type Ending } from './core/end-of-attempt.ts';
+import { begin, endOf, NO_OUTPUTS, type Ending } from './core/end-of-attempt.ts';
 import { storeOutputs, type OutputTools } from './store-outputs.ts';
 
 export interface AttemptTools extends OutputTools {
@@ -98,6 +98,6 @@ const NOT_BEGUN: RunResult = { outcome: 'cancelled', forced: false, files: [] };
 const ending = (result: Ending['result'], progress: Coalesced): Ending => ({
   result,
   storing: { kind: 'stored' },
-  outputs: [],
+  outputs: NO_OUTPUTS,
   progress: progress.last().progress,
 });

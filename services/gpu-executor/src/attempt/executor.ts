@@ -8,7 +8,7 @@ import { attemptName, readAssignment, type Assignment } from './core/assignment.
 import type { EventDraft } from './core/attempt-event.ts';
 import { beginFacts } from './core/attempt-facts.ts';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
-import { endOf } from './core/end-of-attempt.ts';
+import { endOf, NO_OUTPUTS } from './core/end-of-attempt.ts';
 import { executeAttempt, type AttemptTools } from './execute-attempt.ts';
 
 /** The outcome of handling a message. */
@@ -107,7 +107,7 @@ const failure = (state: AttemptUnderWay, error: unknown): EventDraft | null =>
       why: `the executor failed: ${error instanceof Error ? error.message : String(error)}`,
     },
     storing: { kind: 'stopped' },
-    outputs: [],
+    outputs: NO_OUTPUTS,
     progress: 0,
   });
 

@@ -1,12 +1,16 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { RunOutput } from '@runledger/contracts/events/run-event-data';
+import { jsonBytes } from '@runledger/contracts/json';
+import { MAX_INLINE_BYTES, MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import type { OutputFile, RunResult } from '../runner/runner.ts';
 import type { StoredFiles } from '../upload/store-files.ts';
+import type { StoredList } from '../upload/store-list.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import type { Assignment } from './core/assignment.ts';
-import { beginStoring, type Ending } from './core/end-of-attempt.ts';
+import { beginStoring, NO_OUTPUTS, type Ending, type Storing } from './core/end-of-attempt.ts';
 import { largeTexts, withStoredTexts, type LargeText } from './core/large-texts.ts';
-import { fitsIntoEvent, runOutputs } from './core/run-outputs.ts';
+import { runOutputs } from './core/run-outputs.ts';
 
 export interface OutputTools {
   readonly newId: () => string;
@@ -15,6 +19,11 @@ export interface OutputTools {
     files: readonly OutputFile[],
     stop: AbortSignal,
   ) => Promise<StoredFiles>;
+  readonly storeList: (
+    assignment: Assignment,
+    outputs: readonly RunOutput[],
+    stop: AbortSignal,
+  ) => Promise<StoredList>;
 }
 
 interface Executed {
@@ -30,11 +39,11 @@ interface Executed {
  */
 export const storeOutputs = async (
   ledger: AttemptLedger,
-  { store, newId }: OutputTools,
+  { store, storeList, newId }: OutputTools,
   { result, outputId, textDir }: Executed,
 ): Promise<Pick<Ending, 'storing' | 'outputs'>> => {
   if (result.outcome === 'not_runnable' || result.outcome === 'cancelled') {
-    return { storing: { kind: 'stored' }, outputs: [] };
+    return { storing: { kind: 'stored' }, outputs: NO_OUTPUTS };
   }
   const data = result.outcome === 'succeeded' ? result.data : {};
   const large = largeTexts(data, result.files);
@@ -42,9 +51,41 @@ export const storeOutputs = async (
   const stored = await storeFiles(ledger, store, files);
   const texts = withStoredTexts(data, large, stored.files.slice(0, large.length));
   const outputs = runOutputs(newId(), outputId, texts, stored.files.slice(large.length));
-  if (fitsIntoEvent(outputs)) return { storing: stored.storing, outputs };
-  const why = 'The list of outputs is larger than 256 KiB as JSON. Write less text, or leave fewer files.';
-  return { storing: { kind: 'refused', reason: 'workflow_error', why }, outputs: [] };
+  return list(ledger, storeList, stored.storing, outputs);
+};
+
+/** The outputs as the event that ends the run has them: all, or a reference to their list. */
+const list = async (
+  { assignment, stop }: AttemptLedger,
+  storeList: OutputTools['storeList'],
+  storing: Storing,
+  outputs: readonly RunOutput[],
+): Promise<Pick<Ending, 'storing' | 'outputs'>> => {
+  const bytes = jsonBytes([...outputs]);
+  if (bytes <= MAX_INLINE_BYTES) return { storing, outputs: { outputs: [...outputs], outputs_blob: null } };
+  if (bytes > MAX_OUTPUTS_BYTES) return { storing: TOO_LONG, outputs: NO_OUTPUTS };
+  const first = await storeList(assignment, outputs, stop);
+  // A cancelled run shows the files that were stored before.
+  const stored =
+    first.kind === 'stopped'
+      ? await storeList(assignment, outputs, AbortSignal.timeout(LIST_OF_STOPPED_MS))
+      : first;
+  if (stored.kind === 'stored') {
+    return {
+      storing: first.kind === 'stopped' && storing.kind === 'stored' ? first : storing,
+      outputs: { outputs: null, outputs_blob: stored.blob },
+    };
+  }
+  return { storing: storing.kind === 'stored' ? stored : storing, outputs: NO_OUTPUTS };
+};
+
+/** How long the end of a run that was stopped waits for the gateway. */
+const LIST_OF_STOPPED_MS = 3_000;
+
+const TOO_LONG: Storing = {
+  kind: 'refused',
+  reason: 'workflow_error',
+  why: 'The list of outputs is larger than 256 KiB as JSON. Write less text, or leave fewer files.',
 };
 
 const storeFiles = async (

@@ -18,7 +18,7 @@ export interface FileLimits {
   depth: number;
 }
 
-/** Each file takes a few hundred bytes in the event that ends the run, which must fit into 256 KiB. */
+/** Each file takes a few hundred bytes in the list of outputs, which may have 256 KiB. */
 export const FILE_LIMITS: FileLimits = { files: 500, entries: 10_000, depth: 16 };
 const MAX_SKIPPED_REPORTED = 20;
 

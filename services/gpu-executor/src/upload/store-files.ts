@@ -2,12 +2,12 @@ import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import type { Assignment } from '../attempt/core/assignment.ts';
 import type { Storing } from '../attempt/core/end-of-attempt.ts';
 import { openAttemptGateway, type AttemptGateway, type GatewaySettings } from '../gateway/attempt-gateway.ts';
-import { STORAGE_FULL } from '../gateway/gateway-request.ts';
 import { requestSpan } from '../gateway/request-span.ts';
 import { untilAnswered } from '../gateway/until-answered.ts';
 import type { OutputFile } from '../runner/runner.ts';
 import { contentTypeOf } from './content-type.ts';
 import { putFile } from './put-file.ts';
+import { storingReason } from './storing-reason.ts';
 
 export interface StoredFiles {
   readonly storing: Storing;
@@ -68,17 +68,11 @@ const storeFile = async (
   }
 };
 
-/** Too large or too many files are an error of the workflow; any other refusal is one of the system. */
 const refusal = (
   { filename }: OutputFile,
   { status, why }: { readonly status: number; readonly why: string },
 ): Exclude<Storing, { readonly kind: 'stored' }> => ({
   kind: 'refused',
-  reason: reasonOf(status),
+  reason: storingReason(status),
   why: `The file ${filename} could not be stored: ${why}`,
 });
-
-const reasonOf = (status: number): Extract<Storing, { readonly kind: 'refused' }>['reason'] => {
-  if (status === 413) return 'workflow_error';
-  return status === STORAGE_FULL ? 'storage_full' : 'internal_error';
-};

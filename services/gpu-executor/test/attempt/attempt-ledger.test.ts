@@ -62,8 +62,11 @@ const ledgerOn = (unseen?: StoredMessage): { ledger: AttemptLedger; appended: [s
 const appendEnd = (ledger: AttemptLedger): Promise<boolean> =>
   ledger.append(({ cancel }) =>
     cancel === null
-      ? { type: 'RunFailed', data: { reason: 'workflow_error', message: 'no', outputs: [] } }
-      : { type: 'RunCancelled', data: { forced: false, outputs: [] } },
+      ? {
+          type: 'RunFailed',
+          data: { reason: 'workflow_error', message: 'no', outputs: [], outputs_blob: null },
+        }
+      : { type: 'RunCancelled', data: { forced: false, outputs: [], outputs_blob: null } },
   );
 
 describe.concurrent('a fact that was not delivered, at the head of an append', () => {

@@ -1,3 +1,4 @@
+import type { OutputLists } from '@runledger/blob-store/output-lists';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { KeyedMutex } from '@runledger/resilience/keyed-mutex';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
@@ -33,6 +34,8 @@ export interface DeliveryOptions {
 /** What effects are carried out with. */
 export interface EffectContext extends DeliveryOptions {
   readonly metrics: NotifierMetrics;
+  /** The outputs of runs that have long lists of them. */
+  readonly lists: OutputLists;
   readonly take: (input: NotifierInput) => void;
   readonly hasFinal: (key: RunKey) => boolean;
   /** Milliseconds for which RUNS keeps a fact, as it was when the partition was gained. */

@@ -10,7 +10,7 @@ import { inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
 import { readCallbackUrl } from '@runledger/webhooks/policy/callback-url';
 import { signedHeaders } from '@runledger/webhooks/signing/signature';
 import type { SendResult } from '../sending/sender.ts';
-import type { EffectContext } from './effect-context.ts';
+import { atLog, type EffectContext } from './effect-context.ts';
 
 /** One notification, as it is to be sent. */
 export interface Notification {
@@ -34,8 +34,9 @@ export const sendNotification = async (
   notification: Notification,
   signal: AbortSignal,
 ): Promise<SendResult> => {
-  const { sender, secrets, publicUrl, basePath, maxBytes, now, metrics } = context;
-  const { run, sequence, report, webhook_id: id, url } = notification;
+  const { sender, secrets, lists, publicUrl, basePath, maxBytes, now, metrics } = context;
+  const run = await atLog(context, signal)(() => lists.ofRun(notification.run));
+  const { sequence, report, webhook_id: id, url } = notification;
   const runUrl = `${publicUrl}${basePath}/run/${run.run_id}`;
   const body = webhookBody({ run, sequence, report, publicUrl, runUrl, maxBytes });
   const valid = await secrets.valid(run.org_id);

@@ -1,3 +1,7 @@
+import { openBlobStores } from '@runledger/blob-store/blob-stores';
+import { jsonBlob } from '@runledger/blob-store/json-blob';
+import { jsonBytes } from '@runledger/contracts/json';
+import { MAX_INLINE_BYTES } from '@runledger/contracts/limits';
 import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
 import type { RunOutput } from '@runledger/contracts/events/run-event-data';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
@@ -85,6 +89,14 @@ describe('the signature', { timeout: 60_000 }, () => {
 });
 
 describe('outputs', () => {
+  it('of a list that has expired are none', async () => {
+    await using receiver = await aReceiver();
+    const key = await bed.queue(`${receiver.url}/hook`);
+    const expired = { sha256: 'e'.repeat(64), bytes: 5_000 };
+    await bed.happen(key, assigned(key), started(key), succeeded(key, [], expired));
+    expect((await arrivalOf(receiver, key)).payload).toMatchObject({ status: 'success', outputs: [] });
+  });
+
   const anOutput = (text: string): RunOutput => ({
     id: newUuid(),
     output_id: 'text',
@@ -96,7 +108,9 @@ describe('outputs', () => {
   const deliverOutputs = async (outputs: RunOutput[]): Promise<{ arrived: Arrived; key: RunKey }> => {
     await using receiver = await aReceiver();
     const key = await bed.queue(`${receiver.url}/hook`);
-    await bed.happen(key, assigned(key), started(key), succeeded(key, outputs));
+    const isLong = jsonBytes(outputs) > MAX_INLINE_BYTES;
+    const blob = isLong ? await openBlobStores(bed.log).blobs.put(key.org_id, jsonBlob(outputs)) : null;
+    await bed.happen(key, assigned(key), started(key), succeeded(key, outputs, blob));
     return { arrived: await arrivalOf(receiver, key), key };
   };
 

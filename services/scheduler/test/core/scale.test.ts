@@ -39,6 +39,7 @@ const succeeded = (run: QueuedRun): Run => ({
   started_at: NOW,
   ended_at: NOW,
   outputs: [],
+  outputs_blob: null,
   message: null,
   progress: 1,
 });

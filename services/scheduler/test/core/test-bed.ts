@@ -229,7 +229,7 @@ export class TestBed {
   }
 
   succeed(name: string): void {
-    this.append(name, 'RunSucceeded', { outputs: [] });
+    this.append(name, 'RunSucceeded', { outputs: [], outputs_blob: null });
   }
 
   /** A gateway ends it, because the log no longer holds its beginning. */

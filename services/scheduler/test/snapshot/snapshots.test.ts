@@ -20,7 +20,7 @@ const someRuns = async (bed: SchedulerTestBed): Promise<void> => {
     await executor.append(key, 'RunStarted', {});
   }
   const [first, second] = keys;
-  if (first) await executor.append(first, 'RunSucceeded', { outputs: [] });
+  if (first) await executor.append(first, 'RunSucceeded', { outputs: [], outputs_blob: null });
   if (second) await bed.cancel(second);
   await bed.queue({ gpu: 'H100' });
   await bed.queue({ gpu: 'T4' });

@@ -20,7 +20,7 @@ describe('two schedulers', () => {
     for (const key of keys) {
       await executor.assigned(key);
       await executor.append(key, 'RunStarted', {});
-      await executor.append(key, 'RunSucceeded', { outputs: [] });
+      await executor.append(key, 'RunSucceeded', { outputs: [], outputs_blob: null });
     }
     expect(await two.leading()).toBe(true);
     for (const key of keys) {
@@ -41,7 +41,7 @@ describe('two schedulers', () => {
     const endOf = async (key: RunKey): Promise<void> => {
       await executor.assigned(key);
       await executor.append(key, 'RunStarted', {});
-      await executor.append(key, 'RunSucceeded', { outputs: [] });
+      await executor.append(key, 'RunSucceeded', { outputs: [], outputs_blob: null });
     };
     for (const key of keys.slice(0, 6)) await endOf(key);
     // To the one that goes on nothing of this has happened, and slots are free.

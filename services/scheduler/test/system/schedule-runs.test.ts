@@ -45,7 +45,9 @@ describe('a scheduler on a log', () => {
     expect(await ended(bed, later)).toMatchObject({ end_reason: 'start_deadline' });
     for (const key of keys) {
       expect(await bed.events(key)).toEqual(['RunQueued', 'RunAssigned', 'RunStarted']);
-      expect(await executor.append(key, 'RunSucceeded', { outputs: [] })).toMatchObject({ kind: 'appended' });
+      expect(await executor.append(key, 'RunSucceeded', { outputs: [], outputs_blob: null })).toMatchObject({
+        kind: 'appended',
+      });
     }
     expect(await scheduler.metrics.metrics()).toMatch(/runledger_scheduler_executors_lost_total\{.*\} 0/);
   });

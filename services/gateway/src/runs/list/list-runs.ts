@@ -1,8 +1,9 @@
+import type { OutputLists } from '@runledger/blob-store/output-lists';
 import type { ProgressReport } from '@runledger/contracts/events/activity';
 import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
 import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
 import type { RunId } from '@runledger/contracts/ids';
-import { isExecuting, type Run } from '@runledger/contracts/fold/run';
+import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { runResponse } from '../read/core/run-response.ts';
@@ -17,6 +18,7 @@ import type { QueuePositions } from '../read/queue-positions.ts';
 export interface ListRunsOptions {
   readonly views: RunViews;
   readonly fresh: FreshViews;
+  readonly lists: OutputLists;
   readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
   readonly positions: QueuePositions;
   readonly catalogue: Pick<Catalogue, 'getWorkflowVersion'>;
@@ -32,9 +34,9 @@ interface Included {
 /** @throws {ViewsUnavailable} @throws {LogUnavailable} when workflows are included */
 export type ListRuns = (query: RunQuery, include: Included) => Promise<Page<WorkflowRun>>;
 
-/** Runs as a read of each shows them. A page ends early when the workflows in it become too large. */
+/** Runs as a read of each shows them. A page ends early when the workflows and long lists of outputs in it become too large. */
 export const listRuns =
-  ({ views, fresh, progress, positions, catalogue, publicUrl }: ListRunsOptions): ListRuns =>
+  ({ views, fresh, lists, progress, positions, catalogue, publicUrl }: ListRunsOptions): ListRuns =>
   async (query, include) => {
     await fresh();
     const { items, end } = await views.listRuns(query);
@@ -44,7 +46,8 @@ export const listRuns =
     ]);
     const shown = async function* () {
       const workflows = workflowsOf(query.org_id, include.workflow_api ? catalogue : undefined);
-      for (const { run, webhook } of items) {
+      for (const { run: viewed, webhook } of items) {
+        const run = await lists.ofRun(viewed);
         const workflow_api = await workflows(run.request.workflow_version_id);
         const item = runResponse(run, {
           webhook: webhook.state,
@@ -54,12 +57,15 @@ export const listRuns =
           workflow_api,
           publicUrl: publicUrl(),
         });
-        yield { item, sortKey: sortKeyOf(run), bytes: workflow_api === null ? 0 : jsonBytes(workflow_api) };
+        const bytes = workflow_api === null ? 0 : jsonBytes(workflow_api);
+        yield { item, sortKey: sortKeyOf(run), bytes: bytes + listBytes(viewed) };
       }
     };
     const page = await pageOf(shown(), query.limit);
     return { items: page.items, end: page.end ?? end };
   };
+
+const listBytes = (run: Run): number => (isEnded(run) ? (run.outputs_blob?.bytes ?? 0) : 0);
 
 const keyOf = ({ org_id, run_id }: Run): RunKey => ({ org_id, run_id });
 

@@ -1,3 +1,4 @@
+import type { OutputLists } from '@runledger/blob-store/output-lists';
 import type { ProgressReport } from '@runledger/contracts/events/activity';
 import { IncludedMembers, WorkflowRun } from '@runledger/contracts/http/runs/run';
 import type { JsonValue } from '@runledger/contracts/json';
@@ -15,6 +16,7 @@ import type { WaitForEnd } from '../subscribe/wait-for-end.ts';
 
 export interface GetRoute {
   readonly current: ReadCurrentRun;
+  readonly lists: OutputLists;
   readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
   readonly positions: QueuePositions;
   readonly wait: WaitForEnd;
@@ -47,7 +49,15 @@ const getOperation = operation({
   refusals: [404],
 });
 
-export const getRoute = ({ current, progress, positions, wait, catalogue, publicUrl }: GetRoute): Route =>
+export const getRoute = ({
+  current,
+  lists,
+  progress,
+  positions,
+  wait,
+  catalogue,
+  publicUrl,
+}: GetRoute): Route =>
   route(getOperation, async ({ path, query }, caller, ctx) => {
     const key = runKeyOf(path, caller);
     const first = await current(key);
@@ -56,7 +66,8 @@ export const getRoute = ({ current, progress, positions, wait, catalogue, public
     if (waits) await wait(key, ctx, waitMs);
     const found = waits ? await current(key) : first;
     if (found.kind !== 'found') throw notFoundRun(found);
-    const { run, webhook } = found;
+    const { webhook } = found;
+    const run = await lists.ofRun(found.run);
     const { inputs, workflow_version_id } = run.request;
     const include = new Set(query.include);
     const [report, position, workflow_api] = await Promise.all([

@@ -1,3 +1,4 @@
+import type { OutputLists } from '@runledger/blob-store/output-lists';
 import { isExecuting } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -22,6 +23,7 @@ export interface LiveRunParts {
   readonly log: EventLog;
   readonly tail: RunStreamTail;
   readonly current: ReadCurrentRun;
+  readonly lists: OutputLists;
   /** Limits how many runs are read at once. */
   readonly limit: LimitFunction;
   readonly publicUrl: () => string;
@@ -77,13 +79,17 @@ export const openLiveRun = (parts: LiveRunParts, key: RunKey, listener: Subscrip
 type ReadFacts = (upTo: number) => Promise<{ readonly head: number; readonly continues: boolean }>;
 
 const factReader =
-  ({ log, current }: LiveRunParts, key: RunKey, events: RunEvents): ReadFacts =>
+  ({ log, current, lists }: LiveRunParts, key: RunKey, events: RunEvents): ReadFacts =>
   async (upTo) => {
     const read = await readRun(log, key, { atLeast: upTo });
-    if (read.kind === 'found') return { head: read.history.head, continues: events.take(read.facts) };
+    if (read.kind === 'found') {
+      const facts = await Promise.all(read.facts.map((fact) => lists.ofFact(fact)));
+      return { head: read.history.head, continues: events.take(facts) };
+    }
     // Its events have expired, and only the views know it.
     const viewed = await current(key);
-    return { head: upTo, continues: viewed.kind === 'found' && events.takeView(viewed) };
+    if (viewed.kind !== 'found') return { head: upTo, continues: false };
+    return { head: upTo, continues: events.takeView({ ...viewed, run: await lists.ofRun(viewed.run) }) };
   };
 
 const readProgress = async (

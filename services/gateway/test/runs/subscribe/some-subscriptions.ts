@@ -1,3 +1,5 @@
+import { openBlobStores } from '@runledger/blob-store/blob-stores';
+import { outputLists } from '@runledger/blob-store/output-lists';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger as logger } from '@runledger/event-log/connect/logger';
 import { clock } from '../../../src/gateway-parts.ts';
@@ -16,5 +18,6 @@ export const someSubscriptions = (log: EventLog, { maxSubscribers = 100 } = {}):
   const current = currentRun({ log, find: (key) => views.find(key), shown: shownWebhooks(), logger });
   const publicUrl = (): string => 'https://runs.example';
   const streams = heldQuota({ limit: maxSubscribers, onRefused: () => undefined });
-  return openRunSubscriptions({ log, current, publicUrl, maxSubscribers, streams, logger, clock });
+  const lists = outputLists({ blobs: openBlobStores(log).blobs, logger });
+  return openRunSubscriptions({ log, current, lists, publicUrl, maxSubscribers, streams, logger, clock });
 };

@@ -1,5 +1,5 @@
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
-import type { RunOutput } from '@runledger/contracts/events/run-event-data';
+import type { ListedOutputs } from '@runledger/contracts/events/run-event-data';
 import { errorMessage } from '@runledger/contracts/events/error-message';
 import type { RunResult } from '../../runner/runner.ts';
 import type { EventDraft } from './attempt-event.ts';
@@ -30,10 +30,12 @@ export interface Ending {
   readonly result: RunResult | NotFetched;
   readonly storing: Storing;
   /** With the files that were stored, for every outcome. */
-  readonly outputs: readonly RunOutput[];
+  readonly outputs: ListedOutputs;
   /** The last progress that was reported, 0 to 1. */
   readonly progress: number;
 }
+
+export const NO_OUTPUTS: ListedOutputs = { outputs: [], outputs_blob: null };
 
 /** The workflow begins to execute, unless a cancel was requested. */
 export const begin = (attempt: AttemptUnderWay): EventDraft | null =>
@@ -54,12 +56,12 @@ export const endOf = (
 ): EventDraft | null => {
   if (attempt.cancel !== null) {
     const forced = result.outcome === 'cancelled' && result.forced;
-    return { type: 'RunCancelled', data: { forced, outputs: [...outputs], progress } };
+    return { type: 'RunCancelled', data: { forced, ...outputs, progress } };
   }
   const failed = (reason: FailureReason, message: string): EventDraft => ({
     type: 'RunFailed',
     // The end of a program's message says more than its beginning.
-    data: { reason, message: errorMessage(message, 'end'), outputs: [...outputs], progress },
+    data: { reason, message: errorMessage(message, 'end'), ...outputs, progress },
   });
   switch (result.outcome) {
     case 'cancelled':
@@ -73,6 +75,6 @@ export const endOf = (
     case 'succeeded':
       if (storing.kind === 'stopped') return null;
       if (storing.kind === 'refused') return failed(storing.reason, storing.why);
-      return { type: 'RunSucceeded', data: { outputs: [...outputs] } };
+      return { type: 'RunSucceeded', data: outputs };
   }
 };

@@ -1,6 +1,4 @@
 import type { RunOutput, StoredFile } from '@runledger/contracts/events/run-event-data';
-import { jsonBytes } from '@runledger/contracts/json';
-import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 
 /** The outputs of a run: one item with its data and its stored files; empty without both. */
 export const runOutputs = (
@@ -21,10 +19,6 @@ export const runOutputs = (
     { id, output_id: outputId, node_id: null, node_meta: null, type: null, data: Object.fromEntries(data) },
   ];
 };
-
-/** Every event must fit into the broker's maximum payload. */
-export const fitsIntoEvent = (outputs: readonly RunOutput[]): boolean =>
-  jsonBytes([...outputs]) <= MAX_OUTPUTS_BYTES;
 
 const kindOf = (contentType: string): string => {
   if (contentType.startsWith('image/')) return 'images';

@@ -2,7 +2,7 @@ import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { describe, expect, it } from 'vitest';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
 import { begin, beginStoring, endOf, type Ending } from '../../../src/attempt/core/end-of-attempt.ts';
-import { fitsIntoEvent, runOutputs } from '../../../src/attempt/core/run-outputs.ts';
+import { runOutputs } from '../../../src/attempt/core/run-outputs.ts';
 
 const started: AttemptUnderWay = { status: 'started', cancel: null };
 const running: AttemptUnderWay = { ...started, status: 'running' };
@@ -22,10 +22,11 @@ const file: StoredFile = {
   upload_duration: 0.1,
 };
 const outputs = runOutputs('01920000-0000-7000-8000-000000000001', 'render', { text: ['done'] }, [file]);
+const listed = { outputs, outputs_blob: null };
 const succeeded: Ending = {
   result: { outcome: 'succeeded', data: {}, files: [] },
   storing: { kind: 'stored' },
-  outputs,
+  outputs: listed,
   progress: 1,
 };
 
@@ -48,10 +49,10 @@ describe('an attempt', () => {
       exit: { kind: 'code', code: 1 },
       files: [],
     };
-    expect(endOf(running, succeeded)).toEqual({ type: 'RunSucceeded', data: { outputs } });
+    expect(endOf(running, succeeded)).toEqual({ type: 'RunSucceeded', data: listed });
     expect(endOf(running, { ...succeeded, result: failed, progress: 0.5 })).toEqual({
       type: 'RunFailed',
-      data: { reason: 'workflow_error', message: 'no memory', outputs, progress: 0.5 },
+      data: { reason: 'workflow_error', message: 'no memory', ...listed, progress: 0.5 },
     });
     expect(
       endOf(started, { ...succeeded, result: { outcome: 'not_runnable', why: 'no such program' } }),
@@ -64,7 +65,7 @@ describe('an attempt', () => {
   it('ends as cancelled after a cancel request, whatever its workflow did', () => {
     expect(endOf(cancelled, succeeded)).toEqual({
       type: 'RunCancelled',
-      data: { forced: false, outputs, progress: 1 },
+      data: { forced: false, ...listed, progress: 1 },
     });
     const killed: Ending = { ...succeeded, result: { outcome: 'cancelled', forced: true, files: [] } };
     expect(endOf(cancelled, killed)).toMatchObject({ data: { forced: true } });
@@ -115,10 +116,5 @@ describe('the outputs of a run', () => {
 
   it('are none without either', () => {
     expect(runOutputs('id', 'render', {}, [])).toEqual([]);
-  });
-
-  it('must fit into an event', () => {
-    expect(fitsIntoEvent(outputs)).toBe(true);
-    expect(fitsIntoEvent(runOutputs('id', 'render', { text: ['x'.repeat(300_000)] }, []))).toBe(false);
   });
 });

@@ -75,6 +75,32 @@ describe('an executor', () => {
     expect(service.gateway.stored.get('text-2.txt')?.toString()).toMatch(/^0+7$/);
   });
 
+  it('stores a list of outputs of more than 4 KiB, and refers to it', async () => {
+    const { run } = await service.assign('many');
+    const [{ data }] = [await service.fact(run, 'RunSucceeded')];
+    expect(data).toEqual({
+      outputs: null,
+      outputs_blob: { sha256: expect.stringMatching(/^[0-9a-f]{64}$/), bytes: expect.any(Number) },
+    });
+    expect(service.gateway.lists.at(-1)).toMatchObject([
+      { output_id: 'many', data: { files: expect.arrayContaining([expect.objectContaining({ bytes: 2 })]) } },
+    ]);
+  });
+
+  it('fails a run whose list of outputs has no room', async () => {
+    service.gateway.failures = [...Array.from({ length: 30 }, () => null), 507];
+    const { run } = await service.assign('many');
+    expect(await service.fact(run, 'RunFailed')).toMatchObject({
+      data: {
+        reason: 'storage_full',
+        message: expect.stringContaining(
+          'The list of outputs could not be stored: the gateway responded with 507',
+        ),
+        outputs: [],
+      },
+    });
+  });
+
   it('stores no RunUploading when there are no files', async () => {
     const { run } = await service.assign('quiet');
     await service.fact(run, 'RunSucceeded');

@@ -51,6 +51,7 @@ const scripts: Record<string, string> = {
     printf 12345 >"$RUNLEDGER_OUTPUT_DIR/a.png"
     echo '{"output": {"text": ["a caption"]}}'`,
   quiet: 'exit 0',
+  many: 'for n in $(seq 30); do echo $n >"$RUNLEDGER_OUTPUT_DIR/$n.txt"; done',
   story: `text=$(printf '%05000d' 7); echo '{"output": {"text": ["short", "'"$text"'"]}}'`,
   echo: 'cat >"$RUNLEDGER_OUTPUT_DIR/stdin.json"',
   fail: 'echo "size is too large" >&2; exit 3',

@@ -16,6 +16,7 @@ const run = (created_at: string, queued_at: string, started_at: string, ended_at
   started_at,
   ended_at,
   outputs: [],
+  outputs_blob: null,
   message: null,
   progress: 1,
 });

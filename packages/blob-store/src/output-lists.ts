@@ -1,0 +1,72 @@
+import type { BlobRef } from '@runledger/contracts/blobs';
+import { RunOutputs, type RunOutput } from '@runledger/contracts/events/run-event-data';
+import type { RunEvent, RunEventOf } from '@runledger/contracts/events/run-event';
+import { isEnded, type Run, type RunFact } from '@runledger/contracts/fold/run';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import { LRUCache } from 'lru-cache';
+import { Value } from 'typebox/value';
+import { valueOfBlob } from './json-blob.ts';
+import { BlobDamaged, type BlobStore } from './store/blob-store.ts';
+
+/** Runs with the outputs that are in blobs. Every method may throw LogUnavailable. */
+export interface OutputLists {
+  /** The run with its outputs. A list that has expired, or was damaged, is empty. */
+  ofRun(run: Run): Promise<Run>;
+  /** The same for the fact that ends a run. */
+  ofFact(fact: RunFact): Promise<RunFact>;
+}
+
+export interface OutputListsOptions {
+  readonly blobs: Pick<BlobStore, 'get'>;
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
+const CACHE_BYTES = 16 * 1024 * 1024;
+
+/** Keeps the lists that were used last. */
+export const outputLists = ({ blobs, logger }: OutputListsOptions): OutputLists => {
+  const kept = new LRUCache<string, readonly RunOutput[]>({ maxSize: CACHE_BYTES });
+
+  const read = async (org_id: string, sha256: string): Promise<readonly RunOutput[] | undefined> => {
+    try {
+      const bytes = await blobs.get(org_id, sha256);
+      const list = bytes && valueOfBlob(bytes);
+      if (Value.Check(RunOutputs, list)) return list;
+      logger.warn(
+        { org_id, sha256 },
+        'a list of outputs has expired, or is none; the run is shown without it',
+      );
+    } catch (err) {
+      if (!(err instanceof BlobDamaged)) throw err;
+      logger.warn({ err, org_id, sha256 }, 'a list of outputs is damaged; the run is shown without it');
+    }
+    return undefined;
+  };
+  const load = async (org_id: string, { sha256, bytes }: BlobRef): Promise<readonly RunOutput[]> => {
+    const name = `${org_id}.${sha256}`;
+    const known = kept.get(name);
+    if (known) return known;
+    const list = await read(org_id, sha256);
+    if (list) kept.set(name, list, { size: bytes });
+    return list ?? [];
+  };
+
+  return {
+    ofRun: async (run) => {
+      if (!isEnded(run) || !run.outputs_blob) return run;
+      return { ...run, outputs: await load(run.org_id, run.outputs_blob), outputs_blob: null };
+    },
+    ofFact: async (fact) => {
+      const { event } = fact;
+      if (!hasOutputs(event) || !event.data.outputs_blob) return fact;
+      const outputs = [...(await load(event.org_id, event.data.outputs_blob))];
+      // Its type is one of three, and they have the same members.
+      const loaded = { ...event, data: { ...event.data, outputs, outputs_blob: null } } as typeof event;
+      return { ...fact, event: loaded };
+    },
+  };
+};
+
+type EventWithOutputs = RunEventOf<'RunSucceeded'> | RunEventOf<'RunFailed'> | RunEventOf<'RunCancelled'>;
+
+const hasOutputs = (event: RunEvent): event is EventWithOutputs => 'outputs_blob' in event.data;
