@@ -54,7 +54,7 @@ describe('the reservation', () => {
     expect(UNKNOWN_MESSAGE_BYTES).toBeGreaterThanOrEqual(reservedBytes({ live: 0, executing: 1 }));
   });
 
-  it('leaves a part of the log for outcomes of notifications, and new runs another one for attempts', () => {
+  it('leaves a part of the log for outcomes of notifications; new runs also leave one for attempts', () => {
     expect(attemptsLimit(8_000)).toBe(7_000);
     expect(newRunsLimit(8_000)).toBe(6_000);
     expect([attemptsLimit(-1), newRunsLimit(-1)]).toEqual([Infinity, Infinity]);

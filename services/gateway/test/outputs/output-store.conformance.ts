@@ -45,7 +45,7 @@ export const outputStoreConformance = (name: string, openStorage: () => Promise<
       store.put(output, inPieces(bytes));
     const whole = ({ bytes }: StoredOutput) => ({ first: 0, last: bytes - 1 });
 
-    it('are kept for a time that is known', async () => {
+    it('are kept for a reported time', async () => {
       expect(await store.keepsForMs()).toBe(90 * 24 * 3_600_000);
     });
 

@@ -169,7 +169,7 @@ describe('a quota of large amounts', () => {
     expect(fresh).toBeGreaterThan(0);
   });
 
-  it('has room while what the log has is within it', async () => {
+  it('has room while the counted amount is not above it', async () => {
     const org_id = orgId(newUuid());
     let used = 0;
     const { hasRoom } = all.use(

@@ -138,7 +138,7 @@ describe('an organisation at its quota of output bytes', () => {
     return { attempt, answer: await upload(gateway, attempt, numbered(sent)) };
   };
 
-  it('ends the attempt that announces more, and another organisation stores its files', async () => {
+  it('is refused an upload beyond it, and another organisation is not', async () => {
     const [mine, another] = [await bed.newTenant(), await bed.newTenant()];
     const { attempt, answer } = await uploadFor(mine, 80 * KiB);
     expect(answer.status).toBe(201);
@@ -165,7 +165,7 @@ describe('an organisation at its quota of uploads', () => {
       headers: { authorization: `Bearer ${attempt.token}`, 'content-length': bytes },
     });
 
-  it('waits for its own uploads, and another organisation for none', async () => {
+  it('waits until one of its uploads has ended, and another organisation does not wait', async () => {
     const [mine, another] = [await bed.newTenant(), await bed.newTenant()];
     const attemptOf = async (tenant: Tenant) => anAttemptOf(bed, await queueSample(gateway, tenant), 20);
     const [slow, next] = [await attemptOf(mine), await attemptOf(mine)];

@@ -23,7 +23,7 @@ const roomFor = (attempts: number, live: number, executing = 0): Step =>
 const threeSlots = executor('box', { gpus: ['A10G', 'A10G', 'A10G'] });
 
 describe('a log without room for an attempt', () => {
-  it('lets a run wait, and says so', () => {
+  it('makes a run wait, with this reason', () => {
     const bed = new TestBed();
     bed.lead();
     for (const step of [threeSlots, full, queued('one')]) step(bed);
@@ -41,7 +41,7 @@ describe('a log without room for an attempt', () => {
       given(threeSlots, full, queued('one'), queued('two'), queued('three')).when(roomFor(2, 3)),
     ).toEqual(['one is assigned to box slot 0, attempt 1', 'two is assigned to box slot 1, attempt 1']));
 
-  it('counts what is being stored, and what executes, for the next one', () => {
+  it('counts assignments that are being stored, and executing attempts', () => {
     const before = [threeSlots, roomFor(1, 2), queued('one')];
     expect(given(...before).when(queued('two'))).toEqual([]);
     expect(given(...before, stored, started('one')).when(queued('two'))).toEqual([]);
@@ -59,7 +59,7 @@ describe('a log without room for an attempt', () => {
       given(threeSlots, full, queued('one', { startDeadlineS: 10 })).when(passed(10_000, 'box')),
     ).toEqual(['one is timed out: storage_full']));
 
-  it('holds back no end, no requeue and no enforced cancel', () => {
+  it('delays no end, no requeue and no enforced cancel', () => {
     expect(given(...running('one', 'box', { runTimeoutS: 10 }), full).when(passed(10_000, 'box'))).toEqual([
       'one is timed out: run_timeout',
     ]);
@@ -71,7 +71,7 @@ describe('a log without room for an attempt', () => {
     ).toEqual(['the cancel of one is enforced']);
   });
 
-  it('is none of a log without a limit, or of one whose size is not known yet', () => {
+  it('cannot be a log without a limit, or one whose size is not known yet', () => {
     expect(given(threeSlots, logSize(LIMIT, -1)).when(queued('one'))).toHaveLength(1);
     expect(given(threeSlots, heartbeatOf('box')).when(queued('one'))).toHaveLength(1);
   });
