@@ -7,11 +7,8 @@ export const MAX_OUTPUTS_BYTES = 256 * 1024;
 export const MAX_WORKFLOW_BYTES = 512 * 1024;
 /** The largest blob. With its headers it fits NATS's default payload of 1 MiB. */
 export const MAX_BLOB_BYTES = Math.max(MAX_WORKFLOW_BYTES, MAX_INPUTS_BYTES, MAX_OUTPUTS_BYTES);
-/**
- * Seconds that all attempts of a run may wait and run in total. Less than the 7 days for which the log keeps events: a run
- * whose first event has expired accepts no append and would never end.
- */
-export const MAX_RUN_LIFETIME_S = 6 * 24 * 3600;
+/** Seconds of a start deadline or a run timeout: a year. The age of the log limits a run further. */
+export const MAX_DEADLINE_S = 365 * 24 * 3600;
 /** Nested arrays and objects in an event; inputs may nest 32 levels, two levels deep in the event. */
 export const MAX_EVENT_NESTING = 64;
 /** Bytes of an error message of a program or service, as JSON in UTF-8. A character has at least one. */

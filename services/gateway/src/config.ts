@@ -2,6 +2,7 @@ import { brokerConfig } from '@runledger/event-log/connect/broker-config';
 import { oneOf, port, url } from '@runledger/service-kit/config/config-schemas';
 import { readConfig, type Environment } from '@runledger/service-kit/config/config';
 import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
+import { giveUpConfig } from '@runledger/webhooks/policy/give-up-config';
 import { policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
 import { MAX_INPUTS_BYTES, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
@@ -52,13 +53,15 @@ export const configSchema = Type.Object({
     description: 'the MongoDB server, with the database in its path (runledger without one)',
   }),
   RUNLEDGER_RUN_RETENTION_DAYS: Type.Integer({
-    minimum: 8,
+    minimum: 1,
     maximum: 10_000,
     default: 90,
-    description: 'days from its creation for which a run view is kept; longer than the log keeps the run (7)',
+    description:
+      'days from its creation for which a run view is kept; longer than the log keeps its facts (runsMaxAgeMs)',
   }),
   ...secretKeysConfig,
   ...policyConfig,
+  ...giveUpConfig,
   RUNLEDGER_BODY_MAX_BYTES: atMost(MiB, 64 * MiB, 'bytes of a request body'),
   RUNLEDGER_INPUTS_MAX: atMost(256, 10_000, 'inputs of a run'),
   RUNLEDGER_INPUTS_MAX_BYTES: atMost(MAX_INPUTS_BYTES, MAX_INPUTS_BYTES, 'bytes of all inputs as JSON'),

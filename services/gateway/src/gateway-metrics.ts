@@ -22,6 +22,7 @@ const WHY_NOT_QUEUED = [
   'key_taken',
   'log_nearly_full',
   'queue_full',
+  'outlives_log',
   'views_unavailable',
   'unreadable',
 ] as const;

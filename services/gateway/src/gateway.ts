@@ -74,7 +74,7 @@ const allRoutes = (
       now,
       onConflict: metrics.conflict,
     }),
-    ...catalogueRoutes({ records, quota: quotas.catalogue_records, now }),
+    ...catalogueRoutes({ records, longestRun: services.longestRun, quota: quotas.catalogue_records, now }),
     usageRoute(quotas),
     ...apiKeyRoutes({ log, now }),
     ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),

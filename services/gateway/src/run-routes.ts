@@ -40,7 +40,18 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
   const onConflict = metrics.conflict;
   const onQueued = metrics.queued;
   const catalogue = openCatalogue(log);
-  const accept = counted(acceptRun({ log, current, room, queued: quotas.queued_runs, writer, now }), metrics);
+  const accept = counted(
+    acceptRun({
+      log,
+      current,
+      longestRun: services.longestRun,
+      room,
+      queued: quotas.queued_runs,
+      writer,
+      now,
+    }),
+    metrics,
+  );
   const queue = queueDeployment({ accept, catalogue, logger });
   const rerun = rerunRun({ accept, current, catalogue });
   const cancel = cancelRun({ log, current, expire: services.expire, writer, now, onConflict });
@@ -84,6 +95,7 @@ const counted =
       case 'key_taken':
       case 'log_nearly_full':
       case 'queue_full':
+      case 'outlives_log':
       case 'views_unavailable':
       case 'unreadable':
         notQueued(acceptance.kind);

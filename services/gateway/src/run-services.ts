@@ -10,6 +10,7 @@ import { logRoom, type LogRoom } from './room/log-room.ts';
 import { currentRun, type ReadCurrentRun } from './runs/current/current-run.ts';
 import { openOutputStore, type OpenedOutputs } from './outputs/output-stores.ts';
 import { openQuotas, type Quotas } from './quotas/quotas.ts';
+import { longestRun, type LongestRun } from './lifetimes/longest-run.ts';
 import { openFindView } from './runs/current/find-view.ts';
 import { shownWebhooks, type ShownWebhooks } from './runs/current/shown-webhooks.ts';
 import { expireRun, type ExpireRun } from './runs/expire/expire-run.ts';
@@ -30,6 +31,7 @@ export interface RunServices {
   readonly lists: OutputLists;
   readonly room: LogRoom;
   readonly expire: ExpireRun;
+  readonly longestRun: LongestRun;
   readonly quotas: Quotas;
   readonly records: CatalogueRecords;
   readonly outputs: OpenedOutputs;
@@ -84,6 +86,7 @@ export const openRunServices = (
     fresh,
     lists,
     expire,
+    longestRun: longestRun({ log, webhookGiveUpS: config.RUNLEDGER_WEBHOOK_GIVE_UP_S, clock }),
     quotas,
     records,
     outputs,

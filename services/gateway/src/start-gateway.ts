@@ -1,4 +1,7 @@
 import { streamsOf } from '@runledger/broker-access/service-permissions';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { checkLifetimes } from '@runledger/event-log/provision/check-lifetimes';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import type { ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
@@ -27,6 +30,8 @@ export const startGateway = async (
 ): Promise<{ http: string }> => {
   const { config, instance, logger, metrics, checks } = begun;
   const log = await openServiceLog({ ...begun, streams: streamsOf(contract) }, open, stopping);
+
+  await checkOwnLifetimes(log, config, stopping);
 
   const views = open.use(openRunViews(config));
   const projection = open.use(openRunProjection({ log, views, logger, instance }));
@@ -62,6 +67,20 @@ export const startGateway = async (
   policy = policyFromConfig(config, ownServices(config, [http.url, begun.health]));
   logger.info({ url: `${http.url}${config.RUNLEDGER_BASE_PATH}` }, 'the run API is served');
   return { http: http.url };
+};
+
+const DAY_MS = 86_400_000;
+
+const checkOwnLifetimes = (log: EventLog, config: GatewayConfig, signal: AbortSignal): Promise<unknown> => {
+  const { RUNLEDGER_OUTPUTS: outputs, RUNLEDGER_OUTPUTS_KEEP_DAYS: keepDays } = config;
+  const own = {
+    webhookGiveUp: config.RUNLEDGER_WEBHOOK_GIVE_UP_S * 1_000,
+    views: config.RUNLEDGER_RUN_RETENTION_DAYS * DAY_MS,
+    ...(outputs === 'directory' ? { outputs: keepDays * DAY_MS } : {}),
+  };
+  return retryWhileUnavailable({ signal, logger: log.logger }, () =>
+    checkLifetimes(log, own, streamsOf(contract)),
+  );
 };
 
 /** The views that RUNLEDGER_VIEWS chooses. */

@@ -2,6 +2,7 @@ import { brokerConfig } from '@runledger/event-log/connect/broker-config';
 import { readConfig, type Environment } from '@runledger/service-kit/config/config';
 import { seconds, url } from '@runledger/service-kit/config/config-schemas';
 import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
+import { giveUpConfig } from '@runledger/webhooks/policy/give-up-config';
 import { policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
 import { Type, type Static } from 'typebox';
@@ -37,13 +38,7 @@ export const configSchema = Type.Object({
     maximum: 120,
     description: 'how long one delivery attempt may take, from the name to the last byte of the response',
   }),
-  RUNLEDGER_WEBHOOK_GIVE_UP_S: seconds({
-    default: 6 * DAY_S,
-    minimum: 1,
-    maximum: 30 * DAY_S,
-    description:
-      'how long after the end of a run its notification is given up, also if it is deferred; less than the log keeps facts',
-  }),
+  ...giveUpConfig,
   RUNLEDGER_WEBHOOK_IN_FLIGHT: Type.Integer({
     default: 1_024,
     minimum: 4,

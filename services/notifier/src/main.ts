@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { openBrokerTime } from '@runledger/coordination/polled-clock';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
+import { checkLifetimes } from '@runledger/event-log/provision/check-lifetimes';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { mayConnect } from '@runledger/webhooks/policy/resolve-callback';
@@ -26,6 +27,10 @@ const start = async (
   const { config, instance, logger, metrics, checks, health } = begun;
   const log = await openServiceLog({ ...begun, streams: streamsOf(contract) }, open, stopping);
 
+  const own = { webhookGiveUp: config.RUNLEDGER_WEBHOOK_GIVE_UP_S * 1_000 };
+  await retryWhileUnavailable({ signal: stopping, logger }, () =>
+    checkLifetimes(log, own, streamsOf(contract)),
+  );
   const policy = policyFromConfig(config, ownServices(config, health));
   const resolver = open.use(
     nameResolver({ servers: config.RUNLEDGER_DNS_SERVERS, clock: () => performance.now() }),

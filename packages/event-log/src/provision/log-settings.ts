@@ -1,3 +1,4 @@
+import { lifetimeProblems } from '@runledger/contracts/lifetimes';
 const MiB = 1024 ** 2;
 const GiB = 1024 ** 3;
 const HOUR_MS = 3_600_000;
@@ -128,11 +129,16 @@ export const logSettings = (given: Partial<LogSettings>): LogSettings => {
       `The log setting runsMaxAgeMs is ${settings.runsMaxAgeMs}: with less than an hour, first events of runs would expire.`,
     );
   }
-  if (settings.blobsMaxAgeMs < 2 * settings.runsMaxAgeMs) {
-    throw new RangeError(
-      `The log setting blobsMaxAgeMs is ${settings.blobsMaxAgeMs}: it must be at least twice runsMaxAgeMs (${settings.runsMaxAgeMs}), ` +
-        'or inputs would expire before their runs.',
-    );
-  }
+  const problems = lifetimeProblems({
+    log: settings.runsMaxAgeMs,
+    deliveryAttempts: settings.deliveryAttemptsMaxAgeMs,
+    outputs: settings.outputsMaxAgeMs,
+    blobs: settings.blobsMaxAgeMs,
+    uploads: settings.uploadsMaxAgeMs,
+    fleet: settings.fleetMaxAgeMs,
+    deadLetters: settings.deadLettersMaxAgeMs,
+  });
+  if (problems.length > 0)
+    throw new RangeError(`The log settings do not fit together. ${problems.join('. ')}.`);
   return settings;
 };

@@ -27,9 +27,20 @@ describe('the settings of the log', () => {
   });
 
   it('keep inputs for at least twice the age of the log', () => {
-    const keeping = (blobsMaxAgeMs: number) => ({ runsMaxAgeMs: 4_000_000_000, blobsMaxAgeMs });
-    expect(logSettings(keeping(8_000_000_000))).toMatchObject(keeping(8_000_000_000));
-    expect(() => logSettings(keeping(7_999_999_999))).toThrow(/at least twice runsMaxAgeMs \(4000000000\)/);
+    const keeping = (blobsMaxAgeMs: number) => ({ runsMaxAgeMs: 600_000_000, blobsMaxAgeMs });
+    expect(logSettings(keeping(1_200_000_000))).toMatchObject(keeping(1_200_000_000));
+    expect(() => logSettings(keeping(1_199_999_999))).toThrow(/blobsMaxAgeMs is too short/);
+  });
+
+  it.each(['outputs', 'uploads', 'fleet', 'deadLetters'])('keep %s for the age of the log', (what) => {
+    expect(() => logSettings({ [`${what}MaxAgeMs`]: 7 * 86_400_000 - 1 })).toThrow(
+      /do not fit together. .*MaxAgeMs.* is too short: 168 h are less than 168 h \(runsMaxAgeMs\)/,
+    );
+  });
+
+  it('need more of the others for an older log', () => {
+    expect(() => logSettings({ runsMaxAgeMs: 8 * 86_400_000 })).toThrow(/uploadsMaxAgeMs is too short/);
+    expect(logSettings({ runsMaxAgeMs: 8 * 86_400_000, uploadsMaxAgeMs: 8 * 86_400_000 })).toBeDefined();
   });
 
   it.each([

@@ -8,7 +8,6 @@ import {
 } from '@runledger/contracts/catalogue/records';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { tooLongLife } from './core/deployment-rules.ts';
 import { catalogueRecords } from './store/catalogue-records.ts';
 
 /**
@@ -17,7 +16,6 @@ import { catalogueRecords } from './store/catalogue-records.ts';
  */
 export interface Catalogue {
   getDeployment(org: string, id: string): Promise<Deployment | undefined>;
-  /** @throws TypeError when its runs could outlive their events in the log */
   putDeployment(record: Deployment): Promise<void>;
   getMachine(org: string, id: string): Promise<Machine | undefined>;
   putMachine(record: Machine): Promise<void>;
@@ -46,11 +44,7 @@ export const catalogue = (log: EventLog): Catalogue => {
   const users = openBucket(log, 'CATALOGUE', User);
   return {
     getDeployment: (org, id) => deployments.get(org, id),
-    putDeployment: async (record) => {
-      const why = tooLongLife(record);
-      if (why !== undefined) throw new TypeError(why);
-      await deployments.put(record);
-    },
+    putDeployment: (record) => deployments.put(record),
     getMachine: (org, id) => machines.get(org, id),
     putMachine: (record) => machines.put(record),
     getWorkflow: (org, id) => workflows.get(org, id),

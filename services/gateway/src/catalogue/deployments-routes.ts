@@ -78,10 +78,10 @@ const changeDeploymentOperation = operation({
   refusals: [404, 409],
 });
 
-export const deploymentRoutes = ({ records, quota, now }: RecordRoutes): Route[] => [
+export const deploymentRoutes = ({ records, longestRun, quota, now }: RecordRoutes): Route[] => [
   route(createDeploymentOperation, async ({ body }, { org_id }) => {
     const result = await withinQuota(quota, org_id, () =>
-      createDeployment(records, lowerCase(body), newOrigin(org_id, now)),
+      createDeployment({ records, longestRun }, lowerCase(body), newOrigin(org_id, now)),
     );
     return shownDeployment(created(result, refused));
   }),
@@ -102,7 +102,11 @@ export const deploymentRoutes = ({ records, quota, now }: RecordRoutes): Route[]
     shownDeployment(found(await records.deployments.get(org_id, path.deployment_id), 'Deployment')),
   ),
   route(changeDeploymentOperation, async ({ path, body }, { org_id }) => {
-    const result = await changeDeployment(records, { org_id, id: path.deployment_id }, lowerCase(body));
+    const result = await changeDeployment(
+      { records, longestRun },
+      { org_id, id: path.deployment_id },
+      lowerCase(body),
+    );
     return shownDeployment(changed(result, 'Deployment', refused));
   }),
 ];

@@ -7,20 +7,27 @@ import {
   type DeploymentRequest,
 } from './core/deployment.ts';
 import type { DeploymentParts, DeploymentRefusal } from './core/deployment-rules.ts';
+import type { LongestRun } from '../lifetimes/longest-run.ts';
 import type { CatalogueRecords } from './store/catalogue-records.ts';
 import type { ChangedRecord } from './store/change-record.ts';
 import type { CreatedRecord } from './store/records.ts';
 
+/** What a deployment is decided on. */
+export interface DeploymentSources {
+  readonly records: CatalogueRecords;
+  readonly longestRun: LongestRun;
+}
+
 /** @throws {LogUnavailable} */
 export const createDeployment = async (
-  records: CatalogueRecords,
+  parts: DeploymentSources,
   request: DeploymentRequest,
   origin: RecordOrigin,
 ): Promise<CreatedRecord<Deployment, DeploymentRefusal>> => {
-  const decide = async () => newDeployment(request, await partsOf(records, origin.org_id, request), origin);
+  const decide = async () => newDeployment(request, await partsOf(parts, origin.org_id, request), origin);
   const decided = await decide();
   if (decided.kind === 'refused') return decided;
-  return records.deployments.create(decided.record, async () => {
+  return parts.records.deployments.create(decided.record, async () => {
     const again = await decide();
     return again.kind === 'refused' ? again.why : undefined;
   });
@@ -28,26 +35,32 @@ export const createDeployment = async (
 
 /** @throws {LogUnavailable} */
 export const changeDeployment = (
-  records: CatalogueRecords,
+  parts: DeploymentSources,
   { org_id, id }: Pick<RecordOrigin, 'org_id' | 'id'>,
   change: DeploymentChange,
 ): Promise<ChangedRecord<Deployment, DeploymentRefusal>> =>
-  records.deployments.change<DeploymentRefusal>(org_id, id, async (deployment) => {
+  parts.records.deployments.change<DeploymentRefusal>(org_id, id, async (deployment) => {
     const named = {
       machine_id: change.machine_id ?? deployment.machine_id,
       workflow_version_id: change.workflow_version_id ?? deployment.workflow_version_id,
     };
-    return changedDeployment(deployment, change, await partsOf(records, org_id, named));
+    return changedDeployment(deployment, change, await partsOf(parts, org_id, named));
   });
 
 const partsOf = async (
-  { machines, versions, workflows }: CatalogueRecords,
+  { records: { machines, versions, workflows }, longestRun }: DeploymentSources,
   org: string,
   named: Pick<Deployment, 'machine_id' | 'workflow_version_id'>,
 ): Promise<DeploymentParts> => {
-  const [machine, version] = await Promise.all([
+  const [longestRunS, machine, version] = await Promise.all([
+    longestRun(),
     machines.get(org, named.machine_id),
     versions.get(org, named.workflow_version_id),
   ]);
-  return { machine, version, workflow: version && (await workflows.get(org, version.workflow_id)) };
+  return {
+    longestRunS,
+    machine,
+    version,
+    workflow: version && (await workflows.get(org, version.workflow_id)),
+  };
 };

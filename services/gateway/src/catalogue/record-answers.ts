@@ -1,4 +1,5 @@
 import { newUuid, type OrgId } from '@runledger/contracts/ids';
+import type { LongestRun } from '../lifetimes/longest-run.ts';
 import type { CatalogueRecords } from './store/catalogue-records.ts';
 import type { ChangedRecord } from './store/change-record.ts';
 import type { CreatedRecord } from './store/records.ts';
@@ -10,6 +11,7 @@ import type { QuotaBound } from '../quotas/quota-bound.ts';
 /** What the routes of records need. */
 export interface RecordRoutes {
   readonly records: CatalogueRecords;
+  readonly longestRun: LongestRun;
   /** Of records. */
   readonly quota: QuotaBound;
   readonly now: () => Date;

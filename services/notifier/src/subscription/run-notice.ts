@@ -17,7 +17,12 @@ export type RunNotice =
       /** When the run was queued: where its notifications go. */
       readonly target?: WebhookTarget | null;
     }
-  | { readonly type: 'run_ended'; readonly key: RunKey }
+  | {
+      readonly type: 'run_ended';
+      readonly key: RunKey;
+      /** Of a run that outlived the log: its end says where its notification goes. */
+      readonly target?: WebhookTarget | null;
+    }
   | { readonly type: 'redelivery_requested'; readonly key: RunKey; readonly round: number }
   | { readonly type: 'progress_reported'; readonly key: RunKey };
 
@@ -27,9 +32,9 @@ export const runNotice = (message: StoredMessage): RunNotice | undefined => {
   const life = parseLifecycleSubject(subject);
   if (life) {
     const key = { org_id: life.org_id, run_id: life.run_id };
-    if (life.fact === RUN_EVENTS.RunQueued.fact) return queued(key, message);
+    if (life.fact === RUN_EVENTS.RunQueued.fact) return { type: 'run_changed', key, ...targetIn(message) };
     const ended = life.fact === 'ended' || (life.fact === 'cancel_requested' && life.executor_id === null);
-    return { type: ended ? 'run_ended' : 'run_changed', key };
+    return ended ? { type: 'run_ended', key, ...targetIn(message) } : { type: 'run_changed', key };
   }
   const webhook = parseWebhookSubject(subject);
   if (webhook?.fact !== 'redelivery_requested') return undefined;
@@ -43,12 +48,13 @@ export const progressNotice = ({ subject }: StoredMessage): RunNotice | undefine
   return about && { type: 'progress_reported', key: { org_id: about.org_id, run_id: about.run_id } };
 };
 
-/** Only the first fact of the run counts: a forged one would turn the webhook off, or redirect it. */
-const queued = (key: RunKey, message: StoredMessage): RunNotice => {
+/**
+ * Only a fact that may begin the history of a run has its target: RunQueued, or the end of a run that outlived the log. A forged
+ * one would turn the webhook off, or redirect it.
+ */
+const targetIn = (message: StoredMessage): { readonly target?: WebhookTarget | null } => {
   const first = acceptMessage(RUN_CHAIN, EMPTY_HISTORY, message);
-  const target =
-    first.kind === 'accepted'
-      ? { target: webhookTargetOf(first.state.request, Date.parse(message.time)) }
-      : {};
-  return { type: 'run_changed', key, ...target };
+  return first.kind === 'accepted'
+    ? { target: webhookTargetOf(first.state.request, Date.parse(message.time)) }
+    : {};
 };

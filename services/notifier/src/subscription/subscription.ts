@@ -80,7 +80,7 @@ const takeAll = async (
   partitions: ReadonlySet<number>,
 ): Promise<void> => {
   for (const { notice } of noticed)
-    if (notice?.type === 'run_changed' && notice.target !== undefined)
+    if (notice && 'target' in notice && notice.target !== undefined)
       targets.note(notice.key.run_id, notice.target);
   // Unknown targets are looked up concurrently.
   const found = await Promise.all(

@@ -4,7 +4,8 @@ import { webhookFilter } from '@runledger/contracts/subjects/run-subjects';
 import { lastMessage } from '@runledger/event-log/messages/leader-read';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { parseJson } from '@runledger/event-log/messages/stored-message';
-import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
+import { append } from '@runledger/event-log/append/append';
+import { assigned, expired, runRequest, started, succeeded } from '@runledger/testing/events/run-events';
 import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
 import { describe, expect, it } from 'vitest';
 import { expectTimer } from '../fixtures/expect-guarantees.ts';
@@ -80,5 +81,28 @@ describe('a delivery whose run leaves the log', { timeout: LIMIT_MS }, () => {
     await expectGivenUp(bed, key);
     expect(receiver.arrived).toEqual([]);
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'log_expired' })).toBe(1);
+  });
+});
+
+describe('a run that outlives the log', { timeout: LIMIT_MS }, () => {
+  it('has its end notified, although the log has nothing else of it', async () => {
+    await using bed = await openTestBedOnOwnBroker();
+    await using receiver = await aReceiver(status(200));
+    await using running = await bed.start();
+    const webhook = `${receiver.url}/hook`;
+    const key = await bed.queue(webhook);
+    await letExpire(bed, 1_000, 1);
+    const { inputs: _inputs, ...request } = runRequest({ webhook });
+    const end = expired(key, { request });
+    expect(await append(bed.log, end, 0)).toMatchObject({ kind: 'appended' });
+    await expectSoon('its notification', () =>
+      expect(receiver.of(key.run_id)).toMatchObject([
+        { payload: { status: 'failed', end_reason: 'log_expired', finished: true } },
+      ]),
+    );
+    await expectSoon('its outcome', async () =>
+      expect(await bed.webhook(key)).toMatchObject({ status: 'success', tries: 1 }),
+    );
+    expect(await running.metric('runledger_notifier_deliveries_total', { end: 'log_expired' })).toBe(0);
   });
 });

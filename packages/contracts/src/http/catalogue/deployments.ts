@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { GPU_MODELS } from '../../gpu.ts';
-import { MAX_RUN_LIFETIME_S } from '../../limits.ts';
+import { MAX_DEADLINE_S } from '../../limits.ts';
 import { Archived, Name, NewName, RecordsQuery } from '../fields/names.ts';
 import { NextCursor, Time, Uuid } from '../fields/values.ts';
 import { nullable, optional } from '../fields/optional.ts';
@@ -22,12 +22,12 @@ const ConcurrencyLimit = Type.Integer({
 });
 const RunTimeout = Type.Number({
   exclusiveMinimum: 0,
-  maximum: MAX_RUN_LIFETIME_S,
+  maximum: MAX_DEADLINE_S,
   description: 'Seconds that an attempt of a run may execute.',
 });
 const StartDeadline = Type.Number({
   exclusiveMinimum: 0,
-  maximum: MAX_RUN_LIFETIME_S,
+  maximum: MAX_DEADLINE_S,
   description: 'Seconds that a run may wait until it begins to execute.',
 });
 const Retry = Type.Object(
@@ -41,7 +41,8 @@ const Retry = Type.Object(
   { title: 'RetryPolicy' },
 );
 
-const lifetime = `Start deadline and run timeout of all attempts together: at most ${MAX_RUN_LIFETIME_S} seconds.`;
+const lifetime =
+  'Start deadline and run timeout of all attempts together have to fit into the time for which the log keeps events; a refusal says how long that is.';
 
 export const Deployment = Type.Object(
   {

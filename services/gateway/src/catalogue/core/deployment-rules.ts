@@ -1,5 +1,4 @@
 import type { Deployment, Machine, NumberedVersion, Workflow } from '@runledger/contracts/catalogue/records';
-import { MAX_RUN_LIFETIME_S } from '@runledger/contracts/limits';
 
 /** The records that a deployment names; undefined for those that the organisation does not have. */
 export interface DeploymentParts {
@@ -7,6 +6,8 @@ export interface DeploymentParts {
   readonly version: Pick<NumberedVersion, 'workflow_id' | 'archived'> | undefined;
   /** Of the version. */
   readonly workflow: Pick<Workflow, 'archived'> | undefined;
+  /** Seconds that a run may live now. */
+  readonly longestRunS: number;
 }
 
 export interface WrongMember {
@@ -39,15 +40,19 @@ export const wrongMachine = ({ machine }: DeploymentParts): WrongMember[] => {
 };
 
 /** Why the runs of a deployment could outlive their events in the log; undefined when they cannot. */
-export const tooLongLife = ({
-  start_deadline_s,
-  run_timeout_s,
-  retry,
-}: Pick<Deployment, 'start_deadline_s' | 'run_timeout_s' | 'retry'>): string | undefined => {
+export const tooLongLife = (
+  {
+    start_deadline_s,
+    run_timeout_s,
+    retry,
+  }: Pick<Deployment, 'start_deadline_s' | 'run_timeout_s' | 'retry'>,
+  longestRunS: number,
+): string | undefined => {
   const longest = (start_deadline_s + run_timeout_s) * retry.attempts;
-  if (longest <= MAX_RUN_LIFETIME_S) return undefined;
+  if (longest <= longestRunS) return undefined;
   return (
-    `A run of this deployment could live ${longest} s (start deadline and run timeout, for each attempt), and its events are ` +
-    `kept for little more than ${MAX_RUN_LIFETIME_S} s. Lower the deadline, the timeout or the attempts.`
+    `A run of this deployment could live ${longest} s (start deadline and run timeout, for each attempt), and the log keeps ` +
+    `events long enough for ${Math.max(Math.floor(longestRunS), 0)} s, with the time for its notification. Lower the deadline, the timeout or the attempts, or ` +
+    'ask the operator for a higher runsMaxAgeMs or a lower RUNLEDGER_WEBHOOK_GIVE_UP_S.'
   );
 };

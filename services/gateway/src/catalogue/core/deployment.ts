@@ -54,7 +54,7 @@ export const newDeployment = (
   origin: RecordOrigin,
 ): Decision => {
   const settings = settingsAfter(DEFAULTS, requested);
-  const wrong = [...wrongVersion(parts), ...wrongMachine(parts), ...tooLong(settings)];
+  const wrong = [...wrongVersion(parts), ...wrongMachine(parts), ...tooLong(settings, parts)];
   if (!parts.version || wrong.length > 0) return { kind: 'refused', why: { kind: 'invalid', wrong } };
   const { workflow_id } = parts.version;
   const names = { name, workflow_id, workflow_version_id, machine_id };
@@ -84,7 +84,7 @@ export const changedDeployment = (
   const wrong = [
     ...(namesVersion ? wrongVersion(parts) : []),
     ...(namesMachine ? wrongMachine(parts) : []),
-    ...tooLong(record),
+    ...tooLong(record, parts),
   ];
   if (wrong.length > 0) return { kind: 'refused', why: { kind: 'invalid', wrong } };
   const [unusable] = [...wrongVersion(parts), ...wrongMachine(parts)];
@@ -110,8 +110,8 @@ const settingsAfter = (before: Settings, requested: RequestedSettings): Settings
   };
 };
 
-const tooLong = (settings: Settings): WrongMember[] => {
-  const why = tooLongLife(settings);
+const tooLong = (settings: Settings, { longestRunS }: DeploymentParts): WrongMember[] => {
+  const why = tooLongLife(settings, longestRunS);
   return why === undefined ? [] : [{ why }];
 };
 

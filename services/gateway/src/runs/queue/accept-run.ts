@@ -4,6 +4,8 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { keyedMutex } from '@runledger/resilience/keyed-mutex';
 import type { QuotaBound } from '../../quotas/quota-bound.ts';
 import type { LogRoom } from '../../room/log-room.ts';
+import { tooLongLife } from '../../catalogue/core/deployment-rules.ts';
+import type { LongestRun } from '../../lifetimes/longest-run.ts';
 import type { Envelope } from '../current/core/envelope.ts';
 import { isRunOf, type RequestedRun } from './core/idempotency.ts';
 import { runQueued, type NewRun, type QueueDecision } from './core/queue-run.ts';
@@ -18,6 +20,8 @@ export type Acceptance =
   /** Another request was accepted with this key. */
   | { readonly kind: 'key_taken' }
   | { readonly kind: 'log_nearly_full' }
+  /** Its facts could expire before it ends. */
+  | { readonly kind: 'outlives_log'; readonly why: string }
   /** The organisation has reached its limit of queued runs. */
   | { readonly kind: 'queue_full' }
   /** Whether the key was used cannot be known now. */
@@ -35,6 +39,7 @@ export interface QueueCaller {
 export interface AcceptRunOptions {
   readonly log: EventLog;
   readonly current: ReadCurrentRun;
+  readonly longestRun: LongestRun;
   readonly room: LogRoom;
   readonly queued: QuotaBound;
   readonly writer: Envelope['writer'];
@@ -105,11 +110,14 @@ const earlierAcceptance =
 
 /** Stores the first event of the run, if there is room for it. */
 const begin = async (
-  { log, room, queued, writer, now }: AcceptRunOptions,
+  { log, longestRun, room, queued, writer, now }: AcceptRunOptions,
   { org_id, correlation_id, traceparent }: QueueCaller,
   identity: RunIdentity,
   data: NewRun,
 ): Promise<Acceptance | { readonly kind: 'exists'; readonly head: number }> => {
+  const settings = { ...data, retry: { attempts: data.max_attempts } };
+  const why = tooLongLife(settings, await longestRun());
+  if (why !== undefined) return { kind: 'outlives_log', why };
   const { run_id } = identity;
   const time = now().toISOString();
   const envelope = { event_id: newUuid(), run_id, org_id, time, writer, correlation_id, traceparent };

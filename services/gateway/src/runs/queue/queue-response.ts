@@ -35,6 +35,8 @@ export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run
         kind: 'unavailable',
         why: 'The log of runs has no room for a new run and what it may write later; accepted runs continue. Nothing was queued: try again when some of them have ended or old runs have expired. An operator can raise runsMaxBytes in RUNLEDGER_LOG_SETTINGS',
       });
+    case 'outlives_log':
+      throw new Refused({ kind: 'conflict', why: `Nothing was queued: ${acceptance.why}` });
     case 'queue_full':
       throw overQuota(
         'The organisation has reached its limit of queued runs, so nothing was queued: try again when some of them have started, or cancel some',

@@ -1,4 +1,5 @@
 import { isEnded, type EndedRun } from '@runledger/contracts/fold/run';
+import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import type { ReadRun } from '@runledger/event-log/read/read-run';
@@ -54,7 +55,9 @@ export const planAttempt = (
   const attempts = round === delivery.round ? delivery.attempts : 0;
   const { giveUpAfterMs, logAgeMs, instantOf } = settings;
   const endedAt = instantOf(run.ended_at);
-  const logEnd = logEndOf(instantOf(facts[0]?.time ?? run.ended_at), logAgeMs);
+  // The end of a run that outlived the log is enough for a notification.
+  const first = facts.find(({ event }) => RUN_CHAIN.isSelfContained(event)) ?? facts[0];
+  const logEnd = logEndOf(instantOf(first?.time ?? run.ended_at), logAgeMs);
   // A redelivery gets at least one attempt, unless nothing can be made of the log any more.
   const givenUpAt = round === 1 || attempts > 0 ? endedAt + giveUpAfterMs : delivery.expiresAt;
   const expiresAt = Math.min(delivery.expiresAt, givenUpAt, logEnd);
