@@ -60,7 +60,7 @@ const allRoutes = (
   metrics: GatewayMetrics,
 ): Route[] => {
   const { config, log, views, instance } = parts;
-  const { current, shown, quotas, records } = services;
+  const { current, room, shown, quotas, records } = services;
   const fleet = executors(services.scheduler);
   return [
     ...runRoutes({ parts, services, metrics }),
@@ -69,6 +69,7 @@ const allRoutes = (
       views,
       current,
       shown,
+      room,
       writer: { service: 'gateway', instance },
       secretKeys: config.RUNLEDGER_SECRET_KEYS,
       now,

@@ -3,7 +3,9 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
 import type { Route } from '../http/operation.ts';
+import { Refused } from '../http/refusal.ts';
 import type { RunViews } from '../projection/run-views.ts';
+import type { LogRoom } from '../room/log-room.ts';
 import type { Envelope } from '../runs/current/core/envelope.ts';
 import type { ReadCurrentRun } from '../runs/current/current-run.ts';
 import type { ShownWebhooks } from '../runs/current/shown-webhooks.ts';
@@ -12,7 +14,7 @@ import { listDeliveriesRoute } from './list-deliveries-route.ts';
 import { redeliverManyRoute } from './redeliver-many-route.ts';
 import { redeliverMany } from './redeliver-many.ts';
 import { redeliverRoute } from './redeliver-route.ts';
-import { redeliverRun } from './redeliver-run.ts';
+import { redeliverRun, type RedeliverRun } from './redeliver-run.ts';
 import { webhookSecretRoutes } from './webhook-secret-route.ts';
 
 export interface WebhookRoutes {
@@ -20,6 +22,7 @@ export interface WebhookRoutes {
   readonly views: RunViews;
   readonly current: ReadCurrentRun;
   readonly shown: ShownWebhooks;
+  readonly room: LogRoom;
   readonly writer: Envelope['writer'];
   /** The newest first, as RUNLEDGER_SECRET_KEYS has them. */
   readonly secretKeys: Parameters<typeof secretBox>[0];
@@ -28,8 +31,8 @@ export interface WebhookRoutes {
 }
 
 /** Deliveries of notifications, redelivery, and the secret that signs them. */
-export const webhookRoutes = ({ log, views, secretKeys, now, ...parts }: WebhookRoutes): Route[] => {
-  const redeliver = redeliverRun({ log, now, ...parts });
+export const webhookRoutes = ({ log, views, room, secretKeys, now, ...parts }: WebhookRoutes): Route[] => {
+  const redeliver = inRoom(room, redeliverRun({ log, now, ...parts }));
   return [
     deliveriesRoute({ current: parts.current, attempts: (key) => readDeliveries(log, key) }),
     redeliverRoute({ redeliver }),
@@ -38,3 +41,15 @@ export const webhookRoutes = ({ log, views, secretKeys, now, ...parts }: Webhook
     ...webhookSecretRoutes(signingSecrets(log, secretBox(secretKeys), { now })),
   ];
 };
+
+/** Redeliveries may not use the room that accepted runs need for their ends. @throws {Refused} */
+const inRoom =
+  (room: LogRoom, redeliver: RedeliverRun): RedeliverRun =>
+  async (...request) => {
+    const redelivery = await room.within(() => redeliver(...request));
+    if (redelivery !== 'log_nearly_full') return redelivery;
+    throw new Refused({
+      kind: 'unavailable',
+      why: 'The log of runs has no room for another redelivery. Try again when runs have ended or old ones have expired; an operator can raise runsMaxBytes in RUNLEDGER_LOG_SETTINGS',
+    });
+  };

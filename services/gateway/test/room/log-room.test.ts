@@ -1,3 +1,4 @@
+import { nanos } from '@nats-io/transport-node';
 import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
 import { NEW_RUN_BYTES, reservedBytes, newRunsLimit } from '@runledger/contracts/room/reservation';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
@@ -57,6 +58,21 @@ describe('a log with no room for another run', () => {
     expect((await queueKeyed(gateway, bed.tenant, 'two')).status).toBe(503);
   });
 
+  it('refuses redeliveries, which would use the room of ends', async () => {
+    await using bed = await openTestBed({ runsMaxBytes: MiB });
+    const gateway = await bed.gateway();
+    const { run_id } = runIn(
+      bed.tenant,
+      await ask(gateway, bed, { webhook: 'https://receiver.example/hook' }),
+    );
+    await post(`${gateway.api}/run/${run_id}/cancel`, bed.tenant.key);
+    const redeliver = () => post(`${gateway.api}/run/${run_id}/redeliver`, bed.tenant.key);
+    expect((await redeliver()).status).toBe(200);
+    await fill(gateway, bed);
+    const refused = await redeliver();
+    expect([refused.status, refused.body.detail]).toEqual([503, expect.stringContaining('no room')]);
+  });
+
   it('accepts runs again when others have ended', async () => {
     await using bed = await openTestBed({ runsMaxBytes: MiB });
     const gateway = await bed.gateway();
@@ -64,6 +80,25 @@ describe('a log with no room for another run', () => {
     for (const key of runs) await appendAll(bed.log, cancelRequested(key));
     const more = await fill(gateway, bed);
     expect(more.runs.length).toBeGreaterThan(runs.length / 2);
+  });
+
+  it('accepts runs again when old ones have expired', async () => {
+    await using bed = await openTestBed({ runsMaxBytes: MiB });
+    const gateway = await bed.gateway();
+    // Each round ends its runs, so that in the end nothing is reserved, and the log is full of what is stored.
+    for (let round = await fill(gateway, bed); round.runs.length > 0; round = await fill(gateway, bed)) {
+      for (const key of round.runs) await appendAll(bed.log, cancelRequested(key));
+    }
+    expect((await ask(gateway, bed)).status).toBe(503);
+    const expireEarly = { max_age: nanos(100), duplicate_window: nanos(100) };
+    await bed.log.jsm.streams.update('RUNS', expireEarly);
+    await waitFor('the old runs to expire', async () => (await bytesOf(bed)) === 0);
+    await bed.log.jsm.streams.update('RUNS', { max_age: nanos(3_600_000) });
+    const { runs } = await fill(gateway, bed);
+    expect(runs.length).toBeGreaterThan(40);
+    expect(await gateway.metrics.metrics()).toMatch(
+      new RegExp(`^runledger_gateway_runs_live\\S* ${runs.length}$`, 'm'),
+    );
   });
 
   it('is never exceeded by concurrent requests at several gateways by more than they accept at one moment', async () => {
