@@ -1,6 +1,4 @@
-import { API_PREFIX } from '@runledger/event-log/connect/log-account';
-
-const OWN_PREFIX = '$JS.API';
+import { API_PREFIX, OWN_API_PREFIX } from '@runledger/event-log/connect/log-account';
 
 /** A request to JetStream, as the driver sends it. */
 const api = (request: string): string => `${API_PREFIX}.${request}`;
@@ -50,7 +48,7 @@ export const bucketKeys = (bucket: string): string => api(`$KV.${bucket}.>`);
 export const inLogAccount = (subject: string): string => {
   if (!subject.startsWith(`${API_PREFIX}.`)) return subject;
   const rest = subject.slice(API_PREFIX.length + 1);
-  return rest.startsWith('$KV.') ? rest : `${OWN_PREFIX}.${rest}`;
+  return rest.startsWith('$KV.') ? rest : `${OWN_API_PREFIX}.${rest}`;
 };
 
 /** Whether one request gets many responses. */
@@ -60,7 +58,7 @@ export const hasStreamedResponse = (subject: string): boolean =>
 /** Mappings of `API_PREFIX` within the account of the log. The entries do not overlap. */
 export const PREFIX_MAPPINGS: readonly (readonly [string, string])[] = [
   ...['STREAM.>', 'CONSUMER.>', 'DIRECT.>', 'META.>', 'SERVER.>', 'ACCOUNT.>', 'INFO'].map(
-    (part): readonly [string, string] => [api(part), `${OWN_PREFIX}.${part}`],
+    (part): readonly [string, string] => [api(part), `${OWN_API_PREFIX}.${part}`],
   ),
   [api('$KV.>'), '$KV.>'],
 ];

@@ -2,7 +2,7 @@ import { allBlobs, BLOB_STREAMS, type BlobStream } from '@runledger/contracts/bl
 import { executorToken } from '@runledger/contracts/ids';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
 import type { ServiceContract, UsedBucket } from '@runledger/contracts/access/service-contract';
-import { ALL_PROGRESS } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_PROGRESS, READ_MARKER } from '@runledger/contracts/subjects/run-subjects';
 import { WEBHOOK_EVENTS } from '@runledger/contracts/events/webhook-event';
 import { fleetFactOf } from '@runledger/event-log/messages/fleet';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
@@ -76,6 +76,7 @@ const facts = ({ role, writes, heartbeats }: ServiceContract, executor: string |
     ...writes.webhooks.map((type) => `runs.*.*.webhook.${WEBHOOK_EVENTS[type].fact}.${role}.*`),
     ...writes.fleet.flatMap((type) => fleetFact(type, executor)),
     ...(writes.activity ? ['progress', 'log'].map((kind) => `activity.*.*.*.${about}.${kind}`) : []),
+    ...(writes.readMarkers ? [READ_MARKER] : []),
     ...(heartbeats ? [`$KV.EXECUTORS.${about}`] : []),
   ];
 };

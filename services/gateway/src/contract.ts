@@ -13,6 +13,7 @@ export const contract: ServiceContract = {
     webhooks: ['WebhookRedeliveryRequested'],
     fleet: ['ExecutorDrainRequested', 'ExecutorResumeRequested'],
     activity: false,
+    readMarkers: true,
   },
   // The views are the fold of everything, and progress is shown.
   reads: { runs: RUN_EVENT_TYPES, webhooks: WEBHOOK_EVENT_TYPES, fleet: [], activity: true },

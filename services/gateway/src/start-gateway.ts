@@ -2,6 +2,7 @@ import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { checkLifetimes } from '@runledger/event-log/provision/check-lifetimes';
+import { withFreshReads } from '@runledger/event-log/messages/fresh-reads';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import type { ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
@@ -29,7 +30,10 @@ export const startGateway = async (
   stopping: AbortSignal,
 ): Promise<{ http: string }> => {
   const { config, instance, logger, metrics, checks } = begun;
-  const log = await openServiceLog({ ...begun, streams: streamsOf(contract) }, open, stopping);
+  const log = withFreshReads(
+    await openServiceLog({ ...begun, streams: streamsOf(contract) }, open, stopping),
+    clock,
+  );
 
   await checkOwnLifetimes(log, config, stopping);
 

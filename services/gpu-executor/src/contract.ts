@@ -8,6 +8,7 @@ export const contract: ServiceContract = {
     webhooks: [],
     fleet: ['ExecutorRegistered', 'ExecutorDraining', 'ExecutorLeft'],
     activity: true,
+    readMarkers: false,
   },
   // Of these only what is addressed to the executor's own id.
   reads: {

@@ -8,6 +8,7 @@ export const contract: ServiceContract = {
     webhooks: [],
     fleet: ['ExecutorLost'],
     activity: false,
+    readMarkers: false,
   },
   reads: {
     runs: [

@@ -27,6 +27,7 @@ const gateway: Allowed = {
     'runs.*.*.life.cancel_requested.gateway.>',
     'runs.*.*.life.ended.gateway.>',
     'runs.*.*.webhook.redelivery_requested.gateway.*',
+    'runs.read_marker',
     'fleet.*.all.drain_requested',
     'fleet.*.all.resume_requested',
     'dead_letters.RUNS.projection',

@@ -38,6 +38,7 @@ const facts = (): string[] => [
   `runs.${RUN}`,
   `runs.${RUN}.life`,
   `runs.${RUN}.other.queued.gateway.0.none`,
+  'runs.read_marker',
 ];
 
 const records = (): string[] => {

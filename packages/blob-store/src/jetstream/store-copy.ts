@@ -1,7 +1,8 @@
 import type { BlobStream } from '@runledger/contracts/blobs';
 import { newUuid } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { LogFull, publishUntilAcknowledged } from '@runledger/event-log/messages/publish';
+import { publishUntilAcknowledged } from '@runledger/event-log/messages/publish';
+import { LogFull } from '@runledger/event-log/messages/refusals';
 import { BlobStoreFull } from '../store/blob-store.ts';
 
 export interface Copy {

@@ -21,6 +21,8 @@ export interface ServiceContract {
     readonly webhooks: readonly WebhookEventType[];
     readonly fleet: readonly FleetEvent['type'][];
     readonly activity: boolean;
+    /** Read markers, by which it proves that its reads are not stale. */
+    readonly readMarkers: boolean;
   };
   /** An executor reads only what is addressed to it. */
   readonly reads: {

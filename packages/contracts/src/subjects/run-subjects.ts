@@ -95,6 +95,12 @@ export const parseWebhookSubject = (subject: string): WebhookSubject | undefined
   return { org_id: org, run_id: run, fact, writer, round: Number(round) };
 };
 
+/**
+ * The subject of the empty messages by which a gateway proves that it does not read from a broker that has fallen behind. It
+ * is no fact's subject, and no reader of facts has it in its filter.
+ */
+export const READ_MARKER = 'runs.read_marker';
+
 /** The run that a message of RUNS is about, even if the rest of its subject is invalid. */
 export const runOfSubject = (subject: string): RunKey | undefined => {
   const [runs, org_id = '', run_id = ''] = subject.split('.');

@@ -12,7 +12,7 @@ import { messagesOf } from '../messages/messages-of.ts';
 import type { RunLog } from '../messages/run-messages.ts';
 import { traceAppend } from './trace-append.ts';
 
-export { EventTooLarge, LogFull } from '../messages/publish.ts';
+export { EventTooLarge, LogFull } from '../messages/refusals.ts';
 
 export type Appended =
   | { readonly kind: 'appended'; readonly sequence: number }

@@ -2,6 +2,7 @@ import { JetStreamApiError } from '@nats-io/jetstream';
 import {
   ClosedConnectionError,
   DrainingConnectionError,
+  NoRespondersError,
   RequestError,
   TimeoutError,
 } from '@nats-io/transport-node';
@@ -16,7 +17,7 @@ export const CALL_WITHIN_MS = 8_000;
 
 /** The broker did not refuse: it is unavailable, starting, electing a leader, or slow. A retry may help. */
 export const isTransient = (error: unknown): boolean => {
-  if (error instanceof TimeoutError) return true;
+  if (error instanceof TimeoutError || error instanceof NoRespondersError) return true;
   if (error instanceof RequestError) return error.isNoResponders();
   if (error instanceof JetStreamApiError) return error.status === 503;
   if (!(error instanceof Error)) return false;

@@ -6,3 +6,6 @@ export const LOG_ACCOUNT = 'RUNLEDGER';
  * account of the requester, which has no JetStream.
  */
 export const API_PREFIX = `$JS.${LOG_ACCOUNT}.API`;
+
+/** JetStream's own prefix: for a client in the account of the log, and for a broker without accounts. */
+export const OWN_API_PREFIX = '$JS.API';

@@ -1,53 +1,77 @@
 import type { DirectBatchOptions, DirectLastFor, StoredMsg } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { TimeoutError } from '@nats-io/transport-node';
+import { TimeoutError, type Msg, type MsgHdrs } from '@nats-io/transport-node';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { fromStored } from './stored-message.ts';
 
+/** A message from the response to a direct read. */
+export type DirectMessage = Pick<StoredMsg, 'subject' | 'seq' | 'time' | 'header' | 'data'>;
+
+export interface DirectRead {
+  readonly messages: readonly DirectMessage[];
+  /**
+   * The replica had everything up to this sequence when it read the last messages of subjects. 0 when it does not say: for
+   * another query, and for a response without messages.
+   */
+  readonly upTo: number;
+}
+
 const WITHIN_MS = 2_000;
+const END_OF_BATCH = 204;
+const NOT_FOUND = 404;
 
 /**
- * Reads messages from any replica, in one request; empty when the stream holds no match. Uses the callback form, because the
- * driver's iterator form keeps a subscription for each call.
+ * Reads messages from any replica, in one request. The driver's own function does not give what the end of the response
+ * says.
  */
-export const readDirect = (
+export const readDirect = async (
   log: EventLog,
   stream: string,
   query: DirectLastFor | DirectBatchOptions,
-): Promise<StoredMsg[]> =>
-  new Promise((resolve, reject) => {
-    const messages: StoredMsg[] = [];
-    let stop = (_error: Error): void => undefined;
-    const late = setTimeout(() => {
-      const error = new TimeoutError();
-      stop(error);
-      reject(error);
-    }, WITHIN_MS);
-    const callback = (done: { err?: Error } | null, message: StoredMsg): void => {
-      if (done === null) {
-        messages.push(message);
-        return;
-      }
-      clearTimeout(late);
-      if (done.err && !isNotFound(done.err)) reject(done.err);
-      else resolve(messages);
-    };
-    const request = { ...query, callback };
-    const started =
-      'multi_last' in request
-        ? log.jsm.direct.getLastMessagesFor(stream, request)
-        : log.jsm.direct.getBatch(stream, request);
-    started.then(
-      (responses) => {
-        stop = (error) => responses.stop(error);
-      },
-      (error: unknown) => {
-        clearTimeout(late);
-        reject(error instanceof Error ? error : new Error(String(error)));
-      },
-    );
+): Promise<DirectRead> => {
+  const messages: DirectMessage[] = [];
+  const responses = await log.nc.requestMany(`${log.apiPrefix}.DIRECT.GET.${stream}`, JSON.stringify(query), {
+    strategy: 'timer',
+    maxWait: WITHIN_MS,
+    noMux: true,
   });
+  for await (const response of responses) {
+    const { headers } = response;
+    if (!headers) throw new Error(`a response to a direct read of ${stream} has no headers`);
+    switch (headers.code) {
+      case 0:
+        messages.push(messageOf(response, headers));
+        break;
+      case END_OF_BATCH:
+        return { messages, upTo: Number(headers.get('Nats-UpTo-Sequence')) };
+      case NOT_FOUND:
+        return { messages, upTo: 0 };
+      default:
+        throw new DirectReadRefused(stream, headers);
+    }
+  }
+  throw new TimeoutError();
+};
+
+/** The broker refused a direct read; `code` is the status. */
+class DirectReadRefused extends Error {
+  override readonly name = 'DirectReadRefused';
+  readonly code: number;
+
+  constructor(stream: string, { code, description }: MsgHdrs) {
+    super(`the broker refused a direct read of ${stream}: ${code} ${description}`);
+    this.code = code;
+  }
+}
+
+const messageOf = ({ data }: Msg, header: MsgHdrs): DirectMessage => ({
+  subject: header.last('Nats-Subject'),
+  seq: Number(header.last('Nats-Sequence')),
+  time: new Date(header.last('Nats-Time-Stamp')),
+  header,
+  data,
+});
 
 /**
  * The last messages of RUNS on these subjects, from any replica. The replica may not have the newest yet. Each subject is
@@ -65,6 +89,3 @@ export const lastOfSubjects = async (
   );
   return (await Promise.all(reads)).flatMap((message) => (message === null ? [] : [fromStored(message)]));
 };
-
-/** The response to a batch that begins behind the last message. */
-const isNotFound = (error: Error): boolean => 'code' in error && error.code === 404;

@@ -1,6 +1,9 @@
-import { callBroker, isTransient } from '../connect/broker-call.ts';
-import type { EventLog } from '../connect/event-log.ts';
-import { readDirect } from './direct-read.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { READ_MARKER } from '@runledger/contracts/subjects/run-subjects';
+import { CALL_WITHIN_MS, callBroker, isTransient } from '../connect/broker-call.ts';
+import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
+import { readDirect, type DirectRead } from './direct-read.ts';
 import { lastMessage, nextMessage } from './leader-read.ts';
 import { publish } from './publish.ts';
 import type { RunMessages } from './run-messages.ts';
@@ -9,17 +12,13 @@ import { fromStored } from './stored-message.ts';
 export const jetStreamMessages = (log: EventLog): RunMessages => ({
   publish: (message) => publish(log, message),
   lastOfEachSubject: async (filter) => {
-    const query = { multi_last: [filter] };
-    try {
-      const messages = await callBroker(`reading ${filter}`, () => readDirect(log, 'RUNS', query));
-      return messages.map(fromStored);
-    } catch (error) {
-      // More subjects than one response holds (1,024): the caller reads them from the leader one by one.
-      if (isTooMany(error)) return [];
-      throw error;
-    }
+    // Too many for one response: the caller reads them from the leader one by one.
+    return storedIn(await readLast(log, [filter])) ?? [];
   },
   last: async (filter) => {
+    const fresh = await log.freshSequence?.();
+    const proven = fresh === undefined ? undefined : storedIn(await readUpTo(log, filter, fresh));
+    if (proven) return proven.toSorted((a, b) => a.sequence - b.sequence).at(-1);
     const message = await lastMessage(log, 'RUNS', filter);
     return message === null ? undefined : fromStored(message);
   },
@@ -28,6 +27,38 @@ export const jetStreamMessages = (log: EventLog): RunMessages => ({
     return message === null ? undefined : fromStored(message);
   },
 });
+
+const BEHIND_PAUSE_MS = 1;
+
+/** The last message of each subject, from a replica that has everything up to a sequence. */
+const readUpTo = async (log: EventLog, filter: string, upTo: number): Promise<DirectRead | undefined> => {
+  const deadline = performance.now() + CALL_WITHIN_MS;
+  for (;;) {
+    // With a message that there always is, the response is never empty: an empty one does not say how far the replica is.
+    const read = await readLast(log, [filter, READ_MARKER]);
+    if (!read || read.upTo >= upTo) return read;
+    if (performance.now() > deadline) {
+      throw new LogUnavailable(
+        `reading ${filter}: for ${CALL_WITHIN_MS} ms no replica had message ${upTo}. ` +
+          'Check that all brokers of the cluster run and reach each other.',
+      );
+    }
+    await pause(BEHIND_PAUSE_MS);
+  }
+};
+
+/** Undefined for more subjects than one response holds (1,024). */
+const readLast = async (log: EventLog, filters: string[]): Promise<DirectRead | undefined> => {
+  try {
+    return await callBroker(`reading ${filters[0]}`, () => readDirect(log, 'RUNS', { multi_last: filters }));
+  } catch (error) {
+    if (isTooMany(error)) return undefined;
+    throw error;
+  }
+};
+
+const storedIn = (read: DirectRead | undefined): readonly StoredMessage[] | undefined =>
+  read?.messages.filter(({ subject }) => subject !== READ_MARKER).map(fromStored);
 
 const isTooMany = (error: unknown): boolean =>
   !isTransient(error) && error instanceof Error && 'code' in error && error.code === 413;

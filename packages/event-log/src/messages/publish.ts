@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { JetStreamApiError } from '@nats-io/jetstream';
-import type { JetStreamPublishOptions } from '@nats-io/jetstream';
+import type { JetStreamPublishOptions, StoredMsg } from '@nats-io/jetstream';
 import { headers, type MsgHdrs } from '@nats-io/transport-node';
 import { CALL_WITHIN_MS, callBroker } from '../connect/broker-call.ts';
-import { lastSequence, nextMessage } from './leader-read.ts';
+import { lastMessage, nextMessage } from './leader-read.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
+import { EventTooLarge, explainRefusal } from './refusals.ts';
 
 export interface Publication {
   readonly stream: string;
@@ -27,22 +28,8 @@ export type Published =
   /** `head`: the sequence of the last message under the fence's filter, from the leader; 0 for none. */
   | { readonly kind: 'conflict'; readonly head: number };
 
-/** The stream is full: it accepts messages again when its limit is raised or old messages expire. */
-export class LogFull extends LogUnavailable {
-  override readonly name = 'LogFull';
-  override readonly code = 'log_full';
-}
-
-/** The message is larger than the broker or the stream accepts. A retry does not help. */
-export class EventTooLarge extends Error {
-  override readonly name = 'EventTooLarge';
-  readonly code = 'event_too_large';
-}
-
 // Error codes of nats-server: https://github.com/nats-io/nats-server/blob/main/server/errors.json
 const CONFLICTS: ReadonlySet<number> = new Set([10071, 10164, 10158]);
-const NO_ROOM: ReadonlySet<number> = new Set([10002, 10023, 10047]);
-const TOO_LARGE: ReadonlySet<number> = new Set([10054, 10097]);
 const HEADERS_BYTES = 1024;
 const SHORTEST_TRY_MS = 250;
 const LONGEST_TRY_MS = 2_000;
@@ -71,7 +58,11 @@ export const publish = async (log: EventLog, message: Publication): Promise<Publ
           `two messages have the id ${message.id}. Compare both with "nats stream get ${message.stream}".`,
       );
     }
-    const head = message.fence ? await lastSequence(log, message.stream, message.fence.filter, left) : 0;
+    const last = message.fence && (await lastMessage(log, message.stream, message.fence.filter, left));
+    // A former leader may have answered the search for it.
+    const ownLast = ownSequence(last, message);
+    if (ownLast !== undefined) return { kind: 'stored', sequence: ownLast };
+    const head = last?.seq ?? 0;
     if (head !== message.fence?.sequence) return { kind: 'conflict', head };
     // A replicated stream also refuses because of a message that is proposed and not yet stored; that is decided soon.
     if (performance.now() >= deadline) {
@@ -163,22 +154,6 @@ const headIn = (error: unknown): number | undefined => {
   return head === undefined ? undefined : Number(head);
 };
 
-/** The stream, or the storage of the broker, has no room. */
-export const isFull = (error: unknown): boolean =>
-  error instanceof JetStreamApiError &&
-  // The limit of a stream has no error code of its own: it is one of the causes of a failed store (10077).
-  (NO_ROOM.has(error.code) || error.message.includes('maximum bytes exceeded'));
-
-/** The broker's refusal as LogFull or EventTooLarge; any other error unchanged. */
-export const explainRefusal = (error: unknown, stream: string, data: Uint8Array): unknown => {
-  if (!(error instanceof JetStreamApiError)) return error;
-  const refused = `stream ${stream} refused a message of ${data.byteLength} bytes: ${error.message}`;
-  if (isFull(error)) {
-    return new LogFull(`${refused}. Raise its limit, or wait until old messages expire.`, { cause: error });
-  }
-  return TOO_LARGE.has(error.code) ? new EventTooLarge(refused, { cause: error }) : error;
-};
-
 /** If our message was stored, it is the first on its subject behind the fence, so no later message can hide it. */
 const findStored = async (
   log: EventLog,
@@ -187,8 +162,11 @@ const findStored = async (
 ): Promise<number | undefined> => {
   const after = message.fence?.sequence ?? 0;
   const found = await nextMessage(log, message.stream, after + 1, message.subject, withinMs);
-  return found?.header.get('Nats-Msg-Id') === message.id ? found.seq : undefined;
+  return ownSequence(found, message);
 };
+
+const ownSequence = (found: StoredMsg | null | undefined, { id }: Publication): number | undefined =>
+  found?.header.get('Nats-Msg-Id') === id ? found.seq : undefined;
 
 /** The largest payload that the broker accepts, without our headers. */
 export const maxPayloadBytes = (log: EventLog): number =>

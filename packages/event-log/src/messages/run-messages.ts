@@ -11,7 +11,7 @@ export interface RunMessages {
    */
   publish(message: Publication): Promise<Published>;
   /** The last message of each subject under a filter. May lack what was stored a moment ago. @throws {LogUnavailable} */
-  lastOfEachSubject(filter: string): Promise<StoredMessage[]>;
+  lastOfEachSubject(filter: string): Promise<readonly StoredMessage[]>;
   /** The last message under a filter: never older than an acknowledgement. @throws {LogUnavailable} */
   last(filter: string): Promise<StoredMessage | undefined>;
   /** The first message under a filter, from this sequence on. @throws {LogUnavailable} */

@@ -6,7 +6,9 @@ const FENCE = 'Nats-Expected-Last-Subject-Sequence-Subject';
 const EXPECTED = 'Nats-Expected-Last-Subject-Sequence';
 
 /** A message from the response to a read. */
-export const fromStored = (message: StoredMsg): StoredMessage => ({
+export const fromStored = (
+  message: Pick<StoredMsg, 'subject' | 'seq' | 'time' | 'header' | 'data'>,
+): StoredMessage => ({
   subject: message.subject,
   sequence: message.seq,
   time: message.time.toISOString(),

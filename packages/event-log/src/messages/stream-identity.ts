@@ -37,9 +37,15 @@ export interface RunsIdentity {
   readonly maxBytes: number;
 }
 
-/** @throws {LogUnavailable} */
-export const runsIdentity = async (log: EventLog): Promise<RunsIdentity> =>
-  runsIdentityOf(await callBroker('reading the state of stream RUNS', () => log.jsm.streams.info('RUNS')));
+/** Its last sequence is not less than that of any acknowledged message, for a log with fresh reads. @throws {LogUnavailable} */
+export const runsIdentity = async (log: EventLog): Promise<RunsIdentity> => {
+  const [info, fresh = 0] = await Promise.all([
+    callBroker('reading the state of stream RUNS', () => log.jsm.streams.info('RUNS')),
+    log.freshSequence?.(),
+  ]);
+  const identity = runsIdentityOf(info);
+  return { ...identity, lastSequence: Math.max(identity.lastSequence, fresh) };
+};
 
 export const runsIdentityOf = ({ created, state, config }: StreamInfo): RunsIdentity => ({
   stream: 'RUNS',

@@ -1,4 +1,5 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { LogUnavailable } from '../connect/event-log.ts';
 import type { RunMessages } from '../messages/run-messages.ts';
 
 const MAX_ROUNDS = 5;
@@ -40,7 +41,8 @@ const walk = async (
   const found: StoredMessage[] = [];
   for (let at = start; at <= head;) {
     const message = await messages.next(filter, at);
-    if (!message) break;
+    // Another leader gave the head, or the run has expired meanwhile.
+    if (!message) throw new LogUnavailable(`reading ${filter}: the leader does not have message ${head}`);
     if (found.push(message) > most) return undefined;
     at = message.sequence + 1;
   }

@@ -49,7 +49,7 @@ export const readRun = async (
   { atLeast = 0 }: ReadRunOptions = {},
 ): Promise<ReadRun> => {
   const stored = messagesOf(log);
-  let messages: StoredMessage[] = [];
+  let messages: readonly StoredMessage[] = [];
   // A replica may be a moment behind the leader, so it is read a second time.
   for (let reads = 0; reads < 2; reads += 1) {
     // Every fact has a subject of its own, so this is the whole run, unless a forged message hides a fact.

@@ -1,7 +1,8 @@
 import { Kvm, type KV } from '@nats-io/kv';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { explainRefusal, isConflict } from '../messages/publish.ts';
+import { isConflict } from '../messages/publish.ts';
+import { explainRefusal } from '../messages/refusals.ts';
 
 export type BucketName = 'CATALOGUE' | 'KEYS' | 'RATES' | 'UPLOADS' | 'WEBHOOK_SECRETS';
 

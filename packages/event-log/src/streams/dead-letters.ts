@@ -123,7 +123,9 @@ export const listDeadLetters = async (
   for (let seq = after + 1; listed.length < limit;) {
     const batch = Math.min(limit - listed.length, BATCH);
     const query = { seq, batch, next_by_subj: deadLetterSubject({ stream, consumer }) };
-    const messages = await callBroker('reading DEAD_LETTERS', () => readDirect(log, 'DEAD_LETTERS', query));
+    const { messages } = await callBroker('reading DEAD_LETTERS', () =>
+      readDirect(log, 'DEAD_LETTERS', query),
+    );
     const last = messages.at(-1);
     if (last === undefined) break;
     listed.push(...messages.flatMap((message) => deadLettersIn(log, message)));
@@ -147,7 +149,10 @@ export const removeDeadLetter = (log: EventLog, position: number): Promise<void>
   removeMessage(log, 'DEAD_LETTERS', position);
 
 /** A writer may store dead letters only under its own subjects. Any other claim in its message is not trusted. */
-const deadLettersIn = (log: EventLog, { data, seq, subject }: StoredMsg): ListedDeadLetter[] => {
+const deadLettersIn = (
+  log: EventLog,
+  { data, seq, subject }: Pick<StoredMsg, 'data' | 'seq' | 'subject'>,
+): ListedDeadLetter[] => {
   const deadLetter = parseJson(data);
   if (DeadLetterCheck.Check(deadLetter) && deadLetterSubject(deadLetter) === subject)
     return [{ ...deadLetter, position: seq }];

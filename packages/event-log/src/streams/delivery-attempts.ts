@@ -52,9 +52,8 @@ export interface RecordedDeliveries {
 export const readDeliveries = async (log: EventLog, key: RunKey): Promise<RecordedDeliveries> => {
   const what = `reading the deliveries of run ${key.run_id}`;
   const query = { multi_last: [deliveryAttemptsOfRun(key)] };
-  const bodies = (await callBroker(what, () => readDirect(log, STREAM, query))).map(({ data }) =>
-    parseJson(data),
-  );
+  const { messages } = await callBroker(what, () => readDirect(log, STREAM, query));
+  const bodies = messages.map(({ data }) => parseJson(data));
   const made = bodies.filter((body) => AttemptCheck.Check(body));
   return {
     attempts: made
@@ -74,7 +73,8 @@ export const readDeliveryStates = async (
   for (let at = 0; at < keys.length; at += MAX_SUBJECTS) {
     const query = { multi_last: keys.slice(at, at + MAX_SUBJECTS).map(deliveryStateSubject) };
     const what = 'reading the states of deliveries';
-    for (const { subject, data } of await callBroker(what, () => readDirect(log, STREAM, query))) {
+    const { messages } = await callBroker(what, () => readDirect(log, STREAM, query));
+    for (const { subject, data } of messages) {
       const run = runOfDeliverySubject(subject);
       const body = parseJson(data);
       if (run && StateCheck.Check(body)) found.set(run.run_id, body);

@@ -6,7 +6,7 @@ import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { within } from '@runledger/resilience/within';
 import { ViewsUnavailable, type RunViews } from './run-views.ts';
 import type { ProjectionPosition } from './core/projection-start.ts';
-import { oneAtATime } from '../concurrency/one-at-a-time.ts';
+import { oneAtATime } from '@runledger/resilience/one-at-a-time';
 
 export interface FreshViewsOptions {
   readonly log: EventLog;

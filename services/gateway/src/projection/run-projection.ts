@@ -1,6 +1,6 @@
 import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { countRuns } from '@runledger/contracts/room/run-counts';
-import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_LIFECYCLES, ALL_WEBHOOKS, READ_MARKER } from '@runledger/contracts/subjects/run-subjects';
 import { respondToRedrives } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
@@ -52,7 +52,8 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
     const ended = AbortSignal.any([lost, stop.signal]);
     await using following = await follow(options.log, {
       stream: 'RUNS',
-      subjects: [ALL_LIFECYCLES, ALL_WEBHOOKS],
+      // The position follows the markers, so that a list knows when the views have everything.
+      subjects: [ALL_LIFECYCLES, ALL_WEBHOOKS, READ_MARKER],
       after: at.sequence,
       onBatch: async (messages) => {
         at = await takeBatch(options, at, messages);
@@ -141,8 +142,9 @@ const takeBatch = async (
   messages: readonly StoredMessage[],
 ): Promise<ProjectionPosition> => {
   const { views } = options;
-  const present = await views.load(runsIn(messages));
-  const projected = projectRuns(present, messages);
+  const facts = messages.filter(({ subject }) => subject !== READ_MARKER);
+  const present = await views.load(runsIn(facts));
+  const projected = projectRuns(present, facts);
   if (projected.kind === 'newer_version') throw new NewerVersion(projected);
   for (const refused of projected.refused) await storeRefused(options, refused);
   const read: RunView[] = [];

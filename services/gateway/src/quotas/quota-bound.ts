@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { OrgId } from '@runledger/contracts/ids';
 import { openBreaker, type Breaker } from '../breaker/breaker.ts';
-import { oneAtATime } from '../concurrency/one-at-a-time.ts';
+import { oneAtATime } from '@runledger/resilience/one-at-a-time';
 import type { FreshViews } from '../projection/fresh-views.ts';
 import { ViewsUnavailable } from '../projection/run-views.ts';
 

@@ -7,7 +7,7 @@ import {
 import type { RunCounts } from '@runledger/contracts/room/run-counts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { runsIdentity, type RunsIdentity } from '@runledger/event-log/messages/stream-identity';
-import { oneAtATime } from '../concurrency/one-at-a-time.ts';
+import { oneAtATime } from '@runledger/resilience/one-at-a-time';
 import type { CountedRuns } from './counted-runs.ts';
 
 export interface LogRoomOptions {

@@ -1,8 +1,5 @@
-import { mkdtempDisposable } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { freePort } from '@runledger/local-servers/free-port';
-import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
+import type { TestNats } from '@runledger/testing/servers/nats';
+import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, appendOwn } from '../../../src/append/append.ts';
 import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
@@ -13,27 +10,13 @@ import { lossyProxy } from '../../fixtures/lossy-proxy.ts';
 import { aRun, assigned, cancelRequested, queued, started } from '@runledger/testing/events/run-events';
 
 const opened = new AsyncDisposableStack();
-let servers: Awaited<ReturnType<typeof startNatsServer>>[];
+let servers: readonly TestNats[];
 let log: EventLog;
 
 beforeAll(async () => {
-  const { path: binary } = await findNatsServer({ env: process.env });
-  const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'runledger-test-cluster-')));
-  const ports = await Promise.all(Array.from({ length: 3 }, () => freePort()));
-  const routes = ports.map((port) => `"nats://127.0.0.1:${port}"`).join(', ');
-  servers = await Promise.all(
-    ports.map((port, n) =>
-      startNatsServer({
-        binary,
-        storeDir: join(folder.path, `${n}`),
-        serverName: `n${n}`,
-        authorization: `cluster { name: test, listen: "127.0.0.1:${port}", routes: [${routes}], no_advertise: true }`,
-      }),
-    ),
-  );
-  opened.defer(async () => void (await Promise.all(servers.map((server) => server.stop()))));
-  const url = servers.map((server) => server.url).join(',');
-  log = opened.use(await openEventLog({ url, name: 'test' }, silentLogger));
+  const cluster = opened.use(await testNatsCluster());
+  ({ servers } = cluster);
+  log = opened.use(await openEventLog({ url: cluster.url, name: 'test' }, silentLogger));
   await provision(log, { replicas: 3 });
   await awaitProvisioned(log);
 }, 120_000);

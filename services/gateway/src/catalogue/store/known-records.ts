@@ -1,7 +1,7 @@
 import type { Bucket } from '@runledger/event-log/streams/bucket';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import type { Listed } from './core/record-page.ts';
-import { oneAtATime } from '../../concurrency/one-at-a-time.ts';
+import { oneAtATime } from '@runledger/resilience/one-at-a-time';
 import { recordIndex, type RecordIndex } from './record-index.ts';
 
 /**

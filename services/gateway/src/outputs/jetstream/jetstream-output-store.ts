@@ -1,6 +1,6 @@
 import { Objm, type ObjectInfo, type ObjectStore } from '@nats-io/obj';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { isFull } from '@runledger/event-log/messages/publish';
+import { isFull } from '@runledger/event-log/messages/refusals';
 import {
   isOutputKey,
   OutputStoreFull,

@@ -1,0 +1,80 @@
+import { AuthorizationError, connect, nkeyAuthenticator } from '@nats-io/transport-node';
+import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node';
+import { unlessAborted } from '@runledger/resilience/abort';
+import { NotAllowed } from './not-allowed.ts';
+import { inboxOf, publicKeyOf } from './user-key.ts';
+
+export interface BrokerSettings {
+  /** One server, or several separated by commas, each `nats://host:port`. */
+  readonly url: string;
+  readonly user?: string;
+  readonly password?: string;
+  /** The seed of an nkey, instead of user and password, at a broker that `brokerConfiguration` configures. */
+  readonly seed?: string;
+  /** The broker shows it with the connection, for example `gateway-ab12`. */
+  readonly name: string;
+}
+
+const HANDSHAKE_WITHIN_MS = 5_000;
+
+/** Waits for the broker without a limit of time. */
+export const connectWithoutLimit = async (settings: BrokerSettings): Promise<NatsConnection> => {
+  const options: ConnectionOptions = {
+    servers: settings.url.split(',').map((server) => server.trim()),
+    name: settings.name,
+    ...identity(settings),
+    waitOnFirstConnect: true,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    // A broker that reloads its configuration may leave a handshake without a response. The driver's default is 20 s.
+    timeout: HANDSHAKE_WITHIN_MS,
+    pingInterval: 10_000,
+    maxPingOut: 2,
+    // Doubles the publish throughput, and costs only the stack traces of the driver's own errors.
+    noAsyncTraces: true,
+  };
+  // The driver reports a refusal before the first connection only when it may give up on it. But a connection in use must
+  // survive a broker that comes back without the user for a moment. So another connection tries first.
+  try {
+    const trial = await connect(options);
+    await trial.close();
+  } catch (error) {
+    throw error instanceof AuthorizationError ? notAllowed(settings, error) : error;
+  }
+  return connect({ ...options, ignoreAuthErrorAbort: true });
+};
+
+const identity = ({ seed, user, password }: BrokerSettings): ConnectionOptions => {
+  if (seed === undefined) {
+    return { ...(user === undefined ? {} : { user }), ...(password === undefined ? {} : { pass: password }) };
+  }
+  return {
+    authenticator: nkeyAuthenticator(new TextEncoder().encode(seed.trim())),
+    inboxPrefix: inboxOf(publicKeyOf(seed)),
+  };
+};
+
+export const notAllowed = (
+  { url, name, user, seed }: BrokerSettings,
+  cause: AuthorizationError,
+): NotAllowed => {
+  const who = seed === undefined ? (user ?? 'an anonymous user') : publicKeyOf(seed);
+  return new NotAllowed(
+    `The broker at ${url} rejected ${name} as ${who}. Check NATS_NKEY_FILE, or NATS_USER and NATS_PASSWORD. A key ` +
+      'must be in the configuration of the broker: create both with "runledger broker-config", and reload the broker.',
+    { cause },
+  );
+};
+
+/** Closes a connection that opens after the signal. */
+export const orClosed = async (
+  connecting: Promise<NatsConnection>,
+  signal: AbortSignal,
+): Promise<NatsConnection> => {
+  try {
+    return await unlessAborted(connecting, signal);
+  } catch (error) {
+    void connecting.then((late) => late.close()).catch(() => undefined);
+    throw error;
+  }
+};

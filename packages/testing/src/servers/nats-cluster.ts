@@ -1,0 +1,32 @@
+import { freePort } from '@runledger/local-servers/free-port';
+import { testNats, type TestNats } from './nats.ts';
+
+export interface TestNatsCluster extends AsyncDisposable {
+  /** Named `n0`, `n1` and `n2`. */
+  readonly servers: readonly TestNats[];
+  /** Of all servers, with commas between them. */
+  readonly url: string;
+}
+
+/** Starts three nats-servers that form a cluster, for this test alone. It may kill and pause each of them. */
+export const testNatsCluster = async (): Promise<TestNatsCluster> => {
+  await using opened = new AsyncDisposableStack();
+  const ports = await Promise.all(Array.from({ length: 3 }, () => freePort()));
+  const routes = ports.map((port) => `"nats://127.0.0.1:${port}"`).join(', ');
+  const servers = await Promise.all(
+    ports.map(async (port, n) =>
+      opened.use(
+        await testNats({
+          serverName: `n${n}`,
+          authorization: `cluster { name: test, listen: "127.0.0.1:${port}", routes: [${routes}], no_advertise: true }`,
+        }),
+      ),
+    ),
+  );
+  const open = opened.move();
+  return {
+    servers,
+    url: servers.map(({ url }) => url).join(','),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+};
