@@ -6,7 +6,7 @@ import { violationsIn } from './checks/all-checks.ts';
 import type { ClientRecords, Drain, Exchange, RunStream } from './clients/client-records.ts';
 import { planRuns, type RunPlan } from './clients/plan.ts';
 import { startReceiver, type Receiver } from './clients/receiver.ts';
-import { clientsOf } from './clients/run-client.ts';
+import { clientsOf, type Clients } from './clients/run-client.ts';
 import { runPlans } from './clients/run-plans.ts';
 import { steadyClock } from './cluster/clock.ts';
 import { startCluster, type Cluster } from './cluster/cluster.ts';
@@ -16,6 +16,7 @@ import { collectEvidence } from './collection/collect-evidence.ts';
 import { recordLog, type RecordedLog } from './collection/read-log.ts';
 import { waitUntilSettled } from './collection/wait-until-settled.ts';
 import type { Evidence, Violation } from './evidence/evidence.ts';
+import { foldRuns, lastOf } from './evidence/logged-run.ts';
 import { faultSchedule, type Fault } from './faults/fault-schedule.ts';
 import { injectFaults } from './faults/inject-faults.ts';
 import type { Options } from './parameters/options.ts';
@@ -111,7 +112,7 @@ const runLoadAndFaults = async (
   const clients = clientsOf({
     ...cluster,
     ...records,
-    receiver: receiver.url,
+    receiver,
     now: steadyClock,
     random: randomFrom(options.seed + 2),
     signal: giveUp.signal,
@@ -123,7 +124,22 @@ const runLoadAndFaults = async (
   await load;
   clearTimeout(timeout);
   await waitUntilSettled(recorded, settleWithinMs, print);
+  await receiver.makeReachable();
+  await redeliverFailed(clients, recorded, receiver.unreachableUrl);
+  await waitUntilSettled(recorded, settleWithinMs, print);
   return { ...records, received: receiver.received };
+};
+
+/** Everything that could not be delivered is visible as failed, and can be sent again. */
+const redeliverFailed = async (
+  { redeliver }: Clients,
+  { messages }: RecordedLog,
+  unreachableUrl: string,
+): Promise<void> => {
+  for (const [run, logged] of foldRuns(messages)) {
+    const wanted = lastOf(logged)?.request.webhook?.startsWith(unreachableUrl) ?? false;
+    if (wanted && logged.webhook?.status === 'failed') await redeliver(run);
+  }
 };
 
 const MAX_FURTHER_VIOLATIONS = 20;

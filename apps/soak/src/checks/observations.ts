@@ -93,6 +93,7 @@ const positionsIn = (logged: LoggedRun, { answer }: Exchange): PositionRange | u
           : logged.facts.find(({ event }) => event.type === 'RunCancelRequested')?.sequence,
       );
     case 'cancelled_many':
+    case 'redelivered':
     case 'drain_state':
     case 'refused':
     case 'lost':

@@ -1,6 +1,7 @@
 import { CreateRunResponse } from '@runledger/contracts/http/runs/queue-run';
 import { CancelRunResponse, WorkflowRun } from '@runledger/contracts/http/runs/run';
 import { CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
+import { RunRedelivery } from '@runledger/contracts/http/webhooks';
 import { Draining } from '@runledger/contracts/http/executors';
 import { Compile } from 'typebox/compile';
 import type { Clock } from '../cluster/clock.ts';
@@ -10,6 +11,7 @@ const Created = Compile(CreateRunResponse);
 const Run = Compile(WorkflowRun);
 const Cancelled = Compile(CancelRunResponse);
 const CancelledMany = Compile(CancelRunsResponse);
+const Redelivered = Compile(RunRedelivery);
 const DrainState = Compile(Draining);
 
 /** The reason in an answer is cut to this length. */
@@ -90,6 +92,8 @@ const parseAnswer = (kind: RequestKind, body: unknown): Answer | undefined => {
       return Cancelled.Check(body) ? { kind: 'cancelled', outcome: body.outcome } : undefined;
     case 'cancel_many':
       return CancelledMany.Check(body) ? { kind: 'cancelled_many', body: JSON.stringify(body) } : undefined;
+    case 'redeliver':
+      return Redelivered.Check(body) ? { kind: 'redelivered', round: body.round } : undefined;
     case 'drain':
     case 'resume':
       return DrainState.Check(body) ? { kind: 'drain_state', draining: body.draining } : undefined;

@@ -26,6 +26,7 @@ export type Answer =
   | { readonly kind: 'shown'; readonly shown: ShownRun }
   | { readonly kind: 'cancelled'; readonly outcome: 'cancelled' | 'cancellation_requested' | 'already_ended' }
   | { readonly kind: 'cancelled_many'; readonly body: string }
+  | { readonly kind: 'redelivered'; readonly round: number }
   | { readonly kind: 'drain_state'; readonly draining: boolean }
   | { readonly kind: 'refused'; readonly status: number; readonly why: string }
   /** The request may or may not have had an effect. */
@@ -40,6 +41,7 @@ export type RequestKind =
   | 'wait'
   | 'cancel'
   | 'cancel_many'
+  | 'redeliver'
   /** By an operator, of an executor's name. */
   | 'drain'
   | 'resume'

@@ -15,7 +15,8 @@ export interface RunPlan {
   readonly key: string | null;
   /** The client aborts its first request after this time, and sends it again. */
   readonly abortFirstAfterMs: number | null;
-  readonly webhook: 'none' | 'final' | 'every state';
+  /** `unreachable`: final notifications, to a receiver that nobody can connect to until all runs have ended. */
+  readonly webhook: 'none' | 'final' | 'every state' | 'unreachable';
   readonly follow: 'polls' | 'waits' | 'streams';
   readonly cancelAfterMs: number | null;
   readonly rerun: boolean;
@@ -32,7 +33,11 @@ export const planRuns = (
 ): RunPlan[] => {
   const count = Math.round(minutes * 60 * rate);
   const apart = 1_000 / rate;
-  return Array.from({ length: count }, (_, at) => plan(random, at + 1, Math.round(at * apart)));
+  return Array.from({ length: count }, (_, at) => {
+    const one = plan(random, at + 1, Math.round(at * apart));
+    // Their deliveries are given up while the rest goes on.
+    return at < count / 2 && random.chance(10) ? { ...one, webhook: 'unreachable' } : one;
+  });
 };
 
 const plan = (random: RandomSource, request: number, at: number): RunPlan => {

@@ -3,6 +3,7 @@ import { openReceiver } from '@runledger/cli/receiver';
 import { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
 import { Compile } from 'typebox/compile';
 import type { Clock } from '../cluster/clock.ts';
+import { reservedPorts } from '../cluster/ports.ts';
 import type { ReceivedNotification } from './client-records.ts';
 
 const Payload = Compile(WebhookPayload);
@@ -10,6 +11,9 @@ const Payload = Compile(WebhookPayload);
 export interface Receiver extends AsyncDisposable {
   /** Notifications go to `<url>/<request number>`. */
   readonly url: string;
+  /** The same, where nobody listens before `makeReachable`. */
+  readonly unreachableUrl: string;
+  readonly makeReachable: () => Promise<void>;
   readonly received: readonly ReceivedNotification[];
 }
 
@@ -49,7 +53,7 @@ export const startReceiver = async (now: Clock): Promise<Receiver> => {
     }
   };
 
-  const server = await openReceiver(0, async ({ path, headers, body }) => {
+  const receive: Parameters<typeof openReceiver>[1] = async ({ path, headers, body }) => {
     const payload: unknown = JSON.parse(body.toString('utf8'));
     if (!Payload.Check(payload)) throw new Error('The request is not a notification.');
     const request = Number(path.split('/').at(-1));
@@ -57,10 +61,17 @@ export const startReceiver = async (now: Clock): Promise<Receiver> => {
     received.push({ at: now(), webhookId: String(headers['webhook-id']), payload, answer });
     if (behaviourFor(request) === 'slow') await pause(SLOW_MS);
     return answer === null ? undefined : { status: answer, text: '' };
-  });
+  };
+  await using opened = new AsyncDisposableStack();
+  const { port } = opened.use(await openReceiver(0, receive));
+  const [unreachablePort = 0] = await reservedPorts(1);
+  const urlAt = (at: number): string => `http://127.0.0.1:${at}/hook`;
+  const kept = opened.move();
   return {
-    url: `http://127.0.0.1:${server.port}/hook`,
+    url: urlAt(port),
+    unreachableUrl: urlAt(unreachablePort),
+    makeReachable: async () => void kept.use(await openReceiver(unreachablePort, receive)),
     received,
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 };

@@ -5,6 +5,7 @@ import type { RandomSource } from '../parameters/random-source.ts';
 import { sendAndRecord, type Request, type SendRequest } from './api.ts';
 import type { Answer, Drain, Exchange, RunStream } from './client-records.ts';
 import type { RunPlan } from './plan.ts';
+import type { Receiver } from './receiver.ts';
 import { streamRun } from './stream-run.ts';
 
 export interface Clients {
@@ -14,6 +15,8 @@ export interface Clients {
   readonly cancelInBulk: () => Promise<void>;
   /** Drains an executor name, and resumes it after a while. */
   readonly drainForAWhile: () => Promise<void>;
+  /** Requests that the final notification of a run is sent again. */
+  readonly redeliver: (run: string) => Promise<void>;
 }
 
 export interface ClientOptions {
@@ -22,8 +25,7 @@ export interface ClientOptions {
   readonly operatorKey: string;
   readonly executorNames: readonly string[];
   readonly gateways: readonly string[];
-  /** The URL of the webhook receiver. */
-  readonly receiver: string;
+  readonly receiver: Pick<Receiver, 'url' | 'unreachableUrl'>;
   readonly now: Clock;
   /** Chooses the gateway of a request. A seed does not repeat these choices. */
   readonly random: RandomSource;
@@ -63,6 +65,10 @@ export const clientsOf = (options: ClientOptions): Clients => {
       await context.send({ ...request, gateway: context.gateway(), withinMs: ANSWER_WITHIN_MS * 2 });
     },
     drainForAWhile: () => drainForAWhile(context),
+    redeliver: async (run) => {
+      const path = `/run/${run}/redeliver`;
+      await sendUntilAnswered(context, { kind: 'redeliver', request: 0, run, method: 'POST', path });
+    },
   };
 };
 
@@ -108,9 +114,14 @@ const queueBody = (
   deployment_id: organisation.deployments[deployment],
   inputs: { ...work, request },
   ...(gpu === null ? {} : { gpu }),
-  ...(webhook === 'none' ? {} : { webhook: `${receiver}/${request}` }),
+  ...(webhook === 'none' ? {} : { webhook: `${receiverUrl(receiver, webhook)}/${request}` }),
   webhook_intermediate_status: webhook === 'every state',
 });
+
+const receiverUrl = (
+  { url, unreachableUrl }: ClientOptions['receiver'],
+  webhook: RunPlan['webhook'],
+): string => (webhook === 'unreachable' ? unreachableUrl : url);
 
 const queueRun = async (context: ClientContext, plan: RunPlan): Promise<string | undefined> => {
   const { send, gateway } = context;

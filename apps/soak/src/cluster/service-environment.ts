@@ -64,7 +64,11 @@ const common = {
 const own = (addresses: ServiceAddresses, service: ServiceName, index: number): Record<string, string> => {
   const { size, gatewayPorts } = addresses;
   const period = { RUNLEDGER_HEARTBEAT_PERIOD_S: String(size.heartbeatPeriodS) };
-  const webhooks = { RUNLEDGER_SECRET_KEYS: addresses.secretKey, RUNLEDGER_WEBHOOK_ALLOW: 'loopback' };
+  const webhooks = {
+    RUNLEDGER_SECRET_KEYS: addresses.secretKey,
+    RUNLEDGER_WEBHOOK_ALLOW: 'loopback',
+    RUNLEDGER_WEBHOOK_GIVE_UP_S: String(size.giveUpS),
+  };
   const publicUrl = { RUNLEDGER_PUBLIC_URL: originOf(gatewayPorts[0]) };
   switch (service) {
     case 'gateway':
@@ -88,7 +92,11 @@ const own = (addresses: ServiceAddresses, service: ServiceName, index: number): 
         RUNLEDGER_GATEWAY_URL: originOf(gatewayPorts[index % gatewayPorts.length]),
       };
     case 'notifier':
-      return { ...webhooks, ...publicUrl, RUNLEDGER_WEBHOOK_RECONCILE_EVERY_S: '2' };
+      return {
+        ...webhooks,
+        ...publicUrl,
+        RUNLEDGER_WEBHOOK_RECONCILE_EVERY_S: '2',
+      };
   }
 };
 

@@ -17,6 +17,8 @@ export interface Size {
   readonly heartbeatPeriodS: number;
   readonly cancelGraceS: number;
   readonly cancelEnforceS: number;
+  /** After the end of a run, for its notification. */
+  readonly giveUpS: number;
   /** After the last fault, for all runs to end and all notifications to be delivered. */
   readonly settleWithinMs: number;
 }
@@ -33,6 +35,7 @@ export const FULL: Size = {
   heartbeatPeriodS: 6,
   cancelGraceS: 2,
   cancelEnforceS: 12,
+  giveUpS: 300,
   settleWithinMs: 900_000,
 };
 
@@ -47,5 +50,6 @@ export const SMALL: Size = {
   calmMs: 15_000,
   heartbeatPeriodS: 3,
   cancelEnforceS: 8,
+  giveUpS: 120,
   settleWithinMs: 240_000,
 };

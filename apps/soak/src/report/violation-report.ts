@@ -102,6 +102,8 @@ const answerText = (answer: Answer): string => {
       return `200, ${answer.outcome}`;
     case 'cancelled_many':
       return `200, ${answer.body}`;
+    case 'redelivered':
+      return `200, round ${answer.round}`;
     case 'drain_state':
       return `200, ${answer.draining ? 'drained' : 'resumed'}`;
     case 'refused':

@@ -66,7 +66,7 @@ describe('the requests of a soak', () => {
   it('are of every kind', () => {
     expect(new Set(plans.map(({ deployment }) => deployment)).size).toBe(4);
     expect(new Set(plans.map(({ work }) => work.what)).size).toBe(3);
-    expect(new Set(plans.map(({ follow, webhook }) => `${follow} ${webhook}`)).size).toBe(9);
+    expect(new Set(plans.map(({ follow, webhook }) => `${follow} ${webhook}`)).size).toBe(12);
     expect(plans.some(({ cancelAfterMs }) => cancelAfterMs === 0)).toBe(true);
     expect(plans.some(({ rerun, key }) => rerun && key === null)).toBe(true);
     expect(plans.some(({ abortFirstAfterMs }) => abortFirstAfterMs !== null)).toBe(true);

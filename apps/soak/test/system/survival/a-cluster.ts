@@ -17,7 +17,7 @@ import { waitUntilSettled } from '../../../src/collection/wait-until-settled.ts'
 import { randomFrom } from '../../../src/parameters/random-source.ts';
 import { SMALL } from '../../../src/parameters/size.ts';
 
-const SIZE = { ...SMALL, executors: 2, slotsOfEach: 3, heartbeatPeriodS: 2, cancelGraceS: 1 };
+const SIZE = { ...SMALL, executors: 2, heartbeatPeriodS: 2, cancelGraceS: 1 };
 /** Long, for a busy machine. */
 const SETTLE_WITHIN_MS = 120_000;
 
@@ -52,7 +52,7 @@ export const aCluster = async ({ more }: Pick<ClusterOptions, 'more'> = {}): Pro
     exchanges,
     streams,
     drains: [],
-    receiver: receiver.url,
+    receiver,
     now: steadyClock,
     random: randomFrom(1),
     signal: giveUp.signal,
