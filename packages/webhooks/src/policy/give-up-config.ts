@@ -9,6 +9,6 @@ export const giveUpConfig = {
     minimum: 1,
     maximum: 30 * DAY_S,
     description:
-      'from the end of a run until its notification is attempted no more, also behind an open breaker; the same for gateways and notifiers. With the longest run it must fit into the age of the log',
+      'from the end of a run, or the request to send it again, until a notification is attempted no more, also behind an open breaker; the same for gateways and notifiers. With the longest run it must fit into the age of the log',
   }),
 };

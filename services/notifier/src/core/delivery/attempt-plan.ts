@@ -46,7 +46,7 @@ export const planAttempt = (
   if (read.kind === 'none') return { kind: 'nothing' };
   // The delivery stays visible as waiting, until the run can be read or expires.
   if (read.kind !== 'found' || !read.webhook) return { kind: 'unreadable', why: whyUnreadable(read) };
-  const { run, webhook, history, facts } = read;
+  const { run, webhook, history, facts, webhookFacts } = read;
   const url = run.request.webhook;
   // Forged, or one round after another: it is not due, or no longer.
   if (!isEnded(run) || url === null || isSettled(webhook.state)) return { kind: 'nothing' };
@@ -58,9 +58,11 @@ export const planAttempt = (
   // The end of a run that outlived the log is enough for a notification.
   const first = facts.find(({ event }) => RUN_CHAIN.isSelfContained(event)) ?? facts[0];
   const logEnd = logEndOf(instantOf(first?.time ?? run.ended_at), logAgeMs);
-  // A redelivery gets at least one attempt, unless nothing can be made of the log any more.
-  const givenUpAt = round === 1 || attempts > 0 ? endedAt + giveUpAfterMs : delivery.expiresAt;
-  const expiresAt = Math.min(delivery.expiresAt, givenUpAt, logEnd);
+  // A redelivery has as much time as the first delivery had.
+  const request = webhookFacts.findLast(({ event }) => event.type === 'WebhookRedeliveryRequested');
+  const wantedSince = request ? instantOf(request.time) : endedAt;
+  const plannedEnd = delivery.round === round ? delivery.expiresAt : Infinity;
+  const expiresAt = Math.min(plannedEnd, wantedSince + giveUpAfterMs, logEnd);
   const kind = now < expiresAt ? 'send' : now < logEnd ? 'expired' : 'log_expired';
   return { kind, round, attempts, expiresAt, run, url, webhook, sequence: history.head, endedAt };
 };

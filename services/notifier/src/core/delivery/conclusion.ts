@@ -77,7 +77,7 @@ const postponed = (why: string, at: number): Retry => ({
 
 const expired = (tries: number, { giveUpAfterMs }: ConclusionSettings): GivenUp => {
   const hours = Math.round(giveUpAfterMs / 360_000) / 10;
-  const message = `The receiver did not accept the notification within ${hours} h after the end of the run. Request a redelivery while the run is in the log.`;
+  const message = `The receiver accepted nothing for ${hours} h. Request a redelivery while the run is in the log.`;
   return { tries, reason: 'expired', last_reason: null, status: null, message };
 };
 
