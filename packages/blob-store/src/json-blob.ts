@@ -1,18 +1,31 @@
 import type { JsonValue } from '@runledger/contracts/json';
-import { BlobDamaged } from './store/blob-store.ts';
+import { BlobDamaged, type BlobStore } from './store/blob-store.ts';
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /** A value as the bytes of a blob. */
 export const jsonBlob = (value: JsonValue): Uint8Array => encoder.encode(JSON.stringify(value));
 
-/** The value in a blob. @throws {BlobDamaged} for bytes that `jsonBlob` did not make */
-export const valueOfBlob = (bytes: Uint8Array): JsonValue => {
+export type ReadJsonBlob =
+  | { readonly kind: 'found'; readonly value: JsonValue; readonly bytes: number }
+  /** It was never stored, or has expired. */
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'damaged'; readonly error: BlobDamaged };
+
+/** Reads a value that was stored as `jsonBlob`. @throws {LogUnavailable} */
+export const readJsonBlob = async (
+  store: Pick<BlobStore, 'get'>,
+  org_id: string,
+  sha256: string,
+): Promise<ReadJsonBlob> => {
   try {
-    // JSON gives a JSON value.
-    return JSON.parse(decoder.decode(bytes)) as JsonValue;
-  } catch (cause) {
-    throw new BlobDamaged('A blob is not JSON in UTF-8, although its hash is right.', { cause });
+    const bytes = await store.get(org_id, sha256);
+    if (!bytes) return { kind: 'gone' };
+    // The hash is right, so these are the bytes that `jsonBlob` made.
+    const value = JSON.parse(new TextDecoder().decode(bytes)) as JsonValue;
+    return { kind: 'found', value, bytes: bytes.byteLength };
+  } catch (error) {
+    if (error instanceof BlobDamaged) return { kind: 'damaged', error };
+    throw error;
   }
 };

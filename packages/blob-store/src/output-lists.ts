@@ -5,8 +5,8 @@ import { isEnded, type Run, type RunFact } from '@runledger/contracts/fold/run';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { LRUCache } from 'lru-cache';
 import { Value } from 'typebox/value';
-import { valueOfBlob } from './json-blob.ts';
-import { BlobDamaged, type BlobStore } from './store/blob-store.ts';
+import { readJsonBlob } from './json-blob.ts';
+import type { BlobStore } from './store/blob-store.ts';
 
 /** Runs with the outputs that are in blobs. Every method may throw LogUnavailable. */
 export interface OutputLists {
@@ -28,18 +28,13 @@ export const outputLists = ({ blobs, logger }: OutputListsOptions): OutputLists 
   const kept = new LRUCache<string, readonly RunOutput[]>({ maxSize: CACHE_BYTES });
 
   const read = async (org_id: string, sha256: string): Promise<readonly RunOutput[] | undefined> => {
-    try {
-      const bytes = await blobs.get(org_id, sha256);
-      const list = bytes && valueOfBlob(bytes);
-      if (Value.Check(RunOutputs, list)) return list;
-      logger.warn(
-        { org_id, sha256 },
-        'a list of outputs has expired, or is none; the run is shown without it',
-      );
-    } catch (err) {
-      if (!(err instanceof BlobDamaged)) throw err;
-      logger.warn({ err, org_id, sha256 }, 'a list of outputs is damaged; the run is shown without it');
-    }
+    const found = await readJsonBlob(blobs, org_id, sha256);
+    if (found.kind === 'found' && Value.Check(RunOutputs, found.value)) return found.value;
+    const why = found.kind === 'damaged' ? { err: found.error } : {};
+    logger.warn(
+      { org_id, sha256, ...why },
+      'a list of outputs has expired, or is damaged; the run is shown without it',
+    );
     return undefined;
   };
   const load = async (org_id: string, { sha256, bytes }: BlobRef): Promise<readonly RunOutput[]> => {

@@ -19,6 +19,18 @@ export const inlineOrBlob = (inline: string, blob: string): { readonly oneOf: ob
   oneOf: [inline, blob].map((name) => ({ properties: { [name]: Type.Null() } })),
 });
 
+/** A value that an event has itself, or as a blob. */
+export type InlineOrBlob<Value> =
+  | { readonly kind: 'inline'; readonly value: Value }
+  | { readonly kind: 'blob'; readonly ref: BlobRef };
+
+/** Reads the two members of such an object. */
+export const readInlineOrBlob = <Value>(inline: Value | null, blob: BlobRef | null): InlineOrBlob<Value> => {
+  if (inline !== null) return { kind: 'inline', value: inline };
+  if (blob !== null) return { kind: 'blob', ref: blob };
+  throw new TypeError('An event has neither a value nor a reference to it: its schema was not checked');
+};
+
 /** The streams of blobs, and the first token of their subjects. Workflows never expire; inputs and lists of outputs do. */
 export const BLOB_SUBJECTS = { WORKFLOWS: 'workflows', BLOBS: 'blobs' } as const;
 export type BlobStream = keyof typeof BLOB_SUBJECTS;

@@ -23,6 +23,8 @@ const WHY_NOT_QUEUED = [
   'log_nearly_full',
   'queue_full',
   'outlives_log',
+  'inputs_gone',
+  'inputs_store_full',
   'views_unavailable',
   'unreadable',
 ] as const;
@@ -50,7 +52,7 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
   const queued = counter('runledger_gateway_runs_queued_total', 'Runs that this gateway has accepted.');
   const notQueued = counter(
     'runledger_gateway_runs_not_queued_total',
-    'Requests that queued no run, by reason: a full queue or log, a used idempotency key, unavailable views.',
+    'Requests that queued no run, by reason: a full queue, log or store of inputs, a used idempotency key, unavailable views.',
     ['why'],
   );
   // A rate would not show the first event of a series that begins at 1.

@@ -1,4 +1,3 @@
-import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import type Koa from 'koa';
 import { drainExecutor } from './executors/drain-executor.ts';
 import { executors } from './executors/executors.ts';
@@ -9,7 +8,6 @@ import type { PlainRoute } from './http/plain-route.ts';
 import { createApp, type AppOptions } from './server/app.ts';
 import { knownFailures } from './known-failures.ts';
 import { identifyCaller } from './auth/identify-caller.ts';
-import { catalogue } from './catalogue/catalogue.ts';
 import { executionRoutes } from './executions/execution-routes.ts';
 import { executorRoutes } from './executors/executors-routes.ts';
 import { gatewayMetrics, type GatewayMetrics } from './gateway-metrics.ts';
@@ -85,26 +83,15 @@ const allRoutes = (
 /** The OpenAPI document with its pages, what attempts request, and output files. */
 const plainRoutesOf = (
   { config, log, logger, publicUrl }: Omit<GatewayParts, 'metrics'>,
-  { outputs: { store, needsLog }, quotas }: RunServices,
+  { outputs: { store, needsLog }, stores, quotas }: RunServices,
   routes: readonly Route[],
   onUploaded: (bytes: number) => void,
 ): PlainRoute[] => {
-  const { blobs } = openBlobStores(log);
   const admit = admitUpload(quotas);
   const operations = routes.map((route) => route.operation);
   return [
     ...referencePages({ basePath: config.RUNLEDGER_BASE_PATH, operations, publicUrl }),
-    ...executionRoutes({
-      config,
-      log,
-      catalogue: catalogue(log),
-      blobs,
-      logger,
-      clock,
-      store,
-      admit,
-      onUploaded,
-    }),
+    ...executionRoutes({ config, log, stores, logger, clock, store, admit, onUploaded }),
     ...outputRoutes({ store, readNeedsLog: needsLog, logger }),
   ];
 };

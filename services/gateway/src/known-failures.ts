@@ -1,3 +1,4 @@
+import { BlobStoreFull } from '@runledger/blob-store/store/blob-store';
 import { EventTooLarge, LogFull } from '@runledger/event-log/append/append';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import type { Refusal } from './http/refusal.ts';
@@ -16,6 +17,13 @@ export const knownFailures: readonly KnownFailure[] = [
     unavailable(
       'The log of runs cannot be reached now. Try again: the request may or may not have taken effect',
     ),
+  ],
+  [
+    BlobStoreFull,
+    {
+      kind: 'storage_full',
+      why: 'The store of workflows is full, so nothing was created: ask the operator to raise workflowsMaxBytes in RUNLEDGER_LOG_SETTINGS',
+    },
   ],
   [
     ViewsUnavailable,

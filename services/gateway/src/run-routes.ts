@@ -20,6 +20,7 @@ import { listRuns } from './runs/list/list-runs.ts';
 import { queueDeployment } from './runs/queue/queue-deployment.ts';
 import { queuePositions } from './runs/read/queue-positions.ts';
 import { rerunRun } from './runs/rerun/rerun-run.ts';
+import { openIncluded } from './runs/read/read-included.ts';
 import { runProgress } from './runs/read/run-progress.ts';
 import { waitingRun } from './runs/read/waiting-run.ts';
 import type { RunServices } from './run-services.ts';
@@ -34,7 +35,7 @@ const RESOLVE_WITHIN_MS = 1_000;
 
 /** The operations on runs. */
 export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
-  const { current, lists, quotas, room, fresh, scheduler, subscriptions, keys } = services;
+  const { stores, current, lists, quotas, room, fresh, scheduler, subscriptions, keys } = services;
   const { config, log, views, logger, instance, publicUrl, policy, resolver } = parts;
   const writer = { service: 'gateway', instance };
   const onConflict = metrics.conflict;
@@ -43,6 +44,7 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
   const accept = counted(
     acceptRun({
       log,
+      blobs: stores.blobs,
       current,
       longestRun: services.longestRun,
       room,
@@ -57,6 +59,7 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
   const cancel = cancelRun({ log, current, expire: services.expire, writer, now, onConflict });
   const progress = runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor));
   const positions = queuePositions({ scheduler, clock });
+  const included = openIncluded(stores, logger);
   const wait = waitForEnd({ awaitEnd: subscriptions.awaitEnd, keys });
   const limits = {
     inputs: config.RUNLEDGER_INPUTS_MAX,
@@ -72,12 +75,12 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
   return [
     queueRoute({ limits, callbacks, queue, onQueued }),
     waitingRoute({ waiting: waitingRun({ scheduler, current, clock }), now }),
-    getRoute({ current, lists, progress, positions, wait, catalogue, publicUrl }),
+    getRoute({ current, lists, progress, positions, wait, included, publicUrl }),
     eventsRoute({ current, subscriptions, keys }),
     cancelRoute({ cancel }),
     rerunRoute({ limits, rerun, onQueued }),
     listRunsRoute({
-      listRuns: listRuns({ views, fresh, lists, progress, positions, catalogue, publicUrl }),
+      listRuns: listRuns({ views, fresh, lists, progress, positions, included, publicUrl }),
     }),
     cancelManyRoute({ cancelMany: cancelMany({ views, fresh, cancel }) }),
   ];
@@ -96,6 +99,8 @@ const counted =
       case 'log_nearly_full':
       case 'queue_full':
       case 'outlives_log':
+      case 'inputs_gone':
+      case 'inputs_store_full':
       case 'views_unavailable':
       case 'unreadable':
         notQueued(acceptance.kind);

@@ -1,4 +1,4 @@
-import { openBlobStores } from '@runledger/blob-store/blob-stores';
+import { openBlobStores, type BlobStores } from '@runledger/blob-store/blob-stores';
 import { outputLists, type OutputLists } from '@runledger/blob-store/output-lists';
 import { authenticate } from './auth/api-keys.ts';
 import { catalogueRecords, type CatalogueRecords } from './catalogue/store/catalogue-records.ts';
@@ -38,6 +38,7 @@ export interface RunServices {
   readonly scheduler: SchedulerClient;
   readonly subscriptions: RunSubscriptions;
   readonly keys: KeyRevalidation;
+  readonly stores: BlobStores;
 }
 
 /** `open` closes them in reverse order. */
@@ -49,7 +50,8 @@ export const openRunServices = (
   const shown = shownWebhooks();
   const find = open.use(openFindView(views, logger)).call;
   const current = currentRun({ log, find, shown, logger, onRead: metrics.runRead });
-  const lists = outputLists({ blobs: openBlobStores(log).blobs, logger });
+  const stores = openBlobStores(log);
+  const lists = outputLists({ blobs: stores.blobs, logger });
   const fresh = freshViews({ log, views, timeoutMs: FRESH_VIEWS_TIMEOUT_MS });
   const expire = expireRun({
     log,
@@ -80,6 +82,7 @@ export const openRunServices = (
   const maxSubscribers = config.RUNLEDGER_STREAMS_MAX;
   const counted = open.use(openCountedRuns({ log, views, logger }));
   return {
+    stores,
     current,
     shown,
     room: logRoom({ log, counted, clock }),

@@ -1,5 +1,5 @@
 import type { ListedOutputs } from '@runledger/contracts/events/run-event-data';
-import type { Run } from '@runledger/contracts/fold/run';
+import type { Run, RunRequest } from '@runledger/contracts/fold/run';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
@@ -27,7 +27,7 @@ export const describeWebhookChange = (before: Webhook | undefined, after: Webhoo
 const wordsOf = (event: RunEvent | WebhookEvent): string => {
   switch (event.type) {
     case 'RunQueued':
-      return `deployment ${event.data.deployment_id} on ${event.data.gpu}, inputs ${JSON.stringify(event.data.inputs)}`;
+      return `deployment ${event.data.deployment_id} on ${event.data.gpu}, inputs ${inputsOf(event.data)}`;
     case 'RunCancelRequested':
       return `requested by the ${event.data.by}`;
     case 'RunAssigned':
@@ -63,6 +63,11 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
       return `${roundWords(event)}requested by user ${event.data.user_id}`;
   }
 };
+
+const inputsOf = ({ inputs, inputs_blob }: RunRequest): string =>
+  inputs_blob === null
+    ? JSON.stringify(inputs)
+    : `of ${inputs_blob.bytes} bytes in the blob ${inputs_blob.sha256}`;
 
 const roundWords = ({ round }: WebhookEvent): string => (round === 1 ? '' : `round ${round}, `);
 

@@ -57,6 +57,7 @@ const queued: RunEvent = {
     runner: { kind: 'program', program: 'p' },
     gpu: 'A10G',
     inputs: { title: 'evil \u001B[2J' },
+    inputs_blob: null,
     webhook: null,
     webhook_intermediate_status: false,
     start_deadline_s: 60,

@@ -55,7 +55,7 @@ const wrongResults = (logged: LoggedRun): string[] => {
 const wrongOutcome = ({ facts, key }: LoggedRun): string[] => {
   const { event } = facts.at(-1) ?? {};
   const queued = facts[0]?.event;
-  const requested = queued?.type === 'RunQueued' ? queued.data.inputs['what'] : undefined;
+  const requested = queued?.type === 'RunQueued' ? queued.data.inputs?.['what'] : undefined;
   if (event?.type === 'RunSucceeded') {
     const texts = (event.data.outputs ?? []).flatMap(({ data }) => data['text'] ?? []);
     const expected = `${key.run_id}.${event.attempt}`;

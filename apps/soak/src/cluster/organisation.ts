@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Deployment } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -79,8 +78,7 @@ export const storeOrganisation = async (log: EventLog, now: Date): Promise<Organ
   });
   await records.putWorkflow({ ...owned, id: workflow_id, name: 'work', archived: false });
   const workflow = {};
-  const sha256 = createHash('sha256').update(JSON.stringify(workflow)).digest('hex');
-  const version = { ...owned, id: workflow_version_id, workflow_id, number: 1, workflow, sha256, inputs: [] };
+  const version = { ...owned, id: workflow_version_id, workflow_id, number: 1, workflow, inputs: [] };
   await records.createWorkflowVersion(version);
   const deployed = async (name: DeploymentName): Promise<string> => {
     const record: Deployment = {

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
-import type { Deployment, Machine, Workflow, WorkflowVersion } from '@runledger/contracts/catalogue/records';
+import type { Deployment, Machine, Workflow } from '@runledger/contracts/catalogue/records';
 import type { GpuModel } from '@runledger/contracts/gpu';
+import type { FixedVersion } from '@runledger/gateway/catalogue';
 import { NUMBERS, PALETTE } from '../sample/render-inputs.ts';
 import { SEAHORSE_VALLEY } from '../sample/render-scene.ts';
 
@@ -22,7 +22,7 @@ export interface SampleIds {
 export interface SampleRecords {
   readonly machine: Machine;
   readonly workflow: Workflow;
-  readonly version: WorkflowVersion;
+  readonly version: FixedVersion;
   readonly deployment: Deployment;
 }
 
@@ -53,7 +53,6 @@ export const sampleRecords = (
       workflow_id: ids.workflow_id,
       number: 1,
       workflow,
-      sha256: createHash('sha256').update(JSON.stringify(workflow)).digest('hex'),
       inputs: [numberInput('size'), numberInput('iterations'), numberInput('seconds'), paletteInput],
     },
     deployment: {
@@ -72,7 +71,7 @@ export const sampleRecords = (
   };
 };
 
-const numberInput = (name: keyof typeof NUMBERS): WorkflowVersion['inputs'][number] => ({
+const numberInput = (name: keyof typeof NUMBERS): FixedVersion['inputs'][number] => ({
   name,
   type: NUMBERS[name].type,
   required: false,

@@ -46,9 +46,9 @@ export const WorkflowVersion = Type.Object({
   org_id: Uuid,
   workflow_id: Uuid,
   number: Type.Integer({ minimum: 1 }),
-  workflow: Json,
-  /** Of the workflow as JSON text. */
+  /** Of the workflow as JSON text. It is the blob of the organisation in WORKFLOWS. */
   sha256: Sha256,
+  bytes: Type.Integer({ minimum: 1 }),
   inputs: Type.Array(WorkflowInput),
   created_at: Time,
 });
@@ -56,7 +56,7 @@ export type WorkflowVersion = Static<typeof WorkflowVersion>;
 
 /** A version as lists show it, stored under its number. Only this record of a version may change. */
 export const NumberedVersion = Type.Object({
-  ...Type.Omit(WorkflowVersion, ['workflow']).properties,
+  ...WorkflowVersion.properties,
   archived: Type.Boolean(),
 });
 export type NumberedVersion = Static<typeof NumberedVersion>;

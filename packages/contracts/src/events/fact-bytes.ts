@@ -8,13 +8,15 @@ const WITH_MESSAGE = SMALL + MAX_ERROR_MESSAGE;
 /** Outputs, or a reference to them. */
 const WITH_OUTPUTS = SMALL + MAX_INLINE_BYTES;
 
+const FIRST = 12 * 1024;
+
 /**
  * The largest fact of each type: bytes as JSON in UTF-8. `append` refuses a larger one. What an accepted run may still have to
  * write is computed from it.
  */
 export const MAX_FACT_BYTES = {
-  /** Has, beside inputs, texts of the client: the callback and the names of the machine. */
-  RunQueued: 16 * 1024,
+  /** MAX_FIRST_FACT_BYTES, unless texts of the client have more: the callback and the names of the machine. */
+  RunQueued: FIRST,
   RunCancelRequested: SMALL,
   /** Inputs, and the address of a runner. */
   RunAssigned: SMALL + MAX_INLINE_BYTES + 2 * 1024,
@@ -22,8 +24,8 @@ export const MAX_FACT_BYTES = {
   RunTimedOut: WITH_MESSAGE,
   RunGivenUp: WITH_MESSAGE,
   RunCancelEnforced: WITH_MESSAGE,
-  /** Has the texts of RunQueued, and a message instead of the inputs. */
-  RunExpired: 16 * 1024,
+  /** Has the data of RunQueued, and a message. */
+  RunExpired: FIRST + WITH_MESSAGE,
   RunStarted: SMALL,
   RunUploading: SMALL,
   RunSucceeded: WITH_OUTPUTS,

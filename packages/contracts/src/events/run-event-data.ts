@@ -16,32 +16,36 @@ export const RunOrigin = Type.Enum(['api', 'manual', 'replay']);
 export type RunOrigin = Static<typeof RunOrigin>;
 
 /** The request, its user, and the deployment's settings at that time: later changes of the catalogue do not affect the run. */
-export const RunQueuedData = Type.Object({
-  user_id: Uuid,
-  origin: RunOrigin,
-  deployment_id: Uuid,
-  workflow_id: Uuid,
-  workflow_version_id: Uuid,
-  workflow_sha256: Sha256,
-  machine_id: Uuid,
-  machine_name: Type.String(),
-  machine_type: Type.String(),
-  machine_version: Type.String(),
-  runner: RunnerChoice,
-  gpu: GpuModel,
-  inputs: JsonRecord,
-  webhook: Type.Union([Type.String({ maxLength: MAX_WEBHOOK_URL }), Type.Null()]),
-  webhook_intermediate_status: Type.Boolean(),
-  /** From the last RunQueued or RunRequeued to RunStarted, in seconds. */
-  start_deadline_s: Seconds,
-  /** From RunStarted to the end, in seconds. */
-  run_timeout_s: Seconds,
-  /** Attempts before the run is given up as `executor_lost`. */
-  max_attempts: Type.Integer({ minimum: 1, maximum: 100 }),
-  rerun_of: Type.Union([Uuid, Type.Null()]),
-  /** Of a run whose id is derived from an idempotency key: a second request with the same key is compared with it. */
-  idempotency: Type.Optional(Type.Object({ request_sha256: Sha256 })),
-});
+export const RunQueuedData = Type.Object(
+  {
+    user_id: Uuid,
+    origin: RunOrigin,
+    deployment_id: Uuid,
+    workflow_id: Uuid,
+    workflow_version_id: Uuid,
+    workflow_sha256: Sha256,
+    machine_id: Uuid,
+    machine_name: Type.String(),
+    machine_type: Type.String(),
+    machine_version: Type.String(),
+    runner: RunnerChoice,
+    gpu: GpuModel,
+    inputs: Type.Union([JsonRecord, Type.Null()]),
+    inputs_blob: Type.Union([BlobRef, Type.Null()]),
+    webhook: Type.Union([Type.String({ maxLength: MAX_WEBHOOK_URL }), Type.Null()]),
+    webhook_intermediate_status: Type.Boolean(),
+    /** From the last RunQueued or RunRequeued to RunStarted, in seconds. */
+    start_deadline_s: Seconds,
+    /** From RunStarted to the end, in seconds. */
+    run_timeout_s: Seconds,
+    /** Attempts before the run is given up as `executor_lost`. */
+    max_attempts: Type.Integer({ minimum: 1, maximum: 100 }),
+    rerun_of: Type.Union([Uuid, Type.Null()]),
+    /** Of a run whose id is derived from an idempotency key: a second request with the same key is compared with it. */
+    idempotency: Type.Optional(Type.Object({ request_sha256: Sha256 })),
+  },
+  inlineOrBlob('inputs', 'inputs_blob'),
+);
 
 export const RunCancelRequestedData = Type.Object({
   by: Type.Enum(['client', 'operator']),
@@ -90,15 +94,12 @@ export const RunCancelEnforcedData = Type.Object({
   progress: Type.Optional(Fraction),
 });
 
-/**
- * What the log no longer holds of a run, so that this fact alone is a whole history. The inputs are left out: they may be
- * large, and nothing is executed any more.
- */
+/** What the log no longer holds of a run, so that this fact alone is a whole history. */
 export const RunExpiredData = Type.Object({
   message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
   /** The log sequence of RunQueued. */
   number: Type.Integer({ minimum: 1 }),
-  request: Type.Omit(RunQueuedData, ['inputs']),
+  request: RunQueuedData,
   created_at: Time,
   /** The last RunQueued or RunRequeued. */
   queued_at: Time,

@@ -163,7 +163,7 @@ const expired = (run: Run | undefined, fact: FactOfType<'RunExpired'>): Run | Im
     ...times,
     org_id: orgId(event.org_id),
     run_id: runId(event.run_id),
-    request: run?.request ?? { ...request, inputs: null },
+    request,
     correlation_id: event.correlation_id,
     traceparent: event.traceparent,
     updated_at: time,

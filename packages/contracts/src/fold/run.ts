@@ -7,10 +7,7 @@ import type { ExecutorId, OrgId, RunId } from '../ids.ts';
 /** A fact of a run's lifecycle. */
 export type RunFact = FactOf<RunEvent>;
 
-/** Its inputs are null when the log no longer held them at the end of the run. */
-export type RunRequest = Omit<RunEventOf<'RunQueued'>['data'], 'inputs'> & {
-  readonly inputs: RunEventOf<'RunQueued'>['data']['inputs'] | null;
-};
+export type RunRequest = RunEventOf<'RunQueued'>['data'];
 
 /** One execution attempt on one slot of one executor. */
 export interface Attempt {

@@ -67,6 +67,7 @@ export const runRequest = (changes: Partial<RunRequest> = {}): RunRequest => ({
   runner,
   gpu: 'A10G',
   inputs: { size: 512 },
+  inputs_blob: null,
   webhook: null,
   webhook_intermediate_status: false,
   start_deadline_s: 3600,
@@ -194,7 +195,6 @@ export const expired = (
   key: RunKey,
   data: Partial<RunEventOf<'RunExpired'>['data']> = {},
 ): RunEventOf<'RunExpired'> => {
-  const { inputs: _inputs, ...request } = runRequest();
   const { attempt = null } = data;
   return runEvent('RunExpired', key, {
     attempt: attempt?.number ?? 0,
@@ -202,7 +202,7 @@ export const expired = (
     data: {
       message: 'the log no longer holds its first event',
       number: 1,
-      request,
+      request: runRequest(),
       created_at: '2026-01-01T00:00:00.000Z',
       queued_at: '2026-01-01T00:00:00.000Z',
       started_at: null,

@@ -9,6 +9,9 @@ import {
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { catalogueRecords } from './store/catalogue-records.ts';
+import type { FixedVersion } from './store/workflow-versions.ts';
+
+export type { FixedVersion } from './store/workflow-versions.ts';
 
 /**
  * The records that runs are made from. Every read and write names the organisation. Reads come from the stream leader.
@@ -23,10 +26,10 @@ export interface Catalogue {
   putWorkflow(record: Workflow): Promise<void>;
   getWorkflowVersion(org: string, id: string): Promise<WorkflowVersion | undefined>;
   /**
-   * With its number, for versions with fixed ids. A version is immutable: false when one with this id exists.
-   * @throws TypeError when the number belongs to another version
+   * A version is immutable: false when one with this id exists.
+   * @throws {BlobStoreFull} @throws TypeError when the number belongs to another version
    */
-  createWorkflowVersion(record: WorkflowVersion): Promise<boolean>;
+  createWorkflowVersion(version: FixedVersion): Promise<boolean>;
   /** False when it exists. */
   createOrganisation(record: Organisation): Promise<boolean>;
   getOrganisation(id: string): Promise<Organisation | undefined>;
@@ -50,7 +53,7 @@ export const catalogue = (log: EventLog): Catalogue => {
     getWorkflow: (org, id) => workflows.get(org, id),
     putWorkflow: (record) => workflows.put(record),
     getWorkflowVersion: (org, id) => versions.getRecord(org, id),
-    createWorkflowVersion: (record) => versions.create(record),
+    createWorkflowVersion: (version) => versions.create(version),
     createOrganisation: async (record) =>
       (await organisations.create(`organisations.${record.id}`, record)) !== false,
     getOrganisation: async (id) => (await organisations.get(`organisations.${id}`))?.value,

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { RecordsQuery } from '@runledger/contracts/http/fields/names';
 import {
   NewWorkflowVersion,
@@ -8,14 +7,17 @@ import {
   WorkflowVersionPath,
 } from '@runledger/contracts/http/catalogue/workflow-versions';
 import { WorkflowPath } from '@runledger/contracts/http/catalogue/workflows';
-import type { Workflow } from '@runledger/contracts/catalogue/records';
+import type { NumberedVersion, Workflow } from '@runledger/contracts/catalogue/records';
+import type { JsonValue } from '@runledger/contracts/json';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { Static } from 'typebox';
 import { decideArchiving } from './decide-archiving.ts';
 import type { RecordOrigin } from './store/core/decided-record.ts';
-import type { StoredVersion } from './store/workflow-versions.ts';
+import type { NewVersion } from './store/workflow-blobs.ts';
+import type { WorkflowVersions } from './store/workflow-versions.ts';
 import { inputDefinitions } from './core/input-definitions.ts';
 import { operation, route, type Route } from '../http/operation.ts';
+import { Refused } from '../http/refusal.ts';
 import { cursorAt } from '../http/pagination.ts';
 import {
   changed,
@@ -42,7 +44,7 @@ const createWorkflowVersion = operation({
   scope: 'admin',
   request: { path: WorkflowPath, body: NewWorkflowVersion },
   response: { status: 201, description: 'The version.', body: WorkflowVersion },
-  refusals: [404, 409],
+  refusals: [404, 409, 507],
 });
 
 const listWorkflowVersions = operation({
@@ -68,7 +70,7 @@ const getWorkflowVersion = operation({
   scope: 'runs:read',
   request: { path: WorkflowVersionPath },
   response: { status: 200, description: 'The version, with the workflow.', body: WorkflowVersion },
-  refusals: [404],
+  refusals: [404, 410],
 });
 
 const changeWorkflowVersion = operation({
@@ -81,7 +83,7 @@ const changeWorkflowVersion = operation({
   scope: 'admin',
   request: { path: WorkflowVersionPath, body: WorkflowVersionChange },
   response: { status: 200, description: 'The version as it is now.', body: WorkflowVersion },
-  refusals: [404, 409],
+  refusals: [404, 409, 410],
 });
 
 export const workflowVersionRoutes = ({
@@ -91,14 +93,6 @@ export const workflowVersionRoutes = ({
 }: RecordRoutes): Route[] => {
   const workflowOf = async (org_id: OrgId, { workflow_id }: { readonly workflow_id: string }) =>
     found(await workflows.get(org_id, workflow_id), 'Workflow');
-  const versionAt = async (
-    org_id: OrgId,
-    { workflow_id, version_id }: { readonly workflow_id: string; readonly version_id: string },
-  ): Promise<StoredVersion> => {
-    const version = await versions.get(org_id, version_id);
-    return found(version?.workflow_id === workflow_id ? version : undefined, 'Workflow version');
-  };
-
   return [
     route(
       createWorkflowVersion,
@@ -111,7 +105,7 @@ export const workflowVersionRoutes = ({
           versions.add(newVersion(workflow, body, newOrigin(org_id, now))),
         );
         if (added.kind === 'too_busy') throw tooBusy('Workflow version');
-        return added.version;
+        return { ...added.version, workflow: body.workflow };
       },
       checkNewVersion,
     ),
@@ -129,28 +123,52 @@ export const workflowVersionRoutes = ({
       },
       checkNumberCursor,
     ),
-    route(getWorkflowVersion, async ({ path }, { org_id }) => versionAt(org_id, path)),
+    route(getWorkflowVersion, async ({ path }, { org_id }) => {
+      const version = await versionAt(versions, org_id, path);
+      return { ...version, workflow: await workflowIn(versions, version) };
+    }),
     route(changeWorkflowVersion, async ({ path, body }, { org_id }) => {
-      const version = await versionAt(org_id, path);
+      const version = await versionAt(versions, org_id, path);
+      const workflow = await workflowIn(versions, version);
       const result = await versions.change(version, (entry) =>
         decideArchiving(deployments, 'workflow_version_id', entry, {
           ...entry,
           archived: body.archived ?? entry.archived,
         }),
       );
-      return { ...version, archived: changed(result, 'Workflow version', conflict).archived };
+      return { ...changed(result, 'Workflow version', conflict), workflow };
     }),
   ];
+};
+
+const versionAt = async (
+  versions: Pick<WorkflowVersions, 'get'>,
+  org_id: OrgId,
+  { workflow_id, version_id }: Static<typeof WorkflowVersionPath>,
+): Promise<NumberedVersion> => {
+  const version = await versions.get(org_id, version_id);
+  return found(version?.workflow_id === workflow_id ? version : undefined, 'Workflow version');
+};
+
+const workflowIn = async (
+  versions: Pick<WorkflowVersions, 'workflowOf'>,
+  version: NumberedVersion,
+): Promise<JsonValue> => {
+  const workflow = await versions.workflowOf(version);
+  if (workflow !== undefined) return workflow;
+  throw new Refused({
+    kind: 'gone',
+    why: `The workflow of version ${version.id} is lost or damaged: create another version with the same workflow, which also repairs this one`,
+  });
 };
 
 const newVersion = (
   { id: workflow_id }: Workflow,
   { workflow, inputs }: Static<typeof NewWorkflowVersion>,
   origin: RecordOrigin,
-): Omit<StoredVersion, 'number' | 'archived'> => ({
+): NewVersion => ({
   ...origin,
   workflow_id,
   workflow,
-  sha256: createHash('sha256').update(JSON.stringify(workflow)).digest('hex'),
   inputs: inputDefinitions(inputs),
 });

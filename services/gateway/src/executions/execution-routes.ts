@@ -1,7 +1,6 @@
-import type { BlobStore } from '@runledger/blob-store/store/blob-store';
+import type { BlobStores } from '@runledger/blob-store/blob-stores';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
-import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { PlainRoute } from '../http/plain-route.ts';
 import type { OutputStore } from '../outputs/store/output-store.ts';
 import type { AdmitUpload } from '../quotas/admit-upload.ts';
@@ -18,9 +17,7 @@ export interface ExecutionRoutes {
     readonly RUNLEDGER_OUTPUT_MAX_FILES: number;
   };
   readonly log: EventLog;
-  readonly catalogue: Catalogue;
-  /** For lists of outputs. */
-  readonly blobs: BlobStore;
+  readonly stores: BlobStores;
   readonly store: OutputStore;
   readonly admit: AdmitUpload;
   readonly logger: Logger;
@@ -30,13 +27,7 @@ export interface ExecutionRoutes {
 }
 
 /** What the executor of an attempt requests, with the token of the attempt. */
-export const executionRoutes = ({
-  config,
-  log,
-  catalogue,
-  blobs,
-  ...parts
-}: ExecutionRoutes): PlainRoute[] => {
+export const executionRoutes = ({ config, log, stores, ...parts }: ExecutionRoutes): PlainRoute[] => {
   const reservations = uploadReservations(log, {
     runBytes: config.RUNLEDGER_OUTPUT_RUN_MAX_BYTES,
     files: config.RUNLEDGER_OUTPUT_MAX_FILES,
@@ -49,9 +40,9 @@ export const executionRoutes = ({
     needsLog: true,
   });
   return [
-    route('GET', 'workflow', fetchRoute(log, workflowOf(catalogue))),
-    route('GET', 'inputs', fetchRoute(log, inputsOf)),
-    route('PUT', 'output-list', outputListRoute({ log, blobs, reservations })),
+    route('GET', 'workflow', fetchRoute(log, workflowOf(stores))),
+    route('GET', 'inputs', fetchRoute(log, inputsOf(stores))),
+    route('PUT', 'output-list', outputListRoute({ log, blobs: stores.blobs, reservations })),
     route('PUT', 'outputs', uploadRoute({ log, reservations, maxFileBytes, ...parts })),
   ];
 };

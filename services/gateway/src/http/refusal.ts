@@ -111,7 +111,11 @@ export const REFUSALS = {
       description: 'The present state forbids it, or the key was used with another request.',
     },
   },
-  gone: { status: 410, detail: ({ why }) => why },
+  gone: {
+    status: 410,
+    detail: ({ why }) => why,
+    described: { of: 'listed', description: 'A part of the record is lost. The response says what to do.' },
+  },
   length_required: { status: 411, detail: () => 'Send the Content-Length of the file' },
   too_large: {
     status: 413,
@@ -171,7 +175,14 @@ export const REFUSALS = {
       headers: ['Retry-After'],
     },
   },
-  storage_full: { status: 507, detail: ({ why }) => why },
+  storage_full: {
+    status: 507,
+    detail: ({ why }) => why,
+    described: {
+      of: 'listed',
+      description: 'The store of large inputs or of workflows is full. Nothing was done.',
+    },
+  },
 } as const satisfies Rows;
 
 type ListedStatus<One> = One extends { described: { of: 'listed' }; status: infer Status } ? Status : never;

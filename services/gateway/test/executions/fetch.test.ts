@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { newAttemptKeys, signAttempt } from '@runledger/contracts/access/attempt-token';
-import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import {
   aRun,
@@ -104,10 +103,26 @@ describe('an executor', () => {
     expect((await fetchText(lost, 'workflow')).status).toBe(409);
   });
 
-  it('learns that the version no longer exists, and what to do', async () => {
+  it('fetches inputs that are not in the log', async () => {
+    const inputs = { prompt: 'x'.repeat(50_000) };
+    const run = await queueSample(gateway, bed.tenant, { inputs });
+    const fetched = await fetchText(await anAssigned(run), 'inputs');
+    const { inputs_blob } = await requestOf(run);
+    expect(createHash('sha256').update(fetched.text).digest('hex')).toBe(inputs_blob?.sha256);
+    expect(JSON.parse(fetched.text)).toEqual(inputs);
+  });
+
+  it('learns that its workflow or its inputs are lost, and what to do', async () => {
     const run = aRun(bed.tenant.org_id);
-    await appendAll(bed.log, queued(run, { workflow_version_id: newUuid() }));
-    const gone = await fetchText(await anAssigned(run), 'workflow');
-    expect([gone.status, gone.text]).toEqual([410, expect.stringContaining('Deploy the workflow again')]);
+    const lost = { sha256: 'e'.repeat(64), bytes: 5_000 };
+    await appendAll(bed.log, queued(run, { workflow_sha256: lost.sha256, inputs: null, inputs_blob: lost }));
+    const attempt = await anAssigned(run);
+    for (const [name, what] of [
+      ['workflow', 'Create another version'],
+      ['inputs', 'Queue it again'],
+    ] as const) {
+      const gone = await fetchText(attempt, name);
+      expect([gone.status, gone.text]).toEqual([410, expect.stringContaining(what)]);
+    }
   });
 });

@@ -92,8 +92,7 @@ describe('a run that outlives the log', { timeout: LIMIT_MS }, () => {
     const webhook = `${receiver.url}/hook`;
     const key = await bed.queue(webhook);
     await letExpire(bed, 1_000, 1);
-    const { inputs: _inputs, ...request } = runRequest({ webhook });
-    const end = expired(key, { request });
+    const end = expired(key, { request: runRequest({ webhook }) });
     expect(await append(bed.log, end, 0)).toMatchObject({ kind: 'appended' });
     await expectSoon('its notification', () =>
       expect(receiver.of(key.run_id)).toMatchObject([

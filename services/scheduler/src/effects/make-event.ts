@@ -1,6 +1,3 @@
-import { createHash } from 'node:crypto';
-import type { JsonObject } from '@runledger/contracts/json';
-import { MAX_INLINE_BYTES } from '@runledger/contracts/limits';
 import { newUuid } from '@runledger/contracts/ids';
 import { isExecuting } from '@runledger/contracts/fold/run';
 import { parseRunEvent, type RunEvent, type RunEventOf } from '@runledger/contracts/events/run-event';
@@ -8,13 +5,7 @@ import { lastProgress } from '@runledger/event-log/streams/activity';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readStored } from '@runledger/event-log/messages/stream-identity';
 import type { Assign, RunDecision } from '../core/decisions/decision.ts';
-import {
-  assignedEvent,
-  endingEvent,
-  giveUpInstead,
-  type Assignment,
-  type Stamp,
-} from '../core/decisions/decided-event.ts';
+import { assignedEvent, endingEvent, giveUpInstead, type Stamp } from '../core/decisions/decided-event.ts';
 
 export interface EventSources {
   readonly log: EventLog;
@@ -51,18 +42,8 @@ const makeAssignment = async (sources: EventSources, decision: Assign): Promise<
         'The log keeps events for less time than the run waited: raise runsMaxAgeMs in the log settings, and queue the run again.',
     );
   }
-  return assignedEvent(decision, stamp(sources), {
-    slot_allocation_id: newUuid(),
-    ...inlineOrNamed(request.data.inputs),
-  });
-};
-
-/** Inputs that are too large for an event are fetched by the executor. */
-const inlineOrNamed = (inputs: JsonObject): Pick<Assignment, 'inputs' | 'inputs_blob'> => {
-  const text = JSON.stringify(inputs);
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= MAX_INLINE_BYTES) return { inputs, inputs_blob: null };
-  return { inputs: null, inputs_blob: { sha256: createHash('sha256').update(text).digest('hex'), bytes } };
+  const { inputs, inputs_blob } = request.data;
+  return assignedEvent(decision, stamp(sources), { slot_allocation_id: newUuid(), inputs, inputs_blob });
 };
 
 const readRequest = async (

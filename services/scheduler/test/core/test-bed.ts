@@ -236,8 +236,7 @@ export class TestBed {
   expire(name: string): void {
     const run = this.run(name);
     if (!run || isEnded(run)) throw new Error(`${name} is over`);
-    const { inputs: _inputs, ...request } = run.request;
-    const { number, created_at, queued_at, attempt } = run;
+    const { number, request, created_at, queued_at, attempt } = run;
     this.append(name, 'RunExpired', {
       message: 'the log no longer holds its first event',
       number,

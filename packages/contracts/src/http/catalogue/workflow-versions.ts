@@ -47,6 +47,7 @@ const about = {
     pattern: '^[0-9a-f]{64}$',
     description: 'The SHA-256 of the workflow as JSON text, in hexadecimal digits.',
   }),
+  bytes: Type.Integer({ minimum: 1, description: 'The size of the workflow as JSON text.' }),
   inputs: Type.Array(InputDefinition),
   archived: Archived,
   created_at: Time,

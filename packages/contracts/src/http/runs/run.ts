@@ -70,7 +70,19 @@ export type OutputItem = Static<typeof OutputItem>;
 const seconds = (what: string) =>
   nullable(Type.Number({ description: `${what}, in seconds; null until both times are known.` }));
 
-/** The 32 fields of section 2.1 of the run API and four more. Every response has all of them. */
+export const MissingMember = Type.Object(
+  {
+    member: Type.Enum(['workflow_inputs', 'workflow_api']),
+    reason: Type.Enum(['gone', 'damaged'], {
+      description:
+        '`gone`: it has expired, as inputs over 4 KiB do after 90 days by default. `damaged`: what is stored is not what was stored.',
+    }),
+  },
+  { title: 'MissingMember' },
+);
+export type MissingMember = Static<typeof MissingMember>;
+
+/** The 32 fields of section 2.1 of the run API and five more. Every response has all of them. */
 export const WorkflowRun = Type.Object(
   {
     id: Uuid,
@@ -131,6 +143,10 @@ export const WorkflowRun = Type.Object(
       }),
     ),
     rerun_of: nullable(Type.String({ format: 'uuid', description: 'The run that this run repeats.' })),
+    missing_members: Type.Array(MissingMember, {
+      description:
+        'Members that the request includes, and that are null because they are lost. Usually empty.',
+    }),
   },
   { title: 'WorkflowRun' },
 );

@@ -52,7 +52,7 @@ describe('the schema of a run', () => {
     for (const schema of [WorkflowRun, OutputItem, MediaItem, CancelRunResponse]) {
       expect(schema.required).toEqual(Object.keys(schema.properties));
     }
-    expect(Object.keys(WorkflowRun.properties)).toHaveLength(32 + 4);
+    expect(Object.keys(WorkflowRun.properties)).toHaveLength(32 + 5);
     expect(Object.keys(OutputItem.properties)).toEqual([
       'id',
       'run_id',

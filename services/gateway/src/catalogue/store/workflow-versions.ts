@@ -1,35 +1,41 @@
+import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import { NumberedVersion, WorkflowVersion } from '@runledger/contracts/catalogue/records';
+import type { JsonValue } from '@runledger/contracts/json';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { changeRecord, type ChangedRecord, type Decide } from './change-record.ts';
 import { listed, type Listed } from './core/record-page.ts';
 import { knownRecords } from './known-records.ts';
+import { workflowBlobs, type NewVersion } from './workflow-blobs.ts';
 import { recentOrganisations } from './recent-organisations.ts';
 import { newestNumber, numberedPage, type NumberedPage, type NumberedSpan } from './numbered-page.ts';
 
-/** The version, and whether it is archived. */
-export type StoredVersion = WorkflowVersion & Pick<NumberedVersion, 'archived'>;
+/** A version whose id and number are known, such as the first of a new workflow. */
+export type FixedVersion = NewVersion & Pick<WorkflowVersion, 'number'>;
 
 type AddedVersion =
-  | { readonly kind: 'added'; readonly version: StoredVersion }
+  | { readonly kind: 'added'; readonly version: NumberedVersion }
   /** Other writers took one number after the other. */
   | { readonly kind: 'too_busy' };
 
 /**
- * Versions of workflows, numbered 1, 2, 3, … without a gap. A version is its record, which never changes, and an entry
- * under its number, which makes it visible and says whether it is archived. Every method may throw LogUnavailable.
+ * Versions of workflows, numbered 1, 2, 3, … without a gap. A version is its workflow, which is a blob, its record, which never
+ * changes, and an entry under its number, which makes it visible and says whether it is archived. They are stored in this order, so
+ * a version with a number is complete. Every method may throw LogUnavailable.
  */
 export interface WorkflowVersions {
   /** Also an archived version. */
-  get(org: string, id: string): Promise<StoredVersion | undefined>;
+  get(org: string, id: string): Promise<NumberedVersion | undefined>;
   /** The version alone, as runs need it. */
   getRecord(org: string, id: string): Promise<WorkflowVersion | undefined>;
   /** How many the organisation has, archived ones too. */
   count(org: string): Promise<number>;
-  /** Gives it the next number. */
-  add(version: Omit<WorkflowVersion, 'number'>): Promise<AddedVersion>;
-  /** Creates a version whose number is known, such as the first of a new workflow. False when one with this id exists. */
-  create(version: WorkflowVersion): Promise<boolean>;
+  /** Undefined when the workflow is lost, or damaged. */
+  workflowOf(version: Pick<WorkflowVersion, 'org_id' | 'sha256'>): Promise<JsonValue | undefined>;
+  /** Gives it the next number. @throws {BlobStoreFull} */
+  add(version: NewVersion): Promise<AddedVersion>;
+  /** False when one with this id exists. @throws {BlobStoreFull} */
+  create(version: FixedVersion): Promise<boolean>;
   page(org: string, workflow: string, span: NumberedSpan): Promise<NumberedPage>;
   /** Forgets what is cached. It is read again when it is needed. */
   forget(): void;
@@ -48,6 +54,7 @@ const MAX_CACHED = 50_000;
 export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
   const records = openBucket(log, 'CATALOGUE', WorkflowVersion);
   const numbers = openBucket(log, 'CATALOGUE', NumberedVersion);
+  const workflows = workflowBlobs(openBlobStores(log).workflows);
   const numbered = async (name: NumberedName): Promise<NumberedVersion | undefined> =>
     (await numbers.get(numberKey(name)))?.value;
   const getRecord = async (org: string, id: string): Promise<WorkflowVersion | undefined> =>
@@ -55,7 +62,7 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
 
   /** False when the number belongs to another version. */
   const claim = async (version: WorkflowVersion): Promise<boolean> =>
-    (await numbers.create(numberKey(version), numberedFrom(version))) !== false ||
+    (await numbers.create(numberKey(version), { ...version, archived: false })) !== false ||
     (await numbered(version))?.id === version.id;
 
   const known = recentOrganisations(MAX_CACHED, (org) =>
@@ -69,9 +76,11 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
     get: async (org, id) => {
       const record = await getRecord(org, id);
       const entry = record && (await numbered(record));
-      return record && entry?.id === id ? { ...record, archived: entry.archived } : undefined;
+      return entry?.id === id ? entry : undefined;
     },
-    add: async (version) => {
+    workflowOf: (version) => workflows.of(version),
+    add: async (given) => {
+      const version = await workflows.put(given);
       const { org_id, workflow_id, id } = version;
       const newest = await newestNumber(async (number) => numbered({ org_id, workflow_id, number }));
       for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
@@ -79,15 +88,16 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
         if ((await records.create(recordKey(org_id, id), record)) === false) {
           throw new Error(`The workflow version ${id} exists already: an id was used twice`);
         }
-        // The number comes last, so a version with a number is complete.
         if (await claim(record)) return { kind: 'added', version: { ...record, archived: false } };
         await records.erase(recordKey(org_id, id));
       }
       return { kind: 'too_busy' };
     },
-    create: async (version) => {
-      const key = recordKey(version.org_id, version.id);
-      const isNew = (await records.create(key, version)) !== false;
+    create: async (given) => {
+      const key = recordKey(given.org_id, given.id);
+      const present = await getRecord(given.org_id, given.id);
+      const version = present ?? { ...(await workflows.put(given)), number: given.number };
+      const isNew = present === undefined && (await records.create(key, version)) !== false;
       // An interrupted start may have left a version without a number.
       const stored = isNew ? version : await getRecord(version.org_id, version.id);
       if (stored && !(await claim(stored)) && isNew) {
@@ -102,12 +112,6 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
       numberedPage((number) => numbered({ org_id, workflow_id, number }), span),
     change: (name, decide) => changeRecord(numbers, numberKey(name), decide),
   };
-};
-
-/** The version without the workflow, which may be large. */
-const numberedFrom = (version: WorkflowVersion): NumberedVersion => {
-  const { id, org_id, workflow_id, number, sha256, inputs, created_at } = version;
-  return { id, org_id, workflow_id, number, sha256, inputs, archived: false, created_at };
 };
 
 const recordKey = (org: string, id: string): string => `workflow_versions.${org}.${id}`;

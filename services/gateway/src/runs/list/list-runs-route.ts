@@ -4,6 +4,7 @@ import { operation, route, type Route } from '../../http/operation.ts';
 import { cursorAt, DEFAULT_LIMIT } from '../../http/pagination.ts';
 import { listRange, runCursorProblems, sortKeyAt } from './list-range.ts';
 import { runFilterOf } from './run-filter.ts';
+import { includeOf } from '../read/read-included.ts';
 import { own } from '../../validation/node.ts';
 
 const listRunsOperation = operation({
@@ -24,7 +25,6 @@ export const listRunsRoute = ({ listRuns }: { readonly listRuns: ListRuns }): Ro
   route(
     listRunsOperation,
     async ({ query }, { org_id }) => {
-      const include = new Set(query.include);
       const { items, end } = await listRuns(
         {
           org_id,
@@ -32,7 +32,7 @@ export const listRunsRoute = ({ listRuns }: { readonly listRuns: ListRuns }): Ro
           ...listRange(query, sortKeyAt(query.cursor)),
           limit: query.limit ?? DEFAULT_LIMIT,
         },
-        { inputs: include.has('inputs'), workflow_api: include.has('workflow_api') },
+        includeOf(query),
       );
       return { runs: [...items], next_cursor: cursorAt(end) };
     },

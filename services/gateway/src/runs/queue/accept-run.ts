@@ -1,4 +1,6 @@
+import type { BlobStore } from '@runledger/blob-store/store/blob-store';
 import { newUuid, type OrgId, type RunId } from '@runledger/contracts/ids';
+import { MAX_FIRST_FACT_BYTES, MAX_INLINE_BYTES } from '@runledger/contracts/limits';
 import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { keyedMutex } from '@runledger/resilience/keyed-mutex';
@@ -8,7 +10,8 @@ import { tooLongLife } from '../../catalogue/core/deployment-rules.ts';
 import type { LongestRun } from '../../lifetimes/longest-run.ts';
 import type { Envelope } from '../current/core/envelope.ts';
 import { isRunOf, type RequestedRun } from './core/idempotency.ts';
-import { runQueued, type NewRun, type QueueDecision } from './core/queue-run.ts';
+import { runQueued, type KeptInputs, type NewRun, type QueueDecision } from './core/queue-run.ts';
+import { keepInputs } from './keep-inputs.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
 import { runIdentity, type RunIdentity } from './run-identity.ts';
 
@@ -24,6 +27,10 @@ export type Acceptance =
   | { readonly kind: 'outlives_log'; readonly why: string }
   /** The organisation has reached its limit of queued runs. */
   | { readonly kind: 'queue_full' }
+  /** The run that it repeats has no inputs any more, and the request has none. */
+  | { readonly kind: 'inputs_gone' }
+  /** The store of large inputs is full. */
+  | { readonly kind: 'inputs_store_full' }
   /** Whether the key was used cannot be known now. */
   | Extract<CurrentRun, { kind: 'views_unavailable' | 'unreadable' }>;
 
@@ -38,6 +45,8 @@ export interface QueueCaller {
 
 export interface AcceptRunOptions {
   readonly log: EventLog;
+  /** Keeps large inputs. */
+  readonly blobs: BlobStore;
   readonly current: ReadCurrentRun;
   readonly longestRun: LongestRun;
   readonly room: LogRoom;
@@ -72,17 +81,24 @@ export const acceptRun = (options: AcceptRunOptions): AcceptRun => {
       if (present) return present;
       const decision = await decide();
       if (decision.kind === 'refused') return decision;
-      const begun = await begin(options, caller, identity, decision.data);
+      const begun = await begin(options, caller, identity, decision.run);
       if (begun.kind !== 'exists') return begun;
       const first = await earlier(org_id, identity);
       if (first) return first;
       throw new Error(`The id ${run_id} of a new run is in the log already, at ${begun.head}.`);
     });
-    const mayBeElsewhere =
-      begun.kind === 'refused' || begun.kind === 'log_nearly_full' || begun.kind === 'queue_full';
-    return (mayBeElsewhere ? await earlier(org_id, identity) : undefined) ?? begun;
+    // Another gateway may have accepted it meanwhile.
+    return (NOT_BEGUN.has(begun.kind) ? await earlier(org_id, identity) : undefined) ?? begun;
   };
 };
+
+const NOT_BEGUN: ReadonlySet<string> = new Set([
+  'refused',
+  'log_nearly_full',
+  'queue_full',
+  'inputs_gone',
+  'inputs_store_full',
+]);
 
 type EarlierAcceptance = (org_id: OrgId, identity: RunIdentity) => Promise<Acceptance | undefined>;
 
@@ -110,23 +126,35 @@ const earlierAcceptance =
 
 /** Stores the first event of the run, if there is room for it. */
 const begin = async (
-  { log, longestRun, room, queued, writer, now }: AcceptRunOptions,
+  { log, blobs, longestRun, room, queued, writer, now }: AcceptRunOptions,
   { org_id, correlation_id, traceparent }: QueueCaller,
   identity: RunIdentity,
-  data: NewRun,
+  run: NewRun,
 ): Promise<Acceptance | { readonly kind: 'exists'; readonly head: number }> => {
-  const settings = { ...data, retry: { attempts: data.max_attempts } };
-  const why = tooLongLife(settings, await longestRun());
+  const lifetime = { ...run.settings, retry: { attempts: run.settings.max_attempts } };
+  const why = tooLongLife(lifetime, await longestRun());
   if (why !== undefined) return { kind: 'outlives_log', why };
   const { run_id } = identity;
   const time = now().toISOString();
   const envelope = { event_id: newUuid(), run_id, org_id, time, writer, correlation_id, traceparent };
   const idempotency = identity.kind === 'of_key' ? { request_sha256: identity.request_sha256 } : undefined;
-  const event = runQueued(data, idempotency, envelope);
-  const appended = await room.within(() => queued.within(org_id, 1, () => append(log, event, 0)));
+  const firstFact = (inputs: KeptInputs) => runQueued({ ...run.settings, ...inputs }, idempotency, envelope);
+  const store = async () => {
+    const withoutInputs = Buffer.byteLength(JSON.stringify(firstFact({ inputs: null, inputs_blob: null })));
+    const maxInlineBytes = Math.min(MAX_INLINE_BYTES, MAX_FIRST_FACT_BYTES - withoutInputs);
+    const kept = await keepInputs(run.inputs, { org_id, blobs, maxInlineBytes, logger: log.logger });
+    return kept.kind === 'kept' ? append(log, firstFact(kept.inputs), 0) : kept;
+  };
+  const appended = await room.within(() => queued.within(org_id, 1, store));
   if (appended === 'log_nearly_full') return { kind: 'log_nearly_full' };
   if (appended === 'over_quota') return { kind: 'queue_full' };
-  return appended.kind === 'appended'
-    ? { kind: 'accepted', run_id }
-    : { kind: 'exists', head: appended.head };
+  switch (appended.kind) {
+    case 'appended':
+      return { kind: 'accepted', run_id };
+    case 'conflict':
+      return { kind: 'exists', head: appended.head };
+    case 'inputs_gone':
+    case 'inputs_store_full':
+      return appended;
+  }
 };

@@ -50,8 +50,7 @@ export const queueDeployment = ({ accept, catalogue, logger }: QueueDeploymentOp
 const MAX_HASHES = 10_000;
 
 /**
- * The SHA-256 of a workflow version; undefined when there is no such version. Versions are immutable and up to 512 KiB,
- * so each is read once and only its hash is kept.
+ * The SHA-256 of a workflow version; undefined when there is no such version. Versions are immutable, so each is read once.
  */
 const versionHashes = (catalogue: Catalogue): ((org: string, id: string) => Promise<string | undefined>) => {
   const hashes = new LRUCache<string, string>({ max: MAX_HASHES });

@@ -41,6 +41,16 @@ export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run
       throw overQuota(
         'The organisation has reached its limit of queued runs, so nothing was queued: try again when some of them have started, or cancel some',
       );
+    case 'inputs_gone':
+      throw new Refused({
+        kind: 'conflict',
+        why: 'The inputs of this run have expired or are damaged, so nothing was queued: send the inputs with the request',
+      });
+    case 'inputs_store_full':
+      throw new Refused({
+        kind: 'storage_full',
+        why: 'The store of large inputs is full, so nothing was queued: send inputs of at most 4 KiB, such as the URLs of files, or ask the operator to raise blobsMaxBytes in RUNLEDGER_LOG_SETTINGS',
+      });
     case 'views_unavailable':
       throw new Refused({
         kind: 'unavailable',

@@ -33,7 +33,7 @@ const queueOperation = operation({
     body: DeploymentRunRequest,
   },
   response: { status: 200, description: 'The run is queued.', body: CreateRunResponse },
-  refusals: [404, 409],
+  refusals: [404, 409, 507],
 });
 
 export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): Route =>

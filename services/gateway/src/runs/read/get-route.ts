@@ -1,13 +1,12 @@
 import type { OutputLists } from '@runledger/blob-store/output-lists';
 import type { ProgressReport } from '@runledger/contracts/events/activity';
 import { IncludedMembers, WorkflowRun } from '@runledger/contracts/http/runs/run';
-import type { JsonValue } from '@runledger/contracts/json';
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { Type } from 'typebox';
-import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { runResponse } from './core/run-response.ts';
+import { includeOf, type OpenIncluded } from './read-included.ts';
 import type { ReadCurrentRun } from '../current/current-run.ts';
 import type { QueuePositions } from './queue-positions.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
@@ -20,7 +19,7 @@ export interface GetRoute {
   readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
   readonly positions: QueuePositions;
   readonly wait: WaitForEnd;
-  readonly catalogue: Catalogue;
+  readonly included: OpenIncluded;
   readonly publicUrl: () => string;
 }
 
@@ -55,7 +54,7 @@ export const getRoute = ({
   progress,
   positions,
   wait,
-  catalogue,
+  included,
   publicUrl,
 }: GetRoute): Route =>
   route(getOperation, async ({ path, query }, caller, ctx) => {
@@ -68,25 +67,19 @@ export const getRoute = ({
     if (found.kind !== 'found') throw notFoundRun(found);
     const { webhook } = found;
     const run = await lists.ofRun(found.run);
-    const { inputs, workflow_version_id } = run.request;
-    const include = new Set(query.include);
-    const [report, position, workflow_api] = await Promise.all([
+    const [report, position, members] = await Promise.all([
       isExecuting(run) ? progress(run) : undefined,
       run.status === 'queued' ? positionOf(positions, key) : undefined,
-      include.has('workflow_api') ? workflowOf(catalogue, caller.org_id, workflow_version_id) : null,
+      included(includeOf(query))(run),
     ]);
     return runResponse(run, {
       webhook: webhook.state,
       report,
       position,
-      workflow_inputs: include.has('inputs') ? inputs : null,
-      workflow_api,
+      included: members,
       publicUrl: publicUrl(),
     });
   });
 
 const positionOf = async (positions: QueuePositions, key: RunKey): Promise<QueuePosition | undefined> =>
   (await positions([key])).get(key.run_id);
-
-const workflowOf = async (catalogue: Catalogue, org: string, id: string): Promise<JsonValue> =>
-  (await catalogue.getWorkflowVersion(org, id))?.workflow ?? null;

@@ -31,7 +31,7 @@ const rerunOperation = operation({
   },
   bodyOptional: true,
   response: { status: 200, description: 'The new run is queued.', body: CreateRunResponse },
-  refusals: [404, 409],
+  refusals: [404, 409, 507],
 });
 
 export const rerunRoute = ({ limits, rerun, onQueued }: RerunRoute): Route =>
@@ -43,12 +43,6 @@ export const rerunRoute = ({ limits, rerun, onQueued }: RerunRoute): Route =>
       const queued = await rerun(queueCallerOf(ctx, caller, headers), runKeyOf(path, caller), inputs);
       if (queued.kind !== 'refused') return acceptedRun(queued, onQueued);
       if (queued.why === 'no_deployment') throw new Refused({ kind: 'not_found', what: 'Deployment' });
-      if (queued.why === 'no_inputs') {
-        throw new Refused({
-          kind: 'conflict',
-          why: 'The log no longer holds the inputs of this run, so nothing was queued: send the inputs with the request',
-        });
-      }
       throw notFoundRun(queued.why);
     },
     ({ body }) => inputsProblems(own(body, 'inputs'), limits),

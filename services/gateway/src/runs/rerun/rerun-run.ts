@@ -19,7 +19,7 @@ export type RerunRun = (
   given: QueueCaller,
   of: RunKey,
   inputs: JsonObject | undefined,
-) => Promise<Acceptance | Extract<QueueDecision<NoRun | 'no_deployment' | 'no_inputs'>, { kind: 'refused' }>>;
+) => Promise<Acceptance | Extract<QueueDecision<NoRun | 'no_deployment'>, { kind: 'refused' }>>;
 
 export const rerunRun =
   ({ accept, current, catalogue }: RerunRunOptions): RerunRun =>
@@ -27,12 +27,11 @@ export const rerunRun =
     accept(
       given,
       { kind: 'rerun', of: of.run_id, inputs },
-      async (): Promise<QueueDecision<NoRun | 'no_deployment' | 'no_inputs'>> => {
+      async (): Promise<QueueDecision<NoRun | 'no_deployment'>> => {
         const found = await current(of);
         if (found.kind !== 'found') return { kind: 'refused', why: found };
         const deployment = await catalogue.getDeployment(of.org_id, found.run.request.deployment_id);
         const decision = rerun(found.run, deployment, { inputs, user_id: given.user_id });
-        if (decision.kind === 'queued') return decision;
-        return { kind: 'refused', why: decision.why === 'inputs' ? 'no_inputs' : 'no_deployment' };
+        return decision.kind === 'queued' ? decision : { kind: 'refused', why: 'no_deployment' };
       },
     );

@@ -48,4 +48,7 @@ export const runEvents = (publicUrl: () => string): RunEvents => {
 };
 
 /** Events do not show the inputs, which would be the largest part of a run in memory. */
-const withoutInputs = (run: Run): Run => ({ ...run, request: { ...run.request, inputs: {} } });
+const withoutInputs = (run: Run): Run => ({
+  ...run,
+  request: { ...run.request, inputs: {}, inputs_blob: null },
+});

@@ -8,6 +8,7 @@ const aVersion = (number: number, archived: boolean): NumberedVersion => ({
   workflow_id: '',
   number,
   sha256: '',
+  bytes: 1,
   inputs: [],
   archived,
   created_at: '',

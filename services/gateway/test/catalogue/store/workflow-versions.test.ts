@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import { WorkflowVersion } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openWorkflowVersions } from '../../../src/catalogue/store/workflow-versions.ts';
+import { openWorkflowVersions, type FixedVersion } from '../../../src/catalogue/store/workflow-versions.ts';
 import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
 
 let testLog: TestLog;
@@ -14,11 +15,18 @@ beforeAll(async () => {
 });
 afterAll(() => testLog[Symbol.asyncDispose]());
 
+const WORKFLOW = { kind: 'fractal' };
+const RECORD = {
+  sha256: createHash('sha256').update(JSON.stringify(WORKFLOW)).digest('hex'),
+  bytes: JSON.stringify(WORKFLOW).length,
+};
+/** What is stored of a version besides its workflow. */
+const recordOf = ({ workflow: _workflow, ...version }: FixedVersion) => ({ ...version, ...RECORD });
+
 const aVersion = (of: { readonly org_id: string; readonly workflow_id: string }) => ({
   ...of,
   id: newUuid(),
-  workflow: { kind: 'fractal' },
-  sha256: 'b'.repeat(64),
+  workflow: WORKFLOW,
   inputs: [],
   created_at: '2026-01-01T00:00:00.000Z',
 });
@@ -78,11 +86,11 @@ describe('versions of a workflow', () => {
     const begun = { ...aVersion(aWorkflow()), number: 1 };
     const { org_id, id } = begun;
     const key = `workflow_versions.${org_id}.${id}`;
-    await openBucket(log, 'CATALOGUE', WorkflowVersion).create(key, begun);
+    await openBucket(log, 'CATALOGUE', WorkflowVersion).create(key, recordOf(begun));
     expect(await versions.get(org_id, id)).toBeUndefined();
-    expect(await versions.getRecord(org_id, id)).toEqual(begun);
+    expect(await versions.getRecord(org_id, id)).toEqual(recordOf(begun));
     expect(await versions.create(begun)).toBe(false);
-    expect(await versions.get(org_id, id)).toEqual({ ...begun, archived: false });
+    expect(await versions.get(org_id, id)).toEqual({ ...recordOf(begun), archived: false });
   });
 
   it('do not take the number of another version', async () => {
@@ -93,7 +101,7 @@ describe('versions of a workflow', () => {
     const second = { ...aVersion(of), number: 1 };
     await expect(versions.create(second)).rejects.toThrow(/number 1 .* belongs to another version/);
     expect(await versions.getRecord(of.org_id, second.id)).toBeUndefined();
-    expect(await versions.get(of.org_id, first.id)).toEqual({ ...first, archived: false });
+    expect(await versions.get(of.org_id, first.id)).toEqual({ ...recordOf(first), archived: false });
   });
 
   it('never change when they are created again', async () => {
@@ -101,6 +109,6 @@ describe('versions of a workflow', () => {
     const first = { ...aVersion(aWorkflow()), number: 1 };
     expect(await versions.create(first)).toBe(true);
     expect(await versions.create({ ...first, workflow: 'another' })).toBe(false);
-    expect(await versions.get(first.org_id, first.id)).toEqual({ ...first, archived: false });
+    expect(await versions.get(first.org_id, first.id)).toEqual({ ...recordOf(first), archived: false });
   });
 });

@@ -19,7 +19,7 @@ export class SharedRequests {
   readonly #shared = new LRUCache<string, SharedRequest>({ max: MAX_SHARED });
 
   of({ org_id, request: whole }: Pick<Run, 'org_id' | 'request'>): SharedRequest {
-    const request: RunRequest = { ...whole, inputs: {}, webhook: null };
+    const request: RunRequest = { ...whole, inputs: {}, inputs_blob: null, webhook: null };
     delete request.idempotency;
     const key = JSON.stringify([org_id, request]);
     const known = this.#shared.get(key);

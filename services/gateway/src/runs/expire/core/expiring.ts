@@ -19,7 +19,6 @@ export const runExpired = (
   envelope: Omit<Envelope, 'correlation_id' | 'traceparent'>,
 ): RunEventOf<'RunExpired'> => {
   const { number, request, created_at, queued_at, attempt, correlation_id, traceparent } = run;
-  const { inputs: _inputs, ...kept } = request;
   const isGone = Date.parse(created_at) < beginsAt;
   return {
     ...envelope,
@@ -33,7 +32,7 @@ export const runExpired = (
     data: {
       message: messageOf(isGone, maxAgeMs),
       number,
-      request: kept,
+      request,
       created_at,
       queued_at,
       started_at: 'started_at' in run ? run.started_at : null,

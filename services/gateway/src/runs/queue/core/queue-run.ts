@@ -1,7 +1,9 @@
 import type { Deployment, Machine } from '@runledger/contracts/catalogue/records';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { JsonObject } from '@runledger/contracts/json';
+import type { InlineOrBlob } from '@runledger/contracts/blobs';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
+import type { RunRequest } from '@runledger/contracts/fold/run';
 import type { Envelope } from '../../current/core/envelope.ts';
 
 /** A client's request, with its defaults filled in. */
@@ -21,11 +23,18 @@ export interface DeploymentFacts {
   readonly versionSha256: string | undefined;
 }
 
-/** The data of the first fact of a run. */
-export type NewRun = RunEventOf<'RunQueued'>['data'];
+/** Inputs as the first fact of a run has them. */
+export type KeptInputs = Pick<RunRequest, 'inputs' | 'inputs_blob'>;
+
+/** What is queued. It has no idempotency key: that belongs to the request. */
+export interface NewRun {
+  readonly settings: Omit<RunRequest, keyof KeptInputs | 'idempotency'>;
+  /** Given with the request, or the blob of an earlier run. */
+  readonly inputs: InlineOrBlob<JsonObject>;
+}
 
 export type QueueDecision<No> =
-  | { readonly kind: 'queued'; readonly data: NewRun }
+  | { readonly kind: 'queued'; readonly run: NewRun }
   | { readonly kind: 'refused'; readonly why: No };
 
 /** For the operator. A client only learns that the deployment does not exist. */
@@ -43,34 +52,36 @@ export const queueRun = (
   if (versionSha256 === undefined) return { kind: 'refused', why: 'workflow version' };
   return {
     kind: 'queued',
-    data: {
-      user_id: by.user_id,
-      origin: 'api',
-      deployment_id: deployment.id,
-      workflow_id: deployment.workflow_id,
-      workflow_version_id: deployment.workflow_version_id,
-      workflow_sha256: versionSha256,
-      machine_id: machine.id,
-      machine_name: machine.name,
-      machine_type: machine.type,
-      machine_version: machine.version,
-      runner: machine.runner,
-      gpu: request.gpu ?? deployment.gpu ?? machine.gpu,
-      inputs: request.inputs,
-      webhook: request.webhook,
-      webhook_intermediate_status: request.webhook_intermediate_status,
-      start_deadline_s: deployment.start_deadline_s,
-      run_timeout_s: deployment.run_timeout_s,
-      max_attempts: deployment.retry.attempts,
-      rerun_of: null,
+    run: {
+      settings: {
+        user_id: by.user_id,
+        origin: 'api',
+        deployment_id: deployment.id,
+        workflow_id: deployment.workflow_id,
+        workflow_version_id: deployment.workflow_version_id,
+        workflow_sha256: versionSha256,
+        machine_id: machine.id,
+        machine_name: machine.name,
+        machine_type: machine.type,
+        machine_version: machine.version,
+        runner: machine.runner,
+        gpu: request.gpu ?? deployment.gpu ?? machine.gpu,
+        webhook: request.webhook,
+        webhook_intermediate_status: request.webhook_intermediate_status,
+        start_deadline_s: deployment.start_deadline_s,
+        run_timeout_s: deployment.run_timeout_s,
+        max_attempts: deployment.retry.attempts,
+        rerun_of: null,
+      },
+      inputs: { kind: 'inline', value: request.inputs },
     },
   };
 };
 
 /** `idempotency` is undefined for a run with a random id. */
 export const runQueued = (
-  data: NewRun,
-  idempotency: NewRun['idempotency'],
+  data: Omit<RunRequest, 'idempotency'>,
+  idempotency: RunRequest['idempotency'],
   envelope: Envelope,
 ): RunEventOf<'RunQueued'> => ({
   ...envelope,

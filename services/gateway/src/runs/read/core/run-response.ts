@@ -1,5 +1,5 @@
 import type { JsonValue } from '@runledger/contracts/json';
-import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
+import type { MissingMember, WorkflowRun } from '@runledger/contracts/http/runs/run';
 import { isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
@@ -7,6 +7,13 @@ import { liveStatus } from '@runledger/contracts/run-view/live-status';
 import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
 import { runTimes } from './run-times.ts';
 import { webhookStatus } from '../../../projection/core/webhook-status.ts';
+
+/** Members that are null unless the request includes them. */
+export interface IncludedMembers {
+  readonly workflow_inputs: JsonValue;
+  readonly workflow_api: JsonValue;
+  readonly missing: readonly MissingMember[];
+}
 
 /** What a response shows in addition to the run itself. */
 export interface Shown {
@@ -16,9 +23,7 @@ export interface Shown {
   readonly report: { readonly progress: number; readonly live_status: string | null } | undefined;
   /** The position of a queued run, if it is known. */
   readonly position: QueuePosition | undefined;
-  /** Null unless the request includes them. */
-  readonly workflow_inputs: JsonValue;
-  readonly workflow_api: JsonValue;
+  readonly included: IncludedMembers;
   readonly publicUrl: string;
 }
 
@@ -27,9 +32,9 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
   return {
     id: run.run_id,
     workflow_version_id: request.workflow_version_id,
-    workflow_inputs: shown.workflow_inputs,
+    workflow_inputs: shown.included.workflow_inputs,
     workflow_id: request.workflow_id,
-    workflow_api: shown.workflow_api,
+    workflow_api: shown.included.workflow_api,
     machine_id: request.machine_id,
     origin: request.origin,
     status: run.status,
@@ -53,6 +58,7 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     end_reason: isEnded(run) ? run.end_reason : null,
     queue_position: run.status === 'queued' && shown.position ? shown.position.ahead + 1 : null,
     rerun_of: request.rerun_of,
+    missing_members: [...shown.included.missing],
   };
 };
 

@@ -1,4 +1,5 @@
 import type { Deployment } from '@runledger/contracts/catalogue/records';
+import { readInlineOrBlob } from '@runledger/contracts/blobs';
 import type { JsonObject } from '@runledger/contracts/json';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { MissingPart, QueueDecision } from '../../queue/core/queue-run.ts';
@@ -9,23 +10,21 @@ export interface RerunRequest {
   readonly user_id: string;
 }
 
-/**
- * A rerun repeats its origin, with the settings and the version that the origin was queued with. The inputs of an origin
- * that outlived its log may be gone.
- */
+/** A rerun repeats its origin, with the settings and the version that the origin was queued with. */
 export const rerun = (
   { run_id, request }: Run,
   deployment: Deployment | undefined,
-  { inputs, user_id }: RerunRequest,
-): QueueDecision<MissingPart | 'inputs'> => {
+  { inputs: others, user_id }: RerunRequest,
+): QueueDecision<MissingPart> => {
   if (!deployment) return { kind: 'refused', why: 'deployment' };
   if (deployment.archived) return { kind: 'refused', why: 'archived' };
-  const repeated = inputs ?? request.inputs;
-  if (repeated === null) return { kind: 'refused', why: 'inputs' };
   // The idempotency key belongs to the request that queued the origin.
-  const { idempotency: _idempotency, ...kept } = request;
+  const { idempotency: _idempotency, inputs, inputs_blob, ...settings } = request;
   return {
     kind: 'queued',
-    data: { ...kept, user_id, origin: 'replay', inputs: repeated, rerun_of: run_id },
+    run: {
+      settings: { ...settings, user_id, origin: 'replay', rerun_of: run_id },
+      inputs: others ? { kind: 'inline', value: others } : readInlineOrBlob(inputs, inputs_blob),
+    },
   };
 };

@@ -53,7 +53,9 @@ describe('a queued run', () => {
   it('keeps the request, the user, and the present settings', () => {
     const decision = queueRun(request, facts, by);
     if (decision.kind !== 'queued') throw new Error(decision.why);
-    expect(runQueued(decision.data, undefined, envelope)).toEqual({
+    const inputs = { inputs: request.inputs, inputs_blob: null };
+    expect(decision.run.inputs).toEqual({ kind: 'inline', value: request.inputs });
+    expect(runQueued({ ...decision.run.settings, ...inputs }, undefined, envelope)).toEqual({
       ...envelope,
       type: 'RunQueued',
       version: 1,
@@ -74,6 +76,7 @@ describe('a queued run', () => {
         runner: { kind: 'program', program: 'render' },
         gpu: 'A10G',
         inputs: { size: 1 },
+        inputs_blob: null,
         webhook: null,
         webhook_intermediate_status: false,
         start_deadline_s: 30,

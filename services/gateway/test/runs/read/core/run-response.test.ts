@@ -30,8 +30,7 @@ const alone: Shown = {
   webhook: undefined,
   report: undefined,
   position: undefined,
-  workflow_inputs: null,
-  workflow_api: null,
+  included: { workflow_inputs: null, workflow_api: null, missing: [] },
   publicUrl: 'https://files.example',
 };
 const shown: Shown = { ...alone, report: { progress: 0.4, live_status: 'row 200/500' } };
@@ -59,13 +58,14 @@ const always: Omit<WorkflowRun, keyof Situated> = {
   outputs: [],
   queue_position: null,
   rerun_of: null,
+  missing_members: [],
 };
 
 const OF_THE_SPECIFICATION =
   'id workflow_version_id workflow_inputs workflow_id workflow_api machine_id origin status created_at updated_at gpu_event_id gpu machine_version machine_type compute_function_call_id user_id org_id live_status webhook webhook_status number duration cold_start_duration cold_start_duration_total run_duration ended_at queued_at started_at progress is_realtime webhook_intermediate_status outputs'.split(
     ' ',
   );
-const OURS = ['finished', 'end_reason', 'queue_position', 'rerun_of'];
+const OURS = ['finished', 'end_reason', 'queue_position', 'rerun_of', 'missing_members'];
 const NEVER_NULL =
   'id workflow_id origin status created_at updated_at number progress is_realtime webhook_intermediate_status outputs'.split(
     ' ',
@@ -84,9 +84,9 @@ describe.each(situations)('a run that is $name', ({ events, is }) => {
     expect(response).toStrictEqual({ ...always, ...is });
   });
 
-  it('has all 36 fields and no others, as the schema describes them', () => {
+  it('has all 37 fields and no others, as the schema describes them', () => {
     expect(Object.keys(fitting(response)).sort()).toEqual([...OF_THE_SPECIFICATION, ...OURS].sort());
-    expect([OF_THE_SPECIFICATION.length, OURS.length]).toEqual([32, 4]);
+    expect([OF_THE_SPECIFICATION.length, OURS.length]).toEqual([32, 5]);
     expect(
       Object.entries(response).filter(([name, value]) => value === null && NEVER_NULL.includes(name)),
     ).toEqual([]);
@@ -180,7 +180,21 @@ describe('the request of a run', () => {
 
   it('shows inputs and workflow, if the request includes them', () => {
     const asked = { workflow_inputs: { a: [1, null] }, workflow_api: [{ class_type: 'KSampler' }] };
-    expect(fitting(runResponse(folded(queued(key)), { ...alone, ...asked }))).toMatchObject(asked);
+    const included = { ...asked, missing: [] };
+    expect(fitting(runResponse(folded(queued(key)), { ...alone, included }))).toMatchObject(asked);
+  });
+
+  it('says which of them are lost', () => {
+    const missing = [
+      { member: 'workflow_inputs', reason: 'gone' },
+      { member: 'workflow_api', reason: 'damaged' },
+    ] as const;
+    const included = { ...alone.included, missing };
+    expect(fitting(runResponse(folded(queued(key)), { ...alone, included }))).toMatchObject({
+      workflow_inputs: null,
+      workflow_api: null,
+      missing_members: missing,
+    });
   });
 });
 

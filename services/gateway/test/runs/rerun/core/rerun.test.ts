@@ -33,24 +33,28 @@ const user_id = newUuid();
 
 describe('running a run again', () => {
   it('keeps everything that its origin was queued with, except the user and the origin', () => {
-    const { idempotency: _idempotency, ...request } = origin.request;
+    const { idempotency: _idempotency, inputs, inputs_blob: _blob, ...settings } = origin.request;
     expect(rerun(origin, deployment, { inputs: undefined, user_id })).toEqual({
       kind: 'queued',
-      data: { ...request, user_id, origin: 'replay', rerun_of: key.run_id },
+      run: {
+        settings: { ...settings, user_id, origin: 'replay', rerun_of: key.run_id },
+        inputs: { kind: 'inline', value: inputs },
+      },
+    });
+  });
+
+  it('refers to the inputs of its origin, when they are a blob', () => {
+    const ref = { sha256: 'd'.repeat(64), bytes: 5_000 };
+    const large = { ...origin, request: { ...origin.request, inputs: null, inputs_blob: ref } };
+    expect(rerun(large, deployment, { inputs: undefined, user_id })).toMatchObject({
+      run: { inputs: { kind: 'blob', ref } },
     });
   });
 
   it('replaces all inputs of its origin', () => {
-    expect(rerun(origin, deployment, { inputs: {}, user_id })).toMatchObject({ data: { inputs: {} } });
-  });
-
-  it('needs inputs when those of its origin have expired', () => {
-    const expired = { ...origin, request: { ...origin.request, inputs: null } };
-    expect(rerun(expired, deployment, { inputs: undefined, user_id })).toEqual({
-      kind: 'refused',
-      why: 'inputs',
+    expect(rerun(origin, deployment, { inputs: {}, user_id })).toMatchObject({
+      run: { inputs: { kind: 'inline', value: {} } },
     });
-    expect(rerun(expired, deployment, { inputs: {}, user_id })).toMatchObject({ data: { inputs: {} } });
   });
 
   it.each([

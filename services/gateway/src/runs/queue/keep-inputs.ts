@@ -1,0 +1,52 @@
+import { jsonBlob } from '@runledger/blob-store/json-blob';
+import { BlobDamaged, BlobStoreFull, type BlobStore } from '@runledger/blob-store/store/blob-store';
+import type { InlineOrBlob } from '@runledger/contracts/blobs';
+import type { OrgId } from '@runledger/contracts/ids';
+import type { JsonObject } from '@runledger/contracts/json';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import type { KeptInputs } from './core/queue-run.ts';
+
+export interface KeepInputsOptions {
+  readonly org_id: OrgId;
+  readonly blobs: BlobStore;
+  /** The largest inputs, as JSON, that the first fact of the run has room for. */
+  readonly maxInlineBytes: number;
+  readonly logger: Logger;
+}
+
+type Kept =
+  | { readonly kind: 'kept'; readonly inputs: KeptInputs }
+  /** The blob of the earlier run has expired, or is damaged. */
+  | { readonly kind: 'inputs_gone' }
+  | { readonly kind: 'inputs_store_full' };
+
+/**
+ * Small inputs stay in the first fact of a run. Larger ones become a blob, which is stored before the fact; a blob whose fact is
+ * never stored expires.
+ * @throws {LogUnavailable}
+ */
+export const keepInputs = async (
+  inputs: InlineOrBlob<JsonObject>,
+  { org_id, blobs, maxInlineBytes, logger }: KeepInputsOptions,
+): Promise<Kept> => {
+  try {
+    if (inputs.kind === 'blob') {
+      const isKept = await blobs.renew(org_id, inputs.ref.sha256);
+      return isKept
+        ? { kind: 'kept', inputs: { inputs: null, inputs_blob: inputs.ref } }
+        : { kind: 'inputs_gone' };
+    }
+    const bytes = jsonBlob(inputs.value);
+    return bytes.byteLength <= maxInlineBytes
+      ? { kind: 'kept', inputs: { inputs: inputs.value, inputs_blob: null } }
+      : { kind: 'kept', inputs: { inputs: null, inputs_blob: await blobs.put(org_id, bytes) } };
+  } catch (error) {
+    if (error instanceof BlobStoreFull) {
+      logger.error({ err: error, org_id }, 'the inputs of a run do not fit into their store');
+      return { kind: 'inputs_store_full' };
+    }
+    if (!(error instanceof BlobDamaged)) throw error;
+    logger.error({ err: error, org_id }, 'the inputs of a run that is run again are damaged');
+    return { kind: 'inputs_gone' };
+  }
+};
