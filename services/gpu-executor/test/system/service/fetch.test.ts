@@ -4,6 +4,7 @@ import { head } from '@runledger/event-log/read/read-run';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sha256Of, WORKFLOW, type AssignedRun } from '../../fixtures/assigned-run.ts';
+import { startGateway } from '../../fixtures/execution-gateway.ts';
 import { startService, type ServiceTestBed } from './service-test-bed.ts';
 
 let service: ServiceTestBed;
@@ -91,6 +92,20 @@ describe('an attempt that fetches its workflow', () => {
       data: { reason: 'internal_error', message: expect.stringContaining('longer than 524288 bytes') },
     });
   });
+});
+
+it('a gateway that dies during a fetch is waited for, until another one has its address', async () => {
+  await using own = await startService();
+  own.gateway.fetchFailures = forever('held');
+  const { run } = await own.assign('quiet');
+  await waitFor('the request', () => own.gateway.fetchFailures.length < 1_000);
+  await own.gateway[Symbol.asyncDispose]();
+  const status = async () => (await lastProgress(own.log, run, 1, own.executor))?.live_status;
+  await waitFor('the live status', async () => (await status()) === 'waiting for the gateway');
+  await using next = await startGateway(Number(new URL(own.gateway.url).port));
+  next.publicKey = own.registered.public_key;
+  await own.fact(run, 'RunSucceeded');
+  expect(next.fetches).toEqual(['workflow']);
 });
 
 it('a stop ends a fetch, and leaves the run to the scheduler', async () => {
