@@ -1,0 +1,58 @@
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { append } from '@runledger/event-log/append/append';
+import { aRun, queued } from '@runledger/testing/events/run-events';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import pLimit from 'p-limit';
+import { describe, expect, it } from 'vitest';
+import { aGateway } from '../../../fixtures/gateway/a-gateway.ts';
+import { openTestBed, type TestBed } from '../../../fixtures/gateway/test-bed.ts';
+import { forgetAll } from '../../../fixtures/runs/forgotten-log.ts';
+import { factsOf } from '../../../fixtures/runs/queued-runs.ts';
+import { sqliteViews } from '../../../fixtures/views/sqlite-views.ts';
+
+const MANY = 3_000;
+const LIMIT_MS = 180_000;
+
+const queueMany = async ({ log, tenant }: TestBed): Promise<RunKey[]> => {
+  const limit = pLimit(64);
+  const keys = Array.from({ length: MANY }, () => aRun(tenant.org_id));
+  await limit.map(keys, (key) => append(log, queued(key), 0));
+  return keys;
+};
+
+const countOf = (views: ReturnType<typeof sqliteViews>, { tenant }: TestBed): Promise<number> =>
+  views.countQueued(aRun(tenant.org_id).org_id, MANY + 1);
+
+describe('thousands of runs that outlive the log at once', { timeout: LIMIT_MS }, () => {
+  it('end once each, by two gateways', async () => {
+    await using bed = await openTestBed();
+    const [one, other] = [sqliteViews(), sqliteViews()];
+    await bed.gateway({ views: one, projecting: true });
+    await bed.gateway({ views: other, projecting: true });
+    await queueMany(bed);
+    for (const views of [one, other]) {
+      await waitFor('the views', async () => (await countOf(views, bed)) === MANY, { withinMs: 60_000 });
+    }
+    await forgetAll(bed.log);
+    for (const views of [one, other]) {
+      await waitFor('the ends', async () => (await countOf(views, bed)) === 0, { withinMs: 120_000 });
+    }
+    expect(await factsOf(bed, bed.tenant)).toBe(MANY);
+  });
+
+  it('end when a gateway comes back after they have expired, and the log has other runs since', async () => {
+    await using bed = await openTestBed();
+    const views = sqliteViews();
+    const before = await aGateway(bed.nats.login, { views, projecting: true });
+    await queueMany(bed);
+    await waitFor('the views', async () => (await countOf(views, bed)) === MANY, { withinMs: 60_000 });
+    await before[Symbol.asyncDispose]();
+    await forgetAll(bed.log);
+    const healthy = aRun(bed.tenant.org_id);
+    await append(bed.log, queued(healthy), 0);
+    await bed.gateway({ views, projecting: true });
+    await waitFor('the ends', async () => (await countOf(views, bed)) === 1, { withinMs: 120_000 });
+    expect((await views.find(healthy))?.run.status).toBe('queued');
+    expect(await factsOf(bed, bed.tenant)).toBe(MANY + 1);
+  });
+});
