@@ -14,7 +14,7 @@ const largest = (...types: readonly FactType[]): number => Math.max(...types.map
 
 /**
  * What a run that has not ended may still write without an attempt: one end, and the outcome of its notifications. RunExpired
- * is none of these ends: it comes when the RunQueued that it repeats leaves the log.
+ * is none of these ends: the RunQueued that it repeats leaves the log within the hour.
  */
 const QUEUED_RUN_BYTES =
   largest('RunCancelRequested', 'RunTimedOut', 'RunGivenUp') +
