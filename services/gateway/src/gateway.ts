@@ -73,7 +73,7 @@ const allRoutes = (
       now,
       onConflict: metrics.conflict,
     }),
-    ...catalogueRoutes({ records, longestRun: services.longestRun, quota: quotas.catalogue_records, now }),
+    ...catalogueRoutes({ records, longestRun: services.longestRun, quotas, now }),
     usageRoute(quotas),
     ...apiKeyRoutes({ log, now }),
     ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),

@@ -71,6 +71,7 @@ export const openRunServices = (
       views,
       fresh,
       countRecords: (org_id) => records.count(org_id),
+      sumWorkflowBytes: (org_id) => records.versions.bytes(org_id),
       keepsOutputsForMs: () => outputs.store.keepsForMs(),
       metrics: metrics.quotas,
       clock,

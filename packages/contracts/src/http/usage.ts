@@ -18,6 +18,7 @@ export const Usage = Type.Object(
   {
     queued_runs: ResourceUsage,
     catalogue_records: ResourceUsage,
+    workflow_bytes: ResourceUsage,
     output_bytes: ResourceUsage,
     uploads: ResourceUsage,
     streams: ResourceUsage,

@@ -78,9 +78,9 @@ const changeDeploymentOperation = operation({
   refusals: [404, 409],
 });
 
-export const deploymentRoutes = ({ records, longestRun, quota, now }: RecordRoutes): Route[] => [
+export const deploymentRoutes = ({ records, longestRun, quotas, now }: RecordRoutes): Route[] => [
   route(createDeploymentOperation, async ({ body }, { org_id }) => {
-    const result = await withinQuota(quota, org_id, () =>
+    const result = await withinQuota(quotas.catalogue_records, org_id, () =>
       createDeployment({ records, longestRun }, lowerCase(body), newOrigin(org_id, now)),
     );
     return shownDeployment(created(result, refused));

@@ -75,10 +75,12 @@ const changeMachine = operation({
   refusals: [404, 409],
 });
 
-export const machineRoutes = ({ records: { machines, deployments }, quota, now }: RecordRoutes): Route[] => [
+export const machineRoutes = ({ records: { machines, deployments }, quotas, now }: RecordRoutes): Route[] => [
   route(createMachine, async ({ body }, { org_id }) => {
     const machine = newMachine(body, newOrigin(org_id, now));
-    const result = await withinQuota(quota, org_id, () => machines.create<string>(machine));
+    const result = await withinQuota(quotas.catalogue_records, org_id, () =>
+      machines.create<string>(machine),
+    );
     return created(result, conflict);
   }),
   route(

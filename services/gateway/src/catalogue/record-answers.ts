@@ -7,13 +7,13 @@ import type { RecordOrigin } from './store/core/decided-record.ts';
 import { Refused, type RecordKind } from '../http/refusal.ts';
 import { overQuota } from '../quotas/over-quota.ts';
 import type { QuotaBound } from '../quotas/quota-bound.ts';
+import type { Quotas } from '../quotas/quotas.ts';
 
 /** What the routes of records need. */
 export interface RecordRoutes {
   readonly records: CatalogueRecords;
   readonly longestRun: LongestRun;
-  /** Of records. */
-  readonly quota: QuotaBound;
+  readonly quotas: Pick<Quotas, 'catalogue_records' | 'workflow_bytes'>;
   readonly now: () => Date;
 }
 
@@ -27,6 +27,20 @@ export const withinQuota = async <Result>(
   if (result !== 'over_quota') return result;
   throw overQuota(
     `The organisation has ${quota.limit} machines, workflows, versions and deployments, archived ones included, which is its limit: change one of them, or ask the operator for a higher RUNLEDGER_QUOTA_CATALOGUE_RECORDS`,
+  );
+};
+
+/** Stores these bytes of a workflow, unless the organisation would then have more than it may have. */
+export const withinWorkflowQuota = async <Result>(
+  quota: QuotaBound,
+  org_id: OrgId,
+  bytes: number,
+  store: () => Promise<Result>,
+): Promise<Result> => {
+  const result = await quota.within(org_id, bytes, store);
+  if (result !== 'over_quota') return result;
+  throw overQuota(
+    `The workflows of the organisation, with the definitions of their inputs, would have more than its limit of ${quota.limit} bytes: ask the operator for a higher RUNLEDGER_QUOTA_WORKFLOW_BYTES`,
   );
 };
 

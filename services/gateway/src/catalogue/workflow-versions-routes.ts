@@ -8,7 +8,7 @@ import {
 } from '@runledger/contracts/http/catalogue/workflow-versions';
 import { WorkflowPath } from '@runledger/contracts/http/catalogue/workflows';
 import type { NumberedVersion, Workflow } from '@runledger/contracts/catalogue/records';
-import type { JsonValue } from '@runledger/contracts/json';
+import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { Static } from 'typebox';
 import { decideArchiving } from './decide-archiving.ts';
@@ -27,6 +27,7 @@ import {
   tooBusy,
   type RecordRoutes,
   withinQuota,
+  withinWorkflowQuota,
 } from './record-answers.ts';
 import { checkNumberCursor, recordSpan } from './record-lists.ts';
 import { checkNewVersion } from './version-limits.ts';
@@ -88,7 +89,7 @@ const changeWorkflowVersion = operation({
 
 export const workflowVersionRoutes = ({
   records: { workflows, versions, deployments },
-  quota,
+  quotas,
   now,
 }: RecordRoutes): Route[] => {
   const workflowOf = async (org_id: OrgId, { workflow_id }: { readonly workflow_id: string }) =>
@@ -101,8 +102,10 @@ export const workflowVersionRoutes = ({
         if (workflow.archived) {
           throw conflict('The workflow is archived, so it accepts no new versions: restore it first');
         }
-        const added = await withinQuota(quota, org_id, () =>
-          versions.add(newVersion(workflow, body, newOrigin(org_id, now))),
+        const version = newVersion(workflow, body, newOrigin(org_id, now));
+        const bytes = jsonBytes(version.workflow) + jsonBytes(version.inputs);
+        const added = await withinQuota(quotas.catalogue_records, org_id, () =>
+          withinWorkflowQuota(quotas.workflow_bytes, org_id, bytes, () => versions.add(version)),
         );
         if (added.kind === 'too_busy') throw tooBusy('Workflow version');
         return { ...added.version, workflow: body.workflow };

@@ -77,12 +77,14 @@ const changeWorkflow = operation({
 
 export const workflowRoutes = ({
   records: { workflows, deployments },
-  quota,
+  quotas,
   now,
 }: RecordRoutes): Route[] => [
   route(createWorkflow, async ({ body }, { org_id }) => {
     const workflow = newWorkflow(body, newOrigin(org_id, now));
-    const result = await withinQuota(quota, org_id, () => workflows.create<string>(workflow));
+    const result = await withinQuota(quotas.catalogue_records, org_id, () =>
+      workflows.create<string>(workflow),
+    );
     return created(result, conflict);
   }),
   route(

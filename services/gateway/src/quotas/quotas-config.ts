@@ -20,6 +20,11 @@ export const quotasConfig = {
     9_000,
     'machines, workflows, versions of workflows and deployments of an organisation, archived ones included',
   ),
+  RUNLEDGER_QUOTA_WORKFLOW_BYTES: quota(
+    128 * MiB,
+    TiB,
+    'bytes of all workflows of an organisation, with the definitions of their inputs',
+  ),
   RUNLEDGER_QUOTA_OUTPUT_BYTES: quota(GiB, 1024 * TiB, 'bytes of all output files of an organisation'),
   RUNLEDGER_QUOTA_UPLOADS: quota(
     100,

@@ -13,6 +13,8 @@ export interface QuotasOptions {
   readonly fresh: FreshViews;
   /** With every record whose creation was acknowledged. */
   readonly countRecords: (org_id: OrgId) => Promise<number>;
+  /** Of the workflows and the definitions of inputs, with every acknowledged version. */
+  readonly sumWorkflowBytes: (org_id: OrgId) => Promise<number>;
   /** How long output files are kept, in milliseconds. */
   readonly keepsOutputsForMs: () => Promise<number>;
   readonly metrics: QuotaMetrics;
@@ -25,6 +27,8 @@ export interface QuotasOptions {
 export interface Quotas extends Readonly<Record<Resource, QuotaBound | HeldQuota>> {
   readonly queued_runs: QuotaBound;
   readonly catalogue_records: QuotaBound;
+  /** Of workflows, with the definitions of their inputs. */
+  readonly workflow_bytes: QuotaBound;
   /** Of output files. */
   readonly output_bytes: QuotaBound;
   /** Of output files, in progress at this gateway. */
@@ -61,6 +65,10 @@ export const openQuotas = (
     }),
     catalogue_records: bound('catalogue_records', config.RUNLEDGER_QUOTA_CATALOGUE_RECORDS, {
       count: options.countRecords,
+      fresh: async () => true,
+    }),
+    workflow_bytes: bound('workflow_bytes', config.RUNLEDGER_QUOTA_WORKFLOW_BYTES, {
+      count: options.sumWorkflowBytes,
       fresh: async () => true,
     }),
     output_bytes: bound('output_bytes', config.RUNLEDGER_QUOTA_OUTPUT_BYTES, {

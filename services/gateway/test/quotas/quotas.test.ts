@@ -28,6 +28,7 @@ beforeAll(async () => {
     environment: {
       RUNLEDGER_QUEUE_MAX: '2',
       RUNLEDGER_QUOTA_CATALOGUE_RECORDS: String(RECORDS_OF_A_TENANT + 4),
+      RUNLEDGER_QUOTA_WORKFLOW_BYTES: '3000',
       RUNLEDGER_QUOTA_STREAMS: '2',
       RUNLEDGER_QUOTA_OUTPUT_BYTES: String(100 * 1024),
       RUNLEDGER_OUTPUT_RUN_MAX_BYTES: String(100 * 1024),
@@ -127,6 +128,32 @@ describe('an organisation at its quota of streams', () => {
     expect((await usageOf(mine)).streams).toEqual({ used: 2, limit: 2, unit: 'streams' });
     expect((await usageOf(another)).streams).toEqual({ used: 1, limit: 2, unit: 'streams' });
     expect(await refusalsOf('streams')).toBe('2 requests, organisations 1');
+  });
+});
+
+describe('an organisation at its quota of workflow bytes', () => {
+  const admin = async (tenant: Tenant, path: string, body: object): Promise<ApiAnswer> =>
+    post(`${gateway.api}${path}`, await aKey(bed.log, tenant, { scopes: ['admin'] }), body);
+  const publisher = async (tenant: Tenant) => {
+    const { body } = await admin(tenant, '/workflows', { name: 'a' });
+    return (kind: string) => admin(tenant, `/workflows/${body.id}/versions`, { workflow: { kind } });
+  };
+
+  it('is refused another workflow, has equal ones once, and another organisation is not refused', async () => {
+    const [mine, another] = [await bed.newTenant(), await bed.newTenant()];
+    const publish = await publisher(mine);
+    const before = (await usageOf(mine)).workflow_bytes.used;
+    expect((await publish('a'.repeat(1_400))).status).toBe(201);
+    const { used, limit } = (await usageOf(mine)).workflow_bytes;
+    expect([used - before, limit]).toEqual([1_400 + '{"kind":""}[]'.length, 3_000]);
+    expect((await publish('a'.repeat(1_400))).status).toBe(201);
+    expect((await usageOf(mine)).workflow_bytes.used).toBe(used + '[]'.length);
+    const refused = await publish('b'.repeat(1_600));
+    expect([refused.status, refused.body.detail]).toEqual([
+      429,
+      expect.stringContaining('RUNLEDGER_QUOTA_WORKFLOW_BYTES'),
+    ]);
+    expect((await (await publisher(another))('b'.repeat(1_600))).status).toBe(201);
   });
 });
 

@@ -1,6 +1,7 @@
 import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import { NumberedVersion, WorkflowVersion } from '@runledger/contracts/catalogue/records';
 import type { JsonValue } from '@runledger/contracts/json';
+import { jsonBytes } from '@runledger/contracts/json';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { changeRecord, type ChangedRecord, type Decide } from './change-record.ts';
@@ -32,6 +33,8 @@ export interface WorkflowVersions {
   count(org: string): Promise<number>;
   /** Undefined when the workflow is lost, or damaged. */
   workflowOf(version: Pick<WorkflowVersion, 'org_id' | 'sha256'>): Promise<JsonValue | undefined>;
+  /** Of all its workflows, equal ones once, and of the definitions of inputs of all versions. */
+  bytes(org: string): Promise<number>;
   /** Gives it the next number. @throws {BlobStoreFull} */
   add(version: NewVersion): Promise<AddedVersion>;
   /** False when one with this id exists. @throws {BlobStoreFull} */
@@ -73,6 +76,7 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
     getRecord,
     forget: () => known.forgetAll(),
     count: async (org) => (await known.of(org).now()).newestFirst.length,
+    bytes: async (org) => bytesOf((await known.of(org).now()).newestFirst),
     get: async (org, id) => {
       const record = await getRecord(org, id);
       const entry = record && (await numbered(record));
@@ -123,4 +127,19 @@ const numberKey = ({ org_id, ...version }: NumberedName): string =>
 const numberName = ({ workflow_id, number }: Omit<NumberedName, 'org_id'>): string =>
   `${workflow_id}.${String(number).padStart(DIGITS, '0')}`;
 
-const listedNumber = (version: NumberedVersion): Listed => listed({ ...version, id: numberName(version) });
+interface ListedVersion extends Listed, Pick<NumberedVersion, 'sha256' | 'bytes'> {
+  readonly inputsBytes: number;
+}
+
+const listedNumber = (version: NumberedVersion): ListedVersion => ({
+  ...listed({ ...version, id: numberName(version) }),
+  sha256: version.sha256,
+  bytes: version.bytes,
+  inputsBytes: jsonBytes(version.inputs),
+});
+
+const bytesOf = (versions: readonly ListedVersion[]): number => {
+  const workflows = new Map(versions.map(({ sha256, bytes }) => [sha256, bytes]));
+  const inputs = versions.map(({ inputsBytes }) => inputsBytes);
+  return [...workflows.values(), ...inputs].reduce((sum, bytes) => sum + bytes, 0);
+};
