@@ -1,4 +1,5 @@
 import { eventIdOf } from '@runledger/contracts/fold/chain';
+import { MAX_FACT_BYTES } from '@runledger/contracts/events/fact-bytes';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { isWebhookEvent, type WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
@@ -8,11 +9,12 @@ import type { EventLog } from '../connect/event-log.ts';
 import { observeAppend } from '../connect/log-observer.ts';
 import { lastOfSubjects } from '../messages/direct-read.ts';
 import { publishUntilAcknowledged, type Publication } from '../messages/publish.ts';
+import { EventTooLarge, LogFull } from '../messages/refusals.ts';
 import { messagesOf } from '../messages/messages-of.ts';
 import type { RunLog } from '../messages/run-messages.ts';
 import { traceAppend } from './trace-append.ts';
 
-export { EventTooLarge, LogFull } from '../messages/refusals.ts';
+export { EventTooLarge, LogFull };
 
 export type Appended =
   | { readonly kind: 'appended'; readonly sequence: number }
@@ -86,12 +88,23 @@ const messageOf = (
   return {
     stream: 'RUNS',
     subject,
-    data: utf8.encode(JSON.stringify(event)),
+    data: factBytes(event),
     id: event.event_id,
     // Always exactly this filter: on replicated streams, writers with different overlapping filters could both win.
     fence: { filter, sequence: expected },
     ...(traceparent === undefined ? {} : { traceparent }),
   };
+};
+
+/** Room for the facts that end a run is reserved by their largest sizes, so none may be larger. */
+const factBytes = (event: ChainEvent): Uint8Array => {
+  const data = utf8.encode(JSON.stringify(event));
+  const max = MAX_FACT_BYTES[event.type];
+  if (data.byteLength <= max) return data;
+  throw new EventTooLarge(
+    `${event.type} of run ${event.run_id} has ${data.byteLength} bytes, and may have at most ${max}. ` +
+      'Store large values as blobs, and refer to them in the event.',
+  );
 };
 
 const addressOf = (event: ChainEvent): { readonly subject: string; readonly filter: string } => {

@@ -1,3 +1,4 @@
+import { MAX_FACT_BYTES } from '@runledger/contracts/events/fact-bytes';
 import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, EventTooLarge, LogFull } from '../../src/append/append.ts';
@@ -115,19 +116,25 @@ describe('append', () => {
     await expect(append(log, started(aRun()), 0)).rejects.toThrow('it is not the first event of a run');
   });
 
-  it('refuses an event that is larger than a message may be', async () => {
-    const large = queued(aRun(), { inputs: { text: 'x'.repeat(1024 ** 2) } });
-    await expect(append(log, large, 0)).rejects.toBeInstanceOf(EventTooLarge);
+  it('refuses an event that is larger than its fact may be, and no smaller one', async () => {
+    const key = aRun();
+    const withBytes = (bytes: number) => {
+      const rest = Buffer.byteLength(JSON.stringify(queued(key, { inputs: { text: '' } })));
+      return queued(key, { inputs: { text: 'x'.repeat(bytes - rest) } });
+    };
+    const max = MAX_FACT_BYTES.RunQueued;
+    await expect(append(log, withBytes(max + 1), 0)).rejects.toBeInstanceOf(EventTooLarge);
+    await appended(withBytes(max), 0);
   });
 });
 
 // Beside one another: one waits until its time is over.
 describe.concurrent('append to a failing log', { timeout: 60_000 }, () => {
   it('reports that the log is full, and keeps its messages', async () => {
-    await using small = await aLog({ runsMaxBytes: 64 * 1024 });
+    await using small = await aLog({ runsMaxBytes: 30 * 1024 });
     const kept = aRun();
     await append(small.log, queued(kept), 0);
-    const large = () => append(small.log, queued(aRun(), { inputs: { text: 'x'.repeat(30_000) } }), 0);
+    const large = () => append(small.log, queued(aRun(), { inputs: { text: 'x'.repeat(10_000) } }), 0);
     await large();
     await expect(large().then(large)).rejects.toBeInstanceOf(LogFull);
     expect(await readRun(small.log, kept)).toMatchObject({ kind: 'found' });
