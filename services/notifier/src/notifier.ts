@@ -11,7 +11,7 @@ import { readRun } from '@runledger/event-log/read/read-run';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
 import { openAlarm } from './alarm.ts';
 import type { BreakerSettings } from './core/breakers/breaker-settings.ts';
-import { hasExpired } from './core/delivery/log-end.ts';
+import { hasExpired, oldestFactOf } from './core/delivery/log-end.ts';
 import { take as takeInput } from './core/decide/take.ts';
 import type { NotifierInput } from './core/state/input.ts';
 import { positionOf } from './core/state/partition.ts';
@@ -132,7 +132,7 @@ const readTarget = async (log: EventLog, key: RunKey): Promise<WebhookTarget | n
   const read = await readRun(log, key);
   switch (read.kind) {
     case 'found':
-      return webhookTargetOf(read.run.request, Date.parse(read.facts[0]?.time ?? ''));
+      return webhookTargetOf(read.run.request, oldestFactOf(read.facts, Date.parse));
     case 'none':
       return null;
     case 'damaged':

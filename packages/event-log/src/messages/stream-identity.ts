@@ -1,5 +1,4 @@
 import type { StreamInfo } from '@nats-io/jetstream';
-import { millis } from '@nats-io/transport-node';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
@@ -55,9 +54,3 @@ export const runsIdentityOf = ({ created, state, config }: StreamInfo): RunsIden
   bytes: state.bytes,
   maxBytes: config.max_bytes,
 });
-
-/** Milliseconds for which RUNS keeps a message; Infinity when it keeps them all. @throws {LogUnavailable} */
-export const logAgeMs = async (log: EventLog): Promise<number> => {
-  const info = await callBroker('reading the limits of RUNS', () => log.jsm.streams.info('RUNS'));
-  return info.config.max_age > 0 ? millis(info.config.max_age) : Infinity;
-};

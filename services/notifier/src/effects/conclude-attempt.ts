@@ -61,7 +61,7 @@ const retry = async (
   const waiting = { ...delivery, ...progress };
   if (!(await fits(context, delivery, signal))) return NO_ROOM;
   await atLog(context, signal)(() => scheduleDelivery(context.log, pendingOf(waiting, at), new Date(at)));
-  recordState(context, delivery.key, {
+  void recordState(context, delivery.key, {
     state: 'retrying',
     round: waiting.round,
     tries: waiting.attempts,
@@ -83,7 +83,8 @@ export const fits = async (
 ): Promise<boolean> => {
   const { org_id } = delivery.key;
   if (isInTimers(delivery) || (await atLog(context, signal)(() => context.room.takeFor(org_id)))) return true;
-  recordState(context, delivery.key, {
+  // Awaited: nothing else slows down ten thousand of them, and the broker must stay free for what counts.
+  await recordState(context, delivery.key, {
     state: 'deferred',
     round: delivery.round,
     tries: delivery.attempts,
@@ -95,13 +96,12 @@ export const fits = async (
   return false;
 };
 
-/** In the background: no work depends on it. */
+/** No work depends on its success. Never rejects. */
 export const recordState = (
   { log, now }: EffectContext,
   key: RunKey,
   state: Omit<DeliveryState, 'version' | 'at'>,
-): void => {
+): Promise<void> =>
   recordDeliveryState(log, key, { version: 1, ...state, at: now().toISOString() }).catch((error: unknown) =>
     log.logger.warn({ err: error, run_id: key.run_id }, 'the state of a delivery could not be recorded'),
   );
-};

@@ -38,7 +38,7 @@ const store = async (context: EffectContext, delivery: FinalDelivery, signal: Ab
   metrics.deferred();
   const message = 'Deferred until its receiver accepts notifications again.';
   const times = { next_try_at: null, last_reason: null };
-  recordState(context, key, { state: 'deferred', round, tries, ...times, message });
+  void recordState(context, key, { state: 'deferred', round, tries, ...times, message });
 };
 
 /** Reads deferred deliveries of a receiver, at most `max` that are not in memory. */

@@ -109,12 +109,12 @@ const check = async (
 ): Promise<void> => {
   const target = await options.targets.find(key);
   if (!target) return;
-  const { origin, queuedAt } = target;
+  const { origin, oldestFactAt } = target;
   const number = partitionOf(origin);
   const partition = options.partitions().find((one) => one.number === number);
   if (!partition?.round || !numbers.includes(number)) return;
   if (sequence <= partition.sweptUpTo || sequence > partition.round.upTo) return;
-  const message = { partition: number, key, sequence, time, origin, queuedAt };
+  const message = { partition: number, key, sequence, time, origin, oldestFactAt };
   const found = await whereIs(options, partition, message);
   if (found) options.take({ type: 'unsettled_found', ...message, found });
 };

@@ -9,12 +9,14 @@ import {
 } from '@runledger/contracts/subjects/run-subjects';
 import { webhookTargetOf, type WebhookTarget } from './webhook-targets.ts';
 
-/** What a message may mean for notifications. Whether it is valid is known when the run is read. */
+/**
+ * What a message may mean for notifications. Whether it is valid is known when the run is read. `target` is where they go: of a fact
+ * that a history can begin with.
+ */
 export type RunNotice =
   | {
       readonly type: 'run_changed';
       readonly key: RunKey;
-      /** When the run was queued: where its notifications go. */
       readonly target?: WebhookTarget | null;
     }
   | {

@@ -89,12 +89,12 @@ const takeAll = async (
   for (const [at, { message, notice }] of noticed.entries()) {
     const target = found[at];
     if (!notice || !target) continue;
-    const { origin, intermediate, queuedAt } = target;
+    const { origin, intermediate, oldestFactAt } = target;
     const partition = partitionOf(origin);
     const isIntermediate = notice.type === 'run_changed' || notice.type === 'progress_reported';
     if ((isIntermediate && !intermediate) || !partitions.has(partition)) continue;
     const { sequence } = message;
-    const about = { partition, origin, sequence, time: Date.parse(message.time), queuedAt };
+    const about = { partition, origin, sequence, time: Date.parse(message.time), oldestFactAt };
     take({ ...notice, ...about });
   }
 };

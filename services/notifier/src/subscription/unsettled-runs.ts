@@ -25,13 +25,12 @@ export const unsettledIn = (
   const open = new Map<RunId, Ended>();
   for (const message of messages) {
     const notice = runNotice(message);
+    if (notice && 'target' in notice && notice.target !== undefined) note(notice.key.run_id, notice.target);
     if (notice?.type === 'run_ended' || notice?.type === 'redelivery_requested') {
       const { key } = notice;
       const ended = { key, sequence: message.sequence, time: Date.parse(message.time) };
       if (!open.has(key.run_id)) open.set(key.run_id, ended);
-    } else if (notice?.type === 'run_changed') {
-      if (notice.target !== undefined) note(notice.key.run_id, notice.target);
-    } else {
+    } else if (!notice) {
       const webhook = parseWebhookSubject(message.subject);
       if (webhook && settles(webhook.fact)) open.delete(webhook.run_id);
     }

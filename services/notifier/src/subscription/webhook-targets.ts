@@ -8,8 +8,8 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 export interface WebhookTarget {
   readonly origin: string;
   readonly intermediate: boolean;
-  /** The broker's time of the run's first fact, in milliseconds since 1970: its facts expire from then on. */
-  readonly queuedAt: number;
+  /** The broker's time of the oldest fact that the run is read from, in milliseconds since 1970: that one expires first. */
+  readonly oldestFactAt: number;
 }
 
 /** The origin of a URL that is not HTTP. An invalid URL gets it too, so that its delivery ends like any other. */
@@ -18,15 +18,15 @@ const NO_ORIGIN = 'null';
 /** Null for a run without a webhook. */
 export const webhookTargetOf = (
   { webhook, webhook_intermediate_status }: RunRequest,
-  queuedAt: number,
+  oldestFactAt: number,
 ): WebhookTarget | null => {
   if (webhook === null) return null;
   const url = URL.parse(webhook);
-  return { origin: url ? originOf(url) : NO_ORIGIN, intermediate: webhook_intermediate_status, queuedAt };
+  return { origin: url ? originOf(url) : NO_ORIGIN, intermediate: webhook_intermediate_status, oldestFactAt };
 };
 
 /** Of a run whose first fact has left the log. If it has a webhook, its notification is given up. */
-export const EXPIRED_TARGET: WebhookTarget = { origin: NO_ORIGIN, intermediate: false, queuedAt: 0 };
+export const EXPIRED_TARGET: WebhookTarget = { origin: NO_ORIGIN, intermediate: false, oldestFactAt: 0 };
 
 export interface WebhookTargets {
   note(run: RunId, target: WebhookTarget | null): void;

@@ -92,12 +92,12 @@ export const append = (
       case 'progress':
         return { type: 'progress_reported', ...message };
       case 'ended':
-        return { type: 'run_ended', time: now, queuedAt: now, ...message };
+        return { type: 'run_ended', time: now, oldestFactAt: now, ...message };
       case 'redelivery':
         return {
           type: 'redelivery_requested',
           time: now,
-          queuedAt: run.endedAt,
+          oldestFactAt: run.endedAt,
           round: run.round,
           ...message,
         };

@@ -33,10 +33,19 @@ describe('a message of RUNS', () => {
       target: {
         origin: 'https://a.example',
         intermediate: true,
-        queuedAt: Date.parse('2026-01-01T00:00:00.000Z'),
+        oldestFactAt: Date.parse('2026-01-01T00:00:00.000Z'),
       },
     });
     expect(runNotice(stored(run.queued(key)))).toEqual({ type: 'run_changed', key, target: null });
+  });
+
+  it('names the webhook of a run that outlived the log, and when that was written', () => {
+    const request = run.runRequest({ webhook: 'https://a.example/hook' });
+    const { target } = { target: undefined, ...runNotice(stored(run.expired(key, { request }))) };
+    expect(target).toMatchObject({
+      origin: 'https://a.example',
+      oldestFactAt: Date.parse('2026-01-01T00:00:00.000Z'),
+    });
   });
 
   it.each([undefined, 'nonsense', {}, { ...run.queued(key), version: 99 }])(

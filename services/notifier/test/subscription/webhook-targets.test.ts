@@ -14,7 +14,7 @@ const aRun = (): RunKey => ({ org_id: orgId(newUuid()), run_id: runId(newUuid())
 const callback = (name: string): WebhookTarget => ({
   origin: `https://${name}.example`,
   intermediate: false,
-  queuedAt: QUEUED_AT,
+  oldestFactAt: QUEUED_AT,
 });
 const A = callback('a');
 const B = callback('b');
@@ -38,7 +38,7 @@ describe('the webhook target of a run', () => {
     expect(webhookTargetOf(data, QUEUED_AT)).toEqual({
       origin: 'https://a.example',
       intermediate: true,
-      queuedAt: QUEUED_AT,
+      oldestFactAt: QUEUED_AT,
     });
   });
 
@@ -50,7 +50,7 @@ describe('the webhook target of a run', () => {
     expect(webhookTargetOf(queued(aRun(), { webhook: 'nonsense' }).data, QUEUED_AT)).toEqual({
       origin: 'null',
       intermediate: false,
-      queuedAt: QUEUED_AT,
+      oldestFactAt: QUEUED_AT,
     });
   });
 

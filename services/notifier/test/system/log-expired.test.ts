@@ -39,7 +39,7 @@ const expectGivenUp = (bed: TestBed, key: RunKey): Promise<void> =>
     const last = await lastMessage(bed.log, 'RUNS', webhookFilter(key));
     expect(last && parseJson(last.data)).toMatchObject({
       type: 'WebhookGivenUp',
-      data: { reason: 'log_expired', message: expect.stringContaining('expire from the log') },
+      data: { reason: 'log_expired', message: expect.stringContaining('from the log') },
     });
   });
 

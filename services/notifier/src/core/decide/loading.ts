@@ -97,7 +97,8 @@ export const deferralFinished = (state: NotifierState, run: RunId, { kind }: Out
   const queue = state.queues.of(outbox.receiver);
   queue.deferred.deferring -= 1;
   outbox.stage = IDLE;
-  if (kind !== 'stored') queue.deferred.reminder = undefined;
+  // Its reminder was not stored either. One that is due stays until it is removed.
+  if (kind !== 'stored' && queue.deferred.reminder === null) queue.deferred.reminder = undefined;
   if (kind === 'stored' || kind === 'no_room') takeDelivery(outbox, delivery);
   else outbox.notBefore.final = state.moment.at + AGAIN_MS;
   if (kind === 'no_room') leaveInLog(state, delivery);

@@ -32,8 +32,8 @@ export const runEnded = (
 export const expiresAtOf = (
   { settings }: NotifierState,
   { logAgeMs }: Partition,
-  { time, queuedAt }: Pick<EndMessage, 'time' | 'queuedAt'>,
-): number => Math.min(time + settings.giveUpAfterMs, logEndOf(queuedAt, logAgeMs));
+  { time, oldestFactAt }: Pick<EndMessage, 'time' | 'oldestFactAt'>,
+): number => Math.min(time + settings.giveUpAfterMs, logEndOf(oldestFactAt, logAgeMs));
 
 /** A run that has not ended changed, and wants intermediate notifications. */
 export const runChanged = (state: NotifierState, message: RunMessage, stream: Stream): void => {

@@ -1,10 +1,9 @@
 import { isEnded, type EndedRun } from '@runledger/contracts/fold/run';
-import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import type { ReadRun } from '@runledger/event-log/read/read-run';
 import { isInTimers, type FinalDelivery } from './final-delivery.ts';
-import { hasExpired, logEndOf } from './log-end.ts';
+import { hasExpired, logEndOf, oldestFactOf } from './log-end.ts';
 import type { Progress } from './attempt-report.ts';
 
 /** What an attempt has to do, from the run's facts. */
@@ -55,9 +54,7 @@ export const planAttempt = (
   const attempts = round === delivery.round ? delivery.attempts : 0;
   const { giveUpAfterMs, logAgeMs, instantOf } = settings;
   const endedAt = instantOf(run.ended_at);
-  // The end of a run that outlived the log is enough for a notification.
-  const first = facts.find(({ event }) => RUN_CHAIN.isSelfContained(event)) ?? facts[0];
-  const logEnd = logEndOf(instantOf(first?.time ?? run.ended_at), logAgeMs);
+  const logEnd = logEndOf(oldestFactOf(facts, instantOf), logAgeMs);
   // A redelivery has as much time as the first delivery had.
   const request = webhookFacts.findLast(({ event }) => event.type === 'WebhookRedeliveryRequested');
   const wantedSince = request ? instantOf(request.time) : endedAt;

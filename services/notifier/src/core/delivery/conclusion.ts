@@ -83,7 +83,7 @@ const expired = (tries: number, { giveUpAfterMs }: ConclusionSettings): GivenUp 
 
 const logExpired = (tries: number): GivenUp => {
   const message =
-    'A notification is made from the events of its run, and the first of them are expiring from the log. Read the run instead.';
+    'A notification is made from the events of its run, and the first of them are expiring from the log. After that it cannot be sent again: read the run instead.';
   return { tries, reason: 'log_expired', last_reason: null, status: null, message };
 };
 

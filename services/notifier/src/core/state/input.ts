@@ -37,8 +37,8 @@ export interface RunMessage {
 /** A final notification follows from it. Both times are the broker's, in milliseconds since 1970. */
 export interface EndMessage extends RunMessage {
   readonly time: number;
-  /** Of the run's first fact. */
-  readonly queuedAt: number;
+  /** Of the oldest fact that the run is read from. */
+  readonly oldestFactAt: number;
 }
 
 export type RunInput =

@@ -93,7 +93,7 @@ export const observeReceivers = ({ maxInFlight = 100, readMs = 1 } = {}): Observ
     sequence: core.nextSequence(),
   });
   const endRun = (sending: Sending): void =>
-    take({ type: 'run_ended', time: core.now(), queuedAt: core.now(), ...messageOf(sending) });
+    take({ type: 'run_ended', time: core.now(), oldestFactAt: core.now(), ...messageOf(sending) });
   const submit: ObservedReceivers['submit'] = (to, { final = true, behaviour = () => undefined } = {}) => {
     const run = runId(newUuid());
     const sending: Sending = {

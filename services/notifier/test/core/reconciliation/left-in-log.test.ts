@@ -16,7 +16,7 @@ const endOf = (core: SimulatedCore, sequence = core.nextSequence()): EndMessage 
   origin: ORIGIN,
   sequence,
   time: core.now(),
-  queuedAt: core.now(),
+  oldestFactAt: core.now(),
 });
 
 const tripFor = (core: SimulatedCore, ms: number): void =>
