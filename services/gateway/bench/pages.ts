@@ -3,6 +3,7 @@
  * adapter, in memory and in MongoDB. `node scripts/run.mjs services/gateway/bench/pages.ts [runs] [rounds] [runs in MongoDB]`
  */
 import { newUuid, orgId } from '@runledger/contracts/ids';
+import { beginningOf } from '../src/projection/core/projection-start.ts';
 import { openSharedMongo } from '@runledger/testing/servers/shared-mongo';
 import { MongoClient } from 'mongodb';
 import { sqliteViews } from '../test/fixtures/views/sqlite-views.ts';
@@ -87,7 +88,7 @@ open.defer(async () => void (await client.db(DATABASE).dropDatabase()));
 const views = open.use(
   openMongoRunViews({ url, retentionDays: 10_000, clock, ...MONGO_LIMITS, readWithinMs: 120_000 }),
 );
-await views.resetTo(new Date().toISOString());
+await views.resetTo(beginningOf(new Date().toISOString(), 1));
 const documents = client.db(DATABASE).collection<RunDocument>('run_views');
 const inMongo = runs.slice(0, IN_MONGODB);
 for (let begin = 0; begin < inMongo.length; begin += BATCH) {

@@ -73,7 +73,9 @@ export const freshViews = ({ log, views, timeoutMs }: FreshViewsOptions): FreshV
 type Position = ProjectionPosition | undefined;
 
 const isSame = (one: Position, other: Position): boolean =>
-  one?.stream_created === other?.stream_created && one?.sequence === other?.sequence;
+  one?.stream_created === other?.stream_created &&
+  one?.derivation === other?.derivation &&
+  one?.sequence === other?.sequence;
 
 const holds = (position: Position, created: string, sequence: number): boolean =>
   position?.stream_created === created && position.sequence >= sequence;

@@ -130,8 +130,12 @@ const begin = async (
         { because: start.because },
         'the run views are derived again from the log',
       );
-      await views.resetTo(identity.created);
-      return beginningOf(identity.created);
+      const beginning = beginningOf(
+        identity.created,
+        Math.max(position?.derivation ?? 0, known?.derivation ?? 0) + 1,
+      );
+      await views.resetTo(beginning);
+      return beginning;
   }
 };
 

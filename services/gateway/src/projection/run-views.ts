@@ -52,5 +52,5 @@ export interface RunViews {
    * The views will be derived again from the log that was created at that time: all heads and the position go back to 0.
    * Runs that the log no longer has stay.
    */
-  resetTo(streamCreated: string): Promise<void>;
+  resetTo(beginning: ProjectionPosition): Promise<void>;
 }

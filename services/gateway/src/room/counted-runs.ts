@@ -13,7 +13,7 @@ import {
 import { ViewsUnavailable, type RunViews } from '../projection/run-views.ts';
 
 /** How many runs may still write, by the facts up to a sequence. */
-export interface Counted {
+interface Counted {
   readonly sequence: number;
   readonly counts: RunCounts;
 }
@@ -106,5 +106,5 @@ const beginning = async ({ log, views, logger }: CountedRunsOptions): Promise<Pr
   const identity = await runsIdentity(log);
   const last = position && position.sequence > 0 ? await readStored(log, position.sequence) : undefined;
   const start = projectionStart({ position, known: undefined, last }, identity);
-  return start.kind === 'continue' ? start.from : beginningOf(identity.created);
+  return start.kind === 'continue' ? start.from : beginningOf(identity.created, 0);
 };

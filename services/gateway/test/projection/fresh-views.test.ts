@@ -59,7 +59,13 @@ describeWithMongo('with a server', () => {
 it('waits until views of another log are derived from this one', async () => {
   const views = sqliteViews();
   const another = newUuid();
-  await setPosition(views, { stream_created: another, sequence: 900_000, event_id: null, counts: NO_RUNS });
+  await setPosition(views, {
+    stream_created: another,
+    derivation: 1,
+    sequence: 900_000,
+    event_id: null,
+    counts: NO_RUNS,
+  });
   const key = await aRunThatEnds();
   const waiting = freshViews({ log, views, timeoutMs: LONG_MS })();
   await using open = new AsyncDisposableStack();

@@ -1,3 +1,4 @@
+import { beginningOf } from '../../src/projection/core/projection-start.ts';
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { describe, expect, it } from 'vitest';
@@ -60,7 +61,7 @@ describeWithMongo('with a server', () => {
     await using opened = new AsyncDisposableStack();
     const url = mongoUrl(opened.use(await testMongo()));
     const views = opened.use(openViews(url, { readWithinMs: 10_000 }));
-    await views.resetTo('2026-01-01T00:00:00.000000001Z');
+    await views.resetTo(beginningOf('2026-01-01T00:00:00.000000001Z', 1));
     await insertViews(url, filling);
     const kept = opened.move();
     return { views, [Symbol.asyncDispose]: () => kept.disposeAsync() };

@@ -66,6 +66,22 @@ describeWithMongo('the projection of a running gateway', () => {
     await expectFolded(log, views, keys);
   });
 
+  it('continues when a copy was restored that is ahead of the views, which were being made again', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log, views, database, copy } = await aProjection(open);
+    const keys = await storeRuns(log, 16);
+    await expectFolded(log, views, keys);
+    await waitFor('the position', async () => ((await views.position())?.sequence ?? 0) >= 16);
+    const restore = await copy();
+    await database.dropDatabase();
+    await expectFolded(log, views, keys);
+    await waitFor('the next derivation', async () => (await views.position())?.derivation === 2);
+    await restore();
+    await database.collection('projections').updateOne({}, { $inc: { sequence: 100 } });
+    keys.push(...(await storeRuns(log, 4)));
+    await expectFolded(log, views, keys);
+  });
+
   it('takes every run back to its last fact when an older copy of the database was restored', async () => {
     await using open = new AsyncDisposableStack();
     const { log, views, copy } = await aProjection(open);

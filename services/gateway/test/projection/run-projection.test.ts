@@ -60,6 +60,7 @@ describe('a projection into memory', () => {
     const { created } = await log.jsm.streams.info('RUNS');
     await setPosition(views, {
       stream_created: created,
+      derivation: 1,
       sequence: 1,
       event_id: first.event_id,
       counts: NO_RUNS,
@@ -115,7 +116,13 @@ describeWithMongo('a projection into MongoDB', () => {
     const keys = await storeRuns(log, 6);
     const { created } = await log.jsm.streams.info('RUNS');
     // As if another log had been projected: views that are ahead, and one of a run that this log does not have.
-    await setPosition(views, { stream_created: created, sequence: 5, event_id: newUuid(), counts: NO_RUNS });
+    await setPosition(views, {
+      stream_created: created,
+      derivation: 1,
+      sequence: 5,
+      event_id: newUuid(),
+      counts: NO_RUNS,
+    });
     await views.save(keys.map((key) => aView(800, folded(queued(key)))));
     const kept = folded(queued(aRun()));
     await views.save([aView(900, kept)]);

@@ -1,3 +1,4 @@
+import { beginningOf } from '../../src/projection/core/projection-start.ts';
 import { NO_RUNS } from '@runledger/contracts/room/run-counts';
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import {
@@ -146,16 +147,18 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       const log = '2026-01-01T00:00:00.000000001Z';
       const at = (sequence: number, stream_created = log) => ({
         stream_created,
+        derivation: 1,
         sequence,
         event_id: sequence === 0 ? null : `event-${sequence}`,
         counts: sequence === 0 ? NO_RUNS : { from: 1, live: sequence, executing: sequence - 1 },
       });
-      await views.resetTo(log);
+      await views.resetTo(beginningOf(log, 1));
       expect(await views.position()).toEqual(at(0));
       expect(await views.movePosition(at(0), at(7))).toBe(true);
       expect(await views.movePosition(at(0), at(9))).toBe(false);
       expect(await views.movePosition({ ...at(7), event_id: 'another' }, at(9))).toBe(false);
       expect(await views.movePosition(at(7, 'another log'), at(900, 'another log'))).toBe(false);
+      expect(await views.movePosition({ ...at(7), derivation: 2 }, at(9))).toBe(false);
       expect(await views.position()).toEqual(at(7));
       expect(await views.movePosition(at(7), at(9))).toBe(true);
       expect(await views.position()).toEqual(at(9));
@@ -165,9 +168,10 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       const [again, kept] = [history(), history()];
       await views.save([at(again, 3), at(kept, 3)]);
       const log = newUuid();
-      await views.resetTo(log);
+      await views.resetTo(beginningOf(log, 1));
       expect(await views.position()).toEqual({
         stream_created: log,
+        derivation: 1,
         sequence: 0,
         event_id: null,
         counts: NO_RUNS,
@@ -182,7 +186,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       const run = folded(queued(key), assigned(key), started(key), succeeded(key));
       const webhook = foldedWebhook(6, webhookStarted(key), webhookDelivered(key));
       await views.save([aView(4, run, webhook)]);
-      await views.resetTo(newUuid());
+      await views.resetTo(beginningOf(newUuid(), 1));
       expect(await views.find(key)).toEqual(aView(0, run, { ...webhook, head: 0 }));
       await views.save([aView(2, run)]);
       expect(await views.find(key)).toEqual(aView(2, run));
@@ -261,7 +265,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       expect([await sum('2026-01-02'), await sum('2026-02-03'), await sum('2026-02-04')]).toEqual([
         10, 10, 0,
       ]);
-      await views.resetTo(newUuid());
+      await views.resetTo(beginningOf(newUuid(), 1));
       expect(await sum()).toBe(3_000_000_030);
       await views.save([at(first, 0)]);
       expect(await sum()).toBe(3_000_000_020);

@@ -22,11 +22,11 @@ describe('run views in a file', () => {
     await using open = new AsyncDisposableStack();
     const path = await aFile(open);
     const view = aView(7, folded(queued(aRun())));
-    const beginning = beginningOf('2026-01-01T00:00:00Z');
+    const beginning = beginningOf('2026-01-01T00:00:00Z', 1);
     const position = { ...beginning, sequence: 7, event_id: 'seventh' };
     {
       await using views = openViews(path);
-      await views.resetTo(beginning.stream_created);
+      await views.resetTo(beginning);
       await views.save([view]);
       await views.movePosition(beginning, position);
     }

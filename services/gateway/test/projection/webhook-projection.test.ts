@@ -56,6 +56,7 @@ describe('the state of the notifications', () => {
     const event_id = last?.json<{ event_id: string }>().event_id ?? '';
     await setPosition(views, {
       stream_created: created,
+      derivation: 1,
       sequence: last?.seq ?? 0,
       event_id,
       counts: NO_RUNS,

@@ -6,6 +6,8 @@ import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity
 export interface ProjectionPosition {
   /** The broker's time of the stream's creation. */
   readonly stream_created: string;
+  /** Counts how often the views were derived from the beginning of the log, from 1. A later one is ahead of each earlier one. */
+  readonly derivation: number;
   readonly sequence: number;
   /** Of the event at `sequence`; null at the beginning. */
   readonly event_id: string | null;
@@ -19,8 +21,9 @@ export type ProjectionStart =
   | { readonly kind: 'start_again'; readonly because: string };
 
 /** The beginning of a log. */
-export const beginningOf = (stream_created: string): ProjectionPosition => ({
+export const beginningOf = (stream_created: string, derivation: number): ProjectionPosition => ({
   stream_created,
+  derivation,
   sequence: 0,
   event_id: null,
   counts: NO_RUNS,
@@ -28,7 +31,7 @@ export const beginningOf = (stream_created: string): ProjectionPosition => ({
 
 /**
  * Whether the views have forgotten something: they were emptied, or restored from a copy, since `known` was read or written.
- * Within one log a position only moves forward.
+ * Within one log a position only moves forward, from one derivation to the next.
  */
 export const isBehind = (
   position: ProjectionPosition | undefined,
@@ -36,7 +39,9 @@ export const isBehind = (
 ): boolean =>
   known !== undefined &&
   (position === undefined ||
-    (position.stream_created === known.stream_created && position.sequence < known.sequence));
+    (position.stream_created === known.stream_created &&
+      (position.derivation < known.derivation ||
+        (position.derivation === known.derivation && position.sequence < known.sequence))));
 
 export interface StoredPosition {
   readonly position: ProjectionPosition | undefined;

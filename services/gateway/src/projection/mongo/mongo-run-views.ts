@@ -81,14 +81,14 @@ const writeViews = (
       orUnavailable('reading the position of the projection', writeWithinMs, () => position.read()),
     movePosition: (from, to) =>
       orUnavailable('saving the position of the projection', writeWithinMs, () => position.move(from, to)),
-    resetTo: async (streamCreated) => {
+    resetTo: async (beginning) => {
       const step = <Result>(work: () => Promise<Result>): Promise<Result> =>
         orUnavailable('resetting the run views', writeWithinMs, work);
       // The position last: after a crash in between, the reset begins again.
       await resetViewHeads(runs, step);
       // Who emptied the database removed its indexes too.
       await index();
-      await step(() => position.reset(streamCreated));
+      await step(() => position.reset(beginning));
     },
   };
 };

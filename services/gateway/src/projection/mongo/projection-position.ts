@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { beginningOf, type ProjectionPosition } from '../core/projection-start.ts';
+import type { ProjectionPosition } from '../core/projection-start.ts';
 
 const POSITION = 'run_views';
 
@@ -10,7 +10,7 @@ interface PositionDocument extends ProjectionPosition {
 export interface StoredPosition {
   read(): Promise<ProjectionPosition | undefined>;
   move(from: ProjectionPosition, to: ProjectionPosition): Promise<boolean>;
-  reset(streamCreated: string): Promise<void>;
+  reset(beginning: ProjectionPosition): Promise<void>;
 }
 
 export const storedPosition = (database: Db): StoredPosition => {
@@ -22,13 +22,13 @@ export const storedPosition = (database: Db): StoredPosition => {
       const { _id, ...position } = document;
       return position;
     },
-    move: async ({ stream_created, sequence, event_id }, to) => {
-      const from = { _id: POSITION, stream_created, sequence, event_id } as const;
+    move: async ({ stream_created, derivation, sequence, event_id }, to) => {
+      const from = { _id: POSITION, stream_created, derivation, sequence, event_id } as const;
       const { matchedCount } = await positions.updateOne(from, { $set: to });
       return matchedCount === 1;
     },
-    reset: async (stream_created) => {
-      await positions.replaceOne({ _id: POSITION }, beginningOf(stream_created), { upsert: true });
+    reset: async (beginning) => {
+      await positions.replaceOne({ _id: POSITION }, beginning, { upsert: true });
     },
   };
 };

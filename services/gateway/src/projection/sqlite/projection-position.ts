@@ -1,23 +1,23 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { beginningOf, type ProjectionPosition } from '../core/projection-start.ts';
+import type { ProjectionPosition } from '../core/projection-start.ts';
 
 const POSITION = 'run_views';
 
 export interface StoredPosition {
   readonly read: () => ProjectionPosition | undefined;
   readonly move: (from: ProjectionPosition, to: ProjectionPosition) => boolean;
-  readonly reset: (streamCreated: string) => void;
+  readonly reset: (beginning: ProjectionPosition) => void;
 }
 
 export const storedPosition = (database: DatabaseSync): StoredPosition => {
   const read = database.prepare(
-    'SELECT stream_created, sequence, event_id, counts FROM projection WHERE name = ?',
+    'SELECT stream_created, derivation, sequence, event_id, counts FROM projection WHERE name = ?',
   );
   const move = database.prepare(
-    `UPDATE projection SET stream_created = ?, sequence = ?, event_id = ?, counts = ?
-     WHERE name = ? AND stream_created = ? AND sequence = ? AND event_id IS ?`,
+    `UPDATE projection SET stream_created = ?, derivation = ?, sequence = ?, event_id = ?, counts = ?
+     WHERE name = ? AND stream_created = ? AND derivation = ? AND sequence = ? AND event_id IS ?`,
   );
-  const replace = database.prepare('INSERT OR REPLACE INTO projection VALUES (?, ?, ?, ?, ?)');
+  const replace = database.prepare('INSERT OR REPLACE INTO projection VALUES (?, ?, ?, ?, ?, ?)');
   return {
     read: () => {
       const row = read.get(POSITION);
@@ -27,12 +27,11 @@ export const storedPosition = (database: DatabaseSync): StoredPosition => {
       const { changes } = move.run(...placeOf(to), JSON.stringify(to.counts), POSITION, ...placeOf(from));
       return changes === 1;
     },
-    reset: (streamCreated) => {
-      const beginning = beginningOf(streamCreated);
+    reset: (beginning) => {
       replace.run(POSITION, ...placeOf(beginning), JSON.stringify(beginning.counts));
     },
   };
 };
 
-const placeOf = ({ stream_created, sequence, event_id }: ProjectionPosition) =>
-  [stream_created, sequence, event_id] as const;
+const placeOf = ({ stream_created, derivation, sequence, event_id }: ProjectionPosition) =>
+  [stream_created, derivation, sequence, event_id] as const;

@@ -61,5 +61,6 @@ export const SCHEMA = [
   ...SUMS,
   'CREATE INDEX IF NOT EXISTS run_views_by_created_at ON run_views (created_at)',
   `CREATE TABLE IF NOT EXISTS projection
-     (name TEXT PRIMARY KEY, stream_created TEXT NOT NULL, sequence INTEGER NOT NULL, event_id TEXT, counts TEXT NOT NULL) STRICT`,
+     (name TEXT PRIMARY KEY, stream_created TEXT NOT NULL, derivation INTEGER NOT NULL, sequence INTEGER NOT NULL,
+      event_id TEXT, counts TEXT NOT NULL) STRICT`,
 ].join(';\n');

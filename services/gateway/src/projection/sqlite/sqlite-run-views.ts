@@ -116,7 +116,7 @@ const writeViews = (
     position: async () => orUnavailable('reading the position of the projection', position.read),
     movePosition: async (from, to) =>
       orUnavailable('saving the position of the projection', () => position.move(from, to)),
-    resetTo: async (streamCreated) => {
+    resetTo: async (beginning) => {
       const what = 'resetting the run views';
       for (let after = 0; ;) {
         const last = orUnavailable(what, () => nextRows.get(after)?.['last']);
@@ -126,7 +126,7 @@ const writeViews = (
         await yieldToOthers();
       }
       // Last: after a crash in between, the reset begins again.
-      orUnavailable(what, () => position.reset(streamCreated));
+      orUnavailable(what, () => position.reset(beginning));
     },
   };
 };

@@ -23,6 +23,7 @@ const message = { subject: '', sequence: 7, time: '', fence: null, expectedSeque
 const last: StoredMessage = { ...message, body: event };
 const position = {
   stream_created: log.created,
+  derivation: 2,
   sequence: 7,
   event_id: event.event_id,
   counts: { from: 1, live: 3, executing: 1 },
@@ -38,7 +39,7 @@ const start = (
 describe('a projection', () => {
   it('continues when the log has the event of its position', () => {
     expect(start(position, log, last)).toEqual({ kind: 'continue', from: position });
-    const beginning = beginningOf(log.created);
+    const beginning = beginningOf(log.created, 1);
     expect(start(beginning, log, undefined)).toEqual({ kind: 'continue', from: beginning });
   });
 
@@ -86,6 +87,14 @@ describe('a projection', () => {
     expect(start(position, log, last, { ...position, sequence: 8 })).toEqual({
       kind: 'start_again',
       because: 'the views had come to 8, and now they are at 7: they were restored from a copy',
+    });
+  });
+
+  it('starts again when a copy of an earlier derivation is ahead of the present one', () => {
+    const known = { ...position, derivation: 3, sequence: 2 };
+    expect(start(position, log, last, known)).toMatchObject({ kind: 'start_again' });
+    expect(start({ ...position, derivation: 4, sequence: 7 }, log, last, known)).toMatchObject({
+      kind: 'continue',
     });
   });
 });

@@ -1,3 +1,4 @@
+import { beginningOf } from '../../../src/projection/core/projection-start.ts';
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { aRun, queued } from '@runledger/testing/events/run-events';
@@ -33,7 +34,7 @@ describeWithMongo('views in MongoDB', () => {
       runs.map((run) => aView(run.number, run)),
     );
     expect(await views.position()).toBeUndefined();
-    await views.resetTo('2026-01-01T00:00:00.000000001Z');
+    await views.resetTo(beginningOf('2026-01-01T00:00:00.000000001Z', 1));
     const { items } = await views.listRuns({ org_id: org, limit: 2_000 });
     expect(items).toEqual(runs.toReversed().map((run) => aView(0, run)));
     expect(await documents.countDocuments({ head: { $ne: 0 } })).toBe(0);
