@@ -20,6 +20,8 @@ const FIND_EXPIRED_EVERY_MS = 600_000;
 const LOOK_EVERY_MS = 1_000;
 /** A round that finds nothing to send takes at most this part of the time. */
 const MAX_PART = 0.1;
+/** A round may also take long because the broker did not respond: then the next one does not wait much longer than usual. */
+const MAX_INTERVALS = 10;
 
 /** Runs one round of the reconciliation after the other, until the signal. */
 export const reconcileOften = async (options: RepeatedReconciliation): Promise<void> => {
@@ -63,7 +65,7 @@ const untilNext = async (
 ): Promise<void> => {
   const began = performance.now();
   const passed = (): number => performance.now() - began;
-  const latest = Math.max(everyMs, tookMs / MAX_PART - tookMs);
+  const latest = Math.min(Math.max(everyMs, tookMs / MAX_PART - tookMs), everyMs * MAX_INTERVALS);
   const soonest = Math.min(latest, Math.max(LOOK_EVERY_MS, tookMs));
   while (!signal.aborted && passed() < latest) {
     if (state.roundWanted && passed() >= soonest) return;
