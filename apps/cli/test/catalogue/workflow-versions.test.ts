@@ -96,6 +96,7 @@ describe('the number of a workflow version', () => {
     workflow_id: RUN,
     number,
     sha256: 'a'.repeat(64),
+    bytes: 2,
     inputs: [],
     archived: true,
     created_at: '2026-05-01T12:00:00.000Z',

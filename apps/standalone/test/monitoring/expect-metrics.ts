@@ -11,7 +11,9 @@ const OF_PROMETHEUS: readonly [string, ReadonlySet<string>] = ['up', new Set<str
 
 /** Labels with few values that are known in advance. */
 const LABELS: ReadonlySet<string> = new Set(
-  'service le operation status why from gpu state reason end_reason notification outcome end'.split(' '),
+  'service le operation status why from gpu state reason end_reason notification outcome end resource'.split(
+    ' ',
+  ),
 );
 /** A UUID, an address, a path with an id in it. */
 const UNBOUNDED = /[0-9a-f]{8}-[0-9a-f]{4}|:\/\/|\d+\.\d+\.\d+\.\d+/;

@@ -1,4 +1,3 @@
-import { nanos } from '@nats-io/transport-node';
 import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
 import { NEW_RUN_BYTES, reservedBytes, newRunsLimit } from '@runledger/contracts/room/reservation';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
@@ -15,6 +14,7 @@ import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
 import { queueKeyed, runIn } from '../fixtures/runs/queued-runs.ts';
 
 const MiB = 1024 ** 2;
+const nanos = (ms: number): number => ms * 1_000_000;
 
 const ask = ({ api }: TestGateway, { tenant }: TestBed, fields: object = {}): Promise<ApiAnswer> =>
   post(`${api}/run/deployment/queue`, tenant.key, { deployment_id: tenant.deployment.id, ...fields });

@@ -68,6 +68,7 @@ export class Invariants {
         this.#decidedOn = new Set();
         break;
       case 'tick':
+      case 'log_size':
       case 'drained_name':
       case 'run_unreadable':
       case 'settled':

@@ -98,6 +98,6 @@ const aPlan = (request: number): RunPlan => ({
   follow: 'waits',
   cancelAfterMs: null,
   rerun: false,
-  reusesKey: true,
-  isForeignTarget: true,
+  reusesKey: false,
+  isForeignTarget: false,
 });

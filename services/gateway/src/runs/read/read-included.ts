@@ -19,7 +19,7 @@ export const includeOf = ({ include = [] }: { readonly include?: readonly (keyof
 });
 
 /** The included members of a run, and how many bytes they have as JSON. @throws {LogUnavailable} */
-export type ReadIncluded = (run: Run) => Promise<IncludedMembers & { readonly bytes: number }>;
+type ReadIncluded = (run: Run) => Promise<IncludedMembers & { readonly bytes: number }>;
 
 /** For the runs of one response, which share what they have in common: each blob is read once. */
 export type OpenIncluded = (include: Include) => ReadIncluded;

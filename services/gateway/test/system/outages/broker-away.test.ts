@@ -50,11 +50,11 @@ describe('while the broker is unavailable', { timeout: 90_000 }, () => {
 
 describe('a log that is nearly full', () => {
   it('accepts no new runs, and accepted runs continue', async () => {
-    await using bed = await openTestBed({ runsMaxBytes: 2 * 1024 * 1024 });
+    await using bed = await openTestBed({ runsMaxBytes: 256 * 1024 });
     const gateway = await bed.gateway();
     const run = await queueSample(gateway, bed.tenant);
-    const inputs = { text: 'x'.repeat(250_000) };
-    await appendAll(bed.log, ...Array.from({ length: 7 }, () => queued(aRun(), { inputs })));
+    const inputs = { text: 'x'.repeat(4_000) };
+    await appendAll(bed.log, ...Array.from({ length: 42 }, () => queued(aRun(), { inputs })));
     const refused = await waitFor('the gateway to look at the log again', async () => {
       const answer = await post(`${gateway.api}/run/deployment/queue`, bed.tenant.key, {
         deployment_id: bed.tenant.deployment.id,
@@ -69,7 +69,10 @@ describe('a log that is nearly full', () => {
     expect(cancelled.body.outcome).toBe('cancelled');
 
     const fill = () => appendAll(bed.log, queued(aRun(), { inputs }));
-    await expect(fill().then(fill)).rejects.toThrow(LogFull);
+    const fillAll = async () => {
+      for (;;) await fill();
+    };
+    await expect(fillAll()).rejects.toThrow(LogFull);
     const answer = responseTo(refusalOf(await fill().catch((error: unknown) => error), knownFailures));
     expect([answer.status, answer.detail]).toEqual([503, expect.stringContaining('full')]);
   });

@@ -20,7 +20,7 @@ export type Storing =
   | { readonly kind: 'stopped' };
 
 /** What the assignment names cannot be fetched, so the workflow did not begin. */
-export interface NotFetched {
+interface NotFetched {
   readonly outcome: 'not_fetched';
   readonly reason: 'deployment_removed' | 'internal_error';
   readonly why: string;
