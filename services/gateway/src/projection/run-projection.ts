@@ -7,13 +7,14 @@ import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
-import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { aborted, sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { foldedOf } from './core/fold-run.ts';
 import { projectRuns, runsIn, type Gap, type RefusedFact } from './core/project-runs.ts';
-import { beginningOf, projectionStart, type ProjectionPosition } from './core/projection-start.ts';
+import { beginningOf, type ProjectionPosition } from './core/projection-start.ts';
 import { openPositionWatch, ViewsReplaced } from './position-watch.ts';
+import { readStart } from './read-start.ts';
 import { readView } from './read-view.ts';
 import { redriveView } from './redrive-view.ts';
 import { isSameRun, type RunView } from './core/run-view.ts';
@@ -118,9 +119,7 @@ const begin = async (
   known: ProjectionPosition | undefined,
 ): Promise<ProjectionPosition> => {
   const position = await views.position();
-  const identity = await runsIdentity(log);
-  const last = position && position.sequence > 0 ? await readStored(log, position.sequence) : undefined;
-  const start = projectionStart({ position, known, last }, identity);
+  const { identity, start } = await readStart(log, position, known);
   switch (start.kind) {
     case 'continue':
       return start.from;

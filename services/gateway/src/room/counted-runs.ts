@@ -2,14 +2,11 @@ import { countRuns, NO_RUNS, type RunCounts } from '@runledger/contracts/room/ru
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { followSubjects } from '@runledger/event-log/follow/follow-subjects';
-import { readStored, runsIdentity, type RunsIdentity } from '@runledger/event-log/messages/stream-identity';
+import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { sleep, untilAborted } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
-import {
-  beginningOf,
-  projectionStart,
-  type ProjectionPosition,
-} from '../projection/core/projection-start.ts';
+import { beginningOf, type ProjectionPosition } from '../projection/core/projection-start.ts';
+import { readStart } from '../projection/read-start.ts';
 import { ViewsUnavailable, type RunViews } from '../projection/run-views.ts';
 
 /** How many runs may still write, by the facts up to a sequence. */
@@ -103,8 +100,6 @@ const beginning = async ({ log, views, logger }: CountedRunsOptions): Promise<Pr
     logger.info({ err: error }, 'the views are unavailable: the runs of the whole log are counted');
     return undefined;
   });
-  const identity = await runsIdentity(log);
-  const last = position && position.sequence > 0 ? await readStored(log, position.sequence) : undefined;
-  const start = projectionStart({ position, known: undefined, last }, identity);
+  const { identity, start } = await readStart(log, position, undefined);
   return start.kind === 'continue' ? start.from : beginningOf(identity.created, 0);
 };
