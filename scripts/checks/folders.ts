@@ -2,20 +2,13 @@
  * `npm run verify` runs this check of all folders: a folder holds at most 15 files, and the imports between the folders of a
  * workspace make no circle. oxlint finds circles between files (import/no-cycle).
  */
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { circlesIn, type Graph } from './circles.ts';
+import { openRepository, type Repository } from './repository.ts';
 
 const MAX_FILES = 15;
 /** Numbered pages, whose number only grows. */
 const EXEMPT_FOLDERS: ReadonlySet<string> = new Set(['docs/adr']);
-
-export interface Repository {
-  /** Paths from the root, with `/`. */
-  readonly files: readonly string[];
-  readonly read: (file: string) => string;
-}
 
 /** One sentence for each folder with too many files. */
 export const crowdedFolders = ({ files }: Pick<Repository, 'files'>): string[] => {
@@ -55,20 +48,7 @@ const folderGraph = ({ files, read }: Repository): Graph => {
 };
 
 if (import.meta.main) {
-  const root = posix.join(import.meta.dirname, '..', '..');
-  const listed = execFileSync(
-    'git',
-    ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate'],
-    {
-      cwd: root,
-      encoding: 'utf8',
-    },
-  );
-  const deleted = new Set(
-    execFileSync('git', ['ls-files', '--deleted'], { cwd: root, encoding: 'utf8' }).split('\n'),
-  );
-  const files = listed.split('\n').filter((file) => file !== '' && !deleted.has(file));
-  const repository: Repository = { files, read: (file) => readFileSync(posix.join(root, file), 'utf8') };
+  const repository = openRepository();
   const found = [...crowdedFolders(repository), ...folderCircles(repository)];
   for (const sentence of found) console.error(sentence);
   if (found.length > 0) process.exitCode = 1;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { crowdedFolders, folderCircles, type Repository } from '../../checks/folders.ts';
+import { crowdedFolders, folderCircles } from '../../checks/folders.ts';
+import type { Repository } from '../../checks/repository.ts';
 
 const repositoryOf = (texts: Readonly<Record<string, string>>): Repository => ({
   files: Object.keys(texts),
