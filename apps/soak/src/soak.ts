@@ -17,7 +17,9 @@ import { recordLog, type RecordedLog } from './collection/read-log.ts';
 import { waitUntilSettled } from './collection/wait-until-settled.ts';
 import type { Evidence, Violation } from './evidence/evidence.ts';
 import { foldRuns, lastOf } from './evidence/logged-run.ts';
+import { brokerFaults } from './faults/broker-fault-schedule.ts';
 import { faultSchedule, type Fault } from './faults/fault-schedule.ts';
+import { injectBrokerFaults } from './faults/inject-broker-faults.ts';
 import { injectFaults } from './faults/inject-faults.ts';
 import type { Options } from './parameters/options.ts';
 import { randomFrom } from './parameters/random-source.ts';
@@ -94,16 +96,29 @@ const plansOf = ({ seed, size }: Options): RunPlan[] => planRuns(randomFrom(seed
 const faultsOf = ({ seed, size }: Options, parts: readonly Part[]): Fault[] =>
   faultSchedule(
     randomFrom(seed + 1),
-    parts.map(({ name }) => name),
+    parts.filter((part) => !isClustered(part, size)).map(({ name }) => name),
     size,
   );
 
+/** Its faults are of a kind of their own: what it must survive depends on the others. */
+const isClustered = ({ role }: Part, { brokers }: Size): boolean => role === 'broker' && brokers > 1;
+
+const injectInCluster = async (
+  { cluster: { parts, log } }: SoakSetup,
+  { seed, size }: Options,
+): Promise<void> => {
+  const brokers = parts.filter((part) => isClustered(part, size));
+  if (brokers.length === 0) return;
+  await injectBrokerFaults(brokerFaults(randomFrom(seed + 3), size), brokers, log, size.minutes * 60_000);
+};
+
 /** Runs clients and injects faults, until everything is settled or the time is up. */
 const runLoadAndFaults = async (
-  { cluster, receiver, recorded }: SoakSetup,
+  setup: SoakSetup,
   options: Options,
   print: (line: string) => void,
 ): Promise<ClientRecords> => {
+  const { cluster, receiver, recorded } = setup;
   const { minutes, settleWithinMs } = options.size;
   const [plans, faults] = [plansOf(options), faultsOf(options, cluster.parts)];
   print(`${plans.length} requests and ${faults.length} faults in ${minutes} minutes.`);
@@ -118,7 +133,7 @@ const runLoadAndFaults = async (
     signal: giveUp.signal,
   });
   const load = runPlans(clients, plans);
-  await injectFaults(faults, cluster.parts);
+  await Promise.all([injectFaults(faults, cluster.parts), injectInCluster(setup, options)]);
   print('All faults are injected. Waiting until everything is settled.');
   const timeout = setTimeout(() => giveUp.abort(), settleWithinMs);
   await load;

@@ -7,6 +7,7 @@ import { drains } from './drains.ts';
 import { notifications } from './notifications.ts';
 import { queuedOnce } from './queued-once.ts';
 import { readsNeverGoBack } from './reads-never-go-back.ts';
+import { soundRuns } from './sound-runs.ts';
 import { streams } from './streams.ts';
 import { tenancy } from './tenancy.ts';
 import { views } from './views.ts';
@@ -15,6 +16,7 @@ const CHECKS: readonly Check[] = [
   acceptedRuns,
   queuedOnce,
   readsNeverGoBack,
+  soundRuns,
   attempts,
   cancels,
   notifications,

@@ -5,6 +5,7 @@ import type { Check, Evidence, Violation } from '../evidence/evidence.ts';
 export const serviceHealth: Check = (evidence) => [
   ...deadLetters(evidence),
   ...unexpectedEnds(evidence),
+  ...unrecovered(evidence),
   ...uncleanStops(evidence),
   ...refusedRequests(evidence),
 ];
@@ -23,6 +24,13 @@ const unexpectedEnds = ({ faults }: Evidence): Violation[] =>
     at,
     message: `${part} ${how} by itself at ${new Date(at).toISOString()}.`,
   }));
+
+const unrecovered = ({ faults }: Evidence): Violation[] =>
+  faults.outages.flatMap(({ part, kind, from, failure }) => {
+    if (failure === undefined) return [];
+    const message = `${part} did not recover from ${kind} at ${new Date(from).toISOString()}: ${failure}`;
+    return [{ guarantee: 'A part recovers from every fault.', run: null, at: from, message }];
+  });
 
 const uncleanStops = ({ faults }: Evidence): Violation[] =>
   faults.stops

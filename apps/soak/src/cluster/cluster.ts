@@ -5,6 +5,7 @@ import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
 import type { Size } from '../parameters/size.ts';
 import { newBrokerAccess, type BrokerAccess } from './broker-access.ts';
+import { brokersOf } from './brokers.ts';
 import type { Clock } from './clock.ts';
 import {
   storeOperatorKey,
@@ -15,7 +16,7 @@ import {
 } from './organisation.ts';
 import { startPart, type FaultJournal, type Part, type PartOptions } from './part.ts';
 import { reservedPorts } from './ports.ts';
-import { broker, database, databaseStore } from './servers.ts';
+import { database, databaseStore } from './servers.ts';
 import { environmentOf, executorNameOf, originOf, type ServiceAddresses } from './service-environment.ts';
 import { runningService, type ServiceName } from './service.ts';
 
@@ -50,15 +51,15 @@ const BASE_PATH = '/api';
 export const startCluster = async (options: ClusterOptions): Promise<Cluster> => {
   await using opened = new AsyncDisposableStack();
   const parts = partsIn(opened, options);
-  const [brokerPort = 0, databasePort = 0, ...gatewayPorts] = await reservedPorts(4);
+  const [databasePort = 0, ...gatewayPorts] = await reservedPorts(3);
   const executors = Array.from({ length: options.size.executors }, (_, index) => executorNameOf(index));
   const access = newBrokerAccess(executors);
-  const { natsUrl, mongoUrl } = await startServers(options, { access, parts, brokerPort, databasePort });
+  const { natsUrl, mongoUrl } = await startServers(options, { access, parts, databasePort });
 
   const log = opened.use(
     await openEventLog({ url: natsUrl, name: 'soak', seed: access.operator }, silentLogger),
   );
-  await provision(log);
+  await provision(log, { replicas: options.size.brokers });
   const organisation = await storeOrganisation(log, new Date());
   const stranger = await storeStranger(log, new Date());
   const operatorKey = await storeOperatorKey(log);
@@ -106,30 +107,25 @@ const partsIn = (opened: AsyncDisposableStack, { now }: ClusterOptions): Parts =
   };
 };
 
-interface ServerPorts {
+interface ServerNeeds {
   readonly access: BrokerAccess;
   readonly parts: Parts;
-  readonly brokerPort: number;
   readonly databasePort: number;
 }
 
 const startServers = async (
-  { folder, env, print }: ClusterOptions,
-  { access, parts, brokerPort, databasePort }: ServerPorts,
+  { folder, env, print, size }: ClusterOptions,
+  { access, parts, databasePort }: ServerNeeds,
 ): Promise<{ readonly natsUrl: string; readonly mongoUrl: string | undefined }> => {
   const { authorization } = access;
-  const logFile = join(folder, 'nats-server.log');
-  const nats = await broker(
-    { folder: join(folder, 'nats'), port: brokerPort, env, print },
-    { logFile, authorization },
-  );
-  await parts.add({ name: 'broker', role: 'broker', start: nats.start });
+  const brokers = await brokersOf({ folder, env, print, count: size.brokers, authorization });
+  await Promise.all(brokers.parts.map((part) => parts.add(part)));
   const data = join(folder, 'database');
   const mongo = await database({ folder: data, port: databasePort, env, print });
   if (mongo) {
     await parts.add({ name: 'database', role: 'database', start: mongo.start, store: databaseStore(data) });
   }
-  return { natsUrl: nats.url(), mongoUrl: mongo?.url() };
+  return { natsUrl: brokers.url, mongoUrl: mongo?.url() };
 };
 
 const startServices = async (

@@ -17,6 +17,8 @@ export interface Outage {
   readonly from: number;
   /** When the part was ready again; undefined if it never was. */
   readonly to: number | undefined;
+  /** Why it was not ready again. */
+  readonly failure?: string;
 }
 
 /** `clean`: exit status 0. `gave up`: another exit status. `killed`: ended by a signal. */

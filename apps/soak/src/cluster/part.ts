@@ -7,6 +7,7 @@ import type {
   Outage,
   PartRole,
   Stopped,
+  StoreFault,
   UnexpectedEnd,
 } from './outages.ts';
 
@@ -15,19 +16,18 @@ interface Ended {
   readonly endKind: EndKind;
 }
 
-/** Data on disk that faults take away while the process is down. */
-export interface PartStore {
-  readonly empty: () => Promise<void>;
-  /** Puts the copy of the last call back; the first call only makes one. */
-  readonly restore: () => Promise<void>;
-}
+/**
+ * Data on disk that faults take away while the process is down. `restore` puts the copy of its last call back; its first call only
+ * makes one.
+ */
+export type PartStore = Partial<Readonly<Record<StoreFault, () => Promise<void>>>>;
 
 /** A process on this machine. */
 export interface RunningProcess {
   readonly pid: number;
   readonly ended: Promise<Ended>;
-  /** Settles when it works, or has ended. */
-  readonly ready: Promise<void>;
+  /** Settles when it works, or has ended. @throws Error that says what it lacks, when it takes too long */
+  readonly untilReady: () => Promise<void>;
   /** Sends a signal. Does nothing if the process has ended. */
   readonly kill: (signal: NodeJS.Signals) => void;
   /** SIGTERM, and after a long while SIGKILL. */
@@ -103,31 +103,50 @@ const startProcess = async (options: PartOptions, state: PartState): Promise<voi
     await pause(RESTART_AFTER_MS);
     if (!state.closing) await startProcess(options, state);
   });
-  await running.ready;
+  await running.untilReady();
 };
 
-const injectFault = async (
-  options: PartOptions,
-  state: PartState,
-  { kind, forMs }: { readonly kind: FaultKind; readonly forMs: number },
-): Promise<void> => {
+interface InjectedFault {
+  readonly kind: FaultKind;
+  readonly forMs: number;
+}
+
+const injectFault = async (options: PartOptions, state: PartState, fault: InjectedFault): Promise<void> => {
   const { name, role, journal, now } = options;
   const { running } = state;
   if (running === undefined || state.closing) return;
-  const index = journal.outages.push({ part: name, role, kind, from: now(), to: undefined }) - 1;
-  if (kind === 'pause') {
-    running.kill('SIGSTOP');
-    await pause(forMs);
-    if (state.running === running) running.kill('SIGCONT');
-  } else {
-    state.running = undefined;
-    await endProcess(options, running, kind === 'stop' ? 'stop' : 'kill');
-    if (kind === 'empty' || kind === 'restore') await options.store?.[kind]();
-    await pause(forMs);
-    if (!state.closing) await startProcess(options, state);
+  const outage: Outage = { part: name, role, kind: fault.kind, from: now(), to: undefined };
+  const index = journal.outages.push(outage) - 1;
+  try {
+    await (fault.kind === 'pause'
+      ? pauseProcess(state, running, fault.forMs)
+      : restartProcess(options, state, running, fault));
+    journal.outages[index] = { ...outage, to: now() };
+  } catch (error) {
+    const failure = error instanceof Error ? error.message : String(error);
+    journal.outages[index] = { ...outage, failure };
   }
-  const outage = journal.outages[index];
-  if (outage) journal.outages[index] = { ...outage, to: now() };
+};
+
+const pauseProcess = async (state: PartState, running: RunningProcess, forMs: number): Promise<void> => {
+  running.kill('SIGSTOP');
+  await pause(forMs);
+  if (state.running !== running) return;
+  running.kill('SIGCONT');
+  await running.untilReady();
+};
+
+const restartProcess = async (
+  options: PartOptions,
+  state: PartState,
+  running: RunningProcess,
+  { kind, forMs }: InjectedFault,
+): Promise<void> => {
+  state.running = undefined;
+  await endProcess(options, running, kind === 'stop' ? 'stop' : 'kill');
+  if (kind === 'empty' || kind === 'restore') await options.store?.[kind]?.();
+  await pause(forMs);
+  if (!state.closing) await startProcess(options, state);
 };
 
 const endProcess = async (

@@ -1,6 +1,5 @@
 import { cp, rm } from 'node:fs/promises';
 import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongodb';
-import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
 import { ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/mongodb/secantusdb';
 import { describeExit, type Exit } from '@runledger/local-servers/process/managed-process';
 import type { ServerProcess } from '@runledger/local-servers/process/server-process';
@@ -14,25 +13,12 @@ export interface Server {
   readonly url: () => string;
 }
 
-const FILE_STORE_BYTES = 32 * 1024 ** 3;
-
 export interface ServerOptions {
   readonly folder: string;
   readonly port: number;
   readonly env: NodeJS.ProcessEnv;
   readonly print: (line: string) => void;
 }
-
-export const broker = async (
-  { folder, port, env, print }: ServerOptions,
-  { logFile, authorization }: { readonly logFile: string; readonly authorization: string },
-): Promise<Server> => {
-  const { path: binary } = await findNatsServer({ env, onProgress: print });
-  const fileStoreLimit = FILE_STORE_BYTES;
-  return restartable(() =>
-    startNatsServer({ binary, storeDir: folder, port, logFile, fileStoreLimit, authorization }),
-  );
-};
 
 /** The database's folder. The log has everything, so it may be emptied, or go back to an older state, at any time. */
 export const databaseStore = (folder: string): PartStore => {
@@ -66,7 +52,11 @@ export const database = async ({ folder, port, env, print }: ServerOptions): Pro
   }
 };
 
-const restartable = (start: () => Promise<ServerProcess & { readonly url: string }>): Server => {
+/** `untilReady` is called for each start, when the process runs, and again after a pause. */
+export const restartable = (
+  start: () => Promise<ServerProcess & { readonly url: string }>,
+  untilReady: (ended: Promise<unknown>) => Promise<void> = () => Promise.resolve(),
+): Server => {
   let url = '';
   return {
     url: () => url,
@@ -76,7 +66,7 @@ const restartable = (start: () => Promise<ServerProcess & { readonly url: string
       return {
         pid: server.pid,
         ended: server.exited.then((exit) => ({ how: describeExit(exit), endKind: endKindOf(exit) })),
-        ready: Promise.resolve(),
+        untilReady: () => untilReady(server.exited),
         kill: server.kill,
         stop: async () => void (await server.stop()),
       };

@@ -40,9 +40,10 @@ export const runningService = async ({
     while (state().kind === 'starting') await pause(POLL_EVERY_MS);
     wasReady = state().kind === 'listening';
   };
+  const beingReady = ready();
   return {
     pid,
-    ready: ready(),
+    untilReady: () => beingReady,
     ended: started.ended.then((how) => ({ how, endKind: endKindOf(how, started.state(), wasReady) })),
     kill: started.kill,
     stop: started.stop,

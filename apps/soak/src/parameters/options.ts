@@ -14,8 +14,9 @@ export type ReadOptions =
   | { readonly ok: true; readonly options: Options }
   | { readonly ok: false; readonly why: string };
 
-const USAGE = `npm run soak -- [--small] [--seed N] [--minutes N] [--rate N] [--keep]
+const USAGE = `npm run soak -- [--small] [--brokers N] [--seed N] [--minutes N] [--rate N] [--keep]
   --small     rates and faults for a machine with two cores, ${SMALL.minutes} minutes
+  --brokers   1, or 3 that form a cluster, with faults of their own (${FULL.brokers})
   --seed      a whole number that repeats the same requests and faults; a new one by default
   --minutes   how long runs are queued and faults are injected (${FULL.minutes}); the remaining runs end after that
   --rate      runs a second (${FULL.rate}; small: ${SMALL.rate})
@@ -32,6 +33,7 @@ export const readOptions = (args: readonly string[], newSeed: () => number): Rea
         seed: { type: 'string' },
         minutes: { type: 'string' },
         rate: { type: 'string' },
+        brokers: { type: 'string' },
         small: { type: 'boolean', default: false },
         keep: { type: 'boolean', default: false },
       },
@@ -40,12 +42,20 @@ export const readOptions = (args: readonly string[], newSeed: () => number): Rea
     const seed = numberOf('--seed', values.seed, { from: 0, to: LARGEST_SEED, whole: true }) ?? newSeed();
     const minutes = numberOf('--minutes', values.minutes, { from: 0.1, to: 10_000 }) ?? preset.minutes;
     const rate = numberOf('--rate', values.rate, { from: 0.1, to: 1_000 }) ?? preset.rate;
-    const small = values.small ? ' --small' : '';
-    const command = `npm run soak -- --seed ${seed} --minutes ${minutes} --rate ${rate}${small}`;
-    return { ok: true, options: { seed, size: { ...preset, minutes, rate }, keep: values.keep, command } };
+    const brokers = brokersIn(values.brokers) ?? preset.brokers;
+    const more = `${brokers === FULL.brokers ? '' : ` --brokers ${brokers}`}${values.small ? ' --small' : ''}`;
+    const command = `npm run soak -- --seed ${seed} --minutes ${minutes} --rate ${rate}${more}`;
+    const size = { ...preset, minutes, rate, brokers };
+    return { ok: true, options: { seed, size, keep: values.keep, command } };
   } catch (error) {
     return { ok: false, why: `${error instanceof Error ? error.message : String(error)}\n${USAGE}` };
   }
+};
+
+const brokersIn = (text: string | undefined): number | undefined => {
+  if (text === undefined || text === '1' || text === '3')
+    return text === undefined ? undefined : Number(text);
+  throw new RangeError(`--brokers is ${text}. It must be 1 or 3: a cluster of two stops when one is away.`);
 };
 
 const numberOf = (

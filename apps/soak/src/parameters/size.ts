@@ -4,12 +4,16 @@ export interface Size {
   readonly minutes: number;
   /** Runs a second. */
   readonly rate: number;
+  /** One, or three that hold a copy of everything each. */
+  readonly brokers: number;
   readonly executors: number;
   readonly slotsPerExecutor: number;
   /** From one fault to the next, least and most. */
   readonly faultGapMs: readonly [number, number];
   /** How long a killed or stopped process stays down. */
   readonly downMs: readonly [number, number];
+  /** The same, and how long it stays paused, for a broker of several: elections take longer than a restart. */
+  readonly brokerDownMs: readonly [number, number];
   /** How long a paused process stays paused. */
   readonly pauseMs: readonly [number, number];
   /** A time without faults, now and then, for what happens only while everything runs. */
@@ -26,10 +30,12 @@ export interface Size {
 export const FULL: Size = {
   minutes: 30,
   rate: 4,
+  brokers: 1,
   executors: 3,
   slotsPerExecutor: 6,
   faultGapMs: [500, 12_000],
   downMs: [0, 20_000],
+  brokerDownMs: [2_000, 30_000],
   pauseMs: [200, 60_000],
   calmMs: 60_000,
   heartbeatPeriodS: 6,
@@ -46,6 +52,7 @@ export const SMALL: Size = {
   slotsPerExecutor: 3,
   faultGapMs: [1_000, 9_000],
   downMs: [0, 4_000],
+  brokerDownMs: [2_000, 12_000],
   pauseMs: [200, 6_000],
   calmMs: 15_000,
   heartbeatPeriodS: 3,

@@ -27,6 +27,14 @@ describe('during faults of other parts', () => {
     ]);
   });
 
+  it('every part recovers', () => {
+    const outage = { part: 'broker-2', role: 'broker', kind: 'kill', from: BEGUN_AT, to: undefined } as const;
+    const outages = [outage, { ...outage, failure: 'it has no leader' }];
+    expect(messagesOf({ faults: { ...noFaults, outages } })).toEqual([
+      'broker-2 did not recover from kill at 2026-01-01T00:00:00.000Z: it has no leader',
+    ]);
+  });
+
   it('services stop cleanly', () => {
     const stop = (role: Stopped['role'], endKind: Stopped['endKind']): Stopped => ({
       part: `${role}-1`,

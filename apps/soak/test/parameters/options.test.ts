@@ -30,7 +30,17 @@ describe('options', () => {
     });
   });
 
+  it('choose a cluster of brokers', () => {
+    expect(readOptions(['--small', '--brokers', '3', '--seed', '7'], newSeed)).toMatchObject({
+      options: {
+        size: { ...SMALL, brokers: 3 },
+        command: expect.stringMatching(/ --brokers 3 --small$/) as unknown,
+      },
+    });
+  });
+
   it.for([
+    [['--brokers', '2'], '--brokers is 2. It must be 1 or 3'],
     [['--seed', 'x'], '--seed is x. It must be a whole number from 0 to 2147483647.'],
     [['--seed', '1.5'], '--seed is 1.5'],
     [['--minutes', '0'], '--minutes is 0. It must be a number from 0.1 to 10000.'],

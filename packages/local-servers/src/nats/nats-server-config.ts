@@ -13,8 +13,18 @@ export interface NatsServerSettings {
   /** Bytes. */
   readonly fileStoreLimit?: number;
   readonly logFile?: string;
+  readonly cluster?: NatsClusterSettings;
   /** A part of nats-server's configuration, copied unchanged: `authorization {…}` or `accounts {…}`. */
   readonly authorization?: string;
+}
+
+/** Servers on the loopback address that form a cluster. Each has a name of its own. */
+export interface NatsClusterSettings {
+  readonly name: string;
+  /** Where this server listens for the others. */
+  readonly port: number;
+  /** Of every server, this one included. */
+  readonly ports: readonly number[];
 }
 
 const LOOPBACK = '127.0.0.1';
@@ -38,11 +48,28 @@ export const natsServerConfig = (settings: NatsServerSettings): string => {
     sync_interval: settings.syncInterval,
     max_file_store: settings.fileStoreLimit,
   };
-  const parts = [lines(top), `jetstream {\n${lines(jetstream)}\n}`, settings.authorization ?? ''];
+  const parts = [
+    lines(top),
+    block('jetstream', jetstream),
+    settings.cluster ? block('cluster', clusterLines(settings.cluster)) : '',
+    settings.authorization ?? '',
+  ];
   return `${parts.join('\n').trim()}\n`;
 };
 
-const lines = (values: Record<string, string | number | undefined>): string =>
+const clusterLines = ({ name, port, ports }: NatsClusterSettings): Values => ({
+  name,
+  listen: `${LOOPBACK}:${port}`,
+  routes: ports.map((other) => `nats://${LOOPBACK}:${other}`),
+  // Clients keep to the addresses that they were given.
+  no_advertise: true,
+});
+
+type Values = Record<string, string | number | boolean | readonly string[] | undefined>;
+
+const block = (name: string, values: Values): string => `${name} {\n${lines(values)}\n}`;
+
+const lines = (values: Values): string =>
   Object.entries(values)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)

@@ -14,7 +14,7 @@ import { runCommand } from '../process/run-command.ts';
 import { startServer } from '../process/server-process.ts';
 import type { ServerProcess } from '../process/server-process.ts';
 
-export type { SyncInterval } from './nats-server-config.ts';
+export type { NatsClusterSettings, SyncInterval } from './nats-server-config.ts';
 
 export interface NatsServerBinary {
   readonly path: string;

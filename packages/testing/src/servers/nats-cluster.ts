@@ -12,15 +12,9 @@ export interface TestNatsCluster extends AsyncDisposable {
 export const testNatsCluster = async (): Promise<TestNatsCluster> => {
   await using opened = new AsyncDisposableStack();
   const ports = await Promise.all(Array.from({ length: 3 }, () => freePort()));
-  const routes = ports.map((port) => `"nats://127.0.0.1:${port}"`).join(', ');
   const servers = await Promise.all(
     ports.map(async (port, n) =>
-      opened.use(
-        await testNats({
-          serverName: `n${n}`,
-          authorization: `cluster { name: test, listen: "127.0.0.1:${port}", routes: [${routes}], no_advertise: true }`,
-        }),
-      ),
+      opened.use(await testNats({ serverName: `n${n}`, cluster: { name: 'test', port, ports } })),
     ),
   );
   const open = opened.move();

@@ -11,10 +11,11 @@ import { Compile } from 'typebox/compile';
 import { expect, it } from 'vitest';
 import { startReceiver } from '../../../src/clients/receiver.ts';
 import { steadyClock } from '../../../src/cluster/clock.ts';
+import { brokersOf } from '../../../src/cluster/brokers.ts';
 import { newBrokerAccess } from '../../../src/cluster/broker-access.ts';
 import { storeOrganisation, type Organisation } from '../../../src/cluster/organisation.ts';
 import { reservedPorts } from '../../../src/cluster/ports.ts';
-import { broker as brokerAt, database as databaseAt, type Server } from '../../../src/cluster/servers.ts';
+import { database as databaseAt, type Server } from '../../../src/cluster/servers.ts';
 import { originOf } from '../../../src/cluster/service-environment.ts';
 import type { ServiceName } from '../../../src/cluster/service.ts';
 import { beginJourney } from './journey.ts';
@@ -34,7 +35,7 @@ const UNPROVISIONED: Record<ServiceName, readonly [check: string, why: string]> 
 
 const Page = Compile(RunPage);
 
-const start = async (open: AsyncDisposableStack, server: Server): Promise<void> => {
+const start = async (open: AsyncDisposableStack, server: Pick<Server, 'start'>): Promise<void> => {
   const running = await server.start();
   open.defer(async () => {
     process.kill(running.pid, 'SIGKILL');
@@ -49,16 +50,23 @@ describeWithMongo('services that start before everything else', () => {
     async () => {
       await using open = new AsyncDisposableStack();
       const folder = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-waiting-')));
-      const [natsPort = 0, mongoPort = 0, gatewayPort = 0, ...healthPorts] = await reservedPorts(7);
+      const [mongoPort = 0, gatewayPort = 0, ...healthPorts] = await reservedPorts(6);
       const server = (port: number, name: string) =>
         ({ folder: join(folder.path, name), port, env: process.env, print: () => undefined }) as const;
 
       const access = newBrokerAccess(['box']);
+      const brokers = await brokersOf({
+        folder: folder.path,
+        env: process.env,
+        print: () => undefined,
+        count: 1,
+        authorization: access.authorization,
+      });
 
       const services = SERVICES.map((service, at) => {
         const env = ownEnvironment(service, {
           broker: {
-            NATS_URL: `nats://127.0.0.1:${natsPort}`,
+            NATS_URL: brokers.url,
             NATS_NKEY: access.seedOf(userOf(service, 'box')),
           },
           views: { MONGODB_URL: `mongodb://127.0.0.1:${mongoPort}/runledger` },
@@ -71,16 +79,12 @@ describeWithMongo('services that start before everything else', () => {
       });
       await Promise.all(services.map((service) => service.lacks('broker', 'the broker is unavailable')));
 
-      const nats = await brokerAt(server(natsPort, 'nats'), {
-        logFile: join(folder.path, 'nats.log'),
-        authorization: access.authorization,
-      });
-      await start(open, nats);
+      await Promise.all(brokers.parts.map((part) => start(open, part)));
       await Promise.all(services.map((service) => service.has('broker')));
       await Promise.all(services.map((service) => service.lacks(...UNPROVISIONED[service.service])));
 
       const log = open.use(
-        await openEventLog({ url: nats.url(), name: 'test', seed: access.operator }, silentLogger),
+        await openEventLog({ url: brokers.url, name: 'test', seed: access.operator }, silentLogger),
       );
       await provision(log);
       const organisation = await storeOrganisation(log, new Date());

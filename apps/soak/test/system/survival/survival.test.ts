@@ -58,7 +58,7 @@ describe('a broker that is slow', () => {
     const end = new AbortController();
     const slow = async (): Promise<void> => {
       while (!end.signal.aborted) {
-        await all.part('broker').inject('pause', 1_200);
+        await all.part('broker-1').inject('pause', 1_200);
         await pause(100);
       }
     };
