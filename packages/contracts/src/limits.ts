@@ -1,7 +1,9 @@
 /** Inputs and lists of outputs, as JSON: larger ones are blobs, so that every event of a run is small. */
 export const MAX_INLINE_BYTES = 4 * 1024;
 /** The first fact of a run. When the other members leave no room for its inputs, these are a blob, however small. */
-export const MAX_FIRST_FACT_BYTES = 8 * 1024;
+export const MAX_FIRST_FACT_BYTES = 6.5 * 1024;
+/** What RunExpired has beside the data of the first fact. */
+export const MAX_EXPIRY_BYTES = 1.5 * 1024;
 /** Inputs of a run, and the list of its outputs, as JSON. */
 export const MAX_INPUTS_BYTES = 256 * 1024;
 export const MAX_OUTPUTS_BYTES = 256 * 1024;
@@ -18,4 +20,9 @@ export const MAX_ERROR_MESSAGE = 2 * 1024;
 export const MAX_LIVE_STATUS = 200;
 /** Characters of the name of an output file. */
 export const MAX_FILENAME = 255;
+/** Characters of a callback, and its bytes as JSON in UTF-8. */
 export const MAX_WEBHOOK_URL = 2048;
+/** Characters of the address of a runner, which are ASCII. */
+export const MAX_RUNNER_URL = 1024;
+/** Of RunExpired: bytes of the gateway's own sentence. */
+export const MAX_EXPIRY_MESSAGE = 512;

@@ -66,7 +66,11 @@ export const configSchema = Type.Object({
   RUNLEDGER_INPUTS_MAX: atMost(256, 10_000, 'inputs of a run'),
   RUNLEDGER_INPUTS_MAX_BYTES: atMost(MAX_INPUTS_BYTES, MAX_INPUTS_BYTES, 'bytes of all inputs as JSON'),
   RUNLEDGER_INPUT_NAME_MAX: atMost(256, 4_096, 'characters of an input name'),
-  RUNLEDGER_WEBHOOK_URL_MAX: atMost(MAX_WEBHOOK_URL, MAX_WEBHOOK_URL, 'characters of a webhook URL'),
+  RUNLEDGER_WEBHOOK_URL_MAX: atMost(
+    MAX_WEBHOOK_URL,
+    MAX_WEBHOOK_URL,
+    'characters of a webhook URL, of which those outside ASCII count as 2 to 4',
+  ),
   ...outputsConfig,
   RUNLEDGER_OUTPUT_FILE_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of an output file'),
   RUNLEDGER_OUTPUT_RUN_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of all output files of a run'),

@@ -1,6 +1,12 @@
 import type { RunEventType } from './run-event.ts';
 import type { WebhookEventType } from './webhook-event.ts';
-import { MAX_ERROR_MESSAGE, MAX_INLINE_BYTES } from '../limits.ts';
+import {
+  MAX_ERROR_MESSAGE,
+  MAX_EXPIRY_BYTES,
+  MAX_FIRST_FACT_BYTES,
+  MAX_INLINE_BYTES,
+  MAX_RUNNER_URL,
+} from '../limits.ts';
 
 /** An event without its data, and short members of the data. */
 const SMALL = 2 * 1024;
@@ -8,24 +14,20 @@ const WITH_MESSAGE = SMALL + MAX_ERROR_MESSAGE;
 /** Outputs, or a reference to them. */
 const WITH_OUTPUTS = SMALL + MAX_INLINE_BYTES;
 
-const FIRST = 12 * 1024;
-
 /**
- * The largest fact of each type: bytes as JSON in UTF-8. `append` refuses a larger one. What an accepted run may still have to
- * write is computed from it.
+ * The largest fact of each type: bytes as JSON in UTF-8, at most 8 KiB. `append` refuses a larger one. What an accepted run may
+ * still have to write is computed from it.
  */
 export const MAX_FACT_BYTES = {
-  /** MAX_FIRST_FACT_BYTES, unless texts of the client have more: the callback and the names of the machine. */
-  RunQueued: FIRST,
+  RunQueued: MAX_FIRST_FACT_BYTES,
   RunCancelRequested: SMALL,
   /** Inputs, and the address of a runner. */
-  RunAssigned: SMALL + MAX_INLINE_BYTES + 2 * 1024,
+  RunAssigned: SMALL + MAX_INLINE_BYTES + MAX_RUNNER_URL,
   RunRequeued: WITH_MESSAGE,
   RunTimedOut: WITH_MESSAGE,
   RunGivenUp: WITH_MESSAGE,
   RunCancelEnforced: WITH_MESSAGE,
-  /** Has the data of RunQueued, and a message. */
-  RunExpired: FIRST + WITH_MESSAGE,
+  RunExpired: MAX_FIRST_FACT_BYTES + MAX_EXPIRY_BYTES,
   RunStarted: SMALL,
   RunUploading: SMALL,
   RunSucceeded: WITH_OUTPUTS,

@@ -3,7 +3,7 @@ import { BlobRef, inlineOrBlob, Sha256 } from '../blobs.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_ID_PATTERN } from '../ids.ts';
 import { JsonRecord } from '../json.ts';
-import { MAX_ERROR_MESSAGE, MAX_FILENAME, MAX_WEBHOOK_URL } from '../limits.ts';
+import { MAX_ERROR_MESSAGE, MAX_EXPIRY_MESSAGE, MAX_FILENAME, MAX_WEBHOOK_URL } from '../limits.ts';
 import { RunnerChoice } from '../runners/runner-kinds.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
@@ -96,7 +96,7 @@ export const RunCancelEnforcedData = Type.Object({
 
 /** What the log no longer holds of a run, so that this fact alone is a whole history. */
 export const RunExpiredData = Type.Object({
-  message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
+  message: Type.String({ maxLength: MAX_EXPIRY_MESSAGE }),
   /** The log sequence of RunQueued. */
   number: Type.Integer({ minimum: 1 }),
   request: RunQueuedData,

@@ -150,7 +150,7 @@ const assigned = (run: QueuedRun, fact: FactOfType<'RunAssigned'>): Run | Imposs
   return { ...run, status: 'started', attempt, cancel: null, updated_at: time };
 };
 
-/** The fact has everything, since the log may hold nothing else of the run. Only the inputs are those of the known run. */
+/** The fact has everything, since the log may hold nothing else of the run. */
 const expired = (run: Run | undefined, fact: FactOfType<'RunExpired'>): Run | Impossible => {
   const { event, time } = fact;
   const { message, request, attempt, cancel, ...times } = event.data;

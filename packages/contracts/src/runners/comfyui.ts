@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { MAX_RUNNER_URL } from '../limits.ts';
 import { optional } from '../http/fields/optional.ts';
 import type { RunnerKind } from './runner-kind.ts';
 
@@ -11,12 +12,12 @@ const runner = Type.Object(
       Type.String({
         format: 'uri',
         pattern: '^[hH][tT][tT][pP][sS]?://[^/?#@]+(?:[/?#]|$)',
-        maxLength: 2048,
+        maxLength: MAX_RUNNER_URL,
         description:
           'The address of ComfyUI for the executor: an absolute http or https URL. Without it, the setting of the executor.',
         'x-refusal': {
           type: 'url_parsing',
-          msg: 'Input should be a valid URL: absolute, http or https, without credentials, of at most 2048 characters',
+          msg: `Input should be a valid URL: absolute, http or https, without credentials, of at most ${MAX_RUNNER_URL} characters`,
         },
       }),
     ),

@@ -1,3 +1,4 @@
+import { jsonBytes } from '@runledger/contracts/json';
 import { MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { refuseHost, type CallbackPolicy } from './callback-policy.ts';
 import { hostOf } from '../hosts/host.ts';
@@ -38,7 +39,8 @@ export const checkCallbackUrl = (
 
 /** The rules for the text, which do not depend on the policy. A parsed URL does not show backslashes and tabs. */
 export const readCallbackUrl = (text: string, maxLength: number = MAX_WEBHOOK_URL): UrlVerdict => {
-  if (text.length > maxLength) return refused('too_long', `the URL is longer than ${maxLength} characters`);
+  if (lengthOf(text) > maxLength)
+    return refused('too_long', `the URL is longer than ${urlLength(maxLength)}`);
   if (FORBIDDEN.test(text) || !text.isWellFormed())
     return refused('characters', 'the URL has a control character, a space or a backslash: encode them');
   if (!SCHEME.test(text))
@@ -50,6 +52,14 @@ export const readCallbackUrl = (text: string, maxLength: number = MAX_WEBHOOK_UR
   if (url === null) return refused('parse', 'the URL has an invalid host or port');
   return { ok: true, url };
 };
+
+/** A character of a URL is one byte of JSON. Others count as what they need there, so that the events of a run stay small. */
+const lengthOf = (text: string): number => jsonBytes(text) - QUOTES;
+const QUOTES = 2;
+
+/** The limit, for people. */
+export const urlLength = (maxLength: number): string =>
+  `${maxLength} characters, of which those outside ASCII count as 2 to 4, and quotation marks as 2`;
 
 /** The rules for host and port of a URL whose text was checked. */
 export const checkParsedUrl = (url: URL, policy: CallbackPolicy): UrlVerdict => {

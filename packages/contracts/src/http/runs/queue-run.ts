@@ -33,7 +33,7 @@ export const DeploymentRunRequest = Type.Object(
       Type.String({
         format: 'webhook-url',
         description:
-          'An absolute http or https URL that receives the final notification of the run; by default at most 2,048 characters. The webhook policy is checked here and before each attempt.',
+          'An absolute http or https URL that receives the final notification of the run; by default at most 2,048 characters, of which those outside ASCII count as 2 to 4. The webhook policy is checked here and before each attempt.',
       }),
     ),
     webhook_intermediate_status: optional(

@@ -1,6 +1,5 @@
 import type { BlobStore } from '@runledger/blob-store/store/blob-store';
 import { newUuid, type OrgId, type RunId } from '@runledger/contracts/ids';
-import { MAX_FIRST_FACT_BYTES, MAX_INLINE_BYTES } from '@runledger/contracts/limits';
 import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { keyedMutex } from '@runledger/resilience/keyed-mutex';
@@ -10,7 +9,13 @@ import { tooLongLife } from '../../catalogue/core/deployment-rules.ts';
 import type { LongestRun } from '../../lifetimes/longest-run.ts';
 import type { Envelope } from '../current/core/envelope.ts';
 import { isRunOf, type RequestedRun } from './core/idempotency.ts';
-import { runQueued, type KeptInputs, type NewRun, type QueueDecision } from './core/queue-run.ts';
+import {
+  maxInlineInputs,
+  runQueued,
+  type KeptInputs,
+  type NewRun,
+  type QueueDecision,
+} from './core/queue-run.ts';
 import { keepInputs } from './keep-inputs.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
 import { runIdentity, type RunIdentity } from './run-identity.ts';
@@ -140,8 +145,7 @@ const begin = async (
   const idempotency = identity.kind === 'of_key' ? { request_sha256: identity.request_sha256 } : undefined;
   const firstFact = (inputs: KeptInputs) => runQueued({ ...run.settings, ...inputs }, idempotency, envelope);
   const store = async () => {
-    const withoutInputs = Buffer.byteLength(JSON.stringify(firstFact({ inputs: null, inputs_blob: null })));
-    const maxInlineBytes = Math.min(MAX_INLINE_BYTES, MAX_FIRST_FACT_BYTES - withoutInputs);
+    const maxInlineBytes = maxInlineInputs(firstFact({ inputs: null, inputs_blob: null }));
     const kept = await keepInputs(run.inputs, { org_id, blobs, maxInlineBytes, logger: log.logger });
     return kept.kind === 'kept' ? append(log, firstFact(kept.inputs), 0) : kept;
   };

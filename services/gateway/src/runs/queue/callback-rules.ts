@@ -1,5 +1,5 @@
 import type { CallbackPolicy } from '@runledger/webhooks/policy/callback-policy';
-import { checkCallbackUrl, type UrlRefusal } from '@runledger/webhooks/policy/callback-url';
+import { checkCallbackUrl, urlLength, type UrlRefusal } from '@runledger/webhooks/policy/callback-url';
 import type { NameResolver } from '@runledger/webhooks/dns/name-resolver';
 import { resolveCallback } from '@runledger/webhooks/policy/resolve-callback';
 import { invalid, type Invalid } from '../../http/refusal.ts';
@@ -8,7 +8,7 @@ export interface CallbackRulesOptions {
   /** Called for each address: the gateway knows its own address only once it listens. */
   readonly policy: () => CallbackPolicy;
   readonly resolver: NameResolver;
-  /** Characters. */
+  /** Characters of ASCII; others count as more. */
   readonly maxLength: number;
   /** How long to wait for the name's addresses. */
   readonly resolveWithinMs: number;
@@ -52,7 +52,7 @@ const LOC = ['body', 'webhook'];
 const problemOf = (refusal: UrlRefusal, why: string, text: string, maxLength: number): Invalid => {
   switch (refusal) {
     case 'too_long':
-      return invalid(LOC, 'url_too_long', `URL should have at most ${maxLength} characters`);
+      return invalid(LOC, 'url_too_long', `URL should have at most ${urlLength(maxLength)}`);
     case 'scheme':
       return hasOtherScheme(text)
         ? invalid(LOC, 'url_scheme', "URL scheme should be 'http' or 'https'")

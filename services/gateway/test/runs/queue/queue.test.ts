@@ -184,6 +184,7 @@ describe('an invalid queue request', () => {
     [{ webhook: 'http://me@a/' }, 'body.webhook', 'value_error'],
     [{ webhook: 'http://a/#' }, 'body.webhook', 'value_error'],
     [{ webhook: `http://a/${'x'.repeat(2048)}` }, 'body.webhook', 'url_too_long'],
+    [{ webhook: `http://a/${'語'.repeat(700)}` }, 'body.webhook', 'url_too_long'],
     [{ webhook: 'javascript:alert(1)' }, 'body.webhook', 'url_scheme'],
     [{ webhook_intermediate_status: 1 }, 'body.webhook_intermediate_status', 'bool_type'],
     [{ gpu: 5 }, 'body.gpu', 'enum'],

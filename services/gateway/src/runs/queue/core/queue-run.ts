@@ -1,6 +1,7 @@
 import type { Deployment, Machine } from '@runledger/contracts/catalogue/records';
 import type { GpuModel } from '@runledger/contracts/gpu';
-import type { JsonObject } from '@runledger/contracts/json';
+import { jsonBytes, type JsonObject } from '@runledger/contracts/json';
+import { MAX_FIRST_FACT_BYTES, MAX_INLINE_BYTES } from '@runledger/contracts/limits';
 import type { InlineOrBlob } from '@runledger/contracts/blobs';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { RunRequest } from '@runledger/contracts/fold/run';
@@ -92,3 +93,7 @@ export const runQueued = (
   causation_id: null,
   data: idempotency ? { ...data, idempotency } : data,
 });
+
+/** The largest inputs, as JSON, that such a fact without inputs has room for. Every run that the API accepts leaves some. */
+export const maxInlineInputs = (fact: RunEventOf<'RunQueued'>): number =>
+  Math.min(MAX_INLINE_BYTES, MAX_FIRST_FACT_BYTES - jsonBytes(fact));
