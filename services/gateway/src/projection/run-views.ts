@@ -1,8 +1,10 @@
-import type { OrgId } from '@runledger/contracts/ids';
+import type { BlobStream } from '@runledger/contracts/blobs';
+import type { OrgId, RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Page } from './core/page.ts';
 import type { ProjectionPosition } from './core/projection-start.ts';
 import type { OpenQuery, RunQuery, WebhookQuery } from './core/list-query.ts';
+import type { UsedRecord } from './core/run-references.ts';
 import type { RunView } from './core/run-view.ts';
 import type { WebhookRow } from './core/webhook-row.ts';
 
@@ -42,6 +44,15 @@ export interface RunViews {
   countQueued(orgId: OrgId, atMost: number): Promise<number>;
   /** Bytes of the output files of an organisation's runs whose last fact came on this day (UTC, `YYYY-MM-DD`) or later. */
   sumOutputBytes(orgId: OrgId, sinceDay: string): Promise<number>;
+  /** Bytes of the inputs and lists of outputs in BLOBS that an organisation's runs refer to, equal ones once. */
+  sumBlobBytes(orgId: OrgId): Promise<number>;
+  /**
+   * Which of these blobs of an organisation its runs refer to. A blob of BLOBS is referred to while the run is kept, a workflow
+   * until the run has ended.
+   */
+  referredBlobs(orgId: OrgId, stream: BlobStream, hashes: readonly string[]): Promise<ReadonlySet<string>>;
+  /** A run that was queued with this record and has not ended. */
+  findLiveRun(orgId: OrgId, record: UsedRecord): Promise<RunId | undefined>;
   position(): Promise<ProjectionPosition | undefined>;
   /**
    * Moves the position from exactly this one to the next. False when it is another one: the store was emptied, was restored

@@ -26,6 +26,7 @@ import { aView, folded, foldedWebhook } from '../fixtures/runs/folded-runs.ts';
 import { anImage, anOutput } from '../fixtures/runs/an-output.ts';
 import { earlyPagesConformance } from './lists/early-pages.conformance.ts';
 import { runListsConformance } from './lists/run-lists.conformance.ts';
+import { runReferencesConformance } from './run-references.conformance.ts';
 import { webhookListsConformance } from './lists/webhook-lists.conformance.ts';
 
 export interface OpenedViews extends AsyncDisposable {
@@ -193,6 +194,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
     });
 
     runListsConformance(() => views);
+    runReferencesConformance(() => views);
     webhookListsConformance(() => views);
     earlyPagesConformance(open);
 

@@ -50,7 +50,8 @@ describe('run views in a file', () => {
   it('drop runs that were created longer ago than the retention', async () => {
     await using open = new AsyncDisposableStack();
     const path = await aFile(open);
-    const [old, recent] = [folded(queued(aRun())), folded(queued(aRun()))];
+    const inputs = { inputs: null, inputs_blob: { sha256: 'a'.repeat(64), bytes: 5_000 } };
+    const [old, recent] = [folded(queued(aRun(), inputs)), folded(queued(aRun()))];
     const time = new Date('2026-06-01T00:00:00Z');
     const kept = aView(2, { ...recent, created_at: '2026-05-01T00:00:00.000Z' });
     const dropped = aView(1, { ...old, created_at: '2026-02-01T00:00:00.000Z', output_bytes: 5 });
@@ -62,6 +63,7 @@ describe('run views in a file', () => {
     await waitFor('the old run to be dropped', async () => (await views.find(dropped.run)) === undefined);
     expect(await views.find(kept.run)).toEqual(kept);
     expect(await views.sumOutputBytes(old.org_id, '2026-01-01')).toBe(0);
+    expect(await views.sumBlobBytes(old.org_id)).toBe(0);
   });
 
   it('are refused to a second gateway, with what to do', async () => {

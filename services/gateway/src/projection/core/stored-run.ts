@@ -1,6 +1,7 @@
 import type { Run } from '@runledger/contracts/fold/run';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { orgId, runId } from '@runledger/contracts/ids';
+import { referencesOf, type RunReferences } from './run-references.ts';
 import type { RunView } from './run-view.ts';
 import { sortKeyOf } from './sort-key.ts';
 import { webhookHost, type WebhookRow } from './webhook-row.ts';
@@ -10,7 +11,7 @@ import { webhookStatus } from './webhook-status.ts';
  * A view as a database stores it. The folds are JSON text: inputs and outputs may have names and values that a database
  * changes or refuses (`$ref`, `_bsontype`, NUL, names that are numbers). What lists filter and sort by is beside them.
  */
-export interface StoredRun {
+export interface StoredRun extends RunReferences {
   readonly run_id: string;
   readonly org_id: string;
   readonly sort_key: string;
@@ -48,6 +49,7 @@ export const storedRun = ({ head, run, webhook }: RunView): StoredRun => ({
   created_at: run.created_at,
   updated_at: run.updated_at,
   output_bytes: run.output_bytes,
+  ...referencesOf(run),
   run: JSON.stringify(run),
   webhook_head: webhook.head,
   webhook: webhook.state === undefined ? null : JSON.stringify(webhook.state),

@@ -8,6 +8,7 @@ import { readViews } from './read-views.ts';
 import { resetViewHeads } from './reset-view-heads.ts';
 import { guardedWrite, type RunDocument } from './run-documents.ts';
 import { createIndexes } from './run-indexes.ts';
+import { readReferences } from './run-references.ts';
 
 export interface MongoSettings {
   readonly url: string;
@@ -51,6 +52,7 @@ export const openMongoRunViews = ({
   return {
     shared: true,
     ...readViews(runs, { readWithinMs, writeWithinMs, clock }),
+    ...readReferences(runs, { readWithinMs, writeWithinMs }),
     ...writeViews(database, { retentionDays, writeWithinMs }),
     [Symbol.asyncDispose]: () => connecting[Symbol.asyncDispose](),
   };

@@ -1,5 +1,6 @@
 import { MongoServerError, type Collection, type Db } from 'mongodb';
 import type { RunDocument } from './run-documents.ts';
+import { REFERENCE_INDEXES } from './run-references.ts';
 import { FILTERS, type FilterField } from '../core/list-query.ts';
 
 export const NEWEST_FIRST = { sort_key: -1 } as const;
@@ -24,6 +25,7 @@ export const createIndexes = async (
     ...FILTERS.map((filter) => ({ key: indexOf(filter) })),
     { key: OPEN_INDEX },
     OUTPUT_BYTES,
+    ...REFERENCE_INDEXES,
   ]);
   await expireAfter(database, runs, retentionDays * SECONDS_PER_DAY);
 };

@@ -1,5 +1,6 @@
 import { FILTERS, type FilterField } from '../core/list-query.ts';
 import type { StoredRun } from '../core/stored-run.ts';
+import { REFERENCES_SCHEMA } from './references-schema.ts';
 
 const COLUMN_TYPES = {
   run_id: 'TEXT PRIMARY KEY',
@@ -15,6 +16,14 @@ const COLUMN_TYPES = {
   created_at: 'TEXT NOT NULL',
   updated_at: 'TEXT NOT NULL',
   output_bytes: 'INTEGER NOT NULL',
+  inputs_blob: 'TEXT',
+  inputs_blob_bytes: 'INTEGER NOT NULL',
+  outputs_blob: 'TEXT',
+  outputs_blob_bytes: 'INTEGER NOT NULL',
+  live_workflow_sha256: 'TEXT',
+  live_workflow_version_id: 'TEXT',
+  live_deployment_id: 'TEXT',
+  live_machine_id: 'TEXT',
   webhook_head: 'INTEGER NOT NULL',
   webhook: 'TEXT',
   webhook_status: 'TEXT',
@@ -59,6 +68,7 @@ export const SCHEMA = [
   ),
   `CREATE INDEX IF NOT EXISTS ${OPEN_INDEX} ON run_views (status, sort_key)`,
   ...SUMS,
+  ...REFERENCES_SCHEMA,
   'CREATE INDEX IF NOT EXISTS run_views_by_created_at ON run_views (created_at)',
   `CREATE TABLE IF NOT EXISTS projection
      (name TEXT PRIMARY KEY, stream_created TEXT NOT NULL, derivation INTEGER NOT NULL, sequence INTEGER NOT NULL,

@@ -10,6 +10,7 @@ import { dropOldRuns } from './drop-old-runs.ts';
 import { openDatabase, orUnavailable } from './open-database.ts';
 import { openRuns } from './open-runs.ts';
 import { rowReader } from './read-lists.ts';
+import { readReferences } from './read-references.ts';
 import { storedPosition } from './projection-position.ts';
 import { COLUMNS } from './schema.ts';
 
@@ -42,6 +43,7 @@ export const openSqliteRunViews = ({
   return {
     shared: false,
     ...readViews(database, clock),
+    ...readReferences(database),
     ...writeViews(database),
     [Symbol.asyncDispose]: async () => {
       await dropping[Symbol.asyncDispose]();
