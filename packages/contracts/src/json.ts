@@ -1,12 +1,8 @@
-import { Type } from 'typebox';
-
+// No imports: the supervisor of each attempt loads this file, and typebox would take it most of its start.
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
 export interface JsonObject {
   [name: string]: JsonValue;
 }
-
-export const Json = Type.Unsafe<JsonValue>(Type.Unknown());
-export const JsonRecord = Type.Unsafe<JsonObject>(Type.Object({}, { additionalProperties: true }));
 
 /** Whether arrays and objects are nested at most this deep. Not recursive: deep input must not overflow the stack. */
 export const isNestedAtMost = (depth: number, value: unknown): boolean => {

@@ -1,4 +1,3 @@
-import { isJsonObject, parseJson } from '@runledger/contracts/json';
 // The sample workflow is a program like any other that an executor runs. It reads one JSON object from standard input,
 // reports on standard output, and writes a picture of the Mandelbrot set to $RUNLEDGER_OUTPUT_DIR.
 // SIGTERM keeps its default, which ends the process at once, even in the middle of a row.
@@ -6,9 +5,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ConfigError, readConfig } from '@runledger/service-kit/config/config';
+import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { PNG } from 'pngjs';
-import { Type } from 'typebox';
 import { readInputs } from './render-inputs.ts';
 import type { RenderInputs } from './render-inputs.ts';
 import { rowPainter } from './render-row.ts';
@@ -17,13 +15,10 @@ import type { Scene } from './render-scene.ts';
 
 const MAX_REPORTS = 100;
 
-/** The executor sets it for every program. */
-const settingsSchema = Type.Object({
-  RUNLEDGER_OUTPUT_DIR: Type.String({ description: 'the folder for the picture' }),
-});
-
 const main = async (): Promise<void> => {
-  const { RUNLEDGER_OUTPUT_DIR: outputFolder } = readConfig(settingsSchema, process.env);
+  const outputFolder = process.env['RUNLEDGER_OUTPUT_DIR'];
+  if (outputFolder === undefined)
+    return refuse(['RUNLEDGER_OUTPUT_DIR is not set. An executor sets it for every program.']);
   const run = parseJson(await text(process.stdin));
   if (!isJsonObject(run)) return refuse(['standard input is not a JSON object that describes a run.']);
   const read = readInputs(run['inputs'] ?? {});
@@ -66,9 +61,4 @@ const refuse = (problems: readonly string[]): void => {
   process.exitCode = 1;
 };
 
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof ConfigError)) throw error;
-  refuse([error.message]);
-}
+await main();

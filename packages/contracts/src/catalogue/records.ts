@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Sha256 } from '../blobs.ts';
 import { GpuModel } from '../gpu.ts';
-import { Json } from '../json.ts';
+import { Json } from '../json-schemas.ts';
 import { RunnerChoice } from '../runners/runner-kinds.ts';
 
 const Uuid = Type.String({ format: 'uuid' });

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { BlobRef, inlineOrBlob, Sha256 } from '../blobs.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_ID_PATTERN } from '../ids.ts';
-import { JsonRecord } from '../json.ts';
+import { JsonRecord } from '../json-schemas.ts';
 import { MAX_ERROR_MESSAGE, MAX_EXPIRY_MESSAGE, MAX_FILENAME, MAX_WEBHOOK_URL } from '../limits.ts';
 import { RunnerChoice } from '../runners/runner-kinds.ts';
 

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Json } from '../../json.ts';
+import { Json } from '../../json-schemas.ts';
 import { Archived } from '../fields/names.ts';
 import { NextCursor, Time, Uuid } from '../fields/values.ts';
 import { optional } from '../fields/optional.ts';

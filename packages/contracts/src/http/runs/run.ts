@@ -1,7 +1,8 @@
 import { Type, type Static } from 'typebox';
 import { RunOrigin } from '../../events/run-event-data.ts';
 import { GpuModel } from '../../gpu.ts';
-import { JsonRecord, type JsonValue } from '../../json.ts';
+import { JsonRecord } from '../../json-schemas.ts';
+import type { JsonValue } from '../../json.ts';
 import { Time, Uuid } from '../fields/values.ts';
 import { nullable } from '../fields/optional.ts';
 
