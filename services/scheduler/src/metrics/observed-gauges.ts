@@ -18,6 +18,11 @@ export const observeScheduler = (metrics: Metrics, observed: Observed): void => 
   const gauge = (name: string, help: string, value: () => number): void =>
     observedGauge(metrics, { name: `runledger_scheduler_${name}`, help, value });
   gauge(
+    'runs_waiting_for_room',
+    'Runs that wait while the log has no room for another attempt, although a slot is free; 0 otherwise.',
+    () => (scheduling.queries.isShortOfRoom() ? waitingRuns(scheduling.queues()) : 0),
+  );
+  gauge(
     'drained_names',
     'Executor names that are drained until an operator resumes them.',
     () => [...scheduling.drainedNames()].length,
@@ -42,6 +47,9 @@ const observeQueues = (metrics: Metrics, { scheduling, now }: Observed): void =>
     return nowMs === undefined || oldest === undefined ? 0 : Math.max(nowMs - Date.parse(oldest), 0) / 1_000;
   });
 };
+
+const waitingRuns = (queues: Iterable<QueueLength>): number =>
+  [...queues].reduce((sum, { length }) => sum + length, 0);
 
 const observeFleet = (metrics: Metrics, { scheduling }: Observed): void => {
   const counts = () => scheduling.queries.fleetCounts();

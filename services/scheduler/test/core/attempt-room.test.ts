@@ -30,7 +30,9 @@ describe('a log without room for an attempt', () => {
     expect(bed.last).toEqual([]);
     const { queries } = bed.scheduling;
     expect(queries.queuePosition(bed.key('one'))).toEqual({ ahead: 0, capacity: 'storage_full' });
+    expect(queries.isShortOfRoom()).toBe(true);
     roomFor(1, 1)(bed);
+    expect(queries.isShortOfRoom()).toBe(false);
     expect(bed.last).toMatchObject([{ type: 'assign' }]);
     queued('two', { gpu: 'H100' })(bed);
     expect(queries.queuePosition(bed.key('two'))).toMatchObject({ capacity: 'no_gpu' });
@@ -52,6 +54,13 @@ describe('a log without room for an attempt', () => {
     expect(given(...before, stored, queued('two')).when(roomFor(1, 2, 1))).toEqual([
       'two is assigned to box slot 1, attempt 1',
     ]);
+  });
+
+  it('keeps no run waiting that has no slot either', () => {
+    const bed = new TestBed();
+    bed.lead();
+    for (const step of [full, queued('one')]) step(bed);
+    expect(bed.scheduling.queries.isShortOfRoom()).toBe(false);
   });
 
   it('ends a run that had no room until its start deadline', () =>

@@ -22,6 +22,8 @@ export interface Queries {
   /** One page of the executors that are registered, and of the names that are drained. */
   executors(request: ExecutorsRequest): Omit<ExecutorsResponse, 'read_up_to'>;
   fleetCounts(): FleetCounts;
+  /** Whether runs wait only because the log has no room for another attempt. */
+  isShortOfRoom(): boolean;
   /** Of the executor without a heartbeat for the longest time, in milliseconds of connected time; 0 without executors. */
   longestSilence(): number;
 }
@@ -58,6 +60,7 @@ export const queriesOn = (state: SchedulerState): Queries => {
         isResponsive: responsive,
         isTaken: (slot) => isTaken(fleet, slot),
       }),
+    isShortOfRoom: () => state.room.isShort && !hasRoomForAttempt(state),
     longestSilence: () => {
       const now = state.connectedMs;
       return Math.max(now - (fleet.lastSeen.oldest() ?? now), 0);
