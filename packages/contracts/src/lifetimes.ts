@@ -10,8 +10,6 @@ export interface Lifetimes {
   readonly views: number;
   readonly outputs: number;
   readonly blobs: number;
-  /** Reserved bytes of the uploads of an attempt. */
-  readonly uploads: number;
   /** Registrations of executors. */
   readonly fleet: number;
   readonly deadLetters: number;
@@ -28,7 +26,6 @@ export const LIFETIME_SETTINGS: Readonly<Record<Lifetime, string>> = {
   views: 'RUNLEDGER_RUN_RETENTION_DAYS',
   outputs: 'outputsMaxAgeMs, or RUNLEDGER_OUTPUTS_KEEP_DAYS',
   blobs: 'blobsMaxAgeMs',
-  uploads: 'uploadsMaxAgeMs',
   fleet: 'fleetMaxAgeMs',
   deadLetters: 'deadLettersMaxAgeMs',
 };
@@ -55,7 +52,6 @@ export const LIFETIME_RULES: readonly LifetimeRule[] = [
     than: ['log', 'log'],
     otherwise: 'inputs expire before their run: a present copy is used until half of its time is over',
   },
-  { longer: 'uploads', than: ['log'], otherwise: 'a long run may store more than its limit' },
   { longer: 'fleet', than: ['log'], otherwise: 'an executor is unknown to a scheduler that starts' },
   {
     longer: 'deadLetters',

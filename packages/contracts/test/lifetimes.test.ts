@@ -19,7 +19,6 @@ const fitting: Lifetimes = {
   views: 90 * DAY_MS,
   outputs: 90 * DAY_MS,
   blobs: 90 * DAY_MS,
-  uploads: 7 * DAY_MS,
   fleet: 365 * DAY_MS,
   deadLetters: 30 * DAY_MS,
 };

@@ -23,7 +23,6 @@ export const contract: ServiceContract = {
     CATALOGUE: ['read', 'list', 'write', 'erase'],
     KEYS: ['read', 'list', 'write', 'erase'],
     RATES: ['read', 'write'],
-    UPLOADS: ['read', 'write'],
     WEBHOOK_SECRETS: ['read', 'write'],
   },
   blobs: { WORKFLOWS: 'read and write', BLOBS: 'read and write' },

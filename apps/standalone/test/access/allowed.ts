@@ -39,8 +39,8 @@ const gateway: Allowed = {
     'request.scheduler.queue_position',
     'request.scheduler.executors',
     'request.scheduler.wait',
-    ...api(['$KV.CATALOGUE.>', '$KV.KEYS.>', '$KV.RATES.>', '$KV.UPLOADS.>', '$KV.WEBHOOK_SECRETS.>']),
-    ...reading('RUNS', 'ACTIVITY', 'KV_CATALOGUE', 'KV_KEYS', 'KV_RATES', 'KV_UPLOADS', 'KV_WEBHOOK_SECRETS'),
+    ...api(['$KV.CATALOGUE.>', '$KV.KEYS.>', '$KV.RATES.>', '$KV.WEBHOOK_SECRETS.>']),
+    ...reading('RUNS', 'ACTIVITY', 'KV_CATALOGUE', 'KV_KEYS', 'KV_RATES', 'KV_WEBHOOK_SECRETS'),
     ...reading('KV_LEASES', 'OBJ_OUTPUTS', 'WORKFLOWS', 'BLOBS'),
     ...consuming('RUNS'),
     ...consumingAlone('KV_CATALOGUE', 'KV_KEYS'),
@@ -134,7 +134,6 @@ const OPEN = [
   'KV_CATALOGUE',
   'KV_LEASES',
   'KV_EXECUTORS',
-  'KV_UPLOADS',
 ];
 
 const debuggerUser: Allowed = {

@@ -32,7 +32,7 @@ afterAll(() => broker[Symbol.asyncDispose]());
 describe('with only its own key', () => {
   it('the gateway keeps its records', async () => {
     const log = await broker.open('gateway');
-    for (const name of ['CATALOGUE', 'KEYS', 'RATES', 'UPLOADS', 'WEBHOOK_SECRETS'] as const) {
+    for (const name of ['CATALOGUE', 'KEYS', 'RATES', 'WEBHOOK_SECRETS'] as const) {
       const bucket = openBucket(log, name, Type.String());
       const revision = await bucket.create('one.two', 'first');
       expect(revision).not.toBe(false);
@@ -41,7 +41,7 @@ describe('with only its own key', () => {
       expect(await bucket.get('one.two')).toMatchObject({ value: 'second' });
       expect(await bucket.nextWrite('one', 0)).toBeDefined();
       await bucket.delete('one.three');
-      if (name === 'RATES' || name === 'UPLOADS' || name === 'WEBHOOK_SECRETS') continue;
+      if (name === 'RATES' || name === 'WEBHOOK_SECRETS') continue;
       expect(await bucket.list('one')).toHaveLength(1);
       await bucket.erase('one.two');
     }

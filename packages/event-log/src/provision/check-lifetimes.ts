@@ -8,7 +8,6 @@ const STREAM_AGES: Readonly<Record<string, Lifetime>> = {
   DELIVERY_ATTEMPTS: 'deliveryAttempts',
   FLEET: 'fleet',
   DEAD_LETTERS: 'deadLetters',
-  KV_UPLOADS: 'uploads',
   OBJ_OUTPUTS: 'outputs',
   OBJ_BLOBS: 'blobs',
 };

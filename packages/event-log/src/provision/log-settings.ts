@@ -47,9 +47,6 @@ export interface LogSettings {
    */
   readonly blobsMaxAgeMs: number;
   readonly keysMaxBytes: number;
-  readonly uploadsMaxBytes: number;
-  /** Milliseconds after which the reservations for a run's uploads expire. It must exceed any run. */
-  readonly uploadsMaxAgeMs: number;
   /** One encrypted record for each organisation. */
   readonly webhookSecretsMaxBytes: number;
   /** For all output files together. */
@@ -79,8 +76,6 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
   blobsMaxBytes: 2 * GiB,
   blobsMaxAgeMs: 90 * DAY_MS,
   keysMaxBytes: 64 * MiB,
-  uploadsMaxBytes: 64 * MiB,
-  uploadsMaxAgeMs: 7 * DAY_MS,
   webhookSecretsMaxBytes: 64 * MiB,
   outputsMaxBytes: 4 * GiB,
   outputsMaxAgeMs: 90 * DAY_MS,
@@ -134,7 +129,6 @@ export const logSettings = (given: Partial<LogSettings>): LogSettings => {
     deliveryAttempts: settings.deliveryAttemptsMaxAgeMs,
     outputs: settings.outputsMaxAgeMs,
     blobs: settings.blobsMaxAgeMs,
-    uploads: settings.uploadsMaxAgeMs,
     fleet: settings.fleetMaxAgeMs,
     deadLetters: settings.deadLettersMaxAgeMs,
   });

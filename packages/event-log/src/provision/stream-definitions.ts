@@ -65,11 +65,6 @@ export const streamDefinitions = (settings: LogSettings): readonly StreamDefinit
     rates(settings),
     bucket('LEASES', {}, { ...common, max_bytes: 1024 ** 2 }),
     executors(settings),
-    bucket(
-      'UPLOADS',
-      {},
-      { ...common, max_bytes: settings.uploadsMaxBytes, max_age: nanos(settings.uploadsMaxAgeMs) },
-    ),
     bucket('WEBHOOK_SECRETS', {}, { ...common, max_bytes: settings.webhookSecretsMaxBytes }),
     objectStore('OUTPUTS', {
       ...common,

@@ -32,15 +32,10 @@ describe('the settings of the log', () => {
     expect(() => logSettings(keeping(1_199_999_999))).toThrow(/blobsMaxAgeMs is too short/);
   });
 
-  it.each(['outputs', 'uploads', 'fleet', 'deadLetters'])('keep %s for the age of the log', (what) => {
+  it.each(['outputs', 'fleet', 'deadLetters'])('keep %s for the age of the log', (what) => {
     expect(() => logSettings({ [`${what}MaxAgeMs`]: 7 * 86_400_000 - 1 })).toThrow(
       /do not fit together. .*MaxAgeMs.* is too short: 168 h are less than 168 h \(runsMaxAgeMs\)/,
     );
-  });
-
-  it('need more of the others for an older log', () => {
-    expect(() => logSettings({ runsMaxAgeMs: 8 * 86_400_000 })).toThrow(/uploadsMaxAgeMs is too short/);
-    expect(logSettings({ runsMaxAgeMs: 8 * 86_400_000, uploadsMaxAgeMs: 8 * 86_400_000 })).toBeDefined();
   });
 
   it.each([

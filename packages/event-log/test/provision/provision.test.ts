@@ -23,7 +23,6 @@ describe('provision', () => {
       'KV_KEYS',
       'KV_LEASES',
       'KV_RATES',
-      'KV_UPLOADS',
       'KV_WEBHOOK_SECRETS',
       'OBJ_OUTPUTS',
       'OBJ_SNAPSHOTS',

@@ -26,6 +26,12 @@ export const namedAttempt = (ctx: Context): NamedAttempt => {
   return { run: { org_id: org, run_id: run }, attempt: Number(number) };
 };
 
+/** An attempt that is executing, and the token with which its executor requests. */
+export interface PermittedAttempt {
+  readonly run: ExecutingRun;
+  readonly token: string;
+}
+
 /**
  * The run of the attempt, if the request has the attempt's token and the log's leader says that the attempt is executing. Without
  * the token, a run that does not exist is refused as one that does: a client learns nothing. A signature is public, so the time
@@ -36,7 +42,7 @@ export const permittedRun = async (
   log: EventLog,
   ctx: Context,
   { run: key, attempt }: NamedAttempt,
-): Promise<ExecutingRun> => {
+): Promise<PermittedAttempt> => {
   const token = bearerOf(ctx.req);
   if (token === undefined) throw badToken();
   const read = await readRun(log, key, { atLeast: await head(log, key) });
@@ -46,7 +52,7 @@ export const permittedRun = async (
   const { executor_public_key } = assigned.event.data;
   if (!(await verifyAttempt(executor_public_key, token, key, attempt))) throw badToken();
   const { run } = read;
-  if (isExecuting(run) && run.attempt.number === attempt) return run;
+  if (isExecuting(run) && run.attempt.number === attempt) return { run, token };
   const why = isExecuting(run) ? `attempt ${run.attempt.number} is executing` : `the run is ${run.status}`;
   throw new Refused({ kind: 'conflict', why: `Attempt ${attempt} is over: ${why}` });
 };

@@ -4,10 +4,10 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import type { PlainRoute } from '../http/plain-route.ts';
 import type { OutputStore } from '../outputs/store/output-store.ts';
 import type { AdmitUpload } from '../quotas/admit-upload.ts';
+import { attemptFiles } from './attempt-files.ts';
 import { inputsOf, workflowOf } from './assigned-json.ts';
 import { outputListRoute } from './output-list-route.ts';
 import { fetchRoute } from './fetch-route.ts';
-import { uploadReservations } from './upload-reservations.ts';
 import { uploadRoute } from './upload-route.ts';
 
 export interface ExecutionRoutes {
@@ -28,11 +28,11 @@ export interface ExecutionRoutes {
 
 /** What the executor of an attempt requests, with the token of the attempt. */
 export const executionRoutes = ({ config, log, stores, ...parts }: ExecutionRoutes): PlainRoute[] => {
-  const reservations = uploadReservations(log, {
+  const limits = {
+    fileBytes: config.RUNLEDGER_OUTPUT_FILE_MAX_BYTES,
     runBytes: config.RUNLEDGER_OUTPUT_RUN_MAX_BYTES,
     files: config.RUNLEDGER_OUTPUT_MAX_FILES,
-  });
-  const maxFileBytes = config.RUNLEDGER_OUTPUT_FILE_MAX_BYTES;
+  };
   const route = (method: PlainRoute['method'], name: string, serve: PlainRoute['serve']): PlainRoute => ({
     method,
     path: `/executions/:org_id/:run_id/:attempt/${name}`,
@@ -42,7 +42,7 @@ export const executionRoutes = ({ config, log, stores, ...parts }: ExecutionRout
   return [
     route('GET', 'workflow', fetchRoute(log, workflowOf(stores))),
     route('GET', 'inputs', fetchRoute(log, inputsOf(stores))),
-    route('PUT', 'output-list', outputListRoute({ log, blobs: stores.blobs, reservations })),
-    route('PUT', 'outputs', uploadRoute({ log, reservations, maxFileBytes, ...parts })),
+    route('PUT', 'output-list', outputListRoute({ log, blobs: stores.blobs })),
+    route('PUT', 'outputs', uploadRoute({ log, files: attemptFiles(), limits, ...parts })),
   ];
 };

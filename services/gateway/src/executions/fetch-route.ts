@@ -13,7 +13,8 @@ export type AssignedJson =
 export const fetchRoute =
   (log: EventLog, read: (run: ExecutingRun) => Promise<AssignedJson>): Middleware =>
   async (ctx) => {
-    const json = await read(await permittedRun(log, ctx, namedAttempt(ctx)));
+    const { run } = await permittedRun(log, ctx, namedAttempt(ctx));
+    const json = await read(run);
     if (json.kind === 'gone') throw new Refused({ kind: 'gone', why: json.why });
     ctx.status = 200;
     ctx.set('Cache-Control', 'no-store');

@@ -1,7 +1,7 @@
 import { BlobStoreFull, type BlobStore } from '@runledger/blob-store/store/blob-store';
 import { jsonBlob } from '@runledger/blob-store/json-blob';
 import type { BlobRef } from '@runledger/contracts/blobs';
-import { RunOutputs } from '@runledger/contracts/events/run-event-data';
+import { RunOutputs, type StoredFile } from '@runledger/contracts/events/run-event-data';
 import { isNestedAtMost, type JsonValue } from '@runledger/contracts/json';
 import { MAX_EVENT_NESTING, MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -10,24 +10,21 @@ import { Value } from 'typebox/value';
 import { invalid, Refused } from '../http/refusal.ts';
 import { jsonBody } from '../server/json-body.ts';
 import { namedAttempt, permittedRun } from './attempt-permission.ts';
-import type { UploadReservations } from './upload-reservations.ts';
+import { isOutputKeyOf } from './output-keys.ts';
 
 export interface OutputListRoute {
   readonly log: EventLog;
   readonly blobs: Pick<BlobStore, 'put'>;
-  readonly reservations: Pick<UploadReservations, 'storedKeys'>;
 }
 
 /** `PUT /executions/{org_id}/{run_id}/{attempt}/output-list`: stores a list that is too large for the event that ends the run. */
-export const outputListRoute = ({ log, blobs, reservations }: OutputListRoute): Middleware => {
+export const outputListRoute = ({ log, blobs }: OutputListRoute): Middleware => {
   const body = jsonBody(MAX_OUTPUTS_BYTES);
   return async (ctx) => {
     const named = namedAttempt(ctx);
-    await permittedRun(log, ctx, named);
+    const { token } = await permittedRun(log, ctx, named);
     const list = await body(ctx);
-    const keys = keysIn(list);
-    const stored = await reservations.storedKeys(named.run, named.attempt);
-    if (!keys.every((key) => stored.has(key))) {
+    if (!filesIn(list).every((file) => isOutputKeyOf(token, file))) {
       throw refused('Value error, the list names a file that this attempt did not store');
     }
     ctx.body = (await blobs
@@ -37,14 +34,14 @@ export const outputListRoute = ({ log, blobs, reservations }: OutputListRoute): 
   };
 };
 
-/** The keys of the files in a list of outputs. @throws {Refused} for anything else */
-const keysIn = (list: JsonValue | undefined): string[] => {
+/** The files in a list of outputs. @throws {Refused} for anything else */
+const filesIn = (list: JsonValue | undefined): StoredFile[] => {
   if (!Value.Check(RunOutputs, list) || !isNestedAtMost(MAX_EVENT_NESTING, list)) {
     throw refused('Value error, the body is not a list of outputs');
   }
   return list.flatMap(({ data }) =>
     Object.values(data).flatMap((items) =>
-      items.flatMap((item) => (typeof item === 'string' ? [] : [item.key])),
+      items.filter((item): item is StoredFile => typeof item !== 'string'),
     ),
   );
 };

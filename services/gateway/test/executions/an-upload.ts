@@ -19,7 +19,7 @@ export const anAttempt = async (bed: TestBed, gateway: TestGateway): Promise<Att
 };
 
 /** The first attempt of a queued run, which has announced the bytes of its files. */
-export const anAttemptOf = async ({ log }: TestBed, run: RunKey, bytes = 1_024): Promise<Attempt> => {
+export const anAttemptOf = async ({ log }: TestBed, run: RunKey, bytes = 3_000_000): Promise<Attempt> => {
   const keys = await newAttemptKeys();
   const announced = uploading(run, 1, EXECUTOR, bytes);
   await appendAll(log, assigned(run, { publicKey: keys.publicKey }), started(run), announced);

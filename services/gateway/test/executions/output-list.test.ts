@@ -26,8 +26,8 @@ const anOutput = (data: RunOutput['data']): RunOutput => ({
   data,
 });
 
-const putList = ({ run, token }: Attempt, list: unknown, as: string | null = token) =>
-  call(`${gateway.url}/executions/${run.org_id}/${run.run_id}/1/output-list`, as, {
+const putList = ({ run, token }: Attempt, list: unknown, as: string | null = token, at = gateway) =>
+  call(`${at.url}/executions/${run.org_id}/${run.run_id}/1/output-list`, as, {
     method: 'PUT',
     body: JSON.stringify(list),
     headers: { 'content-type': 'application/json' },
@@ -66,6 +66,15 @@ describe('a list of outputs', () => {
       headers: { authorization: `Bearer ${bed.tenant.key}` },
     });
     expect(await stream.text()).toContain(JSON.stringify(shown.outputs));
+  });
+
+  it('is accepted by a gateway that stored none of its files, and only with their own names', async () => {
+    const attempt = await anAttempt(bed, gateway);
+    const file = await storedFile(attempt);
+    const other = await bed.gateway();
+    expect((await putList(attempt, [anOutput({ images: [file] })], attempt.token, other)).status).toBe(201);
+    const renamed = { ...file, filename: 'another.png' };
+    expect((await putList(attempt, [anOutput({ images: [renamed] })], attempt.token, other)).status).toBe(422);
   });
 
   it('is refused with any other token than that of its attempt', async () => {

@@ -15,9 +15,12 @@ import {
   EXECUTOR,
   OTHER_EXECUTOR,
   requeued,
+  started,
   succeeded,
+  uploading,
 } from '@runledger/testing/events/run-events';
-import { anAttempt, numbered, upload, uploadUrl, type Attempt } from './an-upload.ts';
+import { queueSample } from '../fixtures/runs/queued-runs.ts';
+import { anAttempt, anAttemptOf, numbered, upload, uploadUrl, type Attempt } from './an-upload.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -152,18 +155,32 @@ describe('the limits', () => {
     expect((await upload(gateway, attempt, numbered(2_000_000))).status).toBe(201);
   });
 
-  it('hold for all files of a run, also during uploads at two gateways', async () => {
-    const attempt = await anAttempt(bed, gateway);
-    const environment = { RUNLEDGER_OUTPUT_RUN_MAX_BYTES: '3000000' };
-    const second = await bed.gateway({ environment });
+  it('hold for all files of a run: none is stored when it announced too much', async () => {
+    const attempt = await anAttemptOf(bed, await queueSample(gateway, bed.tenant), 3_000_001);
+    const refused = await upload(gateway, attempt, numbered(1));
+    expect([refused.status, refused.body.detail]).toEqual([
+      413,
+      'The files of a run may have at most 3000000 bytes together, and those of this run have 3000001',
+    ]);
+  });
+
+  it('hold for an attempt that stores more than it announced, or announced nothing', async () => {
+    const attempt = await anAttemptOf(bed, await queueSample(gateway, bed.tenant), 1_000_000);
     const answers = await Promise.all(
-      [gateway, second, gateway, second].map((to, index) =>
-        upload(to, attempt, numbered(1_400_000), { filename: `${index}.png` }),
+      [0, 1, 2, 3].map((index) =>
+        upload(gateway, attempt, numbered(400_000), { filename: `${index}.png` }),
       ),
     );
-    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 201, 413, 413]);
-    const refused = answers.find(({ status }) => status === 413);
-    expect(refused?.body.detail).toContain('at most 3000000 bytes together');
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 201, 409, 409]);
+    const refused = answers.find(({ status }) => status === 409);
+    expect(refused?.body.detail).toContain('more than it has announced');
+
+    const run = await queueSample(gateway, bed.tenant);
+    const keys = await newAttemptKeys();
+    await appendAll(bed.log, assigned(run, { publicKey: keys.publicKey }), started(run));
+    const silent = { run, keys, token: await signAttempt(keys, run, 1) };
+    const early = await upload(gateway, silent, numbered(1));
+    expect([early.status, early.body.detail]).toEqual([409, expect.stringContaining('RunUploading')]);
   });
 
   it('hold for the number of files, and a file that is stored again replaces itself', async () => {
@@ -191,6 +208,8 @@ describe('the files of an attempt that was lost', () => {
       bed.log,
       requeued(first.run),
       assigned(first.run, { attempt: 2, publicKey: first.keys.publicKey }),
+      started(first.run, 2),
+      uploading(first.run, 2, EXECUTOR, 1_900_000),
     );
     const second = { ...first, token: await signAttempt(first.keys, first.run, 2) };
     const stored = await upload(gateway, second, numbered(1_900_000), { filename: 'b', attempt: 2 });
@@ -227,7 +246,7 @@ describe('a file that is sent again during its first upload', () => {
 });
 
 describe('an interrupted upload', () => {
-  it('leaves no object and no reservation', async () => {
+  it('leaves no object, and its bytes no longer count', async () => {
     const attempt = await anAttempt(bed, gateway);
     const before = await chunks();
     for (let round = 0; round < 3; round += 1) {
@@ -241,17 +260,10 @@ describe('an interrupted upload', () => {
       socket.destroy();
       await waitFor('nothing to be left of it', async () => (await chunks()) === before);
     }
-    const reserved = async () =>
-      (
-        await bed.log.jsm.streams.getMessage('KV_UPLOADS', {
-          last_by_subj: `$KV.UPLOADS.${attempt.run.org_id}.${attempt.run.run_id}`,
-        })
-      )?.json();
     await waitFor(
       'its bytes to be free again',
-      async () => JSON.stringify(await reserved()) === '{"attempt":1,"files":[]}',
+      async () => (await upload(gateway, attempt, numbered(1_900_000))).status === 201,
     );
-    expect((await upload(gateway, attempt, numbered(1_900_000))).status).toBe(201);
   });
 
   it('leaves nothing either when the attempt was lost meanwhile', async () => {

@@ -27,20 +27,3 @@ describe('a full store of output files', () => {
     expect((await upload(gateway, second, numbered(100_000), { filename: 'b' })).status).toBe(201);
   });
 });
-
-describe('a full bucket of reservations', () => {
-  it('is named in a refusal', async () => {
-    await using bed = await openTestBed({ uploadsMaxBytes: 1_500 });
-    const gateway = await bed.gateway();
-    const attempt = await anAttempt(bed, gateway);
-    expect((await upload(gateway, attempt, numbered(10), { filename: 'a' })).status).toBe(201);
-    const refused = await upload(gateway, attempt, numbered(10), {
-      filename: 'b'.repeat(250),
-      subfolder: 'x/'.repeat(400) + 'x',
-    });
-    expect([refused.status, refused.body.detail]).toEqual([
-      507,
-      expect.stringMatching(/^The bucket UPLOADS of the broker, .* is full\. .*uploadsMaxBytes/),
-    ]);
-  });
-});
