@@ -2,6 +2,7 @@ import type { BlobRef } from '@runledger/contracts/blobs';
 import { RunOutputs, type RunOutput } from '@runledger/contracts/events/run-event-data';
 import type { RunEvent, RunEventOf } from '@runledger/contracts/events/run-event';
 import { isEnded, type Run, type RunFact } from '@runledger/contracts/fold/run';
+import type { MissingMember } from '@runledger/contracts/http/runs/run';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { LRUCache } from 'lru-cache';
 import { Value } from 'typebox/value';
@@ -10,15 +11,25 @@ import type { BlobStore } from './store/blob-store.ts';
 
 /** Runs with the outputs that are in blobs. Every method may throw LogUnavailable. */
 export interface OutputLists {
-  /** The run with its outputs. A list that has expired, or was damaged, is empty. */
-  ofRun(run: Run): Promise<Run>;
-  /** The same for the fact that ends a run. */
+  /** The run with its outputs. A list that has expired, or was damaged, is empty, and `missing` says so. */
+  ofRun(run: Run): Promise<RunWithOutputs>;
+  /** The fact that ends a run, with the outputs; without them when they are lost. */
   ofFact(fact: RunFact): Promise<RunFact>;
+}
+
+export interface RunWithOutputs {
+  readonly run: Run;
+  readonly missing: readonly MissingMember[];
 }
 
 export interface OutputListsOptions {
   readonly blobs: Pick<BlobStore, 'get'>;
   readonly logger: Pick<Logger, 'warn'>;
+}
+
+interface Loaded {
+  readonly outputs: readonly RunOutput[];
+  readonly lost?: MissingMember['reason'];
 }
 
 const CACHE_BYTES = 16 * 1024 * 1024;
@@ -27,34 +38,37 @@ const CACHE_BYTES = 16 * 1024 * 1024;
 export const outputLists = ({ blobs, logger }: OutputListsOptions): OutputLists => {
   const kept = new LRUCache<string, readonly RunOutput[]>({ maxSize: CACHE_BYTES });
 
-  const read = async (org_id: string, sha256: string): Promise<readonly RunOutput[] | undefined> => {
+  const read = async (org_id: string, sha256: string): Promise<Loaded> => {
     const found = await readJsonBlob(blobs, org_id, sha256);
-    if (found.kind === 'found' && Value.Check(RunOutputs, found.value)) return found.value;
+    if (found.kind === 'found' && Value.Check(RunOutputs, found.value)) return { outputs: found.value };
     const why = found.kind === 'damaged' ? { err: found.error } : {};
     logger.warn(
       { org_id, sha256, ...why },
       'a list of outputs has expired, or is damaged; the run is shown without it',
     );
-    return undefined;
+    return { outputs: [], lost: found.kind === 'gone' ? 'gone' : 'damaged' };
   };
-  const load = async (org_id: string, { sha256, bytes }: BlobRef): Promise<readonly RunOutput[]> => {
+  const load = async (org_id: string, { sha256, bytes }: BlobRef): Promise<Loaded> => {
     const name = `${org_id}.${sha256}`;
     const known = kept.get(name);
-    if (known) return known;
-    const list = await read(org_id, sha256);
-    if (list) kept.set(name, list, { size: bytes });
-    return list ?? [];
+    if (known) return { outputs: known };
+    const loaded = await read(org_id, sha256);
+    if (loaded.lost === undefined) kept.set(name, loaded.outputs, { size: bytes });
+    return loaded;
   };
 
   return {
     ofRun: async (run) => {
-      if (!isEnded(run) || !run.outputs_blob) return run;
-      return { ...run, outputs: await load(run.org_id, run.outputs_blob), outputs_blob: null };
+      if (!isEnded(run) || !run.outputs_blob) return { run, missing: [] };
+      const { outputs, lost } = await load(run.org_id, run.outputs_blob);
+      const missing = lost === undefined ? [] : [{ member: 'outputs', reason: lost } as const];
+      return { run: { ...run, outputs, outputs_blob: null }, missing };
     },
     ofFact: async (fact) => {
       const { event } = fact;
       if (!hasOutputs(event) || !event.data.outputs_blob) return fact;
-      const outputs = [...(await load(event.org_id, event.data.outputs_blob))];
+      const { outputs: list } = await load(event.org_id, event.data.outputs_blob);
+      const outputs = [...list];
       // Its type is one of three, and they have the same members.
       const loaded = { ...event, data: { ...event.data, outputs, outputs_blob: null } } as typeof event;
       return { ...fact, event: loaded };

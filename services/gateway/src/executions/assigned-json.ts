@@ -9,10 +9,14 @@ import type { AssignedJson } from './fetch-route.ts';
 export const workflowOf =
   ({ workflows }: Pick<BlobStores, 'workflows'>) =>
   async ({ org_id, request }: ExecutingRun): Promise<AssignedJson> =>
-    (await find(workflows, org_id, request.workflow_sha256)) ?? {
-      kind: 'gone',
-      why: `The workflow of version ${request.workflow_version_id}, which this run was queued with, is lost or damaged. Create another version with the same workflow, and queue the run again.`,
-    };
+    find(
+      workflows,
+      { org_id, sha256: request.workflow_sha256 },
+      {
+        what: `The workflow of version ${request.workflow_version_id}, which this run was queued with, is`,
+        todo: 'Create another version with the same workflow, and queue the run again.',
+      },
+    );
 
 /** The inputs that the run was queued with. */
 export const inputsOf =
@@ -20,21 +24,26 @@ export const inputsOf =
   async ({ org_id, request }: ExecutingRun): Promise<AssignedJson> => {
     const inputs = readInlineOrBlob(request.inputs, request.inputs_blob);
     if (inputs.kind === 'inline') return { kind: 'found', text: jsonBlob(inputs.value) };
-    return (
-      (await find(blobs, org_id, inputs.ref.sha256)) ?? {
-        kind: 'gone',
-        why: 'The inputs of this run are lost or damaged. Queue it again, with its inputs.',
-      }
+    const { sha256 } = inputs.ref;
+    return find(
+      blobs,
+      { org_id, sha256 },
+      { what: 'The inputs of this run are', todo: 'Queue it again, with its inputs.' },
     );
   };
 
-/** Undefined when the blob is gone or damaged. @throws {LogUnavailable} */
-const find = async (store: BlobStore, org_id: string, sha256: string): Promise<AssignedJson | undefined> => {
+/** `what` begins the sentence about a blob that is lost or damaged, and `todo` says what to do then. @throws {LogUnavailable} */
+const find = async (
+  store: Pick<BlobStore, 'get'>,
+  { org_id, sha256 }: { readonly org_id: string; readonly sha256: string },
+  { what, todo }: { readonly what: string; readonly todo: string },
+): Promise<AssignedJson> => {
   try {
     const text = await store.get(org_id, sha256);
-    return text && { kind: 'found', text };
+    return text ? { kind: 'found', text } : { kind: 'gone', why: `${what} no longer in the store. ${todo}` };
   } catch (error) {
-    if (error instanceof BlobDamaged) return undefined;
+    if (error instanceof BlobDamaged)
+      return { kind: 'damaged', why: `${what} damaged in the store. ${todo}` };
     throw error;
   }
 };

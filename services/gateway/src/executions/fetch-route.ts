@@ -4,10 +4,10 @@ import type { Middleware } from 'koa';
 import { Refused } from '../http/refusal.ts';
 import { namedAttempt, permittedRun } from './attempt-permission.ts';
 
-/** The JSON text that an assignment names, or why it no longer exists, for people. */
+/** The JSON text that an assignment names, or why nobody has it any more, for people. */
 export type AssignedJson =
   | { readonly kind: 'found'; readonly text: Uint8Array }
-  | { readonly kind: 'gone'; readonly why: string };
+  | { readonly kind: 'gone' | 'damaged'; readonly why: string };
 
 /** `GET /executions/{org_id}/{run_id}/{attempt}/…`: the executor of an attempt fetches what its assignment names. */
 export const fetchRoute =
@@ -15,7 +15,7 @@ export const fetchRoute =
   async (ctx) => {
     const { run } = await permittedRun(log, ctx, namedAttempt(ctx));
     const json = await read(run);
-    if (json.kind === 'gone') throw new Refused({ kind: 'gone', why: json.why });
+    if (json.kind !== 'found') throw new Refused(json);
     ctx.status = 200;
     ctx.set('Cache-Control', 'no-store');
     ctx.type = 'application/json';

@@ -21,7 +21,10 @@ export const newOutputKey = (token: string, file: FilePath): string => {
 };
 
 /** Whether the attempt with this token was given the key for this file. */
-export const isOutputKeyOf = (token: string, { key, ...file }: FilePath & { readonly key: string }): boolean => {
+export const isOutputKeyOf = (
+  token: string,
+  { key, ...file }: FilePath & { readonly key: string },
+): boolean => {
   const bytes = Buffer.from(key, 'base64url');
   if (bytes.byteLength !== 2 * PART_BYTES) return false;
   return timingSafeEqual(bytes.subarray(PART_BYTES), proof(token, bytes.subarray(0, PART_BYTES), file));

@@ -26,6 +26,7 @@ export type Refusal =
   | { readonly kind: 'too_slow'; readonly why: string }
   | { readonly kind: 'conflict'; readonly why: string }
   | { readonly kind: 'gone'; readonly why: string }
+  | { readonly kind: 'damaged'; readonly why: string }
   | { readonly kind: 'length_required' }
   | { readonly kind: 'too_large'; readonly why: string }
   | { readonly kind: 'unsupported_type'; readonly why: string }
@@ -153,6 +154,8 @@ export const REFUSALS = {
       headers: ['Retry-After'],
     },
   },
+  /** To an executor: what its attempt needs is in the store, and is not what was stored. */
+  damaged: { status: 424, detail: ({ why }) => why },
   headers_too_large: {
     status: 431,
     detail: () => 'The headers of the request are too large',

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { blobSubject } from '@runledger/contracts/blobs';
 import { newAttemptKeys, signAttempt } from '@runledger/contracts/access/attempt-token';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import {
@@ -123,6 +124,22 @@ describe('an executor', () => {
     ] as const) {
       const gone = await fetchText(attempt, name);
       expect([gone.status, gone.text]).toEqual([410, expect.stringContaining(what)]);
+    }
+  });
+
+  it('learns that its workflow or its inputs are damaged, which is not the same', async () => {
+    const run = await queueSample(gateway, bed.tenant, { inputs: { prompt: 'y'.repeat(50_000) } });
+    const { workflow_sha256, inputs_blob } = await requestOf(run);
+    const { org_id } = run;
+    const attempt = await anAssigned(run);
+    await bed.log.js.publish(blobSubject('WORKFLOWS', org_id, workflow_sha256), '{}');
+    await bed.log.js.publish(blobSubject('BLOBS', org_id, inputs_blob?.sha256 ?? ''), '{}');
+    for (const name of ['workflow', 'inputs']) {
+      const damaged = await fetchText(attempt, name);
+      expect([damaged.status, damaged.text]).toEqual([
+        424,
+        expect.stringMatching(/damaged in the store\. \w+/),
+      ]);
     }
   });
 });

@@ -1,3 +1,4 @@
+import { blobSubject } from '@runledger/contracts/blobs';
 import type { RunOutput, StoredFile } from '@runledger/contracts/events/run-event-data';
 import { newUuid } from '@runledger/contracts/ids';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
@@ -74,7 +75,9 @@ describe('a list of outputs', () => {
     const other = await bed.gateway();
     expect((await putList(attempt, [anOutput({ images: [file] })], attempt.token, other)).status).toBe(201);
     const renamed = { ...file, filename: 'another.png' };
-    expect((await putList(attempt, [anOutput({ images: [renamed] })], attempt.token, other)).status).toBe(422);
+    expect((await putList(attempt, [anOutput({ images: [renamed] })], attempt.token, other)).status).toBe(
+      422,
+    );
   });
 
   it('is refused with any other token than that of its attempt', async () => {
@@ -102,11 +105,26 @@ describe('a list of outputs', () => {
     expect((await putList(await anAttempt(bed, gateway), list)).status).toBe(status);
   });
 
-  it('that has expired is shown as empty', async () => {
+  it('that has expired is shown as empty, and as missing', async () => {
     const run = aRun(bed.tenant.org_id);
     const expired = { sha256: 'e'.repeat(64), bytes: 5_000 };
     await appendAll(bed.log, queued(run), assigned(run), started(run), succeeded(run, [], expired));
     const { status, body } = await call(`${gateway.api}/run/${run.run_id}`, bed.tenant.key);
-    expect([status, body.status, body.outputs]).toEqual([200, 'success', []]);
+    const missing = [{ member: 'outputs', reason: 'gone' }];
+    expect([status, body.status, body.outputs, body.missing_members]).toEqual([200, 'success', [], missing]);
+    const listed = await waitFor('the list of runs', async () => {
+      const page = (await call(`${gateway.api}/runs`, bed.tenant.key)).body;
+      return page.runs.find(({ id, status: now }: typeof body) => id === run.run_id && now === 'success');
+    });
+    expect([listed.outputs, listed.missing_members]).toEqual([[], missing]);
+  });
+
+  it('that is damaged is shown as empty, and as missing', async () => {
+    const run = aRun(bed.tenant.org_id);
+    const damaged = { sha256: 'd'.repeat(64), bytes: 5_000 };
+    await bed.log.js.publish(blobSubject('BLOBS', run.org_id, damaged.sha256), '[]');
+    await appendAll(bed.log, queued(run), assigned(run), started(run), succeeded(run, [], damaged));
+    const { body } = await call(`${gateway.api}/run/${run.run_id}`, bed.tenant.key);
+    expect([body.outputs, body.missing_members]).toEqual([[], [{ member: 'outputs', reason: 'damaged' }]]);
   });
 });

@@ -167,9 +167,7 @@ describe('the limits', () => {
   it('hold for an attempt that stores more than it announced, or announced nothing', async () => {
     const attempt = await anAttemptOf(bed, await queueSample(gateway, bed.tenant), 1_000_000);
     const answers = await Promise.all(
-      [0, 1, 2, 3].map((index) =>
-        upload(gateway, attempt, numbered(400_000), { filename: `${index}.png` }),
-      ),
+      [0, 1, 2, 3].map((index) => upload(gateway, attempt, numbered(400_000), { filename: `${index}.png` })),
     );
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 201, 409, 409]);
     const refused = answers.find(({ status }) => status === 409);

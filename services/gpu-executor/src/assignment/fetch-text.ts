@@ -31,6 +31,7 @@ export interface FetchOptions {
 
 const FETCH_WITHIN_MS = 30_000;
 const GONE = 410;
+const DAMAGED = 424;
 
 /** Fetches the text from the gateway and checks its hash. Waits while the gateway is unavailable. */
 export const fetchText = async (
@@ -57,6 +58,7 @@ export const fetchText = async (
     case 'not_current':
       return refused(`The ${name} of this run cannot be fetched: ${answer.why}.`);
     case 'refused':
+      if (answer.status === DAMAGED) return refused(answer.detail);
       if (answer.status !== GONE) return refused(`The ${name} of this run cannot be fetched: ${answer.why}.`);
       return {
         ...refused(answer.detail),

@@ -43,12 +43,12 @@ export const listRuns =
     ]);
     const readIncluded = included(include);
     const shown = workAhead(items, READ_AHEAD, async ({ run: viewed, webhook }) => {
-      const [run, members] = await Promise.all([lists.ofRun(viewed), readIncluded(viewed)]);
+      const [{ run, missing }, members] = await Promise.all([lists.ofRun(viewed), readIncluded(viewed)]);
       const item = runResponse(run, {
         webhook: webhook.state,
         report: reports.get(run.run_id),
         position: waiting.get(run.run_id),
-        included: members,
+        included: { ...members, missing: [...members.missing, ...missing] },
         publicUrl: publicUrl(),
       });
       return { item, sortKey: sortKeyOf(run), bytes: members.bytes + listBytes(viewed) };

@@ -66,7 +66,7 @@ export const getRoute = ({
     const found = waits ? await current(key) : first;
     if (found.kind !== 'found') throw notFoundRun(found);
     const { webhook } = found;
-    const run = await lists.ofRun(found.run);
+    const { run, missing } = await lists.ofRun(found.run);
     const [report, position, members] = await Promise.all([
       isExecuting(run) ? progress(run) : undefined,
       run.status === 'queued' ? positionOf(positions, key) : undefined,
@@ -76,7 +76,7 @@ export const getRoute = ({
       webhook: webhook.state,
       report,
       position,
-      included: members,
+      included: { ...members, missing: [...members.missing, ...missing] },
       publicUrl: publicUrl(),
     });
   });

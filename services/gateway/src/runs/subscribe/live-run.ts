@@ -89,7 +89,8 @@ const factReader =
     // Its events have expired, and only the views know it.
     const viewed = await current(key);
     if (viewed.kind !== 'found') return { head: upTo, continues: false };
-    return { head: upTo, continues: events.takeView({ ...viewed, run: await lists.ofRun(viewed.run) }) };
+    const { run } = await lists.ofRun(viewed.run);
+    return { head: upTo, continues: events.takeView({ ...viewed, run }) };
   };
 
 const readProgress = async (

@@ -8,7 +8,7 @@ import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
 import { runTimes } from './run-times.ts';
 import { webhookStatus } from '../../../projection/core/webhook-status.ts';
 
-/** Members that are null unless the request includes them. */
+/** Members that are null unless the request includes them. `missing`: what is lost of them, and of the outputs. */
 export interface IncludedMembers {
   readonly workflow_inputs: JsonValue;
   readonly workflow_api: JsonValue;
