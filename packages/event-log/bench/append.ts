@@ -1,6 +1,7 @@
 /**
  * Compares the rate of our appends with that of plain publishes to the same stream, in alternating rounds on the same
- * machine. Ends with the ratio. Its own broker, with every message flushed: `node scripts/run.mjs packages/event-log/bench/append.ts`
+ * machine. Ends with the ratio. Its own broker, with every message flushed:
+ * `node scripts/run.mjs packages/event-log/bench/append.ts [messages] [rounds]`
  */
 import { testNats } from '@runledger/testing/servers/nats';
 import { newUuid } from '@runledger/contracts/ids';
@@ -11,9 +12,9 @@ import { silentLogger } from '../src/connect/logger.ts';
 import { provision } from '../src/provision/provision.ts';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 
-const MESSAGES = 4_000;
+const MESSAGES = Number(process.argv[2] ?? 4_000);
 const AT_ONCE = 64;
-const ROUNDS = 5;
+const ROUNDS = Number(process.argv[3] ?? 5);
 
 await using nats = await testNats();
 await using log = await openEventLog({ url: nats.url, name: 'bench' }, silentLogger);

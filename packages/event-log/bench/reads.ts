@@ -1,7 +1,7 @@
 /**
  * Compares reads that prove that they are not stale with plain reads of the leader: at one broker, where they are the same,
  * and at three, quiet and while another process appends. Alternating rounds on the same machine; ends with the ratios.
- * `node scripts/run.mjs packages/event-log/bench/reads.ts`
+ * `node scripts/run.mjs packages/event-log/bench/reads.ts [runs] [rounds] [ms of a round]`
  */
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { testNats } from '@runledger/testing/servers/nats';
@@ -14,9 +14,9 @@ import { withFreshReads } from '../src/messages/fresh-reads.ts';
 import { awaitProvisioned, provision } from '../src/provision/provision.ts';
 import { lastOfRun } from '../src/read/read-run.ts';
 
-const RUNS = 1_000;
-const ROUND_MS = 2_000;
-const ROUNDS = 5;
+const RUNS = Number(process.argv[2] ?? 1_000);
+const ROUNDS = Number(process.argv[3] ?? 5);
+const ROUND_MS = Number(process.argv[4] ?? 2_000);
 const APPENDS_AT_ONCE = 16;
 
 interface Rate {

@@ -1,6 +1,6 @@
 /**
  * What the first and the last page of a long list of runs cost, side by side: in each round both are read from each
- * adapter, in memory and in MongoDB. `node scripts/run.mjs services/gateway/bench/pages.ts [runs] [rounds] [runs in MongoDB]`
+ * adapter, SQLite (in memory) and MongoDB. `node scripts/run.mjs services/gateway/bench/pages.ts [runs] [rounds] [runs in MongoDB]`
  */
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { beginningOf } from '../src/projection/core/projection-start.ts';
@@ -73,10 +73,10 @@ const say = (sentence: string): void => void process.stdout.write(`${sentence}\n
 const make = smallRuns(org_id);
 const runs = Array.from({ length: Math.max(RUNS, IN_MONGODB) }, make);
 
-const inMemory = sqliteViews();
-const inMemoryRuns = runs.slice(0, RUNS);
-await inMemory.save(inMemoryRuns);
-await measure('memory', inMemory, inMemoryRuns);
+const sqlite = sqliteViews();
+const inSqlite = runs.slice(0, RUNS);
+await sqlite.save(inSqlite);
+await measure('SQLite', sqlite, inSqlite);
 
 await using open = new AsyncDisposableStack();
 const server = await openSharedMongo(process.env, open, say);

@@ -1,4 +1,4 @@
-/** Does the work forevery item, `limit` at a time, in order. */
+/** Does the work for every item, `limit` at a time, in order. */
 export const atOnce = async <Item>(
   most: number,
   items: Iterable<Item>,

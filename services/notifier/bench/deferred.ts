@@ -1,6 +1,7 @@
 /**
  * What deferred deliveries of dead receivers cost the others: the memory of the notifier, and the time from the end
- * of a run until a healthy receiver has its notification. `node services/notifier/bench/deferred.ts [deferred deliveries] [dead hosts]`
+ * of a run until a healthy receiver has its notification.
+ * `node scripts/run.mjs services/notifier/bench/deferred.ts [deferred deliveries] [dead hosts] [runs]`
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
@@ -19,7 +20,7 @@ const DEFERRED = Number(process.argv[2] ?? 100_000);
 /** Only the scenario with this number of dead hosts. */
 const ONLY = process.argv[3];
 const HEALTHY = 20;
-const RUNS = 1_000;
+const RUNS = Number(process.argv[4] ?? 1_000);
 const RUNS_PER_SECOND = 50;
 
 const SCENARIOS: readonly Dead[] = [

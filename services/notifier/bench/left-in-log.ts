@@ -1,6 +1,7 @@
 /**
  * One organisation has more deliveries waiting than TIMERS has room for: what that costs the others, and how long it takes until all of
- * them are delivered when its receiver recovers. `node services/notifier/bench/left-in-log.ts [deliveries] [MiB of TIMERS]`
+ * them are delivered when its receiver recovers.
+ * `node scripts/run.mjs services/notifier/bench/left-in-log.ts [deliveries] [MiB of TIMERS] [runs]`
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
@@ -17,7 +18,7 @@ import { appendAll, end, prepareRunning, runOfHost } from './runs.ts';
 const DELIVERIES = Number(process.argv[2] ?? 100_000);
 const TIMERS_MIB = Number(process.argv[3] ?? 8);
 const HEALTHY = 19;
-const RUNS = 2_000;
+const RUNS = Number(process.argv[4] ?? 2_000);
 const RUNS_PER_SECOND = 50;
 /** Without an accepted notification for so long, the others count as lost. */
 const LOST_AFTER_MS = 180_000;

@@ -1,6 +1,6 @@
 /**
  * How many notifications a second one notifier process brings to healthy receivers, with 1, 100 and 2,000 hosts, and beside
- * hosts that hang. `node services/notifier/bench/throughput.ts [notifications each] [rounds] [scenarios]`
+ * hosts that hang. `node scripts/run.mjs services/notifier/bench/throughput.ts [notifications each] [rounds] [scenarios]`
  */
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';

@@ -6,7 +6,8 @@ import { MongoClient, type Db } from 'mongodb';
 import { expect, it } from 'vitest';
 import type { RunDocument } from '../../../src/projection/mongo/run-documents.ts';
 import { aView, folded, timeOf } from '../../fixtures/runs/folded-runs.ts';
-import { RETENTION_DAYS, insertViews, mongoUrl, openViews } from '../../fixtures/views/mongo-views.ts';
+import { insertViews, mongoUrl, openViews } from '../../fixtures/views/mongo-views.ts';
+import { RETENTION_DAYS } from '../../fixtures/views/retention-days.ts';
 
 const DAY_S = 24 * 3600;
 

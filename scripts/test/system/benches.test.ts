@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+const ENDS_WITHIN_MS = 240_000;
+
+/** Every bench, with arguments that make it as short as it can be. */
+const SHORTEST: Readonly<Record<string, readonly string[]>> = {
+  'apps/standalone/bench/releases.ts': ['2', '1'],
+  'packages/event-log/bench/append.ts': ['64', '1'],
+  'packages/event-log/bench/reads.ts': ['8', '1', '50'],
+  'services/gateway/bench/catalogue.ts': ['120', '1', '4'],
+  'services/gateway/bench/not-found.ts': ['4', '1'],
+  'services/gateway/bench/pages.ts': ['2000', '1', '2000'],
+  'services/gateway/bench/streams.ts': ['10', '1'],
+  'services/notifier/bench/deferred.ts': ['100', '0', '20'],
+  'services/notifier/bench/left-in-log.ts': ['20', '1', '20'],
+  'services/notifier/bench/throughput.ts': ['20', '1', '1 host'],
+  'services/scheduler/bench/queued-runs.ts': ['1000', '10'],
+};
+
+/** A bench says at its head how to run it. */
+const benches = globSync('{packages,services,apps}/*/bench/*.ts', { cwd: ROOT })
+  .filter((file) => readFileSync(join(ROOT, file), 'utf8').includes(`node scripts/run.mjs ${file}`))
+  .toSorted();
+
+it('a bench that is new is tried here too', () => {
+  expect(benches).toEqual(Object.keys(SHORTEST));
+});
+
+// A bench is not a test: its fixtures work outside of vitest.
+describe.concurrent('a bench', () => {
+  it.each(benches)('%s starts and prints figures', { timeout: ENDS_WITHIN_MS }, async (file) => {
+    const command = ['scripts/run.mjs', file, ...(SHORTEST[file] ?? [])];
+    const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: ROOT });
+    expect(stdout).toMatch(/\d/);
+  });
+});
