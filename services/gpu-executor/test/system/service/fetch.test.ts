@@ -80,6 +80,12 @@ describe('an attempt that fetches its workflow', () => {
     expect(await types(run)).toEqual(['RunQueued', 'RunAssigned', 'RunFailed']);
   });
 
+  it('fails with an error of the system when its workflow is damaged in the store', async () => {
+    service.gateway.fetchFailures = [424];
+    const { run } = await service.assign('quiet');
+    expect(await service.fact(run, 'RunFailed')).toMatchObject({ data: { reason: 'internal_error' } });
+  });
+
   it('fails when the gateway has another workflow, or one that is too long', async () => {
     service.gateway.texts.set('workflow', '{"nodes":[]}');
     const { run: changed } = await service.assign('quiet');
