@@ -3,7 +3,8 @@ import type { OrgId } from '@runledger/contracts/ids';
 import type { JsonValue } from '@runledger/contracts/json';
 import type { Context } from 'koa';
 import type { Static, TObject, TSchema } from 'typebox';
-import type { Invalid, OwnRefusal } from './refusal.ts';
+import type { OwnRefusal } from './refusal-responses.ts';
+import type { Invalid } from './refusal.ts';
 
 /** The parts of a request, each with its schema. */
 export interface RequestSchemas {

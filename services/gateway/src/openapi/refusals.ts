@@ -1,7 +1,7 @@
 import { Refusal as RefusalBody } from '@runledger/contracts/http/problem';
 import type { TSchema } from 'typebox';
 import type { Operation } from '../http/operation.ts';
-import { REFUSALS, type DescribedRefusal } from '../http/refusal.ts';
+import { REFUSALS, type DescribedRefusal } from '../http/refusal-responses.ts';
 
 /** A refusal as a component of the document. */
 export interface RefusalComponent extends DescribedRefusal {

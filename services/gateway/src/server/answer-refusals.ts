@@ -1,6 +1,7 @@
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Context, Middleware } from 'koa';
-import { responseTo, type Refusal } from '../http/refusal.ts';
+import { responseTo } from '../http/refusal-responses.ts';
+import type { Refusal } from '../http/refusal.ts';
 import { requestOf } from '../http/request-context.ts';
 import { drainRequestBody } from './drain-request-body.ts';
 import { refusalOf, type KnownFailure } from './refusal-of.ts';

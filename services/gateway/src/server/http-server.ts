@@ -9,7 +9,8 @@ import {
 import type { Duplex } from 'node:stream';
 import { listen } from '@runledger/service-kit/health/listen';
 import type Koa from 'koa';
-import { responseTo, type Refusal } from '../http/refusal.ts';
+import { responseTo } from '../http/refusal-responses.ts';
+import type { Refusal } from '../http/refusal.ts';
 
 export interface HttpServer extends AsyncDisposable {
   /** Without a slash at the end. */

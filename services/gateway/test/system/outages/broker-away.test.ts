@@ -2,7 +2,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import { LogFull } from '@runledger/event-log/append/append';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { responseTo } from '../../../src/http/refusal.ts';
+import { responseTo } from '../../../src/http/refusal-responses.ts';
 import { knownFailures } from '../../../src/known-failures.ts';
 import { refusalOf } from '../../../src/server/refusal-of.ts';
 import { openTestBed, openTestBedOnOwnBroker } from '../../fixtures/gateway/test-bed.ts';
