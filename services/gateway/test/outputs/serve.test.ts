@@ -6,7 +6,8 @@ import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { call } from '../fixtures/requests/requests.ts';
 import { open as openSocket } from '../fixtures/requests/raw-request.ts';
 import { succeeded } from '@runledger/testing/events/run-events';
-import { anAttempt, numbered, upload } from '../executions/an-upload.ts';
+import { queueSample } from '../fixtures/runs/queued-runs.ts';
+import { anAttemptOf, numbered, upload } from '../executions/an-upload.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -18,7 +19,7 @@ afterAll(() => bed[Symbol.asyncDispose]());
 
 const SIZE = 1_000_000;
 const store = async (bytes = numbered(SIZE), filename = 'picture.png', contentType = 'image/png') => {
-  const attempt = await anAttempt(bed, gateway);
+  const attempt = await anAttemptOf(bed, await queueSample(gateway, bed.tenant), bytes.length);
   const { body } = await upload(gateway, attempt, bytes, { filename, contentType });
   return { attempt, file: body, url: `${gateway.url}/outputs/${body.key}/${encodeURIComponent(filename)}` };
 };
