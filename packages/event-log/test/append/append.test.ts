@@ -5,7 +5,6 @@ import { append, EventTooLarge, LogFull } from '../../src/append/append.ts';
 import { LogUnavailable, type EventLog } from '../../src/connect/event-log.ts';
 import { head, readRun } from '../../src/read/read-run.ts';
 import { aLog, aLogOnOwnBroker, type TestLog } from '../fixtures/test-log.ts';
-import { lossyProxy } from '../fixtures/lossy-proxy.ts';
 import {
   aRun,
   assigned,
@@ -16,6 +15,7 @@ import {
   requeued,
   started,
 } from '@runledger/testing/events/run-events';
+import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';
 
 let test: TestLog;
 let log: EventLog;
@@ -86,7 +86,7 @@ describe('append', () => {
   });
 
   it('stores an event once when its acknowledgement is lost', async () => {
-    await using proxy = await lossyProxy(test.nats.port);
+    await using proxy = await tcpProxy(() => test.nats.port);
     const unlucky = await test.open(proxy.url);
     const key = aRun();
     proxy.loseNext('"stream":"RUNS"');
@@ -100,7 +100,7 @@ describe('append', () => {
   });
 
   it('recognises its own event when another was appended to it while the acknowledgement was lost', async () => {
-    await using proxy = await lossyProxy(test.nats.port);
+    await using proxy = await tcpProxy(() => test.nats.port);
     const unlucky = await test.open(proxy.url);
     const key = aRun();
     proxy.loseNext('"stream":"RUNS"');

@@ -1,5 +1,6 @@
 import { freePort } from '@runledger/local-servers/free-port';
-import { testNats, type TestNats } from './nats.ts';
+import { testNats, type TestNats, type TestNatsOptions } from './nats.ts';
+import { tcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 export interface TestNatsCluster extends AsyncDisposable {
   /** Named `n0`, `n1` and `n2`. */
@@ -8,14 +9,60 @@ export interface TestNatsCluster extends AsyncDisposable {
   readonly url: string;
 }
 
+/** A cluster whose servers can be cut off from each other. */
+export interface PartitionedNatsCluster extends TestNatsCluster {
+  /** Nothing passes between this server and the other two: it is held back, or the connections are closed. Clients notice nothing. */
+  cutOff(server: number, how: 'stall' | 'drop'): void;
+  /** Everything passes again. */
+  heal(): void;
+}
+
+const SERVERS = [0, 1, 2];
+
 /** Starts three nats-servers that form a cluster, for this test alone. It may kill and pause each of them. */
 export const testNatsCluster = async (): Promise<TestNatsCluster> => {
+  const ports = await Promise.all(SERVERS.map(() => freePort()));
+  return startCluster((n) => ({ cluster: { name: 'test', port: ports[n] ?? 0, ports } }));
+};
+
+/** As `testNatsCluster`; each server reaches each other one through a proxy. */
+export const partitionedNatsCluster = async (): Promise<PartitionedNatsCluster> => {
   await using opened = new AsyncDisposableStack();
-  const ports = await Promise.all(Array.from({ length: 3 }, () => freePort()));
+  let ports: readonly number[] = [];
+  const links: { readonly from: number; readonly to: number; readonly proxy: TcpProxy }[] = [];
+  for (const from of SERVERS) {
+    for (const to of SERVERS.filter((other) => other !== from)) {
+      links.push({ from, to, proxy: opened.use(await tcpProxy(() => ports[to] ?? 0)) });
+    }
+  }
+  // Only now, so that no proxy takes one of them.
+  ports = await Promise.all(SERVERS.map(() => freePort()));
+  const routesOf = (server: number): readonly string[] =>
+    links.filter(({ from }) => from === server).map(({ proxy }) => proxy.url);
+  const cluster = opened.use(
+    await startCluster((n) => ({ authorization: clusterThroughProxies(ports[n] ?? 0, routesOf(n)) })),
+  );
+  const kept = opened.move();
+  return {
+    ...cluster,
+    cutOff: (server, how) =>
+      links.filter(({ from, to }) => from === server || to === server).forEach(({ proxy }) => proxy[how]()),
+    heal: () => links.forEach(({ proxy }) => proxy.heal()),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+};
+
+/** Servers tell each other where they listen, which would be a way around the proxies: nobody can connect there. */
+const NOWHERE = '127.0.0.1:1';
+
+const clusterThroughProxies = (port: number, routes: readonly string[]): string =>
+  `cluster { name: test, listen: "127.0.0.1:${port}", advertise: "${NOWHERE}", ` +
+  `routes: ${JSON.stringify(routes)}, no_advertise: true }`;
+
+const startCluster = async (optionsOf: (server: number) => TestNatsOptions): Promise<TestNatsCluster> => {
+  await using opened = new AsyncDisposableStack();
   const servers = await Promise.all(
-    ports.map(async (port, n) =>
-      opened.use(await testNats({ serverName: `n${n}`, cluster: { name: 'test', port, ports } })),
-    ),
+    SERVERS.map(async (n) => opened.use(await testNats({ ...optionsOf(n), serverName: `n${n}` }))),
   );
   const open = opened.move();
   return {

@@ -6,8 +6,8 @@ import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
 import { silentLogger } from '../../../src/connect/logger.ts';
 import { awaitProvisioned, provision } from '../../../src/provision/provision.ts';
 import { head, readRun } from '../../../src/read/read-run.ts';
-import { lossyProxy } from '../../fixtures/lossy-proxy.ts';
 import { aRun, assigned, cancelRequested, queued, started } from '@runledger/testing/events/run-events';
+import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';
 
 const opened = new AsyncDisposableStack();
 let servers: readonly TestNats[];
@@ -60,7 +60,7 @@ describe('a log with three copies', () => {
 
   it('stores an event once when its acknowledgement is lost', async () => {
     for (const { port } of servers) {
-      await using proxy = await lossyProxy(port);
+      await using proxy = await tcpProxy(() => port);
       await using unlucky = await openEventLog({ url: proxy.url, name: 'unlucky' }, silentLogger);
       const key = aRun();
       proxy.loseNext('"stream":"RUNS"');
@@ -72,7 +72,7 @@ describe('a log with three copies', () => {
 
   it('recognises its own fact, or reports its sequence, when the acknowledgement was lost', async () => {
     for (const { port } of servers) {
-      await using proxy = await lossyProxy(port);
+      await using proxy = await tcpProxy(() => port);
       await using unlucky = await openEventLog({ url: proxy.url, name: 'unlucky' }, silentLogger);
       const key = aRun();
       const first = await append(log, queued(key), 0);

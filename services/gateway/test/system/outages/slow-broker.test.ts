@@ -1,10 +1,10 @@
 import { waitFor } from '@runledger/testing/time/wait-for';
+import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';
 import { describe, expect, it } from 'vitest';
 import { openTestBed } from '../../fixtures/gateway/test-bed.ts';
 import { aGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
-import { slowLink } from '../../fixtures/gateway/slow-link.ts';
 
 describe('a broker that is slow', { timeout: 120_000 }, () => {
   it.concurrent.each([
@@ -15,7 +15,7 @@ describe('a broker that is slow', { timeout: 120_000 }, () => {
     async (_words, delayMs) => {
       await using bed = await openTestBed();
       const { tenant } = bed;
-      await using link = await slowLink(bed.nats.port);
+      await using link = await tcpProxy(() => bed.nats.port);
       await using gateway = await aGateway({ ...bed.nats.login, url: link.url }, { projecting: true });
       const run = await queueSample(gateway, tenant);
       link.delayMs = delayMs;
