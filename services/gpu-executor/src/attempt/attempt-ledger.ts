@@ -27,6 +27,8 @@ type Decide = (attempt: AttemptUnderWay) => EventDraft | null;
 /** How long to wait for the fact of a conflict before a look-up. A fact that is not addressed to this executor never arrives. */
 const LOOK_UP_AFTER_MS = 2_000;
 const RETRY_AFTER_MS = 500;
+/** A consumer may be ahead of the log's leader for a moment, and a former leader responds for some ten seconds. */
+const FORMER_LEADER_MS = 15_000;
 /** A stored fact is refused only when another one arrived late. */
 const MAX_REFUSED = 8;
 
@@ -80,6 +82,8 @@ const receive = (ledger: OpenLedger, message: StoredMessage): string | null => {
 interface Attempted {
   readonly event: RunEvent;
   readonly expected: number;
+  /** When the log first answered that it does not hold `expected`, in milliseconds since 1970. */
+  behindSince?: number;
 }
 
 const append = async (ledger: OpenLedger, decide: Decide): Promise<boolean> => {
@@ -118,13 +122,14 @@ const nextEvent = (
 const afterFailedAppend = async (
   ledger: OpenLedger,
   appended: Exclude<Appended, { readonly kind: 'appended' }>,
-  { event, expected }: Attempted,
+  attempted: Attempted,
 ): Promise<void> => {
+  const { event, expected } = attempted;
   const { closing, log } = ledger.settings;
   if (appended.kind === 'conflict') {
     const { head = expected } = appended;
     if (head > expected) await readUpTo(ledger, head);
-    else if (head < expected) expire(ledger, head);
+    else if (head < expected && isBehindForLong(ledger, attempted)) expire(ledger, head);
     else await sleep(RETRY_AFTER_MS, closing);
     return;
   }
@@ -134,6 +139,12 @@ const afterFailedAppend = async (
     'the log is unavailable; the append is tried again',
   );
   await sleep(RETRY_AFTER_MS, closing);
+};
+
+const isBehindForLong = ({ settings }: OpenLedger, attempted: Attempted): boolean => {
+  const now = settings.now().getTime();
+  attempted.behindSince ??= now;
+  return now - attempted.behindSince >= FORMER_LEADER_MS;
 };
 
 /** What the attempt rests on has left the log, so nothing can follow it. The gateway ends the run. */

@@ -187,7 +187,10 @@ describe('an append to a run whose facts have expired from the log', () => {
   it.each([0, 4])('stops the attempt, and logs an error: the head is %s', async (head) => {
     const logged: object[] = [];
     let expired = 0;
+    let seconds = 0;
     const ledger = openWith({
+      // Longer than any server can be behind that the others have replaced.
+      now: () => new Date((seconds += 15) * 1_000),
       append: async () => ({ kind: 'conflict', head }),
       look: async () => [],
       onExpired: () => (expired += 1),
@@ -197,6 +200,19 @@ describe('an append to a run whose facts have expired from the log', () => {
     expect(ledger.stop.aborted).toBe(true);
     expect(logged).toEqual([{ run_id: run.run_id, attempt: 1, known: 10, head }]);
     expect(expired).toBe(1);
+  });
+
+  it('is tried again at first: the leader may be behind what was delivered', async () => {
+    const heads = [4, 4];
+    const ledger = openWith({
+      append: async () => {
+        const head = heads.shift();
+        return head === undefined ? { kind: 'appended', sequence: HEAD } : { kind: 'conflict', head };
+      },
+      look: async () => [],
+    });
+    expect(await appendEnd(ledger)).toBe(true);
+    expect(heads).toEqual([]);
   });
 
   it('is tried again when the log does not report the head', async () => {
