@@ -3,6 +3,7 @@ import { nanos } from '@nats-io/transport-node';
 import { unlessAborted } from '@runledger/resilience/abort';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
+import { streamStateFrom } from '../messages/leader-state.ts';
 
 export type StartPosition = Pick<ConsumerConfig, 'deliver_policy'> & { readonly opt_start_seq?: number };
 
@@ -11,6 +12,8 @@ export interface EphemeralConsumerOptions {
   readonly subjects: readonly string[];
   /** Without the payloads, for a reader that needs only the subjects. */
   readonly headersOnly?: boolean;
+  /** The sequence up to which the reader has read. A leader that has not come so far is waited for. */
+  readonly readUpTo?: () => number;
   readonly begin: (info: StreamInfo) => StartPosition;
 }
 
@@ -18,6 +21,8 @@ export interface EphemeralConsumer {
   readonly consumer: Consumer;
   /** The number of messages that were stored when it was created. */
   readonly pending: number;
+  /** Where it begins; 0 for all messages. */
+  readonly from: number;
   delete(): Promise<void>;
 }
 
@@ -29,11 +34,11 @@ const SHARED_EXPIRES_MS = 15_000;
 /** Creates a consumer that the broker keeps in memory only. @throws {LogUnavailable} @throws what `begin` throws */
 export const openEphemeralConsumer = async (
   log: EventLog,
-  { stream, subjects, headersOnly = false, begin }: EphemeralConsumerOptions,
+  { stream, subjects, headersOnly = false, readUpTo, begin }: EphemeralConsumerOptions,
 ): Promise<EphemeralConsumer> => {
-  const info = await callBroker(`reading the state of stream ${stream}`, () => log.jsm.streams.info(stream));
+  const start = begin(await streamStateFrom(log, stream, readUpTo?.() ?? 0));
   const config: Partial<ConsumerConfig> = {
-    ...begin(info),
+    ...start,
     ack_policy: 'none',
     max_deliver: 1,
     filter_subjects: [...subjects],
@@ -46,6 +51,7 @@ export const openEphemeralConsumer = async (
   return {
     consumer: log.js.consumers.getConsumerFromInfo(created),
     pending: created.num_pending,
+    from: start.opt_start_seq ?? 0,
     delete: async () => {
       // It expires in any case.
       if (!log.connected() || stream === SHARED) return;

@@ -6,6 +6,7 @@ import { fromDelivered } from '../messages/stored-message.ts';
 import { pullInOrder, type Pulling } from './pull-in-order.ts';
 
 export interface FollowSubjectsOptions {
+  readonly readUpTo: () => number;
   /** The sequence behind which to begin. Called at the start and after every interruption. */
   readonly after: (log: RunsIdentity) => number;
   readonly onMessages: (messages: readonly CountedMessage[]) => void;
@@ -14,12 +15,13 @@ export interface FollowSubjectsOptions {
 /** Reads the subjects and headers of every message of RUNS in order, permanently. @throws {LogUnavailable} at the start */
 export const followSubjects = (
   log: EventLog,
-  { after, onMessages }: FollowSubjectsOptions,
+  { readUpTo, after, onMessages }: FollowSubjectsOptions,
 ): Promise<Pulling> =>
   pullInOrder(log, {
     stream: 'RUNS',
     subjects: [ALL_LIFECYCLES, ALL_WEBHOOKS],
     headersOnly: true,
+    readUpTo,
     begin: (info) => ({
       deliver_policy: 'by_start_sequence',
       opt_start_seq: after(runsIdentityOf(info)) + 1,

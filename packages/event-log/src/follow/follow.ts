@@ -61,6 +61,7 @@ const followStream = async (log: EventLog, options: FollowOptions): Promise<Foll
   const pulling = await pullInOrder(log, {
     stream,
     subjects,
+    readUpTo: taker.position,
     begin,
     take: (delivered) => taker.take(delivered.map(fromDelivered)),
     ...(onCaughtUp ? { onCaughtUp } : {}),

@@ -13,7 +13,7 @@ import {
 } from './ephemeral-consumer.ts';
 import { pullBatches } from './pull-batches.ts';
 
-export interface PullInOrder extends Pick<EphemeralConsumerOptions, 'stream' | 'subjects' | 'headersOnly'> {
+export interface PullInOrder extends Omit<EphemeralConsumerOptions, 'begin'> {
   /** Where to begin, at the start and after every interruption. When it throws, the pulling ends. */
   begin(info: StreamInfo): StartPosition;
   /** Called with the next messages, at most 256, never concurrently. When it throws, the pulling ends. */
@@ -50,10 +50,6 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
   };
   const { begin, take } = endingOnError(pull);
   const options: EphemeralConsumerOptions = { ...pull, begin };
-  const takeBatch = async (messages: readonly JsMsg[]): Promise<void> => {
-    await take(messages);
-    if (messages.at(-1)?.info.pending === 0) reached();
-  };
   const run = async (first: EphemeralConsumer): Promise<void> => {
     let open: EphemeralConsumer | undefined = first;
     const delays = backoff({ firstMs: 100, longestMs: LONGEST_PAUSE_MS });
@@ -62,7 +58,7 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
         open ??= await openUnlessAborted(log, options, stop.signal);
         state = { ok: true };
         if (open.pending === 0) reached();
-        await pullBatches(log, open.consumer, takeBatch, stop.signal);
+        await pullBatches(log, open.consumer, takeFrom(open.from, take, reached), stop.signal);
         delays.reset();
       } catch (error) {
         if (error instanceof Ended) throw error.cause;
@@ -99,6 +95,15 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
     },
   };
 };
+
+/** A consumer at a server that does not have its first message yet delivers what comes next there, which may be earlier. */
+const takeFrom =
+  (from: number, take: PullInOrder['take'], reached: () => void) =>
+  async (delivered: readonly JsMsg[]): Promise<void> => {
+    const messages = delivered.filter(({ seq }) => seq >= from);
+    if (messages.length > 0) await take(messages);
+    if (delivered.at(-1)?.info.pending === 0) reached();
+  };
 
 /** Carries an error of the caller past the attempts to begin again. */
 class Ended extends Error {}

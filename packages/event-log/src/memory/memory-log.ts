@@ -60,6 +60,7 @@ export const memoryLog = (): MemoryLog => {
       ],
       last: async (filter) => last(filter),
       next: async (filter, from) => under(filter).find(({ sequence }) => sequence >= from),
+      at: async (sequence) => stored[sequence - 1],
       follow: (options) => followMemory(stored, changes, options),
     },
     forge: (subject, body, fence) =>

@@ -5,6 +5,7 @@ import { sleep } from '@runledger/resilience/abort';
 import { oneAtATime } from '@runledger/resilience/one-at-a-time';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
+import { ONE_COPY_FOR_MS, streamState } from './leader-state.ts';
 import { explainRefusal, LogFull } from './refusals.ts';
 
 /** A broker elects no other leader within four seconds of hearing the present one. We rely on half of it. */
@@ -13,8 +14,6 @@ const PROVES_FOR_MS = 2_000;
 const HEARD_WITHIN_MS = 2_000;
 /** How often a marker may be stored while the leader alone is not enough. */
 const MARK_EVERY_MS = 20;
-/** How long a log with one copy counts as such. An operator may add copies. */
-const ONE_COPY_FOR_MS = 10_000;
 
 /** A message that a quorum has stored. */
 interface Marker {
@@ -45,7 +44,7 @@ const freshSequence = (log: EventLog, clock: () => number): (() => Promise<numbe
     by !== undefined && clock() - by.sentAt < PROVES_FOR_MS;
   const ask = async (): Promise<number | undefined> => {
     const before = marker;
-    const info = await callBroker('reading the state of stream RUNS', () => log.jsm.streams.info('RUNS'));
+    const info = await streamState(log, 'RUNS');
     if (info.config.num_replicas === 1) {
       oneCopyUntil = clock() + ONE_COPY_FOR_MS;
       return undefined;

@@ -5,20 +5,29 @@ import { CALL_WITHIN_MS, callBroker, isTransient } from '../connect/broker-call.
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { readDirect, type DirectRead } from './direct-read.ts';
 import { lastMessage, nextMessage } from './leader-read.ts';
+import { noteSettled, settled } from './leader-state.ts';
 import { publish } from './publish.ts';
 import type { RunMessages } from './run-messages.ts';
 import { fromStored } from './stored-message.ts';
+import { readStored } from './stream-identity.ts';
 
 export const jetStreamMessages = (log: EventLog): RunMessages => ({
   publish: (message) => publish(log, message),
   lastOfEachSubject: async (filter) => {
     // Too many for one response: the caller reads them from the leader one by one.
-    return storedIn(await readLast(log, [filter])) ?? [];
+    const found = storedIn(await readLast(log, [filter])) ?? [];
+    await settled(log, lastIn(found)?.sequence ?? 0);
+    return found;
   },
   last: async (filter) => {
     const fresh = await log.freshSequence?.();
+    if (fresh !== undefined) noteSettled(log, fresh);
     const proven = fresh === undefined ? undefined : storedIn(await readUpTo(log, filter, fresh));
-    if (proven) return proven.toSorted((a, b) => a.sequence - b.sequence).at(-1);
+    if (proven) {
+      const last = lastIn(proven);
+      await settled(log, last?.sequence ?? 0);
+      return last;
+    }
     const message = await lastMessage(log, 'RUNS', filter);
     return message === null ? undefined : fromStored(message);
   },
@@ -26,7 +35,11 @@ export const jetStreamMessages = (log: EventLog): RunMessages => ({
     const message = await nextMessage(log, 'RUNS', from, filter);
     return message === null ? undefined : fromStored(message);
   },
+  at: (sequence) => readStored(log, sequence),
 });
+
+const lastIn = (messages: readonly StoredMessage[]): StoredMessage | undefined =>
+  messages.toSorted((a, b) => a.sequence - b.sequence).at(-1);
 
 const BEHIND_PAUSE_MS = 1;
 

@@ -4,6 +4,7 @@ import type { JetStreamPublishOptions, StoredMsg } from '@nats-io/jetstream';
 import { headers, type MsgHdrs } from '@nats-io/transport-node';
 import { CALL_WITHIN_MS, callBroker } from '../connect/broker-call.ts';
 import { lastMessage, nextMessage } from './leader-read.ts';
+import { streamStateFrom } from './leader-state.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { EventTooLarge, explainRefusal } from './refusals.ts';
 
@@ -63,8 +64,12 @@ export const publish = async (log: EventLog, message: Publication): Promise<Publ
     const ownLast = ownSequence(last, message);
     if (ownLast !== undefined) return { kind: 'stored', sequence: ownLast };
     const head = last?.seq ?? 0;
-    if (head !== message.fence?.sequence) return { kind: 'conflict', head };
-    // A replicated stream also refuses because of a message that is proposed and not yet stored; that is decided soon.
+    const expected = message.fence?.sequence ?? 0;
+    if (head > expected || (head < expected && (await isGone(log, message, left)))) {
+      return { kind: 'conflict', head };
+    }
+    // A replicated stream also refuses because of a message that is proposed and not yet stored, or that a replica has and the
+    // leader has not applied; that is decided soon.
     if (performance.now() >= deadline) {
       throw new LogUnavailable(
         `storing a message under ${message.subject}: refused for ${withinMs} ms although no other message was stored`,
@@ -163,6 +168,13 @@ const findStored = async (
   const after = message.fence?.sequence ?? 0;
   const found = await nextMessage(log, message.stream, after + 1, message.subject, withinMs);
   return ownSequence(found, message);
+};
+
+/** Whether the leader has come as far as the fence, and does not have the message that it names: it has expired, or was removed. */
+const isGone = async (log: EventLog, { stream, fence }: Publication, withinMs: number): Promise<boolean> => {
+  if (!fence) return false;
+  await streamStateFrom(log, stream, fence.sequence);
+  return ((await lastMessage(log, stream, fence.filter, withinMs))?.seq ?? 0) < fence.sequence;
 };
 
 const ownSequence = (found: StoredMsg | null | undefined, { id }: Publication): number | undefined =>

@@ -2,10 +2,14 @@ import type { StreamInfo } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
+import { streamState, streamStateFrom } from './leader-state.ts';
 import type { RunLog } from './run-messages.ts';
 import { fromStored } from './stored-message.ts';
 
-/** One message, from the stream's leader; undefined when the stream does not hold it, or no longer. @throws {LogUnavailable} */
+/**
+ * One message, from the stream's leader; undefined when the stream does not hold it, or no longer. A leader that has not come so far
+ * is waited for. @throws {LogUnavailable}
+ */
 export const readStored = async (
   log: RunLog,
   sequence: number,
@@ -15,14 +19,21 @@ export const readStored = async (
     const next = stream === 'RUNS' ? await log.messages.next('>', sequence) : undefined;
     return next?.sequence === sequence ? next : undefined;
   }
-  const read = () => log.jsm.streams.getMessage(stream, { seq: sequence });
-  const message = await callBroker(`reading message ${sequence} of ${stream}`, read);
+  const read = () =>
+    callBroker(`reading message ${sequence} of ${stream}`, () =>
+      log.jsm.streams.getMessage(stream, { seq: sequence }),
+    );
+  let message = await read();
+  if (!message) {
+    await streamStateFrom(log, stream, sequence);
+    message = await read();
+  }
   return message ? fromStored(message) : undefined;
 };
 
 /** The broker's time of a stream's creation: it distinguishes the stream from another one of the same name. */
 export const createdAt = async (log: EventLog, stream: 'RUNS' | 'FLEET'): Promise<string> =>
-  (await callBroker(`reading the state of stream ${stream}`, () => log.jsm.streams.info(stream))).created;
+  (await streamState(log, stream)).created;
 
 /** Distinguishes this log from another one, and says how full it is. */
 export interface RunsIdentity {
@@ -36,12 +47,12 @@ export interface RunsIdentity {
   readonly maxBytes: number;
 }
 
-/** Its last sequence is not less than that of any acknowledged message, for a log with fresh reads. @throws {LogUnavailable} */
-export const runsIdentity = async (log: EventLog): Promise<RunsIdentity> => {
-  const [info, fresh = 0] = await Promise.all([
-    callBroker('reading the state of stream RUNS', () => log.jsm.streams.info('RUNS')),
-    log.freshSequence?.(),
-  ]);
+/**
+ * Its last sequence is not less than that of any acknowledged message, for a log with fresh reads. A caller that knows a message
+ * names its sequence: a leader that has not come so far is waited for. @throws {LogUnavailable}
+ */
+export const runsIdentity = async (log: EventLog, atLeast = 0): Promise<RunsIdentity> => {
+  const [info, fresh = 0] = await Promise.all([streamStateFrom(log, 'RUNS', atLeast), log.freshSequence?.()]);
   const identity = runsIdentityOf(info);
   return { ...identity, lastSequence: Math.max(identity.lastSequence, fresh) };
 };

@@ -12,6 +12,7 @@ import { WEBHOOK_CHAIN, type WebhookHistory } from '@runledger/contracts/fold/we
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import { lifecycleFilter, runFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { LogUnavailable } from '../connect/event-log.ts';
 import { messagesOf } from '../messages/messages-of.ts';
 import type { RunLog } from '../messages/run-messages.ts';
 import { readWholeRun, readWholeWebhook, type DamagedRun } from './read-whole-chain.ts';
@@ -60,9 +61,21 @@ export const readRun = async (
     if (webhook.kind !== 'newer_version' && !isClean(webhook)) break;
     if (Math.max(life.history.head, headOf(webhook)) >= atLeast) return summary(life, webhook);
   }
+  // Waits for a leader that is a moment behind the reader that this message was delivered to.
+  const handed = atLeast > 0 ? await stored.at(atLeast) : undefined;
   const life = await readWholeRun(stored, key, partOf(RUN_CHAIN, key, messages));
   if (life.kind === 'damaged' || life.kind === 'newer_version') return life;
-  return summary(life, await readWholeWebhook(stored, key, life, partOf(WEBHOOK_CHAIN, key, messages)));
+  const webhook = await readWholeWebhook(stored, key, life, partOf(WEBHOOK_CHAIN, key, messages));
+  if (
+    handed &&
+    (lacks(RUN_CHAIN, key, life, handed) ||
+      (life.history.state && lacks(WEBHOOK_CHAIN, key, webhook, handed)))
+  ) {
+    throw new LogUnavailable(
+      `reading run ${key.run_id}: another server than the leader answered, without message ${atLeast}`,
+    );
+  }
+  return summary(life, webhook);
 };
 
 const partOf = (
@@ -73,6 +86,15 @@ const partOf = (
   const prefix = chain.filterOf(key).slice(0, -1);
   return messages.filter(({ subject }) => subject.startsWith(prefix));
 };
+
+/** Whether the message is in this chain, and was not read. */
+const lacks = <Type extends string, Event, State>(
+  chain: Chain<Type, Event, State>,
+  key: RunKey,
+  read: ReadChain<Event, State>,
+  message: StoredMessage,
+): boolean =>
+  partOf(chain, key, [message]).length > 0 && read.kind === 'whole' && read.history.head < message.sequence;
 
 /** No fact is missing or hidden. */
 const isClean = <Event, State>(read: ReadChain<Event, State>): read is WholeChain<Event, State> =>

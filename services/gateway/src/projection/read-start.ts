@@ -8,7 +8,9 @@ export const readStart = async (
   position: ProjectionPosition | undefined,
   known: ProjectionPosition | undefined,
 ): Promise<{ readonly identity: RunsIdentity; readonly start: ProjectionStart }> => {
-  const identity = await runsIdentity(log);
-  const last = position && position.sequence > 0 ? await readStored(log, position.sequence) : undefined;
+  const identity = await runsIdentity(log, position?.sequence);
+  const isInLog =
+    position !== undefined && position.sequence > 0 && position.sequence <= identity.lastSequence;
+  const last = isInLog ? await readStored(log, position.sequence) : undefined;
   return { identity, start: projectionStart({ position, known, last }, identity) };
 };

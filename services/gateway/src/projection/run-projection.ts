@@ -7,6 +7,7 @@ import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
+import { settled } from '@runledger/event-log/messages/leader-state';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { aborted, sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
@@ -146,6 +147,8 @@ const takeBatch = async (
 ): Promise<ProjectionPosition> => {
   const { views } = options;
   const facts = messages.filter(({ subject }) => subject !== READ_MARKER);
+  // What a view shows, a read of the log has to show too.
+  await settled(options.log, messages.at(-1)?.sequence ?? 0);
   const present = await views.load(runsIn(facts));
   const projected = projectRuns(present, facts);
   if (projected.kind === 'newer_version') throw new NewerVersion(projected);

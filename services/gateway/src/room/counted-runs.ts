@@ -60,6 +60,7 @@ export const openCountedRuns = (options: CountedRunsOptions): CountedRuns => {
           latest = begun;
         }
         await using following = await followSubjects(log, {
+          readUpTo: () => latest.sequence,
           after: goOn,
           onMessages: (messages) => {
             const sequence = messages.at(-1)?.sequence ?? latest.sequence;

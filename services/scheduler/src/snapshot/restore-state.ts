@@ -51,7 +51,7 @@ const whyNotOfThisLog = async (
 ): Promise<string | undefined> => {
   if (!position) return undefined;
   const { created, sequence, event_id } = position;
-  const identity = await runsIdentity(log);
+  const identity = await runsIdentity(log, sequence);
   if (identity.created !== created) {
     return `its stream was created at ${created}, and this one at ${identity.created}`;
   }
