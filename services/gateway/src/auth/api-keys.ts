@@ -39,7 +39,11 @@ const ownedBy = ({ org_id, user_id }: NewApiKey, record: ApiKey, key: string): C
   return { record, key };
 };
 
-/** Whose key it is; undefined when it is unknown or expired. @throws {LogUnavailable} */
+/**
+ * Whose key it is; undefined when it is unknown or expired. A broker that the others have replaced may hold keys that were revoked
+ * since, so the read counts only if a quorum of RUNS is in touch with its leader: no other broker leads any stream then (ADR 41).
+ * @throws {LogUnavailable}
+ */
 export const authenticate = async (
   log: EventLog,
   key: string,
@@ -48,6 +52,7 @@ export const authenticate = async (
   if (!isKeyText(key)) return undefined;
   const sha256 = sha256Of(key);
   const record = await keyStore(log).find(sha256);
+  await log.freshSequence?.();
   if (record === undefined || !isSameHash(record.sha256, sha256)) return undefined;
   return hasExpired(record, now()) ? undefined : record;
 };

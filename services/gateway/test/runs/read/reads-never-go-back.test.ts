@@ -6,11 +6,11 @@ import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { unavailableViews } from '../../fixtures/views/mongo-views.ts';
 import type { RunView } from '../../../src/projection/core/run-view.ts';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { openTestBed, openTestBedOnOwnBroker, type TestBed } from '../../fixtures/gateway/test-bed.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
-import { aView, folded, foldedWebhook } from '../../fixtures/runs/folded-runs.ts';
+import { aView, folded } from '../../fixtures/runs/folded-runs.ts';
 import { anEndedRun, HOOK } from '../../fixtures/runs/notified-runs.ts';
 import { viewOf as viewInLog } from '../../fixtures/views/stale-views.ts';
 import {
@@ -135,39 +135,6 @@ describe('the webhook_status of a run', () => {
     await views.save([await viewOf(key)]);
     await appendAll(bed.log, started(key));
     expect((await show(stale, key)).body).toMatchObject({ status: 'running', webhook_status: 'running' });
-  });
-
-  it('comes from the view when the log no longer has the run, or is unavailable', async () => {
-    await using other = await openTestBedOnOwnBroker();
-    const views = sqliteViews();
-    const gateway = await other.gateway({ views });
-    const gone = aRun(other.tenant.org_id);
-    const run = folded(queued(gone, { webhook: HOOK }), assigned(gone), started(gone), succeeded(gone));
-    await views.save([aView(4, run, foldedWebhook(5, webhookDelivered(gone)))]);
-    const shown = async () => (await call(`${gateway.api}/run/${gone.run_id}`, other.tenant.key)).body;
-    expect(await shown()).toMatchObject({ status: 'success', webhook_status: 'success' });
-    await other.nats.kill9();
-    await waitFor('the gateway to miss the log', () => !gateway.log.connected());
-    expect(await shown()).toMatchObject({ status: 'success', webhook_status: 'success' });
-    await other.nats.restart();
-  });
-
-  it('never goes back when the log becomes unavailable and the view is behind an earlier response', async () => {
-    await using other = await openTestBedOnOwnBroker();
-    const views = sqliteViews();
-    const gateway = await other.gateway({ views });
-    const [ended, again] = [await anEndedRun(other, gateway), await anEndedRun(other, gateway)];
-    await appendWebhook(other.log, webhookGivenUp(again));
-    await views.save([await viewInLog(other, ended), await viewInLog(other, again)]);
-    const statusAt = async ({ run_id }: RunKey) =>
-      (await call(`${gateway.api}/run/${run_id}`, other.tenant.key)).body.webhook_status;
-    await appendWebhook(other.log, webhookDelivered(ended));
-    expect(await statusAt(ended)).toBe('success');
-    expect((await post(`${gateway.api}/run/${again.run_id}/redeliver`, other.tenant.key)).status).toBe(200);
-    await other.nats.kill9();
-    await waitFor('the gateway to miss the log', () => !gateway.log.connected());
-    expect([await statusAt(ended), await statusAt(again)]).toEqual(['success', 'running']);
-    await other.nats.restart();
   });
 });
 
