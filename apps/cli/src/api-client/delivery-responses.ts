@@ -31,6 +31,7 @@ const deliveryState = {
   round: Type.Integer(),
   state: nullable(Type.String()),
   next_try_at: nullable(Type.String()),
+  given_up_reason: nullable(Type.String()),
   message: nullable(Type.String()),
 };
 

@@ -3,6 +3,7 @@ import { plain, shorten } from '../output/plain-text.ts';
 import type { ListedDelivery, RunDeliveries, ShownAttempt } from '../api-client/delivery-responses.ts';
 
 const LONGEST = 160;
+const LONGEST_WHY = 400;
 
 /** One delivery attempt: its time, number, result, the time of each phase, and the answer. */
 export const attemptLine = (made: ShownAttempt, name = attemptName(made)): string =>
@@ -38,7 +39,7 @@ const answerWords = ({ reason, answer }: ShownAttempt): string => {
 
 /** The state of the delivery, and what to do about it. */
 export const deliveryStateSentence = (run: RunDeliveries): string => {
-  const why = run.message === null ? '' : `: ${shorten(plain(run.message).replace(/\.$/, ''), LONGEST)}`;
+  const why = run.message === null ? '' : `: ${shorten(plain(run.message).replace(/\.$/, ''), LONGEST_WHY)}`;
   switch (run.webhook_status) {
     case null:
       return 'The run was queued without a webhook.';
@@ -47,7 +48,9 @@ export const deliveryStateSentence = (run: RunDeliveries): string => {
     case 'success':
       return 'Delivered: the receiver accepted the final notification.';
     case 'failed':
-      return `Failed${why}. Send it again with: runledger redeliver ${plain(run.run_id)}`;
+      return run.given_up_reason === 'log_expired'
+        ? `Failed${why}.`
+        : `Failed${why}. Send it again with: runledger redeliver ${plain(run.run_id)}`;
     default:
       return runningSentence(run, why);
   }
@@ -55,7 +58,7 @@ export const deliveryStateSentence = (run: RunDeliveries): string => {
 
 const runningSentence = (run: RunDeliveries, why: string): string => {
   if (run.state === 'deferred')
-    return `Deferred${why}. The circuit breaker of the receiver is open. It tries one notification after a while, and sends the others when that succeeds.`;
+    return `Deferred${why}. One notification is sent as a probe after a while, and the others follow when the receiver accepts it.`;
   if (run.state === null) return `The webhook is ${plain(run.webhook_status ?? '')}${why}.`;
   return run.next_try_at === null
     ? `The next attempt is running${why}.`
@@ -69,7 +72,7 @@ export const listedLine = (listed: ListedDelivery): string =>
     [listed.run_id, 36],
     [stateWords(listed), 11],
     [counted(listed.tries, 'attempt'), 11],
-    [listed.last_reason ?? '', 17],
+    [listed.given_up_reason ?? listed.last_reason ?? '', 17],
     [listed.url, 0],
     [listed.next_try_at === null ? '' : `next ${listed.next_try_at}`, 0],
   ]);

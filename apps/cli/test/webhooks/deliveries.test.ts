@@ -35,6 +35,7 @@ const deliveries = (changes: object = {}) => ({
     round: 1,
     state: 'retrying',
     next_try_at: '2026-05-01T12:00:35.000Z',
+    given_up_reason: null,
     message: 'Nothing listens there.',
     tries: [aTry(), refused],
     intermediate: null,
@@ -67,8 +68,12 @@ describe('runledger deliveries', () => {
     [{ next_try_at: null }, 'The next attempt is running'],
     [{ webhook_status: 'success', state: null }, 'Delivered: the receiver accepted'],
     [
-      { webhook_status: 'failed', state: null, message: 'Gone.' },
-      `Failed: Gone. Send it again with: runledger redeliver ${RUN}`,
+      { webhook_status: 'failed', state: null, given_up_reason: 'gone', message: 'Gone.' },
+      `Failed: Gone. Send it again with: runledger redeliver ${RUN}\n`,
+    ],
+    [
+      { webhook_status: 'failed', state: null, given_up_reason: 'log_expired', message: 'Too late.' },
+      'Failed: Too late.\n',
     ],
     [{ webhook_status: 'a-later-one', state: null, message: null }, 'The webhook is a-later-one.'],
   ])('shows the state of the delivery: %j', async (changes, sentence) => {
@@ -109,6 +114,7 @@ const listed = (run_id: string, changes: object = {}) => ({
   state: 'deferred',
   tries: 3,
   next_try_at: null,
+  given_up_reason: null,
   last_reason: 'timed_out',
   message: null,
   created_at: '2026-05-01T12:00:00.000Z',
@@ -129,6 +135,13 @@ describe('runledger webhooks', () => {
       stderr: '',
     });
     expect(gateway.requests[0]).toMatchObject({ method: 'GET', path: '/api/webhooks/deliveries?limit=50' });
+  });
+
+  it('says why a delivery was given up', async () => {
+    const failed = listed(RUN, { webhook_status: 'failed', state: null, given_up_reason: 'expired' });
+    const gateway = await aGateway({ status: 200, body: { deliveries: [failed], next_cursor: null } });
+    const { stdout } = await runCli(['webhooks', '--status', 'failed'], at(gateway.url));
+    expect(stdout).toContain(`${RUN}  failed       3 attempts   expired  `);
   });
 
   it('reads the chosen runs, page after page up to the limit, and reports that there are more', async () => {

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { DeliveryAttemptPhases, DeliveryAttemptResult } from '../events/delivery-attempt-result.ts';
+import { WebhookGivenUpReason } from '../events/webhook-event.ts';
 import { Cursor, NextCursor, PageLimit, Time, TimeOrDay, Uuid, wordsOf } from './fields/values.ts';
 import { nullable, optional } from './fields/optional.ts';
 import { WebhookStatus } from './runs/run.ts';
@@ -34,11 +35,17 @@ const deliveryState = {
   state: nullable(
     Type.Enum(['retrying', 'deferred'], {
       description:
-        'Null when no further attempt is planned. `deferred`: the circuit breaker of the receiver is open; the delivery waits until the receiver accepts another one.',
+        'Null when no further attempt is planned. `deferred`: the delivery waits until the receiver accepts notifications again.',
     }),
   ),
   next_try_at: nullable(
     Type.String({ format: 'date-time', description: 'Null also for a deferred delivery.' }),
+  ),
+  given_up_reason: nullable(
+    Type.Enum([...WebhookGivenUpReason.enum], {
+      description:
+        'Null unless the delivery failed. `gone`: the receiver answered 410. `tries_used_up`: its last attempt failed. `expired`: the time for it was over. `log_expired`: the first events of the run expired from the log, and it cannot be sent again.',
+    }),
   ),
   message: nullable(
     Type.String({ description: 'For people: the reason for this state; null if nothing failed.' }),

@@ -40,6 +40,7 @@ describe('the deliveries of a run', () => {
       round: 1,
       state: null,
       next_try_at: null,
+      given_up_reason: null,
       message: null,
       tries: [],
       intermediate: null,
@@ -55,6 +56,7 @@ describe('the deliveries of a run', () => {
       round: 1,
       state: null,
       next_try_at: null,
+      given_up_reason: null,
       message: null,
       tries: [],
       intermediate: null,
@@ -105,6 +107,7 @@ describe('the deliveries of a run', () => {
       round: 1,
       state: null,
       next_try_at: null,
+      given_up_reason: 'tries_used_up',
       message: 'the receiver answered 503',
     });
     await appendWebhook(bed.log, redeliveryRequested(key));

@@ -52,7 +52,7 @@ overEachViews('runs with a webhook', (here) => {
     const { status, body } = await list();
     expect(status).toBe(200);
     const url = 'https://a.example/done?[hidden]';
-    const settled = { state: null, next_try_at: null, round: 1 };
+    const settled = { state: null, next_try_at: null, given_up_reason: null, round: 1 };
     expect(body).toEqual({
       deliveries: [
         { run_id: success.run_id, webhook_status: 'success', tries: 3, last_reason: null, message: null },
@@ -60,6 +60,7 @@ overEachViews('runs with a webhook', (here) => {
           run_id: failed.run_id,
           webhook_status: 'failed',
           tries: 13,
+          given_up_reason: 'tries_used_up',
           last_reason: 'server_error',
           message: 'the receiver answered 503',
         },

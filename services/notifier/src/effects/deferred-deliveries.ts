@@ -36,7 +36,7 @@ const store = async (context: EffectContext, delivery: FinalDelivery, signal: Ab
   if (mayBeSuperseded && (await isSuperseded(context, delivery, signal))) return;
   await atLog(context, signal)(() => deferDelivery(log, pendingOf(delivery, now().getTime())));
   metrics.deferred();
-  const message = 'Deferred until its receiver accepts notifications again.';
+  const message = 'The receiver accepted nothing lately, and is not asked for a while.';
   const times = { next_try_at: null, last_reason: null };
   void recordState(context, key, { state: 'deferred', round, tries, ...times, message });
 };

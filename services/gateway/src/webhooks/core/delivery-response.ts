@@ -60,15 +60,17 @@ export const listedDelivery = (listed: Listed, stored: DeliveryState | undefined
   };
 };
 
-type Standing = Pick<RunDeliveries, 'round' | 'state' | 'next_try_at' | 'message'>;
+type Standing = Pick<RunDeliveries, 'round' | 'state' | 'next_try_at' | 'given_up_reason' | 'message'>;
 
 const standing = (webhook: Webhook | undefined, stored: DeliveryState | undefined): Standing => {
   const waiting = waitingOf(webhook, stored);
+  const failed = webhook?.status === 'failed' ? webhook : undefined;
   return {
     round: roundOf(webhook),
     state: waiting?.state ?? null,
     next_try_at: waiting?.next_try_at ?? null,
-    message: waiting?.message ?? (webhook?.status === 'failed' ? webhook.message : null),
+    given_up_reason: failed?.reason ?? null,
+    message: waiting?.message ?? failed?.message ?? null,
   };
 };
 
