@@ -59,7 +59,8 @@ const retry = async (
 ): Promise<Outcome> => {
   if (started) await facts?.append('WebhookStarted', { notification: 'final' });
   const waiting = { ...delivery, ...progress };
-  if (!(await fits(context, delivery, signal))) return NO_ROOM;
+  if (!(await fits(context, delivery, signal)))
+    return { kind: 'no_room', retry: { at, attempts: waiting.attempts } };
   await atLog(context, signal)(() => scheduleDelivery(context.log, pendingOf(waiting, at), new Date(at)));
   void recordState(context, delivery.key, {
     state: 'retrying',
@@ -73,7 +74,6 @@ const retry = async (
 };
 
 const STORED: Outcome = { kind: 'stored' };
-const NO_ROOM: Outcome = { kind: 'no_room' };
 
 /** Whether TIMERS has room for the delivery. One that is there already is only replaced. */
 export const fits = async (
@@ -91,7 +91,7 @@ export const fits = async (
     next_try_at: null,
     last_reason: null,
     message:
-      'Deferred: the organisation has too many waiting deliveries. This one is sent from the log when its receiver accepts notifications.',
+      'The organisation has too many waiting deliveries. This one is sent when its receiver accepts notifications again.',
   });
   return false;
 };

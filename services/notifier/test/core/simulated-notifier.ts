@@ -49,7 +49,9 @@ export const startNotifier = (
     core.after(1, () => {
       const timer = writeConclusion(log, runOf(log, delivery.key.run_id), delivery, conclusion);
       if (timer && timer !== 'no_room') waitFor(log, core, circumstances, timer);
-      const outcome = timer === 'no_room' ? ({ kind: timer } as const) : STORED;
+      const at = conclusion.kind === 'retry' ? conclusion.at - core.now() : 0;
+      const retry = { at: core.now() + circumstances.waitOf(at), attempts: delivery.attempts + 1 };
+      const outcome = timer === 'no_room' ? ({ kind: timer, retry } as const) : STORED;
       take({ type: 'attempt_concluded', attempt, outcome });
     });
   surroundings.defer = ({ delivery, reminder }) =>

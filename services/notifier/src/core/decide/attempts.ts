@@ -116,6 +116,7 @@ export const attemptConcluded = (state: NotifierState, id: number, outcome: Outc
   if (outcome.kind === 'no_room') {
     const outbox = state.outboxes.get(attempt.run);
     leaveInLog(state, delivery);
+    if (outcome.retry) state.leftRetries.note(attempt.run, outcome.retry);
     if (outbox) takeDelivery(outbox, delivery);
     return endAttempt(state, attempt, attempt.sent);
   }
@@ -144,6 +145,7 @@ const complete = (
 ): void => {
   const outbox = state.outboxes.get(attempt.run);
   settle(state, delivery);
+  state.leftRetries.forget(attempt.run);
   if (!outbox) return;
   takeDelivery(outbox, delivery);
   if (which === 'round') for (const equal of takeUpToRound(outbox, delivery.round)) settle(state, equal);

@@ -1,3 +1,4 @@
+import type { RunId } from '@runledger/contracts/ids';
 import type { FinalDelivery } from '../delivery/final-delivery.ts';
 import type { EndMessage, ReconciliationInput } from '../state/input.ts';
 import { alsoLeft, NOTHING_LEFT, type Partition } from '../state/partition.ts';
@@ -35,22 +36,28 @@ export const unsettledFound = (state: NotifierState, input: Input<'unsettled_fou
     round.left = alsoLeft(round.left, sequence);
     const delivery = fromLog(state, held, input, found.round);
     const isExpired = delivery.expiresAt <= state.moment.now;
+    const isEarly = isBeforeRetry(state, key.run_id);
     // The next round sends more of them, or sees that these are settled.
-    if (isExpired || !isBlocked(state, receiver)) state.roundWanted = true;
+    if (isExpired || !(isEarly || isBlocked(state, receiver))) state.roundWanted = true;
     if (isExpired) expiredFound(state, delivery);
-    else if (takesFromLog(state, receiver)) addFinal(state, delivery);
+    else if (!isEarly && takesFromLog(state, receiver)) addFinal(state, delivery);
   }
 };
 
-/** Whether a delivery that was left in the log has to wait there: its receiver takes no more now, and its time is not over. */
+/** Whether a delivery that was left in the log has to wait there: it or its receiver takes no attempt now, and its time is not over. */
 export const waitsInLog = (state: NotifierState, message: EndMessage): boolean => {
   const { partition, key, origin, sequence } = message;
   const held = state.partitions.get(partition);
-  if (!held || sequence < held.left.from || takesFromLog(state, { org_id: key.org_id, origin })) return false;
+  if (!held || sequence < held.left.from) return false;
+  const receiver = { org_id: key.org_id, origin };
+  if (takesFromLog(state, receiver) && !isBeforeRetry(state, key.run_id)) return false;
   return expiresAtOf(state, held, message) > state.moment.now;
 };
 
-const isFromLog = ({ outboxes }: NotifierState, run: FinalDelivery['key']['run_id']): boolean =>
+const isBeforeRetry = ({ leftRetries, moment }: NotifierState, run: RunId): boolean =>
+  (leftRetries.of(run)?.at ?? -Infinity) > moment.now;
+
+const isFromLog = ({ outboxes }: NotifierState, run: RunId): boolean =>
   outboxes.get(run)?.finals.some(({ source }) => source.kind === 'log') ?? false;
 
 const fromLog = (
@@ -63,7 +70,7 @@ const fromLog = (
   origin,
   partition: partition.number,
   round,
-  attempts: 0,
+  attempts: state.leftRetries.of(key.run_id)?.attempts ?? 0,
   expiresAt: expiresAtOf(state, partition, times),
   fact: sequence,
   source: { kind: 'log', sequence },

@@ -13,7 +13,9 @@ export const runEnded = (
   { round }: { readonly round: number },
 ): void => {
   const { key, origin, sequence } = message;
-  takeMessage(state, message, 'runs', (partition) =>
+  takeMessage(state, message, 'runs', (partition) => {
+    // A redelivery begins with its first attempt.
+    state.leftRetries.forget(key.run_id);
     addFinal(state, {
       key,
       origin,
@@ -24,8 +26,8 @@ export const runEnded = (
       fact: sequence,
       source: { kind: 'fact', sequence },
       mayBeSuperseded: round > 1 || sequence <= partition.mayBeSupersededUpTo,
-    }),
-  );
+    });
+  });
 };
 
 /** Its facts must still be there: a notification is made from them, and who asks to have it sent again needs them too. */

@@ -4,6 +4,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { AttemptReport, Failed } from '../delivery/attempt-report.ts';
 import type { FinalDelivery } from '../delivery/final-delivery.ts';
 import type { Receiver } from '../receivers/receiver.ts';
+import type { LeftRetry } from './left-retries.ts';
 import type { PartitionStart } from './partition.ts';
 
 /** Everything that the notifier's decisions follow from. */
@@ -93,8 +94,11 @@ type ResultInput =
   | { readonly type: 'attempt_concluded'; readonly attempt: number; readonly outcome: Outcome }
   | { readonly type: 'deferral_finished'; readonly run: RunId; readonly outcome: Outcome };
 
-/** Of a write to the log. `no_room`: in TIMERS, for more of the organisation. */
-export type Outcome = { readonly kind: 'stored' } | { readonly kind: 'no_room' } | Failed;
+/** Of a write to the log. `no_room`: in TIMERS, for more of the organisation; `retry` of a delivery that was attempted. */
+export type Outcome =
+  | { readonly kind: 'stored' }
+  | { readonly kind: 'no_room'; readonly retry?: LeftRetry }
+  | Failed;
 
 export type ReconciliationInput =
   /** A round begins, for partitions in which something may be unsettled. */

@@ -9,6 +9,7 @@ import { LoadingTurns } from '../receivers/loading-turns.ts';
 import { ReceiverQueues, type ReceiverQueue } from '../receivers/receiver-queues.ts';
 import type { Attempt } from './attempt.ts';
 import type { Effect } from './effect.ts';
+import { LeftRetries } from './left-retries.ts';
 import type { Moment } from './moment.ts';
 import type { Outbox } from './outbox.ts';
 import type { Partition } from './partition.ts';
@@ -29,6 +30,7 @@ export interface NotifierState {
   /** Of the runs that have something to send. */
   readonly outboxes: Map<RunId, Outbox>;
   readonly attempts: Map<number, Attempt>;
+  readonly leftRetries: LeftRetries;
   lastAttempt: number;
   readonly queues: ReceiverQueues;
   readonly withWaiting: Set<ReceiverQueue>;
@@ -66,6 +68,7 @@ export const createNotifierState = (settings: CoreSettings, at: number): Notifie
     partitions: new Map(),
     outboxes: new Map(),
     attempts: new Map(),
+    leftRetries: new LeftRetries(),
     lastAttempt: 0,
     queues: new ReceiverQueues(),
     withWaiting: new Set(),

@@ -1,6 +1,9 @@
 import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
+import { waitsInLog } from '../../../src/core/decide/reconciling.ts';
+import type { AttemptReport } from '../../../src/core/delivery/attempt-report.ts';
 import type { EndMessage, Found } from '../../../src/core/state/input.ts';
 import { positionOf, type Partition } from '../../../src/core/state/partition.ts';
 import { SECOND, simulateCore, type SimulatedCore } from '../simulated-core.ts';
@@ -44,6 +47,15 @@ const withoutRoom = (): { readonly core: SimulatedCore; readonly begun: string[]
   return observed;
 };
 
+const answered = (core: SimulatedCore, reason: DeliveryAttemptResult): AttemptReport => ({
+  kind: 'sent',
+  result: { reason, message: '', status: null, retry_after: null },
+  round: 1,
+  attempts: 0,
+  expiresAt: core.now() + DAY,
+  endedAt: core.now(),
+});
+
 /** Leaves this many in the log, and begins a round. */
 const leave = (count: number, openMs = 60 * SECOND) => {
   const observed = withoutRoom();
@@ -81,20 +93,53 @@ describe('a delivery that TIMERS has no room for', () => {
     const before = observed.deferrals;
     expect(core.state.outboxes.size).toBe(2);
     const [attempt] = core.state.attempts.keys();
-    core.take({
-      type: 'attempt_finished',
-      attempt: attempt ?? 0,
-      report: {
-        kind: 'sent',
-        result: { reason: 'server_error', message: '', status: 503, retry_after: null },
-        round: 1,
-        attempts: 0,
-        expiresAt: core.now() + DAY,
-        endedAt: core.now(),
-      },
-    });
+    const report = answered(core, 'server_error');
+    core.take({ type: 'attempt_finished', attempt: attempt ?? 0, report });
     expect(core.state.outboxes.size).toBe(0);
     expect(observed.deferrals).toBe(before);
+  });
+
+  it('is attempted again when its retry is due, not by every round, and keeps its count of attempts', () => {
+    const observed = leave(1, SECOND);
+    const { core, begun, left } = observed;
+    const [message] = left;
+    if (!message) throw new Error('one was left');
+    core.surroundings.conclude = ({ attempt }) => {
+      const retry = { at: core.now() + 120 * SECOND, attempts: 3 };
+      core.take({ type: 'attempt_concluded', attempt, outcome: { kind: 'no_room', retry } });
+    };
+    core.pass(2 * SECOND);
+    find(core, message);
+    expect(begun).toHaveLength(1);
+    core.take({ type: 'attempt_finished', attempt: 1, report: answered(core, 'client_error') });
+    core.take({ type: 'round_begun', partitions: [PARTITION] });
+    expect(waitsInLog(core.state, message)).toBe(true);
+    find(core, message);
+    expect(begun).toHaveLength(1);
+    expect(core.state.roundWanted).toBe(false);
+    expect(core.state.outboxes.size).toBe(0);
+
+    core.pass(121 * SECOND);
+    expect(waitsInLog(core.state, message)).toBe(false);
+    find(core, message);
+    expect(begun).toHaveLength(2);
+    expect(core.state.attempts.values().toArray()).toMatchObject([
+      { content: { delivery: { attempts: 3 } } },
+    ]);
+  });
+
+  it('begins with its first attempt when somebody asks to send it again', () => {
+    const { core, begun, left } = leave(1, SECOND);
+    const [message] = left;
+    if (!message) throw new Error('one was left');
+    core.pass(2 * SECOND);
+    core.state.leftRetries.note(message.key.run_id, { at: core.now() + DAY, attempts: 3 });
+    const request = { ...message, sequence: core.nextSequence(), round: 2 };
+    core.take({ type: 'redelivery_requested', ...request });
+    expect(begun).toHaveLength(1);
+    expect(core.state.attempts.values().toArray()).toMatchObject([
+      { content: { delivery: { attempts: 0, round: 2 } } },
+    ]);
   });
 
   it('is given up when its time is over, also behind an open breaker', () => {
