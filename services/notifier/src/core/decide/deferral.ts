@@ -5,33 +5,43 @@ import type { StoredOpening } from '../state/input.ts';
 import { IDLE, takeDelivery, type IntermediateNotification, type Outbox } from '../state/outbox.ts';
 import type { NotifierState } from '../state/state.ts';
 import { schedule } from './queueing.ts';
-import { beginWork, settleIntermediate } from './settling.ts';
+import { beginWork, leaveInLog, settleIntermediate } from './settling.ts';
 
 /** A notification that could not be sent is queued again after this time. */
 export const AGAIN_MS = 15_000;
 /** When the queue of a receiver is full, its deferred deliveries are loaded after this time at the latest. */
 const LOAD_WITHIN_MS = 30_000;
-/** With more outboxes than this, postponed intermediate notifications are dropped. */
+/** With more outboxes than this, postponed intermediate notifications are dropped, and final ones stay in the log. */
 const MAX_OUTBOXES = 50_000;
+/** Of one receiver at the same time. */
+const MAX_DEFERRING = 1_000;
 
 /** These runs have to wait: the breaker of their receiver is open, or its queue is full. */
 export const postpone = (state: NotifierState, queue: ReceiverQueue, runs: readonly RunId[]): void => {
-  const outboxes = runs.flatMap((run) => state.outboxes.get(run) ?? []);
-  const toDefer = outboxes.filter(({ finals: [next] }) => next && next.source.kind !== 'log');
-  if (toDefer.length > 0) {
-    queue.deferred.expected = true;
-    state.loading.later(queue);
-  } else schedule(state, queue);
-  for (const outbox of toDefer) defer(state, queue, outbox);
-  for (const outbox of outboxes) {
-    const [next] = outbox.finals;
+  for (const run of runs) {
+    const outbox = state.outboxes.get(run);
+    const next = outbox?.finals[0];
+    if (!outbox) continue;
     if (!next) postponeIntermediate(state, outbox);
-    else if (next.source.kind === 'log') dropFromLog(state, outbox, next);
+    else if (staysInLog(state, queue, next)) dropFromMemory(state, outbox, next);
+    else defer(state, queue, outbox, next);
   }
+  schedule(state, queue);
 };
 
-/** The log still holds it: the reconciliation finds it again. */
-const dropFromLog = (state: NotifierState, outbox: Outbox, delivery: FinalDelivery): void => {
+/** One that the log holds need not be written: too many at once would take more memory than there is. */
+const staysInLog = (
+  { outboxes }: NotifierState,
+  { deferred }: ReceiverQueue,
+  { source }: FinalDelivery,
+): boolean => {
+  const isCrowded = deferred.deferring >= MAX_DEFERRING || outboxes.size > MAX_OUTBOXES;
+  return source.kind === 'log' || (source.kind === 'fact' && isCrowded);
+};
+
+/** The log still holds it: the reconciliation finds it. */
+const dropFromMemory = (state: NotifierState, outbox: Outbox, delivery: FinalDelivery): void => {
+  leaveInLog(state, delivery);
   outbox.stage = IDLE;
   takeDelivery(outbox, delivery);
   if (outbox.finals.length > 0) setAlarm(state, outbox, state.moment.at);
@@ -39,10 +49,10 @@ const dropFromLog = (state: NotifierState, outbox: Outbox, delivery: FinalDelive
 };
 
 /** The final delivery is stored in TIMERS, where it takes no memory and no permit. */
-const defer = (state: NotifierState, queue: ReceiverQueue, outbox: Outbox): void => {
-  const [delivery] = outbox.finals;
-  if (!delivery) return;
+const defer = (state: NotifierState, queue: ReceiverQueue, outbox: Outbox, delivery: FinalDelivery): void => {
   const { deferred } = queue;
+  deferred.expected = true;
+  state.loading.later(queue);
   const reminder = deferred.reminder === undefined ? reminderOf(state, queue) : undefined;
   deferred.reminder ??= null;
   deferred.deferring += 1;

@@ -10,7 +10,7 @@ export const settle = (state: NotifierState, { source, partition }: FinalDeliver
   else if (kind !== 'log') state.effects.push({ type: 'remove_timer', partition, sequence });
 };
 
-/** TIMERS has no room for it. Its fact stays in the log, where the reconciliation finds it. */
+/** It is not stored in TIMERS. Its fact stays in the log, where the reconciliation finds it. */
 export const leaveInLog = (state: NotifierState, delivery: FinalDelivery): void => {
   const held = state.partitions.get(delivery.partition);
   // What the reconciliation found counts as left until it is settled.

@@ -172,6 +172,17 @@ describe('a delivery that TIMERS has no room for', () => {
   });
 });
 
+describe('more deliveries than can be deferred at once', () => {
+  it('stay in the log: the memory for them is bounded', () => {
+    const core = simulateCore();
+    core.surroundings.defer = () => undefined;
+    tripFor(core, 60 * SECOND);
+    for (let count = 0; count < 3_000; count += 1) core.take({ type: 'run_ended', ...endOf(core) });
+    expect(core.state.outboxes.size).toBe(1_000);
+    expect(held(core).left.count).toBe(2_000);
+  });
+});
+
 describe('a round of the reconciliation', () => {
   it('never passes what is not settled, wherever it is', () => {
     const { core, left } = leave(3);
