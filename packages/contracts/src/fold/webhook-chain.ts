@@ -6,7 +6,7 @@ import {
 } from '../events/webhook-event.ts';
 import { parseWebhookSubject, webhookEventSubject, webhookFilter } from '../subjects/run-subjects.ts';
 import type { Chain, History } from './chain.ts';
-import { evolveWebhook, type Webhook } from './webhook.ts';
+import { endsWithoutLog, evolveWebhook, type Webhook } from './webhook.ts';
 
 /** A reader's state of a run's notifications. */
 export type WebhookHistory = History<Webhook>;
@@ -22,5 +22,5 @@ export const WEBHOOK_CHAIN: Chain<WebhookEventType, WebhookEvent, Webhook> = {
     return WEBHOOK_EVENTS[type].fact === fact && WEBHOOK_EVENTS[type].writer === writer;
   },
   evolve: evolveWebhook,
-  isSelfContained: () => false,
+  isSelfContained: endsWithoutLog,
 };

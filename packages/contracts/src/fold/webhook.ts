@@ -30,10 +30,14 @@ export const roundOf = (webhook: Webhook | undefined): number => webhook?.round 
 export const isSettled = (webhook: Webhook | undefined): boolean =>
   webhook !== undefined && webhook.status !== 'running';
 
+/** The log has lost what came before in the chain, or is about to. Its round is the present one, and it ends. */
+export const endsWithoutLog = (event: WebhookEvent): boolean =>
+  event.type === 'WebhookGivenUp' && event.data.reason === 'log_expired';
+
 /** The only fold of a run's notifications. Pure and total, as the fold of the run. */
 export const evolveWebhook = (webhook: Webhook | undefined, fact: WebhookFact): Webhook | Impossible => {
   const { event, time } = fact;
-  const round = roundOf(webhook);
+  const round = webhook === undefined && endsWithoutLog(event) ? event.round : roundOf(webhook);
   if (event.type === 'WebhookRedeliveryRequested') {
     return event.round === round + 1
       ? { status: 'running', round: event.round, updated_at: time }

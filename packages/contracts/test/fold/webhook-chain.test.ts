@@ -5,7 +5,7 @@ import { readChain } from '../../src/fold/read-chain.ts';
 import { WEBHOOK_CHAIN } from '../../src/fold/webhook-chain.ts';
 import { lifecycleFilter, runFilter } from '../../src/subjects/run-subjects.ts';
 import { isSettled, type Webhook } from '../../src/fold/webhook.ts';
-import { MAX_ROUNDS, WEBHOOK_EVENT_TYPES } from '../../src/events/webhook-event.ts';
+import { MAX_ROUNDS, WEBHOOK_EVENT_TYPES, type WebhookEventOf } from '../../src/events/webhook-event.ts';
 import { anEvent, ORG, RUN, stored } from '../fixtures/run-events.ts';
 import { aWebhookEvent, storedWebhook } from '../fixtures/webhook-events.ts';
 
@@ -113,6 +113,33 @@ describe('a broken chain of webhook facts', () => {
 
   it('is reported if its beginning is missing', () => {
     expect(readChain(WEBHOOK_CHAIN, chain.slice(1))).toMatchObject({ kind: 'gap', after: 0, expected: 14 });
+  });
+});
+
+describe('giving up a notification that the log has lost', () => {
+  const lost = (round: number): WebhookEventOf<'WebhookGivenUp'> =>
+    aWebhookEvent('WebhookGivenUp', round, { reason: 'log_expired' });
+  const failed = (round: number): object => ({ status: 'failed', round, reason: 'log_expired' });
+
+  it('ends the present round for a reader that has seen what the log lost', () => {
+    expect(acceptMessage(WEBHOOK_CHAIN, afterStart, storedWebhook(lost(1), 30, 0))).toMatchObject({
+      kind: 'accepted',
+      history: { head: 30, state: failed(1) },
+    });
+    expect(acceptMessage(WEBHOOK_CHAIN, afterStart, storedWebhook(lost(2), 30, 0)).kind).toBe('refused');
+  });
+
+  it('is a whole history for a reader that has not', () => {
+    for (const fence of [0, 14])
+      expect(readChain(WEBHOOK_CHAIN, [storedWebhook(lost(3), 30, fence)])).toMatchObject({
+        kind: 'whole',
+        history: { head: 30, state: failed(3) },
+      });
+  });
+
+  it('does not hide a fact that this reader has missed', () => {
+    const message = storedWebhook(lost(1), 30, 17);
+    expect(acceptMessage(WEBHOOK_CHAIN, afterStart, message).kind).toBe('gap');
   });
 });
 

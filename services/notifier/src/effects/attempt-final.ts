@@ -83,14 +83,15 @@ export const isSuperseded = async (
 const giveUpGone = async (
   context: EffectContext,
   attempt: number,
-  { key, attempts }: FinalDelivery,
+  { key, attempts, round }: FinalDelivery,
   signal: AbortSignal,
 ): Promise<AttemptReport> => {
   const end = await atLog(context, signal)(() => readWebhookEnd(context.log, key));
   if (end.status === 'settled') return { kind: 'nothing' };
   // Its correlation id is gone with its first fact.
   const about = { ...key, correlation_id: key.run_id, traceparent: null };
-  context.facts.set(attempt, webhookFacts(context, about, end, signal));
+  const known = end.status === 'none' ? { ...end, round } : end;
+  context.facts.set(attempt, webhookFacts(context, about, known, signal));
   return { kind: 'log_expired', attempts };
 };
 
