@@ -1,16 +1,18 @@
 import type { PendingDelivery } from '@runledger/contracts/deliveries/timers';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
-import { scheduleDelivery } from '../../src/timers/write-timers.ts';
+import { deferDelivery, scheduleDelivery, storeOpening } from '../../src/timers/write-timers.ts';
 import { assigned, OTHER_EXECUTOR, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { aReceiver, status, type Receiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed, type TestBed } from '../fixtures/test-bed.ts';
-import { expectTidy, openBreaker, succeedOften } from '../fixtures/breakers.ts';
+import { expectTidy, succeedOften } from '../fixtures/breakers.ts';
 import { retryOf, attemptsOf } from '../fixtures/attempts-of.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
-import { storedTimers } from '../fixtures/stored-timers.ts';
+import { storedDeliveries, storedTimers } from '../fixtures/stored-timers.ts';
+
+const DAY_MS = 86_400_000;
 
 const expectEnd = (bed: TestBed, key: RunKey, end: object): Promise<void> =>
   expectSoon('its outcome', async () => expect(await bed.webhook(key)).toMatchObject(end));
@@ -26,8 +28,14 @@ const tried = (key: RunKey, { url }: Receiver, tries: number): PendingDelivery =
   round: 1,
   tries,
   due_at: new Date().toISOString(),
-  expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+  expires_at: new Date(Date.now() + DAY_MS).toISOString(),
   sequence: 7,
+});
+
+/** After one attempt, and its time is over. */
+const expired = (key: RunKey, receiver: Receiver): PendingDelivery => ({
+  ...tried(key, receiver, 1),
+  expires_at: new Date(Date.now() - 1_000).toISOString(),
 });
 
 describe('a delivery', () => {
@@ -79,40 +87,45 @@ describe('a delivery', () => {
     expect(await running.metric('runledger_notifier_open_breakers')).toBe(0);
   });
 
-  it.concurrent('is given up when its run ended too long ago', async () => {
+  it.concurrent('is given up when its time is over: nothing more is sent', async () => {
     await using bed = await openTestBed();
     await using receiver = await aReceiver(status(500));
-    await using running = await bed.start({ giveUpAfterMs: 2_000 });
     const key = await bed.succeed(`${receiver.url}/hook`);
-    await expectEnd(bed, key, { status: 'running' });
+    await scheduleDelivery(bed.log, expired(key, receiver), new Date());
+    await using running = await bed.start();
     await expectEnd(bed, key, { status: 'failed', reason: 'expired', tries: 1 });
-    expect(receiver.of(key.run_id)).toHaveLength(1);
+    expect(receiver.of(key.run_id)).toEqual([]);
     await expectNothingWaits(bed);
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'expired' })).toBe(1);
   });
 
   it.concurrent('that was given up for this reason is attempted once more on request', async () => {
     await using bed = await openTestBed();
-    await using receiver = await aReceiver(status(500));
-    await using running = await bed.start({ giveUpAfterMs: 2_000 });
+    await using receiver = await aReceiver(status(200));
     const key = await bed.succeed(`${receiver.url}/hook`);
+    await scheduleDelivery(bed.log, expired(key, receiver), new Date());
+    await using running = await bed.start();
     await expectEnd(bed, key, { status: 'failed', reason: 'expired' });
-    receiver.answer = status(200);
     await bed.happenTo(key, redeliveryRequested(key));
     await expectEnd(bed, key, { status: 'success', round: 2, tries: 1 });
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'delivered' })).toBe(1);
   });
 
-  it.concurrent('is given up while it is deferred, when its run ended too long ago', async () => {
+  it.concurrent('is given up behind an open breaker too, when its time is over', async () => {
     await using bed = await openTestBed();
     await using receiver = await aReceiver(status(500));
-    await using running = await bed.start({ giveUpAfterMs: 4_000, breaker: { firstOpenMs: 5_000 } });
-    const failed = await openBreaker(bed, running, `${receiver.url}/hook`);
-    const deferred = await succeedOften(bed, `${receiver.url}/hook`, 5);
-    for (const key of deferred) await expectEnd(bed, key, { status: 'failed', reason: 'expired', tries: 0 });
-    for (const key of failed) await expectEnd(bed, key, { status: 'failed', reason: 'expired', tries: 1 });
-    expect(receiver.arrived).toHaveLength(5);
-    await expectNothingWaits(bed);
+    const keys = await succeedOften(bed, `${receiver.url}/hook`, 5);
+    const until = new Date(Date.now() + DAY_MS).toISOString();
+    await storeOpening(bed.log, { version: 1, origin: receiver.url, org_id: bed.org, opens: 6, until });
+    for (const key of keys) await deferDelivery(bed.log, expired(key, receiver));
+    // Expired deliveries are searched for ten times in this time.
+    await using running = await bed.start({ giveUpAfterMs: 10_000, reconcileEveryMs: 300 });
+    for (const key of keys) await expectEnd(bed, key, { status: 'failed', reason: 'expired', tries: 1 });
+    expect(receiver.arrived).toEqual([]);
+    expect(await running.metric('runledger_notifier_deliveries_total', { end: 'expired' })).toBe(5);
+    await expectSoon('nothing to be deferred', async () =>
+      expect(await storedDeliveries(bed.log)).toEqual({ wait: 0, due: 0, deferred: 0 }),
+    );
   });
 });
 
