@@ -10,6 +10,7 @@ export interface NotifierProcess extends AsyncDisposable {
   readonly pid: number;
   /** The sum over the series of a metric. */
   metric(name: string): Promise<number>;
+  kill9(): Promise<void>;
 }
 
 const settingsSchema = Type.Object({
@@ -18,6 +19,9 @@ const settingsSchema = Type.Object({
     description: 'options of Node for the notifier, such as --cpu-prof',
   }),
 });
+
+/** The same for all notifiers of a bench: the next one reads the signing secrets that the last one stored. */
+const SECRET_KEY = randomBytes(32).toString('base64');
 
 export const startNotifier = async (
   natsUrl: string,
@@ -30,12 +34,12 @@ export const startNotifier = async (
     env: {
       ...env,
       NATS_URL: natsUrl,
-      RUNLEDGER_SECRET_KEYS: randomBytes(32).toString('base64'),
+      RUNLEDGER_SECRET_KEYS: SECRET_KEY,
       RUNLEDGER_WEBHOOK_ALLOW: '127.0.0.0/8',
       RUNLEDGER_WEBHOOK_PORTS: receivers.ports.join(','),
       RUNLEDGER_DNS_SERVERS: receivers.dnsServer,
       RUNLEDGER_HEALTH_PORT: '0',
-      RUNLEDGER_LOG_LEVEL: 'warn',
+      RUNLEDGER_LOG_LEVEL: 'error',
     },
   });
   const exited = once(child, 'exit');
@@ -53,6 +57,10 @@ export const startNotifier = async (
         return value === undefined ? [] : [Number(value)];
       });
       return values.reduce((sum, value) => sum + value, 0);
+    },
+    kill9: async () => {
+      child.kill('SIGKILL');
+      await exited;
     },
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGTERM');
