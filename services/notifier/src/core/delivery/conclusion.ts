@@ -77,7 +77,8 @@ const postponed = (why: string, at: number): Retry => ({
 
 const expired = (tries: number, { giveUpAfterMs }: ConclusionSettings): GivenUp => {
   const hours = Math.round(giveUpAfterMs / 360_000) / 10;
-  const message = `The receiver accepted nothing for ${hours} h. Request a redelivery while the run is in the log.`;
+  const time = hours < 1 ? `${Math.round(giveUpAfterMs / 1_000)} s` : `${hours} h`;
+  const message = `The receiver accepted nothing for ${time}. Request a redelivery while the run is in the log.`;
   return { tries, reason: 'expired', last_reason: null, status: null, message };
 };
 
