@@ -46,11 +46,11 @@ export default defineConfig({
       {
         extends: true,
         // Kills, pauses, clusters, many processes: `npm run test:system`. These tests mostly wait for processes, so two cores
-        // can serve a third worker.
+        // can serve four workers.
         test: {
           name: 'system',
           include: SYSTEM_TEST_FILES,
-          maxWorkers: 3,
+          maxWorkers: 4,
           sequence: { groupOrder: 1 },
           // These tests depend on leases and time limits of seconds, so a machine that stalls can fail one. CI repeats it once
           // and shows it as "retry x1". The soak is never repeated, because each seed counts.
