@@ -4,28 +4,27 @@ import { join } from 'node:path';
 import { unlessAborted } from '@runledger/resilience/abort';
 import { violationsIn } from './checks/all-checks.ts';
 import type { ClientRecords, Drain, Exchange, RunStream } from './clients/client-records.ts';
+import { runGlutton, type Taking } from './clients/glutton.ts';
 import { planRuns, type RunPlan } from './clients/plan.ts';
 import { startReceiver, type Receiver } from './clients/receiver.ts';
 import { clientsOf, type Clients } from './clients/run-client.ts';
 import { runPlans } from './clients/run-plans.ts';
 import { steadyClock } from './cluster/clock.ts';
 import { startCluster, type Cluster } from './cluster/cluster.ts';
-import type { Part } from './cluster/part.ts';
 import { residentBytes } from './cluster/resident-bytes.ts';
 import { collectEvidence } from './collection/collect-evidence.ts';
 import { recordLog, type RecordedLog } from './collection/read-log.ts';
 import { waitUntilSettled } from './collection/wait-until-settled.ts';
 import type { Evidence, Violation } from './evidence/evidence.ts';
 import { foldRuns, lastOf } from './evidence/logged-run.ts';
-import { brokerFaults } from './faults/broker-fault-schedule.ts';
-import { faultSchedule, type Fault } from './faults/fault-schedule.ts';
-import { injectBrokerFaults } from './faults/inject-broker-faults.ts';
-import { injectFaults } from './faults/inject-faults.ts';
+import type { LimitChange } from './limits/limit-changes.ts';
+import type { Trespass } from './permissions/trespass.ts';
 import type { Options } from './parameters/options.ts';
 import { randomFrom } from './parameters/random-source.ts';
 import type { Size } from './parameters/size.ts';
 import { summary } from './report/summary.ts';
 import { violationReport, type ReportContext } from './report/violation-report.ts';
+import { troubleOf } from './trouble.ts';
 
 export interface SoakResult {
   readonly passed: boolean;
@@ -53,9 +52,9 @@ export const soak = async (
     const begunAt = steadyClock();
     const { size } = options;
     const setup = await startAll(open, { folder, size, env, print });
-    const records = await unlessAborted(runLoadAndFaults(setup, options, print), interrupted);
+    const recorded = await unlessAborted(runLoadAndFaults(setup, options, print), interrupted);
     const { cluster } = setup;
-    const evidence = await collectEvidence({ ...setup, records, plans: plansOf(options), size, folder });
+    const evidence = await collectEvidence({ ...setup, ...recorded, plans: plansOf(options), size, folder });
     const memory = await residentBytes(cluster.parts);
     const seconds = (steadyClock() - begunAt) / 1_000;
     const violations = violationsIn(evidence);
@@ -91,58 +90,60 @@ const startAll = async (open: AsyncDisposableStack, options: SetupOptions): Prom
   return { receiver, cluster, recorded: open.use(await recordLog(cluster.log)) };
 };
 
-/** Plans and faults have separate random numbers, so that a change of one does not change the other. */
+/** Plans have random numbers of their own, so that a change of the faults does not change them. */
 const plansOf = ({ seed, size }: Options): RunPlan[] => planRuns(randomFrom(seed), size);
-const faultsOf = ({ seed, size }: Options, parts: readonly Part[]): Fault[] =>
-  faultSchedule(
-    randomFrom(seed + 1),
-    parts.filter((part) => !isClustered(part, size)).map(({ name }) => name),
-    size,
-  );
 
-/** Its faults are of a kind of their own: what it must survive depends on the others. */
-const isClustered = ({ role }: Part, { brokers }: Size): boolean => role === 'broker' && brokers > 1;
-
-const injectInCluster = async (
-  { cluster: { parts, log } }: SoakSetup,
-  { seed, size }: Options,
-): Promise<void> => {
-  const brokers = parts.filter((part) => isClustered(part, size));
-  if (brokers.length === 0) return;
-  await injectBrokerFaults(brokerFaults(randomFrom(seed + 3), size), brokers, log, size.minutes * 60_000);
-};
+interface Recorded {
+  readonly records: ClientRecords;
+  readonly limits: readonly LimitChange[];
+  readonly trespasses: readonly Trespass[];
+}
 
 /** Runs clients and injects faults, until everything is settled or the time is up. */
 const runLoadAndFaults = async (
   setup: SoakSetup,
   options: Options,
   print: (line: string) => void,
-): Promise<ClientRecords> => {
+): Promise<Recorded> => {
   const { cluster, receiver, recorded } = setup;
   const { minutes, settleWithinMs } = options.size;
-  const [plans, faults] = [plansOf(options), faultsOf(options, cluster.parts)];
-  print(`${plans.length} requests and ${faults.length} faults in ${minutes} minutes.`);
+  const [plans, trouble] = [plansOf(options), troubleOf(options, cluster)];
+  print(`${plans.length} requests and ${trouble.words} in ${minutes} minutes.`);
   const giveUp = new AbortController();
-  const records = { exchanges: [] as Exchange[], streams: [] as RunStream[], drains: [] as Drain[] };
-  const clients = clientsOf({
-    ...cluster,
-    ...records,
-    receiver,
-    now: steadyClock,
-    random: randomFrom(options.seed + 2),
-    signal: giveUp.signal,
-  });
-  const load = runPlans(clients, plans);
-  await Promise.all([injectFaults(faults, cluster.parts), injectInCluster(setup, options)]);
+  const records = {
+    exchanges: [] as Exchange[],
+    streams: [] as RunStream[],
+    drains: [] as Drain[],
+    takings: [] as Taking[],
+  };
+  const random = randomFrom(options.seed + 2);
+  const clientsUntil = (signal: AbortSignal): Clients =>
+    clientsOf({ ...cluster, ...records, receiver, now: steadyClock, random, signal });
+  const clients = clientsUntil(giveUp.signal);
+  const load = Promise.all([runPlans(clients, plans), eating(options, cluster, records.takings)]);
+  const done = await trouble.inject();
   print('All faults are injected. Waiting until everything is settled.');
   const timeout = setTimeout(() => giveUp.abort(), settleWithinMs);
   await load;
   clearTimeout(timeout);
   await waitUntilSettled(recorded, settleWithinMs, print);
   await receiver.makeReachable();
-  await redeliverFailed(clients, recorded, receiver.unreachableUrl);
+  const last = clientsUntil(AbortSignal.timeout(settleWithinMs));
+  await redeliverFailed(last, recorded, receiver.unreachableUrl);
   await waitUntilSettled(recorded, settleWithinMs, print);
-  return { ...records, received: receiver.received };
+  return { records: { ...records, received: receiver.received }, ...done };
+};
+
+/** It stops before the end, so that its runs end with the others. */
+const GLUTTON_PART = 0.85;
+
+const eating = (
+  { seed, size }: Options,
+  { glutton, gateways }: Cluster,
+  takings: Taking[],
+): Promise<void> => {
+  const forMs = size.minutes * 60_000 * GLUTTON_PART;
+  return runGlutton({ glutton, gateways, now: steadyClock, random: randomFrom(seed + 5), takings, forMs });
 };
 
 /** Everything that could not be delivered is visible as failed, and can be sent again. */

@@ -6,26 +6,42 @@ import { cancels } from './cancels.ts';
 import { drains } from './drains.ts';
 import { notifications } from './notifications.ts';
 import { queuedOnce } from './queued-once.ts';
+import { expiry } from './stores/expiry.ts';
+import { refusals } from './stores/refusals.ts';
+import { fullStores } from './stores/full-stores.ts';
+import { permissions } from './access/permissions.ts';
 import { readsNeverGoBack } from './reads-never-go-back.ts';
 import { soundRuns } from './sound-runs.ts';
 import { streams } from './streams.ts';
-import { tenancy } from './tenancy.ts';
+import { tenancy } from './access/tenancy.ts';
 import { views } from './views.ts';
 
-const CHECKS: readonly Check[] = [
-  acceptedRuns,
-  queuedOnce,
-  readsNeverGoBack,
-  soundRuns,
-  attempts,
-  cancels,
-  notifications,
-  views,
-  streams,
-  drains,
-  tenancy,
-  serviceHealth,
+export interface NamedCheck {
+  readonly name: string;
+  /** Of ARCHITECTURE.md, by their numbers. */
+  readonly invariants: readonly number[];
+  readonly check: Check;
+}
+
+export const CHECKS: readonly NamedCheck[] = [
+  { name: 'accepted-runs', invariants: [1, 16], check: acceptedRuns },
+  { name: 'expiry', invariants: [1, 8], check: expiry },
+  { name: 'queued-once', invariants: [9], check: queuedOnce },
+  { name: 'reads-never-go-back', invariants: [2], check: readsNeverGoBack },
+  { name: 'attempts', invariants: [3], check: attempts },
+  { name: 'sound-runs', invariants: [6], check: soundRuns },
+  { name: 'cancels', invariants: [1, 4], check: cancels },
+  { name: 'notifications', invariants: [8], check: notifications },
+  { name: 'views', invariants: [5, 11], check: views },
+  { name: 'streams', invariants: [10], check: streams },
+  { name: 'drains', invariants: [15], check: drains },
+  { name: 'tenancy', invariants: [7], check: tenancy },
+  { name: 'permissions', invariants: [13], check: permissions },
+  { name: 'refusals', invariants: [16], check: refusals },
+  { name: 'full-stores', invariants: [16], check: fullStores },
+  { name: 'service-health', invariants: [6, 16], check: serviceHealth },
 ];
 
 /** Every violation of a guarantee. */
-export const violationsIn = (evidence: Evidence): Violation[] => CHECKS.flatMap((check) => check(evidence));
+export const violationsIn = (evidence: Evidence): Violation[] =>
+  CHECKS.flatMap(({ check }) => check(evidence));

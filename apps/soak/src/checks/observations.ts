@@ -95,6 +95,7 @@ const positionsIn = (logged: LoggedRun, { answer }: Exchange): PositionRange | u
     case 'cancelled_many':
     case 'redelivered':
     case 'drain_state':
+    case 'created':
     case 'refused':
     case 'lost':
       return undefined;

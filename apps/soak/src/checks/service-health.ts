@@ -7,7 +7,6 @@ export const serviceHealth: Check = (evidence) => [
   ...unexpectedEnds(evidence),
   ...unrecovered(evidence),
   ...uncleanStops(evidence),
-  ...refusedRequests(evidence),
 ];
 
 const deadLetters = (evidence: Evidence): Violation[] =>
@@ -41,15 +40,6 @@ const uncleanStops = ({ faults }: Evidence): Violation[] =>
       at,
       message: `${part} was stopped at ${new Date(at).toISOString()} and ${how} after ${tookMs.toFixed(0)} ms.`,
     }));
-
-const refusedRequests = ({ records }: Evidence): Violation[] =>
-  records.exchanges.flatMap(({ answer, kind, gateway, run }) => {
-    // Other checks are about 404 and about what strangers send.
-    if (answer.kind !== 'refused' || answer.status === 503 || answer.status === 404) return [];
-    if (kind === 'foreign' || (kind === 'queue_other' && answer.status === 409)) return [];
-    const message = `${gateway} answered ${kind} with ${answer.status}: ${answer.why}`;
-    return [{ guarantee: 'A valid request is answered, or refused with 503 for a while.', run, message }];
-  });
 
 /** After an outage of the broker, a service connects again and repeats its requests. */
 const SETTLE_MS = 10_000;

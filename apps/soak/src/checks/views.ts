@@ -1,16 +1,18 @@
 import { isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { Check, ShownByGateway, Violation } from '../evidence/evidence.ts';
-import { lastOf, type LoggedRun, type LoggedRuns } from '../evidence/logged-run.ts';
+import { lastOf, runsOf, type LoggedRun, type LoggedRuns } from '../evidence/logged-run.ts';
 import type { ShownRun } from '../clients/client-records.ts';
 
 const guarantee = 'Views equal the fold of the log. Lists are complete and have no duplicates.';
 
-export const views: Check = ({ runs, shown }) =>
-  shown.flatMap((gateway) =>
+export const views: Check = ({ shown, ...evidence }) => {
+  const runs = runsOf(evidence, evidence.org_id);
+  return shown.flatMap((gateway) =>
     gateway.failure === undefined
       ? defectsAt(gateway, runs)
       : [{ guarantee, run: null, message: `Long after the last fault: ${gateway.failure}.` }],
   );
+};
 
 const defectsAt = ({ gateway, listed, read }: ShownByGateway, runs: LoggedRuns): Violation[] => {
   const violations: Violation[] = [];

@@ -3,6 +3,7 @@ import { CancelRunResponse, WorkflowRun } from '@runledger/contracts/http/runs/r
 import { CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
 import { RunRedelivery } from '@runledger/contracts/http/webhooks';
 import { Draining } from '@runledger/contracts/http/executors';
+import { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
 import { Compile } from 'typebox/compile';
 import type { Clock } from '../cluster/clock.ts';
 import type { Answer, Exchange, RequestKind, ShownRun } from './client-records.ts';
@@ -13,6 +14,7 @@ const Cancelled = Compile(CancelRunResponse);
 const CancelledMany = Compile(CancelRunsResponse);
 const Redelivered = Compile(RunRedelivery);
 const DrainState = Compile(Draining);
+const Version = Compile(WorkflowVersion);
 
 /** The reason in an answer is cut to this length. */
 const MAX_REASON_LENGTH = 300;
@@ -65,7 +67,7 @@ const answerOf = async (
   try {
     const { status, text } = await send();
     const start = text.slice(0, MAX_REASON_LENGTH);
-    if (status !== 200) return { kind: 'refused', status, why: start };
+    if (status !== (kind === 'create' ? 201 : 200)) return { kind: 'refused', status, why: start };
     const answer = parseAnswer(kind, JSON.parse(text));
     return answer ?? { kind: 'refused', status, why: `unknown answer: ${start}` };
   } catch (error) {
@@ -97,6 +99,8 @@ const parseAnswer = (kind: RequestKind, body: unknown): Answer | undefined => {
     case 'drain':
     case 'resume':
       return DrainState.Check(body) ? { kind: 'drain_state', draining: body.draining } : undefined;
+    case 'create':
+      return Version.Check(body) ? { kind: 'created' } : undefined;
     case 'foreign':
       // Whatever it is, it was not for this caller.
       return undefined;

@@ -1,5 +1,6 @@
 import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import type { RunStatus, WebhookStatus } from '@runledger/contracts/http/runs/run';
+import type { Taking } from './glutton.ts';
 import type { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
 
 /** The requests of clients, the answers and their times, recorded as they happen. Times are milliseconds since the epoch. */
@@ -28,6 +29,7 @@ export type Answer =
   | { readonly kind: 'cancelled_many'; readonly body: string }
   | { readonly kind: 'redelivered'; readonly round: number }
   | { readonly kind: 'drain_state'; readonly draining: boolean }
+  | { readonly kind: 'created' }
   | { readonly kind: 'refused'; readonly status: number; readonly why: string }
   /** The request may or may not have had an effect. */
   | { readonly kind: 'lost'; readonly why: string };
@@ -45,6 +47,8 @@ export type RequestKind =
   /** By an operator, of an executor's name. */
   | 'drain'
   | 'resume'
+  /** Of a workflow version. */
+  | 'create'
   /** About a run or deployment of this organisation, with the API key of another one. */
   | 'foreign';
 
@@ -102,6 +106,8 @@ export interface Drain {
 }
 
 export interface ClientRecords {
+  /** Of the glutton. */
+  readonly takings: readonly Taking[];
   readonly drains: readonly Drain[];
   readonly exchanges: readonly Exchange[];
   readonly streams: readonly RunStream[];

@@ -11,7 +11,9 @@ export interface RunPlan {
   readonly at: number;
   readonly deployment: DeploymentName;
   readonly gpu: string | null;
-  readonly work: { readonly what: 'success' | 'failure' | 'file'; readonly seconds: string };
+  readonly work: { readonly what: 'success' | 'failure' | 'file' | 'text'; readonly seconds: string };
+  /** Too large for an event, so that they are stored as a blob. */
+  readonly hasLargeInputs: boolean;
   readonly key: string | null;
   /** The client aborts its first request after this time, and sends it again. */
   readonly abortFirstAfterMs: number | null;
@@ -29,27 +31,53 @@ export interface RunPlan {
 /** The plans of all clients. The same random numbers give the same plans. */
 export const planRuns = (
   random: RandomSource,
-  { minutes, rate }: Pick<Size, 'minutes' | 'rate'>,
+  { minutes, rate, shortLogAgeMs }: Pick<Size, 'minutes' | 'rate' | 'shortLogAgeMs'>,
 ): RunPlan[] => {
   const count = Math.round(minutes * 60 * rate);
   const apart = 1_000 / rate;
   return Array.from({ length: count }, (_, at) => {
     const one = plan(random, at + 1, Math.round(at * apart));
-    // Their deliveries are given up while the rest goes on.
-    return at < count / 2 && random.chance(10) ? { ...one, webhook: 'unreachable' } : one;
+    if (at >= count / 2) return one;
+    // Deliveries that are given up, and runs that outlive the log, while the rest goes on.
+    const webhook = random.chance(10) ? 'unreachable' : one.webhook;
+    return { ...one, webhook, ...longLife(random, rate, shortLogAgeMs) };
   });
 };
+
+/** Some wait for a GPU that does not exist, and some execute, until they are cancelled. */
+const longLife = (random: RandomSource, rate: number, shortLogAgeMs: number): Partial<RunPlan> => {
+  const lifeMs = shortLogAgeMs * 2;
+  const [waiting, executing] = [LONG_WAITING, LONG_EXECUTING].map(
+    (atOnce) => (atOnce * 100_000_000) / (rate * lifeMs),
+  );
+  const kind = random.integer(1, 100_000);
+  if (kind > (waiting ?? 0) + (executing ?? 0)) return {};
+  const seconds = (lifeMs / 1_000).toFixed(2);
+  return {
+    deployment: 'ordinary',
+    gpu: kind <= (waiting ?? 0) ? MISSING_GPU : null,
+    work: { what: 'success', seconds },
+    cancelAfterMs: lifeMs,
+    rerun: false,
+  };
+};
+/** How many of them there are at the same time. */
+const LONG_WAITING = 4;
+const LONG_EXECUTING = 1.5;
 
 const plan = (random: RandomSource, request: number, at: number): RunPlan => {
   const kind = random.integer(1, 100);
   const key = random.chance(75) ? `soak-${request}` : null;
+  const webhook = random.pick(['none', 'none', 'final', 'final', 'every state'] as const);
   return {
     request,
     at: at + random.integer(0, 500),
     ...workOf(random, kind),
     key,
     abortFirstAfterMs: key !== null && random.chance(15) ? random.integer(1, 40) : null,
-    webhook: random.pick(['none', 'none', 'final', 'final', 'every state']),
+    webhook,
+    // The log shows the request of such a run by its webhook.
+    hasLargeInputs: webhook !== 'none' && random.chance(15),
     follow: random.pick(['polls', 'waits', 'streams']),
     cancelAfterMs: random.chance(20) ? random.pick([0, 0, random.integer(0, 6_000)]) : null,
     rerun: random.chance(4),
@@ -71,6 +99,7 @@ const workOf = (random: RandomSource, kind: number): Pick<RunPlan, 'deployment' 
   const deployment = random.chance(12) ? 'bulkCancelled' : 'ordinary';
   if (kind <= 17) return { deployment, gpu: null, work: { what: 'failure', seconds: seconds(0, 500) } };
   if (kind <= 27) return { deployment, gpu: null, work: { what: 'success', seconds: seconds(3_000, 6_000) } };
-  if (kind <= 35) return { deployment, gpu: null, work: { what: 'file', seconds: seconds(0, 500) } };
+  if (kind <= 32) return { deployment, gpu: null, work: { what: 'file', seconds: seconds(0, 500) } };
+  if (kind <= 37) return { deployment, gpu: null, work: { what: 'text', seconds: seconds(0, 500) } };
   return { deployment, gpu: null, work: { what: 'success', seconds: seconds(0, 1_000) } };
 };

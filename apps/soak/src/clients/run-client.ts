@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../cluster/clock.ts';
 import type { Organisation, Stranger } from '../cluster/organisation.ts';
+import { refusalOf, type RefusalKind } from './refusal-kinds.ts';
 import type { RandomSource } from '../parameters/random-source.ts';
 import { sendAndRecord, type Request, type SendRequest } from './api.ts';
 import type { Answer, Drain, Exchange, RunStream } from './client-records.ts';
@@ -15,6 +16,8 @@ export interface Clients {
   readonly cancelInBulk: () => Promise<void>;
   /** Drains an executor name, and resumes it after a while. */
   readonly drainForAWhile: () => Promise<void>;
+  /** Creates a version of the organisation's workflow. */
+  readonly createVersion: () => Promise<void>;
   /** Requests that the final notification of a run is sent again. */
   readonly redeliver: (run: string) => Promise<void>;
 }
@@ -65,6 +68,11 @@ export const clientsOf = (options: ClientOptions): Clients => {
       await context.send({ ...request, gateway: context.gateway(), withinMs: ANSWER_WITHIN_MS * 2 });
     },
     drainForAWhile: () => drainForAWhile(context),
+    createVersion: async () => {
+      const path = `/workflows/${options.organisation.workflow_id}/versions`;
+      const body = { workflow: { created_at: options.now(), padding: 'x'.repeat(LARGE) } };
+      await sendUntilAnswered(context, { kind: 'create', request: 0, run: null, method: 'POST', path, body });
+    },
     redeliver: async (run) => {
       const path = `/run/${run}/redeliver`;
       await sendUntilAnswered(context, { kind: 'redeliver', request: 0, run, method: 'POST', path });
@@ -91,7 +99,17 @@ const contextOf = (options: ClientOptions): ClientContext => {
   };
 };
 
-/** Repeats a request, at any gateway, until a gateway answers with something other than 503. */
+/** What is over after a while. */
+const REPEATED: ReadonlySet<RefusalKind> = new Set([
+  'unavailable',
+  'no room in RUNS',
+  'a store is full',
+  'BLOBS is full',
+  'WORKFLOWS is full',
+  'outlives the log',
+]);
+
+/** Repeats a request, at any gateway, until a gateway answers with something that is no outage or shortage. */
 const sendUntilAnswered = async (
   { send, gateway, rest, random, signal }: ClientContext,
   request: Omit<Request, 'gateway' | 'withinMs'>,
@@ -99,7 +117,8 @@ const sendUntilAnswered = async (
 ): Promise<Answer | undefined> => {
   for (let withinMs = firstWithinMs ?? ANSWER_WITHIN_MS; !signal.aborted; withinMs = ANSWER_WITHIN_MS) {
     const answer = await send({ ...request, gateway: gateway(), withinMs });
-    if (answer.kind !== 'lost' && !(answer.kind === 'refused' && answer.status === 503)) return answer;
+    if (answer.kind !== 'lost' && !(answer.kind === 'refused' && REPEATED.has(refusalOf(answer))))
+      return answer;
     await rest(random.integer(...RETRY_AFTER_MS));
   }
   return undefined;
@@ -107,12 +126,15 @@ const sendUntilAnswered = async (
 
 const QUEUE = '/run/deployment/queue';
 
+/** More bytes than an event may hold. */
+const LARGE = 5_000;
+
 const queueBody = (
   { organisation, receiver }: ClientContext,
-  { request, deployment, gpu, work, webhook }: RunPlan,
+  { request, deployment, gpu, work, webhook, hasLargeInputs }: RunPlan,
 ) => ({
   deployment_id: organisation.deployments[deployment],
-  inputs: { ...work, request },
+  inputs: { ...work, request, ...(hasLargeInputs ? { padding: `${request} `.repeat(LARGE / 2) } : {}) },
   ...(gpu === null ? {} : { gpu }),
   ...(webhook === 'none' ? {} : { webhook: `${receiverUrl(receiver, webhook)}/${request}` }),
   webhook_intermediate_status: webhook === 'every state',

@@ -4,16 +4,18 @@ import type { Clients } from './run-client.ts';
 
 const BULK_CANCEL_EVERY_MS = 20_000;
 const DRAIN_EVERY_MS = 30_000;
+const CREATE_EVERY_MS = 8_000;
 
 /** Starts each plan at its time. Resolves when all clients are done or have given up. */
 export const runPlans = async (
-  { runPlan, cancelInBulk, drainForAWhile }: Clients,
+  { runPlan, cancelInBulk, drainForAWhile, createVersion }: Clients,
   plans: readonly RunPlan[],
 ): Promise<void> => {
   const begunAt = performance.now();
   const all: Promise<void>[] = [];
   let bulkCancelAt = BULK_CANCEL_EVERY_MS;
   let drainAt = DRAIN_EVERY_MS;
+  let createAt = CREATE_EVERY_MS;
   // One after the other: of two for the same name, one would resume it too early.
   let draining = Promise.resolve();
   for (const plan of plans) {
@@ -22,6 +24,10 @@ export const runPlans = async (
     if (plan.at >= bulkCancelAt) {
       bulkCancelAt += BULK_CANCEL_EVERY_MS;
       all.push(cancelInBulk());
+    }
+    if (plan.at >= createAt) {
+      createAt += CREATE_EVERY_MS;
+      all.push(createVersion());
     }
     if (plan.at >= drainAt) {
       drainAt += DRAIN_EVERY_MS;

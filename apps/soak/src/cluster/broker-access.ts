@@ -3,8 +3,18 @@ import { OPERATOR } from '@runledger/broker-access/broker-user';
 import { newUserKey } from '@runledger/event-log/connect/user-key';
 import { brokerUsers } from '@runledger/standalone/keys/broker-users';
 
+/** The users of the broker whose permissions are limited. */
+export interface BrokerUsers {
+  readonly names: readonly string[];
+  /** Of the broker; several with commas between them. */
+  readonly url: string;
+  readonly seedOf: (user: string) => string;
+}
+
 /** Users and permissions at the broker of a cluster. A service may do only what its contract allows. */
 export interface BrokerAccess {
+  /** All but the operator. */
+  readonly names: readonly string[];
   /** For nats-server. */
   readonly authorization: string;
   /** The seed of a user. @throws Error for an unknown user */
@@ -20,5 +30,6 @@ export const newBrokerAccess = (executors: readonly string[]): BrokerAccess => {
     if (seed === undefined) throw new Error(`The broker of the cluster has no user ${name}.`);
     return seed;
   };
-  return { authorization: brokerConfiguration(known), seedOf, operator: seedOf(OPERATOR) };
+  const names = [...seeds.keys()].filter((name) => name !== OPERATOR);
+  return { names, authorization: brokerConfiguration(known), seedOf, operator: seedOf(OPERATOR) };
 };

@@ -4,7 +4,7 @@ import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
 import type { Size } from '../parameters/size.ts';
-import { newBrokerAccess, type BrokerAccess } from './broker-access.ts';
+import { newBrokerAccess, type BrokerAccess, type BrokerUsers } from './broker-access.ts';
 import { brokersOf } from './brokers.ts';
 import type { Clock } from './clock.ts';
 import {
@@ -27,9 +27,12 @@ export interface Cluster extends AsyncDisposable {
   /** The URL of each gateway, without a slash at the end. */
   readonly gateways: readonly string[];
   readonly organisation: Organisation;
+  /** Uses as much as it can of everything. */
+  readonly glutton: Organisation;
   readonly stranger: Stranger;
   readonly operatorKey: string;
   readonly executorNames: readonly string[];
+  readonly brokerUsers: BrokerUsers;
   /** An operator's connection. */
   readonly log: EventLog;
   /** Where the run views are, for the summary. */
@@ -61,6 +64,7 @@ export const startCluster = async (options: ClusterOptions): Promise<Cluster> =>
   );
   await provision(log, { replicas: options.size.brokers });
   const organisation = await storeOrganisation(log, new Date());
+  const glutton = await storeOrganisation(log, new Date(), 'glutton');
   const stranger = await storeStranger(log, new Date());
   const operatorKey = await storeOperatorKey(log);
   const { folder, env, size } = options;
@@ -82,9 +86,11 @@ export const startCluster = async (options: ClusterOptions): Promise<Cluster> =>
     journal: parts.journal,
     gateways: gatewayPorts.map((port) => `${originOf(port)}${BASE_PATH}`),
     organisation,
+    glutton,
     stranger,
     operatorKey,
     executorNames: executors,
+    brokerUsers: { names: access.names, url: natsUrl, seedOf: access.seedOf },
     log,
     views: mongoUrl ? 'MongoDB' : 'SQLite',
     [Symbol.asyncDispose]: () => kept.disposeAsync(),

@@ -7,7 +7,7 @@ import { GPU, PROGRAM } from './service-environment.ts';
 
 /** The deployments. Only their limits differ. */
 const DEPLOYMENTS = {
-  ordinary: { run_timeout_s: 120, start_deadline_s: 3_600 },
+  ordinary: { run_timeout_s: 900, start_deadline_s: 3_600 },
   /** Its runs are cancelled in bulk from time to time. */
   bulkCancelled: { run_timeout_s: 120, start_deadline_s: 3_600 },
   /** For runs that time out. */
@@ -23,6 +23,7 @@ export const MISSING_GPU = 'H100';
 export interface Organisation {
   readonly org_id: string;
   readonly api_key: string;
+  readonly workflow_id: string;
   readonly deployments: Readonly<Record<DeploymentName, string>>;
 }
 
@@ -54,7 +55,7 @@ export const storeOperatorKey = async (log: EventLog): Promise<string> => {
 };
 
 /** An organisation with everything that its runs need. */
-export const storeOrganisation = async (log: EventLog, now: Date): Promise<Organisation> => {
+export const storeOrganisation = async (log: EventLog, now: Date, name = 'soak'): Promise<Organisation> => {
   const [org_id, user_id, machine_id, workflow_id, workflow_version_id] = [
     newUuid(),
     newUuid(),
@@ -64,8 +65,8 @@ export const storeOrganisation = async (log: EventLog, now: Date): Promise<Organ
   ];
   const owned = { org_id, created_at: now.toISOString() };
   const records = catalogue(log);
-  await records.createOrganisation({ id: org_id, name: 'soak', created_at: owned.created_at });
-  await records.createUser({ ...owned, id: user_id, name: 'soak' });
+  await records.createOrganisation({ id: org_id, name, created_at: owned.created_at });
+  await records.createUser({ ...owned, id: user_id, name });
   await records.putMachine({
     ...owned,
     id: machine_id,
@@ -80,26 +81,27 @@ export const storeOrganisation = async (log: EventLog, now: Date): Promise<Organ
   const workflow = {};
   const version = { ...owned, id: workflow_version_id, workflow_id, number: 1, workflow, inputs: [] };
   await records.createWorkflowVersion(version);
-  const deployed = async (name: DeploymentName): Promise<string> => {
+  const deployed = async (of: DeploymentName): Promise<string> => {
     const record: Deployment = {
       ...owned,
       id: newUuid(),
       workflow_id,
       workflow_version_id,
       machine_id,
-      name,
+      name: of,
       environment: 'production',
-      ...DEPLOYMENTS[name],
+      ...DEPLOYMENTS[of],
       retry: { attempts: 20 },
       archived: false,
     };
     await records.putDeployment(record);
     return record.id;
   };
-  const { key } = await createApiKey(log, { org_id, user_id, name: 'soak', scopes: ['runs:write', 'admin'] });
+  const { key } = await createApiKey(log, { org_id, user_id, name, scopes: ['runs:write', 'admin'] });
   return {
     org_id,
     api_key: key,
+    workflow_id,
     deployments: {
       ordinary: await deployed('ordinary'),
       bulkCancelled: await deployed('bulkCancelled'),

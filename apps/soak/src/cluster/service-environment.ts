@@ -72,9 +72,20 @@ const own = (addresses: ServiceAddresses, service: ServiceName, index: number): 
   const publicUrl = { RUNLEDGER_PUBLIC_URL: originOf(gatewayPorts[0]) };
   switch (service) {
     case 'gateway':
-      return { ...webhooks, ...publicUrl, ...viewsOf(addresses, index), ...listening(gatewayPorts[index]) };
+      return {
+        ...webhooks,
+        ...publicUrl,
+        ...viewsOf(addresses, index),
+        ...listening(gatewayPorts[index]),
+        ...quotasOf(size),
+      };
     case 'scheduler':
-      return { ...period, RUNLEDGER_CANCEL_ENFORCE_S: String(size.cancelEnforceS) };
+      return {
+        ...period,
+        RUNLEDGER_CANCEL_ENFORCE_S: String(size.cancelEnforceS),
+        // So that each start reads one, with the whole queue.
+        RUNLEDGER_SNAPSHOT_EVERY_S: '10',
+      };
     case 'gpu-executor':
       return {
         ...period,
@@ -104,6 +115,18 @@ const viewsOf = ({ mongoUrl, folder }: ServiceAddresses, index: number): Record<
   mongoUrl === undefined
     ? { RUNLEDGER_VIEWS: 'sqlite', RUNLEDGER_VIEWS_FILE: join(folder, `views-${index + 1}.sqlite`) }
     : { RUNLEDGER_VIEWS: 'mongodb', MONGODB_URL: mongoUrl };
+
+const MAX_RUN_BYTES = 1024 ** 2;
+
+const quotasOf = ({ quotas }: Size): Record<string, string> => ({
+  RUNLEDGER_QUEUE_MAX: String(quotas.queuedRuns),
+  RUNLEDGER_QUOTA_CATALOGUE_RECORDS: String(quotas.catalogueRecords),
+  RUNLEDGER_QUOTA_WORKFLOW_BYTES: String(quotas.workflowBytes),
+  RUNLEDGER_QUOTA_OUTPUT_BYTES: String(quotas.outputBytes),
+  RUNLEDGER_OUTPUT_RUN_MAX_BYTES: String(MAX_RUN_BYTES),
+  RUNLEDGER_OUTPUT_FILE_MAX_BYTES: String(MAX_RUN_BYTES),
+  RUNLEDGER_QUOTA_STREAMS: String(quotas.streams),
+});
 
 const listening = (port: number | undefined): Record<string, string> => ({
   RUNLEDGER_HOST: '127.0.0.1',

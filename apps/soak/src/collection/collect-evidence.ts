@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as pause } from 'node:timers/promises';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { views } from '../checks/views.ts';
@@ -9,7 +8,11 @@ import type { RunPlan } from '../clients/plan.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { programStartsPath } from '../cluster/service-environment.ts';
 import type { Evidence, ProgramStart, ShownByGateway } from '../evidence/evidence.ts';
-import { foldRuns, type LoggedRuns } from '../evidence/logged-run.ts';
+import { foldRuns, runsOf, type LoggedRuns } from '../evidence/logged-run.ts';
+import { everyMessage, vanishedFrom } from '../evidence/kept-messages.ts';
+import type { LimitChange } from '../limits/limit-changes.ts';
+import { brokerRefusals } from '../permissions/broker-refusals.ts';
+import type { Trespass } from '../permissions/trespass.ts';
 import type { Size } from '../parameters/size.ts';
 import { readLog, type RecordedLog } from './read-log.ts';
 import { shownByGateway } from './shown-by-gateways.ts';
@@ -18,6 +21,8 @@ export interface CollectionOptions {
   readonly cluster: Cluster;
   readonly recorded: RecordedLog;
   readonly records: ClientRecords;
+  readonly limits: readonly LimitChange[];
+  readonly trespasses: readonly Trespass[];
   readonly plans: readonly RunPlan[];
   readonly size: Size;
   readonly folder: string;
@@ -32,26 +37,29 @@ export const collectEvidence = async ({
   cluster,
   recorded,
   records,
+  limits,
+  trespasses,
   plans,
   size,
   folder,
 }: CollectionOptions): Promise<Evidence> => {
-  const messages = await readLog(cluster.log);
-  const stored = new Map(messages.map((message) => [message.sequence, message]));
-  const runs = foldRuns(messages);
+  const stored = await readLog(cluster.log);
+  const runs = foldRuns(everyMessage(recorded.messages, stored));
   const evidence: Evidence = {
     plans,
     records,
     runs,
-    vanished: recorded.messages.filter(
-      (message) => !isDeepStrictEqual(stored.get(message.sequence), message),
-    ),
+    vanished: vanishedFrom(stored, recorded.messages, limits, size),
     shown: [],
     shownToStranger: await shownToStranger(cluster, runs),
     org_id: cluster.organisation.org_id,
+    glutton_id: cluster.glutton.org_id,
     programStarts: await readProgramStarts(programStartsPath(folder)),
     deadLetters: await listDeadLetters(cluster.log, { limit: MAX_DEAD_LETTERS }),
     faults: cluster.journal,
+    limits,
+    trespasses,
+    brokerRefusals: await brokerRefusals(folder),
     size,
   };
   return { ...evidence, shown: await shownWhenCaughtUp(cluster, evidence) };
@@ -84,7 +92,7 @@ const shownWhenCaughtUp = async (
   { gateways, organisation }: Cluster,
   evidence: Evidence,
 ): Promise<readonly ShownByGateway[]> => {
-  const runs = [...evidence.runs.keys()];
+  const runs = [...runsOf(evidence, evidence.org_id).keys()];
   for (const deadline = performance.now() + VIEWS_WITHIN_MS; ; await pause(POLL_EVERY_MS)) {
     const shown = await shownWith(organisation.api_key, gateways, runs);
     if (performance.now() > deadline || views({ ...evidence, shown }).length === 0) return shown;

@@ -2,6 +2,8 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { ClientRecords, ShownRun } from '../clients/client-records.ts';
 import type { RunPlan } from '../clients/plan.ts';
 import type { FaultRecords } from '../cluster/outages.ts';
+import type { Trespass } from '../permissions/trespass.ts';
+import type { LimitChange } from '../limits/limit-changes.ts';
 import type { Size } from '../parameters/size.ts';
 import type { LoggedRuns } from './logged-run.ts';
 
@@ -41,10 +43,17 @@ export interface Evidence {
   readonly shownToStranger: readonly ShownByGateway[];
   /** Of the clients. */
   readonly org_id: string;
+  /** Of the glutton. */
+  readonly glutton_id: string;
   readonly programStarts: readonly ProgramStart[];
   readonly deadLetters: readonly DeadLetter[];
   readonly faults: FaultRecords;
-  readonly size: Pick<Size, 'cancelEnforceS' | 'heartbeatPeriodS'>;
+  readonly limits: readonly LimitChange[];
+  /** What users of the broker tried and may not do. */
+  readonly trespasses: readonly Trespass[];
+  /** Lines of the brokers' logs: what else was refused to a user. */
+  readonly brokerRefusals: readonly string[];
+  readonly size: Pick<Size, 'cancelEnforceS' | 'heartbeatPeriodS' | 'shortLogAgeMs'>;
 }
 
 /** A guarantee that was not kept. */

@@ -28,6 +28,10 @@ export interface LoggedRun {
 /** Every run of the log, by id. */
 export type LoggedRuns = ReadonlyMap<string, LoggedRun>;
 
+/** Those of one organisation. */
+export const runsOf = ({ runs }: { readonly runs: LoggedRuns }, org_id: string): LoggedRuns =>
+  new Map([...runs].filter(([, { key }]) => key.org_id === org_id));
+
 export const foldRuns = (messages: readonly StoredMessage[]): LoggedRuns => {
   const byRun = Map.groupBy(messages, ({ subject }) => runOfSubject(subject)?.run_id ?? '');
   const runs = new Map<string, LoggedRun>();
@@ -44,7 +48,7 @@ const foldRun = (key: RunKey, messages: readonly StoredMessage[]): LoggedRun => 
     messages.filter(({ subject }) => subject.startsWith(life) === wanted),
   );
   const read = readChain(RUN_CHAIN, own);
-  const webhooks = readChain(WEBHOOK_CHAIN, others);
+  const webhooks = readChain(WEBHOOK_CHAIN, withoutForgotten(others));
   const facts = read.kind === 'whole' ? read.facts : [];
   return {
     key,
@@ -55,6 +59,15 @@ const foldRun = (key: RunKey, messages: readonly StoredMessage[]): LoggedRun => 
     defects: [...defectsIn(read, 'its history'), ...defectsIn(webhooks, 'its webhook facts')],
   };
 };
+
+/** When the log had forgotten the whole chain of a webhook, its next fact followed nothing. */
+const withoutForgotten = (messages: readonly StoredMessage[]): readonly StoredMessage[] =>
+  messages.slice(
+    Math.max(
+      messages.findLastIndex(({ expectedSequence }) => expectedSequence === 0),
+      0,
+    ),
+  );
 
 const defectsIn = (read: ReadChain<unknown, unknown>, what: string): string[] =>
   read.kind === 'whole'

@@ -18,6 +18,13 @@ export interface Size {
   readonly pauseMs: readonly [number, number];
   /** A time without faults, now and then, for what happens only while everything runs. */
   readonly calmMs: number;
+  /** From one change of the limits of a store to the next, least and most. */
+  readonly limitGapMs: readonly [number, number];
+  readonly limitedForMs: readonly [number, number];
+  /** How long a log that forgets keeps its messages. Longer than anything that projects them is away. */
+  readonly shortLogAgeMs: number;
+  /** What an organisation may use. Only the glutton reaches it. */
+  readonly quotas: Quotas;
   readonly heartbeatPeriodS: number;
   readonly cancelGraceS: number;
   readonly cancelEnforceS: number;
@@ -26,6 +33,16 @@ export interface Size {
   /** After the last fault, for all runs to end and all notifications to be delivered. */
   readonly settleWithinMs: number;
 }
+
+export interface Quotas {
+  readonly queuedRuns: number;
+  readonly catalogueRecords: number;
+  readonly workflowBytes: number;
+  readonly outputBytes: number;
+  readonly streams: number;
+}
+
+const MiB = 1024 ** 2;
 
 export const FULL: Size = {
   minutes: 30,
@@ -38,6 +55,16 @@ export const FULL: Size = {
   brokerDownMs: [2_000, 30_000],
   pauseMs: [200, 60_000],
   calmMs: 60_000,
+  limitGapMs: [10_000, 60_000],
+  limitedForMs: [5_000, 60_000],
+  shortLogAgeMs: 240_000,
+  quotas: {
+    queuedRuns: 3_000,
+    catalogueRecords: 500,
+    workflowBytes: 8 * MiB,
+    outputBytes: 32 * MiB,
+    streams: 600,
+  },
   heartbeatPeriodS: 6,
   cancelGraceS: 2,
   cancelEnforceS: 12,
@@ -55,6 +82,16 @@ export const SMALL: Size = {
   brokerDownMs: [2_000, 12_000],
   pauseMs: [200, 6_000],
   calmMs: 15_000,
+  limitGapMs: [6_000, 14_000],
+  limitedForMs: [5_000, 14_000],
+  shortLogAgeMs: 45_000,
+  quotas: {
+    queuedRuns: 250,
+    catalogueRecords: 100,
+    workflowBytes: 2 * MiB,
+    outputBytes: 4 * MiB,
+    streams: 100,
+  },
   heartbeatPeriodS: 3,
   cancelEnforceS: 8,
   giveUpS: 120,

@@ -12,5 +12,8 @@ sleep "$(field seconds)"
 case $(field what) in
   failure) echo 'the inputs of this run request a failure' >&2; exit 3 ;;
   file) echo "$RUNLEDGER_RUN_ID" > "$RUNLEDGER_OUTPUT_DIR/result.txt" ;;
+  bulk) head -c 900000 /dev/zero > "$RUNLEDGER_OUTPUT_DIR/bulk.bin" ;;
+  # Longer than an event may hold.
+  text) printf '{"output": {"text": ["%05000d"]}}\n' 0 ;;
 esac
 echo "{\"output\": {\"text\": [\"$RUNLEDGER_RUN_ID.$RUNLEDGER_ATTEMPT\"]}}"

@@ -1,5 +1,7 @@
 import type { Evidence } from '../evidence/evidence.ts';
 import { lastOf, type LoggedRun } from '../evidence/logged-run.ts';
+import { counts } from './counts.ts';
+import { exercised } from './exercised.ts';
 
 export interface SummaryFigures {
   readonly seconds: number;
@@ -21,6 +23,7 @@ export const summary = (evidence: Evidence, { seconds, views, memory }: SummaryF
     `Programs started: ${programStarts.length}. Requests: ${counts(answers)}.`,
     `Notifications: ${records.received.length} arrived, ${accepted} accepted. Streams: ${records.streams.length} over ${connections} connections.`,
     `Faults: ${counts(faults.outages.map(({ kind }) => kind))}; on ${counts(faults.outages.map(({ role }) => role))}.`,
+    ...exercised(evidence),
     `Longest time without a fact: ${(longestGapMs(evidence) / 1_000).toFixed(1)} s.`,
     `Memory at the end: ${memory.map(({ part, bytes }) => `${part} ${Math.round(bytes / 1024 ** 2)} MiB`).join(', ')}.`,
   ].join('\n');
@@ -31,12 +34,6 @@ const endOf = (logged: LoggedRun): string => {
   if (run === undefined) return 'none';
   return 'end_reason' in run ? `${run.status} (${run.end_reason})` : run.status;
 };
-
-const counts = (names: readonly string[]): string =>
-  [...Map.groupBy(names, (name) => name)]
-    .map(([name, all]) => `${name} ${all.length}`)
-    .toSorted()
-    .join(', ');
 
 const longestGapMs = ({ runs }: Evidence): number => {
   const times = [...runs.values()]

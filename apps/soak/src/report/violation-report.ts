@@ -106,6 +106,8 @@ const answerText = (answer: Answer): string => {
       return `200, round ${answer.round}`;
     case 'drain_state':
       return `200, ${answer.draining ? 'drained' : 'resumed'}`;
+    case 'created':
+      return '201, created';
     case 'refused':
       return `${answer.status}, ${answer.why}`;
     case 'lost':

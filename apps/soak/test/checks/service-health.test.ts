@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { serviceHealth } from '../../src/checks/service-health.ts';
 import type { Stopped, Outage } from '../../src/cluster/outages.ts';
-import { aSoak, BEGUN_AT, exchange, RUN } from '../fixtures/a-soak.ts';
+import { aSoak, BEGUN_AT, RUN } from '../fixtures/a-soak.ts';
 
 const messagesOf = (...given: Parameters<typeof aSoak>): string[] =>
   serviceHealth(aSoak(...given)).map((one) => one.message);
@@ -61,13 +61,5 @@ describe('during faults of other parts', () => {
       stops: [...stops, stop('scheduler', 'killed')],
     };
     expect(messagesOf({ faults: whileAway })).toEqual([expect.stringMatching(/^scheduler-1 was stopped/)]);
-  });
-
-  it('a valid request is not refused as invalid', () => {
-    const refused = (status: number) => exchange(2, { kind: 'refused', status, why: 'words' });
-    const exchanges = [refused(503), refused(404), refused(500)];
-    expect(messagesOf({ records: { exchanges } })).toEqual([
-      'http://127.0.0.1:1/api answered get with 500: words',
-    ]);
   });
 });

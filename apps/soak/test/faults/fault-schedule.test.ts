@@ -57,7 +57,7 @@ describe('the faults of a soak', () => {
 });
 
 describe('the requests of a soak', () => {
-  const plans = planRuns(randomFrom(7), { minutes: 10, rate: 5 });
+  const plans = planRuns(randomFrom(7), { minutes: 10, rate: 5, shortLogAgeMs: 60_000 });
 
   it('match the rate, and each has its own number', () => {
     expect(plans.map(({ request }) => request)).toEqual(Array.from({ length: 3_000 }, (_, at) => at + 1));
@@ -65,8 +65,9 @@ describe('the requests of a soak', () => {
 
   it('are of every kind', () => {
     expect(new Set(plans.map(({ deployment }) => deployment)).size).toBe(4);
-    expect(new Set(plans.map(({ work }) => work.what)).size).toBe(3);
+    expect(new Set(plans.map(({ work }) => work.what)).size).toBe(4);
     expect(new Set(plans.map(({ follow, webhook }) => `${follow} ${webhook}`)).size).toBe(12);
+    expect(plans.some(({ hasLargeInputs }) => hasLargeInputs)).toBe(true);
     expect(plans.some(({ cancelAfterMs }) => cancelAfterMs === 0)).toBe(true);
     expect(plans.some(({ rerun, key }) => rerun && key === null)).toBe(true);
     expect(plans.some(({ abortFirstAfterMs }) => abortFirstAfterMs !== null)).toBe(true);

@@ -79,8 +79,19 @@ export const aCluster = async ({ more }: Pick<ClusterOptions, 'more'> = {}): Pro
     },
     violations: async () => {
       await waitUntilSettled(recorded, SETTLE_WITHIN_MS, () => undefined);
-      const records = { exchanges, streams, drains: [], received: receiver.received };
-      return violationsIn(await collectEvidence({ cluster, recorded, records, plans, size: SIZE, folder }));
+      const records = { exchanges, streams, drains: [], takings: [], received: receiver.received };
+      return violationsIn(
+        await collectEvidence({
+          cluster,
+          recorded,
+          records,
+          limits: [],
+          trespasses: [],
+          plans,
+          size: SIZE,
+          folder,
+        }),
+      );
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
@@ -92,6 +103,7 @@ const aPlan = (request: number): RunPlan => ({
   deployment: 'ordinary',
   gpu: null,
   work: { what: 'success', seconds: '0.2' },
+  hasLargeInputs: false,
   key: `survival-${request}`,
   abortFirstAfterMs: null,
   webhook: 'final',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { tenancy } from '../../src/checks/tenancy.ts';
-import { aSoak, exchange, RUN, shownAfter } from '../fixtures/a-soak.ts';
+import { tenancy } from '../../../src/checks/access/tenancy.ts';
+import { aSoak, exchange, RUN, shownAfter } from '../../fixtures/a-soak.ts';
 
 const GATEWAY = 'http://127.0.0.1:1/api';
 const answered = (status: number) =>
@@ -36,6 +36,7 @@ describe('a stranger', () => {
   });
 
   it('queues no run', () => {
+    expect(tenancy(aSoak({ org_id: 'another', glutton_id: RUN.org_id }))).toEqual([]);
     expect(tenancy(aSoak({ org_id: 'another' }))).toMatchObject([
       { run: RUN.run_id, message: `It belongs to the organisation ${RUN.org_id}.` },
     ]);

@@ -1,0 +1,45 @@
+import type { Exchange } from '../../clients/client-records.ts';
+import type { Check, Evidence } from '../../evidence/evidence.ts';
+import { refusalOf } from '../../clients/refusal-kinds.ts';
+import { isLimited } from '../../limits/limit-changes.ts';
+
+const guarantee = 'A valid request is answered, or refused for a while with the reason.';
+
+export const refusals: Check = (evidence) =>
+  evidence.records.exchanges.flatMap((exchange) => {
+    if (exchange.answer.kind !== 'refused' || isExplained(exchange, exchange.answer, evidence)) return [];
+    const { gateway, kind, run, answer } = exchange;
+    const message = `${gateway} answered ${kind} with ${answer.status}: ${answer.why}`;
+    return [{ guarantee, run, message }];
+  });
+
+/** Other checks are about 404 and about what strangers send. */
+const isExplained = (
+  { kind, sentAt, seenAt }: Exchange,
+  answer: Extract<Exchange['answer'], { kind: 'refused' }>,
+  { limits }: Evidence,
+): boolean => {
+  const span = { from: sentAt, to: seenAt };
+  switch (refusalOf(answer)) {
+    case 'not found':
+    case 'unavailable':
+      return true;
+    case 'a store is full':
+      return isLimited(limits, ['full'], span);
+    case 'no room in RUNS':
+      return isLimited(limits, ['full', 'nearly_full'], span, 'RUNS');
+    case 'BLOBS is full':
+      return isLimited(limits, ['full'], span, 'BLOBS');
+    case 'WORKFLOWS is full':
+      return isLimited(limits, ['full'], span, 'WORKFLOWS');
+    case 'outlives the log':
+      return isLimited(limits, ['forgetful'], span);
+    case 'conflict':
+      // The log no longer has what it would deliver again.
+      if (kind === 'redeliver') return limits.some((change) => change.kind === 'forgetful');
+      return kind === 'foreign' || kind === 'queue_other';
+    case 'over quota':
+    case 'other':
+      return kind === 'foreign';
+  }
+};

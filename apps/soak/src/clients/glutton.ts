@@ -1,0 +1,177 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Resource } from '@runledger/contracts/http/usage';
+import type { Clock } from '../cluster/clock.ts';
+import { MISSING_GPU, type Organisation } from '../cluster/organisation.ts';
+import type { RandomSource } from '../parameters/random-source.ts';
+import { reasonOf } from './api.ts';
+
+/** A request of an organisation that takes all it can get, and the answer. */
+export interface Taking {
+  readonly resource: Resource;
+  readonly gateway: string;
+  readonly at: number;
+  /** 0 without an answer. */
+  readonly status: number;
+  /** Of a refusal. */
+  readonly why: string;
+}
+
+export interface GluttonOptions {
+  readonly glutton: Organisation;
+  readonly gateways: readonly string[];
+  readonly now: Clock;
+  readonly random: RandomSource;
+  readonly takings: Taking[];
+  /** From now on, in milliseconds. */
+  readonly forMs: number;
+}
+
+interface Wish {
+  readonly resource: Resource;
+  readonly path: string;
+  /** Undefined for a stream, which stays open. */
+  readonly body?: object;
+}
+
+/** At its quota it goes on asking. */
+const AGAIN_AFTER_MS = 2_000;
+/** Each of these executes, and its refusal ends it. */
+const NEXT_FILE_AFTER_MS = 4_000;
+const NEXT_AFTER_MS = 20;
+const WITHIN_MS = 8_000;
+/** Runs are queued by so many clients at the same time. */
+const QUEUERS = 4;
+const WORKFLOW_BYTES = 60_000;
+const MAX_WHY = 300;
+const QUEUE = '/run/deployment/queue';
+
+/**
+ * An organisation that takes everything that all share, until it is refused, and on: it fills its queue with long runs, stores
+ * files and records, and opens streams. In the end it cancels its runs and closes its streams.
+ */
+export const runGlutton = async (options: GluttonOptions): Promise<void> => {
+  const { glutton, now, forMs } = options;
+  const signal = AbortSignal.timeout(forMs);
+  const { ordinary } = glutton.deployments;
+  /** That stays queued, so that its streams stay open. */
+  const known: { run: string | undefined } = { run: undefined };
+  const queued = (what: string, seconds: string): object => ({
+    deployment_id: ordinary,
+    inputs: { what, seconds },
+    ...(known.run === undefined ? { gpu: MISSING_GPU } : {}),
+  });
+  const takeAll = async (wish: () => Wish | undefined, nextAfterMs = NEXT_AFTER_MS): Promise<void> => {
+    while (!signal.aborted) {
+      const next = wish();
+      const answer = next && (await take(options, next, signal));
+      known.run ??= answer?.run;
+      await rest(answer?.got ? nextAfterMs : AGAIN_AFTER_MS, signal);
+    }
+  };
+  const versions = `/workflows/${glutton.workflow_id}/versions`;
+  const padding = 'x'.repeat(WORKFLOW_BYTES);
+  await Promise.all([
+    ...Array.from({ length: QUEUERS }, () =>
+      takeAll(() => ({ resource: 'queued_runs', path: QUEUE, body: queued('success', '30') })),
+    ),
+    takeAll(() => ({ resource: 'output_bytes', path: QUEUE, body: queued('bulk', '0') }), NEXT_FILE_AFTER_MS),
+    takeAll(() => ({ resource: 'catalogue_records', path: '/workflows', body: { name: 'glutton' } })),
+    takeAll(() => ({
+      resource: 'workflow_bytes',
+      path: versions,
+      body: { workflow: { at: now(), padding } },
+    })),
+    takeAll(() =>
+      known.run === undefined ? undefined : { resource: 'streams', path: `/run/${known.run}/events` },
+    ),
+  ]);
+  await cancelAll(options);
+};
+
+const rest = (ms: number, signal: AbortSignal): Promise<void> =>
+  pause(ms, undefined, { signal }).catch(() => undefined);
+
+interface Took {
+  readonly got: boolean;
+  /** That was queued. */
+  readonly run?: string;
+}
+
+const take = async (
+  options: GluttonOptions,
+  { resource, path, body }: Wish,
+  signal: AbortSignal,
+): Promise<Took> => {
+  const { gateways, random, now, takings } = options;
+  const [first = '', ...others] = gateways;
+  const gateway = random.pick([first, ...others]);
+  const record = (status: number, why: string): void =>
+    void takings.push({ resource, gateway, at: now(), status, why: why.slice(0, MAX_WHY) });
+  try {
+    const isStream = body === undefined;
+    const response = await request(
+      options,
+      `${gateway}${path}`,
+      body,
+      isStream ? signal : AbortSignal.timeout(WITHIN_MS),
+    );
+    if (isStream && response.ok) {
+      // It is open until the signal, or until the gateway ends.
+      void response.text().catch(() => undefined);
+      record(response.status, '');
+      return { got: true };
+    }
+    const text = await response.text();
+    record(response.status, response.ok ? '' : text);
+    const run = response.ok && resource === 'queued_runs' ? runOf(text) : undefined;
+    return { got: response.ok, ...(run === undefined ? {} : { run }) };
+  } catch (error) {
+    record(0, reasonOf(error));
+    return { got: false };
+  }
+};
+
+const request = (
+  { glutton }: GluttonOptions,
+  url: string,
+  body: object | undefined,
+  signal: AbortSignal,
+): Promise<Response> =>
+  fetch(url, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${glutton.api_key}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal,
+  });
+
+const runOf = (text: string): string | undefined => {
+  const body: unknown = JSON.parse(text);
+  return typeof body === 'object' && body !== null && 'run_id' in body ? String(body.run_id) : undefined;
+};
+
+const CANCEL_WITHIN_MS = 60_000;
+
+/** Page by page. A request that fails is repeated from the beginning: whatever is cancelled no longer matches. */
+const cancelAll = async (options: GluttonOptions): Promise<void> => {
+  const { glutton, gateways } = options;
+  const body = { filter: { deployment_id: glutton.deployments.ordinary } };
+  for (let tries = 0; tries < MAX_CANCELS; tries += 1) {
+    const gateway = gateways[tries % gateways.length] ?? '';
+    try {
+      const response = await request(
+        options,
+        `${gateway}/runs/cancel`,
+        body,
+        AbortSignal.timeout(CANCEL_WITHIN_MS),
+      );
+      const page: unknown = await response.json();
+      if (response.ok && typeof page === 'object' && page !== null && 'matched' in page && page.matched === 0)
+        return;
+    } catch {
+      // The gateway is away.
+    }
+    await pause(NEXT_CANCEL_AFTER_MS);
+  }
+};
+const MAX_CANCELS = 200;
+const NEXT_CANCEL_AFTER_MS = 500;

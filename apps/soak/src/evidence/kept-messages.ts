@@ -1,0 +1,35 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import type { LimitChange } from '../limits/limit-changes.ts';
+import type { Size } from '../parameters/size.ts';
+
+/** What was seen while the soak ran and what is stored after it. A log that forgets has lost a part of the first. */
+export const everyMessage = (
+  seen: readonly StoredMessage[],
+  stored: readonly StoredMessage[],
+): StoredMessage[] => {
+  const last = seen.at(-1)?.sequence ?? 0;
+  return [...seen, ...stored.filter(({ sequence }) => sequence > last)];
+};
+
+/** The broker's clock is that of this machine. It expires messages in rounds. */
+const SLACK_MS = 1_000;
+
+/** Messages that were seen and are missing or different now, without those that were old when the log forgot. */
+export const vanishedFrom = (
+  stored: readonly StoredMessage[],
+  seen: readonly StoredMessage[],
+  limits: readonly LimitChange[],
+  { shortLogAgeMs }: Pick<Size, 'shortLogAgeMs'>,
+): StoredMessage[] => {
+  const now = new Map(stored.map((message) => [message.sequence, message]));
+  const forgottenBefore = Math.max(
+    ...limits.map(({ kind, to = Infinity }) => (kind === 'forgetful' ? to - shortLogAgeMs + SLACK_MS : 0)),
+    0,
+  );
+  return seen.filter((message) => {
+    const found = now.get(message.sequence);
+    if (found === undefined && Date.parse(message.time) < forgottenBefore) return false;
+    return !isDeepStrictEqual(found, message);
+  });
+};

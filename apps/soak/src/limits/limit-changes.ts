@@ -1,0 +1,47 @@
+/** The stores of the broker that may become full, by the names of their streams. */
+export const STORES = [
+  'RUNS',
+  'TIMERS',
+  'KV_CATALOGUE',
+  'WORKFLOWS',
+  'BLOBS',
+  'OBJ_OUTPUTS',
+  'OBJ_SNAPSHOTS',
+] as const;
+export type Store = (typeof STORES)[number];
+
+/**
+ * How an operator changes the limits of a store. `full`: it has no room for anything. `nearly_full`: RUNS has room for
+ * what accepted runs may still write, and none for a new run. `forgetful`: RUNS keeps its messages for a short time only.
+ */
+export type LimitKind = 'full' | 'nearly_full' | 'forgetful';
+
+/** A change that was made, and later undone. Times are milliseconds since the epoch. */
+export interface LimitChange {
+  readonly store: Store;
+  readonly kind: LimitKind;
+  /** Before the change. */
+  readonly from: number;
+  /** After the limits were as before; undefined if they never were. */
+  readonly to: number | undefined;
+  /** How many messages a `forgetful` RUNS lost. */
+  readonly lost: number;
+}
+
+/** Services know a limit for a while, and a request may take some time. */
+const KNOWN_FOR_MS = 10_000;
+
+/** Whether one of these changes explains what was seen in this time. */
+export const isLimited = (
+  changes: readonly LimitChange[],
+  kinds: readonly LimitKind[],
+  { from, to }: { readonly from: number; readonly to: number },
+  store?: Store,
+): boolean =>
+  changes.some(
+    (change) =>
+      kinds.includes(change.kind) &&
+      (store === undefined || change.store === store) &&
+      change.from <= to &&
+      from <= (change.to ?? Infinity) + KNOWN_FOR_MS,
+  );

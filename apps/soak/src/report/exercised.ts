@@ -1,0 +1,44 @@
+import { isEnded } from '@runledger/contracts/fold/run';
+import type { Evidence } from '../evidence/evidence.ts';
+import { lastOf } from '../evidence/logged-run.ts';
+import { refusalOf } from '../clients/refusal-kinds.ts';
+import type { LimitKind } from '../limits/limit-changes.ts';
+import { counts } from './counts.ts';
+
+/** What the soak did to the cluster, and what came of it: a soak that exercised nothing is seen. */
+export const exercised = (evidence: Evidence): string[] => {
+  const { limits, records, runs } = evidence;
+  const refused = records.exchanges.flatMap(({ answer, kind }) =>
+    answer.kind === 'refused' && kind !== 'foreign' ? [refusalOf(answer)] : [],
+  );
+  const messagesLost = limits.reduce((sum, { lost }) => sum + lost, 0);
+  const deliveriesExpired = [...runs.values()].filter(
+    ({ webhook }) => webhook?.status === 'failed' && webhook.reason === 'log_expired',
+  ).length;
+  const forbidden = new Set(
+    evidence.trespasses.map(({ user, subject }) => `${user} ${subject.replace(/[0-9a-f-]{36}/g, '')}`),
+  );
+  const takings = records.takings.filter(({ status }) => status === 429);
+  return [
+    `The glutton queued ${gluttonRuns(evidence)} runs, and was refused for its quota of ${counts(takings.map(({ resource }) => resource))}.`,
+    `Forbidden at the broker: ${evidence.trespasses.length} tries of ${forbidden.size} kinds, ${evidence.trespasses.filter(({ refused }) => refused).length} refused.`,
+    `Limits: ${counts(limits.map(({ store, kind }) => `${store} ${LIMIT_TEXT[kind]}`))}.`,
+    `The log forgot ${messagesLost} messages; ${endedAs(evidence, 'log_expired')} runs and ${deliveriesExpired} deliveries ended as log_expired.`,
+    `Refused: ${counts(refused)}. Runs that ended as storage_full: ${endedAs(evidence, 'storage_full')}.`,
+  ];
+};
+
+const LIMIT_TEXT: Readonly<Record<LimitKind, string>> = {
+  full: 'full',
+  nearly_full: 'nearly full',
+  forgetful: 'forgetful',
+};
+
+const gluttonRuns = ({ runs, glutton_id }: Evidence): number =>
+  [...runs.values()].filter(({ key }) => key.org_id === glutton_id).length;
+
+const endedAs = ({ runs }: Evidence, reason: string): number =>
+  [...runs.values()].filter((logged) => {
+    const run = lastOf(logged);
+    return run && isEnded(run) && run.end_reason === reason;
+  }).length;

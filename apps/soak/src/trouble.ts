@@ -1,0 +1,100 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { steadyClock } from './cluster/clock.ts';
+import type { Cluster } from './cluster/cluster.ts';
+import type { Part } from './cluster/part.ts';
+import { readLog } from './collection/read-log.ts';
+import { brokerFaults } from './faults/broker-fault-schedule.ts';
+import { faultSchedule, type Fault } from './faults/fault-schedule.ts';
+import { injectBrokerFaults } from './faults/inject-broker-faults.ts';
+import { injectFaults } from './faults/inject-faults.ts';
+import { changeLimits } from './limits/change-limits.ts';
+import type { LimitChange } from './limits/limit-changes.ts';
+import { isForgetful, limitSchedule } from './limits/limit-schedule.ts';
+import type { Options } from './parameters/options.ts';
+import { trespass, type Trespass } from './permissions/trespass.ts';
+import { randomFrom } from './parameters/random-source.ts';
+import type { Size } from './parameters/size.ts';
+
+/** Everything that a seed does to a cluster. */
+export interface Trouble {
+  readonly words: string;
+  /** Begins now. Resolves when all of it is over, with what was done. */
+  readonly inject: () => Promise<InjectedTrouble>;
+}
+
+export interface InjectedTrouble {
+  readonly limits: readonly LimitChange[];
+  readonly trespasses: readonly Trespass[];
+}
+
+/** Each kind has random numbers of its own, so that a change of one does not change the others. */
+export const troubleOf = (options: Options, cluster: Cluster): Trouble => {
+  const { seed, size } = options;
+  const faults = faultsOf(options, cluster.parts);
+  const limits = limitSchedule(randomFrom(seed + 4), size, forgets(options));
+  const { parts, log } = cluster;
+  const { shortLogAgeMs } = size;
+  const loses = forgets(options) ? 'the log forgets' : 'the database loses its data';
+  return {
+    words: `${faults.length} faults and ${limits.length} changes of limits, where ${loses},`,
+    inject: async () => {
+      const made: LimitChange[] = [];
+      const over = Promise.all([
+        injectFaults(faults, parts),
+        injectInCluster(options, cluster),
+        changeLimits(limits, { log, readRuns: () => readLog(log), now: steadyClock, shortLogAgeMs, made }),
+      ]);
+      const trespasses = await trespassUntil(over, cluster);
+      return { limits: made, trespasses };
+    },
+  };
+};
+
+const TRESPASS_EVERY_MS = 60_000;
+
+const trespassUntil = async (
+  over: Promise<unknown>,
+  { brokerUsers, executorNames }: Cluster,
+): Promise<Trespass[]> => {
+  const all: Trespass[] = [];
+  const state = { isOver: false };
+  const ended = over.then(() => void (state.isOver = true));
+  do {
+    all.push(...(await trespass(brokerUsers, executorNames, steadyClock)));
+    await Promise.race([ended, pause(TRESPASS_EVERY_MS, undefined, { ref: false })]);
+  } while (!state.isOver);
+  return all;
+};
+
+const faultsOf = ({ seed, size }: Options, parts: readonly Part[]): Fault[] => {
+  const faults = faultSchedule(
+    randomFrom(seed + 1),
+    parts.filter((part) => !isClustered(part, size)).map(({ name }) => name),
+    size,
+  );
+  if (!forgets({ seed, size })) return faults;
+  const brokers = new Set(parts.flatMap(({ name, role }) => (role === 'broker' ? [name] : [])));
+  return faults
+    .filter(({ kind }) => kind !== 'empty' && kind !== 'restore')
+    .map((fault) =>
+      fault.kind === 'kill' && fault.parts.some((part) => brokers.has(part))
+        ? { ...fault, kind: 'stop' }
+        : fault,
+    );
+};
+
+/**
+ * After a SIGKILL nats-server (2.15.1) may find messages again that had expired, if the age was raised since then. And each broker
+ * of a cluster forgets by itself.
+ */
+const forgets = ({ seed, size }: Pick<Options, 'seed' | 'size'>): boolean =>
+  isForgetful(seed) && size.brokers === 1;
+
+/** Its faults are of a kind of their own: what it must survive depends on the others. */
+const isClustered = ({ role }: Part, { brokers }: Size): boolean => role === 'broker' && brokers > 1;
+
+const injectInCluster = async ({ seed, size }: Options, { parts, log }: Cluster): Promise<void> => {
+  const brokers = parts.filter((part) => isClustered(part, size));
+  if (brokers.length === 0) return;
+  await injectBrokerFaults(brokerFaults(randomFrom(seed + 3), size), brokers, log, size.minutes * 60_000);
+};
