@@ -73,7 +73,7 @@ const say = (sentence: string): void => void process.stdout.write(`${sentence}\n
 const make = smallRuns(org_id);
 const runs = Array.from({ length: Math.max(RUNS, IN_MONGODB) }, make);
 
-const sqlite = sqliteViews();
+await using sqlite = sqliteViews();
 const inSqlite = runs.slice(0, RUNS);
 await sqlite.save(inSqlite);
 await measure('SQLite', sqlite, inSqlite);
