@@ -10,16 +10,22 @@ import { retry } from '@runledger/resilience/retry';
 import { LogUnavailable } from './event-log.ts';
 import { explainPermissionError } from './not-allowed.ts';
 
+/**
+ * A copy of this same message is being stored, and nothing is decided yet. It says nothing about a fence.
+ * https://github.com/nats-io/nats-server/blob/main/server/errors.json
+ */
+const COPY_IN_PROCESS = 10158;
+
 const DELAYS = { firstMs: 50, longestMs: 500 };
 
 /** How long a request is retried while the broker is unavailable, unless the caller sets another time. */
 export const CALL_WITHIN_MS = 8_000;
 
-/** The broker did not refuse: it is unavailable, starting, electing a leader, or slow. A retry may help. */
+/** The broker did not refuse: it is unavailable, starting, electing a leader, slow, or has not decided. A retry may help. */
 export const isTransient = (error: unknown): boolean => {
   if (error instanceof TimeoutError || error instanceof NoRespondersError) return true;
   if (error instanceof RequestError) return error.isNoResponders();
-  if (error instanceof JetStreamApiError) return error.status === 503;
+  if (error instanceof JetStreamApiError) return error.status === 503 || error.code === COPY_IN_PROCESS;
   if (!(error instanceof Error)) return false;
   // The driver does not export these classes: it reports missing responders as "jetstream is not enabled", and for a direct
   // read by the status.

@@ -30,7 +30,7 @@ export type Published =
   | { readonly kind: 'conflict'; readonly head: number };
 
 // Error codes of nats-server: https://github.com/nats-io/nats-server/blob/main/server/errors.json
-const CONFLICTS: ReadonlySet<number> = new Set([10071, 10164, 10158]);
+const CONFLICTS: ReadonlySet<number> = new Set([10071, 10164]);
 const HEADERS_BYTES = 1024;
 const SHORTEST_TRY_MS = 250;
 const LONGEST_TRY_MS = 2_000;
@@ -149,7 +149,7 @@ const traceHeaders = (traceparent: string): MsgHdrs => {
   return made;
 };
 
-/** The broker refused a fenced message, because another was stored first. */
+/** The broker refused a fenced message, because another was stored first, or is proposed. */
 export const isConflict = (error: unknown): boolean =>
   error instanceof JetStreamApiError && CONFLICTS.has(error.code);
 

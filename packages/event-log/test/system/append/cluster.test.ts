@@ -2,8 +2,10 @@ import type { TestNats } from '@runledger/testing/servers/nats';
 import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, appendOwn } from '../../../src/append/append.ts';
+import { newUuid } from '@runledger/contracts/ids';
 import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
 import { silentLogger } from '../../../src/connect/logger.ts';
+import { publishUntilAcknowledged } from '../../../src/messages/publish.ts';
 import { awaitProvisioned, provision } from '../../../src/provision/provision.ts';
 import { head, readRun } from '../../../src/read/read-run.ts';
 import { aRun, assigned, cancelRequested, queued, started } from '@runledger/testing/events/run-events';
@@ -102,6 +104,25 @@ describe('a log with three copies', () => {
       for (const lost of outcomes.filter(({ kind }) => kind === 'conflict')) {
         expect([sequence, undefined]).toContain('head' in lost ? lost.head : null);
       }
+    }
+  });
+
+  it('asks again about a message without a fence, while a copy of it is being stored', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const message = {
+        stream: 'ACTIVITY',
+        subject: `activity.${round}`,
+        data: new Uint8Array(1),
+        id: newUuid(),
+      };
+      const copies = await Promise.all(
+        Array.from({ length: 20 }, () => publishUntilAcknowledged(log, message)),
+      );
+      const [first] = copies;
+      expect(new Set(copies.map(({ kind }) => kind))).toEqual(new Set(['stored', 'duplicate']));
+      expect(new Set(copies.map((copy) => ('sequence' in copy ? copy.sequence : undefined)))).toEqual(
+        new Set([first && 'sequence' in first ? first.sequence : 0]),
+      );
     }
   });
 
