@@ -7,6 +7,7 @@ import {
   TimeoutError,
 } from '@nats-io/transport-node';
 import { retry } from '@runledger/resilience/retry';
+import { ConnectionLost } from './connected-requests.ts';
 import { LogUnavailable } from './event-log.ts';
 import { explainPermissionError } from './not-allowed.ts';
 
@@ -24,6 +25,7 @@ export const CALL_WITHIN_MS = 8_000;
 /** The broker did not refuse: it is unavailable, starting, electing a leader, slow, or has not decided. A retry may help. */
 export const isTransient = (error: unknown): boolean => {
   if (error instanceof TimeoutError || error instanceof NoRespondersError) return true;
+  if (error instanceof ConnectionLost) return true;
   if (error instanceof RequestError) return error.isNoResponders();
   if (error instanceof JetStreamApiError) return error.status === 503 || error.code === COPY_IN_PROCESS;
   if (!(error instanceof Error)) return false;

@@ -1,5 +1,5 @@
 import { AuthorizationError, connect, nkeyAuthenticator } from '@nats-io/transport-node';
-import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node';
+import type { ConnectionOptions, NatsConnection, ReconnectToServerHandler } from '@nats-io/transport-node';
 import { unlessAborted } from '@runledger/resilience/abort';
 import { NotAllowed } from './not-allowed.ts';
 import { inboxOf, publicKeyOf } from './user-key.ts';
@@ -16,6 +16,12 @@ export interface BrokerSettings {
 }
 
 const HANDSHAKE_WITHIN_MS = 5_000;
+/**
+ * A broker that answers nothing for three seconds counts as lost, and the next one of the list is tried: executors have to send
+ * their heartbeats within a period, 6 s by default. One that answers within two seconds is only slow.
+ */
+const PING_EVERY_MS = 1_000;
+const MAX_UNANSWERED_PINGS = 2;
 
 /** Waits for the broker without a limit of time. */
 export const connectWithoutLimit = async (settings: BrokerSettings): Promise<NatsConnection> => {
@@ -26,10 +32,11 @@ export const connectWithoutLimit = async (settings: BrokerSettings): Promise<Nat
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,
     reconnectTimeWait: 250,
+    reconnectToServer: leastRecentlyTried,
     // A broker that reloads its configuration may leave a handshake without a response. The driver's default is 20 s.
     timeout: HANDSHAKE_WITHIN_MS,
-    pingInterval: 10_000,
-    maxPingOut: 2,
+    pingInterval: PING_EVERY_MS,
+    maxPingOut: MAX_UNANSWERED_PINGS,
     // Doubles the publish throughput, and costs only the stack traces of the driver's own errors.
     noAsyncTraces: true,
   };
@@ -43,6 +50,10 @@ export const connectWithoutLimit = async (settings: BrokerSettings): Promise<Nat
   }
   return connect({ ...options, ignoreAuthErrorAbort: true });
 };
+
+/** The driver would first try the broker again that was just lost, and a frozen one takes the whole time of a handshake. */
+const leastRecentlyTried: ReconnectToServerHandler = (servers) =>
+  servers.toSorted((one, other) => one.lastConnect - other.lastConnect)[0] ?? null;
 
 const identity = ({ seed, user, password }: BrokerSettings): ConnectionOptions => {
   if (seed === undefined) {

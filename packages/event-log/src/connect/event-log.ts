@@ -4,6 +4,7 @@ import { AuthorizationError } from '@nats-io/transport-node';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { within } from '@runledger/resilience/within';
 import { connectWithoutLimit, notAllowed, orClosed, type BrokerSettings } from './connect-broker.ts';
+import { connectRequests } from './connected-requests.ts';
 import { API_PREFIX, OWN_API_PREFIX } from './log-account.ts';
 import { explainPermissionError } from './not-allowed.ts';
 import { NO_OBSERVER, type LogObserver } from './log-observer.ts';
@@ -33,7 +34,7 @@ export class LogUnavailable extends Error {
   readonly code: string = 'log_unavailable';
 }
 
-/** The driver does not reject in-flight requests on a disconnect, so a short timeout and a retry reach the broker sooner. */
+/** Of one request; a lost connection ends it sooner. */
 const RESPONSE_WITHIN_MS = 2_000;
 const CLOSE_WITHIN_MS = 3_000;
 
@@ -77,16 +78,19 @@ const watchConnection = (
   let connected = true;
   let refusalLogged = false;
   observer.connected(true);
+  const requests = connectRequests(nc);
   const listeners = new Set<() => void>();
   const follow = async (): Promise<void> => {
     for await (const status of nc.status()) {
       if (status.type === 'disconnect') {
         connected = false;
         observer.connected(false);
+        requests.lost(`the connection to ${status.server} was lost`);
         logger.warn({ server: status.server }, 'the broker is unavailable; connecting again');
       } else if (status.type === 'reconnect') {
         connected = true;
         refusalLogged = false;
+        requests.back();
         observer.connected(true);
         logger.info({ server: status.server }, 'the broker is back');
         for (const listener of listeners) listener();
@@ -113,6 +117,7 @@ const watchConnection = (
   };
   void follow().finally(() => {
     connected = false;
+    requests.back();
   });
   return {
     connected: () => connected && !nc.isClosed(),

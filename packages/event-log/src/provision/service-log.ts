@@ -1,5 +1,6 @@
 import { sleep } from '@runledger/resilience/abort';
 import { brokerSettings, type BrokerConfig } from '../connect/broker-config.ts';
+import { isTransient } from '../connect/broker-call.ts';
 import { openEventLog, type EventLog } from '../connect/event-log.ts';
 import type { LogObserver } from '../connect/log-observer.ts';
 import type { Logger } from '../connect/logger.ts';
@@ -21,6 +22,7 @@ export interface ServiceLogOptions {
 }
 
 const RETRY_MS = 1_000;
+const RUNS = 'RUNS';
 
 /**
  * Opened first by every service: the log, connected and provisioned, and the checks that report what is missing. A service may
@@ -44,7 +46,19 @@ export const openServiceLog = async (
   });
   await awaitProvisioned(log, stopping, streams);
   checks['provisioned'] = () => ({ ok: true });
+  checks['log'] = () => whetherItResponds(log, streams?.[0] ?? RUNS);
   return log;
+};
+
+/** A broker that is connected may be frozen, or have no quorum with the others. A check is given a second. */
+const whetherItResponds = async (log: EventLog, stream: string): Promise<Readiness> => {
+  try {
+    await log.jsm.streams.info(stream);
+    return { ok: true };
+  } catch (error) {
+    if (!isTransient(error)) throw error;
+    return { ok: false, why: `the log does not respond: stream ${stream} has no leader, or it is slow` };
+  }
 };
 
 /** The broker may not have loaded the configuration with this key yet. */

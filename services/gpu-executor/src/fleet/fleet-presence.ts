@@ -79,11 +79,17 @@ const register = async ({ fact, append, log }: PresenceSettings, signal: AbortSi
 const sendHeartbeats = async (presence: Presence): Promise<void> => {
   const { settings, left } = presence;
   while (!left.signal.aborted) {
-    await sendOne(presence).catch((err: unknown) => {
-      presence.failure = err instanceof Error ? err.message : String(err);
-      if (!left.signal.aborted) settings.log.warn({ err }, 'a heartbeat was not stored');
-    });
-    await sleep(settings.periodMs / 3, left.signal);
+    const stored = await sendOne(presence).then(
+      () => true,
+      (err: unknown) => {
+        presence.failure = err instanceof Error ? err.message : String(err);
+        if (!left.signal.aborted) settings.log.warn({ err }, 'a heartbeat was not stored');
+        return false;
+      },
+    );
+    // A rest after a failure would use up what is left of the period.
+    const restMs = settings.periodMs / 3;
+    await sleep(stored ? restMs : Math.min(restMs, RETRY_AFTER_MS), left.signal);
   }
 };
 

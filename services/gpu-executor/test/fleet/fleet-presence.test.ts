@@ -63,6 +63,19 @@ describe('an executor in the fleet', () => {
     expect(received[0]).toBe('ExecutorRegistered');
   });
 
+  it('sends a heartbeat that failed again well within the period', async () => {
+    const { settings, received, broker } = aBroker();
+    const append: PresenceSettings['append'] = async (event) => {
+      await settings.append(event);
+      broker.unavailable = true;
+    };
+    const presence = await joinFleet({ ...settings, append, periodMs: 12_000 }, notStopping);
+    await waitFor('two tries', () => broker.refused === 2);
+    broker.unavailable = false;
+    await waitFor('the first heartbeat', () => received.includes('heartbeat 0'), { withinMs: 2_000 });
+    await presence.leave();
+  });
+
   it('gives up the registration when it stops', async () => {
     const { settings, broker } = aBroker();
     broker.unavailable = true;

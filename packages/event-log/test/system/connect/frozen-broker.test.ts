@@ -1,0 +1,100 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { aRun, queued } from '@runledger/testing/events/run-events';
+import type { TestNats } from '@runledger/testing/servers/nats';
+import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { append } from '../../../src/append/append.ts';
+import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
+import { silentLogger } from '../../../src/connect/logger.ts';
+import { provision } from '../../../src/provision/provision.ts';
+
+/** Two pings without an answer, the third, and a busy machine. */
+const NOTICED_WITHIN_MS = 3_000 + 2_000;
+
+const opened = new AsyncDisposableStack();
+let servers: readonly TestNats[];
+let log: EventLog;
+
+beforeAll(async () => {
+  const cluster = opened.use(await testNatsCluster());
+  ({ servers } = cluster);
+  log = opened.use(await openEventLog({ url: cluster.url, name: 'test' }, silentLogger));
+  await provision(log, { replicas: 3 });
+}, 120_000);
+afterAll(() => opened.disposeAsync());
+
+const serverOf = (one: EventLog): TestNats => {
+  const found = servers.find(({ port }) => one.nc.getServer().endsWith(`:${port}`));
+  if (!found) throw new Error(`no server is at ${one.nc.getServer()}`);
+  return found;
+};
+
+/** A connection to a server that does not lead RUNS: freezing it needs no election. */
+const atFollower = async (): Promise<EventLog> => {
+  const { cluster } = await log.jsm.streams.info('RUNS');
+  const follower = servers.findIndex((_, n) => `n${n}` !== cluster?.leader);
+  const first = servers[follower]?.url ?? '';
+  const others = servers.flatMap(({ url }) => (url === first ? [] : [url]));
+  // The driver shuffles the list, and connects again until it is the one.
+  for (;;) {
+    const connected = await openEventLog(
+      { url: [first, ...others].join(','), name: 'at-follower' },
+      silentLogger,
+    );
+    if (serverOf(connected) === servers[follower]) return connected;
+    await connected[Symbol.asyncDispose]();
+  }
+};
+
+describe('a broker of several that is frozen', () => {
+  it('is left within seconds, and what was sent to it is sent to another', { timeout: 60_000 }, async () => {
+    await using client = await atFollower();
+    const frozen = serverOf(client);
+    await frozen.pause();
+    try {
+      const began = performance.now();
+      const result = await append(client, queued(aRun()), 0);
+      expect(result).toMatchObject({ kind: 'appended' });
+      expect(performance.now() - began).toBeLessThan(NOTICED_WITHIN_MS);
+      expect(serverOf(client)).not.toBe(frozen);
+    } finally {
+      frozen.resume();
+    }
+  });
+
+  it('that answers within two seconds keeps its clients', { timeout: 60_000 }, async () => {
+    await using client = await atFollower();
+    let lost = false;
+    const watch = async (): Promise<void> => {
+      for await (const { type } of client.nc.status()) lost ||= type === 'disconnect';
+    };
+    void watch();
+    const slow = serverOf(client);
+    for (let times = 0; times < 3; times += 1) {
+      await slow.pause();
+      await pause(1_500);
+      slow.resume();
+      await client.nc.flush();
+    }
+    expect(lost).toBe(false);
+  });
+});
+
+describe('a request that waits for a response', () => {
+  it('is sent again as soon as another broker is connected', { timeout: 60_000 }, async () => {
+    await using client = await atFollower();
+    const frozen = serverOf(client);
+    await frozen.pause();
+    const appending = append(client, queued(aRun()), 0);
+    await frozen.kill9();
+    const began = performance.now();
+    expect(await appending).toMatchObject({ kind: 'appended' });
+    // The driver alone would wait for the timeout of the try, two seconds.
+    expect(performance.now() - began).toBeLessThan(1_500);
+    await frozen.restart();
+    await waitFor('its return', async () =>
+      (await log.jsm.streams.info('RUNS')).cluster?.replicas?.every(({ offline }) => !offline),
+    );
+  });
+});
