@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { createNamedOrganisation } from '../organisations/create-organisation.ts';
 import { history } from './history.ts';
 import { listOrganisations } from '../organisations/list-organisations.ts';
+import type { ProvisionOptions } from '@runledger/event-log/provision/provision';
 import { provisionLog } from './provision-log.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
 import { addBrokerConfigCommand } from './broker-config/add-broker-config-command.ts';
@@ -32,14 +33,19 @@ const addLogCommands = (
   add(program, 'history <run>', 'show the events of a run in the log (operator)').action(
     (run: string, { json = false }: Json) => asOperator((operator) => history(operator, run, json)),
   );
-  add(program, 'provision', 'create or update the streams and buckets of the log (operator)').action(
-    ({ json = false }: Json) =>
+  add(program, 'provision', 'create or update the streams and buckets of the log (operator)')
+    .option('--allow-fewer-replicas', 'let streams have fewer copies than they have now')
+    .action(({ json = false, ...options }: Json & ProvisionOptions) =>
       asOperator(async ({ log }) => {
-        await provisionLog(log, env);
-        if (json) screen.printJson({ provisioned: true });
-        else screen.print('The streams and buckets are up to date.');
+        const { away } = await provisionLog(log, env, options);
+        if (json) screen.printJson({ provisioned: true, away });
+        else if (away.length === 0) screen.print('The streams and buckets are up to date.');
+        else
+          screen.print(
+            `The streams and buckets are up to date. Away: ${away.join(', ')}. They follow when they are back.`,
+          );
       }),
-  );
+    );
 };
 
 const addOrganisationCommands = (program: Command, { asOperator, add }: CommandContext): void => {

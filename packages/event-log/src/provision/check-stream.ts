@@ -13,11 +13,18 @@ export class ForbiddenConfiguration extends Error {
   readonly found: unknown;
   readonly wanted: unknown;
 
-  constructor(stream: string, setting: Setting, found: unknown, wanted: unknown) {
+  constructor(
+    { name: stream, isShortLived }: StreamDefinition,
+    setting: Setting,
+    found: unknown,
+    wanted: unknown,
+  ) {
     super(
       `Stream ${stream} has ${setting} = ${shown(found)}, and ${shown(wanted)} is needed: ${WHY[setting] ?? WHY_ELSE}. ` +
-        `Find out who changed it and what happened to the stream since, and restore it with "nats stream edit ${stream}". ` +
-        'Where the broker refuses that, move the data away and provision an empty broker.',
+        (isShortLived
+          ? `Delete it with "nats stream rm ${stream}" and provision again: what it holds is short-lived.`
+          : `Find out who changed it and what happened to the stream since, and restore it with "nats stream edit ${stream}". ` +
+            'Where the broker refuses that, move the data away and provision an empty broker.'),
     );
     this.stream = stream;
     this.setting = setting;
@@ -54,11 +61,11 @@ const FOREIGN_PARTS = ['mirror', 'sources', 'subject_transform'] as const;
 export const checkRequired = (definition: StreamDefinition, found: Partial<StreamConfig>): void => {
   const wanted: Partial<StreamConfig> = { ...definition.required, ...FOREIGN };
   for (const setting of Object.keys(differences(found, wanted)) as Setting[]) {
-    throw new ForbiddenConfiguration(definition.name, setting, found[setting], wanted[setting]);
+    throw new ForbiddenConfiguration(definition, setting, found[setting], wanted[setting]);
   }
   for (const part of FOREIGN_PARTS) {
     if (!isDeepStrictEqual(plain(found[part]), undefined)) {
-      throw new ForbiddenConfiguration(definition.name, part, found[part], undefined);
+      throw new ForbiddenConfiguration(definition, part, found[part], undefined);
     }
   }
 };

@@ -10,10 +10,11 @@ const DAY_MS = 24 * HOUR_MS;
  */
 export interface LogSettings {
   /**
-   * Copies of every stream: 1, or 3 in a cluster. To go from 1 to more, delete the streams ACTIVITY, DELIVERY_ATTEMPTS, KV_EXECUTORS
-   * and KV_RATES first: their storage differs, is fixed when they are created, and their data is short-lived.
+   * Copies of every stream: 1, or 3 in a cluster. Left out: as many as each stream has, and 1 in a new log. To go from 1 to more,
+   * delete the streams ACTIVITY, DELIVERY_ATTEMPTS, KV_EXECUTORS and KV_RATES first: their storage differs, is fixed when they are
+   * created, and their data is short-lived.
    */
-  readonly replicas: number;
+  readonly replicas?: number;
   /** Runs are accepted while their facts, and all that accepted runs may still write, fit into three quarters of it. See "How many runs fit" in docs/operations.md. */
   readonly runsMaxBytes: number;
   /** Milliseconds. It must exceed the longest allowed run with its start deadline and its attempts. */
@@ -57,7 +58,6 @@ export interface LogSettings {
 }
 
 export const DEFAULT_LOG_SETTINGS: LogSettings = {
-  replicas: 1,
   runsMaxBytes: 2 * GiB,
   runsMaxAgeMs: 7 * DAY_MS,
   runsMaxConsumers: 20_000,
@@ -87,7 +87,7 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
  * @throws RangeError with what to change
  */
 export const parseLogSettings = (json: string): Partial<LogSettings> => {
-  const known = Object.keys(DEFAULT_LOG_SETTINGS);
+  const known = ['replicas', ...Object.keys(DEFAULT_LOG_SETTINGS)];
   const given = parseObject(json);
   const unknown = Object.keys(given ?? {}).filter((name) => !known.includes(name));
   if (given === undefined || unknown.length > 0) {

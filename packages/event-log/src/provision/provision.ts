@@ -1,49 +1,78 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
-import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream';
+import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { callBroker } from '../connect/broker-call.ts';
 import { checkRequired, differences } from './check-stream.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
-import { DEFAULT_LOG_SETTINGS, logSettings, type LogSettings } from './log-settings.ts';
-import { streamDefinitions, type StreamDefinition } from './stream-definitions.ts';
+import { logSettings, type LogSettings } from './log-settings.ts';
+import { ALL_STREAMS, awayIn, definitionFor, planStreams } from './plan-streams.ts';
+import type { StreamDefinition } from './stream-definitions.ts';
 
 export { ForbiddenConfiguration } from './check-stream.ts';
+export { ALL_STREAMS, FewerReplicas } from './plan-streams.ts';
 export type { LogSettings } from './log-settings.ts';
 
 const NAME_IN_USE = 10058;
 const NO_ROOM: ReadonlySet<number> = new Set([10023, 10028, 10047]);
+/** Too few servers are online, or there is no cluster. */
+const NO_PEERS: ReadonlySet<number> = new Set([10005, 10074]);
 /** Creating a stream writes and flushes files. */
 const RESPONSE_WITHIN_MS = 10_000;
 const PROVISION_WITHIN_MS = 60_000;
 const POLL_MS = 500;
 
+export interface ProvisionOptions {
+  /** Streams may get fewer copies than they have. */
+  readonly allowFewerReplicas?: boolean;
+}
+
+export interface Provisioned {
+  /** Brokers that hold copies, and that the others cannot reach now. */
+  readonly away: readonly string[];
+}
+
 /**
  * Creates every stream, bucket and object store, or updates its limits to the settings, and reads the result back. It is
- * idempotent, and several processes may run it at once.
- * @throws {ForbiddenConfiguration} when the guarantees do not hold with an existing stream
+ * idempotent, and several processes may run it at once. Settings without `replicas` keep the copies that there are.
+ * @throws {ForbiddenConfiguration} when the guarantees do not hold with an existing stream @throws {FewerReplicas} both before
+ *   anything is changed
  * @throws {LogUnavailable}
  */
-export const provision = async (log: EventLog, settings: Partial<LogSettings> = {}): Promise<void> => {
-  const definitions = streamDefinitions(logSettings(settings));
+export const provision = async (
+  log: EventLog,
+  settings: Partial<LogSettings> = {},
+  { allowFewerReplicas = false }: ProvisionOptions = {},
+): Promise<Provisioned> => {
   const manager = await jetstreamManager(log.nc, { timeout: RESPONSE_WITHIN_MS, checkAPI: false });
-  for (const definition of definitions) {
+  const plans = await planStreams({
+    find: (name) =>
+      callBroker(`looking for stream ${name}`, () => findStream(manager, name), PROVISION_WITHIN_MS),
+    settings: logSettings(settings),
+    allowFewerReplicas,
+  });
+  const away = awayIn(plans.map(({ found }) => found));
+  if (away.length > 0) log.logger.warn({ brokers: away }, 'brokers are away; their copies are updated later');
+  for (const { definition } of plans) {
     const what = `provisioning stream ${definition.name}`;
-    await callBroker(what, () => provisionStream(log, manager, definition), PROVISION_WITHIN_MS);
+    await callBroker(what, () => provisionStream({ log, manager, away }, definition), PROVISION_WITHIN_MS);
   }
+  return { away };
 };
 
-const provisionStream = async (
-  log: EventLog,
-  manager: JetStreamManager,
-  definition: StreamDefinition,
-): Promise<void> => {
+interface Provisioning extends Provisioned {
+  readonly log: EventLog;
+  readonly manager: JetStreamManager;
+}
+
+const provisionStream = async (provisioning: Provisioning, definition: StreamDefinition): Promise<void> => {
+  const { log, manager, away } = provisioning;
   const found =
-    (await findStream(manager, definition.name)) ?? (await createStream(log, manager, definition));
+    (await findStream(manager, definition.name)) ?? (await createStream(provisioning, definition));
   checkRequired(definition, found.config);
   const changes = differences(found.config, definition.limits);
   if (Object.keys(changes).length === 0) return;
   log.logger.info({ stream: definition.name, changes }, 'the limits of a stream are updated');
-  await explainMissingRoom(definition, () => manager.streams.update(definition.name, changes));
+  await explained(definition, away, () => manager.streams.update(definition.name, changes));
   const after = await findStream(manager, definition.name);
   if (after) checkRequired(definition, after.config);
 };
@@ -59,13 +88,14 @@ const findStream = async (manager: JetStreamManager, name: string): Promise<Stre
 };
 
 const createStream = async (
-  log: EventLog,
-  manager: JetStreamManager,
+  { log, manager, away }: Provisioning,
   definition: StreamDefinition,
 ): Promise<StreamInfo> => {
-  const { name, required, limits } = definition;
+  const { name, required, limits, atCreation } = definition;
   try {
-    await explainMissingRoom(definition, () => manager.streams.add({ name, ...required, ...limits }));
+    await explained(definition, away, () =>
+      manager.streams.add({ name, ...required, ...limits, ...atCreation }),
+    );
     log.logger.info({ stream: name }, 'a stream is created');
   } catch (error) {
     // Another process created it first, with other limits.
@@ -74,24 +104,30 @@ const createStream = async (
   return manager.streams.info(name);
 };
 
-const explainMissingRoom = async (
+const explained = async (
   { name, limits }: StreamDefinition,
+  away: readonly string[],
   change: () => Promise<StreamInfo>,
 ): Promise<void> => {
   try {
     await change();
   } catch (error) {
-    if (!(error instanceof JetStreamApiError && NO_ROOM.has(error.code))) throw error;
-    throw new LogUnavailable(
-      `The broker has no room for stream ${name} of ${limits.max_bytes ?? 'unlimited'} bytes (${error.message}). ` +
-        'Free disk space, raise max_file_store of nats-server, or lower the limits in the log settings.',
-      { cause: error },
-    );
+    if (!(error instanceof JetStreamApiError)) throw error;
+    if (NO_ROOM.has(error.code))
+      throw new LogUnavailable(
+        `The broker has no room for stream ${name} of ${limits.max_bytes ?? 'unlimited'} bytes (${error.message}). ` +
+          'Free disk space, raise max_file_store of nats-server, or lower the limits in the log settings.',
+        { cause: error },
+      );
+    if (NO_PEERS.has(error.code))
+      throw new LogUnavailable(
+        `There are not enough brokers for ${limits.num_replicas} copies of stream ${name} (${error.message}). ` +
+          `${away.length > 0 ? `Away: ${away.join(', ')}. Start them` : 'Start all brokers of the cluster, in touch with each other'}, and provision again.`,
+        { cause: error },
+      );
+    throw error;
   }
 };
-
-/** Every stream, bucket and object store, by the name of its stream. */
-export const ALL_STREAMS: readonly string[] = streamDefinitions(DEFAULT_LOG_SETTINGS).map(({ name }) => name);
 
 /**
  * For services: waits until the streams exist, without a limit of time, and checks that they are configured as this release
@@ -117,15 +153,6 @@ export const awaitProvisioned = async (
       await pause(POLL_MS, undefined, signal ? { signal } : {});
     }
   }
-};
-
-/** A service does not know the operator's settings, so it takes the relevant ones from the existing stream. */
-const definitionFor = (name: string, found: StreamConfig): StreamDefinition => {
-  const settings = { ...DEFAULT_LOG_SETTINGS, replicas: found.num_replicas };
-  const definition = streamDefinitions(settings).find((definition) => definition.name === name);
-  if (!definition) throw new Error(`There is no definition of stream ${name}.`);
-  const { max_consumers: _setting, ...required } = definition.required;
-  return { ...definition, required };
 };
 
 const findStreamIfAvailable = async (log: EventLog, name: string): Promise<StreamInfo | undefined> => {

@@ -10,7 +10,14 @@ export interface StreamDefinition {
   readonly required: Partial<StreamConfig>;
   /** Sizes and times: updated to the settings. */
   readonly limits: Partial<StreamConfig>;
+  /** Fixed when it is created. Another value is slower, and correct. */
+  readonly atCreation: Partial<StreamConfig>;
+  /** No guarantee needs what it holds: it may be deleted and created again. */
+  readonly isShortLived: boolean;
 }
+
+/** With the number of copies. */
+type Settings = LogSettings & { readonly replicas: number };
 
 const DUPLICATES_MS = 120_000;
 const RATES_MS = 120_000;
@@ -23,10 +30,12 @@ const stream = (
   name,
   required: { retention: 'limits', storage: 'file', allow_direct: true, no_ack: false, ...required },
   limits: { duplicate_window: nanos(DUPLICATES_MS), ...limits },
+  atCreation: {},
+  isShortLived: false,
 });
 
 /** Every stream, bucket and object store of the log. A bucket is a stream too, and is created and checked as one. */
-export const streamDefinitions = (settings: LogSettings): readonly StreamDefinition[] => {
+export const streamDefinitions = (settings: Settings): readonly StreamDefinition[] => {
   const common = { num_replicas: settings.replicas };
   return [
     runs(settings),
@@ -38,15 +47,18 @@ export const streamDefinitions = (settings: LogSettings): readonly StreamDefinit
       { ...common, max_bytes: settings.timersMaxBytes, max_msgs_per_subject: 1 },
     ),
     // Delivery attempts are for people to read; the outcome of a delivery is a fact of its run. So they are not flushed.
-    stream(
-      'DELIVERY_ATTEMPTS',
-      { subjects: ['delivery_attempts.>'], discard: 'old', persist_mode: unflushed(settings) },
-      {
-        ...common,
-        max_bytes: settings.deliveryAttemptsMaxBytes,
-        max_age: nanos(settings.deliveryAttemptsMaxAgeMs),
-        max_msgs_per_subject: 1,
-      },
+    unflushed(
+      stream(
+        'DELIVERY_ATTEMPTS',
+        { subjects: ['delivery_attempts.>'], discard: 'old' },
+        {
+          ...common,
+          max_bytes: settings.deliveryAttemptsMaxBytes,
+          max_age: nanos(settings.deliveryAttemptsMaxAgeMs),
+          max_msgs_per_subject: 1,
+        },
+      ),
+      settings,
     ),
     fleet(settings),
     stream(
@@ -83,7 +95,7 @@ const noRollUp: Partial<StreamConfig> = {
   subject_delete_marker_ttl: 0,
 };
 
-const runs = (settings: LogSettings): StreamDefinition =>
+const runs = (settings: Settings): StreamDefinition =>
   stream(
     'RUNS',
     {
@@ -106,19 +118,22 @@ const runs = (settings: LogSettings): StreamDefinition =>
   );
 
 /** Progress may be lost with the broker, because the next report replaces it. So it is not flushed. */
-const activity = (settings: LogSettings): StreamDefinition =>
-  stream(
-    'ACTIVITY',
-    { subjects: ['activity.>'], discard: 'old', persist_mode: unflushed(settings) },
-    {
-      num_replicas: settings.replicas,
-      max_bytes: settings.activityMaxBytes,
-      max_age: nanos(settings.activityMaxAgeMs),
-      max_msgs_per_subject: settings.activityMaxPerAttempt,
-    },
+const activity = (settings: Settings): StreamDefinition =>
+  unflushed(
+    stream(
+      'ACTIVITY',
+      { subjects: ['activity.>'], discard: 'old' },
+      {
+        num_replicas: settings.replicas,
+        max_bytes: settings.activityMaxBytes,
+        max_age: nanos(settings.activityMaxAgeMs),
+        max_msgs_per_subject: settings.activityMaxPerAttempt,
+      },
+    ),
+    settings,
   );
 
-const fleet = (settings: LogSettings): StreamDefinition =>
+const fleet = (settings: Settings): StreamDefinition =>
   stream(
     'FLEET',
     { subjects: [ALL_FLEET], discard: 'old', deny_delete: true, deny_purge: true, ...noRollUp },
@@ -162,16 +177,19 @@ const bucket = (
  * within a period. The marker shows a reader that a key expired. Every executor writes here: when one fills the bucket, the
  * oldest are dropped, and the others can still write. A heartbeat with 1,024 busy slots has 100 KB.
  */
-const executors = (settings: LogSettings): StreamDefinition =>
-  bucket(
-    'EXECUTORS',
-    { persist_mode: unflushed(settings), allow_msg_ttl: true, discard: 'old' },
-    {
-      num_replicas: settings.replicas,
-      max_bytes: 64 * 1024 ** 2,
-      max_msg_size: 128 * 1024,
-      subject_delete_marker_ttl: nanos(60_000),
-    },
+const executors = (settings: Settings): StreamDefinition =>
+  unflushed(
+    bucket(
+      'EXECUTORS',
+      { allow_msg_ttl: true, discard: 'old' },
+      {
+        num_replicas: settings.replicas,
+        max_bytes: 64 * 1024 ** 2,
+        max_msg_size: 128 * 1024,
+        subject_delete_marker_ttl: nanos(60_000),
+      },
+    ),
+    settings,
   );
 
 /**
@@ -179,20 +197,29 @@ const executors = (settings: LogSettings): StreamDefinition =>
  * may be lost with the broker. So it is not flushed. It is stored in a file, because a bucket in memory would not exist after
  * a restart of the broker. The room is enough for some 100,000 keys at once; beyond it the oldest are dropped.
  */
-const rates = (settings: LogSettings): StreamDefinition =>
-  bucket(
-    'RATES',
-    { persist_mode: unflushed(settings), discard: 'old' },
-    {
-      num_replicas: settings.replicas,
-      max_bytes: 16 * 1024 ** 2,
-      max_age: nanos(RATES_MS),
-      duplicate_window: nanos(RATES_MS),
-    },
+const rates = (settings: Settings): StreamDefinition =>
+  unflushed(
+    bucket(
+      'RATES',
+      { discard: 'old' },
+      {
+        num_replicas: settings.replicas,
+        max_bytes: 16 * 1024 ** 2,
+        max_age: nanos(RATES_MS),
+        duplicate_window: nanos(RATES_MS),
+      },
+    ),
+    settings,
   );
 
-/** nats-server allows `async` only for a single copy. Several copies are flushed in parallel at little cost. */
-const unflushed = ({ replicas }: LogSettings): 'async' | 'default' => (replicas === 1 ? 'async' : 'default');
+/**
+ * Its data may be lost with the broker. nats-server allows `async` only for a single copy; several copies are flushed in parallel
+ * at little cost.
+ */
+const unflushed = (definition: StreamDefinition, { replicas }: Settings): StreamDefinition =>
+  replicas === 1
+    ? { ...definition, atCreation: { persist_mode: 'async' }, isShortLived: true }
+    : { ...definition, required: { ...definition.required, persist_mode: 'default' }, isShortLived: true };
 
 const objectStore = (name: string, limits: Partial<StreamConfig>): StreamDefinition =>
   stream(

@@ -70,6 +70,24 @@ describe('provision', () => {
     await expect(awaitProvisioned(test.log)).rejects.toBeInstanceOf(ForbiddenConfiguration);
   });
 
+  it('looks at all streams before it changes one', async () => {
+    await using test = await aLog();
+    await test.log.jsm.streams.update('OBJ_SNAPSHOTS', { subjects: ['elsewhere'] });
+    await test.log.jsm.streams.delete('FLEET');
+    const before = (await test.log.jsm.streams.info('RUNS')).config;
+    await expect(provision(test.log, { runsMaxBytes: 5_000_000 })).rejects.toThrow(/Stream OBJ_SNAPSHOTS/);
+    expect((await test.log.jsm.streams.info('RUNS')).config).toEqual(before);
+    await expect(test.log.jsm.streams.info('FLEET')).rejects.toThrow(/not found/);
+  });
+
+  it('refuses more copies before it changes one, and says which streams to delete for them', async () => {
+    await using test = await aLog();
+    await expect(provision(test.log, { replicas: 3, runsMaxBytes: 5_000_000 })).rejects.toThrow(
+      /Stream ACTIVITY has persist_mode = "async".*.*nats stream rm ACTIVITY/,
+    );
+    expect((await test.log.jsm.streams.info('RUNS')).config.max_bytes).not.toBe(5_000_000);
+  });
+
   it('updates limits to the settings and keeps stored messages', async () => {
     await using test = await aLog();
     await append(test.log, queued(aRun()), 0);
@@ -91,6 +109,13 @@ describe('provision', () => {
     await using test = await anEmptyLog();
     await expect(provision(test.log, { runsMaxAgeMs: 60_000 })).rejects.toThrow('runsMaxAgeMs');
     await expect(provision(test.log, { runsMaxBytes: -1 })).rejects.toThrow('runsMaxBytes');
+  });
+
+  it('explains what to do when there are too few brokers', async () => {
+    await using test = await anEmptyLog();
+    await expect(provision(test.log, { replicas: 3 })).rejects.toThrow(
+      /not enough brokers for 3 copies of stream RUNS .* Start all brokers of the cluster/,
+    );
   });
 
   it('explains what to do when the broker has no room', async () => {

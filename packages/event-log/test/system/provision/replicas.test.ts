@@ -1,0 +1,70 @@
+import type { TestNats } from '@runledger/testing/servers/nats';
+import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
+import { silentLogger } from '../../../src/connect/logger.ts';
+import { parseLogSettings } from '../../../src/provision/log-settings.ts';
+import { ALL_STREAMS, awaitProvisioned, provision } from '../../../src/provision/provision.ts';
+
+const opened = new AsyncDisposableStack();
+let servers: readonly TestNats[];
+let log: EventLog;
+
+beforeAll(async () => {
+  const cluster = opened.use(await testNatsCluster());
+  ({ servers } = cluster);
+  log = opened.use(await openEventLog({ url: cluster.url, name: 'test' }, silentLogger));
+  await provision(log, { replicas: 3 });
+}, 120_000);
+afterAll(() => opened.disposeAsync());
+
+/** Of each stream, without repetitions. */
+const copies = async (): Promise<readonly number[]> => {
+  const streams = await Promise.all(ALL_STREAMS.map((name) => log.jsm.streams.info(name)));
+  return [...new Set(streams.map(({ config }) => config.num_replicas))];
+};
+const maxBytes = async (): Promise<number> => (await log.jsm.streams.info('RUNS')).config.max_bytes;
+
+describe('a log with three copies', { timeout: 120_000 }, () => {
+  it('keeps them when it is provisioned without a number of copies', async () => {
+    expect(await provision(log)).toEqual({ away: [] });
+    await provision(log, parseLogSettings('{"runsMaxBytes": 3000000000}'));
+    expect(await copies()).toEqual([3]);
+    expect(await maxBytes()).toBe(3_000_000_000);
+  });
+
+  it('creates what is missing with as many copies', async () => {
+    await log.jsm.streams.delete('KV_RATES');
+    await provision(log);
+    expect(await copies()).toEqual([3]);
+  });
+
+  it('gives none of them up, and changes nothing, unless it is told to', async () => {
+    const before = await maxBytes();
+    await expect(provision(log, { replicas: 1, runsMaxBytes: 1_000_000_000 })).rejects.toThrow(
+      /ask for 1 copies, and these streams have 3: RUNS, .*--allow-fewer-replicas/,
+    );
+    expect(await copies()).toEqual([3]);
+    expect(await maxBytes()).toBe(before);
+  });
+
+  it('names the broker that is away, and goes on without it', async () => {
+    await servers[2]?.kill9();
+    await waitFor('the others to miss it', async () => (await provision(log)).away.length > 0, {
+      withinMs: 60_000,
+    });
+    expect(await provision(log, { runsMaxBytes: 3_500_000_000 })).toEqual({ away: ['n2'] });
+    expect(await maxBytes()).toBe(3_500_000_000);
+    await servers[2]?.restart();
+    await waitFor('a complete cluster', async () => (await provision(log)).away.length === 0, {
+      withinMs: 60_000,
+    });
+  });
+
+  it('gives them up when it is told to, and the services accept that', async () => {
+    await provision(log, { replicas: 1 }, { allowFewerReplicas: true });
+    expect(await copies()).toEqual([1]);
+    await awaitProvisioned(log, AbortSignal.timeout(10_000));
+  });
+});
