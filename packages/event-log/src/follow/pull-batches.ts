@@ -55,12 +55,32 @@ export const pullBatches = async (
   }
 };
 
+/**
+ * What came since the last batch was handled. Messages are taken from the driver as they come: it would count the time in which a
+ * batch is handled as missed heartbeats, and drop what it holds.
+ */
 async function* batches(pulled: ConsumerMessages): AsyncGenerator<readonly JsMsg[]> {
-  const batch: JsMsg[] = [];
-  for await (const message of pulled) {
-    batch.push(message);
-    // The driver's iterator counts the messages that it has received and not given.
-    if (pulled.getPending() === 0) yield batch.splice(0);
+  const received: JsMsg[] = [];
+  const over = new AbortController();
+  let arrival = Promise.withResolvers<void>();
+  const receive = async (): Promise<void> => {
+    for await (const message of pulled) {
+      received.push(message);
+      // The driver's iterator counts the messages that it has received and not given.
+      if (pulled.getPending() === 0) arrival.resolve();
+    }
+  };
+  const receiving = receive().finally(() => {
+    over.abort();
+    arrival.resolve();
+  });
+  // It is awaited below, after everything that came before a failure.
+  receiving.catch(() => undefined);
+  while (!over.signal.aborted) {
+    await arrival.promise;
+    arrival = Promise.withResolvers();
+    if (received.length > 0) yield received.splice(0);
   }
-  if (batch.length > 0) yield batch;
+  if (received.length > 0) yield received.splice(0);
+  await receiving;
 }
