@@ -9,7 +9,7 @@ export const contract: ServiceContract = {
   service: 'gateway',
   role: 'gateway',
   writes: {
-    runs: ['RunQueued', 'RunCancelRequested', 'RunExpired'],
+    runs: ['RunQueued', 'RunCancelRequested', 'RunExpired', 'RunOutputsDeleted', 'RunDeleted'],
     webhooks: ['WebhookRedeliveryRequested'],
     fleet: ['ExecutorDrainRequested', 'ExecutorResumeRequested'],
     activity: false,

@@ -20,6 +20,7 @@ export interface GatewayMetrics {
 
 const WHY_NOT_QUEUED = [
   'key_taken',
+  'key_of_deleted_run',
   'log_nearly_full',
   'queue_full',
   'outlives_log',

@@ -96,6 +96,7 @@ const counted =
       case 'refused':
         break;
       case 'key_taken':
+      case 'key_of_deleted_run':
       case 'log_nearly_full':
       case 'queue_full':
       case 'outlives_log':

@@ -134,6 +134,7 @@ const readTarget = async (log: EventLog, key: RunKey): Promise<WebhookTarget | n
     case 'found':
       return webhookTargetOf(read.run.request, oldestFactOf(read.facts, Date.parse));
     case 'none':
+    case 'deleted':
       return null;
     case 'damaged':
       if (hasExpired(read, 0, (await runsIdentity(log)).firstSequence)) return EXPIRED_TARGET;

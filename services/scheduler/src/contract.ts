@@ -20,6 +20,8 @@ export const contract: ServiceContract = {
       'RunFailed',
       'RunCancelled',
       'RunExpired',
+      'RunOutputsDeleted',
+      'RunDeleted',
       // Its own facts: a decision counts once it is read from the log.
       'RunAssigned',
       'RunRequeued',

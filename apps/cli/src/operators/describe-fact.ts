@@ -1,5 +1,5 @@
 import type { ListedOutputs } from '@runledger/contracts/events/run-event-data';
-import type { Run, RunRequest } from '@runledger/contracts/fold/run';
+import type { RunRequest, RunState } from '@runledger/contracts/fold/run';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
@@ -13,7 +13,7 @@ export const describeFact = (event: RunEvent | WebhookEvent): string =>
   shorten(plain(wordsOf(event)), LONGEST);
 
 /** The change of the run's status, such as `queued -> started`, or `still started`. */
-export const describeChange = (before: Run | undefined, after: Run): string => {
+export const describeChange = (before: RunState | undefined, after: RunState): string => {
   if (before === undefined) return after.status;
   return before.status === after.status ? `still ${after.status}` : `${before.status} -> ${after.status}`;
 };
@@ -49,6 +49,9 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
     case 'RunTimedOut':
     case 'RunGivenUp':
       return `${event.data.reason}: ${event.data.message}`;
+    case 'RunOutputsDeleted':
+    case 'RunDeleted':
+      return `requested by user ${event.data.user_id}`;
     case 'WebhookStarted':
       return event.data.notification === 'final'
         ? 'the final notification is being sent'

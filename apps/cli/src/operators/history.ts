@@ -1,6 +1,6 @@
 import { isImpossible } from '@runledger/contracts/fold/chain';
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
-import type { RunFact, Run } from '@runledger/contracts/fold/run';
+import type { RunFact, RunState } from '@runledger/contracts/fold/run';
 import { evolveWebhook } from '@runledger/contracts/fold/webhook';
 import type { Webhook, WebhookFact } from '@runledger/contracts/fold/webhook';
 import { readRun } from '@runledger/event-log/read/read-run';
@@ -25,6 +25,7 @@ export const history = async ({ log, screen }: Operator, run: string, json: bool
         `A newer release wrote ${read.type} in version ${read.version} at sequence ${read.sequence}. Use that release of this command.`,
       );
     case 'found':
+    case 'deleted':
   }
   const { facts, webhook, webhookFacts, refused } = read;
   const shown = [...withChanges(facts), ...withWebhookChanges(webhookFacts)].toSorted(bySequence);
@@ -50,7 +51,7 @@ const lineOf = ({ event, time, change }: ShownFact): string => {
 };
 
 const withChanges = (facts: readonly RunFact[]): ShownFact[] => {
-  let before: Run | undefined;
+  let before: RunState | undefined;
   return facts.map((fact) => {
     const after = evolveRun(before, fact);
     if (isImpossible(after)) return { ...fact, change: '' };

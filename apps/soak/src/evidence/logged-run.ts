@@ -3,7 +3,7 @@ import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { readChain, type ReadChain } from '@runledger/contracts/fold/read-chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
-import type { RunFact, Run } from '@runledger/contracts/fold/run';
+import { isDeleted, type RunFact, type Run, type RunState } from '@runledger/contracts/fold/run';
 import { lifecycleFilter, runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Webhook, WebhookFact } from '@runledger/contracts/fold/webhook';
 
@@ -17,8 +17,10 @@ interface Situation {
 export interface LoggedRun {
   readonly key: RunKey;
   readonly facts: readonly RunFact[];
-  /** After each fact. */
+  /** After each fact, except that it is deleted. */
   readonly situations: readonly Situation[];
+  /** A client deleted it. */
+  readonly isDeleted: boolean;
   readonly webhookFacts: readonly WebhookFact[];
   readonly webhook: Webhook | undefined;
   /** Messages that do not belong to the history, in words. */
@@ -54,6 +56,7 @@ const foldRun = (key: RunKey, messages: readonly StoredMessage[]): LoggedRun => 
     key,
     facts,
     situations: situationsOf(facts),
+    isDeleted: facts.some(({ event }) => event.type === 'RunDeleted'),
     webhookFacts: webhooks.kind === 'whole' ? webhooks.facts : [],
     webhook: webhooks.kind === 'whole' ? webhooks.history.state : undefined,
     defects: [...defectsIn(read, 'its history'), ...defectsIn(webhooks, 'its webhook facts')],
@@ -76,15 +79,15 @@ const defectsIn = (read: ReadChain<unknown, unknown>, what: string): string[] =>
 
 const situationsOf = (facts: readonly RunFact[]): Situation[] => {
   const situations: Situation[] = [];
-  let run: Run | undefined;
+  let run: RunState | undefined;
   for (const fact of facts) {
     const next = evolveRun(run, fact);
     if (isImpossible(next)) throw new Error(`an accepted fact cannot be folded: ${next.impossible}`);
     run = next;
-    situations.push({ sequence: fact.sequence, run });
+    if (!isDeleted(run)) situations.push({ sequence: fact.sequence, run });
   }
   return situations;
 };
 
-/** The latest state of the run. */
+/** The latest state of the run, before it was deleted. */
 export const lastOf = ({ situations }: LoggedRun): Run | undefined => situations.at(-1)?.run;

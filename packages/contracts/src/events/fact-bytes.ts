@@ -28,6 +28,8 @@ export const MAX_FACT_BYTES = {
   RunGivenUp: WITH_MESSAGE,
   RunCancelEnforced: WITH_MESSAGE,
   RunExpired: MAX_FIRST_FACT_BYTES + MAX_EXPIRY_BYTES,
+  RunOutputsDeleted: SMALL,
+  RunDeleted: SMALL,
   RunStarted: SMALL,
   RunUploading: SMALL,
   RunSucceeded: WITH_OUTPUTS,

@@ -122,6 +122,17 @@ export const RunExpiredData = Type.Object({
   ]),
 });
 
+/** A client deletes the outputs of a run that has ended: their files are erased. */
+export const RunOutputsDeletedData = Type.Object({ user_id: Uuid });
+
+/** A client deletes a run that has ended. What readers need of it is here, since the log may hold nothing else of it. */
+export const RunDeletedData = Type.Object({
+  user_id: Uuid,
+  /** The log sequence of RunQueued. */
+  number: Type.Integer({ minimum: 1 }),
+  created_at: Time,
+});
+
 export const RunStartedData = Type.Object({});
 
 export const RunUploadingData = Type.Object({

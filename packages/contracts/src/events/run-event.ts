@@ -41,6 +41,12 @@ export const RUN_EVENTS = {
     schema: event('RunCancelEnforced', 1, data.RunCancelEnforcedData),
   },
   RunExpired: { fact: 'ended', writer: 'gateway', schema: event('RunExpired', 1, data.RunExpiredData) },
+  RunOutputsDeleted: {
+    fact: 'outputs_deleted',
+    writer: 'gateway',
+    schema: event('RunOutputsDeleted', 1, data.RunOutputsDeletedData),
+  },
+  RunDeleted: { fact: 'deleted', writer: 'gateway', schema: event('RunDeleted', 1, data.RunDeletedData) },
   RunStarted: { fact: 'started', writer: 'executor', schema: event('RunStarted', 1, data.RunStartedData) },
   RunUploading: {
     fact: 'uploading',
@@ -64,6 +70,11 @@ export type RunEventType = keyof typeof RUN_EVENTS;
 export type RunEventOf<T extends RunEventType> = Static<(typeof RUN_EVENTS)[T]['schema']>;
 export type RunEvent = { [T in RunEventType]: RunEventOf<T> }[RunEventType];
 export type LifecycleFact = (typeof RUN_EVENTS)[RunEventType]['fact'];
+
+const AFTER_THE_END: ReadonlySet<string> = new Set<LifecycleFact>(['outputs_deleted', 'deleted']);
+
+/** Whether a fact of this name is about a run that has ended: nothing is scheduled, executed or notified because of it. */
+export const followsEnd = (fact: string): boolean => AFTER_THE_END.has(fact);
 
 export const RUN_EVENT_TYPES = Object.keys(RUN_EVENTS) as RunEventType[];
 /** The version that this release writes. */

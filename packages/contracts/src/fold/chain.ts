@@ -51,9 +51,15 @@ export interface Chain<Type extends string, Event, State> {
   /** Whether events of this type, of any version, are stored under this subject. */
   readonly belongsUnder: (type: Type, subject: string) => boolean;
   readonly evolve: (state: State | undefined, fact: FactOf<Event>) => State | Impossible;
-  /** Whether the event says everything about its run, so that a history may begin with it: what came before may have expired. */
-  readonly isSelfContained: (event: Event) => boolean;
+  readonly needs: (event: Event) => FactNeeds;
 }
+
+/**
+ * What a fact needs of its run, since what came before it may have expired. `fact_before`: the fact that it follows. `state`:
+ * when the log holds nothing else of the run, a reader that knows the run. `nothing`: it says everything, and a history may
+ * begin with it.
+ */
+export type FactNeeds = 'fact_before' | 'state' | 'nothing';
 
 /** The chain's filter for the run that the subject names; undefined when the subject is not one of this chain. */
 export const fenceOf = (
@@ -117,8 +123,9 @@ export type Accepted<Event, State> =
 
 /**
  * Adds the next stored message to a history. The broker also stores invalid appends (without a fence, or fenced on
- * another filter), so a message counts only if its fence is exactly the chain's and names the message before it. A
- * self-contained fact may also begin a history, or follow one of which the log held nothing any more (fence 0).
+ * another filter), so a message counts only if its fence is exactly the chain's and names the message before it.
+ * fact that needs nothing may also begin a history. It may follow one of which the log held nothing any more (fence 0), and so
+ * may a fact that needs a state.
  */
 export const acceptMessage = <Type extends string, Event, State>(
   chain: Chain<Type, Event, State>,
@@ -140,12 +147,11 @@ export const acceptMessage = <Type extends string, Event, State>(
     return refuse('forged_fence', `the append was fenced on ${fence ?? 'nothing'}, not on ${own}`);
   }
   const parsed = chain.parse(message.body);
-  const follows =
-    expectedSequence === head ||
-    (parsed.kind === 'event' &&
-      chain.isSelfContained(parsed.event) &&
-      chain.subjectOf(parsed.event) === subject &&
-      (state === undefined || expectedSequence === 0));
+  const needs =
+    parsed.kind === 'event' && chain.subjectOf(parsed.event) === subject
+      ? chain.needs(parsed.event)
+      : 'fact_before';
+  const follows = mayFollow(needs, { head, state }, expectedSequence);
   if (!follows) return { kind: 'gap', after: head, expected: expectedSequence, sequence };
   switch (parsed.kind) {
     case 'invalid':
@@ -168,4 +174,21 @@ export const acceptMessage = <Type extends string, Event, State>(
   return isImpossible(next)
     ? refuse('impossible', next.impossible)
     : { kind: 'accepted', history: { head: sequence, state: next }, fact, state: next };
+};
+
+/** By its fence, which names the message before it; 0 for none. */
+const mayFollow = (
+  needs: FactNeeds,
+  { head, state }: History<unknown>,
+  expectedSequence: number,
+): boolean => {
+  const isNext = expectedSequence === head;
+  switch (needs) {
+    case 'fact_before':
+      return isNext;
+    case 'state':
+      return state !== undefined && (isNext || expectedSequence === 0);
+    case 'nothing':
+      return isNext || state === undefined || expectedSequence === 0;
+  }
 };

@@ -27,7 +27,10 @@ export const evolveAttempt = (
   const orImpossible = (isPossible: boolean, next: AttemptState): AttemptState | Impossible =>
     isPossible ? next : impossible(attempt, fact);
   switch (event.type) {
+    // The last two are about no executor.
     case 'RunQueued':
+    case 'RunOutputsDeleted':
+    case 'RunDeleted':
       return impossible(attempt, fact);
     case 'RunCancelRequested':
       return orImpossible(!cancel, { status, cancel: { requested_at: time, by: event.data.by } });

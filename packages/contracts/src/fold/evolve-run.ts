@@ -4,7 +4,9 @@ import type { RunOutput } from '../events/run-event-data.ts';
 import { executorId, isExecutorId, orgId, runId } from '../ids.ts';
 import type { Impossible } from './chain.ts';
 import { mayFollow } from './evolve-attempt.ts';
+import { deleted, NO_OUTPUTS, outputsDeleted } from './evolve-ended.ts';
 import {
+  isDeleted,
   isEnded,
   isExecuting,
   type Attempt,
@@ -15,6 +17,7 @@ import {
   type QueuedRun,
   type Run,
   type RunFact,
+  type RunState,
 } from './run.ts';
 
 type FactOfType<Type extends RunEvent['type']> = RunFact & { readonly event: RunEventOf<Type> };
@@ -23,11 +26,14 @@ type FactOfType<Type extends RunEvent['type']> = RunFact & { readonly event: Run
  * The only fold of a run: its state after a fact. Every service derives its state of a run with it.
  * Pure and total: it returns an impossible fact instead of throwing, so that a reader can report it and continue.
  */
-export const evolveRun = (run: Run | undefined, fact: RunFact): Run | Impossible => {
+export const evolveRun = (run: RunState | undefined, fact: RunFact): RunState | Impossible => {
   const { event } = fact;
   if (event.type === 'RunQueued') return run ? impossible(run, fact) : queued({ ...fact, event });
+  if (run && isDeleted(run)) return impossible(run, fact);
+  if (event.type === 'RunDeleted') return deleted(run, event, fact.time);
   if (event.type === 'RunExpired') return expired(run, { ...fact, event });
-  if (!run || isEnded(run)) return impossible(run, fact);
+  if (!run) return impossible(run, fact);
+  if (isEnded(run)) return outputsDeleted(run, fact) ?? impossible(run, fact);
   return isExecuting(run) ? evolveExecuting(run, fact) : evolveQueued(run, fact);
 };
 
@@ -56,6 +62,8 @@ const evolveQueued = (run: QueuedRun, fact: RunFact): Run | Impossible => {
     case 'RunCancelled':
     case 'RunCancelEnforced':
     case 'RunExpired':
+    case 'RunOutputsDeleted':
+    case 'RunDeleted':
       return impossible(run, fact);
   }
 };
@@ -68,6 +76,8 @@ const evolveExecuting = (run: ExecutingRun, fact: RunFact): Run | Impossible => 
     case 'RunQueued':
     case 'RunAssigned':
     case 'RunExpired':
+    case 'RunOutputsDeleted':
+    case 'RunDeleted':
       return impossible(run, fact);
     case 'RunCancelRequested':
       return { ...run, cancel: { requested_at: time, by: event.data.by }, updated_at: time };
@@ -104,13 +114,14 @@ const evolveExecuting = (run: ExecutingRun, fact: RunFact): Run | Impossible => 
   }
 };
 
-const impossible = (run: Run | undefined, { event }: RunFact): Impossible => ({
+const impossible = (run: RunState | undefined, { event }: RunFact): Impossible => ({
   impossible: `${event.type} of attempt ${event.attempt} (${event.executor_id ?? 'no executor'}) cannot follow ${
     run ? `a run that is ${describe(run)}` : 'nothing'
   }`,
 });
 
-const describe = (run: Run): string => {
+const describe = (run: RunState): string => {
+  if (isDeleted(run)) return run.status;
   const cancel = isExecuting(run) && run.cancel ? ', its cancel requested' : '';
   return run.attempt
     ? `${run.status} (attempt ${run.attempt.number} on ${run.attempt.executor_id}${cancel})`
@@ -173,8 +184,8 @@ const expired = (run: Run | undefined, fact: FactOfType<'RunExpired'>): Run | Im
     end_reason: cancel ? cancelReason(cancel.by) : 'log_expired',
     attempt: attempt && { ...attempt, executor_id: executorId(attempt.executor_id) },
     ended_at: time,
-    outputs: [],
-    outputs_blob: null,
+    ...NO_OUTPUTS,
+    deleted_outputs: null,
     message,
     progress: 0,
   };
@@ -225,6 +236,7 @@ const end = (
   // Only an executor knows outputs.
   outputs: ending.outputs === undefined ? [] : ending.outputs,
   outputs_blob: ending.outputs_blob ?? null,
+  deleted_outputs: null,
   message: ending.message,
   progress: ending.progress ?? 0,
 });

@@ -27,7 +27,7 @@ export interface WholeChain<Event, State> {
 export type ReadChain<Event, State> = WholeChain<Event, State> | Gap | NewerEvent;
 
 /**
- * Folds the stored messages of one chain, in the order of their sequences. When what precedes a self-contained fact has
+ * Folds the stored messages of one chain, in the order of their sequences. When what precedes a fact that needs nothing has
  * expired in part, the history begins with that fact.
  */
 export const readChain = <Type extends string, Event, State>(
@@ -46,7 +46,7 @@ const beginsHistory = <Type extends string, Event, State>(
   message: StoredMessage,
 ): boolean => {
   const first = acceptMessage(chain, EMPTY_HISTORY, message);
-  return first.kind === 'accepted' && chain.isSelfContained(first.fact.event);
+  return first.kind === 'accepted' && chain.needs(first.fact.event) === 'nothing';
 };
 
 const readFrom = <Type extends string, Event, State>(

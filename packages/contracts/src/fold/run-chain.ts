@@ -1,14 +1,20 @@
 import { parseRunEvent, RUN_EVENTS, type RunEvent, type RunEventType } from '../events/run-event.ts';
 import { lifecycleFilter, parseLifecycleSubject, runEventSubject } from '../subjects/run-subjects.ts';
-import type { Chain, History } from './chain.ts';
+import type { Chain, FactNeeds, History } from './chain.ts';
 import { evolveRun } from './evolve-run.ts';
-import type { Run } from './run.ts';
+import type { RunState } from './run.ts';
 
 /** A reader's state of a run's lifecycle. */
-export type RunHistory = History<Run>;
+export type RunHistory = History<RunState>;
+
+const NEEDS: Readonly<Partial<Record<RunEventType, FactNeeds>>> = {
+  RunExpired: 'nothing',
+  RunOutputsDeleted: 'state',
+  RunDeleted: 'nothing',
+};
 
 /** The lifecycle of a run. */
-export const RUN_CHAIN: Chain<RunEventType, RunEvent, Run> = {
+export const RUN_CHAIN: Chain<RunEventType, RunEvent, RunState> = {
   filterOf: lifecycleFilter,
   keyOf: parseLifecycleSubject,
   parse: parseRunEvent,
@@ -18,5 +24,5 @@ export const RUN_CHAIN: Chain<RunEventType, RunEvent, Run> = {
     return RUN_EVENTS[type].fact === fact && RUN_EVENTS[type].writer === writer;
   },
   evolve: evolveRun,
-  isSelfContained: ({ type }) => type === 'RunExpired',
+  needs: ({ type }) => NEEDS[type] ?? 'fact_before',
 };

@@ -73,28 +73,58 @@ export type RunningRun = RunIdentity & {
   readonly cancel: CancelRequest | null;
   readonly started_at: string;
 };
-export type EndedRun = RunIdentity & {
-  readonly status: FinalStatus;
-  readonly end_reason: EndReason;
-  readonly attempt: Attempt | null;
-  readonly started_at: string | null;
-  readonly ended_at: string;
+/** Which outputs a run has. */
+export interface OutputListing {
   /** Null when they are in the blob. */
   readonly outputs: readonly RunOutput[] | null;
   readonly outputs_blob: BlobRef | null;
-  /** For people: why it did not succeed. */
-  readonly message: string | null;
-  /** The progress that the last fact reports, 0 to 1. */
-  readonly progress: number;
-};
+}
+
+/** That a client deleted the outputs. */
+export interface DeletedOutputs {
+  readonly deleted_at: string;
+  /** What they were, in views until their files are erased. */
+  readonly to_erase: OutputListing | null;
+}
+
+export type EndedRun = RunIdentity &
+  OutputListing & {
+    readonly status: FinalStatus;
+    readonly end_reason: EndReason;
+    readonly attempt: Attempt | null;
+    readonly started_at: string | null;
+    readonly ended_at: string;
+    /** Null as long as nobody has deleted them. */
+    readonly deleted_outputs: DeletedOutputs | null;
+    /** For people: why it did not succeed. */
+    readonly message: string | null;
+    /** The progress that the last fact reports, 0 to 1. */
+    readonly progress: number;
+  };
 
 export type ExecutingRun = StartedRun | RunningRun;
 export type Run = QueuedRun | ExecutingRun | EndedRun;
 
-export const isEnded = (run: Run): run is EndedRun =>
+/** What is left of a run that a client deleted. To clients it does not exist. */
+export interface DeletedRun {
+  readonly status: 'deleted';
+  readonly org_id: OrgId;
+  readonly run_id: RunId;
+  readonly number: number;
+  readonly created_at: string;
+  readonly deleted_at: string;
+  /** What its outputs were, as far as the reader knew the run. */
+  readonly to_erase: OutputListing;
+}
+
+/** The fold of a run's lifecycle. */
+export type RunState = Run | DeletedRun;
+
+export const isDeleted = (run: RunState): run is DeletedRun => run.status === 'deleted';
+export const isEnded = (run: RunState): run is EndedRun =>
   run.status === 'success' ||
   run.status === 'failed' ||
   run.status === 'timeout' ||
   run.status === 'cancelled';
-export const isExecuting = (run: Run): run is ExecutingRun =>
+export const isExecuting = (run: RunState): run is ExecutingRun =>
   run.status === 'started' || run.status === 'running' || run.status === 'uploading';

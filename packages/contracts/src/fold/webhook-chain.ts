@@ -22,5 +22,5 @@ export const WEBHOOK_CHAIN: Chain<WebhookEventType, WebhookEvent, Webhook> = {
     return WEBHOOK_EVENTS[type].fact === fact && WEBHOOK_EVENTS[type].writer === writer;
   },
   evolve: evolveWebhook,
-  isSelfContained: endsWithoutLog,
+  needs: (event) => (endsWithoutLog(event) ? 'nothing' : 'fact_before'),
 };

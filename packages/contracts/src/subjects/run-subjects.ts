@@ -1,5 +1,5 @@
 import { isExecutorId, isOrgId, isRunId, type ExecutorId, type OrgId, type RunId } from '../ids.ts';
-import { RUN_EVENTS, type RunEvent } from '../events/run-event.ts';
+import { followsEnd, RUN_EVENTS, type RunEvent } from '../events/run-event.ts';
 import { WEBHOOK_EVENTS, type WebhookEvent } from '../events/webhook-event.ts';
 import { WRITERS, type WriterRole } from '../events/writer.ts';
 
@@ -44,7 +44,7 @@ export const attemptSubjects = (
 ): readonly string[] => [
   ...new Set(
     Object.values(RUN_EVENTS)
-      .filter(({ fact }) => fact !== 'queued' && fact !== 'assigned')
+      .filter(({ fact }) => fact !== 'queued' && fact !== 'assigned' && !followsEnd(fact))
       .map((type) => subjectOfFact(about, type)),
   ),
 ];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { evolveRun } from '../../src/fold/evolve-run.ts';
 import type { RunEvent } from '../../src/events/run-event.ts';
-import { isEnded, type Run } from '../../src/fold/run.ts';
+import { isEnded, type Run, type RunState } from '../../src/fold/run.ts';
 import { anEvent, factOf, OTHER_EXECUTOR, runAfter, timeOf } from '../fixtures/run-events.ts';
 
 const given = (...events: RunEvent[]): { run: Run; next: number } => ({
@@ -9,7 +9,7 @@ const given = (...events: RunEvent[]): { run: Run; next: number } => ({
   next: events.length + 1,
 });
 
-const when = (history: { run: Run; next: number }, event: RunEvent): Run | { impossible: string } =>
+const when = (history: { run: Run; next: number }, event: RunEvent): RunState | { impossible: string } =>
   evolveRun(history.run, factOf(event, history.next));
 
 const queued = [anEvent('RunQueued')];

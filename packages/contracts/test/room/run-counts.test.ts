@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StoredMessage } from '../../src/fold/chain.ts';
-import { isEnded, isExecuting, type Run } from '../../src/fold/run.ts';
+import { isDeleted, isEnded, isExecuting, type RunState } from '../../src/fold/run.ts';
 import { countRuns, NO_RUNS, type RunCounts } from '../../src/room/run-counts.ts';
 import { runOfSubject } from '../../src/subjects/run-subjects.ts';
 import { anEvent, stored } from '../fixtures/run-events.ts';
@@ -9,8 +9,8 @@ import { logOf, someSteps } from '../fixtures/possible-histories.ts';
 
 const counted = (messages: readonly StoredMessage[]): RunCounts => messages.reduce(countRuns, NO_RUNS);
 const numbers = ({ live, executing }: RunCounts) => ({ live, executing });
-const situation = (runs: readonly Run[]) => ({
-  live: runs.filter((run) => !isEnded(run)).length,
+const situation = (runs: readonly RunState[]) => ({
+  live: runs.filter((run) => !isEnded(run) && !isDeleted(run)).length,
   executing: runs.filter(isExecuting).length,
 });
 

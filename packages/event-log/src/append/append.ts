@@ -78,7 +78,8 @@ const messageOf = (
   traceparent: string | undefined,
 ): Publication & { readonly fence: NonNullable<Publication['fence']> } => {
   const { subject, filter } = addressOf(event);
-  const mayBeFirst = isWebhookEvent(event) || event.type === 'RunQueued' || RUN_CHAIN.isSelfContained(event);
+  const mayBeFirst =
+    isWebhookEvent(event) || event.type === 'RunQueued' || RUN_CHAIN.needs(event) !== 'fact_before';
   if (!mayBeFirst && expected < 1) {
     throw new TypeError(
       `${event.type} of run ${event.run_id} cannot be appended at head 0: it is not the first event of a run. ` +

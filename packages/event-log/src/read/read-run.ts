@@ -5,7 +5,13 @@ import {
   type RefusedMessage,
   type WholeChain,
 } from '@runledger/contracts/fold/read-chain';
-import type { Run, RunFact } from '@runledger/contracts/fold/run';
+import {
+  isDeleted,
+  type DeletedRun,
+  type Run,
+  type RunFact,
+  type RunState,
+} from '@runledger/contracts/fold/run';
 import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { Webhook, WebhookFact } from '@runledger/contracts/fold/webhook';
 import { WEBHOOK_CHAIN, type WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
@@ -20,19 +26,21 @@ import { readWholeRun, readWholeWebhook, type DamagedRun } from './read-whole-ch
 export type ReadRun =
   /** No such run. `head` is 0, or the sequence of the last message under its subjects when only invalid ones are stored. */
   | { readonly kind: 'none'; readonly head: number }
-  | {
-      readonly kind: 'found';
-      readonly run: Run;
-      readonly history: RunHistory;
-      readonly facts: readonly RunFact[];
-      /** Its notifications; undefined when their chain has a gap. */
-      readonly webhook: WebhookHistory | undefined;
-      /** The facts that `webhook` was folded from. */
-      readonly webhookFacts: readonly WebhookFact[];
-      readonly refused: readonly RefusedMessage[];
-    }
+  | ({ readonly kind: 'found'; readonly run: Run } & ReadFacts)
+  /** A client deleted it. */
+  | ({ readonly kind: 'deleted'; readonly run: DeletedRun } & ReadFacts)
   | NewerEvent
   | DamagedRun;
+
+interface ReadFacts {
+  readonly history: RunHistory;
+  readonly facts: readonly RunFact[];
+  /** Its notifications; undefined when their chain has a gap. */
+  readonly webhook: WebhookHistory | undefined;
+  /** The facts that `webhook` was folded from. */
+  readonly webhookFacts: readonly WebhookFact[];
+  readonly refused: readonly RefusedMessage[];
+}
 
 export interface ReadRunOptions {
   /** A sequence of the run that the caller knows: a response that does not reach it is not accepted. */
@@ -104,21 +112,21 @@ const headOf = (read: ReadChain<WebhookEvent, Webhook>): number =>
   read.kind === 'whole' ? read.history.head : 0;
 
 const summary = (
-  { history, facts, refused }: WholeChain<RunEvent, Run>,
+  { history, facts, refused }: WholeChain<RunEvent, RunState>,
   webhook: ReadChain<WebhookEvent, Webhook>,
 ): ReadRun => {
   if (webhook.kind === 'newer_version') return webhook;
   if (history.state === undefined) return { kind: 'none', head: history.head };
   const whole = webhook.kind === 'whole' ? webhook : undefined;
-  return {
-    kind: 'found',
-    run: history.state,
+  const { state: run } = history;
+  const read = {
     history,
     facts,
     webhook: whole?.history,
     webhookFacts: whole?.facts ?? [],
     refused: [...refused, ...(whole?.refused ?? [])],
   };
+  return isDeleted(run) ? { kind: 'deleted', run, ...read } : { kind: 'found', run, ...read };
 };
 
 /** The sequence of the last message of the run's lifecycle, from the stream's leader; 0 for none. */

@@ -8,7 +8,7 @@ import {
   type StoredMessage,
 } from '@runledger/contracts/fold/chain';
 import { readChain, type ReadChain, type WholeChain } from '@runledger/contracts/fold/read-chain';
-import type { Run } from '@runledger/contracts/fold/run';
+import type { RunState } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
@@ -34,7 +34,7 @@ export const readWholeRun = async (
   messages: RunMessages,
   key: RunKey,
   known: readonly StoredMessage[],
-): Promise<WholeChain<RunEvent, Run> | NewerEvent | DamagedRun> => {
+): Promise<WholeChain<RunEvent, RunState> | NewerEvent | DamagedRun> => {
   const filter = RUN_CHAIN.filterOf(key);
   const head = (await messages.last(filter))?.sequence ?? 0;
   if (head === 0) return NOTHING;
@@ -52,7 +52,7 @@ export const readWholeRun = async (
 export const readWholeWebhook = async (
   messages: RunMessages,
   key: RunKey,
-  { history }: WholeChain<RunEvent, Run>,
+  { history }: WholeChain<RunEvent, RunState>,
   known: readonly StoredMessage[],
 ): Promise<ReadChain<WebhookEvent, Webhook>> => {
   if (history.state === undefined) return NOTHING;

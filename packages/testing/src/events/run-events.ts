@@ -213,6 +213,16 @@ export const expired = (
   });
 };
 
+/** `attempt` is the run's last one. */
+export const outputsDeleted = (key: RunKey, attempt = 1): RunEventOf<'RunOutputsDeleted'> =>
+  runEvent('RunOutputsDeleted', key, { attempt, data: { user_id: id } });
+
+export const deleted = (key: RunKey, attempt = 1): RunEventOf<'RunDeleted'> =>
+  runEvent('RunDeleted', key, {
+    attempt,
+    data: { user_id: id, number: 1, created_at: '2026-01-01T00:00:00.000Z' },
+  });
+
 /** As the facts of an executing run name it. */
 export const anAttempt = (
   number = 1,

@@ -1,15 +1,15 @@
 import type { RefusedMessage } from '@runledger/contracts/fold/read-chain';
-import type { Run } from '@runledger/contracts/fold/run';
+import type { RunState } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { head, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
-import type { RunView } from './core/run-view.ts';
+import type { StoredView } from './core/run-view.ts';
 
 type ReadView =
-  | { readonly kind: 'whole'; readonly view: RunView; readonly refused: readonly RefusedMessage[] }
+  | { readonly kind: 'whole'; readonly view: StoredView; readonly refused: readonly RefusedMessage[] }
   /** The run is known, but not the state of its notifications. */
-  | { readonly kind: 'webhook_damaged'; readonly head: number; readonly run: Run }
-  | Exclude<ReadRun, { kind: 'found' }>;
+  | { readonly kind: 'webhook_damaged'; readonly head: number; readonly run: RunState }
+  | Exclude<ReadRun, { kind: 'found' | 'deleted' }>;
 
 const MAX_READS = 5;
 
@@ -21,7 +21,7 @@ const MAX_READS = 5;
 export const readView = async (log: RunLog, key: RunKey, atLeast: number): Promise<ReadView> => {
   for (let reads = 0; reads < MAX_READS; reads += 1) {
     const read = await readRun(log, key, { atLeast });
-    if (read.kind !== 'found') return read;
+    if (read.kind !== 'found' && read.kind !== 'deleted') return read;
     const { run, history, webhook, refused } = read;
     if (!webhook) return { kind: 'webhook_damaged', head: history.head, run };
     if (webhook.head < history.head || (await head(log, key)) === history.head) {

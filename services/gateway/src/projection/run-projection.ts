@@ -18,7 +18,7 @@ import { openPositionWatch, ViewsReplaced } from './position-watch.ts';
 import { readStart } from './read-start.ts';
 import { readView } from './read-view.ts';
 import { redriveView } from './redrive-view.ts';
-import { isSameRun, type RunView } from './core/run-view.ts';
+import { isSameRun, type StoredView } from './core/run-view.ts';
 import type { RunViews } from './run-views.ts';
 
 export interface RunProjection extends AsyncDisposable {
@@ -153,7 +153,7 @@ const takeBatch = async (
   const projected = projectRuns(present, facts);
   if (projected.kind === 'newer_version') throw new NewerVersion(projected);
   for (const refused of projected.refused) await storeRefused(options, refused);
-  const read: RunView[] = [];
+  const read: StoredView[] = [];
   for (const gap of projected.gaps) {
     const view = present.find((one) => isSameRun(one, gap.key));
     read.push(...(await closeGap(options, gap, view)));
@@ -178,8 +178,8 @@ const storeRefused = async (
 const closeGap = async (
   options: ProjectionOptions,
   { key, message }: Gap,
-  present: RunView | undefined,
-): Promise<RunView[]> => {
+  present: StoredView | undefined,
+): Promise<StoredView[]> => {
   const { log, logger } = options;
   const read = await readView(log, key, message.sequence);
   switch (read.kind) {

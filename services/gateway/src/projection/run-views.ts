@@ -3,9 +3,9 @@ import type { OrgId, RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Page } from './core/page.ts';
 import type { ProjectionPosition } from './core/projection-start.ts';
-import type { OpenQuery, RunQuery, WebhookQuery } from './core/list-query.ts';
+import type { EraseQuery, OpenQuery, RunQuery, WebhookQuery } from './core/list-query.ts';
 import type { UsedRecord } from './core/run-references.ts';
-import type { RunView } from './core/run-view.ts';
+import type { RunView, StoredView } from './core/run-view.ts';
 import type { WebhookRow } from './core/webhook-row.ts';
 
 /** The views are unavailable or did not respond in time. Nothing is lost: the log has everything. */
@@ -22,15 +22,15 @@ export interface RunViews {
   /** Several gateways see the same views, so one of them projects. */
   readonly shared: boolean;
   /** Never the run of another organisation. */
-  find(key: RunKey): Promise<RunView | undefined>;
+  find(key: RunKey): Promise<StoredView | undefined>;
   /** The views of these runs, without runs that have none. */
-  load(keys: readonly RunKey[]): Promise<RunView[]>;
+  load(keys: readonly RunKey[]): Promise<StoredView[]>;
   /**
    * Stores each view, unless the stored one has a later head: a stale view changes nothing. Each view is of the whole log
    * up to some point, so both heads of the later view are later or the same. So nothing is lost when several gateways
    * save views in any order. Durable when it resolves.
    */
-  save(views: readonly RunView[]): Promise<void>;
+  save(views: readonly StoredView[]): Promise<void>;
   /**
    * The newest first, in the order of their sort keys. A page may have fewer items than the limit, even none, when they
    * are large or when the search took too long. `end` alone says whether the list goes on.
@@ -53,6 +53,10 @@ export interface RunViews {
   referredBlobs(orgId: OrgId, stream: BlobStream, hashes: readonly string[]): Promise<ReadonlySet<string>>;
   /** A run that was queued with this record and has not ended. */
   findLiveRun(orgId: OrgId, record: UsedRecord): Promise<RunId | undefined>;
+  /** Views of all organisations with files to erase, in the order of their ids. */
+  listToErase(query: EraseQuery): Promise<StoredView[]>;
+  /** Removes each view, unless the stored one has another head. */
+  remove(views: readonly StoredView[]): Promise<void>;
   position(): Promise<ProjectionPosition | undefined>;
   /**
    * Moves the position from exactly this one to the next. False when it is another one: the store was emptied, was restored

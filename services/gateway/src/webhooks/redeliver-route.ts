@@ -37,6 +37,7 @@ export const redeliverRoute = ({ redeliver }: { readonly redeliver: RedeliverRun
           why: 'The delivery changed again and again while the redelivery was stored. Try again',
         });
       case 'none':
+      case 'deleted':
       case 'views_unavailable':
       case 'unreadable':
         throw notFoundRun(redelivery);

@@ -10,7 +10,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
-import type { RunView } from '../../src/projection/core/run-view.ts';
+import type { StoredView } from '../../src/projection/core/run-view.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
 import { project } from '../fixtures/views/a-projection.ts';
@@ -22,7 +22,7 @@ const anEndedRun = async (log: EventLog, key = aRun()): Promise<RunKey> => {
   await appendAll(log, queued(key, { webhook }), assigned(key), started(key), succeeded(key));
   return key;
 };
-const seen = async (views: RunViews, key: RunKey, status: string): Promise<RunView> => {
+const seen = async (views: RunViews, key: RunKey, status: string): Promise<StoredView> => {
   const isThere = async () => (await views.find(key))?.webhook.state?.status === status;
   await waitFor(`the view to say ${status}`, isThere);
   const view = await views.find(key);

@@ -142,10 +142,11 @@ const whereIs = async (
   return { kind: 'outside', round };
 };
 
-/** Undefined for a run whose notification is settled, and for a forged end. */
+/** Undefined for a run whose notification is settled, for a deleted run, and for a forged end. */
 const unsettledRound = async (log: EventLog, key: RunKey, atLeast: number): Promise<number | undefined> => {
   const read = await readRun(log, key, { atLeast });
-  if (read.kind === 'none' || (read.kind === 'found' && !isEnded(read.run))) return undefined;
+  if (read.kind === 'none' || read.kind === 'deleted' || (read.kind === 'found' && !isEnded(read.run)))
+    return undefined;
   const end = read.kind === 'found' && read.webhook ? endOf(read.webhook) : await readWebhookEnd(log, key);
   return end.status === 'settled' ? undefined : end.round;
 };

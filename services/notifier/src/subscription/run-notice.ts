@@ -1,6 +1,7 @@
 import { acceptMessage, EMPTY_HISTORY, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
-import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
+import { isDeleted } from '@runledger/contracts/fold/run';
+import { followsEnd, RUN_EVENTS } from '@runledger/contracts/events/run-event';
 import {
   parseActivitySubject,
   parseLifecycleSubject,
@@ -33,6 +34,7 @@ export const runNotice = (message: StoredMessage): RunNotice | undefined => {
   const { subject } = message;
   const life = parseLifecycleSubject(subject);
   if (life) {
+    if (followsEnd(life.fact)) return undefined;
     const key = { org_id: life.org_id, run_id: life.run_id };
     if (life.fact === RUN_EVENTS.RunQueued.fact) return { type: 'run_changed', key, ...targetIn(message) };
     const ended = life.fact === 'ended' || (life.fact === 'cancel_requested' && life.executor_id === null);
@@ -56,7 +58,7 @@ export const progressNotice = ({ subject }: StoredMessage): RunNotice | undefine
  */
 const targetIn = (message: StoredMessage): { readonly target?: WebhookTarget | null } => {
   const first = acceptMessage(RUN_CHAIN, EMPTY_HISTORY, message);
-  return first.kind === 'accepted'
+  return first.kind === 'accepted' && !isDeleted(first.state)
     ? { target: webhookTargetOf(first.state.request, Date.parse(message.time)) }
     : {};
 };

@@ -1,8 +1,13 @@
 import { eventIdOf, acceptMessage, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
-import type { Run } from '@runledger/contracts/fold/run';
-import { RUN_EVENTS, type RunEventType } from '@runledger/contracts/events/run-event';
-import { ALL_LIFECYCLES, runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { isDeleted, type Run } from '@runledger/contracts/fold/run';
+import { followsEnd, RUN_EVENTS, type RunEventType } from '@runledger/contracts/events/run-event';
+import {
+  ALL_LIFECYCLES,
+  parseLifecycleSubject,
+  runOfSubject,
+  type RunKey,
+} from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion, type Following } from '@runledger/event-log/follow/follow';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
@@ -14,7 +19,7 @@ export interface FollowRunsOptions {
   readonly scheduling: Scheduling;
   readonly after: number;
   readonly take: (input: SchedulerInput) => void;
-  /** Each fact that was accepted, and the run after it. */
+  /** Each fact of a run that was accepted, and the run after it. */
   readonly onFact: (type: RunEventType, run: Run) => void;
   /** Each message, once it is taken. */
   readonly onTaken: (message: StoredMessage) => void;
@@ -57,7 +62,8 @@ const takeMessage = async (
       const { event } = accepted.fact;
       const { writer } = RUN_EVENTS[event.type];
       take({ type: 'run_fact', key, history: accepted.history, event_id: event.event_id, writer });
-      return options.onFact(event.type, accepted.state);
+      if (!isDeleted(accepted.state)) options.onFact(event.type, accepted.state);
+      return;
     }
     case 'refused':
       await refuse(log, options, message, accepted.why);
@@ -67,11 +73,16 @@ const takeMessage = async (
     case 'known':
       return;
     case 'gap':
+      // It follows an end that was taken.
+      if (!scheduling.historyOf(key).state && isAfterEnd(message)) return;
       return readAgain(log, options, key, message);
     case 'newer_version':
       throw new NewerVersion(accepted);
   }
 };
+
+const isAfterEnd = ({ subject }: StoredMessage): boolean =>
+  followsEnd(parseLifecycleSubject(subject)?.fact ?? '');
 
 /** The run did not change, but the broker compares the next append with this message. */
 const moveHead = ({ scheduling, take }: FollowRunsOptions, key: RunKey, message: StoredMessage): void => {
@@ -90,7 +101,8 @@ const readAgain = async (
 ): Promise<void> => {
   const read = await readRun(log, key, { atLeast: message.sequence });
   switch (read.kind) {
-    case 'found': {
+    case 'found':
+    case 'deleted': {
       const wrong = read.refused.find((refused) => refused.message.sequence === message.sequence);
       if (wrong) await refuse(log, options, message, wrong.why);
       const event = read.facts.at(-1)?.event;

@@ -95,7 +95,8 @@ const redriveRun = async (
         return refused(
           `Run ${key.run_id} has ${read.type} in version ${read.version}, which only a later release can read. Start that release.`,
         );
-      case 'found': {
+      case 'found':
+      case 'deleted': {
         const wrong = read.refused.find(({ message }) => message.sequence === sequence);
         if (wrong) return refused(`It is still refused: ${wrong.why}.`);
         if (scheduling.isDeciding(key)) {

@@ -40,6 +40,7 @@ const succeeded = (run: QueuedRun): Run => ({
   ended_at: NOW,
   outputs: [],
   outputs_blob: null,
+  deleted_outputs: null,
   message: null,
   progress: 1,
 });

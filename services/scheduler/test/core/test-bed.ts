@@ -5,7 +5,7 @@ import { executorId, orgId, runId, type ExecutorId } from '@runledger/contracts/
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { FleetRequest } from '@runledger/contracts/events/fleet-request';
 import type { GpuModel } from '@runledger/contracts/gpu';
-import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
+import { isDeleted, isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
 import {
   RUN_EVENTS,
   type RunEvent,
@@ -98,7 +98,8 @@ export class TestBed {
   }
 
   run(name: string): Run | undefined {
-    return this.histories.get(name)?.state;
+    const run = this.histories.get(name)?.state;
+    return run && !isDeleted(run) ? run : undefined;
   }
 
   lead(): void {

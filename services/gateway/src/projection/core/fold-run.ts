@@ -13,7 +13,7 @@ import {
   parseWebhookSubject,
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
-import type { RunView } from './run-view.ts';
+import type { StoredView } from './run-view.ts';
 
 /** A run while its facts are folded: two chains, each with its own head. */
 export interface Folded {
@@ -40,7 +40,7 @@ export const factSubject = (subject: string): FactSubject | undefined => {
 };
 
 /** A view whose head is 0 is derived again from the beginning. */
-export const foldedOf = (view: RunView | undefined): Folded =>
+export const foldedOf = (view: StoredView | undefined): Folded =>
   view === undefined || view.head === 0
     ? { history: EMPTY_HISTORY, webhook: EMPTY_HISTORY }
     : { history: { head: view.head, state: view.run }, webhook: view.webhook };

@@ -38,6 +38,14 @@ export interface OpenQuery {
   readonly limit: number;
 }
 
+/** Views with files to erase, of all organisations. */
+export interface EraseQuery {
+  /** Only runs with a later id. */
+  readonly after: string;
+  /** At least 1. */
+  readonly limit: number;
+}
+
 /** What lists filter by. Each has an index in the order of the list. */
 export const FILTERS = [
   'status',

@@ -2,7 +2,7 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { runName } from './run-name.ts';
 import { factSubject, foldedOf, foldMessage, type Folded } from './fold-run.ts';
-import type { RunView } from './run-view.ts';
+import type { StoredView } from './run-view.ts';
 
 /** A stored message that is part of no run. */
 export interface RefusedFact {
@@ -20,7 +20,7 @@ export type Projected =
   | {
       readonly kind: 'projected';
       /** Only views that changed. */
-      readonly views: readonly RunView[];
+      readonly views: readonly StoredView[];
       readonly refused: readonly RefusedFact[];
       readonly gaps: readonly Gap[];
     }
@@ -45,7 +45,10 @@ export const runsIn = (messages: readonly StoredMessage[]): RunKey[] => {
  * Folds a batch of the log into the present views. A view is always everything that the log says of a run up to the later
  * of its two heads, so a run with a gap stays as it was.
  */
-export const projectRuns = (present: readonly RunView[], messages: readonly StoredMessage[]): Projected => {
+export const projectRuns = (
+  present: readonly StoredView[],
+  messages: readonly StoredMessage[],
+): Projected => {
   const known = new Map<string, Folded>(present.map((view) => [runName(view.run), foldedOf(view)]));
   const changed = new Set<string>();
   const gaps = new Map<string, Gap>();

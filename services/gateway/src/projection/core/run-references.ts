@@ -1,5 +1,6 @@
 import type { BlobStream } from '@runledger/contracts/blobs';
-import { isEnded, type Run } from '@runledger/contracts/fold/run';
+import { isDeleted, isEnded, type RunState } from '@runledger/contracts/fold/run';
+import { outputsToErase } from './run-view.ts';
 
 /** What a run refers to, as a database stores it: whatever is named here must not be erased. */
 export interface RunReferences {
@@ -14,13 +15,14 @@ export interface RunReferences {
   readonly live_machine_id: string | null;
 }
 
-export const referencesOf = (run: Run): RunReferences => {
-  const { request } = run;
-  const outputs = isEnded(run) ? run.outputs_blob : null;
+export const referencesOf = (run: RunState): RunReferences => {
+  const request = isDeleted(run) ? undefined : run.request;
+  // The list of deleted outputs names the files that are to be erased.
+  const outputs = (isEnded(run) ? run.outputs_blob : null) ?? outputsToErase(run)?.outputs_blob ?? null;
   const live = isEnded(run) ? undefined : request;
   return {
-    inputs_blob: request.inputs_blob?.sha256 ?? null,
-    inputs_blob_bytes: request.inputs_blob?.bytes ?? 0,
+    inputs_blob: request?.inputs_blob?.sha256 ?? null,
+    inputs_blob_bytes: request?.inputs_blob?.bytes ?? 0,
     outputs_blob: outputs?.sha256 ?? null,
     outputs_blob_bytes: outputs?.bytes ?? 0,
     live_workflow_sha256: live?.workflow_sha256 ?? null,

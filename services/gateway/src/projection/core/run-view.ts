@@ -1,4 +1,10 @@
-import { isEnded, type Run } from '@runledger/contracts/fold/run';
+import {
+  isDeleted,
+  isEnded,
+  type OutputListing,
+  type Run,
+  type RunState,
+} from '@runledger/contracts/fold/run';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 
@@ -6,20 +12,31 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
  * A run as it is stored for reading: everything that the log says of it up to the later of the two heads. A view whose
  * `head` is 0 comes from another log. It is derived again if the present log has the run.
  */
-export interface RunView {
+interface ViewOf<State extends RunState> {
   readonly head: number;
-  readonly run: Run;
+  readonly run: State;
   readonly webhook: WebhookHistory;
 }
+export type RunView = ViewOf<Run>;
+/** That of a deleted run stays until its files are erased. No list has it. */
+export type StoredView = ViewOf<RunState>;
+
+/** The view of a run that exists; undefined for a deleted one. */
+export const existing = ({ run, ...view }: StoredView): RunView | undefined =>
+  isDeleted(run) ? undefined : { ...view, run };
 
 /** Of runs that have not ended. */
 export const OPEN_STATUSES: readonly Run['status'][] = ['queued', 'started', 'running', 'uploading'];
 
-export const isSameRun = (view: RunView | undefined, key: RunKey): view is RunView =>
+export const isSameRun = (view: StoredView | undefined, key: RunKey): view is StoredView =>
   view !== undefined && view.run.org_id === key.org_id && view.run.run_id === key.run_id;
 
 /** The sequence up to which the view is complete; 0 for a view of another log. */
-export const upTo = ({ head, webhook }: RunView): number => (head === 0 ? 0 : Math.max(head, webhook.head));
+export const upTo = ({ head, webhook }: StoredView): number =>
+  head === 0 ? 0 : Math.max(head, webhook.head);
 
-/** No later message of the run can change the view, so it needs no comparison with the log. */
-export const isSettledForGood = ({ run }: RunView): boolean => isEnded(run) && run.request.webhook === null;
+/** Deleted outputs whose files are not erased yet; null for none. */
+export const outputsToErase = (run: RunState): OutputListing | null => {
+  if (isDeleted(run)) return run.to_erase;
+  return isEnded(run) ? (run.deleted_outputs?.to_erase ?? null) : null;
+};

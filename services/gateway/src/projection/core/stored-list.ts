@@ -15,7 +15,8 @@ export interface StoredList<Item> {
 export const RUN_LIST: StoredList<RunView> = {
   what: 'listing run views',
   fields: VIEW_FIELDS,
-  toItem: (stored) => ({ item: viewOf(stored), bytes: Buffer.byteLength(stored.run) }),
+  // No list has a deleted run.
+  toItem: (stored) => ({ item: viewOf(stored) as RunView, bytes: Buffer.byteLength(stored.run) }),
 };
 
 export const WEBHOOK_LIST: StoredList<WebhookRow> = {

@@ -1,30 +1,34 @@
-import type { Run } from '@runledger/contracts/fold/run';
+import { isDeleted, type Run, type RunState } from '@runledger/contracts/fold/run';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { orgId, runId } from '@runledger/contracts/ids';
 import { referencesOf, type RunReferences } from './run-references.ts';
-import type { RunView } from './run-view.ts';
+import { outputsToErase, type StoredView } from './run-view.ts';
 import { sortKeyOf } from './sort-key.ts';
 import { webhookHost, type WebhookRow } from './webhook-row.ts';
 import { webhookStatus } from './webhook-status.ts';
 
 /**
  * A view as a database stores it. The folds are JSON text: inputs and outputs may have names and values that a database
- * changes or refuses (`$ref`, `_bsontype`, NUL, names that are numbers). What lists filter and sort by is beside them.
+ * changes or refuses (`$ref`, `_bsontype`, NUL, names that are numbers). What lists filter and sort by is beside them, and a
+ * deleted run has none of it, so no list finds it.
  */
 export interface StoredRun extends RunReferences {
   readonly run_id: string;
   readonly org_id: string;
-  readonly sort_key: string;
+  /** Null for a deleted run. */
+  readonly sort_key: string | null;
   readonly head: number;
   readonly number: number;
   readonly status: string;
-  readonly deployment_id: string;
-  readonly workflow_id: string;
-  readonly gpu: string;
-  readonly origin: string;
+  readonly deployment_id: string | null;
+  readonly workflow_id: string | null;
+  readonly gpu: string | null;
+  readonly origin: string | null;
   readonly created_at: string;
   readonly updated_at: string;
   readonly output_bytes: number;
+  /** 1 while files of deleted outputs have to be erased, otherwise 0. */
+  readonly to_erase: number;
   readonly run: string;
   readonly webhook_head: number;
   /** The fold of the webhook facts; null before the first. */
@@ -35,28 +39,59 @@ export interface StoredRun extends RunReferences {
   readonly webhook_url: string | null;
 }
 
-export const storedRun = ({ head, run, webhook }: RunView): StoredRun => ({
+export const storedRun = ({ head, run, webhook }: StoredView): StoredRun => ({
   run_id: run.run_id,
   org_id: run.org_id,
-  sort_key: sortKeyOf(run),
   head,
   number: run.number,
   status: run.status,
-  deployment_id: run.request.deployment_id,
-  workflow_id: run.request.workflow_id,
-  gpu: run.request.gpu,
-  origin: run.request.origin,
   created_at: run.created_at,
-  updated_at: run.updated_at,
-  output_bytes: run.output_bytes,
+  to_erase: outputsToErase(run) === null ? 0 : 1,
   ...referencesOf(run),
   run: JSON.stringify(run),
   webhook_head: webhook.head,
   webhook: webhook.state === undefined ? null : JSON.stringify(webhook.state),
-  webhook_status: webhookStatus(run, webhook.state),
+  ...(isDeleted(run) ? { ...NOT_LISTED, updated_at: run.deleted_at } : listedBy(run, webhook.state)),
+});
+
+type Listed = Pick<
+  StoredRun,
+  | 'sort_key'
+  | 'deployment_id'
+  | 'workflow_id'
+  | 'gpu'
+  | 'origin'
+  | 'updated_at'
+  | 'output_bytes'
+  | 'webhook_status'
+  | 'webhook_host'
+  | 'webhook_url'
+>;
+
+const listedBy = (run: Run, webhook: Webhook | undefined): Listed => ({
+  sort_key: sortKeyOf(run),
+  deployment_id: run.request.deployment_id,
+  workflow_id: run.request.workflow_id,
+  gpu: run.request.gpu,
+  origin: run.request.origin,
+  updated_at: run.updated_at,
+  output_bytes: run.output_bytes,
+  webhook_status: webhookStatus(run, webhook),
   webhook_host: webhookHost(run.request.webhook),
   webhook_url: run.request.webhook,
 });
+
+const NOT_LISTED: Omit<Listed, 'updated_at'> = {
+  sort_key: null,
+  deployment_id: null,
+  workflow_id: null,
+  gpu: null,
+  origin: null,
+  output_bytes: 0,
+  webhook_status: null,
+  webhook_host: null,
+  webhook_url: null,
+};
 
 /** What `viewOf` needs. */
 export const VIEW_FIELDS = ['head', 'run', 'webhook_head', 'webhook'] as const satisfies (keyof StoredRun)[];
@@ -67,9 +102,9 @@ export const viewOf = ({
   run,
   webhook_head,
   webhook,
-}: Pick<StoredRun, (typeof VIEW_FIELDS)[number]>): RunView => ({
+}: Pick<StoredRun, (typeof VIEW_FIELDS)[number]>): StoredView => ({
   head,
-  run: JSON.parse(run) as Run,
+  run: JSON.parse(run) as RunState,
   webhook: { head: webhook_head, state: webhookOf(webhook) },
 });
 

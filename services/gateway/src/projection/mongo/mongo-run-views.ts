@@ -6,7 +6,7 @@ import { ignoringStale, orUnavailable } from './mongo-errors.ts';
 import { storedPosition } from './projection-position.ts';
 import { readViews } from './read-views.ts';
 import { resetViewHeads } from './reset-view-heads.ts';
-import { guardedWrite, type RunDocument } from './run-documents.ts';
+import { guardedRemoval, guardedWrite, type RunDocument } from './run-documents.ts';
 import { createIndexes } from './run-indexes.ts';
 import { readReferences } from './run-references.ts';
 
@@ -62,7 +62,7 @@ export const openMongoRunViews = ({
 const writeViews = (
   database: Db,
   { retentionDays, writeWithinMs }: { readonly retentionDays: number; readonly writeWithinMs: number },
-): Pick<RunViews, 'save' | 'position' | 'movePosition' | 'resetTo'> => {
+): Pick<RunViews, 'save' | 'remove' | 'position' | 'movePosition' | 'resetTo'> => {
   const runs = database.collection<RunDocument>('run_views');
   const position = storedPosition(database);
   const index = () =>
@@ -77,6 +77,13 @@ const writeViews = (
       const writes = views.map(guardedWrite);
       await orUnavailable('saving run views', writeWithinMs, () =>
         ignoringStale(() => runs.bulkWrite(writes, { ordered: false })),
+      );
+    },
+    remove: async (views) => {
+      if (views.length === 0) return;
+      const removals = views.map(guardedRemoval);
+      await orUnavailable('removing run views', writeWithinMs, () =>
+        runs.bulkWrite(removals, { ordered: false }),
       );
     },
     position: () =>

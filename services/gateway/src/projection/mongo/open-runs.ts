@@ -23,7 +23,7 @@ export const openRuns = (
     .project<Pick<RunDocument, '_id' | 'org_id' | 'sort_key'>>({ org_id: 1, sort_key: 1 })
     .map(({ _id, org_id, sort_key }) => ({
       item: { org_id: orgId(org_id), run_id: runId(_id) },
-      sortKey: asSortKey(sort_key),
+      sortKey: asSortKey(String(sort_key)),
       bytes: 0,
     }));
 };

@@ -28,7 +28,7 @@ export const documentReader = <Item>(
       const found = findBy(part, others.length > 0 ? first : undefined).limit(limit);
       return found.project<RunDocument>(projection).map((document) => ({
         ...toItem(storedRunOf(document)),
-        sortKey: asSortKey(document.sort_key),
+        sortKey: asSortKey(String(document.sort_key)),
       }));
     },
     // Read from the index alone.
@@ -41,7 +41,7 @@ export const documentReader = <Item>(
         .skip(count - 1)
         .limit(1)
         .toArray();
-      return last && asSortKey(last.sort_key);
+      return last && asSortKey(String(last.sort_key));
     },
   };
 };

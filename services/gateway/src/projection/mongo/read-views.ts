@@ -10,6 +10,7 @@ import { viewOf } from '../core/stored-run.ts';
 import { openRuns } from './open-runs.ts';
 import { documentReader } from './read-lists.ts';
 import type { RunDocument } from './run-documents.ts';
+import { viewsToErase } from './views-to-erase.ts';
 
 export interface ReadLimits {
   readonly readWithinMs: number;
@@ -25,7 +26,14 @@ export const readViews = (
   { readWithinMs, writeWithinMs, clock }: ReadLimits,
 ): Pick<
   RunViews,
-  'find' | 'load' | 'listRuns' | 'listWebhooks' | 'listOpen' | 'countQueued' | 'sumOutputBytes'
+  | 'find'
+  | 'load'
+  | 'listRuns'
+  | 'listWebhooks'
+  | 'listOpen'
+  | 'listToErase'
+  | 'countQueued'
+  | 'sumOutputBytes'
 > => {
   const reading = { maxTimeMS: readWithinMs };
   const scanLimits = { giveUpAfterMs: readWithinMs / 4, clock };
@@ -56,6 +64,8 @@ export const readViews = (
       orUnavailable('listing runs that have not ended', readWithinMs, () =>
         pageOf(openRuns(runs, query, reading), query.limit),
       ),
+    listToErase: (query) =>
+      orUnavailable('listing views with files to erase', writeWithinMs, () => viewsToErase(runs, query)),
     countQueued: (org_id, atMost) =>
       orUnavailable('counting queued runs', readWithinMs, () =>
         runs.countDocuments({ org_id, status: 'queued' }, { limit: atMost, ...reading }),

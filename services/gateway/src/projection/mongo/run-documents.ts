@@ -1,5 +1,5 @@
 import type { AnyBulkWriteOperation } from 'mongodb';
-import type { RunView } from '../core/run-view.ts';
+import type { StoredView } from '../core/run-view.ts';
 import { storedRun, type StoredRun } from '../core/stored-run.ts';
 
 /** A stored run. Its time of creation is a Date, by which the server drops old runs. */
@@ -12,14 +12,20 @@ export interface RunDocument extends Omit<StoredRun, 'run_id' | 'created_at'> {
  * Replaces a document unless one of its heads is later. When one is, MongoDB tries to insert a second document with the
  * same id, and refuses it.
  */
-export const guardedWrite = (view: RunView): AnyBulkWriteOperation<RunDocument> => {
+export const guardedWrite = (view: StoredView): AnyBulkWriteOperation<RunDocument> => {
   const { _id: id, ...replacement } = documentOf(view);
   const { org_id, head, webhook_head } = replacement;
   const filter = { _id: id, org_id, head: { $lte: head }, webhook_head: { $lte: webhook_head } };
   return { replaceOne: { filter, replacement, upsert: true } };
 };
 
-export const documentOf = (view: RunView): RunDocument => {
+/** Only what was read is removed: a later view of the run stays. */
+export const guardedRemoval = ({ head, run, webhook }: StoredView): AnyBulkWriteOperation<RunDocument> => {
+  const { run_id, org_id } = run;
+  return { deleteOne: { filter: { _id: run_id, org_id, head, webhook_head: webhook.head } } };
+};
+
+export const documentOf = (view: StoredView): RunDocument => {
   const { run_id, created_at, ...stored } = storedRun(view);
   return { _id: run_id, created_at: new Date(created_at), ...stored };
 };

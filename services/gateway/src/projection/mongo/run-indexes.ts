@@ -26,6 +26,7 @@ export const createIndexes = async (
     { key: OPEN_INDEX },
     OUTPUT_BYTES,
     ...REFERENCE_INDEXES,
+    ERASE_INDEX,
   ]);
   await expireAfter(database, runs, retentionDays * SECONDS_PER_DAY);
 };
@@ -34,6 +35,12 @@ export const createIndexes = async (
 const OUTPUT_BYTES = {
   key: { org_id: 1, updated_at: 1, output_bytes: 1 },
   partialFilterExpression: { output_bytes: { $gt: 0 } },
+} as const;
+
+/** Of all organisations, without the many that have nothing to erase. */
+export const ERASE_INDEX = {
+  key: { to_erase: 1, _id: 1 },
+  partialFilterExpression: { to_erase: { $gt: 0 } },
 } as const;
 
 const SECONDS_PER_DAY = 24 * 3600;

@@ -5,17 +5,18 @@ import { REFERENCES_SCHEMA } from './references-schema.ts';
 const COLUMN_TYPES = {
   run_id: 'TEXT PRIMARY KEY',
   org_id: 'TEXT NOT NULL',
-  sort_key: 'TEXT NOT NULL',
+  sort_key: 'TEXT',
   head: 'INTEGER NOT NULL',
   number: 'INTEGER NOT NULL',
   status: 'TEXT NOT NULL',
-  deployment_id: 'TEXT NOT NULL',
-  workflow_id: 'TEXT NOT NULL',
-  gpu: 'TEXT NOT NULL',
-  origin: 'TEXT NOT NULL',
+  deployment_id: 'TEXT',
+  workflow_id: 'TEXT',
+  gpu: 'TEXT',
+  origin: 'TEXT',
   created_at: 'TEXT NOT NULL',
   updated_at: 'TEXT NOT NULL',
   output_bytes: 'INTEGER NOT NULL',
+  to_erase: 'INTEGER NOT NULL',
   inputs_blob: 'TEXT',
   inputs_blob_bytes: 'INTEGER NOT NULL',
   outputs_blob: 'TEXT',
@@ -40,6 +41,10 @@ export const indexOf = (field: FilterField | 'sort_key'): string => `run_views_b
 
 /** Of all organisations. */
 export const OPEN_INDEX = 'run_views_by_status_alone';
+
+/** Of all organisations, without the many that have nothing to erase. */
+export const ERASE_INDEX = 'run_views_to_erase';
+
 /** Adds to the day of the row `new`, or subtracts from that of `old`. SQLite keeps the sums with each change of a view. */
 const changeSum = (row: 'new' | 'old', sign: '+' | '-'): string =>
   `INSERT INTO output_bytes VALUES (${row}.org_id, ${dayOf(`${row}.updated_at`)}, ${sign}${row}.output_bytes)
@@ -67,6 +72,7 @@ export const SCHEMA = [
     (field) => `CREATE INDEX IF NOT EXISTS ${indexOf(field)} ON run_views (org_id, ${field}, sort_key)`,
   ),
   `CREATE INDEX IF NOT EXISTS ${OPEN_INDEX} ON run_views (status, sort_key)`,
+  `CREATE INDEX IF NOT EXISTS ${ERASE_INDEX} ON run_views (run_id) WHERE to_erase > 0`,
   ...SUMS,
   ...REFERENCES_SCHEMA,
   'CREATE INDEX IF NOT EXISTS run_views_by_created_at ON run_views (created_at)',

@@ -12,7 +12,7 @@ import { openRuns } from './open-runs.ts';
 import { rowReader } from './read-lists.ts';
 import { readReferences } from './read-references.ts';
 import { storedPosition } from './projection-position.ts';
-import { COLUMNS } from './schema.ts';
+import { COLUMNS, ERASE_INDEX } from './schema.ts';
 
 export interface SqliteSettings {
   /** Of the file, or `:memory:`. */
@@ -57,13 +57,24 @@ const readViews = (
   clock: () => number,
 ): Pick<
   RunViews,
-  'find' | 'load' | 'listRuns' | 'listWebhooks' | 'listOpen' | 'countQueued' | 'sumOutputBytes'
+  | 'find'
+  | 'load'
+  | 'listRuns'
+  | 'listWebhooks'
+  | 'listOpen'
+  | 'listToErase'
+  | 'countQueued'
+  | 'sumOutputBytes'
 > => {
   const one = database.prepare(
     `SELECT ${VIEW_FIELDS.join(', ')} FROM run_views WHERE run_id = ? AND org_id = ?`,
   );
   const queued = database.prepare(
     `SELECT count(*) AS queued FROM (SELECT 1 FROM run_views WHERE org_id = ? AND status = 'queued' LIMIT ?)`,
+  );
+  const toErase = database.prepare(
+    `SELECT ${VIEW_FIELDS.join(', ')} FROM run_views INDEXED BY ${ERASE_INDEX}
+     WHERE to_erase > 0 AND run_id > ? ORDER BY run_id LIMIT ?`,
   );
   const outputBytes = database.prepare(
     'SELECT total(bytes) AS bytes FROM output_bytes WHERE org_id = ? AND day >= ?',
@@ -82,6 +93,10 @@ const readViews = (
     listRuns: (query) => list(RUN_LIST, runListQuery(query), query.limit),
     listWebhooks: (query) => list(WEBHOOK_LIST, webhookListQuery(query), query.limit),
     listOpen: openRuns(database),
+    listToErase: async ({ after, limit }) =>
+      orUnavailable('listing views with files to erase', () =>
+        toErase.all(after, limit).map((row) => viewOf(row as unknown as StoredRun)),
+      ),
     countQueued: async (orgId, atMost) =>
       orUnavailable('counting queued runs', () => Number(queued.get(orgId, atMost)?.['queued'])),
     sumOutputBytes: async (orgId, sinceDay) =>
@@ -91,12 +106,15 @@ const readViews = (
 
 const writeViews = (
   database: DatabaseSync,
-): Pick<RunViews, 'save' | 'position' | 'movePosition' | 'resetTo'> => {
+): Pick<RunViews, 'save' | 'remove' | 'position' | 'movePosition' | 'resetTo'> => {
   const changes = COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ');
   const upsert = database.prepare(
     `INSERT INTO run_views (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})
      ON CONFLICT (run_id) DO UPDATE SET ${changes}
      WHERE org_id = excluded.org_id AND head <= excluded.head AND webhook_head <= excluded.webhook_head`,
+  );
+  const remove = database.prepare(
+    'DELETE FROM run_views WHERE run_id = ? AND org_id = ? AND head = ? AND webhook_head = ?',
   );
   const position = storedPosition(database);
   const nextRows = database.prepare(
@@ -113,6 +131,12 @@ const writeViews = (
             const stored = storedRun(view);
             upsert.run(...COLUMNS.map((column) => stored[column]));
           }
+        }),
+      ),
+    remove: async (views) =>
+      orUnavailable('removing run views', () =>
+        inTransaction(database, () => {
+          for (const { head, run, webhook } of views) remove.run(run.run_id, run.org_id, head, webhook.head);
         }),
       ),
     position: async () => orUnavailable('reading the position of the projection', position.read),

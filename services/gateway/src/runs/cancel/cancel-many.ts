@@ -70,6 +70,7 @@ export const cancelMany =
           return;
         case 'status_excluded':
         case 'none':
+        case 'deleted':
           return;
       }
     };

@@ -35,6 +35,7 @@ export const cancelRoute = ({ cancel }: { readonly cancel: CancelRun }): Route =
           why: 'The run changed again and again while its cancellation was stored. Try again',
         });
       case 'none':
+      case 'deleted':
       case 'views_unavailable':
       case 'unreadable':
         throw notFoundRun(cancellation);

@@ -4,14 +4,17 @@ import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
-import { isSettledForGood, upTo, type RunView } from '../../projection/core/run-view.ts';
+import { existing, upTo, type RunView } from '../../projection/core/run-view.ts';
 import { ViewsUnavailable } from '../../projection/run-views.ts';
 import type { FindView } from './find-view.ts';
+import { readRest } from './read-rest.ts';
 import type { ShownWebhooks } from './shown-webhooks.ts';
 
 export type CurrentRun =
   | ({ readonly kind: 'found' } & RunView)
   | { readonly kind: 'none' }
+  /** A client deleted it. */
+  | { readonly kind: 'deleted' }
   /** Neither the log nor the views show the state of the run. */
   | { readonly kind: 'unreadable'; readonly why: string }
   /** The views cannot be read, and the log does not have the run. */
@@ -30,9 +33,9 @@ export interface CurrentRunOptions {
 }
 
 /**
- * The run now, never less than any response showed before. A view that no fact can change is returned as it is. Any other view is compared with the last message of the run at the stream's leader; when the view is
- * behind or missing, the log is folded. While the log is unavailable, a run that has ended is shown as its view has it, and no
- * less than this gateway showed.
+ * The run now, never less than any response showed before. Its view is compared with the last message of the run at the
+ * stream's leader; when the view is behind or missing, the log is folded. While the log is unavailable, a run that has ended is
+ * shown as its view has it, and no less than this gateway showed.
  */
 export const currentRun = (options: CurrentRunOptions): ReadCurrentRun => {
   const { shown } = options;
@@ -48,11 +51,10 @@ const readNow =
   ({ log, find, shown, logger, onRead }: CurrentRunOptions): ReadCurrentRun =>
   async (key) => {
     const found = await find(key);
-    const view = found instanceof ViewsUnavailable ? undefined : found;
-    if (view && isSettledForGood(view)) {
-      onRead?.('views');
-      return foundAs(view);
-    }
+    const stored = found instanceof ViewsUnavailable ? undefined : found;
+    const view = stored && existing(stored);
+    // Nothing follows a deletion.
+    if (stored && !view) return DELETED;
     const read = await unlessEnded(view, log, () => readBehind(log, key, view));
     if (read.kind === 'found') onRead?.('log');
     else if (view) onRead?.('views');
@@ -72,6 +74,8 @@ const readNow =
           webhook: webhook ?? view?.webhook ?? EMPTY_HISTORY,
         });
       }
+      case 'deleted':
+        return DELETED;
       case 'none':
         if (view) return foundAs(view);
         return found instanceof ViewsUnavailable
@@ -94,13 +98,18 @@ const readNow =
 
 type ReadBehind = ReadRun | { readonly kind: 'as_viewed' | 'log_unavailable'; readonly view: RunView };
 
+const DELETED = { kind: 'deleted' } as const;
+
 const foundAs = ({ head, run, webhook }: RunView): CurrentRun => ({ kind: 'found', head, run, webhook });
 
 /** What the log says beyond the view. */
 const readBehind = async (log: EventLog, key: RunKey, view: RunView | undefined): Promise<ReadBehind> => {
   const present = await lastOfRun(log, key);
   if (view && upTo(view) >= present) return { kind: 'as_viewed', view };
-  return present === 0 ? { kind: 'none', head: 0 } : readRun(log, key, { atLeast: present });
+  if (present === 0) return { kind: 'none', head: 0 };
+  const read = await readRun(log, key, { atLeast: present });
+  const rest = view && read.kind === 'damaged' ? await readRest(log, view, present) : undefined;
+  return rest ? { kind: 'as_viewed', view: rest } : read;
 };
 
 const unlessEnded = async (

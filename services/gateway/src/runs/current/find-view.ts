@@ -2,9 +2,9 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { openBreaker, type Breaker } from '../../breaker/breaker.ts';
 import { ViewsUnavailable, type RunViews } from '../../projection/run-views.ts';
-import type { RunView } from '../../projection/core/run-view.ts';
+import type { StoredView } from '../../projection/core/run-view.ts';
 
-export type FindView = (key: RunKey) => Promise<RunView | ViewsUnavailable | undefined>;
+export type FindView = (key: RunKey) => Promise<StoredView | ViewsUnavailable | undefined>;
 
 /** Longer than the views themselves take to report that they are unavailable. */
 const TIMEOUT_MS = 5_000;

@@ -18,6 +18,7 @@ export const runKeyOf = (
 export const notFoundRun = (found: Exclude<CurrentRun, { kind: 'found' }>): Refused => {
   switch (found.kind) {
     case 'none':
+    case 'deleted':
       return new Refused({ kind: 'not_found', what: 'Run' });
     case 'views_unavailable':
       return new Refused({

@@ -1,4 +1,4 @@
-import { isEnded, type Run } from '@runledger/contracts/fold/run';
+import { isDeleted, isEnded, type RunState } from '@runledger/contracts/fold/run';
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
@@ -34,7 +34,12 @@ export const expireRun =
         return known && { ...known, age: await readLogAge(log) };
       },
       decide: (known) => {
-        if (!known || isEnded(known.run) || !(known.isGone || isExpiring(known.run, known.age)))
+        if (
+          !known ||
+          isEnded(known.run) ||
+          isDeleted(known.run) ||
+          !(known.isGone || isExpiring(known.run, known.age))
+        )
           return NOTHING;
         const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer };
         const event = runExpired(known.run, known.age, envelope);
@@ -53,7 +58,7 @@ export const expireRun =
 const NOTHING = { kind: 'answer', answer: undefined } as const;
 
 interface Known {
-  readonly run: Run;
+  readonly run: RunState;
   readonly head: number;
   /** The log holds nothing of it. */
   readonly isGone: boolean;
@@ -78,6 +83,7 @@ const readKnown = async (
       const view = await views.find(key);
       return view?.head === head ? { run: view.run, head, isGone: false } : undefined;
     }
+    case 'deleted':
     case 'newer_version':
       return undefined;
   }

@@ -27,6 +27,8 @@ export type Acceptance =
   | { readonly kind: 'accepted_before'; readonly run_id: RunId }
   /** Another request was accepted with this key. */
   | { readonly kind: 'key_taken' }
+  /** A run was accepted with this key, and was deleted. */
+  | { readonly kind: 'key_of_deleted_run' }
   | { readonly kind: 'log_nearly_full' }
   /** Its facts could expire before it ends. */
   | { readonly kind: 'outlives_log'; readonly why: string }
@@ -121,6 +123,8 @@ const earlierAcceptance =
           : { kind: 'key_taken' };
       case 'none':
         return undefined;
+      case 'deleted':
+        return { kind: 'key_of_deleted_run' };
       case 'views_unavailable':
         // Only a run that has expired from the log could be in the views alone.
         return (await room.hasEverything()) ? undefined : found;

@@ -30,6 +30,11 @@ export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run
         kind: 'conflict',
         why: 'The organisation used this Idempotency-Key for another request, so nothing was queued: send this request with a new key, or the first request again',
       });
+    case 'key_of_deleted_run':
+      throw new Refused({
+        kind: 'conflict',
+        why: 'The run of this Idempotency-Key was deleted, so nothing was queued: send the request with a new key to queue another run',
+      });
     case 'log_nearly_full':
       throw new Refused({
         kind: 'unavailable',

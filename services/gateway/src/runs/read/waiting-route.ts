@@ -45,6 +45,7 @@ export const waitingRoute = ({ waiting, now }: WaitingRoute): Route =>
           why: 'The run is queued, and the scheduler has not read it yet. Try again',
         });
       case 'none':
+      case 'deleted':
       case 'views_unavailable':
       case 'unreadable':
         throw notFoundRun(found);

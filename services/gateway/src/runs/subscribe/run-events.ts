@@ -2,7 +2,7 @@ import { isImpossible } from '@runledger/contracts/fold/chain';
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
-import type { RunFact, Run } from '@runledger/contracts/fold/run';
+import { isDeleted, isEnded, type RunFact, type Run } from '@runledger/contracts/fold/run';
 import type { RunView } from '../../projection/core/run-view.ts';
 import { runFactEvent, lastStateEvent } from './core/run-fact-event.ts';
 
@@ -27,13 +27,16 @@ export const runEvents = (publicUrl: () => string): RunEvents => {
     take: (known) => {
       const continues = eventIds.every((id, index) => known[index]?.event.event_id === id);
       // The end of a run that outlived the log: what was taken before it has expired.
-      const isEndAlone = known.length === 1 && known.every(({ event }) => RUN_CHAIN.isSelfContained(event));
+      const isEndAlone =
+        known.length === 1 && known.every(({ event }) => RUN_CHAIN.needs(event) === 'nothing');
       if (!continues && !isEndAlone) return false;
       if (!continues) eventIds = [];
+      const hasOutputs = known.every(({ event }) => event.type !== 'RunOutputsDeleted');
       for (const fact of known.slice(eventIds.length)) {
         const next = evolveRun(run, fact);
         if (isImpossible(next)) throw new Error(next.impossible);
-        facts.push(runFactEvent(fact, next, publicUrl()));
+        if (isDeleted(next)) return false;
+        facts.push(runFactEvent(fact, hasOutputs ? next : withoutOutputs(next), publicUrl()));
         eventIds.push(fact.event.event_id);
         run = withoutInputs(next);
       }
@@ -46,6 +49,9 @@ export const runEvents = (publicUrl: () => string): RunEvents => {
     },
   };
 };
+
+/** The log has outputs longer than their run. */
+const withoutOutputs = (run: Run): Run => (isEnded(run) ? { ...run, outputs: [] } : run);
 
 /** Events do not show the inputs, which would be the largest part of a run in memory. */
 const withoutInputs = (run: Run): Run => ({

@@ -13,7 +13,7 @@ import {
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import { describe, expect, it } from 'vitest';
 import { projectRuns, runsIn } from '../../../src/projection/core/project-runs.ts';
-import type { RunView } from '../../../src/projection/core/run-view.ts';
+import type { StoredView } from '../../../src/projection/core/run-view.ts';
 import { timeOf } from '../../fixtures/runs/folded-runs.ts';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import {
@@ -53,7 +53,7 @@ const webhookMessage = (
   body: event,
   ...changes,
 });
-const project = (present: readonly RunView[], messages: readonly StoredMessage[]) => {
+const project = (present: readonly StoredView[], messages: readonly StoredMessage[]) => {
   const projected = projectRuns(present, messages);
   if (projected.kind !== 'projected') throw new Error(projected.kind);
   return projected;

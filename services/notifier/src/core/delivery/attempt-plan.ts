@@ -41,8 +41,8 @@ export const planAttempt = (
   settings: PlanSettings,
 ): AttemptPlan => {
   if (hasExpired(read, delivery.fact, settings.firstSequence)) return { kind: 'gone' };
-  // A forged fact.
-  if (read.kind === 'none') return { kind: 'nothing' };
+  // A forged fact, or a run that was deleted meanwhile.
+  if (read.kind === 'none' || read.kind === 'deleted') return { kind: 'nothing' };
   // The delivery stays visible as waiting, until the run can be read or expires.
   if (read.kind !== 'found' || !read.webhook) return { kind: 'unreadable', why: whyUnreadable(read) };
   const { run, webhook, history, facts, webhookFacts } = read;
@@ -64,7 +64,7 @@ export const planAttempt = (
   return { kind, round, attempts, expiresAt, run, url, webhook, sequence: history.head, endedAt };
 };
 
-const whyUnreadable = (read: Exclude<ReadRun, { kind: 'none' }>): string => {
+const whyUnreadable = (read: Exclude<ReadRun, { kind: 'none' | 'deleted' }>): string => {
   switch (read.kind) {
     case 'newer_version':
       return `${read.type} is of version ${read.version}, which this release cannot read`;

@@ -13,7 +13,7 @@ export const logEndOf = (oldestFactAt: number, logAgeMs: number): number =>
 
 /** The time of the oldest fact that a run is read from: the first one, unless a later one has the whole history. */
 export const oldestFactOf = (facts: readonly RunFact[], instantOf: (time: string) => number): number => {
-  const whole = facts.findLast(({ event }) => RUN_CHAIN.isSelfContained(event)) ?? facts[0];
+  const whole = facts.findLast(({ event }) => RUN_CHAIN.needs(event) === 'nothing') ?? facts[0];
   return instantOf(whole?.time ?? '');
 };
 

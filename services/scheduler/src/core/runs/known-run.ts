@@ -1,4 +1,4 @@
-import { isEnded, isExecuting } from '@runledger/contracts/fold/run';
+import { isDeleted, isEnded, isExecuting } from '@runledger/contracts/fold/run';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { LiveRun, RunDecision } from '../decisions/decision.ts';
@@ -31,7 +31,7 @@ export const knownRun = (
   event_id: string | null,
   requests: SharedRequests,
 ): KnownRun | undefined => {
-  if (!run || isEnded(run)) return undefined;
+  if (!run || isEnded(run) || isDeleted(run)) return undefined;
   const { org_id, request, requirements } = requests.of(run);
   // Not the ids of the caller's key: they are parts of a subject, and would keep all of it in memory.
   const key = { org_id, run_id: run.run_id };

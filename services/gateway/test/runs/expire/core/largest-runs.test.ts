@@ -1,5 +1,5 @@
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
-import { isEnded, type Run } from '@runledger/contracts/fold/run';
+import { isDeleted, isEnded, type Run, type RunState } from '@runledger/contracts/fold/run';
 import { MAX_FACT_BYTES } from '@runledger/contracts/events/fact-bytes';
 import type { RunEvent, RunEventOf } from '@runledger/contracts/events/run-event';
 import { executorId, newUuid } from '@runledger/contracts/ids';
@@ -83,13 +83,13 @@ const firstFact = (request: Request, given: JsonObject): RunEventOf<'RunQueued'>
 };
 
 const folded = (events: readonly RunEvent[]): Run => {
-  let run: Run | undefined;
+  let run: RunState | undefined;
   for (const event of events) {
     const next = evolveRun(run, { event, sequence: Number.MAX_SAFE_INTEGER, time: timeOf(0) });
     if ('impossible' in next) throw new Error(next.impossible);
     run = next;
   }
-  if (!run) throw new Error('a run needs an event');
+  if (!run || isDeleted(run)) throw new Error('a run needs an event');
   return run;
 };
 

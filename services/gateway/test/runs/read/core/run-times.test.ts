@@ -17,6 +17,7 @@ const run = (created_at: string, queued_at: string, started_at: string, ended_at
   ended_at,
   outputs: [],
   outputs_blob: null,
+  deleted_outputs: null,
   message: null,
   progress: 1,
 });
