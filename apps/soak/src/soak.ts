@@ -16,7 +16,7 @@ import { collectEvidence } from './collection/collect-evidence.ts';
 import { recordLog, type RecordedLog } from './collection/read-log.ts';
 import { waitUntilSettled } from './collection/wait-until-settled.ts';
 import type { Evidence, Violation } from './evidence/evidence.ts';
-import { foldRuns, lastOf } from './evidence/logged-run.ts';
+import { foldRuns, hasEnded, lastOf } from './evidence/logged-run.ts';
 import type { LimitChange } from './limits/limit-changes.ts';
 import type { Trespass } from './permissions/trespass.ts';
 import type { Options } from './parameters/options.ts';
@@ -120,7 +120,7 @@ const runLoadAndFaults = async (
   const clientsUntil = (signal: AbortSignal): Clients =>
     clientsOf({ ...cluster, ...records, receiver, now: steadyClock, random, signal });
   const clients = clientsUntil(giveUp.signal);
-  const load = Promise.all([runPlans(clients, plans), eating(options, cluster, records.takings)]);
+  const load = Promise.all([runPlans(clients, plans), eating(options, setup, records.takings)]);
   const done = await trouble.inject();
   print('All faults are injected. Waiting until everything is settled.');
   const timeout = setTimeout(() => giveUp.abort(), settleWithinMs);
@@ -139,11 +139,23 @@ const GLUTTON_PART = 0.85;
 
 const eating = (
   { seed, size }: Options,
-  { glutton, gateways }: Cluster,
+  { cluster: { glutton, gateways }, recorded }: SoakSetup,
   takings: Taking[],
 ): Promise<void> => {
   const forMs = size.minutes * 60_000 * GLUTTON_PART;
-  return runGlutton({ glutton, gateways, now: steadyClock, random: randomFrom(seed + 5), takings, forMs });
+  const hasOpenRuns = (): boolean =>
+    [...foldRuns(recorded.messages).values()].some(
+      (logged) => logged.key.org_id === glutton.org_id && !hasEnded(logged),
+    );
+  return runGlutton({
+    glutton,
+    gateways,
+    now: steadyClock,
+    random: randomFrom(seed + 5),
+    takings,
+    hasOpenRuns,
+    forMs,
+  });
 };
 
 /** Everything that could not be delivered is visible as failed, and can be sent again. */

@@ -3,7 +3,7 @@ import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { readChain, type ReadChain } from '@runledger/contracts/fold/read-chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
-import { isDeleted, type RunFact, type Run, type RunState } from '@runledger/contracts/fold/run';
+import { isDeleted, isEnded, type RunFact, type Run, type RunState } from '@runledger/contracts/fold/run';
 import { lifecycleFilter, runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Webhook, WebhookFact } from '@runledger/contracts/fold/webhook';
 
@@ -87,6 +87,11 @@ const situationsOf = (facts: readonly RunFact[]): Situation[] => {
     if (!isDeleted(run)) situations.push({ sequence: fact.sequence, run });
   }
   return situations;
+};
+
+export const hasEnded = (logged: LoggedRun): boolean => {
+  const run = lastOf(logged);
+  return run !== undefined && isEnded(run);
 };
 
 /** The latest state of the run, before it was deleted. */
