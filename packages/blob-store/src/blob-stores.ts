@@ -9,8 +9,11 @@ export interface BlobStores {
   readonly blobs: BlobStore;
 }
 
+/** How long a copy is young. Long after the longest request that refers to it. */
+const YOUNG_FOR_MS = 30 * 60_000;
+
 /** Where blobs are. Another kind of store is a folder with an adapter of `BlobStore`, and its lines here. */
 export const openBlobStores = (log: EventLog): BlobStores => ({
-  workflows: jetStreamBlobStore(log, 'WORKFLOWS'),
-  blobs: jetStreamBlobStore(log, 'BLOBS'),
+  workflows: jetStreamBlobStore(log, { stream: 'WORKFLOWS', youngForMs: YOUNG_FOR_MS }),
+  blobs: jetStreamBlobStore(log, { stream: 'BLOBS', youngForMs: YOUNG_FOR_MS }),
 });

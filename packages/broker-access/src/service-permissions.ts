@@ -130,14 +130,16 @@ const bucketUse = (
   ];
 };
 
-const blobUse = (stream: BlobStream, use: 'read' | 'read and write' | undefined): string[] =>
+const blobUse = (stream: BlobStream, use: ServiceContract['blobs'][BlobStream]): string[] =>
   use === undefined
     ? []
     : [
         streamInfo(stream),
         streamMessageGet(stream),
         directGetLast(stream, allBlobs(stream)),
-        ...(use === 'read' ? [] : [allBlobs(stream)]),
+        ...(use === 'reads'
+          ? []
+          : [allBlobs(stream), ...ephemeralConsumers(stream), consumerDelete(stream), messageDelete(stream)]),
       ];
 
 const objectUse = (store: string): string[] => {

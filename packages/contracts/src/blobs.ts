@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { orgId } from './ids.ts';
+import { orgId, type OrgId } from './ids.ts';
 
 /** In lower-case hexadecimal. */
 export const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
@@ -44,6 +44,18 @@ export const blobSubject = (stream: BlobStream, org_id: string, sha256: string):
     throw new TypeError(`"${sha256}" is not a SHA-256: 64 lower-case hexadecimal digits are expected`);
   }
   return `${BLOB_SUBJECTS[stream]}.${orgId(org_id)}.${sha256}`;
+};
+
+/** The blob that is under a subject of the stream. @throws TypeError for any other subject */
+export const parseBlobSubject = (
+  stream: BlobStream,
+  subject: string,
+): { readonly org_id: OrgId; readonly sha256: string } => {
+  const [first, org = '', sha256 = '', ...others] = subject.split('.');
+  if (first !== BLOB_SUBJECTS[stream] || others.length > 0 || !SHA256.test(sha256)) {
+    throw new TypeError(`"${subject}" is not the subject of a blob in ${stream}`);
+  }
+  return { org_id: orgId(org), sha256 };
 };
 
 /** All blobs of a stream. */

@@ -25,7 +25,7 @@ export const contract: ServiceContract = {
     RATES: ['read', 'write'],
     WEBHOOK_SECRETS: ['read', 'write'],
   },
-  blobs: { WORKFLOWS: 'read and write', BLOBS: 'read and write' },
+  blobs: { WORKFLOWS: 'keeps', BLOBS: 'keeps' },
   objects: ['OUTPUTS'],
   leases: ['projection'],
   partitions: false,

@@ -1,3 +1,4 @@
+import { BLOB_STREAMS } from '@runledger/contracts/blobs';
 import { polledClock } from '@runledger/coordination/polled-clock';
 import { reservedBytes } from '@runledger/contracts/room/reservation';
 import type { RunCounts } from '@runledger/contracts/room/run-counts';
@@ -60,6 +61,23 @@ export const logGauges = (metrics: Metrics, log: EventLog): void => {
     help: 'Messages in DEAD_LETTERS, of all services, until they are redriven or expire.',
     value: async () => (await streamFill(log, 'DEAD_LETTERS'))?.messages,
   });
+};
+
+/** How full the stores of blobs are. */
+export const blobGauges = (metrics: Metrics, log: EventLog): void => {
+  for (const stream of BLOB_STREAMS) {
+    const name = `runledger_gateway_${stream.toLowerCase()}`;
+    observedGauge(metrics, {
+      name: `${name}_bytes`,
+      help: `Bytes in the stream ${stream}.`,
+      value: async () => (await streamFill(log, stream))?.bytes,
+    });
+    observedGauge(metrics, {
+      name: `${name}_limit_bytes`,
+      help: `Bytes that the stream ${stream} may hold; without a value when it has no limit.`,
+      value: async () => (await streamFill(log, stream))?.maxBytes,
+    });
+  }
 };
 
 /** What accepted runs may still write. */

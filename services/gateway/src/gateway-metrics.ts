@@ -1,3 +1,4 @@
+import { BLOB_STREAMS, type BlobStream } from '@runledger/contracts/blobs';
 import { Counter, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
 import { quotaMetrics, type QuotaMetrics } from './quotas/quota-metrics.ts';
 import type { RateCounters } from './rate-limit/rate-limit.ts';
@@ -14,6 +15,8 @@ export interface GatewayMetrics {
   readonly expired: () => void;
   readonly runRead: (from: 'views' | 'log') => void;
   readonly uploaded: (bytes: number) => void;
+  /** A blob that nothing referred to was erased. */
+  readonly erased: (stream: BlobStream, bytes: number) => void;
   readonly rate: RateCounters;
   readonly quotas: QuotaMetrics;
 }
@@ -26,6 +29,7 @@ const WHY_NOT_QUEUED = [
   'outlives_log',
   'inputs_gone',
   'inputs_store_full',
+  'inputs_over_quota',
   'views_unavailable',
   'unreadable',
 ] as const;
@@ -72,7 +76,14 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     ['from'],
   );
   const uploaded = counter('runledger_gateway_upload_bytes_total', 'Bytes of output files that were stored.');
+  const erased = counter(
+    'runledger_gateway_erased_blob_bytes_total',
+    'Bytes of workflows, inputs and lists of outputs that were erased because nothing referred to them, by stream.',
+    ['stream'],
+  );
+  for (const stream of BLOB_STREAMS) erased.inc({ stream }, 0);
   return {
+    erased: (stream, bytes) => erased.inc({ stream }, bytes),
     answered: (operation, status, took) => {
       requests.inc({ operation, status: String(status) });
       seconds.observe({ operation }, took);

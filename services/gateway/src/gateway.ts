@@ -73,7 +73,12 @@ const allRoutes = (
       now,
       onConflict: metrics.conflict,
     }),
-    ...catalogueRoutes({ records, longestRun: services.longestRun, quotas, now }),
+    ...catalogueRoutes({
+      records,
+      longestRun: services.longestRun,
+      quotas,
+      now,
+    }),
     usageRoute(quotas),
     ...apiKeyRoutes({ log, now }),
     ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),
@@ -91,7 +96,17 @@ const plainRoutesOf = (
   const operations = routes.map((route) => route.operation);
   return [
     ...referencePages({ basePath: config.RUNLEDGER_BASE_PATH, operations, publicUrl }),
-    ...executionRoutes({ config, log, stores, logger, clock, store, admit, onUploaded }),
+    ...executionRoutes({
+      config,
+      log,
+      stores,
+      blobQuota: quotas.blob_bytes,
+      logger,
+      clock,
+      store,
+      admit,
+      onUploaded,
+    }),
     ...outputRoutes({ store, readNeedsLog: needsLog, logger }),
   ];
 };

@@ -49,6 +49,7 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
       longestRun: services.longestRun,
       room,
       queued: quotas.queued_runs,
+      blobQuota: quotas.blob_bytes,
       writer,
       now,
     }),
@@ -102,6 +103,7 @@ const counted =
       case 'outlives_log':
       case 'inputs_gone':
       case 'inputs_store_full':
+      case 'inputs_over_quota':
       case 'views_unavailable':
       case 'unreadable':
         notQueued(acceptance.kind);

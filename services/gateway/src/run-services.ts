@@ -2,6 +2,7 @@ import { openBlobStores, type BlobStores } from '@runledger/blob-store/blob-stor
 import { outputLists, type OutputLists } from '@runledger/blob-store/output-lists';
 import { authenticate } from './auth/api-keys.ts';
 import { catalogueRecords, type CatalogueRecords } from './catalogue/store/catalogue-records.ts';
+import { openBlobSweep } from './blobs/blob-sweep.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { freshViews, type FreshViews } from './projection/fresh-views.ts';
@@ -63,12 +64,25 @@ export const openRunServices = (
   });
   open.use(openRunExpiry({ log, views, expire, isProjecting, logger }));
   const records = catalogueRecords(log);
+  open.use(
+    openBlobSweep({
+      log,
+      stores,
+      versions: records.versions,
+      views,
+      fresh,
+      isProjecting,
+      logger,
+      onErased: metrics.erased,
+    }),
+  );
   const outputs = openOutputStore(config, { log, logger, now });
   open.use(outputs.store);
   const quotas = openQuotas(
     {
       config,
       views,
+      blobs: stores.blobs,
       fresh,
       countRecords: (org_id) => records.count(org_id),
       sumWorkflowBytes: (org_id) => records.versions.bytes(org_id),

@@ -17,7 +17,7 @@ export const contract: ServiceContract = {
   follows: ['RUNS', 'ACTIVITY'],
   subscribesToProgress: false,
   buckets: { WEBHOOK_SECRETS: ['read', 'write'] },
-  blobs: { BLOBS: 'read' },
+  blobs: { BLOBS: 'reads' },
   objects: [],
   leases: [],
   partitions: true,

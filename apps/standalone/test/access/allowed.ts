@@ -43,7 +43,7 @@ const gateway: Allowed = {
     ...reading('RUNS', 'ACTIVITY', 'KV_CATALOGUE', 'KV_KEYS', 'KV_RATES', 'KV_WEBHOOK_SECRETS'),
     ...reading('KV_LEASES', 'OBJ_OUTPUTS', 'WORKFLOWS', 'BLOBS'),
     ...consuming('RUNS'),
-    ...consumingAlone('KV_CATALOGUE', 'KV_KEYS'),
+    ...consumingAlone('KV_CATALOGUE', 'KV_KEYS', 'WORKFLOWS', 'BLOBS'),
     ...api([
       'DIRECT.GET.WORKFLOWS.workflows.*.*',
       'DIRECT.GET.BLOBS.blobs.*.*',
@@ -55,6 +55,7 @@ const gateway: Allowed = {
       'INFO',
     ]),
     ...api(['STREAM.PURGE.KV_CATALOGUE', 'STREAM.PURGE.KV_KEYS', 'STREAM.PURGE.OBJ_OUTPUTS']),
+    ...api(['STREAM.MSG.DELETE.WORKFLOWS', 'STREAM.MSG.DELETE.BLOBS']),
   ],
   subscribe: ['request.gateway.redrive', 'activity.*.*.*.*.*.progress'],
 };

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { StoredMsg } from '@nats-io/jetstream';
 import { blobSubject, type BlobStream } from '@runledger/contracts/blobs';
 import { MAX_BLOB_BYTES } from '@runledger/contracts/limits';
@@ -7,21 +6,33 @@ import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { lastMessage } from '@runledger/event-log/messages/leader-read';
 import { LRUCache } from 'lru-cache';
+import { sha256Of } from '../store/blob-hash.ts';
 import { BlobDamaged, type BlobStore } from '../store/blob-store.ts';
+import { eraseCopy, listCopies } from './stored-copies.ts';
 import { storeCopy } from './store-copy.ts';
 
 const MAX_PRESENT = 10_000;
-const PRESENT_FOR_MS = 60_000;
+/** Of the time in which a copy is young. */
+const PRESENT_FOR_PART = 1 / 30;
 const MS_IN_NANOS = 1_000_000;
+
+export interface JetStreamBlobs {
+  readonly stream: BlobStream;
+  /** An older copy is stored again when it is referred to once more. */
+  readonly youngForMs: number;
+}
 
 /**
  * Each blob is one message of a stream, on a subject of its organisation and hash. The broker decides between equal writers by
- * the fence of the message. A copy that has used half of the stream's lifetime is replaced by a new one.
+ * the fence of the message. A copy that is no longer young, or has used half of the stream's lifetime, is replaced by a new one.
  */
-export const jetStreamBlobStore = (log: EventLog, stream: BlobStream): BlobStore => {
+export const jetStreamBlobStore = (log: EventLog, { stream, youngForMs }: JetStreamBlobs): BlobStore => {
   const time = polledClock(log, stream);
   /** The subjects of blobs that were stored or found a moment ago. They need no request. */
-  const present = new LRUCache<string, true>({ max: MAX_PRESENT, ttl: PRESENT_FOR_MS });
+  const present = new LRUCache<string, true>({
+    max: MAX_PRESENT,
+    ttl: Math.ceil(youngForMs * PRESENT_FOR_PART),
+  });
   // A broker that was away may have been restored from an older copy.
   log.onReconnect(() => present.clear());
 
@@ -34,8 +45,8 @@ export const jetStreamBlobStore = (log: EventLog, stream: BlobStream): BlobStore
   const isYoung = async (copy: StoredMsg): Promise<boolean> => {
     const read = () => log.jsm.streams.info(stream);
     const { config } = await callBroker(`reading the lifetime of blobs in ${stream}`, read);
-    const lifetimeMs = config.max_age / MS_IN_NANOS;
-    return lifetimeMs === 0 || (await time()) - copy.time.getTime() < lifetimeMs / 2;
+    const halfMs = config.max_age === 0 ? Infinity : config.max_age / MS_IN_NANOS / 2;
+    return (await time()) - copy.time.getTime() < Math.min(youngForMs, halfMs);
   };
 
   return {
@@ -74,10 +85,13 @@ export const jetStreamBlobStore = (log: EventLog, stream: BlobStream): BlobStore
       }
       return true;
     },
+    list: async (behind, limit) => ({
+      blobs: await listCopies(log, stream, { behind, limit }),
+      now: new Date(await time()),
+    }),
+    erase: ({ copy }) => eraseCopy(log, stream, copy),
   };
 };
-
-const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 /** @throws {BlobDamaged} */
 const intact = ({ data, subject }: StoredMsg, sha256: string): Uint8Array => {

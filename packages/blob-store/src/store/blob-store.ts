@@ -1,4 +1,21 @@
 import type { BlobRef } from '@runledger/contracts/blobs';
+import type { OrgId } from '@runledger/contracts/ids';
+
+/** One copy of a blob, as a store lists it. */
+export interface StoredBlob extends BlobRef {
+  readonly org_id: OrgId;
+  /** By the clock of the store. */
+  readonly storedAt: Date;
+  /** Distinguishes it from a copy that is stored later. */
+  readonly copy: number;
+}
+
+export interface StoredBlobs {
+  /** In the order in which they were stored. */
+  readonly blobs: readonly StoredBlob[];
+  /** The time of the store when it was asked. */
+  readonly now: Date;
+}
 
 /**
  * Bytes that are too large for an event or a record, by their SHA-256. Each organisation has its own: nobody learns by storing
@@ -6,8 +23,8 @@ import type { BlobRef } from '@runledger/contracts/blobs';
  */
 export interface BlobStore {
   /**
-   * Stores bytes, unless the organisation has them already. The blob then stays for at least half of the store's lifetime,
-   * so store it before what refers to it.
+   * Stores bytes, unless the organisation has them already. Store a blob before what refers to it: the copy was stored at most
+   * half an hour ago, and what nothing refers to is erased after an hour. It stays for at least half of the store's lifetime.
    * @throws {BlobStoreFull}
    */
   put(org_id: string, bytes: Uint8Array): Promise<BlobRef>;
@@ -18,6 +35,10 @@ export interface BlobStore {
    * @throws {BlobStoreFull} @throws {BlobDamaged}
    */
   renew(org_id: string, sha256: string): Promise<boolean>;
+  /** The next blobs of all organisations behind a copy; 0 for the first. */
+  list(behind: number, limit: number): Promise<StoredBlobs>;
+  /** Erases this copy, unless it is already gone. One that was stored meanwhile stays. */
+  erase(blob: StoredBlob): Promise<void>;
 }
 
 /** The store accepts nothing until its limit is raised or old blobs expire. */

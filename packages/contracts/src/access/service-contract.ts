@@ -36,8 +36,8 @@ export interface ServiceContract {
   /** Whether it receives progress as it is reported, besides reading the stored progress. */
   readonly subscribesToProgress: boolean;
   readonly buckets: Readonly<Partial<Record<UsedBucket, readonly BucketUse[]>>>;
-  /** Streams of blobs that it reads, or reads and writes. */
-  readonly blobs: Readonly<Partial<Record<BlobStream, 'read' | 'read and write'>>>;
+  /** Streams of blobs that it reads, or keeps: then it also stores, lists and erases blobs. */
+  readonly blobs: Readonly<Partial<Record<BlobStream, 'reads' | 'keeps'>>>;
   /** Object stores in which it reads, writes and deletes. */
   readonly objects: readonly ('OUTPUTS' | 'SNAPSHOTS')[];
   /** Leases: one process of the service holds each at a time. */

@@ -19,6 +19,7 @@ export const Usage = Type.Object(
     queued_runs: ResourceUsage,
     catalogue_records: ResourceUsage,
     workflow_bytes: ResourceUsage,
+    blob_bytes: ResourceUsage,
     output_bytes: ResourceUsage,
     uploads: ResourceUsage,
     streams: ResourceUsage,

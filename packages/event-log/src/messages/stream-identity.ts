@@ -41,6 +41,8 @@ export interface RunsIdentity {
   /** The broker's time of the stream's creation. */
   readonly created: string;
   readonly firstSequence: number;
+  /** The broker's time from which on the stream has every message. */
+  readonly since: string;
   readonly lastSequence: number;
   readonly bytes: number;
   /** The limit on `bytes`; -1 for no limit. */
@@ -61,7 +63,13 @@ export const runsIdentityOf = ({ created, state, config }: StreamInfo): RunsIden
   stream: 'RUNS',
   created,
   firstSequence: state.first_seq,
+  since: sinceOf(created, state),
   lastSequence: state.last_seq,
   bytes: state.bytes,
   maxBytes: config.max_bytes,
 });
+
+const sinceOf = (created: string, { messages, first_ts, last_seq, last_ts }: StreamInfo['state']): string => {
+  if (messages > 0) return first_ts;
+  return last_seq === 0 ? created : last_ts;
+};

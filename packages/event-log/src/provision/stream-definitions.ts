@@ -144,11 +144,11 @@ const fleet = (settings: Settings): StreamDefinition =>
     },
   );
 
-/** One message for each blob. A newer copy of it replaces the older one. */
+/** One message for each blob. A newer copy of it replaces the older one, and what nothing refers to is deleted. */
 const blobs = (name: BlobStream, limits: Partial<StreamConfig>): StreamDefinition =>
   stream(
     name,
-    { subjects: [allBlobs(name)], discard: 'new', deny_delete: true, ...noRollUp },
+    { subjects: [allBlobs(name)], discard: 'new', deny_delete: false, ...noRollUp },
     { ...limits, max_msgs_per_subject: 1 },
   );
 

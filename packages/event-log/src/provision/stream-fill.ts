@@ -1,3 +1,4 @@
+import type { BlobStream } from '@runledger/contracts/blobs';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 
@@ -16,7 +17,7 @@ const WITHIN_MS = 1_000;
 /** For metrics; undefined while the broker does not respond. */
 export const streamFill = async (
   log: EventLog,
-  stream: 'RUNS' | 'TIMERS' | 'DEAD_LETTERS',
+  stream: 'RUNS' | 'TIMERS' | 'DEAD_LETTERS' | BlobStream,
 ): Promise<StreamFill | undefined> => {
   if (!log.connected()) return undefined;
   try {

@@ -19,6 +19,8 @@ export interface Entry<Value> {
   readonly value: Value;
   /** Rises with every change of the bucket; the condition of `update`. */
   readonly revision: number;
+  /** The broker's time of this revision. */
+  readonly changedAt: Date;
 }
 
 /** A value was stored under a key, or deleted with a marker. */
@@ -41,6 +43,8 @@ export interface Bucket<Value> {
   delete(key: string): Promise<void>;
   /** Removes the key completely. `delete` leaves a marker of some 150 bytes permanently. */
   erase(key: string): Promise<void>;
+  /** Removes the key completely, or returns false when it has a later revision by now. */
+  eraseAt(key: string, revision: number): Promise<boolean>;
   /** The entries under `<prefix>.`, or all without a prefix; at most 10,000. */
   list(prefix?: string): Promise<Entry<Value>[]>;
   /**
@@ -52,6 +56,7 @@ export interface Bucket<Value> {
 
 const KEY = /^[-/=\w]+(?:\.[-/=\w]+)*$/;
 const MAX_LISTED = 10_000;
+const NANOS_IN_MS = 1_000_000;
 const utf8 = new TextEncoder();
 
 export const openBucket = <Schema extends TSchema>(
@@ -69,16 +74,18 @@ export const openBucket = <Schema extends TSchema>(
     return `$KV.${bucket}.${prefix}.>`;
   };
 
-  const entryOf = ({ subject, data, seq }: JsMsg): Entry<Value> => {
+  const entryOf = ({ subject, data, seq, info }: JsMsg): Entry<Value> => {
     const key = keyOf(subject);
-    return { key, value: validate(key, parseJson(data)), revision: seq };
+    const changedAt = new Date(info.timestampNanos / NANOS_IN_MS);
+    return { key, value: validate(key, parseJson(data)), revision: seq, changedAt };
   };
 
   const get = async (key: string): Promise<Entry<Value> | undefined> => {
     checkKey(bucket, key);
     const entry = await callBroker(`reading ${key} of ${bucket}`, async () => (await kv()).get(key));
     if (entry === null || entry.operation !== 'PUT') return undefined;
-    return { key, value: validate(key, parseJson(entry.value)), revision: entry.revision };
+    const { revision, created: changedAt } = entry;
+    return { key, value: validate(key, parseJson(entry.value)), revision, changedAt };
   };
   const write = async (
     key: string,
@@ -107,6 +114,11 @@ export const openBucket = <Schema extends TSchema>(
     updateOnce: (key, value, revision) =>
       write(key, value, (open, data) => open.update(key, data, revision), 0),
     ...removals(log, bucket, kv),
+    eraseAt: async (key, revision) => {
+      checkKey(bucket, key);
+      await purge(log, bucket, key, { seq: revision + 1 });
+      return (await get(key)) === undefined;
+    },
     list: async (prefix = '') => (await listed(log, bucket, filterOf(prefix))).map(entryOf),
     nextWrite: async (prefix, behind) => {
       const message = await nextMessage(log, `KV_${bucket}`, behind + 1, filterOf(prefix));
@@ -126,11 +138,21 @@ const removals = (
   },
   erase: async (key) => {
     checkKey(bucket, key);
-    await callBroker(`erasing ${key} of ${bucket}`, () =>
-      log.jsm.streams.purge(`KV_${bucket}`, { filter: `$KV.${bucket}.${key}` }),
-    );
+    await purge(log, bucket, key);
   },
 });
+
+/** Removes all revisions of a key, or those before `seq`. */
+const purge = async (
+  log: EventLog,
+  bucket: BucketName,
+  key: string,
+  before: { readonly seq?: number } = {},
+): Promise<void> => {
+  await callBroker(`erasing ${key} of ${bucket}`, () =>
+    log.jsm.streams.purge(`KV_${bucket}`, { filter: `$KV.${bucket}.${key}`, ...before }),
+  );
+};
 
 /** The last message of each key, without deleted ones. */
 const listed = async (log: EventLog, bucket: BucketName, filter: string): Promise<JsMsg[]> => {

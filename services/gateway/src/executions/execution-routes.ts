@@ -3,6 +3,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { PlainRoute } from '../http/plain-route.ts';
 import type { OutputStore } from '../outputs/store/output-store.ts';
+import type { BlobQuota } from '../quotas/blob-quota.ts';
 import type { AdmitUpload } from '../quotas/admit-upload.ts';
 import { attemptFiles } from './attempt-files.ts';
 import { inputsOf, workflowOf } from './assigned-json.ts';
@@ -18,6 +19,7 @@ export interface ExecutionRoutes {
   };
   readonly log: EventLog;
   readonly stores: BlobStores;
+  readonly blobQuota: BlobQuota;
   readonly store: OutputStore;
   readonly admit: AdmitUpload;
   readonly logger: Logger;
@@ -27,7 +29,13 @@ export interface ExecutionRoutes {
 }
 
 /** What the executor of an attempt requests, with the token of the attempt. */
-export const executionRoutes = ({ config, log, stores, ...parts }: ExecutionRoutes): PlainRoute[] => {
+export const executionRoutes = ({
+  config,
+  log,
+  stores,
+  blobQuota,
+  ...parts
+}: ExecutionRoutes): PlainRoute[] => {
   const limits = {
     fileBytes: config.RUNLEDGER_OUTPUT_FILE_MAX_BYTES,
     runBytes: config.RUNLEDGER_OUTPUT_RUN_MAX_BYTES,
@@ -42,7 +50,7 @@ export const executionRoutes = ({ config, log, stores, ...parts }: ExecutionRout
   return [
     route('GET', 'workflow', fetchRoute(log, workflowOf(stores))),
     route('GET', 'inputs', fetchRoute(log, inputsOf(stores))),
-    route('PUT', 'output-list', outputListRoute({ log, blobs: stores.blobs })),
+    route('PUT', 'output-list', outputListRoute({ log, blobs: blobQuota })),
     route('PUT', 'outputs', uploadRoute({ log, files: attemptFiles(), limits, ...parts })),
   ];
 };

@@ -1,4 +1,4 @@
-import { BlobStoreFull, type BlobStore } from '@runledger/blob-store/store/blob-store';
+import { BlobStoreFull } from '@runledger/blob-store/store/blob-store';
 import { jsonBlob } from '@runledger/blob-store/json-blob';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import { RunOutputs, type StoredFile } from '@runledger/contracts/events/run-event-data';
@@ -7,6 +7,7 @@ import { MAX_EVENT_NESTING, MAX_OUTPUTS_BYTES } from '@runledger/contracts/limit
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Middleware } from 'koa';
 import { Value } from 'typebox/value';
+import type { BlobQuota } from '../quotas/blob-quota.ts';
 import { invalid, Refused } from '../http/refusal.ts';
 import { jsonBody } from '../server/json-body.ts';
 import { namedAttempt, permittedRun } from './attempt-permission.ts';
@@ -14,7 +15,7 @@ import { isOutputKeyOf } from './output-keys.ts';
 
 export interface OutputListRoute {
   readonly log: EventLog;
-  readonly blobs: Pick<BlobStore, 'put'>;
+  readonly blobs: BlobQuota;
 }
 
 /** `PUT /executions/{org_id}/{run_id}/{attempt}/output-list`: stores a list that is too large for the event that ends the run. */
@@ -27,9 +28,9 @@ export const outputListRoute = ({ log, blobs }: OutputListRoute): Middleware => 
     if (!filesIn(list).every((file) => isOutputKeyOf(token, file))) {
       throw refused('Value error, the list names a file that this attempt did not store');
     }
-    ctx.body = (await blobs
-      .put(named.run.org_id, jsonBlob(list ?? null))
-      .catch(refuseWhenFull)) satisfies BlobRef;
+    const ref = await blobs.put(named.run.org_id, jsonBlob(list ?? null)).catch(refuseWhenFull);
+    if (ref === 'over_quota') throw overQuota(blobs.limit);
+    ctx.body = ref satisfies BlobRef;
     ctx.status = 201;
   };
 };
@@ -48,6 +49,13 @@ const filesIn = (list: JsonValue | undefined): StoredFile[] => {
 
 const refused = (msg: string): Refused =>
   new Refused({ kind: 'invalid', problems: [invalid(['body'], 'value_error', msg)] });
+
+/** It ends the attempt. */
+const overQuota = (limit: number): Refused =>
+  new Refused({
+    kind: 'storage_full',
+    why: `With this list of outputs the inputs and lists of outputs of the organisation would have more than its quota of ${limit} bytes. Delete runs, or an operator has to raise RUNLEDGER_QUOTA_BLOB_BYTES of the gateway`,
+  });
 
 const refuseWhenFull = (error: unknown): never => {
   throw error instanceof BlobStoreFull ? new Refused({ kind: 'storage_full', why: error.message }) : error;

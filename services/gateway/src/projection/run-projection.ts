@@ -131,7 +131,7 @@ const begin = async (
         'the run views are derived again from the log',
       );
       const beginning = beginningOf(
-        identity.created,
+        identity,
         Math.max(position?.derivation ?? 0, known?.derivation ?? 0) + 1,
       );
       await views.resetTo(beginning);

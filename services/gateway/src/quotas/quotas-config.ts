@@ -25,6 +25,11 @@ export const quotasConfig = {
     TiB,
     'bytes of all workflows of an organisation, with the definitions of their inputs',
   ),
+  RUNLEDGER_QUOTA_BLOB_BYTES: quota(
+    512 * MiB,
+    TiB,
+    'bytes of all inputs and lists of outputs over 4 KiB of an organisation, equal ones once',
+  ),
   RUNLEDGER_QUOTA_OUTPUT_BYTES: quota(GiB, 1024 * TiB, 'bytes of all output files of an organisation'),
   RUNLEDGER_QUOTA_UPLOADS: quota(
     100,

@@ -2,6 +2,8 @@ import type { Resource } from '@runledger/contracts/http/usage';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { FreshViews } from '../projection/fresh-views.ts';
 import type { RunViews } from '../projection/run-views.ts';
+import type { BlobStore } from '@runledger/blob-store/store/blob-store';
+import { openBlobQuota, type BlobQuota } from './blob-quota.ts';
 import { heldQuota, type HeldQuota } from './held-quota.ts';
 import { openQuotaBound, type QuotaBound, type QuotaBoundOptions } from './quota-bound.ts';
 import type { QuotaMetrics } from './quota-metrics.ts';
@@ -10,6 +12,8 @@ import type { QuotasConfig } from './quotas-config.ts';
 export interface QuotasOptions {
   readonly config: QuotasConfig;
   readonly views: RunViews;
+  /** Of inputs and lists of outputs. */
+  readonly blobs: Pick<BlobStore, 'put'>;
   readonly fresh: FreshViews;
   /** With every record whose creation was acknowledged. */
   readonly countRecords: (org_id: OrgId) => Promise<number>;
@@ -24,11 +28,13 @@ export interface QuotasOptions {
 }
 
 /** What each organisation uses of everything that all organisations share, and what it may use. */
-export interface Quotas extends Readonly<Record<Resource, QuotaBound | HeldQuota>> {
+export interface Quotas extends Readonly<Record<Resource, QuotaBound | BlobQuota | HeldQuota>> {
   readonly queued_runs: QuotaBound;
   readonly catalogue_records: QuotaBound;
   /** Of workflows, with the definitions of their inputs. */
   readonly workflow_bytes: QuotaBound;
+  /** Of inputs and lists of outputs over 4 KiB. */
+  readonly blob_bytes: BlobQuota;
   /** Of output files. */
   readonly output_bytes: QuotaBound;
   /** Of output files, in progress at this gateway. */
@@ -71,6 +77,16 @@ export const openQuotas = (
       count: options.sumWorkflowBytes,
       fresh: async () => true,
     }),
+    blob_bytes: open.use(
+      openBlobQuota({
+        limit: config.RUNLEDGER_QUOTA_BLOB_BYTES,
+        blobs: options.blobs,
+        views,
+        fresh,
+        onRefused: metrics.refused('blob_bytes'),
+        clock,
+      }),
+    ),
     output_bytes: bound('output_bytes', config.RUNLEDGER_QUOTA_OUTPUT_BYTES, {
       count: async (org_id) => views.sumOutputBytes(org_id, await keptSince()),
       fresh,

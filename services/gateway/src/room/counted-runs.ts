@@ -102,5 +102,5 @@ const beginning = async ({ log, views, logger }: CountedRunsOptions): Promise<Pr
     return undefined;
   });
   const { identity, start } = await readStart(log, position, undefined);
-  return start.kind === 'continue' ? start.from : beginningOf(identity.created, 0);
+  return start.kind === 'continue' ? start.from : beginningOf(identity, 0);
 };

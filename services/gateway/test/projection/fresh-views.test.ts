@@ -62,6 +62,7 @@ it('waits until views of another log are derived from this one', async () => {
   await setPosition(views, {
     stream_created: another,
     derivation: 1,
+    derived_from: another,
     sequence: 900_000,
     event_id: null,
     counts: NO_RUNS,

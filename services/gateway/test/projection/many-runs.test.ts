@@ -61,7 +61,9 @@ describeWithMongo('with a server', () => {
     await using opened = new AsyncDisposableStack();
     const url = mongoUrl(opened.use(await testMongo()));
     const views = opened.use(openViews(url, { readWithinMs: 10_000 }));
-    await views.resetTo(beginningOf('2026-01-01T00:00:00.000000001Z', 1));
+    await views.resetTo(
+      beginningOf({ created: '2026-01-01T00:00:00.000000001Z', since: '2026-01-01T00:00:00.000000001Z' }, 1),
+    );
     await insertViews(url, filling);
     const kept = opened.move();
     return { views, [Symbol.asyncDispose]: () => kept.disposeAsync() };

@@ -61,6 +61,7 @@ describe('a projection into memory', () => {
     await setPosition(views, {
       stream_created: created,
       derivation: 1,
+      derived_from: created,
       sequence: 1,
       event_id: first.event_id,
       counts: NO_RUNS,
@@ -119,6 +120,7 @@ describeWithMongo('a projection into MongoDB', () => {
     await setPosition(views, {
       stream_created: created,
       derivation: 1,
+      derived_from: created,
       sequence: 5,
       event_id: newUuid(),
       counts: NO_RUNS,

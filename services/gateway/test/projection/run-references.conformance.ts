@@ -44,7 +44,7 @@ export const runReferencesConformance = (views: () => RunViews): void => {
       expect(await sum()).toBe(3_000_010_005);
       await views().save(second.slice(0, 1));
       expect(await sum()).toBe(3_000_010_005);
-      await views().resetTo(beginningOf(newUuid(), 1));
+      await views().resetTo(beginningOf({ created: newUuid(), since: newUuid() }, 1));
       expect(await sum()).toBe(3_000_010_005);
       await views().save(second.slice(0, 1));
       expect(await sum()).toBe(10_005);

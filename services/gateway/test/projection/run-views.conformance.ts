@@ -150,11 +150,12 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       const at = (sequence: number, stream_created = log) => ({
         stream_created,
         derivation: 1,
+        derived_from: log,
         sequence,
         event_id: sequence === 0 ? null : `event-${sequence}`,
         counts: sequence === 0 ? NO_RUNS : { from: 1, live: sequence, executing: sequence - 1 },
       });
-      await views.resetTo(beginningOf(log, 1));
+      await views.resetTo(beginningOf({ created: log, since: log }, 1));
       expect(await views.position()).toEqual(at(0));
       expect(await views.movePosition(at(0), at(7))).toBe(true);
       expect(await views.movePosition(at(0), at(9))).toBe(false);
@@ -170,10 +171,11 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       const [again, kept] = [history(), history()];
       await views.save([at(again, 3), at(kept, 3)]);
       const log = newUuid();
-      await views.resetTo(beginningOf(log, 1));
+      await views.resetTo(beginningOf({ created: log, since: log }, 1));
       expect(await views.position()).toEqual({
         stream_created: log,
         derivation: 1,
+        derived_from: log,
         sequence: 0,
         event_id: null,
         counts: NO_RUNS,
@@ -188,7 +190,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       const run = folded(queued(key), assigned(key), started(key), succeeded(key));
       const webhook = foldedWebhook(6, webhookStarted(key), webhookDelivered(key));
       await views.save([aView(4, run, webhook)]);
-      await views.resetTo(beginningOf(newUuid(), 1));
+      await views.resetTo(beginningOf({ created: newUuid(), since: newUuid() }, 1));
       expect(await views.find(key)).toEqual(aView(0, run, { ...webhook, head: 0 }));
       await views.save([aView(2, run)]);
       expect(await views.find(key)).toEqual(aView(2, run));
@@ -269,7 +271,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       expect([await sum('2026-01-02'), await sum('2026-02-03'), await sum('2026-02-04')]).toEqual([
         10, 10, 0,
       ]);
-      await views.resetTo(beginningOf(newUuid(), 1));
+      await views.resetTo(beginningOf({ created: newUuid(), since: newUuid() }, 1));
       expect(await sum()).toBe(3_000_000_030);
       await views.save([at(first, 0)]);
       expect(await sum()).toBe(3_000_000_020);

@@ -22,7 +22,7 @@ describe('run views in a file', () => {
     await using open = new AsyncDisposableStack();
     const path = await aFile(open);
     const view = aView(7, folded(queued(aRun())));
-    const beginning = beginningOf('2026-01-01T00:00:00Z', 1);
+    const beginning = beginningOf({ created: '2026-01-01T00:00:00Z', since: '2026-01-01T00:00:00Z' }, 1);
     const position = { ...beginning, sequence: 7, event_id: 'seventh' };
     {
       await using views = openViews(path);

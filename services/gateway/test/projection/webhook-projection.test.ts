@@ -57,6 +57,7 @@ describe('the state of the notifications', () => {
     await setPosition(views, {
       stream_created: created,
       derivation: 1,
+      derived_from: created,
       sequence: last?.seq ?? 0,
       event_id,
       counts: NO_RUNS,

@@ -29,6 +29,7 @@ beforeAll(async () => {
       RUNLEDGER_QUEUE_MAX: '2',
       RUNLEDGER_QUOTA_CATALOGUE_RECORDS: String(RECORDS_OF_A_TENANT + 4),
       RUNLEDGER_QUOTA_WORKFLOW_BYTES: '3000',
+      RUNLEDGER_QUOTA_BLOB_BYTES: '25000',
       RUNLEDGER_QUOTA_STREAMS: '2',
       RUNLEDGER_QUOTA_OUTPUT_BYTES: String(100 * 1024),
       RUNLEDGER_OUTPUT_RUN_MAX_BYTES: String(100 * 1024),
@@ -154,6 +155,64 @@ describe('an organisation at its quota of workflow bytes', () => {
       expect.stringContaining('RUNLEDGER_QUOTA_WORKFLOW_BYTES'),
     ]);
     expect((await (await publisher(another))('b'.repeat(1_600))).status).toBe(201);
+  });
+});
+
+describe('an organisation at its quota of blob bytes', () => {
+  const inputsOf = (letter: string) => ({ prompt: letter.repeat(10_000 - '{"prompt":""}'.length) });
+  const queue = ({ key, deployment }: Tenant, letter: string): Promise<ApiAnswer> =>
+    post(`${gateway.api}/run/deployment/queue`, key, {
+      deployment_id: deployment.id,
+      inputs: inputsOf(letter),
+    });
+  const cancel = async (tenant: Tenant, { body }: ApiAnswer): Promise<unknown> =>
+    post(`${gateway.api}/run/${body.run_id}/cancel`, tenant.key);
+
+  it('has equal inputs once, is refused others, and another organisation is not refused', async () => {
+    const [mine, another] = [await bed.newTenant(), await bed.newTenant()];
+    const runs: ApiAnswer[] = [];
+    for (const letter of ['a', 'b', 'b', 'a']) {
+      const accepted = await queue(mine, letter);
+      expect(accepted.status).toBe(200);
+      runs.push(accepted);
+      await cancel(mine, accepted);
+    }
+    expect((await usageOf(mine)).blob_bytes).toEqual({ used: 20_000, limit: 25_000, unit: 'bytes' });
+    const refused = await queue(mine, 'c');
+    expect([refused.status, refused.body.detail]).toEqual([
+      429,
+      expect.stringContaining('RUNLEDGER_QUOTA_BLOB_BYTES'),
+    ]);
+    const again = await post(`${gateway.api}/run/${runs[0]?.body.run_id}/rerun`, mine.key);
+    expect(again.status).toBe(200);
+    await cancel(mine, again);
+    const other = { inputs: inputsOf('d') };
+    expect((await post(`${gateway.api}/run/${runs[0]?.body.run_id}/rerun`, mine.key, other)).status).toBe(
+      429,
+    );
+    expect((await queue(another, 'c')).status).toBe(200);
+    expect((await usageOf(another)).blob_bytes.used).toBe(10_000);
+    expect(await refusalsOf('blob_bytes')).toBe('2 requests, organisations 1');
+  });
+
+  it('is refused a list of outputs, which ends the attempt', async () => {
+    const mine = await bed.newTenant();
+    const accepted = await queue(mine, 'a');
+    await cancel(mine, accepted);
+    const attempt = await anAttemptOf(bed, await queueSample(gateway, mine), 10);
+    const list = [{ ...anOutput, data: { text: Array.from({ length: 4 }, () => 'x'.repeat(4_000)) } }];
+    const url = `${gateway.url}/executions/${mine.org_id}/${attempt.run.run_id}/1/output-list`;
+    const put = (body: unknown) =>
+      call(url, attempt.token, {
+        method: 'PUT',
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json' },
+      });
+    expect(await put(list)).toMatchObject({
+      status: 507,
+      body: { detail: expect.stringContaining('RUNLEDGER_QUOTA_BLOB_BYTES') },
+    });
+    expect((await put([{ ...anOutput, data: { text: ['x'.repeat(4_000)] } }])).status).toBe(201);
   });
 });
 

@@ -6,8 +6,8 @@ import { recordIndex, type RecordIndex } from './record-index.ts';
 
 /**
  * The records of one kind of an organisation, with every write that was acknowledged before the call. All records are read
- * once; from then on each call reads what was written since, which is usually nothing. An erased record may still be
- * listed, which does no harm because callers read the record itself.
+ * once; from then on each call reads what was written since, which is usually nothing. A record that another gateway erased
+ * is listed for up to ten minutes, which does no harm because callers read the record itself.
  */
 export interface KnownRecords<Entry> {
   /** Concurrent calls share one read. @throws {LogUnavailable} */
@@ -18,6 +18,8 @@ export interface KnownRecords<Entry> {
 
 /** With more changes, reading all records again costs less. */
 const MAX_CHANGES = 200;
+/** An erased record leaves no write. */
+const KNOWN_FOR_MS = 600_000;
 
 export const knownRecords = <Stored, Entry extends Listed>(
   bucket: Bucket<Stored>,
@@ -29,6 +31,7 @@ export const knownRecords = <Stored, Entry extends Listed>(
   const read = async (): Promise<Known<Entry>> => {
     const records = await bucket.list(prefix);
     return {
+      readAt: performance.now(),
       index: recordIndex(records.map(({ value }) => entryOf(value))),
       upTo: records.reduce((last, { revision }) => Math.max(last, revision), 0),
     };
@@ -47,6 +50,7 @@ export const knownRecords = <Stored, Entry extends Listed>(
   };
 
   const now = oneAtATime(async () => {
+    if (known && performance.now() - known.readAt > KNOWN_FOR_MS) known = undefined;
     known ??= await read();
     if (await catchUp(known)) return known.index;
     known = await read();
@@ -59,6 +63,7 @@ export const knownRecords = <Stored, Entry extends Listed>(
 };
 
 interface Known<Entry> {
+  readonly readAt: number;
   readonly index: RecordIndex<Entry>;
   /** The revision up to which every write is in the index. */
   upTo: number;

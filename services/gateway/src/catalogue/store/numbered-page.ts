@@ -1,6 +1,6 @@
 import type { NumberedVersion } from '@runledger/contracts/catalogue/records';
 
-/** The version with a number; undefined when it does not exist yet. @throws {LogUnavailable} */
+/** The version with a number; undefined when it does not exist, or no longer. @throws {LogUnavailable} */
 export type AtNumber = (number: number) => Promise<NumberedVersion | undefined>;
 
 export interface NumberedSpan {
@@ -22,9 +22,8 @@ const MAX_READS = 1_000;
 /** Reads from the newest number downwards, so that a page costs the same however many versions there are. */
 export const numberedPage = async (
   at: AtNumber,
-  { limit, archived, below }: NumberedSpan,
+  { limit, archived, below, newest }: NumberedSpan & { readonly newest: number },
 ): Promise<NumberedPage> => {
-  const newest = await newestNumber(at);
   const first = Math.min(below === undefined ? newest : below - 1, newest);
   const versions: NumberedVersion[] = [];
   for (let from = first; from > 0; from -= limit) {
@@ -38,17 +37,4 @@ export const numberedPage = async (
     }
   }
   return { versions, below: undefined };
-};
-
-/** 0 without versions. Numbers have no gaps, so a few dozen reads find it. */
-export const newestNumber = async (at: AtNumber): Promise<number> => {
-  let taken = 0;
-  let free = 1;
-  for (; (await at(free)) !== undefined; free *= 2) taken = free;
-  for (; free - taken > 1;) {
-    const middle = Math.floor((taken + free) / 2);
-    if ((await at(middle)) === undefined) free = middle;
-    else taken = middle;
-  }
-  return taken;
 };

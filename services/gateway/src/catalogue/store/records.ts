@@ -3,6 +3,7 @@ import { recordPage, type Listed, type RecordPage, type RecordSpan } from './cor
 import pLimit from 'p-limit';
 import { changeRecord, type ChangedRecord, type Decide } from './change-record.ts';
 import { knownRecords } from './known-records.ts';
+import { removeRecord, type RefuseRemoval, type RemovedRecord } from './remove-record.ts';
 import { recentOrganisations } from './recent-organisations.ts';
 
 interface Owned {
@@ -38,6 +39,7 @@ export interface Records<Stored, Entry = Listed> {
     refuse?: () => Promise<No | undefined>,
   ): Promise<CreatedRecord<Stored, No>>;
   change<No>(org: string, id: string, decide: Decide<Stored, No>): Promise<ChangedRecord<Stored, No>>;
+  remove<No>(org: string, id: string, refuse: RefuseRemoval<Stored, No>): Promise<RemovedRecord<No>>;
   /** Creates or replaces. */
   put(record: Stored): Promise<void>;
   /** Forgets what is cached. It is read again when it is needed. */
@@ -102,6 +104,11 @@ export const openRecords = <Stored extends Owned, Entry extends Listed>(
       return { kind: 'refused', why: whyLater };
     },
     change: (org, id, decide) => changeRecord(bucket, keyOf(org, id), decide),
+    remove: async (org, id, refuse) => {
+      const removed = await removeRecord(bucket, keyOf(org, id), refuse);
+      if (removed.kind === 'removed') (await known.of(org).now()).delete(id);
+      return removed;
+    },
     put: async (record) => {
       await bucket.put(keyOf(record.org_id, record.id), record);
     },

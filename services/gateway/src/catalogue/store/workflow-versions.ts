@@ -8,8 +8,9 @@ import { changeRecord, type ChangedRecord, type Decide } from './change-record.t
 import { listed, type Listed } from './core/record-page.ts';
 import { knownRecords } from './known-records.ts';
 import { workflowBlobs, type NewVersion } from './workflow-blobs.ts';
+import { removeRecord, type RefuseRemoval, type RemovedRecord } from './remove-record.ts';
 import { recentOrganisations } from './recent-organisations.ts';
-import { newestNumber, numberedPage, type NumberedPage, type NumberedSpan } from './numbered-page.ts';
+import { numberedPage, type NumberedPage, type NumberedSpan } from './numbered-page.ts';
 
 /** A version whose id and number are known, such as the first of a new workflow. */
 export type FixedVersion = NewVersion & Pick<WorkflowVersion, 'number'>;
@@ -20,7 +21,7 @@ type AddedVersion =
   | { readonly kind: 'too_busy' };
 
 /**
- * Versions of workflows, numbered 1, 2, 3, … without a gap. A version is its workflow, which is a blob, its record, which never
+ * Versions of workflows, numbered 1, 2, 3, …. The newest one is removed with its workflow only: no number is given twice. A version is its workflow, which is a blob, its record, which never
  * changes, and an entry under its number, which makes it visible and says whether it is archived. They are stored in this order, so
  * a version with a number is complete. Every method may throw LogUnavailable.
  */
@@ -35,6 +36,8 @@ export interface WorkflowVersions {
   workflowOf(version: Pick<WorkflowVersion, 'org_id' | 'sha256'>): Promise<JsonValue | undefined>;
   /** Of all its workflows, equal ones once, and of the definitions of inputs of all versions. */
   bytes(org: string): Promise<number>;
+  /** Of all its workflows, with every acknowledged version. */
+  hashes(org: string): Promise<ReadonlySet<string>>;
   /** Gives it the next number. @throws {BlobStoreFull} */
   add(version: NewVersion): Promise<AddedVersion>;
   /** False when one with this id exists. @throws {BlobStoreFull} */
@@ -46,6 +49,13 @@ export interface WorkflowVersions {
     version: NumberedName,
     decide: Decide<NumberedVersion, No>,
   ): Promise<ChangedRecord<NumberedVersion, No>>;
+  /** The versions of a workflow, newest first. Numbers have gaps where versions were removed. */
+  ofWorkflow(org: string, workflow: string): Promise<readonly ListedVersion[]>;
+  /** Its workflow stays until a sweep finds that no version has it. */
+  remove<No>(
+    version: NumberedName & Pick<NumberedVersion, 'id'>,
+    refuse: RefuseRemoval<NumberedVersion, No>,
+  ): Promise<RemovedRecord<No>>;
 }
 
 type NumberedName = Pick<NumberedVersion, 'org_id' | 'workflow_id' | 'number'>;
@@ -72,11 +82,20 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
     knownRecords(numbers, `${NUMBERED}.${org}`, listedNumber),
   );
 
+  const ofWorkflow: WorkflowVersions['ofWorkflow'] = async (org, workflow) =>
+    (await known.of(org).now()).newestFirst
+      .filter(({ workflow_id }) => workflow_id === workflow)
+      .toSorted((a, b) => b.number - a.number);
+  /** 0 without versions. */
+  const newestOf = async (org: string, workflow: string): Promise<number> =>
+    (await ofWorkflow(org, workflow))[0]?.number ?? 0;
+
   return {
     getRecord,
     forget: () => known.forgetAll(),
     count: async (org) => (await known.of(org).now()).newestFirst.length,
     bytes: async (org) => bytesOf((await known.of(org).now()).newestFirst),
+    hashes: async (org) => new Set((await known.of(org).now()).newestFirst.map(({ sha256 }) => sha256)),
     get: async (org, id) => {
       const record = await getRecord(org, id);
       const entry = record && (await numbered(record));
@@ -86,7 +105,7 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
     add: async (given) => {
       const version = await workflows.put(given);
       const { org_id, workflow_id, id } = version;
-      const newest = await newestNumber(async (number) => numbered({ org_id, workflow_id, number }));
+      const newest = await newestOf(org_id, workflow_id);
       for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
         const record: WorkflowVersion = { ...version, number: newest + tries };
         if ((await records.create(recordKey(org_id, id), record)) === false) {
@@ -99,9 +118,9 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
     },
     create: async (given) => {
       const key = recordKey(given.org_id, given.id);
-      const present = await getRecord(given.org_id, given.id);
-      const version = present ?? { ...(await workflows.put(given)), number: given.number };
-      const isNew = present === undefined && (await records.create(key, version)) !== false;
+      // Also for a version that an interrupted start left without a number: nothing referred to its workflow.
+      const version = { ...(await workflows.put(given)), number: given.number };
+      const isNew = (await records.create(key, version)) !== false;
       // An interrupted start may have left a version without a number.
       const stored = isNew ? version : await getRecord(version.org_id, version.id);
       if (stored && !(await claim(stored)) && isNew) {
@@ -112,8 +131,20 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
       }
       return isNew;
     },
-    page: (org_id, workflow_id, span) =>
-      numberedPage((number) => numbered({ org_id, workflow_id, number }), span),
+    page: async (org_id, workflow_id, span) => {
+      const at = (number: number) => numbered({ org_id, workflow_id, number });
+      return numberedPage(at, { ...span, newest: await newestOf(org_id, workflow_id) });
+    },
+    ofWorkflow,
+    // First the entry that makes it visible. After a crash in between, nothing finds the rest.
+    remove: async (version, refuse) => {
+      const { org_id, id } = version;
+      const removed = await removeRecord(numbers, numberKey(version), refuse);
+      if (removed.kind === 'refused' || removed.kind === 'too_busy') return removed;
+      await records.erase(recordKey(org_id, id));
+      (await known.of(org_id).now()).delete(numberName(version));
+      return removed;
+    },
     change: (name, decide) => changeRecord(numbers, numberKey(name), decide),
   };
 };
@@ -127,12 +158,16 @@ const numberKey = ({ org_id, ...version }: NumberedName): string =>
 const numberName = ({ workflow_id, number }: Omit<NumberedName, 'org_id'>): string =>
   `${workflow_id}.${String(number).padStart(DIGITS, '0')}`;
 
-interface ListedVersion extends Listed, Pick<NumberedVersion, 'sha256' | 'bytes'> {
+interface ListedVersion extends Listed, Pick<NumberedVersion, 'workflow_id' | 'number' | 'sha256' | 'bytes'> {
+  readonly version_id: string;
   readonly inputsBytes: number;
 }
 
 const listedNumber = (version: NumberedVersion): ListedVersion => ({
   ...listed({ ...version, id: numberName(version) }),
+  version_id: version.id,
+  workflow_id: version.workflow_id,
+  number: version.number,
   sha256: version.sha256,
   bytes: version.bytes,
   inputsBytes: jsonBytes(version.inputs),

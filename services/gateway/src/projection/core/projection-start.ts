@@ -8,6 +8,8 @@ export interface ProjectionPosition {
   readonly stream_created: string;
   /** Counts how often the views were derived from the beginning of the log, from 1. A later one is ahead of each earlier one. */
   readonly derivation: number;
+  /** The broker's time from which on the log had every message when the views were derived: earlier runs may be missing. */
+  readonly derived_from: string;
   readonly sequence: number;
   /** Of the event at `sequence`; null at the beginning. */
   readonly event_id: string | null;
@@ -21,9 +23,13 @@ export type ProjectionStart =
   | { readonly kind: 'start_again'; readonly because: string };
 
 /** The beginning of a log. */
-export const beginningOf = (stream_created: string, derivation: number): ProjectionPosition => ({
-  stream_created,
+export const beginningOf = (
+  { created, since }: Pick<RunsIdentity, 'created' | 'since'>,
+  derivation: number,
+): ProjectionPosition => ({
+  stream_created: created,
   derivation,
+  derived_from: since,
   sequence: 0,
   event_id: null,
   counts: NO_RUNS,
@@ -42,6 +48,12 @@ export const isBehind = (
     (position.stream_created === known.stream_created &&
       (position.derivation < known.derivation ||
         (position.derivation === known.derivation && position.sequence < known.sequence))));
+
+/** Whether the views have only moved forward from one position to the other: nothing was taken from them in between. */
+export const isContinued = (from: ProjectionPosition, to: ProjectionPosition | undefined): boolean =>
+  to?.stream_created === from.stream_created &&
+  to.derivation === from.derivation &&
+  to.sequence >= from.sequence;
 
 export interface StoredPosition {
   readonly position: ProjectionPosition | undefined;
@@ -76,8 +88,10 @@ export const projectionStart = (
       because: `the views had come to ${known?.sequence}, and now they are at ${sequence}: they were restored from a copy`,
     };
   }
-  // Facts that were not counted have expired.
-  if (sequence + 1 < log.firstSequence) return { kind: 'continue', from: { ...position, counts: NO_RUNS } };
+  // Facts that were not read have expired.
+  if (sequence + 1 < log.firstSequence) {
+    return { kind: 'continue', from: { ...position, derived_from: log.since, counts: NO_RUNS } };
+  }
   // An expired message cannot be compared.
   if (sequence === 0 || sequence < log.firstSequence) return { kind: 'continue', from: position };
   if (last === undefined || eventIdOf(last) !== event_id) {

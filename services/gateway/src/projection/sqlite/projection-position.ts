@@ -11,27 +11,30 @@ export interface StoredPosition {
 
 export const storedPosition = (database: DatabaseSync): StoredPosition => {
   const read = database.prepare(
-    'SELECT stream_created, derivation, sequence, event_id, counts FROM projection WHERE name = ?',
+    'SELECT stream_created, derivation, derived_from, sequence, event_id, counts FROM projection WHERE name = ?',
   );
   const move = database.prepare(
-    `UPDATE projection SET stream_created = ?, derivation = ?, sequence = ?, event_id = ?, counts = ?
+    `UPDATE projection SET stream_created = ?, derivation = ?, sequence = ?, event_id = ?, derived_from = ?, counts = ?
      WHERE name = ? AND stream_created = ? AND derivation = ? AND sequence = ? AND event_id IS ?`,
   );
-  const replace = database.prepare('INSERT OR REPLACE INTO projection VALUES (?, ?, ?, ?, ?, ?)');
+  const replace = database.prepare('INSERT OR REPLACE INTO projection VALUES (?, ?, ?, ?, ?, ?, ?)');
   return {
     read: () => {
       const row = read.get(POSITION);
       return row && ({ ...row, counts: JSON.parse(String(row['counts'])) } as unknown as ProjectionPosition);
     },
     move: (from, to) => {
-      const { changes } = move.run(...placeOf(to), JSON.stringify(to.counts), POSITION, ...placeOf(from));
+      const { changes } = move.run(...placeOf(to), ...restOf(to), POSITION, ...placeOf(from));
       return changes === 1;
     },
     reset: (beginning) => {
-      replace.run(POSITION, ...placeOf(beginning), JSON.stringify(beginning.counts));
+      replace.run(POSITION, ...placeOf(beginning), ...restOf(beginning));
     },
   };
 };
 
 const placeOf = ({ stream_created, derivation, sequence, event_id }: ProjectionPosition) =>
   [stream_created, derivation, sequence, event_id] as const;
+
+const restOf = ({ derived_from, counts }: ProjectionPosition) =>
+  [derived_from, JSON.stringify(counts)] as const;

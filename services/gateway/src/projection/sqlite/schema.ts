@@ -78,5 +78,5 @@ export const SCHEMA = [
   'CREATE INDEX IF NOT EXISTS run_views_by_created_at ON run_views (created_at)',
   `CREATE TABLE IF NOT EXISTS projection
      (name TEXT PRIMARY KEY, stream_created TEXT NOT NULL, derivation INTEGER NOT NULL, sequence INTEGER NOT NULL,
-      event_id TEXT, counts TEXT NOT NULL) STRICT`,
+      event_id TEXT, derived_from TEXT NOT NULL, counts TEXT NOT NULL) STRICT`,
 ].join(';\n');

@@ -1,10 +1,10 @@
-import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { readLogAge } from '@runledger/event-log/messages/log-age';
-import { sleep } from '@runledger/resilience/abort';
 import pLimit from 'p-limit';
 import type { SortKey } from '../../projection/core/sort-key.ts';
-import { ViewsUnavailable, type RunViews } from '../../projection/run-views.ts';
+import type { RunViews } from '../../projection/run-views.ts';
+import { whileProjecting } from '../../projection/while-projecting.ts';
 import { expiringBefore } from './core/expiring.ts';
 import type { ExpireRun } from './expire-run.ts';
 
@@ -23,30 +23,14 @@ const PAGE = 1_000;
 const MAX_CONCURRENT = 16;
 
 /** Ends each run of the views that outlives the log, until it is disposed of. */
-export const openRunExpiry = (options: ExpireRunsOptions): AsyncDisposable => {
-  const { isProjecting, logger } = options;
-  const stop = new AbortController();
-  const checking = (async () => {
-    while (!stop.signal.aborted) {
-      try {
-        if (isProjecting()) await expireRuns(options, stop.signal);
-      } catch (error) {
-        const isAway = error instanceof LogUnavailable || error instanceof ViewsUnavailable;
-        logger[isAway ? 'debug' : 'error'](
-          { err: error },
-          'runs that outlive the log could not be ended; trying again',
-        );
-      }
-      await sleep(CHECK_EVERY_MS, stop.signal);
-    }
-  })();
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await checking;
-    },
-  };
-};
+export const openRunExpiry = (options: ExpireRunsOptions): AsyncDisposable =>
+  whileProjecting({
+    failure: 'runs that outlive the log could not be ended',
+    everyMs: CHECK_EVERY_MS,
+    isProjecting: options.isProjecting,
+    logger: options.logger,
+    work: (stop) => expireRuns(options, stop),
+  });
 
 const expireRuns = async ({ log, views, expire }: ExpireRunsOptions, stop: AbortSignal): Promise<void> => {
   const createdBefore = expiringBefore(await readLogAge(log));

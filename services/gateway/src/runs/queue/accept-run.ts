@@ -3,6 +3,7 @@ import { newUuid, type OrgId, type RunId } from '@runledger/contracts/ids';
 import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { keyedMutex } from '@runledger/resilience/keyed-mutex';
+import type { BlobQuota } from '../../quotas/blob-quota.ts';
 import type { QuotaBound } from '../../quotas/quota-bound.ts';
 import type { LogRoom } from '../../room/log-room.ts';
 import { tooLongLife } from '../../catalogue/core/deployment-rules.ts';
@@ -38,6 +39,8 @@ export type Acceptance =
   | { readonly kind: 'inputs_gone' }
   /** The store of large inputs is full. */
   | { readonly kind: 'inputs_store_full' }
+  /** With its inputs the organisation would have more bytes in that store than it may have. */
+  | { readonly kind: 'inputs_over_quota'; readonly limit: number }
   /** Whether the key was used cannot be known now. */
   | Extract<CurrentRun, { kind: 'views_unavailable' | 'unreadable' }>;
 
@@ -53,7 +56,8 @@ export interface QueueCaller {
 export interface AcceptRunOptions {
   readonly log: EventLog;
   /** Keeps large inputs. */
-  readonly blobs: BlobStore;
+  readonly blobs: Pick<BlobStore, 'renew'>;
+  readonly blobQuota: BlobQuota;
   readonly current: ReadCurrentRun;
   readonly longestRun: LongestRun;
   readonly room: LogRoom;
@@ -105,6 +109,7 @@ const NOT_BEGUN: ReadonlySet<string> = new Set([
   'queue_full',
   'inputs_gone',
   'inputs_store_full',
+  'inputs_over_quota',
 ]);
 
 type EarlierAcceptance = (org_id: OrgId, identity: RunIdentity) => Promise<Acceptance | undefined>;
@@ -135,7 +140,7 @@ const earlierAcceptance =
 
 /** Stores the first event of the run, if there is room for it. */
 const begin = async (
-  { log, blobs, longestRun, room, queued, writer, now }: AcceptRunOptions,
+  { log, blobs, blobQuota: quota, longestRun, room, queued, writer, now }: AcceptRunOptions,
   { org_id, correlation_id, traceparent }: QueueCaller,
   identity: RunIdentity,
   run: NewRun,
@@ -150,7 +155,13 @@ const begin = async (
   const firstFact = (inputs: KeptInputs) => runQueued({ ...run.settings, ...inputs }, idempotency, envelope);
   const store = async () => {
     const maxInlineBytes = maxInlineInputs(firstFact({ inputs: null, inputs_blob: null }));
-    const kept = await keepInputs(run.inputs, { org_id, blobs, maxInlineBytes, logger: log.logger });
+    const kept = await keepInputs(run.inputs, {
+      org_id,
+      blobs,
+      quota,
+      maxInlineBytes,
+      logger: log.logger,
+    });
     return kept.kind === 'kept' ? append(log, firstFact(kept.inputs), 0) : kept;
   };
   const appended = await room.within(() => queued.within(org_id, 1, store));
@@ -164,5 +175,7 @@ const begin = async (
     case 'inputs_gone':
     case 'inputs_store_full':
       return appended;
+    case 'inputs_over_quota':
+      return { ...appended, limit: quota.limit };
   }
 };

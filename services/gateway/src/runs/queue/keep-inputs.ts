@@ -4,11 +4,13 @@ import type { InlineOrBlob } from '@runledger/contracts/blobs';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { JsonObject } from '@runledger/contracts/json';
 import type { Logger } from '@runledger/event-log/connect/logger';
+import type { BlobQuota } from '../../quotas/blob-quota.ts';
 import type { KeptInputs } from './core/queue-run.ts';
 
 export interface KeepInputsOptions {
   readonly org_id: OrgId;
-  readonly blobs: BlobStore;
+  readonly blobs: Pick<BlobStore, 'renew'>;
+  readonly quota: Pick<BlobQuota, 'put'>;
   /** The largest inputs, as JSON, that the first fact of the run has room for. */
   readonly maxInlineBytes: number;
   readonly logger: Logger;
@@ -18,16 +20,18 @@ type Kept =
   | { readonly kind: 'kept'; readonly inputs: KeptInputs }
   /** The blob of the earlier run has expired, or is damaged. */
   | { readonly kind: 'inputs_gone' }
-  | { readonly kind: 'inputs_store_full' };
+  | { readonly kind: 'inputs_store_full' }
+  /** The organisation would exceed its quota. */
+  | { readonly kind: 'inputs_over_quota' };
 
 /**
  * Small inputs stay in the first fact of a run. Larger ones become a blob, which is stored before the fact; a blob whose fact is
- * never stored expires.
+ * never stored is erased after an hour.
  * @throws {LogUnavailable}
  */
 export const keepInputs = async (
   inputs: InlineOrBlob<JsonObject>,
-  { org_id, blobs, maxInlineBytes, logger }: KeepInputsOptions,
+  { org_id, blobs, quota, maxInlineBytes, logger }: KeepInputsOptions,
 ): Promise<Kept> => {
   try {
     if (inputs.kind === 'blob') {
@@ -37,9 +41,13 @@ export const keepInputs = async (
         : { kind: 'inputs_gone' };
     }
     const bytes = jsonBlob(inputs.value);
-    return bytes.byteLength <= maxInlineBytes
-      ? { kind: 'kept', inputs: { inputs: inputs.value, inputs_blob: null } }
-      : { kind: 'kept', inputs: { inputs: null, inputs_blob: await blobs.put(org_id, bytes) } };
+    if (bytes.byteLength <= maxInlineBytes) {
+      return { kind: 'kept', inputs: { inputs: inputs.value, inputs_blob: null } };
+    }
+    const ref = await quota.put(org_id, bytes);
+    return ref === 'over_quota'
+      ? { kind: 'inputs_over_quota' }
+      : { kind: 'kept', inputs: { inputs: null, inputs_blob: ref } };
   } catch (error) {
     if (error instanceof BlobStoreFull) {
       logger.error({ err: error, org_id }, 'the inputs of a run do not fit into their store');

@@ -13,6 +13,7 @@ import { aRun, queued } from '@runledger/testing/events/run-events';
 const log = {
   stream: 'RUNS',
   created: '2026-01-01T00:00:00Z',
+  since: '2026-01-02T00:00:00Z',
   firstSequence: 1,
   lastSequence: 10,
   bytes: 1,
@@ -24,6 +25,7 @@ const last: StoredMessage = { ...message, body: event };
 const position = {
   stream_created: log.created,
   derivation: 2,
+  derived_from: log.created,
   sequence: 7,
   event_id: event.event_id,
   counts: { from: 1, live: 3, executing: 1 },
@@ -39,7 +41,7 @@ const start = (
 describe('a projection', () => {
   it('continues when the log has the event of its position', () => {
     expect(start(position, log, last)).toEqual({ kind: 'continue', from: position });
-    const beginning = beginningOf(log.created, 1);
+    const beginning = beginningOf(log, 1);
     expect(start(beginning, log, undefined)).toEqual({ kind: 'continue', from: beginning });
   });
 
@@ -55,7 +57,7 @@ describe('a projection', () => {
 
   it('counts the runs of the rest of the log when facts have expired that it has not counted', () => {
     const expired = { ...log, firstSequence: 9 };
-    const from = { ...position, counts: NO_RUNS };
+    const from = { ...position, derived_from: log.since, counts: NO_RUNS };
     expect(start(position, expired, undefined)).toEqual({ kind: 'continue', from });
   });
 

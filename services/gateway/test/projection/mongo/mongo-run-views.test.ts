@@ -35,7 +35,9 @@ describeWithMongo('views in MongoDB', () => {
       runs.map((run) => aView(run.number, run)),
     );
     expect(await views.position()).toBeUndefined();
-    await views.resetTo(beginningOf('2026-01-01T00:00:00.000000001Z', 1));
+    await views.resetTo(
+      beginningOf({ created: '2026-01-01T00:00:00.000000001Z', since: '2026-01-01T00:00:00.000000001Z' }, 1),
+    );
     const { items } = await views.listRuns({ org_id: org, limit: 2_000 });
     expect(items).toEqual(runs.toReversed().map((run) => aView(0, run)));
     expect(await documents.countDocuments({ head: { $ne: 0 } })).toBe(0);

@@ -1,0 +1,38 @@
+import { LogUnavailable } from '@runledger/event-log/connect/event-log';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import { sleep } from '@runledger/resilience/abort';
+import { ViewsUnavailable } from './run-views.ts';
+
+export interface WhileProjecting {
+  /** For the log, such as "runs that outlive the log could not be ended". */
+  readonly failure: string;
+  readonly everyMs: number;
+  /** Of several gateways with shared views, the one that projects does the work. */
+  readonly isProjecting: () => boolean;
+  readonly logger: Logger;
+  /** Ends soon after the signal. */
+  readonly work: (stop: AbortSignal) => Promise<void>;
+}
+
+/** Works now and from time to time, while this gateway keeps the views, until it is disposed of. */
+export const whileProjecting = (options: WhileProjecting): AsyncDisposable => {
+  const { failure, everyMs, isProjecting, logger, work } = options;
+  const stop = new AbortController();
+  const working = (async () => {
+    while (!stop.signal.aborted) {
+      try {
+        if (isProjecting()) await work(stop.signal);
+      } catch (error) {
+        const isAway = error instanceof LogUnavailable || error instanceof ViewsUnavailable;
+        logger[isAway ? 'debug' : 'error']({ err: error }, `${failure}; trying again`);
+      }
+      await sleep(everyMs, stop.signal);
+    }
+  })();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await working;
+    },
+  };
+};
