@@ -75,6 +75,7 @@ const allRoutes = (
     }),
     ...catalogueRoutes({
       records,
+      deletion: services.deletion,
       longestRun: services.longestRun,
       quotas,
       now,

@@ -56,7 +56,7 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
     metrics,
   );
   const queue = queueDeployment({ accept, catalogue, logger });
-  const rerun = rerunRun({ accept, current, catalogue });
+  const rerun = rerunRun({ accept, current, catalogue, workflows: stores.workflows });
   const cancel = cancelRun({ log, current, expire: services.expire, writer, now, onConflict });
   const progress = runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor));
   const positions = queuePositions({ scheduler, clock });

@@ -1,8 +1,11 @@
 import { openBlobStores, type BlobStores } from '@runledger/blob-store/blob-stores';
+import { polledClock } from '@runledger/coordination/polled-clock';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { outputLists, type OutputLists } from '@runledger/blob-store/output-lists';
 import { authenticate } from './auth/api-keys.ts';
 import { catalogueRecords, type CatalogueRecords } from './catalogue/store/catalogue-records.ts';
 import { openBlobSweep } from './blobs/blob-sweep.ts';
+import { deleteRecords, type DeleteRecords } from './catalogue/delete-records.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { freshViews, type FreshViews } from './projection/fresh-views.ts';
@@ -10,7 +13,7 @@ import { openCountedRuns } from './room/counted-runs.ts';
 import { logRoom, type LogRoom } from './room/log-room.ts';
 import { currentRun, type ReadCurrentRun } from './runs/current/current-run.ts';
 import { openOutputStore, type OpenedOutputs } from './outputs/output-stores.ts';
-import { openQuotas, type Quotas } from './quotas/quotas.ts';
+import { openQuotas, type Quotas, type QuotasOptions } from './quotas/quotas.ts';
 import { longestRun, type LongestRun } from './lifetimes/longest-run.ts';
 import { openFindView } from './runs/current/find-view.ts';
 import { shownWebhooks, type ShownWebhooks } from './runs/current/shown-webhooks.ts';
@@ -35,6 +38,7 @@ export interface RunServices {
   readonly longestRun: LongestRun;
   readonly quotas: Quotas;
   readonly records: CatalogueRecords;
+  readonly deletion: DeleteRecords;
   readonly outputs: OpenedOutputs;
   readonly scheduler: SchedulerClient;
   readonly subscriptions: RunSubscriptions;
@@ -64,35 +68,13 @@ export const openRunServices = (
   });
   open.use(openRunExpiry({ log, views, expire, isProjecting, logger }));
   const records = catalogueRecords(log);
-  open.use(
-    openBlobSweep({
-      log,
-      stores,
-      versions: records.versions,
-      views,
-      fresh,
-      isProjecting,
-      logger,
-      onErased: metrics.erased,
-    }),
-  );
+  const { versions } = records;
+  const onErased = metrics.erased;
+  open.use(openBlobSweep({ log, stores, versions, views, fresh, isProjecting, logger, onErased }));
   const outputs = openOutputStore(config, { log, logger, now });
   open.use(outputs.store);
-  const quotas = openQuotas(
-    {
-      config,
-      views,
-      blobs: stores.blobs,
-      fresh,
-      countRecords: (org_id) => records.count(org_id),
-      sumWorkflowBytes: (org_id) => records.versions.bytes(org_id),
-      keepsOutputsForMs: () => outputs.store.keepsForMs(),
-      metrics: metrics.quotas,
-      clock,
-      now,
-    },
-    open,
-  );
+  const used = { stores, fresh, records, outputs };
+  const quotas = openQuotas(countedUse({ config, views }, used, metrics), open);
   const { streams } = quotas;
   const maxSubscribers = config.RUNLEDGER_STREAMS_MAX;
   const counted = open.use(openCountedRuns({ log, views, logger }));
@@ -107,6 +89,7 @@ export const openRunServices = (
     longestRun: longestRun({ log, webhookGiveUpS: config.RUNLEDGER_WEBHOOK_GIVE_UP_S, clock }),
     quotas,
     records,
+    deletion: deleteRecords({ records, views, fresh, now: brokerTime(log) }),
     outputs,
     scheduler: open.use(openSchedulerClient(log)),
     subscriptions: open.use(
@@ -114,4 +97,27 @@ export const openRunServices = (
     ),
     keys: open.use(openKeyRevalidation({ authenticate: (key) => authenticate(log, key, now), logger })),
   };
+};
+
+/** What the quotas count. */
+const countedUse = (
+  { config, views }: Pick<GatewayParts, 'config' | 'views'>,
+  { stores, fresh, records, outputs }: Pick<RunServices, 'stores' | 'fresh' | 'records' | 'outputs'>,
+  metrics: GatewayMetrics,
+): QuotasOptions => ({
+  config,
+  views,
+  blobs: stores.blobs,
+  fresh,
+  countRecords: (org_id) => records.count(org_id),
+  sumWorkflowBytes: (org_id) => records.versions.bytes(org_id),
+  keepsOutputsForMs: () => outputs.store.keepsForMs(),
+  metrics: metrics.quotas,
+  clock,
+  now,
+});
+
+const brokerTime = (log: EventLog): (() => Promise<Date>) => {
+  const time = polledClock(log, 'KV_CATALOGUE');
+  return async () => new Date(await time());
 };

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { DEFAULT_LIMIT } from '../command/list-pages.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
-import { archiveRecord, readRecord, showRecord } from './records.ts';
+import { archiveRecord, deleteRecord, readRecord, showRecord } from './records.ts';
 import type { SingleRecords } from './records.ts';
 
 /** Adds a list of records, newest first. The caller adds its action. */
@@ -14,7 +14,7 @@ export const addRecordList = (
     .option('--archived', 'list archived records instead')
     .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT);
 
-/** `show`, `archive` and `restore`. */
+/** `show`, `archive`, `restore` and `delete`. */
 export const addRecordCommands = <Item>(
   { client, end, add }: CommandContext,
   group: Command,
@@ -33,4 +33,11 @@ export const addRecordCommands = <Item>(
   };
   addArchiving('archive', `archive a ${noun}: nothing new can use it`, true);
   addArchiving('restore', `restore an archived ${noun}`, false);
+  add(
+    group,
+    `delete <${noun}>`,
+    `delete a ${noun} that was archived a minute ago and that nothing uses`,
+  ).action(async (id: string, { json = false }: Json) =>
+    end(await deleteRecord(await client(), kind, { id, json })),
+  );
 };

@@ -1,4 +1,4 @@
-import { at } from '../api-client/api-call.ts';
+import { at, Nothing } from '../api-client/api-call.ts';
 import type { ApiCall, ApiRequest } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
 import { EXIT, CommandError } from '../output/command-error.ts';
@@ -109,6 +109,18 @@ export const archiveRecord = async <Item>(
   if (json) screen.printJson(item);
   else if (archived) screen.print(`${what} is archived. Restore it with: ${plain(restoredBy)}`);
   else screen.print(`${what} is restored.`);
+  return EXIT.done;
+};
+
+/** There is no way back, so the service deletes only what was archived before. */
+export const deleteRecord = async (
+  { call, screen }: Client,
+  { what, path }: SomeRecords,
+  { id, json }: Json & { readonly id: string },
+): Promise<ExitCode> => {
+  await call(Nothing, { method: 'DELETE', path: path + at`/${id}` });
+  if (json) screen.printJson({ id, deleted: true });
+  else screen.print(`${what} ${plain(id)} is deleted.`);
   return EXIT.done;
 };
 

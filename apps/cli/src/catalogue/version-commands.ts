@@ -5,7 +5,7 @@ import type { ExitCode } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
 import { addRecordList } from './record-commands.ts';
-import { archiveRecord, listRecords, readRecord, showRecord } from './records.ts';
+import { archiveRecord, deleteRecord, listRecords, readRecord, showRecord } from './records.ts';
 import type { RecordListOptions } from './records.ts';
 import { versionIdOf } from './version-id.ts';
 import { versionsOf } from './workflow-versions.ts';
@@ -46,6 +46,15 @@ export const addVersionCommands = (group: Command, parts: CommandContext): void 
   };
   addArchiving('archive', 'archive a version: no new deployment can use it', true);
   addArchiving('restore', 'restore an archived version', false);
+  add(
+    single,
+    'delete <workflow> <version>',
+    'delete a version that was archived a minute ago and that nothing uses',
+  ).action(async (workflow: string, version: string, { json = false }: Json) => {
+    const opened = await client();
+    const id = await versionIdOf(opened.call, workflow, version);
+    end(await deleteRecord(opened, versionsOf(workflow), { id, json }));
+  });
 };
 
 interface PublishOptions extends Json {

@@ -53,6 +53,6 @@ export const eraseCopy = (log: EventLog, stream: BlobStream, sequence: number): 
 const storedBlob = (stream: BlobStream, { subject, headers, seq, info }: JsMsg): StoredBlob => ({
   ...parseBlobSubject(stream, subject),
   bytes: Number(headers?.get(SIZE) ?? 0),
-  storedAt: new Date(Number(info.timestampNanos) / NANOS_IN_MS),
+  storedAt: new Date(info.timestampNanos / NANOS_IN_MS),
   copy: seq,
 });

@@ -68,11 +68,6 @@ export const openBucket = <Schema extends TSchema>(
   const validate = recordValidator(bucket, schema);
   const kv = bucketOpener(log, bucket);
   const keyOf = (subject: string): string => subject.slice(`$KV.${bucket}.`.length);
-  const filterOf = (prefix: string): string => {
-    if (prefix === '') return `$KV.${bucket}.>`;
-    checkKey(bucket, prefix);
-    return `$KV.${bucket}.${prefix}.>`;
-  };
 
   const entryOf = ({ subject, data, seq, info }: JsMsg): Entry<Value> => {
     const key = keyOf(subject);
@@ -115,16 +110,22 @@ export const openBucket = <Schema extends TSchema>(
       write(key, value, (open, data) => open.update(key, data, revision), 0),
     ...removals(log, bucket, kv),
     eraseAt: async (key, revision) => {
-      checkKey(bucket, key);
       await purge(log, bucket, key, { seq: revision + 1 });
       return (await get(key)) === undefined;
     },
-    list: async (prefix = '') => (await listed(log, bucket, filterOf(prefix))).map(entryOf),
+    list: async (prefix = '') => (await listed(log, bucket, filterOf(bucket, prefix))).map(entryOf),
     nextWrite: async (prefix, behind) => {
-      const message = await nextMessage(log, `KV_${bucket}`, behind + 1, filterOf(prefix));
+      const message = await nextMessage(log, `KV_${bucket}`, behind + 1, filterOf(bucket, prefix));
       return message === null ? undefined : { key: keyOf(message.subject), revision: message.seq };
     },
   };
+};
+
+/** The keys under a prefix. */
+const filterOf = (bucket: BucketName, prefix: string): string => {
+  if (prefix === '') return `$KV.${bucket}.>`;
+  checkKey(bucket, prefix);
+  return `$KV.${bucket}.${prefix}.>`;
 };
 
 const removals = (
@@ -136,10 +137,7 @@ const removals = (
     checkKey(bucket, key);
     await callBroker(`deleting ${key} of ${bucket}`, async () => (await kv()).delete(key));
   },
-  erase: async (key) => {
-    checkKey(bucket, key);
-    await purge(log, bucket, key);
-  },
+  erase: (key) => purge(log, bucket, key),
 });
 
 /** Removes all revisions of a key, or those before `seq`. */
@@ -149,6 +147,7 @@ const purge = async (
   key: string,
   before: { readonly seq?: number } = {},
 ): Promise<void> => {
+  checkKey(bucket, key);
   await callBroker(`erasing ${key} of ${bucket}`, () =>
     log.jsm.streams.purge(`KV_${bucket}`, { filter: `$KV.${bucket}.${key}`, ...before }),
   );

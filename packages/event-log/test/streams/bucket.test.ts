@@ -14,12 +14,24 @@ beforeAll(async () => {
 afterAll(() => test[Symbol.asyncDispose]());
 
 describe('a bucket', () => {
+  it('erases a key at a revision, and not a later one', async () => {
+    const first = await machines.put('machines.e.1', { name: 'one' });
+    const second = await machines.put('machines.e.1', { name: 'two' });
+    expect(await machines.eraseAt('machines.e.1', first)).toBe(false);
+    expect((await machines.get('machines.e.1'))?.value).toEqual({ name: 'two' });
+    expect(await machines.eraseAt('machines.e.1', second)).toBe(true);
+    expect(await machines.get('machines.e.1')).toBeUndefined();
+    expect(await machines.eraseAt('machines.e.1', second)).toBe(true);
+    expect(await machines.create('machines.e.1', { name: 'three' })).toBeGreaterThan(second);
+  });
+
   it('returns the stored value', async () => {
     const revision = await machines.put('machines.a.1', { name: 'one' });
     expect(await machines.get('machines.a.1')).toEqual({
       key: 'machines.a.1',
       value: { name: 'one' },
       revision,
+      changedAt: expect.any(Date),
     });
     expect(await machines.get('machines.a.2')).toBeUndefined();
   });

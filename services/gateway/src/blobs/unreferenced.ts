@@ -53,7 +53,7 @@ const withoutRuns =
  */
 export const unreferencedByRuns = (options: RunReferencesOptions): FindUnreferenced => {
   const find = withoutRuns(options, 'BLOBS');
-  return (blobs) => find((derivedFrom) => storedAfter(blobs, derivedFrom));
+  return (blobs) => find((derivedFrom) => storedAfter(blobs, new Date(derivedFrom)));
 };
 
 export interface WorkflowReferencesOptions extends RunReferencesOptions {
@@ -67,7 +67,7 @@ export interface WorkflowReferencesOptions extends RunReferencesOptions {
 export const unreferencedWorkflows = (options: WorkflowReferencesOptions): FindUnreferenced => {
   const find = withoutRuns(options, 'WORKFLOWS');
   return async (blobs) => {
-    const judged = storedAfter(blobs, await options.catalogueCreated());
+    const judged = storedAfter(blobs, new Date(await options.catalogueCreated()));
     const free = await without(judged, options.hashesOf);
     return free.length === 0 ? [] : find(() => free);
   };

@@ -21,5 +21,5 @@ export const decideArchiving = async <Stored extends Archivable>(
     : undefined;
   return blocking === undefined
     ? { kind: 'changed', record }
-    : { kind: 'refused', why: blockedByDeployments(blocking.newest, blocking.others, used) };
+    : { kind: 'refused', why: blockedByDeployments(blocking.newest, blocking.others, used, 'Archive') };
 };

@@ -16,6 +16,7 @@ import {
   changed,
   conflict,
   created,
+  deleted,
   found,
   newOrigin,
   type RecordRoutes,
@@ -78,7 +79,21 @@ const changeDeploymentOperation = operation({
   refusals: [404, 409],
 });
 
-export const deploymentRoutes = ({ records, longestRun, quotas, now }: RecordRoutes): Route[] => [
+const deleteDeploymentOperation = operation({
+  id: 'deleteDeployment',
+  method: 'DELETE',
+  path: '/deployments/{deployment_id}',
+  tag,
+  summary: 'Delete a deployment',
+  description:
+    'It must have been archived for a minute. A deployment with runs in progress cannot be deleted. Runs that have ended keep showing its id, and cannot be run again.',
+  scope: 'admin',
+  request: { path: DeploymentPath },
+  response: { status: 204, description: 'The deployment is deleted.' },
+  refusals: [404, 409],
+});
+
+export const deploymentRoutes = ({ records, deletion, longestRun, quotas, now }: RecordRoutes): Route[] => [
   route(createDeploymentOperation, async ({ body }, { org_id }) => {
     const result = await withinQuota(quotas.catalogue_records, org_id, () =>
       createDeployment({ records, longestRun }, lowerCase(body), newOrigin(org_id, now)),
@@ -109,6 +124,9 @@ export const deploymentRoutes = ({ records, longestRun, quotas, now }: RecordRou
     );
     return shownDeployment(changed(result, 'Deployment', refused));
   }),
+  route(deleteDeploymentOperation, async ({ path }, { org_id }) =>
+    deleted(await deletion.deployment(org_id, path.deployment_id), 'Deployment'),
+  ),
 ];
 
 interface Names {

@@ -14,6 +14,7 @@ import {
   changed,
   conflict,
   created,
+  deleted,
   found,
   newOrigin,
   type RecordRoutes,
@@ -75,7 +76,26 @@ const changeMachine = operation({
   refusals: [404, 409],
 });
 
-export const machineRoutes = ({ records: { machines, deployments }, quotas, now }: RecordRoutes): Route[] => [
+const deleteMachineOperation = operation({
+  id: 'deleteMachine',
+  method: 'DELETE',
+  path: '/machines/{machine_id}',
+  tag,
+  summary: 'Delete a machine',
+  description:
+    'It must have been archived for a minute. A machine that a deployment or a run in progress uses cannot be deleted.',
+  scope: 'admin',
+  request: { path: MachinePath },
+  response: { status: 204, description: 'The machine is deleted.' },
+  refusals: [404, 409],
+});
+
+export const machineRoutes = ({
+  records: { machines, deployments },
+  deletion,
+  quotas,
+  now,
+}: RecordRoutes): Route[] => [
   route(createMachine, async ({ body }, { org_id }) => {
     const machine = newMachine(body, newOrigin(org_id, now));
     const result = await withinQuota(quotas.catalogue_records, org_id, () =>
@@ -100,4 +120,7 @@ export const machineRoutes = ({ records: { machines, deployments }, quotas, now 
     );
     return changed(result, 'Machine', conflict);
   }),
+  route(deleteMachineOperation, async ({ path }, { org_id }) =>
+    deleted(await deletion.machine(org_id, path.machine_id), 'Machine'),
+  ),
 ];

@@ -1,4 +1,6 @@
 import { newUuid, type OrgId } from '@runledger/contracts/ids';
+import type { DeleteRecords } from './delete-records.ts';
+import type { RemovedRecord } from './store/remove-record.ts';
 import type { LongestRun } from '../lifetimes/longest-run.ts';
 import type { CatalogueRecords } from './store/catalogue-records.ts';
 import type { ChangedRecord } from './store/change-record.ts';
@@ -12,6 +14,7 @@ import type { Quotas } from '../quotas/quotas.ts';
 /** What the routes of records need. */
 export interface RecordRoutes {
   readonly records: CatalogueRecords;
+  readonly deletion: DeleteRecords;
   readonly longestRun: LongestRun;
   readonly quotas: Pick<Quotas, 'catalogue_records' | 'workflow_bytes'>;
   readonly now: () => Date;
@@ -81,6 +84,20 @@ export const changed = <Stored, No>(
       return result.record;
     case 'refused':
       throw refused(result.why);
+    case 'none':
+      throw new Refused({ kind: 'not_found', what });
+    case 'too_busy':
+      throw tooBusy(what);
+  }
+};
+
+/** Nothing is left of the record. */
+export const deleted = (result: RemovedRecord<string>, what: RecordKind): undefined => {
+  switch (result.kind) {
+    case 'removed':
+      return undefined;
+    case 'refused':
+      throw conflict(result.why);
     case 'none':
       throw new Refused({ kind: 'not_found', what });
     case 'too_busy':

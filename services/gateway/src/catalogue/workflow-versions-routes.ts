@@ -12,6 +12,7 @@ import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { Static } from 'typebox';
 import { decideArchiving } from './decide-archiving.ts';
+import type { DeleteRecords } from './delete-records.ts';
 import type { RecordOrigin } from './store/core/decided-record.ts';
 import type { NewVersion } from './store/workflow-blobs.ts';
 import type { WorkflowVersions } from './store/workflow-versions.ts';
@@ -22,6 +23,7 @@ import { cursorAt } from '../http/pagination.ts';
 import {
   changed,
   conflict,
+  deleted,
   found,
   newOrigin,
   tooBusy,
@@ -87,8 +89,23 @@ const changeWorkflowVersion = operation({
   refusals: [404, 409, 410],
 });
 
+const deleteWorkflowVersion = operation({
+  id: 'deleteWorkflowVersion',
+  method: 'DELETE',
+  path: `${path}/{version_id}`,
+  tag,
+  summary: 'Delete a version of a workflow',
+  description:
+    'It must have been archived for a minute. A version that a deployment or a run in progress uses, and the newest one, cannot be deleted. Runs of it keep showing its id; they cannot be run again, and their `workflow_api` is `gone` soon.',
+  scope: 'admin',
+  request: { path: WorkflowVersionPath },
+  response: { status: 204, description: 'The version is deleted.' },
+  refusals: [404, 409],
+});
+
 export const workflowVersionRoutes = ({
   records: { workflows, versions, deployments },
+  deletion,
   quotas,
   now,
 }: RecordRoutes): Route[] => {
@@ -141,8 +158,18 @@ export const workflowVersionRoutes = ({
       );
       return { ...changed(result, 'Workflow version', conflict), workflow };
     }),
+    deletionRoute(versions, deletion),
   ];
 };
+
+const deletionRoute = (
+  versions: Pick<WorkflowVersions, 'get'>,
+  deletion: Pick<DeleteRecords, 'version'>,
+): Route =>
+  route(deleteWorkflowVersion, async ({ path }, { org_id }) => {
+    const version = await versionAt(versions, org_id, path);
+    return deleted(await deletion.version(version), 'Workflow version');
+  });
 
 const versionAt = async (
   versions: Pick<WorkflowVersions, 'get'>,

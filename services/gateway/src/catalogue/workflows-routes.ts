@@ -14,6 +14,7 @@ import {
   changed,
   conflict,
   created,
+  deleted,
   found,
   newOrigin,
   type RecordRoutes,
@@ -75,8 +76,23 @@ const changeWorkflow = operation({
   refusals: [404, 409],
 });
 
+const deleteWorkflow = operation({
+  id: 'deleteWorkflow',
+  method: 'DELETE',
+  path: '/workflows/{workflow_id}',
+  tag,
+  summary: 'Delete a workflow with its newest version',
+  description:
+    'It must have been archived for a minute. Its other versions, and the deployments that use it, must be deleted first, and no run in progress may use it.',
+  scope: 'admin',
+  request: { path: WorkflowPath },
+  response: { status: 204, description: 'The workflow is deleted.' },
+  refusals: [404, 409],
+});
+
 export const workflowRoutes = ({
   records: { workflows, deployments },
+  deletion,
   quotas,
   now,
 }: RecordRoutes): Route[] => [
@@ -104,4 +120,7 @@ export const workflowRoutes = ({
     );
     return changed(result, 'Workflow', conflict);
   }),
+  route(deleteWorkflow, async ({ path }, { org_id }) =>
+    deleted(await deletion.workflow(org_id, path.workflow_id), 'Workflow'),
+  ),
 ];

@@ -3,13 +3,15 @@ import type { BlobStore } from '@runledger/blob-store/store/blob-store';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { queued } from '@runledger/testing/events/run-events';
+import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { sweepStore } from '../../src/blobs/sweep-store.ts';
 import { unreferencedByRuns } from '../../src/blobs/unreferenced.ts';
 import { freshViews } from '../../src/projection/fresh-views.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
 
-export const queuedWith = (run: RunKey, inputs_blob: BlobRef) => queued(run, { inputs: null, inputs_blob });
+export const queuedWith = (run: RunKey, inputs_blob: BlobRef): RunEventOf<'RunQueued'> =>
+  queued(run, { inputs: null, inputs_blob });
 
 export interface Sweep {
   readonly store: BlobStore;

@@ -7,6 +7,7 @@ export interface Client {
   get(path: string): Promise<ApiAnswer>;
   post(path: string, body: unknown): Promise<ApiAnswer>;
   patch(path: string, body: unknown): Promise<ApiAnswer>;
+  delete(path: string): Promise<ApiAnswer>;
 }
 
 /** A gateway, and clients of its organisations. */
@@ -31,6 +32,7 @@ export const aCatalogueApi = async (): Promise<CatalogueApi> => {
       get: (path) => call(`${api}${path}`, key),
       post: (path, body) => send('POST', path, body),
       patch: (path, body) => send('PATCH', path, body),
+      delete: (path) => call(`${api}${path}`, key, { method: 'DELETE' }),
     };
   };
   return {

@@ -6,8 +6,8 @@ export const oldBlobs = ({ blobs, now }: StoredBlobs, erasedAfterMs: number): St
   blobs.filter(({ storedAt }) => now.getTime() - storedAt.getTime() >= erasedAfterMs);
 
 /** The blobs that were stored after a time. */
-export const storedAfter = (blobs: readonly StoredBlob[], time: string): StoredBlob[] =>
-  blobs.filter(({ storedAt }) => storedAt.getTime() > Date.parse(time));
+export const storedAfter = (blobs: readonly StoredBlob[], time: Date): StoredBlob[] =>
+  blobs.filter(({ storedAt }) => storedAt.getTime() > time.getTime());
 
 export const byOrganisation = (blobs: readonly StoredBlob[]): Map<OrgId, StoredBlob[]> =>
   Map.groupBy(blobs, ({ org_id }) => org_id);

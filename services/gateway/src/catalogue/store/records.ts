@@ -91,18 +91,7 @@ export const openRecords = <Stored extends Owned, Entry extends Listed>(
       return undefined;
     },
     count: async (org) => (await known.of(org).now()).newestFirst.length,
-    create: async <No>(record: Stored, refuse?: () => Promise<No | undefined>) => {
-      const { org_id, id } = record;
-      const why = await refuse?.();
-      if (why !== undefined) return { kind: 'refused', why };
-      const key = keyOf(org_id, id);
-      if ((await bucket.create(key, record)) === false)
-        throw new Error(`${key} exists already: an id was used twice`);
-      const whyLater = await refuse?.();
-      if (whyLater === undefined) return { kind: 'created', record };
-      await bucket.erase(key);
-      return { kind: 'refused', why: whyLater };
-    },
+    create: (record, refuse) => createRecord(bucket, keyOf(record.org_id, record.id), record, refuse),
     change: (org, id, decide) => changeRecord(bucket, keyOf(org, id), decide),
     remove: async (org, id, refuse) => {
       const removed = await removeRecord(bucket, keyOf(org, id), refuse);
@@ -114,4 +103,20 @@ export const openRecords = <Stored extends Owned, Entry extends Listed>(
     },
     forget: () => known.forgetAll(),
   };
+};
+
+const createRecord = async <Stored, No>(
+  bucket: Bucket<Stored>,
+  key: string,
+  record: Stored,
+  refuse?: () => Promise<No | undefined>,
+): Promise<CreatedRecord<Stored, No>> => {
+  const why = await refuse?.();
+  if (why !== undefined) return { kind: 'refused', why };
+  if ((await bucket.create(key, record)) === false)
+    throw new Error(`${key} exists already: an id was used twice`);
+  const whyLater = await refuse?.();
+  if (whyLater === undefined) return { kind: 'created', record };
+  await bucket.erase(key);
+  return { kind: 'refused', why: whyLater };
 };

@@ -2,7 +2,7 @@ import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import { NumberedVersion, WorkflowVersion } from '@runledger/contracts/catalogue/records';
 import type { JsonValue } from '@runledger/contracts/json';
 import { jsonBytes } from '@runledger/contracts/json';
-import { openBucket } from '@runledger/event-log/streams/bucket';
+import { openBucket, type Bucket } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { changeRecord, type ChangedRecord, type Decide } from './change-record.ts';
 import { listed, type Listed } from './core/record-page.ts';
@@ -73,11 +73,6 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
   const getRecord = async (org: string, id: string): Promise<WorkflowVersion | undefined> =>
     (await records.get(recordKey(org, id)))?.value;
 
-  /** False when the number belongs to another version. */
-  const claim = async (version: WorkflowVersion): Promise<boolean> =>
-    (await numbers.create(numberKey(version), { ...version, archived: false })) !== false ||
-    (await numbered(version))?.id === version.id;
-
   const known = recentOrganisations(MAX_CACHED, (org) =>
     knownRecords(numbers, `${NUMBERED}.${org}`, listedNumber),
   );
@@ -102,6 +97,47 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
       return entry?.id === id ? entry : undefined;
     },
     workflowOf: (version) => workflows.of(version),
+    ...creating({ records, numbers, workflows, numbered, getRecord, newestOf }),
+    page: async (org_id, workflow_id, span) => {
+      const at = (number: number) => numbered({ org_id, workflow_id, number });
+      return numberedPage(at, { ...span, newest: await newestOf(org_id, workflow_id) });
+    },
+    ofWorkflow,
+    // First the entry that makes it visible. After a crash in between, nothing finds the rest.
+    remove: async (version, refuse) => {
+      const { org_id, id } = version;
+      const removed = await removeRecord(numbers, numberKey(version), refuse);
+      if (removed.kind === 'refused' || removed.kind === 'too_busy') return removed;
+      await records.erase(recordKey(org_id, id));
+      (await known.of(org_id).now()).delete(numberName(version));
+      return removed;
+    },
+    change: (name, decide) => changeRecord(numbers, numberKey(name), decide),
+  };
+};
+
+interface Creating extends Pick<WorkflowVersions, 'getRecord'> {
+  readonly records: Bucket<WorkflowVersion>;
+  readonly numbers: Bucket<NumberedVersion>;
+  readonly workflows: ReturnType<typeof workflowBlobs>;
+  readonly numbered: (name: NumberedName) => Promise<NumberedVersion | undefined>;
+  readonly newestOf: (org: string, workflow: string) => Promise<number>;
+}
+
+const creating = ({
+  records,
+  numbers,
+  workflows,
+  numbered,
+  getRecord,
+  newestOf,
+}: Creating): Pick<WorkflowVersions, 'add' | 'create'> => {
+  /** False when the number belongs to another version. */
+  const claim = async (version: WorkflowVersion): Promise<boolean> =>
+    (await numbers.create(numberKey(version), { ...version, archived: false })) !== false ||
+    (await numbered(version))?.id === version.id;
+
+  return {
     add: async (given) => {
       const version = await workflows.put(given);
       const { org_id, workflow_id, id } = version;
@@ -131,21 +167,6 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
       }
       return isNew;
     },
-    page: async (org_id, workflow_id, span) => {
-      const at = (number: number) => numbered({ org_id, workflow_id, number });
-      return numberedPage(at, { ...span, newest: await newestOf(org_id, workflow_id) });
-    },
-    ofWorkflow,
-    // First the entry that makes it visible. After a crash in between, nothing finds the rest.
-    remove: async (version, refuse) => {
-      const { org_id, id } = version;
-      const removed = await removeRecord(numbers, numberKey(version), refuse);
-      if (removed.kind === 'refused' || removed.kind === 'too_busy') return removed;
-      await records.erase(recordKey(org_id, id));
-      (await known.of(org_id).now()).delete(numberName(version));
-      return removed;
-    },
-    change: (name, decide) => changeRecord(numbers, numberKey(name), decide),
   };
 };
 

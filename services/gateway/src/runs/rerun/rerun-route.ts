@@ -43,6 +43,12 @@ export const rerunRoute = ({ limits, rerun, onQueued }: RerunRoute): Route =>
       const queued = await rerun(queueCallerOf(ctx, caller, headers), runKeyOf(path, caller), inputs);
       if (queued.kind !== 'refused') return acceptedRun(queued, onQueued);
       if (queued.why === 'no_deployment') throw new Refused({ kind: 'not_found', what: 'Deployment' });
+      if (queued.why === 'no_workflow') {
+        throw new Refused({
+          kind: 'conflict',
+          why: 'The workflow version of this run was deleted, or its workflow is lost, so nothing was queued: queue the deployment instead',
+        });
+      }
       throw notFoundRun(queued.why);
     },
     ({ body }) => inputsProblems(own(body, 'inputs'), limits),

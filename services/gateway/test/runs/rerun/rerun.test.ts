@@ -109,11 +109,27 @@ describe('running a run again', () => {
     expect([status, body]).toEqual([404, { detail: 'Deployment not found' }]);
   });
 
+  it('needs its version, and says so when it was deleted', async () => {
+    const origin = await queueSample(gateway, tenant);
+    const { org_id, version } = tenant;
+    const key = `workflow_versions.${org_id}.${version.id}`;
+    await bed.log.jsm.streams.purge('KV_CATALOGUE', { filter: `$KV.CATALOGUE.${key}` });
+    const { status, body } = await rerun(origin);
+    expect([status, body.detail]).toEqual([409, expect.stringContaining('was deleted')]);
+    expect(await factsOf(bed, tenant)).toBe(1);
+  });
+
   it('works for a run whose events have expired', async () => {
     const views = sqliteViews();
     const viewing = await bed.gateway({ views });
     const gone = aRun(tenant.org_id);
-    const settings = { deployment_id: tenant.deployment.id, inputs: { old: true } };
+    const { deployment, version } = tenant;
+    const settings = {
+      deployment_id: deployment.id,
+      workflow_version_id: version.id,
+      workflow_sha256: version.sha256,
+      inputs: { old: true },
+    };
     await views.save([
       aView(900_000, folded(queued(gone, settings), assigned(gone), started(gone), failed(gone))),
     ]);

@@ -9,15 +9,16 @@ const WORDS: Readonly<Record<DeploymentPart, string>> = {
   workflow_version_id: 'workflow version',
 };
 
-/** Why a record that deployments use cannot be archived: names the newest deployment and counts the others. */
+/** Why a record that deployments use cannot be archived or deleted: names the newest deployment and counts the others. */
 export const blockedByDeployments = (
   newest: Pick<Deployment, 'id' | 'name'>,
   others: number,
   used: DeploymentPart,
+  verb: 'Archive' | 'Delete',
 ): string => {
   const more = others === 0 ? '' : `, and ${others} more`;
   return (
     `This ${WORDS[used]} is used by the deployment "${newest.name}" (${newest.id})${more}. ` +
-    `Archive the deployment, or give it another ${WORDS[used]}, first`
+    `${verb} the deployment, or give it another ${WORDS[used]}, first`
   );
 };

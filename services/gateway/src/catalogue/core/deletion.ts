@@ -1,0 +1,36 @@
+import type { UsedRecord } from '../../projection/core/run-references.ts';
+
+/** What is known of a record that is to be deleted. */
+export interface Deletable {
+  readonly what: 'machine' | 'workflow' | 'workflow version' | 'deployment';
+  readonly archived: boolean;
+  readonly changedAt: Date;
+  readonly now: Date;
+}
+
+/** A request that began before a record was archived has ended after this time. */
+const ARCHIVED_FOR_MS = 60_000;
+
+/** Why a record cannot be deleted by its own state; undefined when it can. */
+export const undeletable = ({ what, archived, changedAt, now }: Deletable): string | undefined => {
+  if (!archived) return `The ${what} is not archived: archive it first`;
+  const leftMs = changedAt.getTime() + ARCHIVED_FOR_MS - now.getTime();
+  if (leftMs <= 0) return undefined;
+  const leftS = Math.ceil(leftMs / 1_000);
+  return `The ${what} was archived or changed less than a minute ago, and requests in progress may still use it: try again in ${leftS} s`;
+};
+
+const WORDS: Readonly<Record<UsedRecord['kind'], string>> = {
+  machine: 'machine',
+  workflow_version: 'workflow version',
+  deployment: 'deployment',
+};
+
+export const usedByRun = (kind: UsedRecord['kind'], run_id: string): string =>
+  `The run ${run_id}, which has not ended, was queued with this ${WORDS[kind]}: wait for its end, or cancel it, first`;
+
+export const isNewestVersion = (number: number): string =>
+  `Version ${number} is the newest one of its workflow, and its number must not be given again: create another version first, or delete the workflow`;
+
+export const hasVersions = (numbers: readonly number[]): string =>
+  `The workflow has the versions ${numbers.join(', ')} and its newest one: delete all but the newest one first`;
