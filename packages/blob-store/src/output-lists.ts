@@ -1,7 +1,7 @@
 import type { BlobRef } from '@runledger/contracts/blobs';
 import { RunOutputs, type RunOutput } from '@runledger/contracts/events/run-event-data';
 import type { RunEvent, RunEventOf } from '@runledger/contracts/events/run-event';
-import { isEnded, type Run, type RunFact } from '@runledger/contracts/fold/run';
+import { isEnded, type OutputListing, type Run, type RunFact } from '@runledger/contracts/fold/run';
 import type { MissingMember } from '@runledger/contracts/http/runs/run';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { LRUCache } from 'lru-cache';
@@ -11,6 +11,8 @@ import type { BlobStore } from './store/blob-store.ts';
 
 /** Runs with the outputs that are in blobs. Every method may throw LogUnavailable. */
 export interface OutputLists {
+  /** What is listed. A list that has expired, or was damaged, is empty. */
+  listed(org_id: string, outputs: OutputListing): Promise<readonly RunOutput[]>;
   /** The run with its outputs. A list that has expired, or was damaged, is empty, and `missing` says so. */
   ofRun(run: Run): Promise<RunWithOutputs>;
   /** The fact that ends a run, with the outputs; without them when they are lost. */
@@ -58,6 +60,8 @@ export const outputLists = ({ blobs, logger }: OutputListsOptions): OutputLists 
   };
 
   return {
+    listed: async (org_id, { outputs, outputs_blob }) =>
+      outputs ?? (outputs_blob ? (await load(org_id, outputs_blob)).outputs : []),
     ofRun: async (run) => {
       if (!isEnded(run) || !run.outputs_blob) return { run, missing: [] };
       const { outputs, lost } = await load(run.org_id, run.outputs_blob);

@@ -3,6 +3,8 @@ import { catalogue as openCatalogue } from './catalogue/catalogue.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { cancelManyRoute } from './runs/cancel/cancel-many-route.ts';
 import { cancelRoute } from './runs/cancel/cancel-route.ts';
+import { deleteRoutes } from './runs/delete/delete-routes.ts';
+import { deleteRun } from './runs/delete/delete-run.ts';
 import { eventsRoute } from './runs/subscribe/events-route.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { getRoute } from './runs/read/get-route.ts';
@@ -79,6 +81,7 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
     getRoute({ current, lists, progress, positions, wait, included, publicUrl }),
     eventsRoute({ current, subscriptions, keys }),
     cancelRoute({ cancel }),
+    ...deleteRoutes({ deleteRun: deleteRun({ log, current, room, writer, now, onConflict }) }),
     rerunRoute({ limits, rerun, onQueued }),
     listRunsRoute({
       listRuns: listRuns({ views, fresh, lists, progress, positions, included, publicUrl }),

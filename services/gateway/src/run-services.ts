@@ -18,7 +18,9 @@ import { longestRun, type LongestRun } from './lifetimes/longest-run.ts';
 import { openFindView } from './runs/current/find-view.ts';
 import { shownWebhooks, type ShownWebhooks } from './runs/current/shown-webhooks.ts';
 import { expireRun, type ExpireRun } from './runs/expire/expire-run.ts';
-import { openRunExpiry } from './runs/expire/expire-runs.ts';
+import { openRunExpiry, type ExpireRunsOptions } from './runs/expire/expire-runs.ts';
+import { openErasing, type EraseDeletedOptions } from './runs/erase/erase-deleted.ts';
+import { eraseFiles } from './runs/erase/erase-files.ts';
 import { openKeyRevalidation, type KeyRevalidation } from './runs/subscribe/key-revalidation.ts';
 import { openRunSubscriptions, type RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
 import { openSchedulerClient, type SchedulerClient } from './scheduler/scheduler-client.ts';
@@ -66,13 +68,14 @@ export const openRunServices = (
     onExpired: metrics.expired,
     onConflict: metrics.conflict,
   });
-  open.use(openRunExpiry({ log, views, expire, isProjecting, logger }));
   const records = catalogueRecords(log);
   const { versions } = records;
   const onErased = metrics.erased;
   open.use(openBlobSweep({ log, stores, versions, views, fresh, isProjecting, logger, onErased }));
   const outputs = openOutputStore(config, { log, logger, now });
   open.use(outputs.store);
+  const erase = eraseFiles({ store: outputs.store, lists });
+  openUpkeep({ log, views, isProjecting, logger, expire, erase }, open);
   const used = { stores, fresh, records, outputs };
   const quotas = openQuotas(countedUse({ config, views }, used, metrics), open);
   const { streams } = quotas;
@@ -120,4 +123,17 @@ const countedUse = (
 const brokerTime = (log: EventLog): (() => Promise<Date>) => {
   const time = polledClock(log, 'KV_CATALOGUE');
   return async () => new Date(await time());
+};
+
+/** What the gateway that projects does to runs, by itself. */
+const openUpkeep = (
+  {
+    expire,
+    erase,
+    ...parts
+  }: Omit<ExpireRunsOptions, 'views'> & EraseDeletedOptions & Pick<GatewayParts, 'views'>,
+  open: AsyncDisposableStack,
+): void => {
+  open.use(openRunExpiry({ ...parts, expire }));
+  open.use(openErasing({ ...parts, erase }));
 };

@@ -1,3 +1,4 @@
+import { DeleteOutputsResponse, DeleteRunResponse } from '@runledger/contracts/http/runs/delete-run';
 import { CreateRunResponse } from '@runledger/contracts/http/runs/queue-run';
 import { CancelRunResponse } from '@runledger/contracts/http/runs/run';
 import { RedeliverResponse, RunRedelivery, WebhookSecret } from '@runledger/contracts/http/webhooks';
@@ -32,6 +33,8 @@ export interface RunApi {
   get(run: string, waitS?: number): Promise<ShownRun>;
   inputsOf(run: string): Promise<RunInputs>;
   cancel(run: string): Promise<Cancel>;
+  delete(run: string): Promise<Static<typeof DeleteRunResponse>>;
+  deleteOutputs(run: string): Promise<Static<typeof DeleteOutputsResponse>>;
   readonly events: RunEvents;
   webhookSecret(): Promise<Secret>;
   /** `overlap_s`: undefined for the service's default. */
@@ -64,6 +67,8 @@ export const runApi = (connection: ApiConnection, call: ApiCall): RunApi => ({
     }),
   inputsOf: (run) => call(RunInputs, { method: 'GET', path: at`/run/${run}`, query: { include: 'inputs' } }),
   cancel: (run) => call(CancelRunResponse, { method: 'POST', path: at`/run/${run}/cancel` }),
+  delete: (run) => call(DeleteRunResponse, { method: 'DELETE', path: at`/run/${run}` }),
+  deleteOutputs: (run) => call(DeleteOutputsResponse, { method: 'DELETE', path: at`/run/${run}/outputs` }),
   events: runEvents(connection),
   webhookSecret: () => call(WebhookSecret, { method: 'GET', path: '/webhooks/secret' }),
   rotateWebhookSecret: (overlap_s) =>

@@ -154,3 +154,16 @@ describe('runledger get and cancel', () => {
     expect(gateway.requests[0]).toMatchObject({ method: 'POST', path: `/api/run/${RUN}/cancel` });
   });
 });
+
+describe('runledger delete', () => {
+  it.each([
+    [[], '', 'deleted', `Run ${RUN} is deleted.`],
+    [['--outputs'], '/outputs', 'deleted', `The outputs of run ${RUN} are deleted.`],
+    [['--outputs'], '/outputs', 'already_deleted', `The outputs of run ${RUN} were deleted before.`],
+  ])('%j requests it, and shows the outcome', async (options, path, outcome, sentence) => {
+    const gateway = await aGateway({ status: 200, body: { run_id: RUN, outcome } });
+    const result = await runCli(['delete', RUN, ...options], at(gateway.url));
+    expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining(sentence) });
+    expect(gateway.requests[0]).toMatchObject({ method: 'DELETE', path: `/api/run/${RUN}${path}` });
+  });
+});

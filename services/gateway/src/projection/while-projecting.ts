@@ -1,6 +1,7 @@
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { sleep } from '@runledger/resilience/abort';
+import { OutputStoreUnavailable } from '../outputs/store/output-store.ts';
 import { ViewsUnavailable } from './run-views.ts';
 
 export interface WhileProjecting {
@@ -23,8 +24,7 @@ export const whileProjecting = (options: WhileProjecting): AsyncDisposable => {
       try {
         if (isProjecting()) await work(stop.signal);
       } catch (error) {
-        const isAway = error instanceof LogUnavailable || error instanceof ViewsUnavailable;
-        logger[isAway ? 'debug' : 'error']({ err: error }, `${failure}; trying again`);
+        logger[isAway(error) ? 'debug' : 'error']({ err: error }, `${failure}; trying again`);
       }
       await sleep(everyMs, stop.signal);
     }
@@ -36,3 +36,8 @@ export const whileProjecting = (options: WhileProjecting): AsyncDisposable => {
     },
   };
 };
+
+const isAway = (error: unknown): boolean =>
+  error instanceof LogUnavailable ||
+  error instanceof ViewsUnavailable ||
+  error instanceof OutputStoreUnavailable;

@@ -44,6 +44,8 @@ describe('the OpenAPI document', () => {
     expect(named.toSorted()).toEqual(
       [
         'POST /run/deployment/queue',
+        'DELETE /run/{run_id}',
+        'DELETE /run/{run_id}/outputs',
         'GET /run/{run_id}',
         'GET /run/{run_id}/waiting',
         'POST /run/{run_id}/cancel',

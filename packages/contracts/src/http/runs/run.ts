@@ -74,9 +74,9 @@ const seconds = (what: string) =>
 export const MissingMember = Type.Object(
   {
     member: Type.Enum(['workflow_inputs', 'workflow_api', 'outputs']),
-    reason: Type.Enum(['gone', 'damaged'], {
+    reason: Type.Enum(['gone', 'damaged', 'deleted'], {
       description:
-        '`gone`: it has expired, as inputs and lists of outputs over 4 KiB do after 90 days by default. `damaged`: what is stored is not what was stored.',
+        '`gone`: it has expired, as inputs and lists of outputs over 4 KiB do after 90 days by default. `damaged`: what is stored is not what was stored. `deleted`: a request deleted them.',
     }),
   },
   { title: 'MissingMember' },
@@ -146,7 +146,7 @@ export const WorkflowRun = Type.Object(
     rerun_of: nullable(Type.String({ format: 'uuid', description: 'The run that this run repeats.' })),
     missing_members: Type.Array(MissingMember, {
       description:
-        'Members that are null, or an empty list, because they are lost: included ones, and outputs. Usually empty.',
+        'Members that are null, or an empty list, because they are lost or deleted: included ones, and outputs. Usually empty.',
     }),
   },
   { title: 'WorkflowRun' },

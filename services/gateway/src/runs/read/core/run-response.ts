@@ -58,9 +58,12 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     end_reason: isEnded(run) ? run.end_reason : null,
     queue_position: run.status === 'queued' && shown.position ? shown.position.ahead + 1 : null,
     rerun_of: request.rerun_of,
-    missing_members: [...shown.included.missing],
+    missing_members: [...shown.included.missing, ...missingOutputs(run)],
   };
 };
+
+const missingOutputs = (run: Run): MissingMember[] =>
+  isEnded(run) && run.deleted_outputs ? [{ member: 'outputs', reason: 'deleted' }] : [];
 
 const progressOf = (run: Run, { report }: Shown): number => {
   if (isEnded(run)) return run.progress;

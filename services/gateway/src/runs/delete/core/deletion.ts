@@ -1,0 +1,51 @@
+import type { RunEventOf } from '@runledger/contracts/events/run-event';
+import { isEnded, type EndedRun, type Run } from '@runledger/contracts/fold/run';
+import { isSettled, type Webhook } from '@runledger/contracts/fold/webhook';
+import type { Envelope } from '../../current/core/envelope.ts';
+
+/** What a client deletes: the outputs of a run, or the run with all that belongs to it. */
+export type Deletable = 'outputs' | 'run';
+
+export type DeletionRefusal = 'not_ended' | 'not_notified';
+
+export type DeletionDecision =
+  | { readonly kind: 'append'; readonly event: RunEventOf<'RunOutputsDeleted' | 'RunDeleted'> }
+  /** The outputs were deleted before. */
+  | { readonly kind: 'nothing_to_do' }
+  | { readonly kind: 'refused'; readonly because: DeletionRefusal };
+
+export interface DeletedBy {
+  readonly user_id: string;
+}
+
+/** `webhook`: the state of its notifications; null when nothing can be sent any more, since the log holds nothing of the run. */
+export const deletion = (
+  what: Deletable,
+  run: Run,
+  webhook: Webhook | undefined | null,
+  { user_id }: DeletedBy,
+  envelope: Omit<Envelope, 'correlation_id'>,
+): DeletionDecision => {
+  if (!isEnded(run)) return { kind: 'refused', because: 'not_ended' };
+  // The notifier makes the final notification from the run and its outputs.
+  if (run.request.webhook !== null && webhook !== null && !isSettled(webhook)) {
+    return { kind: 'refused', because: 'not_notified' };
+  }
+  const base = baseOf(run, envelope);
+  if (what === 'run') {
+    const { number, created_at } = run;
+    const event = { ...base, type: 'RunDeleted', data: { user_id, number, created_at } } as const;
+    return { kind: 'append', event };
+  }
+  if (run.deleted_outputs) return { kind: 'nothing_to_do' };
+  return { kind: 'append', event: { ...base, type: 'RunOutputsDeleted', data: { user_id } } };
+};
+
+const baseOf = (run: EndedRun, envelope: Omit<Envelope, 'correlation_id'>) => ({
+  ...envelope,
+  version: 1 as const,
+  correlation_id: run.correlation_id,
+  causation_id: null,
+  attempt: run.attempt?.number ?? 0,
+  executor_id: null,
+});

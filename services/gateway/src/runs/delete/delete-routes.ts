@@ -1,0 +1,85 @@
+import { DeleteOutputsResponse, DeleteRunResponse } from '@runledger/contracts/http/runs/delete-run';
+import type { Context } from 'koa';
+import { operation, route, type Caller, type Route } from '../../http/operation.ts';
+import { Refused } from '../../http/refusal.ts';
+import { requestOf } from '../../http/request-context.ts';
+import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
+import type { Deletable, DeletionRefusal } from './core/deletion.ts';
+import type { DeleteRun } from './delete-run.ts';
+
+const deleteRunOperation = operation({
+  id: 'deleteRun',
+  method: 'DELETE',
+  path: '/run/{run_id}',
+  tag: 'Runs',
+  summary: 'Delete a run',
+  description:
+    'Deletes a run that has ended, with its inputs, outputs and files. From then on it is as if it did not exist: 404, also for this request when it is repeated. Files are erased within seconds. The facts of the run, which include short inputs and outputs, leave the log with its age, after 7 days by default.',
+  scope: 'runs:write',
+  request: { path: RunPath },
+  response: { status: 200, description: 'The run is deleted.', body: DeleteRunResponse },
+  refusals: [404, 409],
+});
+
+const deleteOutputsOperation = operation({
+  id: 'deleteRunOutputs',
+  method: 'DELETE',
+  path: '/run/{run_id}/outputs',
+  tag: 'Runs',
+  summary: 'Delete the outputs of a run',
+  description:
+    'Deletes the outputs of a run that has ended, with their files, which are erased within seconds. The run stays: its `outputs` are empty, and `missing_members` says so. Repeating the request changes nothing.',
+  scope: 'runs:write',
+  request: { path: RunPath },
+  response: { status: 200, description: 'The outputs are deleted.', body: DeleteOutputsResponse },
+  refusals: [404, 409],
+});
+
+export const deleteRoutes = ({ deleteRun }: { readonly deleteRun: DeleteRun }): Route[] => {
+  const carryOut = async (
+    what: Deletable,
+    path: { readonly run_id: string },
+    caller: Caller,
+    ctx: Context,
+  ) => {
+    const key = runKeyOf(path, caller);
+    const { traceparent } = requestOf(ctx);
+    const result = await deleteRun(what, key, { user_id: caller.user_id, traceparent });
+    switch (result.kind) {
+      case 'deleted':
+      case 'already_deleted':
+        return { run_id: key.run_id, outcome: result.kind };
+      case 'refused':
+        throw new Refused({ kind: 'conflict', why: WHY[result.because] });
+      case 'too_busy':
+        throw new Refused({
+          kind: 'unavailable',
+          why: 'The run changed again and again while its deletion was stored. Try again',
+        });
+      case 'log_nearly_full':
+        throw new Refused({
+          kind: 'unavailable',
+          why: 'The log of runs has no room for a deletion now. Nothing was deleted: try again when some runs have ended or old runs have expired. An operator can raise runsMaxBytes in RUNLEDGER_LOG_SETTINGS',
+        });
+      case 'deleted_before':
+        throw notFoundRun({ kind: 'deleted' });
+      case 'none':
+      case 'views_unavailable':
+      case 'unreadable':
+        throw notFoundRun(result);
+    }
+  };
+  return [
+    route(deleteRunOperation, async ({ path }, caller, ctx) => {
+      const { run_id } = await carryOut('run', path, caller, ctx);
+      return { run_id, outcome: 'deleted' as const };
+    }),
+    route(deleteOutputsOperation, ({ path }, caller, ctx) => carryOut('outputs', path, caller, ctx)),
+  ];
+};
+
+const WHY: Readonly<Record<DeletionRefusal, string>> = {
+  not_ended: 'The run has not ended: cancel it first, or wait for its end, and delete it then',
+  not_notified:
+    'The final notification of the run is not settled, and is made from the run: wait until its webhook_status is `success` or `failed`, and delete it then',
+};

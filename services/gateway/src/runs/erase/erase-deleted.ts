@@ -1,0 +1,56 @@
+import { isDeleted, isEnded } from '@runledger/contracts/fold/run';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import pLimit from 'p-limit';
+import { outputsToErase, type StoredView } from '../../projection/core/run-view.ts';
+import type { RunViews } from '../../projection/run-views.ts';
+import { whileProjecting } from '../../projection/while-projecting.ts';
+import type { EraseFiles } from './erase-files.ts';
+
+export interface EraseDeletedOptions {
+  readonly views: Pick<RunViews, 'listToErase' | 'save' | 'remove'>;
+  readonly erase: EraseFiles;
+  readonly isProjecting: () => boolean;
+  readonly logger: Logger;
+}
+
+const CHECK_EVERY_MS = 1_000;
+const PAGE = 200;
+const MAX_CONCURRENT = 8;
+
+/**
+ * Erases the files of deleted runs and outputs, until it is disposed of. A view says what is left to erase until all of it is
+ * erased, so a crash in between loses nothing. The view of a deleted run goes with its files.
+ */
+export const openErasing = (options: EraseDeletedOptions): AsyncDisposable =>
+  whileProjecting({
+    failure: 'files of deleted runs could not be erased',
+    everyMs: CHECK_EVERY_MS,
+    isProjecting: options.isProjecting,
+    logger: options.logger,
+    work: (stop) => eraseDeleted(options, stop),
+  });
+
+const eraseDeleted = async ({ views, erase }: EraseDeletedOptions, stopping: AbortSignal): Promise<void> => {
+  const limit = pLimit(MAX_CONCURRENT);
+  const eraseOne = async (view: StoredView): Promise<void> => {
+    const { run } = view;
+    const outputs = outputsToErase(run);
+    if (stopping.aborted || !outputs) return;
+    await erase(run.org_id, outputs);
+    if (isDeleted(run)) await views.remove([view]);
+    else if (isEnded(run) && run.deleted_outputs) {
+      const deleted_outputs = { ...run.deleted_outputs, to_erase: null };
+      await views.save([{ ...view, run: { ...run, deleted_outputs } }]);
+    }
+  };
+  for (let after: string | undefined = ''; after !== undefined && !stopping.aborted;) {
+    const page: readonly StoredView[] = await views.listToErase({ after, limit: PAGE });
+    try {
+      await limit.map(page, eraseOne);
+    } finally {
+      // After a failure, no more erasing begins.
+      limit.clearQueue();
+    }
+    after = page.at(-1)?.run.run_id;
+  }
+};
