@@ -131,10 +131,10 @@ describe('append', () => {
 // Beside one another: one waits until its time is over.
 describe.concurrent('append to a failing log', { timeout: 60_000 }, () => {
   it('reports that the log is full, and keeps its messages', async () => {
-    await using small = await aLog({ runsMaxBytes: 30 * 1024 });
+    await using small = await aLog({ runsMaxBytes: 14 * 1024 });
     const kept = aRun();
     await append(small.log, queued(kept), 0);
-    const large = () => append(small.log, queued(aRun(), { inputs: { text: 'x'.repeat(10_000) } }), 0);
+    const large = () => append(small.log, queued(aRun(), { inputs: { text: 'x'.repeat(4_000) } }), 0);
     await large();
     await expect(large().then(large)).rejects.toBeInstanceOf(LogFull);
     expect(await readRun(small.log, kept)).toMatchObject({ kind: 'found' });
