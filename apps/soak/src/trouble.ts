@@ -22,7 +22,7 @@ export interface Trouble {
   readonly inject: () => Promise<InjectedTrouble>;
 }
 
-export interface InjectedTrouble {
+interface InjectedTrouble {
   readonly limits: readonly LimitChange[];
   readonly trespasses: readonly Trespass[];
 }

@@ -1,7 +1,7 @@
 import type { Answer } from './client-records.ts';
 
 /** What the texts of refusals say to people. */
-export const REFUSAL_TEXTS = [
+const REFUSAL_TEXTS = [
   [503, 'no room in RUNS', /^The log of runs has no room /],
   [503, 'a store is full', /^The log is full /],
   [507, 'BLOBS is full', /^The store of large inputs is full/],

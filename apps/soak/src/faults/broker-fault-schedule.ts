@@ -2,7 +2,7 @@ import type { RandomSource } from '../parameters/random-source.ts';
 import type { Size } from '../parameters/size.ts';
 
 /** Which brokers of a cluster a fault hits. */
-export type Victims = 'leader' | 'follower' | 'two' | 'all' | 'one after the other';
+type Victims = 'leader' | 'follower' | 'two' | 'all' | 'one after the other';
 
 /** `empty`: the broker is killed and loses its store; the others have everything. */
 type BrokerFaultKind = 'kill' | 'stop' | 'pause' | 'empty';

@@ -34,7 +34,7 @@ export interface Size {
   readonly settleWithinMs: number;
 }
 
-export interface Quotas {
+interface Quotas {
   readonly queuedRuns: number;
   readonly catalogueRecords: number;
   readonly workflowBytes: number;

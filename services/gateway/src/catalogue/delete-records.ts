@@ -16,7 +16,7 @@ export interface DeleteRecordsOptions {
   readonly now: () => Promise<Date>;
 }
 
-export type Deletion = Promise<RemovedRecord<string>>;
+type Deletion = Promise<RemovedRecord<string>>;
 
 /**
  * Deletes records of the catalogue by one rule: an archived record that no other record and no live run refers to. Runs that have

@@ -12,7 +12,7 @@ import { namedAttempt, permittedRun } from './attempt-permission.ts';
 import { newOutputKey, pathOf } from './output-keys.ts';
 import { uploadRequest } from './upload-request.ts';
 
-export interface UploadLimits {
+interface UploadLimits {
   readonly fileBytes: number;
   /** Of all files of a run. */
   readonly runBytes: number;

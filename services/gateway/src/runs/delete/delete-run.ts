@@ -8,7 +8,7 @@ import type { Envelope } from '../current/core/envelope.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
 import { deletion, type Deletable, type DeletedBy, type DeletionRefusal } from './core/deletion.ts';
 
-export type DeletionResult =
+type DeletionResult =
   | { readonly kind: 'deleted' }
   /** The outputs were deleted before. */
   | { readonly kind: 'already_deleted' }

@@ -4,7 +4,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 const STATUSES = ['queued', 'started', 'running', 'success', 'cancelled'];
 
 /** 0 for a run that was not found. */
-export const rankOf = (status: unknown): number => STATUSES.indexOf(String(status)) + 1;
+const rankOf = (status: unknown): number => STATUSES.indexOf(String(status)) + 1;
 
 export interface ShownRun {
   readonly key: RunKey;
