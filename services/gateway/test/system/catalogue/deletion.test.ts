@@ -59,7 +59,7 @@ it(
     }
     expect((await call(at(`${versions}/${second.id}`), admin)).status).toBe(404);
     const shown = (await call(at(`/run/${run.run_id}`), tenant.key)).body;
-    expect(shown).toMatchObject({ status: 'cancelled', deployment_id: deployment.id });
+    expect(shown).toMatchObject({ status: 'cancelled', workflow_version_id: first.id });
     expect((await post(at(`/run/${run.run_id}/rerun`), tenant.key)).status).toBe(404);
   },
 );
