@@ -26,6 +26,8 @@ const gateway: Allowed = {
     'runs.*.*.life.queued.gateway.>',
     'runs.*.*.life.cancel_requested.gateway.>',
     'runs.*.*.life.ended.gateway.>',
+    'runs.*.*.life.outputs_deleted.gateway.>',
+    'runs.*.*.life.deleted.gateway.>',
     'runs.*.*.webhook.redelivery_requested.gateway.*',
     'runs.read_marker',
     'fleet.*.all.drain_requested',

@@ -52,7 +52,7 @@ describe('the tail of all lifecycles', () => {
     const received = test.log.nc.stats().inBytes;
     const other = await test.open();
     for (let count = 1; count <= 10; count += 1) {
-      await append(other, queued(aRun(), { inputs: { text: 'x'.repeat(10_000) } }), 0);
+      await append(other, queued(aRun(), { inputs: { text: 'x'.repeat(4_000) } }), 0);
     }
     await waitFor('the messages', () => tail.reported.length === 10);
     expect(test.log.nc.stats().inBytes - received).toBeLessThan(20_000);
