@@ -50,27 +50,24 @@ const foldRun = (key: RunKey, messages: readonly StoredMessage[]): LoggedRun => 
     messages.filter(({ subject }) => subject.startsWith(life) === wanted),
   );
   const read = readChain(RUN_CHAIN, own);
-  const webhooks = readChain(WEBHOOK_CHAIN, withoutForgotten(others));
+  // When the log had forgotten all facts of this chain, its next fact followed nothing.
+  const begin = Math.max(
+    others.findLastIndex(({ expectedSequence }) => expectedSequence === 0),
+    0,
+  );
+  const forgotten = readChain(WEBHOOK_CHAIN, others.slice(0, begin));
+  const webhooks = readChain(WEBHOOK_CHAIN, others.slice(begin));
   const facts = read.kind === 'whole' ? read.facts : [];
   return {
     key,
     facts,
     situations: situationsOf(facts),
     isDeleted: facts.some(({ event }) => event.type === 'RunDeleted'),
-    webhookFacts: webhooks.kind === 'whole' ? webhooks.facts : [],
+    webhookFacts: [forgotten, webhooks].flatMap((part) => (part.kind === 'whole' ? part.facts : [])),
     webhook: webhooks.kind === 'whole' ? webhooks.history.state : undefined,
     defects: [...defectsIn(read, 'its history'), ...defectsIn(webhooks, 'its webhook facts')],
   };
 };
-
-/** When the log had forgotten the whole chain of a webhook, its next fact followed nothing. */
-const withoutForgotten = (messages: readonly StoredMessage[]): readonly StoredMessage[] =>
-  messages.slice(
-    Math.max(
-      messages.findLastIndex(({ expectedSequence }) => expectedSequence === 0),
-      0,
-    ),
-  );
 
 const defectsIn = (read: ReadChain<unknown, unknown>, what: string): string[] =>
   read.kind === 'whole'
