@@ -25,6 +25,8 @@ export const acceptedRuns: Check = ({ records, runs, vanished }) => {
 /** The fold accepts no second end, so a second end is among the defects. */
 const endsBadly = (logged: LoggedRun): string | undefined => {
   if (logged.defects.length > 0) return `The history is damaged: ${logged.defects.join('; ')}.`;
+  // What came before may have expired.
+  if (logged.isDeleted) return undefined;
   const run = lastOf(logged);
   if (run === undefined) return 'The log has messages of it, but no run.';
   return isEnded(run) ? undefined : `It has not ended. It has been ${run.status} since ${run.updated_at}.`;

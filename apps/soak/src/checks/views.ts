@@ -19,7 +19,7 @@ const defectsAt = ({ gateway, listed, read }: ShownByGateway, runs: LoggedRuns):
   const found = (run: string, message: string): void =>
     void violations.push({ guarantee, run, message: `${gateway} ${message}` });
   const times = Map.groupBy(listed, ({ run }) => run);
-  for (const run of runs.keys()) if (!times.has(run)) found(run, 'does not list it.');
+  for (const [run, { isDeleted }] of runs) if (!isDeleted && !times.has(run)) found(run, 'does not list it.');
   for (const [run, entries] of times) if (entries.length > 1) found(run, `lists it ${entries.length} times.`);
   for (const [where, entries] of [
     ['lists', listed],
@@ -35,6 +35,7 @@ const defectsAt = ({ gateway, listed, read }: ShownByGateway, runs: LoggedRuns):
 };
 
 const differenceIn = (logged: LoggedRun, shown: ShownRun | null): string | undefined => {
+  if (logged.isDeleted) return shown === null ? undefined : 'it was deleted';
   const run = lastOf(logged);
   if (run === undefined) return 'the log has no such run';
   if (shown === null) return 'the answer is 404';
