@@ -50,7 +50,7 @@ export const LIFETIME_RULES: readonly LifetimeRule[] = [
   {
     longer: 'blobs',
     than: ['log', 'log'],
-    otherwise: 'inputs expire before their run: a present copy is used until half of its time is over',
+    otherwise: 'inputs expire before their run: a copy that is there already may be used again',
   },
   { longer: 'fleet', than: ['log'], otherwise: 'an executor is unknown to a scheduler that starts' },
   {

@@ -9,7 +9,7 @@ const STREAM_AGES: Readonly<Record<string, Lifetime>> = {
   FLEET: 'fleet',
   DEAD_LETTERS: 'deadLetters',
   OBJ_OUTPUTS: 'outputs',
-  OBJ_BLOBS: 'blobs',
+  BLOBS: 'blobs',
 };
 
 const NANOS_PER_MS = 1_000_000;

@@ -30,10 +30,12 @@ describe('the settings of a service', () => {
   it('are compared with the streams as they are, which may differ from what was provisioned', async () => {
     await test.log.jsm.streams.update('RUNS', { max_age: 2 * HOUR_NS });
     await test.log.jsm.streams.update('DELIVERY_ATTEMPTS', { max_age: HOUR_NS });
+    await test.log.jsm.streams.update('BLOBS', { max_age: 3 * HOUR_NS });
     const own = { webhookGiveUp: 3 * HOUR_MS, views: HOUR_MS };
-    expect(await loggedBy(own, ['RUNS', 'DELIVERY_ATTEMPTS'])).toEqual([
+    expect(await loggedBy(own, ['RUNS', 'DELIVERY_ATTEMPTS', 'BLOBS'])).toEqual([
       expect.stringContaining('runsMaxAgeMs is too short: 1.92 h are less than 3 h'),
       expect.stringContaining('RUNLEDGER_RUN_RETENTION_DAYS is too short'),
+      expect.stringContaining('blobsMaxAgeMs is too short: 3 h are less than 4 h'),
       expect.stringContaining('deliveryAttemptsMaxAgeMs is too short: 1 h are less than 3 h'),
     ]);
     await provision(test.log);

@@ -268,7 +268,7 @@ describe('an unknown path or method', () => {
     ['GET', '/%', 404],
     ['GET', '/outputs/a/b', 404],
     ['PUT', '/executions/a/b/1/outputs', 404],
-    ['DELETE', '/api/run/x', 405],
+    ['PATCH', '/api/run/x', 405],
     ['GET', '/api/run/x/cancel', 405],
     ['OPTIONS', '/api/run/x', 405],
     ['PROPFIND', '/api/run/x', 405],
@@ -283,9 +283,9 @@ describe('an unknown path or method', () => {
 
   it('gets the list of methods', async () => {
     const allowed = async (where: string) =>
-      (await call(`${gateway.api}${where}`, null, { method: 'DELETE' })).headers.get('allow');
+      (await call(`${gateway.api}${where}`, null, { method: 'PATCH' })).headers.get('allow');
     expect(await allowed('/run/deployment/queue')).toBe('POST');
-    expect(await allowed('/run/x')).toBe('GET, HEAD');
+    expect(await allowed('/run/x')).toBe('DELETE, GET, HEAD');
     expect(await allowed('/run/x/cancel')).toBe('POST');
   });
 });

@@ -1,6 +1,6 @@
 import type { SortKey } from '../../projection/core/sort-key.ts';
 import { OPEN_STATUSES, type RunView } from '../../projection/core/run-view.ts';
-import type { RunViews } from '../../projection/run-views.ts';
+import { ViewsUnavailable, type RunViews } from '../../projection/run-views.ts';
 import type { RunQuery } from '../../projection/core/list-query.ts';
 import type { Canceller, CancelRun } from './cancel-run.ts';
 import type { FreshViews } from '../../projection/fresh-views.ts';
@@ -48,7 +48,10 @@ export const cancelMany =
   async (which, by, dryRun) => {
     const statuses = OPEN_STATUSES.filter((status) => which.statuses?.includes(status) ?? true);
     if (statuses.length === 0) return { ...NONE, createdBefore: undefined, end: undefined };
-    await fresh();
+    if (!(await fresh()))
+      throw new ViewsUnavailable(
+        'the views lack facts of the log, so runs may be missing among those that match',
+      );
     const { items, end } = await views.listRuns({ ...which, statuses, limit: PAGE });
     const page = { createdBefore: behindNewest(items), end };
     if (dryRun) return { ...NONE, matched: items.length, ...page };

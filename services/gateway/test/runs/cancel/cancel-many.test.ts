@@ -248,4 +248,12 @@ describe('an invalid request to cancel many runs', () => {
     const { status, headers } = await cancelMany({ filter: {} }, tenant.key, viewless);
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);
   });
+
+  it('is refused while the views lack runs of the log, instead of saying that none matched', async () => {
+    const waiting = await queueSample(gateway, tenant);
+    const behind = await bed.gateway({ views: sqliteViews() });
+    const { status, body } = await cancelMany({ filter: {} }, tenant.key, behind);
+    expect([status, body.detail]).toEqual([503, expect.stringContaining('Try again')]);
+    expect(await statusOf(waiting)).toBe('queued');
+  });
 });
