@@ -25,7 +25,9 @@ beforeAll(async () => {
       opened.use(await openEventLog({ url, name: 'test' }, silentLogger)),
     ),
   );
-  await provision(leftOf(0), { replicas: 3 });
+  // Through proxies the servers take a moment to find each other.
+  const late = { signal: AbortSignal.timeout(60_000), logger: silentLogger };
+  await retryWhileUnavailable(late, () => provision(leftOf(0), { replicas: 3 }));
   await awaitProvisioned(leftOf(0));
 }, 120_000);
 afterAll(() => opened.disposeAsync());
