@@ -119,6 +119,7 @@ describe('a sweep of inputs and lists of outputs', () => {
       ...beginningOf({ created, since: later }, 2),
       sequence: state.last_seq,
     });
+    await waitFor('a moment after it', () => Date.now() > Date.parse(later));
     const after = await sweep.store.put(ORG, someInputs());
     await sweepUntil('the later one to be erased', sweep, async () => !(await present(sweep, after)));
     expect(await present(sweep, before)).toBe(true);
