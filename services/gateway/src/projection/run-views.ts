@@ -69,3 +69,16 @@ export interface RunViews {
    */
   resetTo(beginning: ProjectionPosition): Promise<void>;
 }
+
+/** The reading half, which a store may keep apart from what writes. */
+export type ReadingViews = Pick<
+  RunViews,
+  | 'find'
+  | 'load'
+  | 'listRuns'
+  | 'listWebhooks'
+  | 'listOpen'
+  | 'listToErase'
+  | 'countQueued'
+  | 'sumOutputBytes'
+>;

@@ -5,13 +5,12 @@ import type { TestNats } from '@runledger/testing/servers/nats';
 import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { append } from '../../../src/append/append.ts';
 import { LogUnavailable, openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
 import { silentLogger } from '../../../src/connect/logger.ts';
-import { retryWhileUnavailable } from '../../../src/connect/retry-while-unavailable.ts';
 import { withFreshReads } from '../../../src/messages/fresh-reads.ts';
 import { awaitProvisioned, provision } from '../../../src/provision/provision.ts';
 import { lastOfRun } from '../../../src/read/read-run.ts';
+import { stored } from '../../fixtures/stored.ts';
 
 const opened = new AsyncDisposableStack();
 let servers: readonly TestNats[];
@@ -47,18 +46,6 @@ const settledLeader = async (): Promise<number> => {
     return isSettled && cluster.leader && { leader: cluster.leader };
   });
   return Number(leader.slice(1));
-};
-
-/** The sequence at which it was stored, after as many tries as an election takes. */
-const stored = async (
-  log: EventLog,
-  event: Parameters<typeof append>[1],
-  expected: number,
-): Promise<number> => {
-  const patient = { signal: AbortSignal.timeout(60_000), logger: silentLogger };
-  const appended = await retryWhileUnavailable(patient, () => append(log, event, expected));
-  if (appended.kind === 'conflict') throw new Error(`a conflict at ${appended.head}`);
-  return appended.sequence;
 };
 
 /** What was read; undefined when the log was unavailable. */

@@ -12,6 +12,7 @@ import { followSubjects } from '../../../src/follow/follow-subjects.ts';
 import { readStored, runsIdentity } from '../../../src/messages/stream-identity.ts';
 import { awaitProvisioned, provision } from '../../../src/provision/provision.ts';
 import { readRun } from '../../../src/read/read-run.ts';
+import { stored } from '../../fixtures/stored.ts';
 
 const opened = new AsyncDisposableStack();
 let cluster: PartitionedNatsCluster;
@@ -55,17 +56,6 @@ const settledLeader = async (): Promise<number> => {
     { withinMs: 60_000 },
   );
   return Number(leader.slice(1));
-};
-
-const stored = async (
-  log: EventLog,
-  event: Parameters<typeof append>[1],
-  expected: number,
-): Promise<number> => {
-  const patient = { signal: AbortSignal.timeout(60_000), logger: silentLogger };
-  const appended = await retryWhileUnavailable(patient, () => append(log, event, expected));
-  if (appended.kind === 'conflict') throw new Error(`a conflict at ${appended.head}`);
-  return appended.sequence;
 };
 
 /** Until the test has begun to read. */

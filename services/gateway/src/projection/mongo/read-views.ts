@@ -1,7 +1,7 @@
 import type { Collection } from 'mongodb';
 import { pageOf, type Page } from '../core/page.ts';
 import { isSameRun } from '../core/run-view.ts';
-import type { RunViews } from '../run-views.ts';
+import type { ReadingViews } from '../run-views.ts';
 import { orUnavailable } from './mongo-errors.ts';
 import { runListQuery, webhookListQuery, type ListQuery } from '../core/list-query.ts';
 import { scanList } from '../core/scan-list.ts';
@@ -24,17 +24,7 @@ export interface ReadLimits {
 export const readViews = (
   runs: Collection<RunDocument>,
   { readWithinMs, writeWithinMs, clock }: ReadLimits,
-): Pick<
-  RunViews,
-  | 'find'
-  | 'load'
-  | 'listRuns'
-  | 'listWebhooks'
-  | 'listOpen'
-  | 'listToErase'
-  | 'countQueued'
-  | 'sumOutputBytes'
-> => {
+): ReadingViews => {
   const reading = { maxTimeMS: readWithinMs };
   const scanLimits = { giveUpAfterMs: readWithinMs / 4, clock };
   const list = <Item>(shown: StoredList<Item>, query: ListQuery, limit: number): Promise<Page<Item>> =>

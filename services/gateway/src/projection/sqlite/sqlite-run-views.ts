@@ -5,7 +5,7 @@ import { pageOf, type Page } from '../core/page.ts';
 import { scanList } from '../core/scan-list.ts';
 import { RUN_LIST, WEBHOOK_LIST, type StoredList } from '../core/stored-list.ts';
 import { storedRun, VIEW_FIELDS, viewOf, type StoredRun } from '../core/stored-run.ts';
-import type { RunViews } from '../run-views.ts';
+import type { ReadingViews, RunViews } from '../run-views.ts';
 import { dropOldRuns } from './drop-old-runs.ts';
 import { openDatabase, orUnavailable } from './open-database.ts';
 import { openRuns } from './open-runs.ts';
@@ -52,20 +52,7 @@ export const openSqliteRunViews = ({
   };
 };
 
-const readViews = (
-  database: DatabaseSync,
-  clock: () => number,
-): Pick<
-  RunViews,
-  | 'find'
-  | 'load'
-  | 'listRuns'
-  | 'listWebhooks'
-  | 'listOpen'
-  | 'listToErase'
-  | 'countQueued'
-  | 'sumOutputBytes'
-> => {
+const readViews = (database: DatabaseSync, clock: () => number): ReadingViews => {
   const one = database.prepare(
     `SELECT ${VIEW_FIELDS.join(', ')} FROM run_views WHERE run_id = ? AND org_id = ?`,
   );
