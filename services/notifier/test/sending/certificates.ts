@@ -19,10 +19,15 @@ export const newAuthority = (): Promise<GenerateResult> =>
 
 const usual = newAuthority();
 
-/** As with NODE_EXTRA_CA_CERTS, this process trusts the certificates of the tests from now on. */
-export const trustCertificates = async (): Promise<void> => {
+/**
+ * As with NODE_EXTRA_CA_CERTS, this process trusts the certificates of the tests, until it is disposed: other test files run in
+ * the same process.
+ */
+export const trustCertificates = async (): Promise<Disposable> => {
   const { cert } = await usual;
-  setDefaultCACertificates([...getCACertificates('default'), cert]);
+  const before = getCACertificates('default');
+  setDefaultCACertificates([...before, cert]);
+  return { [Symbol.dispose]: () => setDefaultCACertificates(before) };
 };
 
 export interface Holder {

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { openSender, type Sender } from '../../src/sending/sender.ts';
 import { certify, trustCertificates } from './certificates.ts';
 import { forwardProxy } from './forward-proxy.ts';
@@ -8,7 +8,8 @@ import { httpReceiver, httpsReceiver, rawReceiver, saying } from './receivers.ts
 import { send, senderTo } from './sending.ts';
 
 const valid = await certify({ names: ['receiver.example'], addresses: ['127.0.0.1'] });
-await trustCertificates();
+const trust = await trustCertificates();
+afterAll(() => trust[Symbol.dispose]());
 const tellHost: RequestListener = (request, response) => void response.end(request.headers.host);
 const target = new URL('http://receiver.example:8080/hooks');
 

@@ -1,13 +1,14 @@
 import type { RequestListener } from 'node:http';
 import { generate } from 'selfsigned';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { certify, newAuthority, trustCertificates } from './certificates.ts';
 import { httpReceiver, httpsReceiver, rawReceiver } from './receivers.ts';
 import { send, sendOnce, senderTo } from './sending.ts';
 
 const ok: RequestListener = (request, response) => void response.end(request.headers.host);
 const valid = await certify({ names: ['receiver.example'], addresses: ['127.0.0.1', '::1'] });
-await trustCertificates();
+const trust = await trustCertificates();
+afterAll(() => trust[Symbol.dispose]());
 const overTls = (url: URL): URL => new URL(url.href.replace('http:', 'https:'));
 
 describe('an attempt over TLS', () => {
