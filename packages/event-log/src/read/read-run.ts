@@ -37,6 +37,8 @@ interface ReadFacts {
   readonly facts: readonly RunFact[];
   /** Its notifications; undefined when their chain has a gap. */
   readonly webhook: WebhookHistory | undefined;
+  /** That gap is at their beginning: the first of these facts have left the log. */
+  readonly webhookExpired: boolean;
   /** The facts that `webhook` was folded from. */
   readonly webhookFacts: readonly WebhookFact[];
   readonly refused: readonly RefusedMessage[];
@@ -123,6 +125,7 @@ const summary = (
     history,
     facts,
     webhook: whole?.history,
+    webhookExpired: webhook.kind === 'gap' && webhook.after === 0 && webhook.expected > 0,
     webhookFacts: whole?.facts ?? [],
     refused: [...refused, ...(whole?.refused ?? [])],
   };

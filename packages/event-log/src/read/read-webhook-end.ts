@@ -3,6 +3,7 @@ import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import { messagesOf } from '../messages/messages-of.ts';
 import type { RunLog } from '../messages/run-messages.ts';
+import type { ReadRun } from './read-run.ts';
 
 /** The end of a run's webhook chain, by the subject of its last fact: it is known even when the facts before it are gone. */
 export interface WebhookEnd {
@@ -24,6 +25,10 @@ export const endOf = ({ head, state }: WebhookHistory): WebhookEnd => ({
   round: roundOf(state),
   status: state === undefined ? 'none' : isSettled(state) ? 'settled' : 'running',
 });
+
+/** Of a run that was read. When its chain has a gap, the last fact is read from the stream's leader. @throws {LogUnavailable} */
+export const webhookEndOf = async (log: RunLog, key: RunKey, read: ReadRun): Promise<WebhookEnd> =>
+  read.kind === 'found' && read.webhook ? endOf(read.webhook) : readWebhookEnd(log, key);
 
 /** From the stream's leader. @throws {LogUnavailable} */
 export const readWebhookEnd = async (log: RunLog, key: RunKey): Promise<WebhookEnd> => {

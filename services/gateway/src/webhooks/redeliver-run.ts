@@ -13,7 +13,7 @@ import type { ShownWebhooks } from '../runs/current/shown-webhooks.ts';
 type Redelivery =
   /** The request is stored. The notifier delivers. */
   | { readonly kind: 'requested'; readonly round: number }
-  /** `expired`: the log no longer has the run's events, which a notification is made from. */
+  /** `expired`: the log no longer has the run's events, which a notification is made from, or those of its notifications. */
   | { readonly kind: 'refused'; readonly because: RedeliverRefusal | 'expired' }
   /** Its status is no longer one of those that the request names. */
   | { readonly kind: 'status_excluded' }
@@ -55,13 +55,14 @@ export const redeliverRun =
       },
       decide: ({ found, isInLog }) => {
         if (found.kind !== 'found') return answer(found);
-        if (!found.webhook) return answer(DAMAGED);
+        if (!found.webhook)
+          return answer('webhookExpired' in found && found.webhookExpired ? EXPIRED : DAMAGED);
         const { state: webhook, head } = found.webhook;
         if (only && !only.includes(statusOf(webhook))) return answer({ kind: 'status_excluded' });
         const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer, traceparent };
         const decision = redeliver(found.run, webhook, { user_id }, envelope);
         if (decision.kind === 'refused') return answer(decision);
-        if (!isInLog) return answer({ kind: 'refused', because: 'expired' });
+        if (!isInLog) return answer(EXPIRED);
         const { event } = decision;
         const running = { status: 'running', round: event.round, updated_at: event.time } as const;
         const redelivery = { kind: 'requested', round: event.round } as const;
@@ -87,6 +88,8 @@ interface Decided {
 }
 
 const answer = (redelivery: Redelivery): Decision<Decided> => ({ kind: 'answer', answer: { redelivery } });
+
+const EXPIRED = { kind: 'refused', because: 'expired' } as const;
 
 const DAMAGED = {
   kind: 'unreadable',

@@ -3,7 +3,15 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { MAX_ROUNDS } from '@runledger/contracts/events/webhook-event';
 import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import {
+  assigned,
+  aRun,
+  expired,
+  queued,
+  runRequest,
+  started,
+  succeeded,
+} from '@runledger/testing/events/run-events';
 import {
   redeliveryRequested,
   webhookDelivered,
@@ -15,7 +23,8 @@ import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
-import { appendWebhook } from '../fixtures/runs/appended-facts.ts';
+import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
+import { forgetBefore } from '../fixtures/runs/forgotten-log.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
 import { aView, folded } from '../fixtures/runs/folded-runs.ts';
@@ -96,6 +105,18 @@ describe('a redelivery', () => {
     const run = folded(queued(key, { webhook: HOOK }), assigned(key), started(key), succeeded(key));
     await views.save([aView(4, run)]);
     const { status, body } = await redeliver(key, await bed.gateway({ views }));
+    expect([status, body.detail]).toEqual([409, expect.stringContaining('have expired from the log')]);
+  });
+
+  it('is refused when the first facts of its notifications are gone, although its end has the whole run', async () => {
+    const key = await queueSample(gateway, bed.tenant, { webhook: HOOK });
+    await appendWebhook(bed.log, webhookStarted(key, 'intermediate'));
+    // What expires is older than what does not.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const end = await appendAll(bed.log, expired(key, { request: runRequest({ webhook: HOOK }) }));
+    await appendWebhook(bed.log, webhookGivenUp(key));
+    await forgetBefore(bed.log, end);
+    const { status, body } = await redeliver(key);
     expect([status, body.detail]).toEqual([409, expect.stringContaining('have expired from the log')]);
   });
 

@@ -1,7 +1,7 @@
 import type { RunId } from '@runledger/contracts/ids';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { lastOfRun, readRun } from '@runledger/event-log/read/read-run';
-import { endOf, readWebhookEnd } from '@runledger/event-log/read/read-webhook-end';
+import { readWebhookEnd, webhookEndOf } from '@runledger/event-log/read/read-webhook-end';
 import { planAttempt, type AttemptPlan } from '../core/delivery/attempt-plan.ts';
 import type { AttemptReport } from '../core/delivery/attempt-report.ts';
 import { isInTimers, type FinalDelivery } from '../core/delivery/final-delivery.ts';
@@ -48,7 +48,8 @@ const planOf = async (
   const atLeast = source.kind === 'fact' ? fact : await retrying(() => lastOfRun(log, key));
   const read = await retrying(() => readRun(log, key, { atLeast }));
   const firstSequence = read.kind === 'found' ? 0 : (await retrying(() => runsIdentity(log))).firstSequence;
-  const plan = planAttempt(delivery, read, now().getTime(), {
+  const end = await retrying(() => webhookEndOf(log, key, read));
+  const plan = planAttempt(delivery, { read, end }, now().getTime(), {
     giveUpAfterMs,
     logAgeMs: logAgeOf(partition),
     firstSequence,
@@ -102,8 +103,8 @@ const carryOut = async (
   signal: AbortSignal,
 ): Promise<AttemptReport> => {
   if (plan.kind === 'nothing' || plan.kind === 'unreadable') return plan;
-  const { kind, run, url, webhook, sequence, endedAt, ...progress } = plan;
-  const facts = webhookFacts(context, run, endOf(webhook), signal);
+  const { kind, run, url, end, sequence, endedAt, ...progress } = plan;
+  const facts = webhookFacts(context, run, end, signal);
   context.facts.set(attempt, facts);
   if (kind !== 'send') return { kind, ...progress };
   const started = (): Promise<void> => facts.append('WebhookStarted', { notification: 'final' });

@@ -6,7 +6,7 @@ import { ALL_LIFECYCLES, ALL_WEBHOOKS, type RunKey } from '@runledger/contracts/
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow } from '@runledger/event-log/follow/follow';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { endOf, readWebhookEnd } from '@runledger/event-log/read/read-webhook-end';
+import { webhookEndOf } from '@runledger/event-log/read/read-webhook-end';
 import { sleep, untilAborted } from '@runledger/resilience/abort';
 import type { EndMessage, Found, NotifierInput } from '../core/state/input.ts';
 import type { Partition } from '../core/state/partition.ts';
@@ -147,6 +147,6 @@ const unsettledRound = async (log: EventLog, key: RunKey, atLeast: number): Prom
   const read = await readRun(log, key, { atLeast });
   if (read.kind === 'none' || read.kind === 'deleted' || (read.kind === 'found' && !isEnded(read.run)))
     return undefined;
-  const end = read.kind === 'found' && read.webhook ? endOf(read.webhook) : await readWebhookEnd(log, key);
+  const end = await webhookEndOf(log, key, read);
   return end.status === 'settled' ? undefined : end.round;
 };

@@ -5,7 +5,13 @@ import { lastMessage } from '@runledger/event-log/messages/leader-read';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { parseJson } from '@runledger/event-log/messages/stored-message';
 import { append } from '@runledger/event-log/append/append';
+import { readWebhookEnd } from '@runledger/event-log/read/read-webhook-end';
 import { assigned, expired, runRequest, started, succeeded } from '@runledger/testing/events/run-events';
+import {
+  redeliveryRequested,
+  webhookGivenUp,
+  webhookStarted,
+} from '@runledger/testing/events/webhook-events';
 import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
 import { describe, expect, it } from 'vitest';
 import { expectTimer } from '../fixtures/expect-guarantees.ts';
@@ -103,5 +109,25 @@ describe('a run that outlives the log', { timeout: LIMIT_MS }, () => {
       expect(await bed.webhook(key)).toMatchObject({ status: 'success', tries: 1 }),
     );
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'log_expired' })).toBe(0);
+  });
+
+  it('has its redelivery sent, although the first facts of its notifications are gone', async () => {
+    await using bed = await openTestBedOnOwnBroker();
+    await using receiver = await aReceiver();
+    const webhook = `${receiver.url}/hook`;
+    const key = await bed.queue(webhook, { webhook_intermediate_status: true });
+    await bed.happenTo(key, webhookStarted(key, 'intermediate'));
+    const { lastSequence } = await runsIdentity(bed.log);
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await bed.happen(key, expired(key, { request: runRequest({ webhook }) }));
+    await bed.happenTo(key, webhookGivenUp(key), redeliveryRequested(key));
+    await letExpire(bed, 2_000, lastSequence);
+    await using running = await bed.start();
+    await expectSoon('its notification', () => expect(receiver.of(key.run_id)).toHaveLength(1));
+    await expectSoon('its outcome', async () =>
+      expect(await readWebhookEnd(bed.log, key)).toMatchObject({ status: 'settled', round: 2 }),
+    );
+    await expectSoon('nothing to wait', async () => expect(await storedTimers(bed.log)).toEqual([]));
+    expect(await running.metric('runledger_notifier_deliveries_total', { end: 'delivered' })).toBe(1);
   });
 });

@@ -1,7 +1,6 @@
 import { isEnded, type EndedRun } from '@runledger/contracts/fold/run';
-import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
-import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import type { ReadRun } from '@runledger/event-log/read/read-run';
+import type { WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
 import { isInTimers, type FinalDelivery } from './final-delivery.ts';
 import { hasExpired, logEndOf, oldestFactOf } from './log-end.ts';
 import type { Progress } from './attempt-report.ts';
@@ -18,7 +17,7 @@ export type AttemptPlan =
 interface DueRun {
   readonly run: EndedRun;
   readonly url: string;
-  readonly webhook: WebhookHistory;
+  readonly end: WebhookEnd;
   /** The run's head. */
   readonly sequence: number;
   /** Milliseconds since 1970. */
@@ -34,9 +33,10 @@ export interface PlanSettings {
   readonly instantOf: (time: string) => number;
 }
 
+/** `end`: of the run's webhook chain, which may have lost its beginning. */
 export const planAttempt = (
   delivery: FinalDelivery,
-  read: ReadRun,
+  { read, end }: { readonly read: ReadRun; readonly end: WebhookEnd },
   now: number,
   settings: PlanSettings,
 ): AttemptPlan => {
@@ -44,12 +44,12 @@ export const planAttempt = (
   // A forged fact, or a run that was deleted meanwhile.
   if (read.kind === 'none' || read.kind === 'deleted') return { kind: 'nothing' };
   // The delivery stays visible as waiting, until the run can be read or expires.
-  if (read.kind !== 'found' || !read.webhook) return { kind: 'unreadable', why: whyUnreadable(read) };
-  const { run, webhook, history, facts, webhookFacts } = read;
+  if (read.kind !== 'found') return { kind: 'unreadable', why: whyUnreadable(read) };
+  const { run, history, facts, webhookFacts } = read;
   const url = run.request.webhook;
   // Forged, or one round after another: it is not due, or no longer.
-  if (!isEnded(run) || url === null || isSettled(webhook.state)) return { kind: 'nothing' };
-  const round = roundOf(webhook.state);
+  if (!isEnded(run) || url === null || end.status === 'settled') return { kind: 'nothing' };
+  const { round } = end;
   if (delivery.round < round && isInTimers(delivery)) return { kind: 'nothing' };
   const attempts = round === delivery.round ? delivery.attempts : 0;
   const { giveUpAfterMs, logAgeMs, instantOf } = settings;
@@ -57,20 +57,14 @@ export const planAttempt = (
   const logEnd = logEndOf(oldestFactOf(facts, instantOf), logAgeMs);
   // A redelivery has as much time as the first delivery had.
   const request = webhookFacts.findLast(({ event }) => event.type === 'WebhookRedeliveryRequested');
-  const wantedSince = request ? instantOf(request.time) : endedAt;
+  const wantedSince = request ? instantOf(request.time) : round === 1 ? endedAt : Infinity;
   const plannedEnd = delivery.round === round ? delivery.expiresAt : Infinity;
   const expiresAt = Math.min(plannedEnd, wantedSince + giveUpAfterMs, logEnd);
   const kind = now < expiresAt ? 'send' : now < logEnd ? 'expired' : 'log_expired';
-  return { kind, round, attempts, expiresAt, run, url, webhook, sequence: history.head, endedAt };
+  return { kind, round, attempts, expiresAt, run, url, end, sequence: history.head, endedAt };
 };
 
-const whyUnreadable = (read: Exclude<ReadRun, { kind: 'none' | 'deleted' }>): string => {
-  switch (read.kind) {
-    case 'newer_version':
-      return `${read.type} is of version ${read.version}, which this release cannot read`;
-    case 'damaged':
-      return read.why;
-    case 'found':
-      return 'its webhook facts contradict each other';
-  }
-};
+const whyUnreadable = (read: Extract<ReadRun, { kind: 'newer_version' | 'damaged' }>): string =>
+  read.kind === 'damaged'
+    ? read.why
+    : `${read.type} is of version ${read.version}, which this release cannot read`;

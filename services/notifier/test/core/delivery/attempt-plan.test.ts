@@ -3,6 +3,7 @@ import { memoryLog } from '@runledger/event-log/memory/memory-log';
 import { readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/events/webhook-events';
+import type { WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
 import { describe, expect, it } from 'vitest';
 import { planAttempt, type AttemptPlan } from '../../../src/core/delivery/attempt-plan.ts';
 import type { FinalDelivery } from '../../../src/core/delivery/final-delivery.ts';
@@ -54,8 +55,13 @@ const secondRound = (changes: Partial<FinalDelivery> = {}): FinalDelivery => ({
   ...changes,
 });
 
+const SECOND_ROUND: WebhookEnd = { head: 6, round: 2, status: 'running' };
+
 const plan = async (delivery: FinalDelivery, now = NOW): Promise<AttemptPlan> =>
-  planAttempt(delivery, await redelivered(), now, {
+  planOf(delivery, { read: await redelivered(), end: SECOND_ROUND }, now);
+
+const planOf = (delivery: FinalDelivery, of: Parameters<typeof planAttempt>[1], now: number): AttemptPlan =>
+  planAttempt(delivery, of, now, {
     giveUpAfterMs: GIVE_UP_AFTER_MS,
     logAgeMs: 30 * DAY_MS,
     firstSequence: 1,
@@ -74,5 +80,23 @@ describe('a redelivery of a run that ended long ago', () => {
   it('has it also when a delivery of the first round is found first', async () => {
     const first = secondRound({ round: 1, expiresAt: NOW - DAY_MS });
     expect(await plan(first)).toMatchObject({ kind: 'send', round: 2, attempts: 0 });
+  });
+});
+
+describe('a redelivery of a run whose first webhook facts have expired', () => {
+  const lost = async (): Promise<ReadRun> => {
+    const read = await redelivered();
+    return { ...read, webhook: undefined, webhookExpired: true, webhookFacts: [] } as ReadRun;
+  };
+  const at = async (end: Partial<WebhookEnd>, now = NOW): Promise<AttemptPlan> =>
+    planOf(secondRound(), { read: await lost(), end: { ...SECOND_ROUND, ...end } }, now);
+
+  it('goes on behind the last fact, for as long as any other', async () => {
+    expect(await at({})).toMatchObject({ kind: 'send', round: 2, end: { head: 6 } });
+    expect(await at({}, secondRound().expiresAt)).toMatchObject({ kind: 'expired' });
+  });
+
+  it('is over when the last fact settles it', async () => {
+    expect(await at({ status: 'settled' })).toEqual({ kind: 'nothing' });
   });
 });
