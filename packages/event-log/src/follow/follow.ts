@@ -1,8 +1,10 @@
 import type { StreamInfo } from '@nats-io/jetstream';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { EventLog } from '../connect/event-log.ts';
 import type { FollowOptions, Following } from '../messages/following.ts';
 import type { RunLog } from '../messages/run-messages.ts';
 import { fromDelivered } from '../messages/stored-message.ts';
+import { createdOf } from '../messages/stream-identity.ts';
 import type { StartPosition } from './ephemeral-consumer.ts';
 import { pullInOrder } from './pull-in-order.ts';
 import { batchTaker } from './take-batches.ts';
@@ -27,7 +29,7 @@ export class PositionBeyondEnd extends Error {
   }
 }
 
-/** The stream was deleted and created again while it was followed. */
+/** While it was followed, the stream was created again, or restored from an older copy that has other messages since. */
 export class StreamReplaced extends Error {
   override readonly name = 'StreamReplaced';
   readonly code = 'stream_replaced';
@@ -46,24 +48,42 @@ const followStream = async (log: EventLog, options: FollowOptions): Promise<Foll
   const stop = new AbortController();
   const taker = batchTaker(options, log.logger, stop.signal);
   let created: string | undefined;
+  let last: StoredMessage | undefined;
 
   const begin = (info: StreamInfo): StartPosition => {
-    created ??= info.created;
-    if (info.created !== created) {
+    const present = createdOf(info);
+    created ??= present;
+    if (present !== created) {
       throw new StreamReplaced(
-        `Stream ${stream} of ${created} was replaced by one of ${info.created}. Rebuild the state that was derived from it.`,
+        `Stream ${stream} of ${created} was replaced by one of ${present}. Rebuild the state that was derived from it.`,
       );
     }
     const position = taker.position();
     if (position > info.state.last_seq) throw new PositionBeyondEnd(stream, position, info.state.last_seq);
-    return { deliver_policy: 'by_start_sequence', opt_start_seq: position + 1 };
+    return { deliver_policy: 'by_start_sequence', opt_start_seq: last?.sequence ?? position + 1 };
+  };
+  /** The last message comes again after an interruption, unless it has expired: it shows that the stream is the same. */
+  const withoutLast = (delivered: readonly StoredMessage[]): StoredMessage[] => {
+    const [first] = delivered;
+    if (!last || first?.sequence !== last.sequence) return [...delivered];
+    if (first.time === last.time) return delivered.slice(1);
+    throw new StreamReplaced(
+      `Stream ${stream} has a message of ${first.time} at ${last.sequence}, and one of ${last.time} was read there before: it was ` +
+        'restored from an older copy. Rebuild the state that was derived from it.',
+    );
+  };
+  const take = async (delivered: readonly StoredMessage[]): Promise<void> => {
+    const messages = withoutLast(delivered);
+    if (messages.length === 0) return;
+    await taker.take(messages);
+    last = messages.at(-1);
   };
   const pulling = await pullInOrder(log, {
     stream,
     subjects,
     readUpTo: taker.position,
     begin,
-    take: (delivered) => taker.take(delivered.map(fromDelivered)),
+    take: (delivered) => take(delivered.map(fromDelivered)),
     ...(onCaughtUp ? { onCaughtUp } : {}),
   });
   return {

@@ -31,9 +31,24 @@ export const readStored = async (
   return message ? fromStored(message) : undefined;
 };
 
-/** The broker's time of a stream's creation: it distinguishes the stream from another one of the same name. */
+/** In the metadata of every stream. */
+export const CREATED = 'runledger_created';
+
+/**
+ * The broker's time of a stream's creation: it distinguishes the stream from another one of the same name. `provision` writes it into
+ * the metadata, which a restore keeps. The broker's own `created` is another one at each replica of a restored stream (ADR 46).
+ */
+export const createdOf = ({ config }: Pick<StreamInfo, 'config'>): string => {
+  const created = config.metadata?.[CREATED];
+  if (created !== undefined) return created;
+  throw new Error(
+    `Stream ${config.name} does not say when it was created (${CREATED} in its metadata). Run "runledger provision", which writes it.`,
+  );
+};
+
+/** @throws {LogUnavailable} */
 export const createdAt = async (log: EventLog, stream: 'RUNS' | 'FLEET'): Promise<string> =>
-  (await streamState(log, stream)).created;
+  createdOf(await streamState(log, stream));
 
 /** Distinguishes this log from another one, and says how full it is. */
 export interface RunsIdentity {
@@ -59,15 +74,19 @@ export const runsIdentity = async (log: EventLog, atLeast = 0): Promise<RunsIden
   return { ...identity, lastSequence: Math.max(identity.lastSequence, fresh) };
 };
 
-export const runsIdentityOf = ({ created, state, config }: StreamInfo): RunsIdentity => ({
-  stream: 'RUNS',
-  created,
-  firstSequence: state.first_seq,
-  since: sinceOf(created, state),
-  lastSequence: state.last_seq,
-  bytes: state.bytes,
-  maxBytes: config.max_bytes,
-});
+export const runsIdentityOf = (info: StreamInfo): RunsIdentity => {
+  const { state, config } = info;
+  const created = createdOf(info);
+  return {
+    stream: 'RUNS',
+    created,
+    firstSequence: state.first_seq,
+    since: sinceOf(created, state),
+    lastSequence: state.last_seq,
+    bytes: state.bytes,
+    maxBytes: config.max_bytes,
+  };
+};
 
 const sinceOf = (created: string, { messages, first_ts, last_seq, last_ts }: StreamInfo['state']): string => {
   if (messages > 0) return first_ts;

@@ -4,6 +4,7 @@ import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { callBroker } from '../connect/broker-call.ts';
 import { checkRequired, differences } from './check-stream.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
+import { CREATED } from '../messages/stream-identity.ts';
 import { logSettings, type LogSettings } from './log-settings.ts';
 import { ALL_STREAMS, awayIn, definitionFor, planStreams } from './plan-streams.ts';
 import type { StreamDefinition } from './stream-definitions.ts';
@@ -69,6 +70,7 @@ const provisionStream = async (provisioning: Provisioning, definition: StreamDef
   const found =
     (await findStream(manager, definition.name)) ?? (await createStream(provisioning, definition));
   checkRequired(definition, found.config);
+  await writeCreated(manager, found);
   const changes = differences(found.config, definition.limits);
   if (Object.keys(changes).length === 0) return;
   log.logger.info({ stream: definition.name, changes }, 'the limits of a stream are updated');
@@ -76,6 +78,14 @@ const provisionStream = async (provisioning: Provisioning, definition: StreamDef
   const after = await findStream(manager, definition.name);
   if (after) checkRequired(definition, after.config);
 };
+
+/** The broker's time of the creation changes with a restore, so it is kept where it does not. Several processes write the same. */
+const writeCreated = async (manager: JetStreamManager, { config, created }: StreamInfo): Promise<void> => {
+  if (isMarked(config)) return;
+  await manager.streams.update(config.name, { metadata: { ...config.metadata, [CREATED]: created } });
+};
+
+const isMarked = ({ metadata }: StreamInfo['config']): boolean => metadata?.[CREATED] !== undefined;
 
 const findStream = async (manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> => {
   try {
@@ -143,10 +153,8 @@ export const awaitProvisioned = async (
     for (let logged = false; ; logged = true) {
       signal?.throwIfAborted();
       const found = await findStreamIfAvailable(log, name);
-      if (found) {
-        checkRequired(definitionFor(name, found.config), found.config);
-        break;
-      }
+      if (found) checkRequired(definitionFor(name, found.config), found.config);
+      if (found && isMarked(found.config)) break;
       if (!logged) {
         log.logger.warn({ stream: name }, 'a stream does not exist yet; runledger provision creates it');
       }

@@ -6,11 +6,11 @@ import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/n
 import { ALL_LIFECYCLES } from '@runledger/contracts/subjects/run-subjects';
 import { describe, expect, it } from 'vitest';
 import { openEventLog } from '../../../src/connect/event-log.ts';
-import { follow, PositionBeyondEnd, StreamReplaced } from '../../../src/follow/follow.ts';
+import { follow, StreamReplaced } from '../../../src/follow/follow.ts';
 import { silentLogger } from '../../../src/connect/logger.ts';
 import { provision } from '../../../src/provision/provision.ts';
 import { numbers, queueRuns, sequencesOf } from '../../fixtures/queued-runs.ts';
-import { aLog, aLogOnOwnBroker, anEmptyLog, anEmptyLogOnOwnBroker } from '../../fixtures/test-log.ts';
+import { aLog, aLogOnOwnBroker, anEmptyLogOnOwnBroker } from '../../fixtures/test-log.ts';
 
 const runs = { stream: 'RUNS', subjects: [ALL_LIFECYCLES] } as const;
 
@@ -82,47 +82,56 @@ describe('a follower, while the broker is killed and started again', () => {
     expect(tookMs).toBeLessThan(4_000);
   });
 
-  it('reports that the log lost its end', async () => {
-    await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-test-follow-'));
-    const { path: binary } = await findNatsServer({ env: process.env });
-    const storeDir = join(folder.path, 'store');
-    const copy = join(folder.path, 'copy');
-    const first = await startNatsServer({ binary, storeDir });
-    await using log = await openEventLog({ url: first.url, name: 'test' }, silentLogger);
-    await provision(log);
-    await queueRuns(log, 3);
-    await first.stop();
-    await cp(storeDir, copy, { recursive: true });
+  it.each([
+    ['reports that the log lost its end', 0, { name: 'PositionBeyondEnd', position: 6, lastSequence: 3 }],
+    ['reports that the log went on from an older copy, past what was read', 5, { name: 'StreamReplaced' }],
+  ])(
+    '%s',
+    async (_what, storedSince, reported) => {
+      await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-test-follow-'));
+      const { path: binary } = await findNatsServer({ env: process.env });
+      const storeDir = join(folder.path, 'store');
+      const copy = join(folder.path, 'copy');
+      const first = await startNatsServer({ binary, storeDir });
+      await using log = await openEventLog({ url: first.url, name: 'test' }, silentLogger);
+      await provision(log);
+      await queueRuns(log, 3);
+      await first.stop();
+      await cp(storeDir, copy, { recursive: true });
 
-    const second = await startNatsServer({ binary, storeDir, port: first.port });
-    await queueRuns(log, 3);
-    await using following = await follow(log, { ...runs, after: 0, onBatch: async () => undefined });
-    await expect.poll(() => following.position(), { timeout: 10_000 }).toBe(6);
-    await second.stop();
-    await rm(storeDir, { recursive: true });
-    await cp(copy, storeDir, { recursive: true });
+      const second = await startNatsServer({ binary, storeDir, port: first.port });
+      await queueRuns(log, 3);
+      await using following = await follow(log, { ...runs, after: 0, onBatch: async () => undefined });
+      await expect.poll(() => following.position(), { timeout: 10_000 }).toBe(6);
+      await second.stop();
+      await rm(storeDir, { recursive: true });
+      await cp(copy, storeDir, { recursive: true });
 
-    const third = await startNatsServer({ binary, storeDir, port: first.port });
-    try {
-      const error = await following.failed;
-      expect(error).toBeInstanceOf(PositionBeyondEnd);
-      expect(error).toMatchObject({ position: 6, lastSequence: 3 });
-      expect(following.state().ok).toBe(false);
-    } finally {
-      await third.stop();
-    }
-  }, 60_000);
+      // At another address, where the follower does not find it.
+      const elsewhere = await startNatsServer({ binary, storeDir });
+      await using writer = await openEventLog({ url: elsewhere.url, name: 'test' }, silentLogger);
+      await queueRuns(writer, storedSince);
+      await elsewhere.stop();
+
+      const third = await startNatsServer({ binary, storeDir, port: first.port });
+      try {
+        expect(await following.failed).toMatchObject(reported);
+        expect(following.state().ok).toBe(false);
+      } finally {
+        await third.stop();
+      }
+    },
+    60_000,
+  );
 
   it('reports that the log was replaced', async () => {
-    await using weak = await anEmptyLog();
-    const make = () => weak.log.jsm.streams.add({ name: 'RUNS', subjects: ['runs.>'], allow_direct: true });
-    await make();
-    await queueRuns(weak.log, 1);
-    await using following = await follow(weak.log, { ...runs, after: 0, onBatch: async () => undefined });
+    await using test = await aLog();
+    await queueRuns(test.log, 1);
+    await using following = await follow(test.log, { ...runs, after: 0, onBatch: async () => undefined });
     await expect.poll(() => following.position(), { timeout: 10_000 }).toBe(1);
-    await weak.log.jsm.streams.delete('RUNS');
-    await make();
-    await queueRuns(weak.log, 2);
+    await test.log.jsm.streams.delete('RUNS');
+    await provision(test.log);
+    await queueRuns(test.log, 2);
     expect(await following.failed).toBeInstanceOf(StreamReplaced);
   });
 });

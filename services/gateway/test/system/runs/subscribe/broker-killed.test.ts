@@ -1,3 +1,4 @@
+import { provision } from '@runledger/event-log/provision/provision';
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import { assigned, aRun, EXECUTOR, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -75,9 +76,8 @@ describe('streams, while the broker is killed and started again', { timeout: 60_
     await appendAll(bed.log, queued(run));
     await using source = await openEventSource(gateway.eventsOf(run), bed.tenant.key);
     await waitFor('what is there', () => source.facts().length === 1);
-    const { config } = await bed.log.jsm.streams.info('RUNS');
     await bed.log.jsm.streams.delete('RUNS');
-    await bed.log.jsm.streams.add(config);
+    await provision(bed.log);
     await source.ended;
     expect(source.retry()).toBe(1_000);
     expect(source.facts()).toHaveLength(1);
