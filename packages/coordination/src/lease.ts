@@ -109,7 +109,8 @@ const hold = (log: EventLog, { subject, holder, ttlMs, ...taken }: Held): Lease 
     clearTimeout(deadline);
     deadline = setTimeout(
       () => lose(`it could not be renewed within ${ttlMs} ms`),
-      sentAt + ttlMs - performance.now(),
+      // A process that was frozen may learn too late that it was renewed.
+      Math.max(sentAt + ttlMs - performance.now(), 0),
     );
   };
   const renew = async (): Promise<void> => {

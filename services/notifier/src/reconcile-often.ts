@@ -64,11 +64,10 @@ const untilNext = async (
   tookMs: number,
 ): Promise<void> => {
   const began = performance.now();
-  const passed = (): number => performance.now() - began;
   const latest = Math.min(Math.max(everyMs, tookMs / MAX_PART - tookMs), everyMs * MAX_INTERVALS);
   const soonest = Math.min(latest, Math.max(LOOK_EVERY_MS, tookMs));
-  while (!signal.aborted && passed() < latest) {
-    if (state.roundWanted && passed() >= soonest) return;
-    await sleep(Math.min(LOOK_EVERY_MS, latest - passed()), signal);
+  for (let passed = 0; !signal.aborted && passed < latest; passed = performance.now() - began) {
+    if (state.roundWanted && passed >= soonest) return;
+    await sleep(Math.min(LOOK_EVERY_MS, latest - passed), signal);
   }
 };
