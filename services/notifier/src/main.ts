@@ -14,7 +14,7 @@ import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
 import { resolveChecked } from './sending/resolve-checked.ts';
 import { readNotifierConfig, type NotifierConfig } from './config.ts';
 import { contract } from './contract.ts';
-import { BREAKER_SETTINGS } from './core/breakers/breaker-settings.ts';
+import { breakerSettings } from './core/breakers/breaker-settings.ts';
 import { openNotifier } from './notifier.ts';
 import { ownServices } from './own-services.ts';
 import { openSender } from './sending/sender.ts';
@@ -27,7 +27,8 @@ const start = async (
   const { config, instance, logger, metrics, checks, health } = begun;
   const log = await openServiceLog({ ...begun, streams: streamsOf(contract) }, open, stopping);
 
-  const own = { webhookGiveUp: config.RUNLEDGER_WEBHOOK_GIVE_UP_S * 1_000 };
+  const giveUpAfterMs = config.RUNLEDGER_WEBHOOK_GIVE_UP_S * 1_000;
+  const own = { webhookGiveUp: giveUpAfterMs };
   await retryWhileUnavailable({ signal: stopping, logger }, () =>
     checkLifetimes(log, own, streamsOf(contract)),
   );
@@ -58,11 +59,11 @@ const start = async (
       publicUrl: config.RUNLEDGER_PUBLIC_URL.replace(/\/+$/, ''),
       basePath: config.RUNLEDGER_BASE_PATH,
       maxBytes: config.RUNLEDGER_WEBHOOK_BODY_MAX_BYTES,
-      giveUpAfterMs: config.RUNLEDGER_WEBHOOK_GIVE_UP_S * 1_000,
+      giveUpAfterMs,
       maxInFlight: config.RUNLEDGER_WEBHOOK_IN_FLIGHT,
       reconcileEveryMs: config.RUNLEDGER_WEBHOOK_RECONCILE_EVERY_S * 1_000,
       finishWithinMs: config.RUNLEDGER_STOP_WITHIN_S * 400,
-      breaker: BREAKER_SETTINGS,
+      breaker: breakerSettings(giveUpAfterMs),
     }),
   );
   checks['notifying'] = () => notifier.state();

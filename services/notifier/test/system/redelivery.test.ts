@@ -1,11 +1,12 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
 import { findPending } from '../../src/timers/read-timers.ts';
-import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
+import { storeOpening } from '../../src/timers/write-timers.ts';
+import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aReceiver, status, type Receiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBedOnOwnBroker, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
-import { expectTidy, openBreaker } from '../fixtures/breakers.ts';
+import { countOpen, expectTidy, openBreaker } from '../fixtures/breakers.ts';
 import { retryOf, attemptsOf } from '../fixtures/attempts-of.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 import { storedTimers } from '../fixtures/stored-timers.ts';
@@ -142,5 +143,18 @@ describe('a redelivery', () => {
     for (const other of failed) await expectEnd(bed, other, { status: 'success' });
     expect(receiver.of(key.run_id)).toHaveLength(1);
     await expectTidy(bed, one);
+  });
+
+  it('of a receiver that has come back is attempted before its time is over, however long its breaker was to stay open', async () => {
+    await using bed = await openTestBedOnOwnBroker();
+    await using receiver = await aReceiver(status(200));
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await bed.happenTo(key, webhookGivenUp(key, 1, { reason: 'expired' }));
+    const until = new Date(Date.now() + 86_400_000).toISOString();
+    await storeOpening(bed.log, { version: 1, origin: receiver.url, org_id: null, opens: 6, until });
+    await using one = await bed.start({ breaker: { firstOpenMs: 2_000 }, giveUpAfterMs: 20_000 });
+    await expectSoon('the breaker', async () => expect(await countOpen(one)).toBe(1));
+    await bed.happenTo(key, redeliveryRequested(key));
+    await expectEnd(bed, key, { status: 'success', round: 2, tries: 1 });
   });
 });

@@ -22,6 +22,15 @@ export const BREAKER_SETTINGS: BreakerSettings = {
   maxBreakers: 200_000,
 };
 
+/** Whatever the time limit of a delivery is, an origin that has come back is probed several times before it. */
+const LONGEST_OPEN_PART = 0.1;
+
+export const breakerSettings = (giveUpAfterMs: number): BreakerSettings => {
+  const longestOpenMs = Math.min(BREAKER_SETTINGS.longestOpenMs, giveUpAfterMs * LONGEST_OPEN_PART);
+  const firstOpenMs = Math.min(BREAKER_SETTINGS.firstOpenMs, longestOpenMs);
+  return { ...BREAKER_SETTINGS, firstOpenMs, longestOpenMs };
+};
+
 /** How long the opening lasts that is the `opens`th in a row. */
 export const openingMs = (settings: BreakerSettings, opens: number): number =>
   Math.min(settings.longestOpenMs, settings.firstOpenMs * 2 ** (opens - 1));

@@ -1,6 +1,6 @@
 import TinyQueue from 'tinyqueue';
 import type { Outcome } from '../delivery/verdict.ts';
-import type { BreakerSettings } from './breaker-settings.ts';
+import { openingMs, type BreakerSettings } from './breaker-settings.ts';
 import {
   afterFailure,
   afterSuccess,
@@ -97,6 +97,17 @@ export class Breakers {
     const before = known ?? { ...NEW_BREAKER, key, since: 0 };
     const after = outcome === 'failure' ? afterFailure : afterSuccess;
     this.#replace(before, after(before, at, this.#settings), at);
+  }
+
+  /** Somebody expects it to work again: an opening lasts no longer than a first one. */
+  endSoon(key: string, at: number): void {
+    const breaker = this.#tripped.get(key);
+    if (breaker?.state.kind !== 'open') return;
+    const until = breaker.enteredAt + openingMs(this.#settings, 1);
+    if (until >= breaker.state.until) return;
+    this.#tripped.set(key, { ...breaker, state: { ...breaker.state, until } });
+    this.#openings.push({ key, until });
+    this.tick(at);
   }
 
   /** Opens it for the time that is left, at most the longest opening. A breaker that is not closed stays as it is. */

@@ -2,6 +2,7 @@ import type { EndMessage, RunInput, RunMessage } from '../state/input.ts';
 import type { Partition } from '../state/partition.ts';
 import type { NotifierState } from '../state/state.ts';
 import { logEndOf } from '../delivery/log-end.ts';
+import { receiverKey, type Receiver } from '../receivers/receiver.ts';
 import { addFinal, addIntermediate } from './outboxes.ts';
 
 type Stream = 'runs' | 'activity';
@@ -14,8 +15,9 @@ export const runEnded = (
 ): void => {
   const { key, origin, sequence } = message;
   takeMessage(state, message, 'runs', (partition) => {
-    // A redelivery begins with its first attempt.
+    // A redelivery begins with its first attempt, and whoever wants it expects the receiver to work again.
     state.leftRetries.forget(key.run_id);
+    if (round > 1) expectRecovery(state, { org_id: key.org_id, origin });
     addFinal(state, {
       key,
       origin,
@@ -28,6 +30,11 @@ export const runEnded = (
       mayBeSuperseded: round > 1 || sequence <= partition.mayBeSupersededUpTo,
     });
   });
+};
+
+const expectRecovery = ({ breakers, moment }: NotifierState, receiver: Receiver): void => {
+  breakers.endSoon(receiver.origin, moment.at);
+  breakers.endSoon(receiverKey(receiver), moment.at);
 };
 
 /** Its facts must still be there: a notification is made from them, and who asks to have it sent again needs them too. */

@@ -57,6 +57,47 @@ describe('an open breaker', () => {
   });
 });
 
+describe('an open breaker whose recovery somebody expects', () => {
+  const openForLong = () => {
+    const tried = observeBreakers();
+    tried.breakers.restore(A, { opens: 6, until: now() + 15 * MINUTE }, now());
+    return tried;
+  };
+
+  it('is probed 30 seconds after it opened', () => {
+    const { breakers, state, changes } = openForLong();
+    pass(20 * SECOND);
+    breakers.endSoon(A, now());
+    pass(10 * SECOND - 1);
+    expect(state().kind).toBe('open');
+    pass(1);
+    expect(state()).toEqual(probing(1));
+    pass(15 * MINUTE);
+    expect(changes).toHaveLength(2);
+  });
+
+  it('is probed at once when it has been open for longer', () => {
+    const { breakers, report, state } = openForLong();
+    pass(5 * MINUTE);
+    breakers.endSoon(A, now());
+    expect(state()).toEqual(probing(1));
+    report('f');
+    expect(state()).toEqual(openFor(15 * MINUTE, 7));
+  });
+
+  it('stays as it is when it is not open, or ends sooner', () => {
+    const { breakers, report, state, changes } = observeBreakers();
+    breakers.endSoon(A, now());
+    report('fffff');
+    breakers.endSoon(A, now());
+    expect(state()).toEqual(openFor(30 * SECOND));
+    pass(30 * SECOND);
+    breakers.endSoon(A, now());
+    expect(state()).toEqual(probing(1));
+    expect(changes).toHaveLength(2);
+  });
+});
+
 describe('a breaker that is probed', () => {
   const untilProbed = () => {
     const tried = observeBreakers();

@@ -149,6 +149,32 @@ describe('an open breaker', () => {
   });
 });
 
+describe('a redelivery that somebody requests', () => {
+  it.each([MINE.origin, receiverKey(MINE)])('is the probe of a breaker that was to stay open (%s)', (key) => {
+    const [sent] = observed.submitMany(1, MINE, { behaviour: answers('accepted') });
+    observed.pass(SECOND);
+    observed.trip(key, 900 * SECOND);
+    const deferred = observed.submitMany(20, MINE, { behaviour: answers('accepted') });
+    observed.pass(60 * SECOND);
+    expect(deferred.map(({ begun }) => begun)).toEqual(deferred.map(() => 0));
+    if (sent) observed.redeliver(sent);
+    expect(sent?.begun).toBe(2);
+    observed.pass(60 * SECOND);
+    expect(deferred.map(({ ended }) => ended)).toEqual(deferred.map(() => 1));
+  });
+
+  it('is no reason to ask a receiver more often than every 30 seconds', () => {
+    const items = observed.submitMany(100, MINE, { behaviour: answers('server_error') });
+    observed.pass(31 * SECOND);
+    const before = observed.begun.length;
+    for (const item of items) {
+      observed.redeliver(item);
+      observed.pass(3 * SECOND);
+    }
+    expect(observed.begun.length - before).toBeLessThanOrEqual(10);
+  });
+});
+
 describe('very many receivers that do not respond', () => {
   it('have their deferred deliveries loaded a few at a time, and hold up no other receiver', () => {
     const most = 64;

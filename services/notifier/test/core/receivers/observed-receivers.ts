@@ -46,8 +46,10 @@ export interface ObservedReceivers {
   submitMany(count: number, to: Receiver, how?: { readonly behaviour?: Behaviour }): Sending[];
   /** The run ends: its final notification is to be sent. */
   endRun(sending: Sending): void;
-  /** Opens a breaker, as five failures do. */
-  trip(key: string): void;
+  /** Somebody requests that its final notification is sent again. */
+  redeliver(sending: Sending): void;
+  /** Opens a breaker, as five failures do, or more of them. */
+  trip(key: string, openMs?: number): void;
   /** Deferred deliveries of the receiver are expected in the log. */
   readonly expectDeferred: (receiver: Receiver) => void;
   /** Ends all attempts that are being made. */
@@ -116,10 +118,18 @@ export const observeReceivers = ({ maxInFlight = 100, readMs = 1 } = {}): Observ
     pass: core.pass,
     submit,
     endRun,
+    redeliver: (sending) =>
+      take({
+        type: 'redelivery_requested',
+        round: 2,
+        time: core.now(),
+        oldestFactAt: core.now(),
+        ...messageOf(sending),
+      }),
     submitMany: (count, to, how) => Array.from({ length: count }, () => submit(to, how)),
-    trip: (key) => {
+    trip: (key, openMs = FIRST_OPEN_MS) => {
       const [origin = '', org_id = null] = key.split(' ').toReversed();
-      const until = core.now() + FIRST_OPEN_MS;
+      const until = core.now() + openMs;
       take({ type: 'opening_found', origin, org_id, opens: 1, until });
     },
     expectDeferred: ({ origin, org_id }) => {
