@@ -96,7 +96,7 @@ export const parseWebhookSubject = (subject: string): WebhookSubject | undefined
 };
 
 /**
- * The subject of the empty messages by which a gateway proves that it does not read from a broker that has fallen behind. It
+ * The subject of the messages without content by which a gateway proves that it does not read from a broker that has fallen behind. It
  * is no fact's subject, and no reader of facts has it in its filter.
  */
 export const READ_MARKER = 'runs.read_marker';

@@ -10,7 +10,7 @@ const IDLE_HEARTBEAT_MS = 2_000;
 /**
  * Sends one pull after the other until the signal; a pull delivers what comes until it is used up. Each batch is what came while
  * the last one was handled.
- * @throws when the connection, a heartbeat or a message of the delivery is lost, and what `take` throws
+ * @throws when the connection, a heartbeat or a message of the delivery is lost, behind an empty message, and what `take` throws
  */
 export const pullBatches = async (
   log: EventLog,
@@ -45,6 +45,7 @@ export const pullBatches = async (
           }
         }
         await take(messages);
+        if (mayEndDelivery(messages.at(-1))) throw new Error('an empty message may have ended the delivery');
       }
     } finally {
       offReconnect();
@@ -54,6 +55,13 @@ export const pullBatches = async (
     if (reconnected) throw new Error('the connection to the broker was lost during a pull');
   }
 };
+
+/**
+ * To a reader in another account, and at another server than its consumer, the broker passes nothing on behind a message without
+ * payload and headers: it takes that for the end of the responses (https://github.com/nats-io/nats-server/issues/3180).
+ */
+const mayEndDelivery = (message: JsMsg | undefined): boolean =>
+  message?.data.length === 0 && message.headers === undefined;
 
 /**
  * What came since the last batch was handled. Messages are taken from the driver as they come: it would count the time in which a

@@ -48,18 +48,21 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
     caughtUp = true;
     pull.onCaughtUp?.();
   };
+  const onTaken = (pending: number | undefined): void => {
+    delays.reset();
+    if (pending === 0) reached();
+  };
+  const delays = backoff({ firstMs: 100, longestMs: LONGEST_PAUSE_MS });
   const { begin, take } = endingOnError(pull);
   const options: EphemeralConsumerOptions = { ...pull, begin };
   const run = async (first: EphemeralConsumer): Promise<void> => {
     let open: EphemeralConsumer | undefined = first;
-    const delays = backoff({ firstMs: 100, longestMs: LONGEST_PAUSE_MS });
     while (!stop.signal.aborted) {
       try {
         open ??= await openUnlessAborted(log, options, stop.signal);
         state = { ok: true };
         if (open.pending === 0) reached();
-        await pullBatches(log, open.consumer, takeFrom(open.from, take, reached), stop.signal);
-        delays.reset();
+        await pullBatches(log, open.consumer, takeFrom(open.from, take, onTaken), stop.signal);
       } catch (error) {
         if (error instanceof Ended) throw error.cause;
         if (log.nc.isClosed()) throw error;
@@ -77,10 +80,7 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
     await within(CLOSE_WITHIN_MS, open?.delete(), () => undefined);
   };
 
-  const first = await openEphemeralConsumer(log, options).catch((error: unknown) => {
-    throw error instanceof Ended ? error.cause : error;
-  });
-  const running = run(first).catch((error: unknown) => {
+  const running = run(await openFirst(log, options)).catch((error: unknown) => {
     const reason = error instanceof Error ? error : new Error(String(error));
     state = { ok: false, why: reason.message };
     log.logger.error({ err: reason, stream: pull.stream }, 'reading a stream has ended');
@@ -96,13 +96,18 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
   };
 };
 
+const openFirst = (log: EventLog, options: EphemeralConsumerOptions): Promise<EphemeralConsumer> =>
+  openEphemeralConsumer(log, options).catch((error: unknown) => {
+    throw error instanceof Ended ? error.cause : error;
+  });
+
 /** A consumer at a server that does not have its first message yet delivers what comes next there, which may be earlier. */
 const takeFrom =
-  (from: number, take: PullInOrder['take'], reached: () => void) =>
+  (from: number, take: PullInOrder['take'], onTaken: (pending: number | undefined) => void) =>
   async (delivered: readonly JsMsg[]): Promise<void> => {
     const messages = delivered.filter(({ seq }) => seq >= from);
     if (messages.length > 0) await take(messages);
-    if (delivered.at(-1)?.info.pending === 0) reached();
+    onTaken(delivered.at(-1)?.info.pending);
   };
 
 /** Carries an error of the caller past the attempts to begin again. */

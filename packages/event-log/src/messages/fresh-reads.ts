@@ -77,15 +77,16 @@ const hearsAll = ({ cluster, config }: StreamInfo): boolean => {
   );
 };
 
-const EMPTY = new Uint8Array();
+/** JSON of no facts. A message of no bytes could end its delivery to a reader: see `pullBatches`. */
+const BODY = new TextEncoder().encode('{}');
 
 /** Markers have no id and no fence, so a repeated one is stored twice, which is harmless. */
 const store = (log: EventLog, clock: () => number): Promise<Marker> =>
   callBroker('storing a read marker', async () => {
     const sentAt = clock();
     try {
-      return { sequence: (await log.js.publish(READ_MARKER, EMPTY)).seq, sentAt };
+      return { sequence: (await log.js.publish(READ_MARKER, BODY)).seq, sentAt };
     } catch (error) {
-      throw explainRefusal(error, 'RUNS', EMPTY);
+      throw explainRefusal(error, 'RUNS', BODY);
     }
   });

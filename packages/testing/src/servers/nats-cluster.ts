@@ -20,9 +20,11 @@ export interface PartitionedNatsCluster extends TestNatsCluster {
 const SERVERS = [0, 1, 2];
 
 /** Starts three nats-servers that form a cluster, for this test alone. It may kill and pause each of them. */
-export const testNatsCluster = async (): Promise<TestNatsCluster> => {
+export const testNatsCluster = async (
+  options: Pick<TestNatsOptions, 'authorization'> = {},
+): Promise<TestNatsCluster> => {
   const ports = await Promise.all(SERVERS.map(() => freePort()));
-  return startCluster((n) => ({ cluster: { name: 'test', port: ports[n] ?? 0, ports } }));
+  return startCluster((n) => ({ ...options, cluster: { name: 'test', port: ports[n] ?? 0, ports } }));
 };
 
 /** As `testNatsCluster`; each server reaches each other one through a proxy. */

@@ -1,0 +1,80 @@
+import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { follow } from '@runledger/event-log/follow/follow';
+import { withFreshReads } from '@runledger/event-log/messages/fresh-reads';
+import { awaitProvisioned, provision } from '@runledger/event-log/provision/provision';
+import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ephemeralConsumers, streamInfo } from '../../src/api-subjects.ts';
+import { aUser, configured } from '../a-user.ts';
+
+const opened = new AsyncDisposableStack();
+let operator: EventLog;
+/** In another account than the log; one for each server. */
+let readers: readonly EventLog[];
+const warnings: string[] = [];
+
+beforeAll(async () => {
+  const { authorization, keys } = configured(
+    aUser('reader', [streamInfo('RUNS'), ...ephemeralConsumers('RUNS')]),
+  );
+  const cluster = opened.use(await testNatsCluster({ authorization }));
+  const logOf = async (user: string, url: string): Promise<EventLog> => {
+    const seed = keys.get(user)?.seed ?? '';
+    const warn = (_fields: object, message: string): void => void warnings.push(message);
+    return opened.use(await openEventLog({ url, name: user, seed }, { ...silentLogger, warn }));
+  };
+  operator = await logOf('operator', cluster.url);
+  await provision(operator, { replicas: 3 });
+  await awaitProvisioned(operator);
+  readers = await Promise.all(cluster.servers.map(({ url }) => logOf('reader', url)));
+}, 120_000);
+afterAll(() => opened.disposeAsync());
+
+/** The broker chooses the server of a consumer at random. Of these, some are at another server than their reader. */
+const FOLLOWERS_PER_READER = 4;
+/** Less than it takes to notice that heartbeats are missed. */
+const WITHIN_MS = 3_000;
+
+/** Follows RUNS until this sequence. The time that it took, in milliseconds. */
+const timeToRead = async (log: EventLog, last: number): Promise<number> => {
+  const done = Promise.withResolvers<void>();
+  const begun = performance.now();
+  await using following = await follow(log, {
+    stream: 'RUNS',
+    subjects: ['runs.>'],
+    after: 0,
+    onBatch: async (messages) => {
+      if (messages.at(-1)?.sequence === last) done.resolve();
+    },
+  });
+  void following.failed.then(done.reject);
+  await done.promise;
+  return performance.now() - begun;
+};
+
+const slowest = async (last: number): Promise<number> => {
+  const times: number[] = [];
+  for (const reader of readers) {
+    for (let n = 0; n < FOLLOWERS_PER_READER; n += 1) times.push(await timeToRead(reader, last));
+  }
+  return Math.max(...times);
+};
+
+describe('a user of a cluster, in another account than the log', () => {
+  it('is not interrupted by a read marker', async () => {
+    const gateway = withFreshReads(operator, () => performance.now());
+    const marker = await gateway.freshSequence?.();
+    const { seq } = await operator.js.publish('runs.o.r.life.queued.gateway.0.none', '{}');
+    expect(seq).toBe((marker ?? 0) + 1);
+    warnings.length = 0;
+    expect(await slowest(seq)).toBeLessThan(WITHIN_MS);
+    expect(warnings).toEqual([]);
+  });
+
+  it('reads on behind a message without payload and headers', async () => {
+    await operator.js.publish('runs.o.r.life.queued.gateway.0.none');
+    const { seq } = await operator.js.publish('runs.o.r.life.queued.gateway.0.none', '{}');
+    expect(await slowest(seq)).toBeLessThan(WITHIN_MS);
+  });
+});
