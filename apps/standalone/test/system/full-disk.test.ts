@@ -11,7 +11,7 @@ import { startStandalone, type Standalone } from '../fixtures/start-standalone.t
 
 const DISK_BYTES = 48 * 1024 ** 2;
 const RUNS = 6;
-/** Services wait 8 s for a broker that does not answer. */
+/** Services wait 12 s for a broker that does not answer. */
 const LONG_WAIT = { withinMs: 60_000 };
 
 const storeOf = (dataFolder: string): string => join(dataFolder, 'nats');

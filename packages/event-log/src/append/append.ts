@@ -29,7 +29,7 @@ const utf8 = new TextEncoder();
 /**
  * Adds a fact to its chain if the chain's head is still `expected` (0 for an empty chain). All facts of runs and of their
  * notifications are written here. A fact is stored exactly once, even when acknowledgements are lost.
- * @throws {LogUnavailable} when the broker does not respond within 8 s. The event may or may not be stored: append it again,
+ * @throws {LogUnavailable} when the broker does not respond within 12 s. The event may or may not be stored: append it again,
  *   with the same event id, to find out.
  * @throws {LogFull} @throws {EventTooLarge}
  */

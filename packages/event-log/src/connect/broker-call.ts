@@ -19,8 +19,11 @@ const COPY_IN_PROCESS = 10158;
 
 const DELAYS = { firstMs: 50, longestMs: 500 };
 
-/** How long a request is retried while the broker is unavailable, unless the caller sets another time. */
-export const CALL_WITHIN_MS = 8_000;
+/**
+ * How long a request is retried while the broker is unavailable, unless the caller sets another time. Longer than an election: the
+ * first candidate stands within 9 s (`maxElectionTimeoutDefault` in nats-server's raft.go), and votes take a moment.
+ */
+export const CALL_WITHIN_MS = 12_000;
 
 /** The broker did not refuse: it is unavailable, starting, electing a leader, slow, or has not decided. A retry may help. */
 export const isTransient = (error: unknown): boolean => {
@@ -47,14 +50,14 @@ const isClosed = (error: unknown): boolean =>
  */
 export const callBroker = async <Answer>(
   what: string,
-  call: () => Promise<Answer>,
+  call: (tries: number) => Promise<Answer>,
   withinMs: number = CALL_WITHIN_MS,
 ): Promise<Answer> => {
   let tries = 0;
   try {
     return await retry({ isUnavailable: isTransient, withinMs, ...DELAYS }, (count) => {
       tries = count;
-      return call();
+      return call(count);
     });
   } catch (error) {
     if (isClosed(error)) {

@@ -32,7 +32,8 @@ export type Published =
 // Error codes of nats-server: https://github.com/nats-io/nats-server/blob/main/server/errors.json
 const CONFLICTS: ReadonlySet<number> = new Set([10071, 10164]);
 const HEADERS_BYTES = 1024;
-const SHORTEST_TRY_MS = 250;
+/** A leader that steps down drops what it was sent, so the first try is short. Later ones wait for a slow disk. */
+const FIRST_TRY_MS = 500;
 const LONGEST_TRY_MS = 2_000;
 
 /**
@@ -95,14 +96,11 @@ export const publishUntilAcknowledged = (
   leftMs: number = CALL_WITHIN_MS,
 ): Promise<Acknowledged> => {
   rejectTooLarge(log, message);
-  // After this time an acknowledgement counts as lost, and the message is sent again.
   const { withinMs = CALL_WITHIN_MS } = message;
-  const tryMs = Math.min(Math.max(withinMs / 4, SHORTEST_TRY_MS), LONGEST_TRY_MS);
-  let tries = 0;
-  const sendOnce = (): Promise<Acknowledged> => {
-    tries += 1;
+  const sendOnce = (tries: number): Promise<Acknowledged> => {
     if (tries > 1) log.observer.resent();
-    return send(log, message, tryMs);
+    // After this time an acknowledgement counts as lost, and the message is sent again.
+    return send(log, message, Math.min(FIRST_TRY_MS * 2 ** (tries - 1), LONGEST_TRY_MS, withinMs / 2));
   };
   return callBroker(`storing a message under ${message.subject}`, sendOnce, leftMs);
 };
