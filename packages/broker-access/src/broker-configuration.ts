@@ -1,6 +1,7 @@
 import { LOG_ACCOUNT } from '@runledger/event-log/connect/log-account';
 import { inLogAccount, hasStreamedResponse, PREFIX_MAPPINGS } from './api-subjects.ts';
 import { OPERATOR, type BrokerUser } from './broker-user.ts';
+import { quoted } from './quoted.ts';
 import { subjectsOverlap } from './subject-overlap.ts';
 import { inboxOf } from '@runledger/event-log/connect/user-key';
 
@@ -172,11 +173,3 @@ const block = (name: string, brackets: '[]' | '{}', entries: readonly string[]):
     : `${name}: ${brackets.charAt(0)}\n${entries.map(indented).join('\n')}\n${brackets.charAt(1)}`;
 const list = (values: readonly string[]): string => `[${values.map(quoted).join(', ')}]`;
 const indented = (lines: string): string => lines.replaceAll(/^/gm, '  ');
-
-/** Names and subjects hold no quotes, line ends or backslashes. Others are refused instead of escaped. */
-const quoted = (value: string): string => {
-  if (!/^[\x20-\x7E]+$/.test(value) || /["\\]/.test(value)) {
-    throw new TypeError(`${JSON.stringify(value)} cannot be written into the configuration of a broker.`);
-  }
-  return `"${value}"`;
-};

@@ -9,6 +9,10 @@ interface BrokerConfigOptions extends Json {
   readonly executor?: string[];
   readonly remove?: string[];
   readonly rotate?: string[];
+  readonly nodes?: string;
+  readonly hosts?: string[];
+  readonly installedAt?: string;
+  readonly store?: string;
 }
 
 /** The folder that docker-compose.yml uses and git ignores. */
@@ -29,9 +33,19 @@ export const addBrokerConfigCommand = (
     .option('--executor <name...>', 'add an executor with this EXECUTOR_NAME')
     .option('--remove <name...>', 'remove an executor')
     .option('--rotate <user...>', 'make a new key for this user')
+    .option(
+      '--nodes <number>',
+      'make the configurations of this many brokers that hold the log together: 3, or 5',
+    )
+    .option('--hosts <host...>', 'where each of them is reached, HOST or HOST:PORT (nats-1 nats-2 …)')
+    .option(
+      '--installed-at <folder>',
+      'where the files of each lie on its machine; left out: where they are made',
+    )
+    .option('--store <folder>', 'where each stores the log; left out: in data beside its files')
     .action(async (options: BrokerConfigOptions) => {
-      const { executor = [], remove = [], rotate = [], json = false } = options;
-      const plan = await planUsers({ cwd, folder: options.out, executor, remove, rotate });
-      printBrokerConfig(await makeBrokerConfig(plan), screen, json);
+      const { out, executor = [], remove = [], rotate = [], json = false, ...nodes } = options;
+      const plan = await planUsers({ ...nodes, cwd, folder: out, executor, remove, rotate });
+      printBrokerConfig(await makeBrokerConfig(plan, new Date()), screen, json);
     });
 };

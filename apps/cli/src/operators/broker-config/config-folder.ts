@@ -4,8 +4,8 @@ import { executorToken } from '@runledger/contracts/ids';
 import { KEY_FILE_ENDING, keyFileOf } from '@runledger/standalone/keys/key-files';
 import { CommandError } from '../../output/command-error.ts';
 
-const MARK = '# Made by "runledger broker-config"';
-const HEAD = `${MARK}, which keeps the keys and replaces this file: changes by hand are lost.
+export const MARK = '# Made by "runledger broker-config';
+const HEAD = `${MARK}", which keeps the keys and replaces this file: changes by hand are lost.
 # It holds public keys only. In the configuration of nats-server: include './broker.conf'
 `;
 const EXECUTOR = 'executor-';
@@ -16,6 +16,9 @@ export interface ConfigFolder {
   readonly configFile: string;
   readonly keys: string;
   readonly keyFileOf: (user: string) => string;
+  /** With a folder for each broker of a cluster. */
+  readonly nodes: string;
+  readonly nodeFolderOf: (name: string) => string;
   /** A path in it, relative to the present folder. */
   readonly shown: (path: string) => string;
 }
@@ -23,11 +26,14 @@ export interface ConfigFolder {
 export const configFolder = (cwd: string, folder: string): ConfigFolder => {
   const path = resolve(cwd, folder);
   const keys = join(path, 'keys');
+  const nodes = join(path, 'nodes');
   return {
     path,
     configFile: join(path, 'broker.conf'),
     keys,
     keyFileOf: (user) => keyFileOf(keys, user),
+    nodes,
+    nodeFolderOf: (name) => join(nodes, name),
     shown: (inside) => {
       const near = relative(cwd, inside);
       return near.startsWith('..') || isAbsolute(near) ? inside : near;
@@ -59,7 +65,7 @@ export const knownExecutors = async (folder: ConfigFolder, text: string | undefi
   return [...new Set([...byKey, ...byConfig])].filter((name) => executorToken(name) === name);
 };
 
-const unlessMissing = async <Content>(
+export const unlessMissing = async <Content>(
   folder: ConfigFolder,
   reading: Promise<Content>,
 ): Promise<Content | undefined> => {

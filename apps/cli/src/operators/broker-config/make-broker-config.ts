@@ -4,6 +4,7 @@ import type { UserKey } from '@runledger/event-log/connect/user-key';
 import { makeKeyFile } from '@runledger/standalone/keys/key-files';
 import { replaceFile } from '@runledger/standalone/write-file';
 import { configText, unusable, type ConfigFolder } from './config-folder.ts';
+import { writeNodes } from './write-nodes.ts';
 import type { Plan, PlannedUser } from './plan-users.ts';
 
 export interface MadeUser {
@@ -17,6 +18,8 @@ export interface Made {
   readonly config: 'made' | 'changed' | 'unchanged';
   readonly users: readonly MadeUser[];
   readonly removed: readonly string[];
+  /** The names of the brokers of a cluster; none for a single broker. */
+  readonly nodes: readonly string[];
 }
 
 /** nats-server runs as another user, and the file holds only public keys. */
@@ -25,7 +28,8 @@ const FOR_ALL = 0o644;
 /**
  * Writes the keys first and then the configuration that names them. After an interruption, the same command completes both. @throws CommandError
  */
-export const makeBrokerConfig = async ({ folder, text, users, removed }: Plan): Promise<Made> => {
+export const makeBrokerConfig = async (plan: Plan, now: Date): Promise<Made> => {
+  const { folder, text, users, removed, nodes } = plan;
   try {
     await mkdir(folder.keys, { recursive: true });
     await chmod(folder.keys, 0o700);
@@ -36,12 +40,15 @@ export const makeBrokerConfig = async ({ folder, text, users, removed }: Plan): 
     }
     const next = configText(brokerConfiguration(made));
     if (next !== text) await replaceFile(folder.configFile, next, FOR_ALL);
+    const nodesChanged = await writeNodes(folder, nodes, next, now);
+    const isUnchanged = next === text && !nodesChanged;
     for (const name of removed) await rm(folder.keyFileOf(`executor-${name}`), { force: true });
     return {
       folder,
-      config: next === text ? 'unchanged' : text === undefined ? 'made' : 'changed',
+      config: isUnchanged ? 'unchanged' : text === undefined ? 'made' : 'changed',
       users: made.map(({ user, publicKey, key }) => ({ name: user.name, key, publicKey })),
       removed,
+      nodes: nodes.names,
     };
   } catch (error) {
     if (error instanceof Error && 'code' in error) throw unusable(folder, error);

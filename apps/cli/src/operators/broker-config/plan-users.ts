@@ -4,9 +4,10 @@ import type { UserKey } from '@runledger/event-log/connect/user-key';
 import { brokerUsers } from '@runledger/standalone/keys/broker-users';
 import { readKeyFile } from '@runledger/standalone/keys/key-files';
 import { CommandError } from '../../output/command-error.ts';
+import { planNodes, type NodeChanges, type NodesPlan } from './plan-nodes.ts';
 import { configFolder, knownExecutors, readConfigText, type ConfigFolder } from './config-folder.ts';
 
-export interface UserChanges {
+export interface UserChanges extends NodeChanges {
   readonly cwd: string;
   readonly folder: string;
   readonly executor: readonly string[];
@@ -27,6 +28,7 @@ export interface Plan {
   readonly users: readonly PlannedUser[];
   /** Names of executors. */
   readonly removed: readonly string[];
+  readonly nodes: NodesPlan;
 }
 
 /** Checks everything before anything is written. @throws CommandError */
@@ -36,6 +38,7 @@ export const planUsers = async ({
   executor,
   remove,
   rotate,
+  ...nodes
 }: UserChanges): Promise<Plan> => {
   for (const name of executor) checkName(name);
   const both = executor.find((name) => remove.includes(name));
@@ -59,7 +62,13 @@ export const planUsers = async ({
     })),
   );
   refuseSharedKeys(folder, planned);
-  return { folder, text, users: planned, removed: [...new Set(remove)] };
+  return {
+    folder,
+    text,
+    users: planned,
+    removed: [...new Set(remove)],
+    nodes: await planNodes(folder, nodes),
+  };
 };
 
 const checkName = (name: string): void => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Screen } from '../../output/screen.ts';
 import { headLine, rowLine, type Column } from '../../output/table.ts';
 import type { Made, MadeUser } from './make-broker-config.ts';
@@ -15,6 +16,7 @@ export const printBrokerConfig = (made: Made, screen: Screen, json: boolean): vo
         seed_file: folder.keyFileOf(name),
       })),
       removed,
+      nodes: made.nodes.map((name) => ({ name, folder: folder.nodeFolderOf(name) })),
     });
     return;
   }
@@ -36,7 +38,7 @@ const CONFIG: Readonly<Record<Made['config'], string>> = {
   unchanged: 'is unchanged.',
 };
 
-const whatNext = ({ folder, config, users }: Made): string[] => {
+const whatNext = ({ folder, config, users, nodes }: Made): string[] => {
   if (config === 'unchanged') return ['Nothing needs to be done.'];
   // Absolute paths, because services run elsewhere.
   const seed = folder.keyFileOf;
@@ -45,7 +47,14 @@ const whatNext = ({ folder, config, users }: Made): string[] => {
   return [
     '',
     'What to do next:',
-    "- nats-server: put include './broker.conf' into its configuration (paths are relative to that file). A running server",
+    ...(nodes.length > 0
+      ? [
+          `- nats-server: copy each of ${nodes.join(', ')} from ${folder.nodes} to its machine, and start nats-server --config nats.conf there.`,
+          `  Keep ${join(folder.nodes, 'authority.key')} here, and a copy of it: it lets brokers into the cluster. A running server`,
+        ]
+      : [
+          "- nats-server: put include './broker.conf' into its configuration (paths are relative to that file). A running server",
+        ]),
     '  reads it again after nats-server --signal reload, or kill -HUP of its process. Do it twice, a second apart: permissions of',
     '  a new user hold after the second time. In a container that mounts the file: docker compose restart nats.',
     ...(rotated.length > 0
