@@ -11,6 +11,7 @@ import { addExecutorCommands } from './executors/executors.ts';
 import { addOperatorCommands } from './operators/add-operator-commands.ts';
 import { openLogAsOperator } from './operators/open-log.ts';
 import { addKeyCommands } from './organisations/api-keys.ts';
+import { addRetentionCommands } from './organisations/retention.ts';
 import { addUsageCommand } from './organisations/usage.ts';
 import { CommandError, EXIT } from './output/command-error.ts';
 import type { ExitCode } from './output/command-error.ts';
@@ -93,6 +94,7 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
   addMachineCommands(program, context);
   addKeyCommands(program, context);
   addUsageCommand(program, context);
+  addRetentionCommands(program, context);
   addExecutorCommands(program, context);
   addOperatorCommands(program, context, environment);
   return program;

@@ -9,6 +9,9 @@ export interface Lifetimes {
   readonly deliveryAttempts: number;
   readonly views: number;
   readonly outputs: number;
+  /** What an organisation chose for its runs, and for their output files. */
+  readonly ownRuns: number;
+  readonly ownOutputs: number;
   readonly blobs: number;
   /** Registrations of executors. */
   readonly fleet: number;
@@ -25,6 +28,8 @@ export const LIFETIME_SETTINGS: Readonly<Record<Lifetime, string>> = {
   deliveryAttempts: 'deliveryAttemptsMaxAgeMs',
   views: 'RUNLEDGER_RUN_RETENTION_DAYS',
   outputs: 'outputsMaxAgeMs, or RUNLEDGER_OUTPUTS_KEEP_DAYS',
+  ownRuns: 'runs_days of an organisation',
+  ownOutputs: 'outputs_days of an organisation',
   blobs: 'blobsMaxAgeMs',
   fleet: 'fleetMaxAgeMs',
   deadLetters: 'deadLettersMaxAgeMs',
@@ -45,7 +50,11 @@ export const LIFETIME_RULES: readonly LifetimeRule[] = [
     than: ['run', 'webhookGiveUp'],
     otherwise: 'a run is ended as log_expired, or its notification as failed, because their facts are gone',
   },
-  { longer: 'views', than: ['log'], otherwise: 'a run that the log still has is missing in lists' },
+  { longer: 'views', than: ['log'], otherwise: 'runs are kept for as long as the log has them' },
+  { longer: 'ownRuns', than: ['log'], otherwise: 'its runs are kept for as long as the log has them' },
+  { longer: 'views', than: ['ownRuns'], otherwise: 'its runs are removed earlier' },
+  { longer: 'ownRuns', than: ['ownOutputs'], otherwise: 'its files are erased earlier, with their runs' },
+  { longer: 'outputs', than: ['ownOutputs'], otherwise: 'its files expire earlier' },
   { longer: 'outputs', than: ['log'], otherwise: 'files of a run are gone while the run goes on' },
   {
     longer: 'blobs',

@@ -85,9 +85,7 @@ const url = `${base.replace(/\/[^/]*$/, '')}/${DATABASE}${query === '' ? '' : `?
 const client = new MongoClient(url);
 open.defer(() => client.close());
 open.defer(async () => void (await client.db(DATABASE).dropDatabase()));
-const views = open.use(
-  openMongoRunViews({ url, retentionDays: 10_000, clock, ...MONGO_LIMITS, readWithinMs: 120_000 }),
-);
+const views = open.use(openMongoRunViews({ url, clock, ...MONGO_LIMITS, readWithinMs: 120_000 }));
 await views.resetTo(beginningOf({ created: new Date().toISOString(), since: new Date().toISOString() }, 1));
 const documents = client.db(DATABASE).collection<RunDocument>('run_views');
 const inMongo = runs.slice(0, IN_MONGODB);

@@ -57,7 +57,7 @@ export const configSchema = Type.Object({
     maximum: 10_000,
     default: 90,
     description:
-      'days from its creation for which a run view is kept; longer than the log keeps its facts (runsMaxAgeMs)',
+      'days from its creation for which a run is kept, unless its organisation chose fewer; at least as long as the log keeps its facts (runsMaxAgeMs)',
   }),
   ...secretKeysConfig,
   ...policyConfig,

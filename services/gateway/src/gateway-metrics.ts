@@ -15,6 +15,8 @@ export interface GatewayMetrics {
   readonly expired: () => void;
   readonly runRead: (from: 'views' | 'log') => void;
   readonly uploaded: (bytes: number) => void;
+  /** Runs, and bytes of output files. */
+  readonly removed: (why: WhyRemoved, removed: { readonly runs: number; readonly bytes: number }) => void;
   /** A blob that nothing referred to was erased. */
   readonly erased: (stream: BlobStream, bytes: number) => void;
   readonly rate: RateCounters;
@@ -34,6 +36,9 @@ const WHY_NOT_QUEUED = [
   'unreadable',
 ] as const;
 type NotQueued = (typeof WHY_NOT_QUEUED)[number] & Acceptance['kind'];
+
+const WHY_REMOVED = ['deletion', 'retention'] as const;
+type WhyRemoved = (typeof WHY_REMOVED)[number];
 
 const REQUEST_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
 
@@ -84,6 +89,7 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
   for (const stream of BLOB_STREAMS) erased.inc({ stream }, 0);
   return {
     erased: (stream, bytes) => erased.inc({ stream }, bytes),
+    removed: removals(counter),
     answered: (operation, status, took) => {
       requests.inc({ operation, status: String(status) });
       seconds.observe({ operation }, took);
@@ -96,6 +102,24 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     uploaded: (bytes) => uploaded.inc(bytes),
     rate: rateCounters(counter),
     quotas: quotaMetrics(registry),
+  };
+};
+
+const removals = (counter: NewCounter): GatewayMetrics['removed'] => {
+  const runs = counter(
+    'runledger_gateway_removed_runs_total',
+    'Runs that this gateway removed from the views, because a request deleted them or because they were old enough.',
+    ['why'],
+  );
+  const bytes = counter(
+    'runledger_gateway_erased_file_bytes_total',
+    'Bytes of output files that this gateway erased, because a request deleted them or because they were old enough.',
+    ['why'],
+  );
+  for (const why of WHY_REMOVED) for (const removed of [runs, bytes]) removed.inc({ why }, 0);
+  return (why, removed) => {
+    runs.inc({ why }, removed.runs);
+    bytes.inc({ why }, removed.bytes);
   };
 };
 

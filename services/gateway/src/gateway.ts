@@ -22,6 +22,7 @@ import { admitUpload } from './quotas/admit-upload.ts';
 import { usageRoute } from './quotas/usage-route.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
 import { runRoutes } from './run-routes.ts';
+import { retentionRoutes } from './runs/retention/retention-routes.ts';
 import { openRunServices, type RunServices } from './run-services.ts';
 
 export interface Gateway extends AsyncDisposable {
@@ -81,6 +82,12 @@ const allRoutes = (
       now,
     }),
     usageRoute(quotas),
+    ...retentionRoutes({
+      log,
+      records: services.retention,
+      runsDays: config.RUNLEDGER_RUN_RETENTION_DAYS,
+      keepsOutputsForMs: () => services.outputs.store.keepsForMs(),
+    }),
     ...apiKeyRoutes({ log, now }),
     ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),
   ];

@@ -19,8 +19,10 @@ import { openFindView } from './runs/current/find-view.ts';
 import { shownWebhooks, type ShownWebhooks } from './runs/current/shown-webhooks.ts';
 import { expireRun, type ExpireRun } from './runs/expire/expire-run.ts';
 import { openRunExpiry, type ExpireRunsOptions } from './runs/expire/expire-runs.ts';
-import { openErasing, type EraseDeletedOptions } from './runs/erase/erase-deleted.ts';
+import { openErasing } from './runs/erase/erase-deleted.ts';
 import { eraseFiles } from './runs/erase/erase-files.ts';
+import { openRetention, type RetentionOptions } from './runs/retention/apply-retention.ts';
+import { retentionRecords, type RetentionRecords } from './runs/retention/retention-records.ts';
 import { openKeyRevalidation, type KeyRevalidation } from './runs/subscribe/key-revalidation.ts';
 import { openRunSubscriptions, type RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
 import { openSchedulerClient, type SchedulerClient } from './scheduler/scheduler-client.ts';
@@ -41,6 +43,7 @@ export interface RunServices {
   readonly quotas: Quotas;
   readonly records: CatalogueRecords;
   readonly deletion: DeleteRecords;
+  readonly retention: RetentionRecords;
   readonly outputs: OpenedOutputs;
   readonly scheduler: SchedulerClient;
   readonly subscriptions: RunSubscriptions;
@@ -75,7 +78,10 @@ export const openRunServices = (
   const outputs = openOutputStore(config, { log, logger, now });
   open.use(outputs.store);
   const erase = eraseFiles({ store: outputs.store, lists });
-  openUpkeep({ log, views, isProjecting, logger, expire, erase }, open);
+  const retention = retentionRecords(log);
+  const runsDays = config.RUNLEDGER_RUN_RETENTION_DAYS;
+  const kept = { views, isProjecting, logger, records: retention, runsDays };
+  openUpkeep({ ...kept, log, expire, erase, onRemoved: metrics.removed }, open);
   const used = { stores, fresh, records, outputs };
   const quotas = openQuotas(countedUse({ config, views }, used, metrics), open);
   const { streams } = quotas;
@@ -92,6 +98,7 @@ export const openRunServices = (
     longestRun: longestRun({ log, webhookGiveUpS: config.RUNLEDGER_WEBHOOK_GIVE_UP_S, clock }),
     quotas,
     records,
+    retention,
     deletion: deleteRecords({ records, views, fresh, now: brokerTime(log) }),
     outputs,
     scheduler: open.use(openSchedulerClient(log)),
@@ -128,12 +135,14 @@ const brokerTime = (log: EventLog): (() => Promise<Date>) => {
 /** What the gateway that projects does to runs, by itself. */
 const openUpkeep = (
   {
+    onRemoved,
     expire,
-    erase,
     ...parts
-  }: Omit<ExpireRunsOptions, 'views'> & EraseDeletedOptions & Pick<GatewayParts, 'views'>,
+  }: Omit<ExpireRunsOptions & RetentionOptions, 'views' | 'onRemoved'> &
+    Pick<GatewayParts, 'views'> & { readonly onRemoved: GatewayMetrics['removed'] },
   open: AsyncDisposableStack,
 ): void => {
   open.use(openRunExpiry({ ...parts, expire }));
-  open.use(openErasing({ ...parts, erase }));
+  open.use(openErasing({ ...parts, onErased: (erased) => onRemoved('deletion', erased) }));
+  open.use(openRetention({ ...parts, onRemoved: (removed) => onRemoved('retention', removed) }));
 };

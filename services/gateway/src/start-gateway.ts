@@ -9,7 +9,7 @@ import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
 import { policyFromConfig } from '@runledger/webhooks/policy/policy-config';
 import type { GatewayConfig } from './config.ts';
 import { contract } from './contract.ts';
-import { clock, now } from './gateway-parts.ts';
+import { clock } from './gateway-parts.ts';
 import { openGateway } from './gateway.ts';
 import { blobGauges, logGauges, projectionGauges } from './gateway-gauges.ts';
 import { openHttpServer } from './server/http-server.ts';
@@ -90,11 +90,10 @@ const checkOwnLifetimes = (log: EventLog, config: GatewayConfig, signal: AbortSi
 
 /** The views that RUNLEDGER_VIEWS chooses. */
 const openRunViews = (config: GatewayConfig): RunViews & AsyncDisposable => {
-  const { RUNLEDGER_RUN_RETENTION_DAYS: retentionDays } = config;
   switch (config.RUNLEDGER_VIEWS) {
     case 'mongodb':
-      return openMongoRunViews({ url: config.MONGODB_URL, retentionDays, clock, ...MONGO_LIMITS });
+      return openMongoRunViews({ url: config.MONGODB_URL, clock, ...MONGO_LIMITS });
     case 'sqlite':
-      return openSqliteRunViews({ path: config.RUNLEDGER_VIEWS_FILE, retentionDays, clock, now });
+      return openSqliteRunViews({ path: config.RUNLEDGER_VIEWS_FILE, clock });
   }
 };

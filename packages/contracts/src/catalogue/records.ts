@@ -82,6 +82,14 @@ export type Deployment = Static<typeof Deployment>;
 export const Organisation = Type.Object({ id: Uuid, name: Name, created_at: Time });
 export type Organisation = Static<typeof Organisation>;
 
+/** For how long an organisation wants its runs and their output files to be kept; null for as long as the installation keeps them. */
+export const Retention = Type.Object({
+  org_id: Uuid,
+  runs_days: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]),
+  outputs_days: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]),
+});
+export type Retention = Static<typeof Retention>;
+
 export const User = Type.Object({ id: Uuid, org_id: Uuid, name: Name, created_at: Time });
 export type User = Static<typeof User>;
 

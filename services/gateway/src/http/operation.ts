@@ -37,7 +37,7 @@ export interface Operation<
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Under the base path, with parameters in braces: `/run/{run_id}`. */
   readonly path: string;
-  readonly tag: 'Runs' | 'Webhooks' | 'Catalogue' | 'API keys' | 'Executors' | 'Usage';
+  readonly tag: 'Runs' | 'Webhooks' | 'Catalogue' | 'API keys' | 'Executors' | 'Organisation';
   readonly summary: string;
   readonly description?: string;
   /** The scope that the API key needs. */

@@ -26,7 +26,7 @@ const about: Readonly<Record<Operation['tag'], string>> = {
   Webhooks: 'The outcome of notifications, and the secret that signs them.',
   Catalogue: 'Machines, workflows with their versions, and deployments.',
   'API keys': "A user's keys.",
-  Usage: 'What the organisation uses of the shared stores, and its quotas.',
+  Organisation: 'What it uses of the shared stores, its quotas, and for how long its runs are kept.',
   Executors: 'What executes runs, for the operators of the fleet.',
 };
 

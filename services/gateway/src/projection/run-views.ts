@@ -3,7 +3,7 @@ import type { OrgId, RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Page } from './core/page.ts';
 import type { ProjectionPosition } from './core/projection-start.ts';
-import type { EraseQuery, OpenQuery, RunQuery, WebhookQuery } from './core/list-query.ts';
+import type { EraseQuery, FilesQuery, OldestQuery, RunQuery, WebhookQuery } from './core/list-query.ts';
 import type { UsedRecord } from './core/run-references.ts';
 import type { RunView, StoredView } from './core/run-view.ts';
 import type { WebhookRow } from './core/webhook-row.ts';
@@ -38,8 +38,8 @@ export interface RunViews {
   listRuns(query: RunQuery): Promise<Page<RunView>>;
   /** Runs with a webhook, in the same way. */
   listWebhooks(query: WebhookQuery): Promise<Page<WebhookRow>>;
-  /** Of all organisations, the oldest first. */
-  listOpen(query: OpenQuery): Promise<Page<RunKey>>;
+  /** The oldest first. */
+  listOldest(query: OldestQuery): Promise<Page<RunKey>>;
   /** Counts the queued runs of an organisation, up to a number. */
   countQueued(orgId: OrgId, atMost: number): Promise<number>;
   /** Bytes of the output files of an organisation's runs whose last fact came on this day (UTC, `YYYY-MM-DD`) or later. */
@@ -53,6 +53,8 @@ export interface RunViews {
   referredBlobs(orgId: OrgId, stream: BlobStream, hashes: readonly string[]): Promise<ReadonlySet<string>>;
   /** A run that was queued with this record and has not ended. */
   findLiveRun(orgId: OrgId, record: UsedRecord): Promise<RunId | undefined>;
+  /** The run that ended first comes first. */
+  listWithFiles(query: FilesQuery): Promise<StoredView[]>;
   /** Views of all organisations with files to erase, in the order of their ids. */
   listToErase(query: EraseQuery): Promise<StoredView[]>;
   /** Removes each view, unless the stored one has another head. */
@@ -77,7 +79,8 @@ export type ReadingViews = Pick<
   | 'load'
   | 'listRuns'
   | 'listWebhooks'
-  | 'listOpen'
+  | 'listOldest'
+  | 'listWithFiles'
   | 'listToErase'
   | 'countQueued'
   | 'sumOutputBytes'

@@ -15,18 +15,21 @@ export interface WhileProjecting {
   readonly work: (stop: AbortSignal) => Promise<void>;
 }
 
-/** Works now and from time to time, while this gateway keeps the views, until it is disposed of. */
+const CHECK_EVERY_MS = 1_000;
+
+/** Works from time to time, and soon after it began, while this gateway keeps the views, until it is disposed of. */
 export const whileProjecting = (options: WhileProjecting): AsyncDisposable => {
   const { failure, everyMs, isProjecting, logger, work } = options;
   const stop = new AbortController();
   const working = (async () => {
     while (!stop.signal.aborted) {
+      const projects = isProjecting();
       try {
-        if (isProjecting()) await work(stop.signal);
+        if (projects) await work(stop.signal);
       } catch (error) {
         logger[isAway(error) ? 'debug' : 'error']({ err: error }, `${failure}; trying again`);
       }
-      await sleep(everyMs, stop.signal);
+      await sleep(projects ? everyMs : Math.min(everyMs, CHECK_EVERY_MS), stop.signal);
     }
   })();
   return {

@@ -60,6 +60,8 @@ describe('the OpenAPI document', () => {
         'GET /webhooks/secret',
         'POST /webhooks/secret',
         'GET /usage',
+        'GET /retention',
+        'PATCH /retention',
         'GET /api-keys',
         'POST /api-keys',
         'DELETE /api-keys/{key_id}',

@@ -4,7 +4,6 @@ import { newUuid, orgId } from '@runledger/contracts/ids';
 import {
   aRun,
   assigned,
-  cancelRequested,
   EXECUTOR,
   queued,
   started,
@@ -18,14 +17,13 @@ import {
   webhookStarted,
 } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
-import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { existing, type RunView } from '../../src/projection/core/run-view.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
 import { aView, folded, foldedWebhook } from '../fixtures/runs/folded-runs.ts';
 import { anImage, anOutput } from '../fixtures/runs/an-output.ts';
 import { deletedViewsConformance } from './deleted-views.conformance.ts';
 import { earlyPagesConformance } from './lists/early-pages.conformance.ts';
+import { oldRunsConformance } from './lists/old-runs.conformance.ts';
 import { runListsConformance } from './lists/run-lists.conformance.ts';
 import { runReferencesConformance } from './run-references.conformance.ts';
 import { webhookListsConformance } from './lists/webhook-lists.conformance.ts';
@@ -201,36 +199,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
     runReferencesConformance(() => views);
     webhookListsConformance(() => views);
     earlyPagesConformance(open);
-
-    it('list the runs of all organisations that have not ended, the oldest first', async () => {
-      const createdAt = (time: string, ...events: readonly RunEvent[]): RunView => ({
-        head: 1,
-        run: { ...folded(...events), created_at: time },
-        webhook: EMPTY_HISTORY,
-      });
-      const [one, two, three, four, over, late] = Array.from({ length: 6 }, () => aRun());
-      const day = (number: number): string => `2000-01-0${number}T00:00:00.000Z`;
-      if (!one || !two || !three || !four || !over || !late) throw new Error('there is none');
-      await views.save([
-        createdAt(day(3), queued(three), assigned(three)),
-        createdAt(day(1), queued(one)),
-        createdAt(day(2), queued(over), cancelRequested(over)),
-        createdAt(day(4), queued(four), assigned(four), started(four), uploading(four)),
-        createdAt(day(2), queued(two), assigned(two), started(two)),
-        createdAt(day(5), queued(late)),
-      ]);
-      const createdBefore = new Date(day(5));
-      expect(await views.listOpen({ createdBefore, limit: 10 })).toEqual({
-        items: [one, two, three, four],
-        end: undefined,
-      });
-      const { items, end } = await views.listOpen({ createdBefore, limit: 3 });
-      expect(items).toEqual([one, two, three]);
-      expect(await views.listOpen({ createdBefore, after: end, limit: 3 })).toEqual({
-        items: [four],
-        end: undefined,
-      });
-    });
+    oldRunsConformance(() => views);
 
     it('count what is queued, up to a number', async () => {
       const org = orgId(newUuid());

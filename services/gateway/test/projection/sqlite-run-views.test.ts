@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { aRun, queued } from '@runledger/testing/events/run-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { clock, now } from '../../src/gateway-parts.ts';
+import { clock } from '../../src/gateway-parts.ts';
 import { openSqliteRunViews } from '../../src/projection/sqlite/sqlite-run-views.ts';
 import { beginningOf } from '../../src/projection/core/projection-start.ts';
 import { ViewsUnavailable } from '../../src/projection/run-views.ts';
@@ -14,8 +13,8 @@ import { aView, folded } from '../fixtures/runs/folded-runs.ts';
 const aFile = async (open: AsyncDisposableStack): Promise<string> =>
   join(open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-test-views-'))).path, 'views.sqlite');
 
-const openViews = (path: string, retentionDays = 10_000, time = now): ReturnType<typeof openSqliteRunViews> =>
-  openSqliteRunViews({ path, retentionDays, clock, now: time });
+const openViews = (path: string): ReturnType<typeof openSqliteRunViews> =>
+  openSqliteRunViews({ path, clock });
 
 describe('run views in a file', () => {
   it('have all that was saved, and their position, when they are opened again', async () => {
@@ -45,25 +44,6 @@ describe('run views in a file', () => {
     for (const file of files) {
       expect([file, (await stat(join(dirname(path), file))).mode & 0o777]).toEqual([file, 0o600]);
     }
-  });
-
-  it('drop runs that were created longer ago than the retention', async () => {
-    await using open = new AsyncDisposableStack();
-    const path = await aFile(open);
-    const inputs = { inputs: null, inputs_blob: { sha256: 'a'.repeat(64), bytes: 5_000 } };
-    const [old, recent] = [folded(queued(aRun(), inputs)), folded(queued(aRun()))];
-    const time = new Date('2026-06-01T00:00:00Z');
-    const kept = aView(2, { ...recent, created_at: '2026-05-01T00:00:00.000Z' });
-    const dropped = aView(1, { ...old, created_at: '2026-02-01T00:00:00.000Z', output_bytes: 5 });
-    {
-      await using views = openViews(path);
-      await views.save([dropped, kept]);
-    }
-    await using views = openViews(path, 90, () => time);
-    await waitFor('the old run to be dropped', async () => (await views.find(dropped.run)) === undefined);
-    expect(await views.find(kept.run)).toEqual(kept);
-    expect(await views.sumOutputBytes(old.org_id, '2026-01-01')).toBe(0);
-    expect(await views.sumBlobBytes(old.org_id)).toBe(0);
   });
 
   it('are refused to a second gateway, with what to do', async () => {

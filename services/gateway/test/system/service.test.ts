@@ -120,7 +120,7 @@ describeWithMongo('two gateway processes on one MongoDB', SLOW, () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
     const MONGODB_URL = mongoUrl(open.use(await testMongo()));
-    const views = open.use(openViews(MONGODB_URL, { retentionDays: 90 }));
+    const views = open.use(openViews(MONGODB_URL));
     const start = () => startGatewayProcess({ ...bed.nats.env, MONGODB_URL });
     const [one, other] = await Promise.all([start(), start()]);
     open.use(one);

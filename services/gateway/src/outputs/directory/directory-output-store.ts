@@ -90,9 +90,12 @@ const directoryOutputStore = (root: string, keptSince: () => number): Omit<Outpu
   find: (key) => (isOutputKey(key) ? findFile(root, key, keptSince()) : Promise.resolve(undefined)),
   read: (output, span) => readFileSpan(root, output, span),
   remove: async (key) => {
-    if (!isOutputKey(key)) return;
+    if (!isOutputKey(key)) return false;
+    const folder = folderOf(root, key);
     try {
-      await rm(folderOf(root, key), { recursive: true, force: true });
+      const isPresent = await exists(folder);
+      await rm(folder, { recursive: true, force: true });
+      return isPresent;
     } catch (error) {
       throw unavailable('removing an output file', error);
     }

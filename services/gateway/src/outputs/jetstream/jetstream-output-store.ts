@@ -81,7 +81,11 @@ const jetstreamOutputStore = (log: EventLog): OutputStore => {
         return ttl === 0 ? Number.POSITIVE_INFINITY : ttl / MS_IN_NANOS;
       }),
     remove: async (key) => {
+      const found = await info(key);
+      if (!found) return false;
+      // Also when it is deleted: after a crash some of its chunks may be left.
       await orUnavailable('removing an output file', async () => (await store()).delete(key));
+      return !found.deleted;
     },
   };
 };

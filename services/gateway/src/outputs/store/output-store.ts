@@ -50,8 +50,8 @@ export interface OutputStore {
   read(output: StoredOutput, span: ByteSpan): AsyncIterable<Uint8Array>;
   /** How long it keeps a file, in milliseconds. */
   keepsForMs(): Promise<number>;
-  /** Does nothing when the file does not exist. */
-  remove(key: string): Promise<void>;
+  /** False when the file does not exist. */
+  remove(key: string): Promise<boolean>;
 }
 
 export interface OutputStoreParts {

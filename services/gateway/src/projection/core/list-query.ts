@@ -29,11 +29,21 @@ export interface WebhookQuery extends ListRange {
   readonly limit: number;
 }
 
-/** Runs that have not ended, of all organisations. */
-export interface OpenQuery {
+/** Runs with one of these statuses, of one organisation or of all. */
+export interface OldestQuery {
+  readonly org_id?: OrgId;
+  readonly statuses: readonly Run['status'][];
   readonly createdBefore: Date;
   /** Only runs that follow this one, which are younger. */
   readonly after?: SortKey | undefined;
+  /** At least 1. */
+  readonly limit: number;
+}
+
+/** Runs of one organisation that have output files and have ended. */
+export interface FilesQuery {
+  readonly org_id: OrgId;
+  readonly endedBefore: Date;
   /** At least 1. */
   readonly limit: number;
 }

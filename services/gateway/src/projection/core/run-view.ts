@@ -27,6 +27,7 @@ export const existing = ({ run, ...view }: StoredView): RunView | undefined =>
 
 /** Of runs that have not ended. */
 export const OPEN_STATUSES: readonly Run['status'][] = ['queued', 'started', 'running', 'uploading'];
+export const FINAL_STATUSES: readonly Run['status'][] = ['success', 'failed', 'timeout', 'cancelled'];
 
 export const isSameRun = (view: StoredView | undefined, key: RunKey): view is StoredView =>
   view !== undefined && view.run.org_id === key.org_id && view.run.run_id === key.run_id;

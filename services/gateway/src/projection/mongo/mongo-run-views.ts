@@ -12,8 +12,6 @@ import { readReferences } from './run-references.ts';
 
 export interface MongoSettings {
   readonly url: string;
-  /** How long runs are kept from their creation on; longer than the log keeps them. */
-  readonly retentionDays: number;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
   /** How long a read may take. */
@@ -32,7 +30,6 @@ const SOCKET_WITHIN_MS = 120_000;
 /** Opens without waiting for the server. Until the server is available, every call throws ViewsUnavailable. */
 export const openMongoRunViews = ({
   url,
-  retentionDays,
   clock,
   readWithinMs,
   writeWithinMs,
@@ -53,7 +50,7 @@ export const openMongoRunViews = ({
     shared: true,
     ...readViews(runs, { readWithinMs, writeWithinMs, clock }),
     ...readReferences(runs, { readWithinMs, writeWithinMs }),
-    ...writeViews(database, { retentionDays, writeWithinMs }),
+    ...writeViews(database, writeWithinMs),
     [Symbol.asyncDispose]: () => connecting[Symbol.asyncDispose](),
   };
 };
@@ -61,14 +58,12 @@ export const openMongoRunViews = ({
 /** The writing half: only the projection uses it. */
 const writeViews = (
   database: Db,
-  { retentionDays, writeWithinMs }: { readonly retentionDays: number; readonly writeWithinMs: number },
+  writeWithinMs: number,
 ): Pick<RunViews, 'save' | 'remove' | 'position' | 'movePosition' | 'resetTo'> => {
   const runs = database.collection<RunDocument>('run_views');
   const position = storedPosition(database);
   const index = () =>
-    orUnavailable('making the indexes of run views', SOCKET_WITHIN_MS, () =>
-      createIndexes(database, runs, retentionDays),
-    );
+    orUnavailable('making the indexes of run views', SOCKET_WITHIN_MS, () => createIndexes(runs));
   const whenIndexed = once(index);
   return {
     save: async (views) => {

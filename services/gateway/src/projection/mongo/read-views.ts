@@ -7,10 +7,10 @@ import { runListQuery, webhookListQuery, type ListQuery } from '../core/list-que
 import { scanList } from '../core/scan-list.ts';
 import { RUN_LIST, WEBHOOK_LIST, type StoredList } from '../core/stored-list.ts';
 import { viewOf } from '../core/stored-run.ts';
-import { openRuns } from './open-runs.ts';
+import { oldestRuns } from './oldest-runs.ts';
 import { documentReader } from './read-lists.ts';
 import type { RunDocument } from './run-documents.ts';
-import { viewsToErase } from './views-to-erase.ts';
+import { viewsToErase, viewsWithFiles } from './views-with-files.ts';
 
 export interface ReadLimits {
   readonly readWithinMs: number;
@@ -50,10 +50,12 @@ export const readViews = (
       }),
     listRuns: (query) => list(RUN_LIST, runListQuery(query), query.limit),
     listWebhooks: (query) => list(WEBHOOK_LIST, webhookListQuery(query), query.limit),
-    listOpen: (query) =>
-      orUnavailable('listing runs that have not ended', readWithinMs, () =>
-        pageOf(openRuns(runs, query, reading), query.limit),
+    listOldest: (query) =>
+      orUnavailable('listing the oldest runs', readWithinMs, () =>
+        pageOf(oldestRuns(runs, query, reading), query.limit),
       ),
+    listWithFiles: (query) =>
+      orUnavailable('listing runs with files', writeWithinMs, () => viewsWithFiles(runs, query)),
     listToErase: (query) =>
       orUnavailable('listing views with files to erase', writeWithinMs, () => viewsToErase(runs, query)),
     countQueued: (org_id, atMost) =>

@@ -2,10 +2,9 @@ import type { AnyBulkWriteOperation } from 'mongodb';
 import type { StoredView } from '../core/run-view.ts';
 import { storedRun, type StoredRun } from '../core/stored-run.ts';
 
-/** A stored run. Its time of creation is a Date, by which the server drops old runs. */
-export interface RunDocument extends Omit<StoredRun, 'run_id' | 'created_at'> {
+/** A stored run. */
+export interface RunDocument extends Omit<StoredRun, 'run_id'> {
   readonly _id: string;
-  readonly created_at: Date;
 }
 
 /**
@@ -26,12 +25,8 @@ export const guardedRemoval = ({ head, run, webhook }: StoredView): AnyBulkWrite
 };
 
 export const documentOf = (view: StoredView): RunDocument => {
-  const { run_id, created_at, ...stored } = storedRun(view);
-  return { _id: run_id, created_at: new Date(created_at), ...stored };
+  const { run_id, ...stored } = storedRun(view);
+  return { _id: run_id, ...stored };
 };
 
-export const storedRunOf = ({ _id, created_at, ...stored }: RunDocument): StoredRun => ({
-  ...stored,
-  run_id: _id,
-  created_at: created_at.toISOString(),
-});
+export const storedRunOf = ({ _id, ...stored }: RunDocument): StoredRun => ({ ...stored, run_id: _id });

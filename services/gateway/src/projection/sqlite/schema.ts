@@ -40,7 +40,10 @@ export const COLUMNS = Object.keys(COLUMN_TYPES) as (keyof StoredRun)[];
 export const indexOf = (field: FilterField | 'sort_key'): string => `run_views_by_${field}`;
 
 /** Of all organisations. */
-export const OPEN_INDEX = 'run_views_by_status_alone';
+export const STATUS_INDEX = 'run_views_by_status_alone';
+
+/** Without the many runs that have no files. */
+export const FILES_INDEX = 'run_views_with_files';
 
 /** Of all organisations, without the many that have nothing to erase. */
 export const ERASE_INDEX = 'run_views_to_erase';
@@ -71,11 +74,11 @@ export const SCHEMA = [
   ...FILTERS.map(
     (field) => `CREATE INDEX IF NOT EXISTS ${indexOf(field)} ON run_views (org_id, ${field}, sort_key)`,
   ),
-  `CREATE INDEX IF NOT EXISTS ${OPEN_INDEX} ON run_views (status, sort_key)`,
+  `CREATE INDEX IF NOT EXISTS ${STATUS_INDEX} ON run_views (status, sort_key)`,
+  `CREATE INDEX IF NOT EXISTS ${FILES_INDEX} ON run_views (org_id, updated_at) WHERE output_bytes > 0`,
   `CREATE INDEX IF NOT EXISTS ${ERASE_INDEX} ON run_views (run_id) WHERE to_erase > 0`,
   ...SUMS,
   ...REFERENCES_SCHEMA,
-  'CREATE INDEX IF NOT EXISTS run_views_by_created_at ON run_views (created_at)',
   `CREATE TABLE IF NOT EXISTS projection
      (name TEXT PRIMARY KEY, stream_created TEXT NOT NULL, derivation INTEGER NOT NULL, sequence INTEGER NOT NULL,
       event_id TEXT, derived_from TEXT NOT NULL, counts TEXT NOT NULL) STRICT`,

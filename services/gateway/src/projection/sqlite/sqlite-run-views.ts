@@ -4,24 +4,21 @@ import { runListQuery, webhookListQuery, type ListQuery } from '../core/list-que
 import { pageOf, type Page } from '../core/page.ts';
 import { scanList } from '../core/scan-list.ts';
 import { RUN_LIST, WEBHOOK_LIST, type StoredList } from '../core/stored-list.ts';
+import { FINAL_STATUSES } from '../core/run-view.ts';
 import { storedRun, VIEW_FIELDS, viewOf, type StoredRun } from '../core/stored-run.ts';
 import type { ReadingViews, RunViews } from '../run-views.ts';
-import { dropOldRuns } from './drop-old-runs.ts';
 import { openDatabase, orUnavailable } from './open-database.ts';
-import { openRuns } from './open-runs.ts';
+import { oldestRuns } from './oldest-runs.ts';
 import { rowReader } from './read-lists.ts';
 import { readReferences } from './read-references.ts';
 import { storedPosition } from './projection-position.ts';
-import { COLUMNS, ERASE_INDEX } from './schema.ts';
+import { COLUMNS, ERASE_INDEX, FILES_INDEX } from './schema.ts';
 
 export interface SqliteSettings {
   /** Of the file, or `:memory:`. */
   readonly path: string;
-  /** How long runs are kept from their creation on; longer than the log keeps them. */
-  readonly retentionDays: number;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
-  readonly now: () => Date;
 }
 
 /** The longest search for one page of a list. Other requests wait meanwhile. */
@@ -32,23 +29,14 @@ const RESET_AT_ONCE = 1_000;
  * Views in a file of one gateway. Each call is done before it returns: a call takes microseconds, and a list with several
  * filters reads in pieces. @throws {ViewsUnavailable} when the file cannot be used
  */
-export const openSqliteRunViews = ({
-  path,
-  retentionDays,
-  clock,
-  now,
-}: SqliteSettings): RunViews & AsyncDisposable => {
+export const openSqliteRunViews = ({ path, clock }: SqliteSettings): RunViews & AsyncDisposable => {
   const database = openDatabase(path);
-  const dropping = dropOldRuns(database, { retentionDays, now });
   return {
     shared: false,
     ...readViews(database, clock),
     ...readReferences(database),
     ...writeViews(database),
-    [Symbol.asyncDispose]: async () => {
-      await dropping[Symbol.asyncDispose]();
-      database.close();
-    },
+    [Symbol.asyncDispose]: async () => database.close(),
   };
 };
 
@@ -62,6 +50,11 @@ const readViews = (database: DatabaseSync, clock: () => number): ReadingViews =>
   const toErase = database.prepare(
     `SELECT ${VIEW_FIELDS.join(', ')} FROM run_views INDEXED BY ${ERASE_INDEX}
      WHERE to_erase > 0 AND run_id > ? ORDER BY run_id LIMIT ?`,
+  );
+  const withFiles = database.prepare(
+    `SELECT ${VIEW_FIELDS.join(', ')} FROM run_views INDEXED BY ${FILES_INDEX}
+     WHERE org_id = ? AND output_bytes > 0 AND updated_at < ? AND status IN (${FINAL_STATUSES.map(() => '?').join(', ')})
+     ORDER BY updated_at LIMIT ?`,
   );
   const outputBytes = database.prepare(
     'SELECT total(bytes) AS bytes FROM output_bytes WHERE org_id = ? AND day >= ?',
@@ -79,7 +72,13 @@ const readViews = (database: DatabaseSync, clock: () => number): ReadingViews =>
     load: async (keys) => (await Promise.all(keys.map(find))).filter((view) => view !== undefined),
     listRuns: (query) => list(RUN_LIST, runListQuery(query), query.limit),
     listWebhooks: (query) => list(WEBHOOK_LIST, webhookListQuery(query), query.limit),
-    listOpen: openRuns(database),
+    listOldest: oldestRuns(database),
+    listWithFiles: async ({ org_id, endedBefore, limit }) =>
+      orUnavailable('listing runs with files', () =>
+        withFiles
+          .all(org_id, endedBefore.toISOString(), ...FINAL_STATUSES, limit)
+          .map((row) => viewOf(row as unknown as StoredRun)),
+      ),
     listToErase: async ({ after, limit }) =>
       orUnavailable('listing views with files to erase', () =>
         toErase.all(after, limit).map((row) => viewOf(row as unknown as StoredRun)),
@@ -121,11 +120,13 @@ const writeViews = (
         }),
       ),
     remove: async (views) =>
-      orUnavailable('removing run views', () =>
+      orUnavailable('removing run views', () => {
         inTransaction(database, () => {
           for (const { head, run, webhook } of views) remove.run(run.run_id, run.org_id, head, webhook.head);
-        }),
-      ),
+        });
+        // The file gets smaller.
+        database.exec('PRAGMA incremental_vacuum');
+      }),
     position: async () => orUnavailable('reading the position of the projection', position.read),
     movePosition: async (from, to) =>
       orUnavailable('saving the position of the projection', () => position.move(from, to)),

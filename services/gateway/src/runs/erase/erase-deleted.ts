@@ -9,6 +9,8 @@ import type { EraseFiles } from './erase-files.ts';
 export interface EraseDeletedOptions {
   readonly views: Pick<RunViews, 'listToErase' | 'save' | 'remove'>;
   readonly erase: EraseFiles;
+  /** Runs, and bytes of files. */
+  readonly onErased: (erased: { readonly runs: number; readonly bytes: number }) => void;
   readonly isProjecting: () => boolean;
   readonly logger: Logger;
 }
@@ -30,18 +32,22 @@ export const openErasing = (options: EraseDeletedOptions): AsyncDisposable =>
     work: (stop) => eraseDeleted(options, stop),
   });
 
-const eraseDeleted = async ({ views, erase }: EraseDeletedOptions, stopping: AbortSignal): Promise<void> => {
+const eraseDeleted = async (
+  { views, erase, onErased }: EraseDeletedOptions,
+  stopping: AbortSignal,
+): Promise<void> => {
   const limit = pLimit(MAX_CONCURRENT);
   const eraseOne = async (view: StoredView): Promise<void> => {
     const { run } = view;
     const outputs = outputsToErase(run);
     if (stopping.aborted || !outputs) return;
-    await erase(run.org_id, outputs);
+    const bytes = await erase(run.org_id, outputs);
     if (isDeleted(run)) await views.remove([view]);
     else if (isEnded(run) && run.deleted_outputs) {
       const deleted_outputs = { ...run.deleted_outputs, to_erase: null };
       await views.save([{ ...view, run: { ...run, deleted_outputs } }]);
     }
+    onErased({ runs: isDeleted(run) ? 1 : 0, bytes });
   };
   for (let after: string | undefined = ''; after !== undefined && !stopping.aborted;) {
     const page: readonly StoredView[] = await views.listToErase({ after, limit: PAGE });

@@ -11,9 +11,9 @@ export interface EraseFilesOptions {
 
 /**
  * Erases the files that are listed, and may be repeated. Nobody knows the files of an attempt that was lost: they expire.
- * @throws {LogUnavailable} @throws {OutputStoreUnavailable}
+ * The result is the bytes of the files that were there. @throws {LogUnavailable} @throws {OutputStoreUnavailable}
  */
-export type EraseFiles = (org_id: OrgId, outputs: OutputListing) => Promise<void>;
+export type EraseFiles = (org_id: OrgId, outputs: OutputListing) => Promise<number>;
 
 const MAX_CONCURRENT = 8;
 
@@ -23,7 +23,8 @@ export const eraseFiles =
     const listed = await lists.listed(org_id, outputs);
     const files = listed
       .flatMap(({ data }) => Object.values(data).flat())
-      .flatMap((item) => (typeof item === 'string' ? [] : [item.key]));
+      .filter((item) => typeof item !== 'string');
     const limit = pLimit(MAX_CONCURRENT);
-    await limit.map(files, (file) => store.remove(file));
+    const erased = await limit.map(files, async ({ key, bytes }) => ((await store.remove(key)) ? bytes : 0));
+    return erased.reduce((sum, bytes) => sum + bytes, 0);
   };

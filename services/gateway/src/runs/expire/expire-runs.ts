@@ -2,6 +2,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { readLogAge } from '@runledger/event-log/messages/log-age';
 import pLimit from 'p-limit';
+import { OPEN_STATUSES } from '../../projection/core/run-view.ts';
 import type { SortKey } from '../../projection/core/sort-key.ts';
 import type { RunViews } from '../../projection/run-views.ts';
 import { whileProjecting } from '../../projection/while-projecting.ts';
@@ -10,7 +11,7 @@ import type { ExpireRun } from './expire-run.ts';
 
 export interface ExpireRunsOptions {
   readonly log: EventLog;
-  readonly views: Pick<RunViews, 'listOpen'>;
+  readonly views: Pick<RunViews, 'listOldest'>;
   readonly expire: ExpireRun;
   /** Of several gateways with shared views, the one that projects does it. */
   readonly isProjecting: () => boolean;
@@ -37,7 +38,8 @@ const expireRuns = async ({ log, views, expire }: ExpireRunsOptions, stop: Abort
   const limit = pLimit(MAX_CONCURRENT);
   let after: SortKey | undefined;
   do {
-    const { items, end } = await views.listOpen({ createdBefore, after, limit: PAGE });
+    const oldest = { statuses: OPEN_STATUSES, createdBefore, after, limit: PAGE };
+    const { items, end } = await views.listOldest(oldest);
     try {
       await limit.map(items, async (key) => {
         if (!stop.aborted) await expire(key);

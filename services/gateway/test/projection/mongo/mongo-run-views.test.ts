@@ -7,9 +7,6 @@ import { expect, it } from 'vitest';
 import type { RunDocument } from '../../../src/projection/mongo/run-documents.ts';
 import { aView, folded, timeOf } from '../../fixtures/runs/folded-runs.ts';
 import { insertViews, mongoUrl, openViews } from '../../fixtures/views/mongo-views.ts';
-import { RETENTION_DAYS } from '../../fixtures/views/retention-days.ts';
-
-const DAY_S = 24 * 3600;
 
 const aDatabase = async (open: AsyncDisposableStack): Promise<{ url: string; database: Db }> => {
   const url = mongoUrl(open.use(await testMongo()));
@@ -62,18 +59,6 @@ describeWithMongo('views in MongoDB', () => {
     expect(found.items.map(({ run }) => run.number)).toEqual([1_001, 801, 601, 401, 201]);
     const rest = await views.listRuns({ org_id: org, limit: 5, origin: 'replay', gpu: 'H100', statuses });
     expect(rest).toEqual({ items: filling.slice(1, 2), end: undefined });
-  });
-
-  it('expire after the configured days, also after the setting has changed', async () => {
-    await using open = new AsyncDisposableStack();
-    const { url, database } = await aDatabase(open);
-    const expiry = async () =>
-      (await database.collection('run_views').indexes()).flatMap((index) => index.expireAfterSeconds ?? []);
-    for (const retentionDays of [RETENTION_DAYS, 30, 30, 400]) {
-      await using views = openViews(url, { retentionDays });
-      await views.save([aView(1, { ...folded(queued(aRun())), created_at: new Date().toISOString() })]);
-      expect(await expiry()).toEqual([retentionDays * DAY_S]);
-    }
   });
 
   it('are listed by an index for each filter', async () => {

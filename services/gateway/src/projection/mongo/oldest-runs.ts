@@ -1,24 +1,26 @@
 import type { Collection } from 'mongodb';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { OpenQuery } from '../core/list-query.ts';
+import type { OldestQuery } from '../core/list-query.ts';
 import type { Listed } from '../core/page.ts';
-import { OPEN_STATUSES } from '../core/run-view.ts';
 import { asSortKey, sortKeysIn } from '../core/sort-key.ts';
 import type { RunDocument } from './run-documents.ts';
-import { OPEN_INDEX } from './run-indexes.ts';
+import { indexOf, OLDEST_FIRST, STATUS_INDEX } from './run-indexes.ts';
 
-/** The keys of runs that have not ended, the oldest first. */
-export const openRuns = (
+/** The keys of runs with these statuses, the oldest first. */
+export const oldestRuns = (
   runs: Collection<RunDocument>,
-  { createdBefore, after, limit }: OpenQuery,
+  { org_id, statuses, createdBefore, after, limit }: OldestQuery,
   options: { readonly maxTimeMS: number },
 ): AsyncIterable<Listed<RunKey>> => {
   const { from, before = '' } = sortKeysIn({ createdBefore });
-  const open = { status: { $in: [...OPEN_STATUSES] }, sort_key: { $gt: after ?? from, $lt: before } };
-  return runs
-    .find(open, { ...options, hint: OPEN_INDEX })
-    .sort({ sort_key: 1 })
+  const matching = { status: { $in: [...statuses] }, sort_key: { $gt: after ?? from, $lt: before } };
+  const found =
+    org_id === undefined
+      ? runs.find(matching, { ...options, hint: STATUS_INDEX })
+      : runs.find({ org_id, ...matching }, { ...options, hint: indexOf('status') });
+  return found
+    .sort(OLDEST_FIRST)
     .limit(limit + 1)
     .project<Pick<RunDocument, '_id' | 'org_id' | 'sort_key'>>({ org_id: 1, sort_key: 1 })
     .map(({ _id, org_id, sort_key }) => ({

@@ -1,0 +1,25 @@
+import type { Collection } from 'mongodb';
+import type { EraseQuery, FilesQuery } from '../core/list-query.ts';
+import { FINAL_STATUSES, type StoredView } from '../core/run-view.ts';
+import { viewOf } from '../core/stored-run.ts';
+import type { RunDocument } from './run-documents.ts';
+import { ERASE_INDEX, FILES_INDEX } from './run-indexes.ts';
+
+// Each query repeats the condition of its index, by which the server knows that the index has all that it asks for.
+
+export const viewsToErase = async (
+  runs: Collection<RunDocument>,
+  { after, limit }: EraseQuery,
+): Promise<StoredView[]> => {
+  const found = runs.find({ to_erase: { $gt: 0 }, _id: { $gt: after } }, { hint: ERASE_INDEX.key });
+  return (await found.sort({ _id: 1 }).limit(limit).toArray()).map(viewOf);
+};
+
+export const viewsWithFiles = async (
+  runs: Collection<RunDocument>,
+  { org_id, endedBefore, limit }: FilesQuery,
+): Promise<StoredView[]> => {
+  const ended = { status: { $in: [...FINAL_STATUSES] }, updated_at: { $lt: endedBefore.toISOString() } };
+  const found = runs.find({ org_id, output_bytes: { $gt: 0 }, ...ended }, { hint: FILES_INDEX.key });
+  return (await found.sort({ updated_at: 1 }).limit(limit).toArray()).map(viewOf);
+};

@@ -1,0 +1,51 @@
+import { isEnded } from '@runledger/contracts/fold/run';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { lastOfRun } from '@runledger/event-log/read/read-run';
+import pLimit from 'p-limit';
+import type { OldestQuery } from '../../projection/core/list-query.ts';
+import { FINAL_STATUSES, type StoredView } from '../../projection/core/run-view.ts';
+import type { SortKey } from '../../projection/core/sort-key.ts';
+import type { RunViews } from '../../projection/run-views.ts';
+import { IN_A_ROUND, MAX_CONCURRENT, PAGE, type Round } from './round.ts';
+
+export interface RemoveOldRunsOptions extends Round {
+  readonly log: EventLog;
+  readonly views: Pick<RunViews, 'listOldest' | 'load' | 'remove'>;
+}
+
+export interface OldRuns extends Pick<OldestQuery, 'org_id' | 'createdBefore'> {
+  readonly isRemoved: (view: StoredView) => boolean;
+}
+
+/**
+ * Removes old runs with their files. The view goes last, so whatever is interrupted is repeated. A run stays while the log holds
+ * anything of it: its view would come back when the views are derived again, and something may follow.
+ * @throws {LogUnavailable} @throws {ViewsUnavailable} @throws {OutputStoreUnavailable}
+ */
+export const removeOldRuns = async (
+  { log, views, erase, onRemoved, stop }: RemoveOldRunsOptions,
+  { isRemoved, ...which }: OldRuns,
+): Promise<void> => {
+  const limit = pLimit(MAX_CONCURRENT);
+  const prepare = async (view: StoredView): Promise<StoredView[]> => {
+    const { run } = view;
+    if (stop.aborted || !isEnded(run) || !isRemoved(view) || (await lastOfRun(log, run)) > 0) return [];
+    onRemoved({ runs: 0, bytes: await erase(run.org_id, run) });
+    return [view];
+  };
+  let after: SortKey | undefined;
+  for (let seen = 0; seen < IN_A_ROUND && !stop.aborted; seen += PAGE) {
+    const oldest = { ...which, statuses: FINAL_STATUSES, limit: PAGE, ...(after && { after }) };
+    const { items, end } = await views.listOldest(oldest);
+    try {
+      const prepared = (await limit.map(await views.load(items), prepare)).flat();
+      await views.remove(prepared);
+      onRemoved({ runs: prepared.length, bytes: 0 });
+    } finally {
+      // After a failure, no more erasing begins.
+      limit.clearQueue();
+    }
+    if (end === undefined) return;
+    after = end;
+  }
+};
