@@ -51,9 +51,14 @@ export const connectWithoutLimit = async (settings: BrokerSettings): Promise<Nat
   return connect({ ...options, ignoreAuthErrorAbort: true });
 };
 
-/** The driver would first try the broker again that was just lost, and a frozen one takes the whole time of a handshake. */
+/**
+ * The driver would first try the broker again that was just lost, and a frozen one takes the whole time of a handshake. Addresses
+ * that the cluster advertises are not used: they may be those of another network.
+ */
 const leastRecentlyTried: ReconnectToServerHandler = (servers) =>
-  servers.toSorted((one, other) => one.lastConnect - other.lastConnect)[0] ?? null;
+  servers
+    .filter(({ gossiped }) => !gossiped)
+    .toSorted((one, other) => one.lastConnect - other.lastConnect)[0] ?? null;
 
 const identity = ({ seed, user, password }: BrokerSettings): ConnectionOptions => {
   if (seed === undefined) {

@@ -5,10 +5,12 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { within } from '@runledger/resilience/within';
 import { connectWithoutLimit, notAllowed, orClosed, type BrokerSettings } from './connect-broker.ts';
 import { connectRequests } from './connected-requests.ts';
+import { listeners } from './listeners.ts';
 import { API_PREFIX, OWN_API_PREFIX } from './log-account.ts';
 import { explainPermissionError } from './not-allowed.ts';
 import { NO_OBSERVER, type LogObserver } from './log-observer.ts';
 import type { Logger } from './logger.ts';
+import { serversOfCluster } from './servers-of-cluster.ts';
 
 export type { BrokerSettings } from './connect-broker.ts';
 
@@ -26,6 +28,8 @@ export interface EventLog extends AsyncDisposable {
   connected(): boolean;
   /** Calls the listener after every reconnect. Returns a function that removes it. */
   onReconnect(listener: () => void): () => void;
+  /** Calls the listener when another server of the cluster than the connected one has left. Returns a function that removes it. */
+  onServerLeft(listener: () => void): () => void;
 }
 
 /** The broker is unavailable, or did not respond in time. The request may or may not have had its effect. */
@@ -67,19 +71,20 @@ export const openEventLog = async (
   };
 };
 
+interface ConnectionWatch extends Pick<EventLog, 'logger' | 'observer'> {
+  readonly settings: BrokerSettings;
+}
+
 const watchConnection = (
   nc: NatsConnection,
-  {
-    logger,
-    observer,
-    settings,
-  }: Pick<EventLog, 'logger' | 'observer'> & { readonly settings: BrokerSettings },
-): Pick<EventLog, 'connected' | 'onReconnect'> => {
+  watch: ConnectionWatch,
+): Pick<EventLog, 'connected' | 'onReconnect' | 'onServerLeft'> => {
+  const { logger, observer } = watch;
+  const errors = errorReport(watch);
   let connected = true;
-  let refusalLogged = false;
   observer.connected(true);
   const requests = connectRequests(nc);
-  const listeners = new Set<() => void>();
+  const [reconnected, serverLeft, servers] = [listeners(), listeners(), serversOfCluster(nc)];
   const follow = async (): Promise<void> => {
     for await (const status of nc.status()) {
       if (status.type === 'disconnect') {
@@ -89,24 +94,16 @@ const watchConnection = (
         logger.warn({ server: status.server }, 'the broker is unavailable; connecting again');
       } else if (status.type === 'reconnect') {
         connected = true;
-        refusalLogged = false;
+        errors.forget();
         requests.back();
         observer.connected(true);
         logger.info({ server: status.server }, 'the broker is back');
-        for (const listener of listeners) listener();
-      } else if (status.type === 'error' && status.error instanceof AuthorizationError) {
-        observer.notAllowed();
-        if (!refusalLogged) {
-          const refused = notAllowed(settings, status.error);
-          logger.error({ err: refused }, 'the broker rejects this service; connecting again');
-        }
-        refusalLogged = true;
+        servers.hasOneLeft();
+        reconnected.call();
+      } else if (status.type === 'update') {
+        if (servers.hasOneLeft()) serverLeft.call();
       } else if (status.type === 'error') {
-        const refused = explainPermissionError(status.error, settings.name);
-        if (refused) {
-          observer.notAllowed();
-          logger.error({ err: refused }, 'the broker refused a request that this service may not send');
-        } else logger.error({ err: status.error }, 'the broker reported an error');
+        errors.report(status.error);
       } else if (status.type === 'slowConsumer') {
         logger.warn(
           { subject: status.sub.getSubject() },
@@ -121,9 +118,39 @@ const watchConnection = (
   });
   return {
     connected: () => connected && !nc.isClosed(),
-    onReconnect: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
+    onReconnect: reconnected.add,
+    onServerLeft: serverLeft.add,
+  };
+};
+
+interface ErrorReport {
+  readonly report: (error: Error) => void;
+  /** The broker accepts this service again. */
+  readonly forget: () => void;
+}
+
+/** Logs a refused login once, until it is accepted. */
+const errorReport = ({ logger, observer, settings }: ConnectionWatch): ErrorReport => {
+  let refusalLogged = false;
+  return {
+    report: (error) => {
+      if (error instanceof AuthorizationError) {
+        observer.notAllowed();
+        if (!refusalLogged) {
+          const refused = notAllowed(settings, error);
+          logger.error({ err: refused }, 'the broker rejects this service; connecting again');
+        }
+        refusalLogged = true;
+        return;
+      }
+      const refused = explainPermissionError(error, settings.name);
+      if (refused) {
+        observer.notAllowed();
+        logger.error({ err: refused }, 'the broker refused a request that this service may not send');
+      } else logger.error({ err: error }, 'the broker reported an error');
+    },
+    forget: () => {
+      refusalLogged = false;
     },
   };
 };

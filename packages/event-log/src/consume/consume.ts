@@ -1,4 +1,5 @@
 import type { JsMsg } from '@nats-io/jetstream';
+import { onConsumerLost } from '../connect/consumer-lost.ts';
 import { ConsumerTakenOver } from './consumer-owner.ts';
 import type { ConsumeOptions } from './consume-options.ts';
 import type { Handle } from './outcome.ts';
@@ -80,7 +81,7 @@ const keepPulling = async (
 ): Promise<void> => {
   const { name, stream_name: stream } = opened.info;
   const consumer = log.js.consumers.getConsumerFromInfo(opened.info);
-  for (;;) {
+  for (let { info } = opened; ;) {
     const messages = await consumer.consume({
       max_messages: maxInFlight,
       expires: PULL_FOR_MS,
@@ -91,14 +92,14 @@ const keepPulling = async (
     const close = (): void => messages.stop();
     stop.addEventListener('abort', close, { once: true });
     // Otherwise the driver may wait before it retries a broker that was not ready at once.
-    const offReconnect = log.onReconnect(close);
+    const offLost = onConsumerLost(log, info, close);
     if (stop.aborted) close();
     const error = await messages.closed();
-    offReconnect();
+    offLost();
     stop.removeEventListener('abort', close);
     if (stop.aborted) return;
     log.logger.warn({ err: error, consumer: name, stream }, 'a consumer was interrupted; it continues');
-    await waitForConsumer(log, opened, stop);
+    info = await waitForConsumer(log, opened, stop);
   }
 };
 

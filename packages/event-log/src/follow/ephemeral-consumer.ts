@@ -1,4 +1,4 @@
-import type { Consumer, ConsumerConfig, StreamInfo } from '@nats-io/jetstream';
+import type { ConsumerConfig, ConsumerInfo, StreamInfo } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { unlessAborted } from '@runledger/resilience/abort';
 import { callBroker } from '../connect/broker-call.ts';
@@ -18,7 +18,7 @@ export interface EphemeralConsumerOptions {
 }
 
 export interface EphemeralConsumer {
-  readonly consumer: Consumer;
+  readonly info: ConsumerInfo;
   /** The number of messages that were stored when it was created. */
   readonly pending: number;
   /** Where it begins; 0 for all messages. */
@@ -49,7 +49,7 @@ export const openEphemeralConsumer = async (
   };
   const created = await callBroker(`reading stream ${stream}`, () => log.jsm.consumers.add(stream, config));
   return {
-    consumer: log.js.consumers.getConsumerFromInfo(created),
+    info: created,
     pending: created.num_pending,
     from: start.opt_start_seq ?? 0,
     delete: async () => {

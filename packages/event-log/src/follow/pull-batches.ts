@@ -1,4 +1,5 @@
-import type { Consumer, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import type { ConsumerInfo, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import { onConsumerLost } from '../connect/consumer-lost.ts';
 import type { EventLog } from '../connect/event-log.ts';
 
 /** Bounds what is held in memory: an event has up to 1 MiB. */
@@ -14,10 +15,11 @@ const IDLE_HEARTBEAT_MS = 2_000;
  */
 export const pullBatches = async (
   log: EventLog,
-  consumer: Consumer,
+  info: ConsumerInfo,
   take: (messages: readonly JsMsg[]) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> => {
+  const consumer = log.js.consumers.getConsumerFromInfo(info);
   let delivered = 0;
   while (!signal.aborted) {
     const pulled = await consumer.fetch({
@@ -30,9 +32,9 @@ export const pullBatches = async (
     // The signal may have aborted while the pull was sent.
     if (signal.aborted) stop();
     // Left alone, the driver may wait half a minute before it retries a broker that was not ready at once.
-    let reconnected = false;
-    const offReconnect = log.onReconnect(() => {
-      reconnected = true;
+    let lost = false;
+    const offLost = onConsumerLost(log, info, () => {
+      lost = true;
       pulled.stop();
     });
     try {
@@ -48,11 +50,11 @@ export const pullBatches = async (
         if (mayEndDelivery(messages.at(-1))) throw new Error('an empty message may have ended the delivery');
       }
     } finally {
-      offReconnect();
+      offLost();
       signal.removeEventListener('abort', stop);
       pulled.stop();
     }
-    if (reconnected) throw new Error('the connection to the broker was lost during a pull');
+    if (lost) throw new Error('the broker of the connection or of the consumer was lost during a pull');
   }
 };
 

@@ -62,7 +62,7 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
         open ??= await openUnlessAborted(log, options, stop.signal);
         state = { ok: true };
         if (open.pending === 0) reached();
-        await pullBatches(log, open.consumer, takeFrom(open.from, take, onTaken), stop.signal);
+        await pullBatches(log, open.info, takeFrom(open.from, take, onTaken), stop.signal);
       } catch (error) {
         if (error instanceof Ended) throw error.cause;
         if (log.nc.isClosed()) throw error;

@@ -61,8 +61,6 @@ const clusterLines = ({ name, port, ports }: NatsClusterSettings): Values => ({
   name,
   listen: `${LOOPBACK}:${port}`,
   routes: ports.map((other) => `nats://${LOOPBACK}:${other}`),
-  // Clients keep to the addresses that they were given.
-  no_advertise: true,
 });
 
 type Values = Record<string, string | number | boolean | readonly string[] | undefined>;

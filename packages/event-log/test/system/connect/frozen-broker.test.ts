@@ -81,6 +81,23 @@ describe('a broker of several that is frozen', () => {
   });
 });
 
+describe('a client of one server of a cluster', () => {
+  it(
+    'waits for that server, and uses no address that the cluster advertises',
+    { timeout: 60_000 },
+    async () => {
+      const own = servers.find((server) => server !== serverOf(log));
+      await using client = await openEventLog({ url: own?.url ?? '', name: 'at-one' }, silentLogger);
+      await waitFor('the addresses of all servers', async () => client.nc.info?.connect_urls?.length === 3);
+      await own?.kill9();
+      await waitFor('the loss', async () => !client.connected());
+      await own?.restart();
+      await waitFor('the reconnect', async () => client.connected());
+      expect(serverOf(client)).toBe(own);
+    },
+  );
+});
+
 describe('a request that waits for a response', () => {
   it('is sent again as soon as another broker is connected', { timeout: 60_000 }, async () => {
     await using client = await atFollower();
