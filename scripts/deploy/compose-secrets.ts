@@ -1,13 +1,13 @@
 /**
- * Makes the secrets of docker-compose.yml in deploy/secrets, or the folder of RUNLEDGER_SECRETS:
+ * Makes the secrets of docker-compose.yml and docker-compose.cluster.yml in deploy/secrets, or the folder of RUNLEDGER_SECRETS:
  * `node scripts/run.mjs scripts/deploy/compose-secrets.ts`. Existing secrets are kept, and the broker's permissions are written
  * again: run it after an upgrade. More arguments go to "runledger broker-config", such as --executor gpu-2 or --rotate gateway.
  * That command alone makes keys that only its user can read, and no container runs as that user.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, link, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import { join, relative, resolve } from 'node:path';
+import { chmod, link, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { readConfig } from '@runledger/service-kit/config/config';
 import { Type } from 'typebox';
@@ -16,6 +16,9 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const CLI = join(ROOT, 'apps', 'cli', 'src', 'main.ts');
 /** The name of the executor in docker-compose.yml. */
 const EXECUTOR = 'gpu-1';
+const AUTHORITY_KEY = 'authority.key';
+/** The brokers of docker-compose.cluster.yml, and where its containers have these files and the log. */
+const BROKERS = ['--nodes', '3', '--installed-at', '/etc/nats', '--store', '/data'];
 
 /**
  * A container sees a secret with its mode here, and runs as another user. So all users may read the file, and the mode of the
@@ -58,11 +61,13 @@ const keepSecret = async (path: string, made: string): Promise<string> => {
 };
 
 const makeBrokerConfig = async (folder: string, options: readonly string[]): Promise<void> => {
-  const args = [CLI, 'broker-config', '--out', folder, '--executor', EXECUTOR, ...options];
+  const args = [CLI, 'broker-config', '--out', folder, '--executor', EXECUTOR, ...BROKERS, ...options];
   await promisify(execFile)(process.execPath, args);
-  const keys = join(folder, 'keys');
-  for (const name of await readdir(keys)) await chmod(join(keys, name), FILE_MODE);
-  await chmod(join(folder, 'broker.conf'), FILE_MODE);
+  for (const path of await readdir(folder, { recursive: true })) {
+    const file = join(folder, path);
+    // No container lets brokers into the cluster.
+    if ((await stat(file)).isFile() && basename(file) !== AUTHORITY_KEY) await chmod(file, FILE_MODE);
+  }
 };
 
 const settingsSchema = Type.Object({

@@ -52,7 +52,12 @@ describe('the secrets of docker-compose.yml', () => {
 
   it('include a key for each further executor', async () => {
     await makeComposeSecrets(folder, ['--executor', 'gpu-2']);
-    expect(statSync(join(folder, 'nats', 'keys', 'executor-gpu-2.nk')).mode & 0o777).toBe(0o444);
+    for (const path of filesOf('docker-compose.cluster.yml'))
+      expect([path, statSync(join(folder, path)).mode & 0o777]).toEqual([path, 0o444]);
+  });
+
+  it('keep the key that lets brokers into the cluster for their owner', () => {
+    expect(statSync(join(folder, 'nats/nodes/authority.key')).mode & 0o777).toBe(0o600);
   });
 
   it('stay the same in a second run', async () => {

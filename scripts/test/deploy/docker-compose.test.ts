@@ -13,21 +13,34 @@ import { CLI_IMAGE } from '@runledger/testing/servers/containers';
 import { MONGO_IMAGE } from '@runledger/testing/servers/shared-mongo';
 import { DCLinter } from 'dclint';
 import { describe, expect, it } from 'vitest';
-import { environmentOf, listOf, readCompose, servicesOf } from './read-compose.ts';
+import {
+  environmentOf,
+  extendedServicesOf,
+  listOf,
+  readCompose,
+  secretsOf,
+  servicesOf,
+} from './read-compose.ts';
 import { execForm, imageOf, readDockerfile, valuesOf } from './read-dockerfile.ts';
 import type { Step } from './read-dockerfile.ts';
 import { manifestOf, members, ROOT } from './workspaces.ts';
 
-const FILES = ['docker-compose.yml', 'docker-compose.gpu.yml', 'docker-compose.watch.yml'];
+const FILES = [
+  'docker-compose.yml',
+  'docker-compose.cluster.yml',
+  'docker-compose.gpu.yml',
+  'docker-compose.watch.yml',
+];
 /** The plugin of Docker's client, and the standalone program. */
 const COMPOSE_COMMANDS = [['docker', 'compose'], ['docker-compose']] as const;
 const SCHEMAS = { gateway, scheduler, 'gpu-executor': gpuExecutor, notifier };
 
 const compose = readCompose('docker-compose.yml');
 const watch = readCompose('docker-compose.watch.yml');
+const cluster = readCompose('docker-compose.cluster.yml');
 const services = servicesOf(compose);
-/** Includes the services of the second file, without its additions to services of the first. */
-const containers = new Map([...servicesOf(watch), ...services]);
+/** Includes the services of the other files, without their additions to services of the first. */
+const containers = new Map([...servicesOf(watch), ...extendedServicesOf(cluster, compose), ...services]);
 const serviceNamed = (name: string) => members(containers.get(name));
 
 /** The content of the image of a service that is built here. */
@@ -115,15 +128,15 @@ describe.each([...containers.keys()])('the container of %s', (name) => {
   });
 
   it('has an image of this release, or a pinned image', () => {
-    const own = isBuilt(name) && name !== 'nats';
+    const own = isBuilt(name) && !name.startsWith('nats');
     expect(service['image']).toMatch(
       own ? new RegExp(`^runledger/[a-z-]+:${manifestOf('apps/cli').version}$`) : /:v?\d+\.\d+\.\d+$/,
     );
   });
 
   it('gets only existing secrets', () => {
-    const there = [compose, watch].flatMap((file) => Object.keys(members(file['secrets'])));
-    expect(there).toEqual(expect.arrayContaining(listOf(service, 'secrets')));
+    const there = [compose, cluster, watch].flatMap((file) => Object.keys(members(file['secrets'])));
+    expect(there).toEqual(expect.arrayContaining(secretsOf(service)));
   });
 });
 
@@ -136,6 +149,7 @@ describe.each(Object.entries(SCHEMAS))('the settings of %s', (name, schema) => {
     ...valuesOf(steps, 'ENV'),
     ...environmentOf(service),
     ...environmentOf(members(servicesOf(watch).get(name))),
+    ...environmentOf(members(servicesOf(cluster).get(name))),
   };
   const rows = describeConfig(schema);
 
@@ -211,6 +225,70 @@ describe('the images of docker-compose.yml', () => {
     const [, version] = /WHEEL_VERSION = '([\d.]+)'/.exec(requirements) ?? [];
     expect(serviceNamed('nats')['image']).toBe(`runledger/nats:${version}`);
     expect(imageOf(readDockerfile('deploy/nats/Dockerfile')).base).toBe(`nats:${version}-alpine`);
+  });
+});
+
+describe('docker-compose.cluster.yml', () => {
+  const services = servicesOf(cluster);
+  const extended = extendedServicesOf(cluster, compose);
+  const brokers = ['nats', 'nats-2', 'nats-3'];
+
+  it('gives every client the addresses of all brokers', () => {
+    const clients = [...services].filter(([name]) => !brokers.includes(name));
+    expect(clients.map(([name]) => name)).toEqual(
+      expect.arrayContaining(['provision', 'runledger', 'gateway', 'scheduler', 'gpu-executor', 'notifier']),
+    );
+    for (const [name, service] of clients) {
+      const { NATS_URL, RUNLEDGER_NATS_URL } = environmentOf(service);
+      const url = 'nats://nats-1:4222,nats://nats-2:4222,nats://nats-3:4222';
+      expect([name, NATS_URL ?? RUNLEDGER_NATS_URL]).toEqual([name, url]);
+    }
+  });
+
+  it('has two processes of each service, and two executors with a name and a seed of their own', () => {
+    for (const name of ['gateway', 'scheduler', 'notifier'])
+      expect([name, services.get(name)]).toEqual([
+        name,
+        expect.objectContaining({ deploy: { replicas: 2 } }),
+      ]);
+    const second = members(extended.get('gpu-executor-2'));
+    expect(environmentOf(second)).toMatchObject({ EXECUTOR_NAME: 'gpu-2' });
+    // In place of the seed of the first.
+    expect(second['secrets']).toEqual([{ source: 'nats-executor-2', target: 'nats-executor' }]);
+  });
+
+  it('mounts for each broker its own configuration, certificate, key and volume', () => {
+    const files = {
+      ...members(compose['configs']),
+      ...members(cluster['configs']),
+      ...members(cluster['secrets']),
+    };
+    for (const [n, name] of brokers.entries()) {
+      const own = members(services.get(name));
+      const entries = [own['configs'], own['secrets']].flatMap((list) => (Array.isArray(list) ? list : []));
+      const mounted = Object.fromEntries(
+        entries.map((entry: unknown) => {
+          const { source, target } = members(entry);
+          return [String(target), String(members(files[String(source)])['file'])];
+        }),
+      );
+      const folder = './deploy/secrets/nats/nodes';
+      expect(mounted).toMatchObject({
+        '/etc/nats/authority.crt': `${folder}/authority.crt`,
+        '/etc/nats/route.crt': `${folder}/nats-${n + 1}/route.crt`,
+        '/etc/nats/route.key': `${folder}/nats-${n + 1}/route.key`,
+      });
+      // The first one keeps the name of its file, and of its volume.
+      expect(mounted['/etc/nats/nats.conf'] ?? members(files['nats'])['file']).toBe(
+        `${folder}/nats-${n + 1}/nats.conf`,
+      );
+    }
+    for (const name of ['nats-2', 'nats-3'])
+      expect(members(services.get(name))['volumes']).toEqual([`${name}:/data`]);
+  });
+
+  it('is a project of its own, so that no broker with data becomes part of a cluster', () => {
+    expect(cluster['name']).not.toBe(compose['name']);
   });
 });
 

@@ -14,7 +14,12 @@ export const readCompose = (file: string): Compose => {
     text = text.replaceAll(/\$\{\w+:-([^${}]*)\}/g, '$1');
   }
   const ignored = { tag: '!reset', resolve: (): null => null };
-  const read: unknown = parse(text.replaceAll('$$', '$'), { merge: true, customTags: [ignored] });
+  const replacing = {
+    tag: '!override',
+    collection: 'seq',
+    resolve: (list: unknown): unknown => list,
+  } as const;
+  const read: unknown = parse(text.replaceAll('$$', '$'), { merge: true, customTags: [ignored, replacing] });
   return members(read);
 };
 
@@ -22,6 +27,26 @@ export type Service = Readonly<Record<string, unknown>>;
 
 export const servicesOf = (compose: Compose): Map<string, Service> =>
   new Map(Object.entries(members(compose['services'])).map(([name, service]) => [name, members(service)]));
+
+/** The services of a second file that extend one of the first, with what they have from there. What is a list, they replace. */
+export const extendedServicesOf = (second: Compose, first: Compose): Map<string, Service> =>
+  new Map(
+    [...servicesOf(second)].flatMap(([name, own]) => {
+      const base = servicesOf(first).get(String(members(own['extends'] ?? {})['service']));
+      if (base === undefined) return [];
+      const environment = { ...environmentOf(base), ...environmentOf(own) };
+      return [[name, { ...base, ...own, environment }] as const];
+    }),
+  );
+
+/** The names of the secrets that a service gets. */
+export const secretsOf = (service: Service): string[] => {
+  const list = service['secrets'] ?? [];
+  if (!Array.isArray(list)) throw new TypeError('secrets is not a list');
+  return list.map((secret: unknown) =>
+    typeof secret === 'string' ? secret : String(members(secret)['source']),
+  );
+};
 
 /** The environment of a service, as text. */
 export const environmentOf = (service: Service): Record<string, string> =>
