@@ -98,7 +98,6 @@ const watchConnection = (
         requests.back();
         observer.connected(true);
         logger.info({ server: status.server }, 'the broker is back');
-        servers.hasOneLeft();
         reconnected.call();
       } else if (status.type === 'update') {
         if (servers.hasOneLeft()) serverLeft.call();
