@@ -55,8 +55,7 @@ jetstream {
 cluster {
   name: ${CLUSTER}
   port: ${node.routePort}
-  # Clients keep to the addresses that they were given.
-  no_advertise: true
+  # No no_advertise: what it advertises tells services at once that a node has gone. They connect to none of these addresses.
   tls {
     cert_file: ${quoted(`${folder}/${NODE_FILES.certificate}`)}
     key_file: ${quoted(`${folder}/${NODE_FILES.key}`)}
