@@ -96,9 +96,11 @@ export const openBreakersIn = (partition: number): string => `timers.${partition
 /** Where the position of a partition is stored. */
 export const partitionPositionSubject = (partition: number): string => `timers.${partition}.-.-.-.position`;
 
-/** The deferred deliveries of one organisation at one origin, or of all organisations at it. */
-export const deferredAt = ({ origin, org_id }: Pick<OpenBreaker, 'origin' | 'org_id'>): string =>
-  `timers.${partitionOf(origin)}.${originToken(origin)}.${org_id ?? '*'}.*.deferred`;
+/** The deliveries in this state of one organisation at one origin, or of all organisations at it. */
+export const pendingAt = (
+  { origin, org_id }: Pick<OpenBreaker, 'origin' | 'org_id'>,
+  state: 'due' | 'deferred',
+): string => `timers.${partitionOf(origin)}.${originToken(origin)}.${org_id ?? '*'}.*.${state}`;
 
 /** Every deferred delivery of a partition. */
 export const deferredIn = (partition: number): string => `timers.${partition}.*.*.*.deferred`;

@@ -4,11 +4,11 @@ import { originOf, partitionOf, PARTITIONS } from '../../src/deliveries/partitio
 import {
   ALL_DEFERRED,
   breakerTimerSubject,
-  deferredAt,
   expiredTimersIn,
   openBreakersIn,
   originToken,
   partitionPositionSubject,
+  pendingAt,
   timersOfRun,
   timerSubject,
   type PendingDelivery,
@@ -138,7 +138,7 @@ describe('the subjects of timers', () => {
     for (const filter of [
       expiredTimersIn(partitionOf(ORIGIN)),
       openBreakersIn(partitionOf(ORIGIN)),
-      deferredAt(opening(null)),
+      pendingAt(opening(null), 'deferred'),
       timersOfRun(pending()),
     ]) {
       expect(matches(filter, position), filter).toBe(false);
@@ -149,7 +149,7 @@ describe('the subjects of timers', () => {
   });
 
   it('of deferred deliveries at a receiver are those of its organisation', () => {
-    const deferred = deferredAt(opening(ORG));
+    const deferred = pendingAt(opening(ORG), 'deferred');
     expect(matches(deferred, timerSubject(pending(), 'deferred'))).toBe(true);
     expect(matches(deferred, timerSubject(pending({ run_id: OTHER_RUN }), 'deferred'))).toBe(true);
     expect(matches(deferred, timerSubject(pending({ org_id: OTHER_ORG }), 'deferred'))).toBe(false);
@@ -164,7 +164,7 @@ describe('the subjects of timers', () => {
   });
 
   it('of deferred deliveries at an origin are those of every organisation, and of no other origin', () => {
-    const deferred = deferredAt(opening(null));
+    const deferred = pendingAt(opening(null), 'deferred');
     expect(matches(deferred, timerSubject(pending(), 'deferred'))).toBe(true);
     expect(matches(deferred, timerSubject(pending({ org_id: OTHER_ORG }), 'deferred'))).toBe(true);
     const elsewhere = pending({ origin: 'https://hooks.example.com' });

@@ -2,7 +2,7 @@ import type { OpenBreaker } from '@runledger/contracts/deliveries/timers';
 import type { FinalDelivery } from '../core/delivery/final-delivery.ts';
 import { receiverKey } from '../core/receivers/receiver.ts';
 import type { StoredOpening } from '../core/state/input.ts';
-import { nextDeferred } from '../timers/read-timers.ts';
+import { storedAt } from '../timers/read-timers.ts';
 import { deferDelivery, removeOpening, removeTimer, storeOpening } from '../timers/write-timers.ts';
 import { isSuperseded } from './attempt-final.ts';
 import { fits, recordState } from './conclude-attempt.ts';
@@ -41,7 +41,7 @@ const store = async (context: EffectContext, delivery: FinalDelivery, signal: Ab
   void recordState(context, key, { state: 'deferred', round, tries, ...times, message });
 };
 
-/** Reads deferred deliveries of a receiver, at most `max` that are not in memory. */
+/** Reads deliveries of a receiver that are deferred, or are due and did not fit into memory: at most `max` that are not there now. */
 export const loadDeferred = async (
   context: EffectContext,
   { partition, receiver, after, max }: EffectOf<'load_deferred'>,
@@ -53,17 +53,17 @@ export const loadDeferred = async (
   const finish = (end: 'more' | 'end' | 'nothing_found' | 'failed'): void =>
     take({ type: 'deferred_loaded', receiver, lastSequence, end });
   try {
-    for (let found = 0; found < max;) {
-      const next = await retrying(() => nextDeferred(log, receiver, lastSequence));
-      if (!next) return finish(lastSequence > after ? 'end' : 'nothing_found');
+    let found = 0;
+    for await (const next of storedAt(log, receiver, after, retrying)) {
       lastSequence = next.sequence;
       // It may be a leftover of a delivery that continued.
-      const delivery = deliveryIn(next, 'deferred', true);
+      const delivery = deliveryIn(next, next.state, true);
       if (hasFinal(delivery.key)) continue;
       take({ type: 'deferred_found', delivery });
       found += 1;
+      if (found >= max) return finish('more');
     }
-    finish('more');
+    finish(lastSequence > after ? 'end' : 'nothing_found');
   } catch (error) {
     const { origin } = receiver;
     if (!signal.aborted) log.logger.error({ err: error, origin }, 'deferred deliveries could not be read');

@@ -18,7 +18,7 @@ const MAX_EXPIRED = 1_000;
 const MAX_AT_ONCE = 32;
 const CHECK_AGAIN_MS = 20;
 
-/** Has expired deferred deliveries given up. @throws what ends the reading */
+/** Has deliveries given up that expired while they were deferred, or had no room in memory. @throws what ends the reading */
 export const giveUpExpired = async (
   { log, now, take, countExpiring, signal }: ExpiryOptions,
   partition: number,
@@ -26,6 +26,6 @@ export const giveUpExpired = async (
   for (const pending of await readExpired(log, partition, now(), MAX_EXPIRED)) {
     while (countExpiring() >= MAX_AT_ONCE && !signal.aborted) await sleep(CHECK_AGAIN_MS, signal);
     if (signal.aborted) return;
-    take({ type: 'expired_found', delivery: deliveryIn(pending, 'deferred', true) });
+    take({ type: 'expired_found', delivery: deliveryIn(pending, pending.state, true) });
   }
 };

@@ -12,6 +12,7 @@ import type { EndMessage, Found, NotifierInput } from '../core/state/input.ts';
 import type { Partition } from '../core/state/partition.ts';
 import { findPending } from '../timers/read-timers.ts';
 import { unsettledIn, type Ended } from './unsettled-runs.ts';
+import { CheckTurns } from './check-turns.ts';
 import type { WebhookTargets } from './webhook-targets.ts';
 
 export interface ReconciliationOptions {
@@ -48,7 +49,11 @@ export const reconcile = async (options: ReconciliationOptions): Promise<void> =
   const from = Math.min(...behind.map(({ sweptUpTo }) => sweptUpTo));
   const to = Math.max(...behind.map(({ runs }) => runs.low()));
   take({ type: 'round_begun', partitions: numbers });
-  await readWindows(options, from, to, (messages) => checkWindow(options, numbers, messages));
+  const round = { ...options, numbers, turns: new CheckTurns() };
+  for (let after = from; after < to && !signal.aborted; after = round.turns.leftOutFrom - 1) {
+    if (after > from) round.turns.next();
+    await readWindows(options, after, to, (messages) => checkWindow(round, messages));
+  }
   if (!signal.aborted) take({ type: 'round_ended', partitions: numbers });
 };
 
@@ -83,57 +88,69 @@ const readWindows = async (
   if (!signal.aborted) await check(window);
 };
 
+interface Round extends ReconciliationOptions {
+  /** Of the partitions that it is for. */
+  readonly numbers: readonly number[];
+  readonly turns: CheckTurns;
+}
+
 /** Takes half of the time: deliveries go first. */
-const checkWindow = async (
-  options: ReconciliationOptions,
-  numbers: readonly number[],
-  messages: readonly StoredMessage[],
-): Promise<void> => {
-  const { targets, take, countExpiring, signal } = options;
+const checkWindow = async (round: Round, messages: readonly StoredMessage[]): Promise<void> => {
+  const { targets, take, turns, numbers, countExpiring, signal } = round;
   const began = performance.now();
   const ended = unsettledIn(messages, targets);
   for (let at = 0; at < ended.length && !signal.aborted; at += MAX_AT_ONCE) {
     while (countExpiring() >= MAX_AT_ONCE && !signal.aborted) await sleep(CHECK_AGAIN_MS, signal);
-    await Promise.all(ended.slice(at, at + MAX_AT_ONCE).map((one) => check(options, numbers, one)));
+    const some = await Promise.all(ended.slice(at, at + MAX_AT_ONCE).map((one) => withTarget(round, one)));
+    await Promise.all(some.map(async (message) => message && check(round, message)));
   }
-  const sequence = messages.at(-1)?.sequence;
-  if (sequence !== undefined && !signal.aborted)
-    take({ type: 'checked_up_to', partitions: numbers, sequence });
+  const sequence = Math.min(messages.at(-1)?.sequence ?? 0, turns.leftOutFrom - 1);
+  if (!signal.aborted) take({ type: 'checked_up_to', partitions: numbers, sequence });
   await sleep(performance.now() - began, signal);
 };
 
-const check = async (
-  options: ReconciliationOptions,
-  numbers: readonly number[],
+/** Undefined for a run that this round is not about. */
+const withTarget = async (
+  { targets, partitions, numbers }: Round,
   { key, sequence, time }: Ended,
-): Promise<void> => {
-  const target = await options.targets.find(key);
-  if (!target) return;
+): Promise<EndMessage | undefined> => {
+  const target = await targets.find(key);
+  if (!target) return undefined;
   const { origin, oldestFactAt } = target;
   const number = partitionOf(origin);
-  const partition = options.partitions().find((one) => one.number === number);
-  if (!partition?.round || !numbers.includes(number)) return;
-  if (sequence <= partition.sweptUpTo || sequence > partition.round.upTo) return;
-  const message = { partition: number, key, sequence, time, origin, oldestFactAt };
-  const found = await whereIs(options, partition, message);
-  if (found) options.take({ type: 'unsettled_found', ...message, found });
+  const partition = partitions().find((one) => one.number === number);
+  if (!partition?.round || !numbers.includes(number)) return undefined;
+  if (sequence <= partition.sweptUpTo || sequence > partition.round.upTo) return undefined;
+  return { partition: number, key, sequence, time, origin, oldestFactAt };
+};
+
+const check = async (round: Round, message: EndMessage): Promise<void> => {
+  const { turns, take } = round;
+  const { key, sequence } = message;
+  const known = whereKnown(round, message);
+  if (!turns.take(key.org_id, sequence, known !== undefined)) return;
+  const found = known ?? (await whereIs(round, message));
+  if (found) take({ type: 'unsettled_found', ...message, found });
+};
+
+/** Nothing is read for those that are in memory or have to wait in the log: there may be a hundred thousand of them. */
+const whereKnown = ({ hasFinal, waitsInLog }: Round, message: EndMessage): Found | undefined => {
+  if (hasFinal(message.key.run_id)) return { kind: 'in_memory' };
+  return waitsInLog(message) ? { kind: 'outside', round: 1 } : undefined;
 };
 
 /** Undefined when there is nothing to send. */
 const whereIs = async (
-  { log, hasFinal, waitsInLog, onForgotten }: ReconciliationOptions,
-  { left }: Partition,
+  { log, hasFinal, partitions, onForgotten }: Round,
   message: EndMessage,
 ): Promise<Found | undefined> => {
-  const { key, sequence, origin } = message;
-  if (hasFinal(key.run_id)) return { kind: 'in_memory' };
-  // Nothing is read for those that have to wait: there may be a hundred thousand of them.
-  if (waitsInLog(message)) return { kind: 'outside', round: 1 };
+  const { key, sequence, origin, partition } = message;
   const round = await unsettledRound(log, key, sequence);
   if (round === undefined) return undefined;
   const pending = await findPending(log, { origin, ...key });
   if (pending) return { kind: 'timer', isDeferred: pending.isDeferred };
-  if (sequence < left.from) {
+  const left = partitions().find(({ number }) => number === partition)?.left;
+  if (left && sequence < left.from) {
     // It may have been settled, or taken from TIMERS into memory, between the two reads.
     if ((await unsettledRound(log, key, sequence)) === undefined) return undefined;
     if (hasFinal(key.run_id)) return { kind: 'in_memory' };

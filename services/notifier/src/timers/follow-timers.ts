@@ -7,7 +7,7 @@ import {
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, type Following } from '@runledger/event-log/follow/follow';
 import { Compile } from 'typebox/compile';
-import type { StoredPending } from './read-timers.ts';
+import type { StoredAt, StoredPending } from './read-timers.ts';
 
 const Pending = Compile(PendingDelivery);
 const Breaker = Compile(OpenBreaker);
@@ -40,24 +40,25 @@ export const followDue = (
       ),
   });
 
-/** Deferred deliveries of a partition that have expired, at most `max`. @throws what ends the reading */
+/** Deliveries of a partition that are due or deferred and have expired, at most `max`. @throws what ends the reading */
 export const readExpired = async (
   log: EventLog,
   partition: number,
   now: Date,
   max: number,
-): Promise<StoredPending[]> => {
-  const found: StoredPending[] = [];
+): Promise<StoredAt[]> => {
+  const found: StoredAt[] = [];
   const done = Promise.withResolvers<undefined>();
   await using following = await follow(log, {
     stream: 'TIMERS',
-    subjects: [deferredIn(partition)],
+    subjects: [deferredIn(partition), expiredTimersIn(partition)],
     after: 0,
     onCaughtUp: () => done.resolve(undefined),
     onBatch: async (messages) => {
-      for (const { sequence, body } of messages) {
+      for (const { sequence, subject, body } of messages) {
         const isOver = Pending.Check(body) && Date.parse(body.expires_at) <= now.getTime();
-        if (isOver && found.length < max) found.push({ sequence, delivery: body });
+        const state = subject.endsWith('.due') ? 'due' : 'deferred';
+        if (isOver && found.length < max) found.push({ sequence, state, delivery: body });
       }
     },
   });

@@ -1,10 +1,10 @@
 import {
   ALL_DEFERRED,
-  deferredAt,
   OpenBreaker,
   openBreakersIn,
   PartitionPosition,
   partitionPositionSubject,
+  pendingAt,
   PendingDelivery,
   timersOfOrg,
   timersOfRun,
@@ -61,17 +61,43 @@ export const findPending = async (
   );
 };
 
+export interface StoredAt extends StoredPending {
+  readonly state: 'due' | 'deferred';
+}
+
 /**
- * The first delivery that is deferred at a receiver, or at the whole origin, behind a sequence. One that cannot be read is
- * removed. @throws {LogUnavailable}
+ * The deliveries that are due or deferred at a receiver, or at the whole origin, behind a sequence and in that order.
+ * `retrying` repeats a read while the broker is unavailable.
  */
-export const nextDeferred = async (
+export async function* storedAt(
   log: EventLog,
   at: Pick<OpenBreaker, 'origin' | 'org_id'>,
   after: number,
+  retrying: <Answer>(work: () => Promise<Answer>) => Promise<Answer>,
+): AsyncGenerator<StoredAt> {
+  const nextIn = async (state: StoredAt['state'], behind: number): Promise<StoredAt | undefined> => {
+    const next = await retrying(() => nextStored(log, pendingAt(at, state), behind));
+    return next && { ...next, state };
+  };
+  let due = await nextIn('due', after);
+  let deferred = await nextIn('deferred', after);
+  for (;;) {
+    const next = due && deferred && due.sequence > deferred.sequence ? deferred : (due ?? deferred);
+    if (!next) return;
+    yield next;
+    if (next === due) due = await nextIn('due', next.sequence);
+    else deferred = await nextIn('deferred', next.sequence);
+  }
+}
+
+/** The first delivery under the subjects, behind a sequence. One that cannot be read is removed. @throws {LogUnavailable} */
+const nextStored = async (
+  log: EventLog,
+  subjects: string,
+  after: number,
 ): Promise<StoredPending | undefined> => {
   for (let from = after + 1; ;) {
-    const message = await nextMessage(log, STREAM, from, deferredAt(at));
+    const message = await nextMessage(log, STREAM, from, subjects);
     if (!message) return undefined;
     const pending = pendingIn(message);
     if (pending) return pending;

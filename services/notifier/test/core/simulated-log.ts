@@ -148,7 +148,7 @@ export const deferredAt = (log: SimulatedLog, receiver: Receiver, after: number)
   [...log.timers.values()]
     .filter(({ state, sequence, delivery: { key, origin } }) => {
       const isThere = receiverKey({ org_id: key.org_id, origin }) === receiverKey(receiver);
-      return state === 'deferred' && sequence > after && isThere;
+      return state !== 'wait' && sequence > after && isThere;
     })
     .toSorted((one, other) => one.sequence - other.sequence)
     .map(({ delivery }) => ({ ...delivery, mayBeSuperseded: true }));

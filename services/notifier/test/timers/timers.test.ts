@@ -8,10 +8,10 @@ import { followDue, readExpired, type Due } from '../../src/timers/follow-timers
 import {
   countDeferred,
   findPending,
-  nextDeferred,
   readOpenings,
   readPosition,
-  type StoredPending,
+  storedAt,
+  type StoredAt,
 } from '../../src/timers/read-timers.ts';
 import {
   removeOpening,
@@ -96,6 +96,12 @@ describe('a delivery that waits', () => {
   });
 });
 
+const stored = async (at: Parameters<typeof storedAt>[1], after = 0): Promise<StoredAt[]> => {
+  const found: StoredAt[] = [];
+  for await (const one of storedAt(log, at, after, (work) => work())) found.push(one);
+  return found;
+};
+
 describe('deferred deliveries', () => {
   it('are returned one after the other, of one organisation or of all, the first deferred first', async () => {
     const first = aDelivery();
@@ -103,16 +109,29 @@ describe('deferred deliveries', () => {
     const others = [aDelivery({ origin }), aDelivery({ origin, org_id: first.org_id })];
     for (const delivery of [first, ...others]) await deferDelivery(log, delivery);
     const of = async (org_id: string | null): Promise<string[]> => {
-      const runs: string[] = [];
-      for (let after = 0; ;) {
-        const next = await nextDeferred(log, { origin, org_id }, after);
-        if (!next) return runs;
-        runs.push(next.delivery.run_id);
-        after = next.sequence;
-      }
+      const found = await stored({ origin, org_id });
+      return found.map(({ delivery }) => delivery.run_id);
     };
     expect(await of(null)).toEqual([first, ...others].map(({ run_id }) => run_id));
     expect(await of(first.org_id)).toEqual([first.run_id, others[1]?.run_id]);
+  });
+
+  it('are returned among those that are due, in the order of their sequences', async () => {
+    const early = aDelivery();
+    const late = aDelivery({ origin: early.origin });
+    await deferDelivery(log, early);
+    const due = aDelivery({ origin: early.origin });
+    await scheduleDelivery(log, due, new Date());
+    const all = { origin: early.origin, org_id: null };
+    await waitFor('it to be due', async () => (await stored(all)).length === 2);
+    await deferDelivery(log, late);
+    const found = await stored(all);
+    expect(found.map(({ state, delivery }) => [state, delivery.run_id])).toEqual([
+      ['deferred', early.run_id],
+      ['due', due.run_id],
+      ['deferred', late.run_id],
+    ]);
+    expect(await stored(all, found[1]?.sequence)).toMatchObject([{ delivery: late }]);
   });
 
   it('are counted until they are removed; removing twice is harmless', async () => {
@@ -121,10 +140,11 @@ describe('deferred deliveries', () => {
     await deferDelivery(log, delivery);
     expect(await countDeferred(log)).toBe(before + 1);
     const at = { origin: delivery.origin, org_id: delivery.org_id };
-    const deferred = await waitFor('it', () => nextDeferred(log, at, 0));
+    const [deferred] = await stored(at);
+    if (!deferred) throw new Error('it was stored');
     await removeTimer(log, deferred.sequence);
     await removeTimer(log, deferred.sequence);
-    expect(await nextDeferred(log, at, 0)).toBeUndefined();
+    expect(await stored(at)).toEqual([]);
     expect(await countDeferred(log)).toBe(before);
   });
 
@@ -135,7 +155,7 @@ describe('deferred deliveries', () => {
     await deferDelivery(log, over);
     await deferDelivery(log, aDelivery({ origin: over.origin }));
     await scheduleDelivery(log, aDelivery({ origin: over.origin, expires_at }), farAway());
-    const read = (now: string): Promise<StoredPending[]> => readExpired(log, partition, new Date(now), 10);
+    const read = (now: string): Promise<StoredAt[]> => readExpired(log, partition, new Date(now), 10);
     expect(await read('2026-01-01T00:00:00.000Z')).toEqual([]);
     expect(await read('2026-01-03T00:00:00.000Z')).toMatchObject([{ delivery: over }]);
   });
@@ -149,8 +169,8 @@ describe('deferred deliveries', () => {
       subject.replace(`.${partitionOf(delivery.origin)}.`, `.${partitionOf(origin)}.`),
       'no JSON',
     );
-    expect(await nextDeferred(log, { origin, org_id: null }, 0)).toBeUndefined();
-    expect(await nextDeferred(log, delivery, 0)).toMatchObject({ delivery });
+    expect(await stored({ origin, org_id: null })).toEqual([]);
+    expect(await stored(delivery)).toMatchObject([{ delivery }]);
   });
 });
 

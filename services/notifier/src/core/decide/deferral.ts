@@ -11,7 +11,7 @@ import { beginWork, leaveInLog, settleIntermediate } from './settling.ts';
 export const AGAIN_MS = 15_000;
 /** When the queue of a receiver is full, its deferred deliveries are loaded after this time at the latest. */
 const LOAD_WITHIN_MS = 30_000;
-/** With more outboxes than this, postponed intermediate notifications are dropped, and final ones stay in the log. */
+/** With more outboxes than this, postponed intermediate notifications are dropped, and final ones stay where they are stored. */
 const MAX_OUTBOXES = 50_000;
 /** Of one receiver at the same time. */
 const MAX_DEFERRING = 1_000;
@@ -23,25 +23,33 @@ export const postpone = (state: NotifierState, queue: ReceiverQueue, runs: reado
     const next = outbox?.finals[0];
     if (!outbox) continue;
     if (!next) postponeIntermediate(state, outbox);
-    else if (staysInLog(state, queue, next)) dropFromMemory(state, outbox, next);
+    else if (staysWhereItIs(state, queue, next)) dropFromMemory(state, queue, outbox, next);
     else defer(state, queue, outbox, next);
   }
   schedule(state, queue);
 };
 
-/** One that the log holds need not be written: too many at once would take more memory than there is. */
-const staysInLog = (
+/** What is stored need not be written again: too many at once would take more memory than there is. */
+const staysWhereItIs = (
   { outboxes }: NotifierState,
   { deferred }: ReceiverQueue,
   { source }: FinalDelivery,
 ): boolean => {
   const isCrowded = deferred.deferring >= MAX_DEFERRING || outboxes.size > MAX_OUTBOXES;
-  return source.kind === 'log' || (source.kind === 'fact' && isCrowded);
+  return source.kind === 'log' || (source.kind !== 'deferred' && isCrowded);
 };
 
-/** The log still holds it: the reconciliation finds it. */
-const dropFromMemory = (state: NotifierState, outbox: Outbox, delivery: FinalDelivery): void => {
-  leaveInLog(state, delivery);
+/** The reconciliation finds what the log holds. What is due in TIMERS is loaded with the deferred deliveries of the receiver. */
+const dropFromMemory = (
+  state: NotifierState,
+  queue: ReceiverQueue,
+  outbox: Outbox,
+  delivery: FinalDelivery,
+): void => {
+  if (delivery.source.kind === 'due') {
+    queue.deferred.expected = true;
+    state.loading.later(queue);
+  } else leaveInLog(state, delivery);
   outbox.stage = IDLE;
   takeDelivery(outbox, delivery);
   if (outbox.finals.length > 0) setAlarm(state, outbox, state.moment.at);
