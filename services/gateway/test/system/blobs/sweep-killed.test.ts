@@ -1,75 +1,58 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import { jsonBlob } from '@runledger/blob-store/json-blob';
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { aRun } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
-import { aSweep, queuedWith } from '../../blobs/a-sweep.ts';
-import { aLog } from '../../fixtures/gateway/a-log.ts';
-import { appendAll } from '../../fixtures/runs/appended-facts.ts';
-import { project } from '../../fixtures/views/a-projection.ts';
-import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
+import { startGatewayProcess } from '../../fixtures/gateway/a-service.ts';
+import { openTestBed } from '../../fixtures/gateway/test-bed.ts';
+import { call } from '../../fixtures/requests/requests.ts';
+import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 
-const script = fileURLToPath(new URL('sweeping-process.ts', import.meta.url));
-const ERASED_AFTER_MS = 4_000;
+const PRELOAD = new URL('short-sweep-times.ts', import.meta.url);
 const UNREFERENCED = 1_500;
-const REFERRED = 20;
+const REFERRED = 10;
 
 it(
-  'a sweep that is killed half-way is completed by the next one, and no referenced blob is lost',
+  'a gateway that is killed in the middle of a sweep goes on when it starts again, and loses no referenced blob',
   { timeout: 240_000 },
   async () => {
     await using open = new AsyncDisposableStack();
-    const { nats, log } = open.use(await aLog());
-    const folder = await mkdtemp(join(tmpdir(), 'runledger-sweep-'));
-    open.defer(() => rm(folder, { recursive: true }));
-    const path = join(folder, 'views.sqlite');
-    const org = orgId(newUuid());
-    const messages = async () => (await log.jsm.streams.info('BLOBS')).state.messages;
+    const bed = open.use(await openTestBed());
+    const { path: folder } = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-sweep-')));
+    const environment = {
+      ...bed.nats.env,
+      NODE_OPTIONS: `--import=${PRELOAD.href}`,
+      RUNLEDGER_VIEWS: 'sqlite',
+      RUNLEDGER_VIEWS_FILE: join(folder, 'views.sqlite'),
+    };
+    const messages = async () => (await bed.log.jsm.streams.info('BLOBS')).state.messages;
 
-    const env = { ...process.env, ...nats.env, VIEWS_FILE: path, ERASED_AFTER_MS: String(ERASED_AFTER_MS) };
-    const child = spawn(process.execPath, [script], { stdio: ['ignore', 'inherit', 'inherit'], env });
-    const exited = once(child, 'exit');
-    open.defer(async () => {
-      child.kill('SIGKILL');
-      await exited;
-    });
-    await using other = sqliteViews();
-    const { store } = aSweep(log, other, ERASED_AFTER_MS);
-    const kept = [];
+    const first = open.use(await startGatewayProcess(environment));
+    const inputsOf = (run: number) => ({ run, prompt: 'x'.repeat(5_000) });
+    const runs = [];
     for (let run = 0; run < REFERRED; run += 1) {
-      const ref = await store.put(org, jsonBlob({ run, text: newUuid() }));
-      await appendAll(log, queuedWith(aRun(org), ref));
-      kept.push(ref);
+      runs.push(await queueSample(first, bed.tenant, { inputs: inputsOf(run) }));
     }
+    const { blobs } = openBlobStores(bed.log);
+    const org = orgId(bed.tenant.org_id);
     const free = Array.from({ length: UNREFERENCED }, (_, id) => jsonBlob({ id, text: newUuid() }));
     for (let at = 0; at < free.length; at += 100) {
-      await Promise.all(free.slice(at, at + 100).map((bytes) => store.put(org, bytes)));
+      await Promise.all(free.slice(at, at + 100).map((bytes) => blobs.put(org, bytes)));
     }
     const all = await messages();
     await waitFor('a part to be erased', async () => (await messages()) < all - 100, { withinMs: 60_000 });
-    child.kill('SIGKILL');
-    await exited;
-    const left = await messages();
-    expect(left).toBeGreaterThan(REFERRED);
+    first.kill('SIGKILL');
+    await first.exit();
+    expect(await messages()).toBeGreaterThan(REFERRED);
 
-    const views = open.use(sqliteViews({ path }));
-    open.use(project(log, views));
-    await waitFor('the projection', () => views.position());
-    const next = aSweep(log, views, ERASED_AFTER_MS);
-    await waitFor(
-      'the rest to be erased',
-      async () => {
-        await next.round();
-        return (await messages()) === REFERRED;
-      },
-      { withinMs: 60_000 },
-    );
-    for (const { sha256 } of kept) expect(await store.get(org, sha256)).toBeDefined();
+    const next = open.use(await startGatewayProcess(environment));
+    await waitFor('the rest to be erased', async () => (await messages()) === REFERRED, { withinMs: 60_000 });
+    for (const [run, { run_id }] of runs.entries()) {
+      const { body } = await call(`${next.api}/run/${run_id}?include=inputs`, bed.tenant.key);
+      expect([body.workflow_inputs, body.missing_members]).toEqual([inputsOf(run), []]);
+    }
   },
 );
