@@ -56,6 +56,9 @@ cluster {
   name: ${CLUSTER}
   port: ${node.routePort}
   # No no_advertise: what it advertises tells services at once that a node has gone. They connect to none of these addresses.
+  # A frozen server is left within three seconds. Until then the others send it a part of the reads, which nobody answers.
+  ping_interval: "1s"
+  ping_max: 2
   tls {
     cert_file: ${quoted(`${folder}/${NODE_FILES.certificate}`)}
     key_file: ${quoted(`${folder}/${NODE_FILES.key}`)}

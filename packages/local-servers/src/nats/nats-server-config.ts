@@ -57,10 +57,14 @@ export const natsServerConfig = (settings: NatsServerSettings): string => {
   return `${parts.join('\n').trim()}\n`;
 };
 
+/** A frozen server is left within three seconds. Until then the others send it a part of the reads, which nobody answers. */
+const ROUTE_PINGS = { ping_interval: '1s', ping_max: 2 };
+
 const clusterLines = ({ name, port, ports }: NatsClusterSettings): Values => ({
   name,
   listen: `${LOOPBACK}:${port}`,
   routes: ports.map((other) => `nats://${LOOPBACK}:${other}`),
+  ...ROUTE_PINGS,
 });
 
 type Values = Record<string, string | number | boolean | readonly string[] | undefined>;

@@ -7,10 +7,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../../src/append/append.ts';
 import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
 import { silentLogger } from '../../../src/connect/logger.ts';
+import { withFreshReads } from '../../../src/messages/fresh-reads.ts';
 import { provision } from '../../../src/provision/provision.ts';
+import { lastOfRun } from '../../../src/read/read-run.ts';
+import { stored } from '../../fixtures/stored.ts';
 
 /** Two pings without an answer, the third, and a busy machine. */
 const NOTICED_WITHIN_MS = 3_000 + 2_000;
+
+/** Less than a read waits for a response. */
+const READ_WITHIN_MS = 1_500;
 
 const opened = new AsyncDisposableStack();
 let servers: readonly TestNats[];
@@ -58,6 +64,34 @@ describe('a broker of several that is frozen', () => {
       expect(result).toMatchObject({ kind: 'appended' });
       expect(performance.now() - began).toBeLessThan(NOTICED_WITHIN_MS);
       expect(serverOf(client)).not.toBe(frozen);
+    } finally {
+      frozen.resume();
+    }
+  });
+
+  it('is sent no reads any more within seconds', { timeout: 60_000 }, async () => {
+    await using client = await atFollower();
+    const key = aRun();
+    await stored(client, queued(key), 0);
+    const fresh = withFreshReads(client, () => performance.now());
+    const { cluster } = await log.jsm.streams.info('RUNS');
+    const frozen = servers.find((server, n) => `n${n}` !== cluster?.leader && server !== serverOf(client));
+    if (!frozen) throw new Error('no server follows');
+    await frozen.pause();
+    try {
+      // Each replica would get a third of them.
+      await waitFor(
+        '20 fast reads, one after the other',
+        async () => {
+          for (let reads = 0; reads < 20; reads += 1) {
+            const began = performance.now();
+            await lastOfRun(fresh, key);
+            if (performance.now() - began > READ_WITHIN_MS) return false;
+          }
+          return true;
+        },
+        { withinMs: 15_000 },
+      );
     } finally {
       frozen.resume();
     }
