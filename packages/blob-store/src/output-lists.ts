@@ -15,12 +15,17 @@ export interface OutputLists {
   listed(org_id: string, outputs: OutputListing): Promise<readonly RunOutput[]>;
   /** The run with its outputs. A list that has expired, or was damaged, is empty, and `missing` says so. */
   ofRun(run: Run): Promise<RunWithOutputs>;
-  /** The fact that ends a run, with the outputs; without them when they are lost. */
-  ofFact(fact: RunFact): Promise<RunFact>;
+  /** The same for the fact that ends a run. */
+  ofFact(fact: RunFact): Promise<FactWithOutputs>;
 }
 
 export interface RunWithOutputs {
   readonly run: Run;
+  readonly missing: readonly MissingMember[];
+}
+
+export interface FactWithOutputs {
+  readonly fact: RunFact;
   readonly missing: readonly MissingMember[];
 }
 
@@ -65,20 +70,22 @@ export const outputLists = ({ blobs, logger }: OutputListsOptions): OutputLists 
     ofRun: async (run) => {
       if (!isEnded(run) || !run.outputs_blob) return { run, missing: [] };
       const { outputs, lost } = await load(run.org_id, run.outputs_blob);
-      const missing = lost === undefined ? [] : [{ member: 'outputs', reason: lost } as const];
-      return { run: { ...run, outputs, outputs_blob: null }, missing };
+      return { run: { ...run, outputs, outputs_blob: null }, missing: missingOf(lost) };
     },
     ofFact: async (fact) => {
       const { event } = fact;
-      if (!hasOutputs(event) || !event.data.outputs_blob) return fact;
-      const { outputs: list } = await load(event.org_id, event.data.outputs_blob);
+      if (!hasOutputs(event) || !event.data.outputs_blob) return { fact, missing: [] };
+      const { outputs: list, lost } = await load(event.org_id, event.data.outputs_blob);
       const outputs = [...list];
       // Its type is one of three, and they have the same members.
       const loaded = { ...event, data: { ...event.data, outputs, outputs_blob: null } } as typeof event;
-      return { ...fact, event: loaded };
+      return { fact: { ...fact, event: loaded }, missing: missingOf(lost) };
     },
   };
 };
+
+const missingOf = (lost: MissingMember['reason'] | undefined): readonly MissingMember[] =>
+  lost === undefined ? [] : [{ member: 'outputs', reason: lost }];
 
 type EventWithOutputs = RunEventOf<'RunSucceeded'> | RunEventOf<'RunFailed'> | RunEventOf<'RunCancelled'>;
 

@@ -1,9 +1,10 @@
 import { Type, type Static } from 'typebox';
 import type { ProgressReport } from '../events/activity.ts';
 import { nullable } from '../http/fields/optional.ts';
-import { EndReason, OutputItem, RunStatus } from '../http/runs/run.ts';
+import { EndReason, MissingMember, OutputItem, RunStatus } from '../http/runs/run.ts';
 import { liveStatus } from '../run-view/live-status.ts';
 import { isEnded, type Run } from '../fold/run.ts';
+import { missingOutputs } from '../run-view/missing-outputs.ts';
 import { shownOutputs } from '../run-view/shown-outputs.ts';
 
 /** The version of the payload, not of the events; sent as the header `runledger-webhook-version`. */
@@ -24,6 +25,11 @@ export const WebhookPayload = Type.Object(
     }),
     finished: Type.Boolean({ description: 'Nothing about this run follows.' }),
     end_reason: nullable(EndReason),
+    missing_members: Type.Optional(
+      Type.Array(MissingMember, {
+        description: 'As a run shows them; only present when outputs are lost or deleted.',
+      }),
+    ),
     truncated: Type.Optional(
       Type.Literal(true, {
         description: 'Only present when outputs were left out. `run_url` shows all of them.',
@@ -37,6 +43,8 @@ export type WebhookPayload = Static<typeof WebhookPayload>;
 
 export interface PayloadInput {
   readonly run: Run;
+  /** What is lost of its outputs. */
+  readonly lost: readonly MissingMember[];
   /** The run's head. */
   readonly sequence: number;
   readonly report: ProgressReport | undefined;
@@ -52,12 +60,14 @@ const utf8 = new TextEncoder();
 /** The body of a notification: the current run, in JSON. Outputs that do not fit are left out, the last ones first. */
 export const webhookBody = ({
   run,
+  lost,
   sequence,
   report,
   publicUrl,
   runUrl,
   maxBytes,
 }: PayloadInput): Uint8Array => {
+  const missing = missingOutputs(run, lost);
   const whole: WebhookPayload = {
     run_id: run.run_id,
     status: run.status,
@@ -67,6 +77,7 @@ export const webhookBody = ({
     sequence,
     finished: isEnded(run),
     end_reason: isEnded(run) ? run.end_reason : null,
+    ...(missing.length === 0 ? {} : { missing_members: [...missing] }),
   };
   const body = utf8.encode(JSON.stringify(whole));
   if (body.byteLength <= maxBytes) return body;

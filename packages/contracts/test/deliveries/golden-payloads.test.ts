@@ -16,6 +16,7 @@ const LARGE = 'x'.repeat(1_000);
 
 const SITUATIONS: Readonly<Record<string, PayloadInput>> = {
   ...INPUTS,
+  outputs_lost: succeededWith([], { lost: [{ member: 'outputs', reason: 'gone' }] }),
   truncated: succeededWith(textOutputs('short', LARGE), { maxBytes: 1_000 }),
 };
 

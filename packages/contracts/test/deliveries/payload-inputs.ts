@@ -18,6 +18,7 @@ export const payloadInput = (
   changes: Partial<PayloadInput> = {},
 ): PayloadInput => ({
   run: runAfter(...events),
+  lost: [],
   sequence: events.length,
   report: { progress: 0.5, live_status: 'drawing row 256', time: '2026-01-01T00:00:03.500Z' },
   publicUrl: PUBLIC_URL,

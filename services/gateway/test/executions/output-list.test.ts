@@ -1,5 +1,6 @@
 import { blobSubject } from '@runledger/contracts/blobs';
 import type { RunOutput, StoredFile } from '@runledger/contracts/events/run-event-data';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { newUuid } from '@runledger/contracts/ids';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -8,6 +9,7 @@ import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call } from '../fixtures/requests/requests.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
+import { readToEnd } from '../runs/subscribe/an-event-source.ts';
 import { anAttempt, numbered, upload, type Attempt } from './an-upload.ts';
 
 let bed: TestBed;
@@ -26,6 +28,9 @@ const anOutput = (data: RunOutput['data']): RunOutput => ({
   type: null,
   data,
 });
+
+const lastEvent = async (run: RunKey): Promise<unknown> =>
+  (await readToEnd(gateway.eventsOf(run), bed.tenant.key)).facts().at(-1)?.data;
 
 const putList = ({ run, token }: Attempt, list: unknown, as: string | null = token, at = gateway) =>
   call(`${at.url}/executions/${run.org_id}/${run.run_id}/1/output-list`, as, {
@@ -117,6 +122,7 @@ describe('a list of outputs', () => {
       return page.runs.find(({ id, status: now }: typeof body) => id === run.run_id && now === 'success');
     });
     expect([listed.outputs, listed.missing_members]).toEqual([[], missing]);
+    expect(await lastEvent(run)).toMatchObject({ outputs: [], missing_members: missing });
   });
 
   it('that is damaged is shown as empty, and as missing', async () => {
@@ -126,5 +132,6 @@ describe('a list of outputs', () => {
     await appendAll(bed.log, queued(run), assigned(run), started(run), succeeded(run, [], damaged));
     const { body } = await call(`${gateway.api}/run/${run.run_id}`, bed.tenant.key);
     expect([body.outputs, body.missing_members]).toEqual([[], [{ member: 'outputs', reason: 'damaged' }]]);
+    expect(await lastEvent(run)).toMatchObject({ outputs: [], missing_members: body.missing_members });
   });
 });

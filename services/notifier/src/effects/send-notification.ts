@@ -35,10 +35,10 @@ export const sendNotification = async (
   signal: AbortSignal,
 ): Promise<SendResult> => {
   const { sender, secrets, lists, publicUrl, basePath, maxBytes, now, metrics } = context;
-  const { run } = await atLog(context, signal)(() => lists.ofRun(notification.run));
+  const { run, missing: lost } = await atLog(context, signal)(() => lists.ofRun(notification.run));
   const { sequence, report, webhook_id: id, url } = notification;
   const runUrl = `${publicUrl}${basePath}/run/${run.run_id}`;
-  const body = webhookBody({ run, sequence, report, publicUrl, runUrl, maxBytes });
+  const body = webhookBody({ run, lost, sequence, report, publicUrl, runUrl, maxBytes });
   const valid = await secrets.valid(run.org_id);
   await runDueTimers();
   signal.throwIfAborted();

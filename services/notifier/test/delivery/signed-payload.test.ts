@@ -94,7 +94,11 @@ describe('outputs', () => {
     const key = await bed.queue(`${receiver.url}/hook`);
     const expired = { sha256: 'e'.repeat(64), bytes: 5_000 };
     await bed.happen(key, assigned(key), started(key), succeeded(key, [], expired));
-    expect((await arrivalOf(receiver, key)).payload).toMatchObject({ status: 'success', outputs: [] });
+    expect((await arrivalOf(receiver, key)).payload).toMatchObject({
+      status: 'success',
+      outputs: [],
+      missing_members: [{ member: 'outputs', reason: 'gone' }],
+    });
   });
 
   const anOutput = (text: string): RunOutput => ({
@@ -118,6 +122,7 @@ describe('outputs', () => {
     const { arrived } = await deliverOutputs([anOutput('one'), anOutput('two')]);
     expect(arrived.payload.outputs).toMatchObject([{ data: { text: ['one'] } }, { data: { text: ['two'] } }]);
     expect(arrived.payload).not.toHaveProperty('truncated');
+    expect(arrived.payload).not.toHaveProperty('missing_members');
     expect(arrived.payload).not.toHaveProperty('run_url');
   });
 

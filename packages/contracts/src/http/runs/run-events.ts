@@ -4,7 +4,8 @@ import { Time } from '../fields/values.ts';
 import { nullable } from '../fields/optional.ts';
 import { WorkflowRun } from './run.ts';
 
-const { status, live_status, progress, finished, end_reason, outputs } = WorkflowRun.properties;
+const { status, live_status, progress, finished, end_reason, outputs, missing_members } =
+  WorkflowRun.properties;
 
 const Attempt = Type.Integer({
   minimum: 0,
@@ -36,6 +37,11 @@ export const RunFactEvent = Type.Object(
     outputs: Type.Optional(
       Type.Array(outputs.items, {
         description: 'Only in the last fact of a run; the same as in the run.',
+      }),
+    ),
+    missing_members: Type.Optional(
+      Type.Array(missing_members.items, {
+        description: 'As in the run; only present when its outputs are lost or deleted.',
       }),
     ),
   },

@@ -83,14 +83,16 @@ const factReader =
   async (upTo) => {
     const read = await readRun(log, key, { atLeast: upTo });
     if (read.kind === 'found') {
-      const facts = await Promise.all(read.facts.map((fact) => lists.ofFact(fact)));
-      return { head: read.history.head, continues: events.take(facts) };
+      const loaded = await Promise.all(read.facts.map((fact) => lists.ofFact(fact)));
+      const facts = loaded.map(({ fact }) => fact);
+      const lost = loaded.flatMap(({ missing }) => missing);
+      return { head: read.history.head, continues: events.take(facts, lost) };
     }
     // Its events have expired, and only the views know it.
     const viewed = await current(key);
     if (viewed.kind !== 'found') return { head: upTo, continues: false };
-    const { run } = await lists.ofRun(viewed.run);
-    return { head: upTo, continues: events.takeView({ ...viewed, run }) };
+    const { run, missing } = await lists.ofRun(viewed.run);
+    return { head: upTo, continues: events.takeView({ ...viewed, run }, missing) };
   };
 
 const readProgress = async (

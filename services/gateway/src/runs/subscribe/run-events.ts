@@ -1,6 +1,7 @@
 import { isImpossible } from '@runledger/contracts/fold/chain';
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
+import type { MissingMember } from '@runledger/contracts/http/runs/run';
 import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import { isDeleted, isEnded, type RunFact, type Run } from '@runledger/contracts/fold/run';
 import type { RunView } from '../../projection/core/run-view.ts';
@@ -11,10 +12,10 @@ export interface RunEvents {
   /** In the order of the log. It only grows. */
   readonly facts: readonly RunFactEvent[];
   run(): Run | undefined;
-  /** Takes all facts of the run; false when they do not begin with those that were taken before. */
-  take(known: readonly RunFact[]): boolean;
+  /** Takes all facts of the run, with their outputs but for what is `lost`; false when they do not begin with those that were taken before. */
+  take(known: readonly RunFact[], lost: readonly MissingMember[]): boolean;
   /** Takes the last state of a run whose events have expired; false when facts were taken before. */
-  takeView(view: RunView): boolean;
+  takeView(view: RunView, lost: readonly MissingMember[]): boolean;
 }
 
 export const runEvents = (publicUrl: () => string): RunEvents => {
@@ -24,7 +25,7 @@ export const runEvents = (publicUrl: () => string): RunEvents => {
   return {
     facts,
     run: () => run,
-    take: (known) => {
+    take: (known, lost) => {
       const continues = eventIds.every((id, index) => known[index]?.event.event_id === id);
       // The end of a run that outlived the log: what was taken before it has expired.
       const isEndAlone =
@@ -36,15 +37,16 @@ export const runEvents = (publicUrl: () => string): RunEvents => {
         const next = evolveRun(run, fact);
         if (isImpossible(next)) throw new Error(next.impossible);
         if (isDeleted(next)) return false;
-        facts.push(runFactEvent(fact, hasOutputs ? next : withoutOutputs(next), publicUrl()));
+        const shown = { publicUrl: publicUrl(), lost: hasOutputs ? lost : [DELETED] };
+        facts.push(runFactEvent(fact, hasOutputs ? next : withoutOutputs(next), shown));
         eventIds.push(fact.event.event_id);
         run = withoutInputs(next);
       }
       return true;
     },
-    takeView: (view) => {
+    takeView: (view, lost) => {
       if (facts.length > 0) return false;
-      facts.push(lastStateEvent(view, publicUrl()));
+      facts.push(lastStateEvent(view, { publicUrl: publicUrl(), lost }));
       return true;
     },
   };
@@ -52,6 +54,8 @@ export const runEvents = (publicUrl: () => string): RunEvents => {
 
 /** The log has outputs longer than their run. */
 const withoutOutputs = (run: Run): Run => (isEnded(run) ? { ...run, outputs: [] } : run);
+
+const DELETED: MissingMember = { member: 'outputs', reason: 'deleted' };
 
 /** Events do not show the inputs, which would be the largest part of a run in memory. */
 const withoutInputs = (run: Run): Run => ({

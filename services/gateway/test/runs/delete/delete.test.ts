@@ -1,6 +1,7 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, started, succeeded } from '@runledger/testing/events/run-events';
+import { readToEnd } from '../subscribe/an-event-source.ts';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
@@ -60,6 +61,11 @@ overEachViews('deleting', (here) => {
       outputs: [],
       missing_members: [{ member: 'outputs', reason: 'deleted' }],
     });
+    const stream = await readToEnd(here.gateway.eventsOf(run), here.tenant.key);
+    const ended = stream.facts().filter(({ data }) => data.finished);
+    expect(ended.map(({ data }) => [data.outputs, data.missing_members])).toEqual(
+      ended.map(() => [[], after.missing_members]),
+    );
     expect(await deleteOutputs(run)).toMatchObject({ status: 200, body: { outcome: 'already_deleted' } });
     expect((await deleteRun(run)).status).toBe(200);
     expect(await statusOf(run)).toBe(404);

@@ -4,6 +4,7 @@ import { isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { liveStatus } from '@runledger/contracts/run-view/live-status';
+import { missingOutputs } from '@runledger/contracts/run-view/missing-outputs';
 import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
 import { runTimes } from './run-times.ts';
 import { webhookStatus } from '../../../projection/core/webhook-status.ts';
@@ -58,12 +59,9 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     end_reason: isEnded(run) ? run.end_reason : null,
     queue_position: run.status === 'queued' && shown.position ? shown.position.ahead + 1 : null,
     rerun_of: request.rerun_of,
-    missing_members: [...shown.included.missing, ...missingOutputs(run)],
+    missing_members: [...shown.included.missing, ...missingOutputs(run, [])],
   };
 };
-
-const missingOutputs = (run: Run): MissingMember[] =>
-  isEnded(run) && run.deleted_outputs ? [{ member: 'outputs', reason: 'deleted' }] : [];
 
 const progressOf = (run: Run, { report }: Shown): number => {
   if (isEnded(run)) return run.progress;

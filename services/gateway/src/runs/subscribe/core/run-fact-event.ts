@@ -1,38 +1,48 @@
+import type { MissingMember } from '@runledger/contracts/http/runs/run';
 import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import { liveStatus } from '@runledger/contracts/run-view/live-status';
 import { isEnded, type RunFact, type Run } from '@runledger/contracts/fold/run';
+import { missingOutputs } from '@runledger/contracts/run-view/missing-outputs';
 import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
 import type { RunView } from '../../../projection/core/run-view.ts';
+
+/** What the last event of a run shows besides the run. */
+export interface ShownEnd {
+  readonly publicUrl: string;
+  /** What is lost of its outputs. */
+  readonly lost: readonly MissingMember[];
+}
 
 /** The event of a fact; `run` is the run right after it. */
 export const runFactEvent = (
   { event, sequence, time }: RunFact,
   run: Run,
-  publicUrl: string,
+  shown: ShownEnd,
 ): RunFactEvent => ({
   sequence,
   type: event.type,
   time,
   attempt: event.attempt,
-  ...situation(run, publicUrl),
+  ...situation(run, shown),
 });
 
 /** The only event of a run whose events have expired: its last state. */
-export const lastStateEvent = ({ head, run }: RunView, publicUrl: string): RunFactEvent => ({
+export const lastStateEvent = ({ head, run }: RunView, shown: ShownEnd): RunFactEvent => ({
   sequence: head,
   type: null,
   time: run.updated_at,
   attempt: run.attempt?.number ?? 0,
-  ...situation(run, publicUrl),
+  ...situation(run, shown),
 });
 
 type Situation = Omit<RunFactEvent, 'sequence' | 'type' | 'time' | 'attempt'>;
 
-const situation = (run: Run, publicUrl: string): Situation => {
+const situation = (run: Run, { publicUrl, lost }: ShownEnd): Situation => {
   const { status } = run;
   if (!isEnded(run)) {
     return { status, live_status: liveStatus(run, null), progress: 0, finished: false, end_reason: null };
   }
+  const missing = missingOutputs(run, lost);
   return {
     status,
     live_status: null,
@@ -40,5 +50,6 @@ const situation = (run: Run, publicUrl: string): Situation => {
     finished: true,
     end_reason: run.end_reason,
     outputs: shownOutputs(run, publicUrl),
+    ...(missing.length === 0 ? {} : { missing_members: [...missing] }),
   };
 };
