@@ -1,5 +1,4 @@
-import type { PeerInfo, StreamConfig, StreamInfo } from '@nats-io/jetstream';
-import { nanos } from '@nats-io/transport-node';
+import type { StreamConfig, StreamInfo } from '@nats-io/jetstream';
 import { checkRequired } from './check-stream.ts';
 import { DEFAULT_LOG_SETTINGS, type LogSettings } from './log-settings.ts';
 import { streamDefinitions, type StreamDefinition } from './stream-definitions.ts';
@@ -73,19 +72,6 @@ const refuseFewer = (plans: readonly StreamPlan[], wanted: number): void => {
       wanted,
     );
 };
-
-/** The brokers that hold copies of these streams, and that the others cannot reach. */
-export const awayIn = (streams: readonly (StreamInfo | undefined)[]): readonly string[] => {
-  const replicas = streams.flatMap((info) => info?.cluster?.replicas ?? []);
-  return [...new Set(replicas.filter(isAway).map(({ name }) => name))].toSorted();
-};
-
-/** A leader hears from every replica each second. */
-const AWAY_AFTER_MS = 4_000;
-
-/** After a kill, nats-server shows a server as offline only minutes later. */
-const isAway = ({ offline, current, active }: PeerInfo): boolean =>
-  offline || (!current && active > nanos(AWAY_AFTER_MS));
 
 /** A service does not know the operator's settings, so it takes the relevant ones from the existing stream. */
 export const definitionFor = (name: string, found: StreamConfig): StreamDefinition => {

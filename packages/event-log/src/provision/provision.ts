@@ -6,7 +6,8 @@ import { checkRequired, differences } from './check-stream.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { CREATED } from '../messages/stream-identity.ts';
 import { logSettings, type LogSettings } from './log-settings.ts';
-import { ALL_STREAMS, awayIn, definitionFor, planStreams } from './plan-streams.ts';
+import { ALL_STREAMS, definitionFor, planStreams } from './plan-streams.ts';
+import { awayIn } from './replicas.ts';
 import type { StreamDefinition } from './stream-definitions.ts';
 
 export { ForbiddenConfiguration } from './check-stream.ts';

@@ -7,6 +7,7 @@ import type { Logger } from '../connect/logger.ts';
 import { NotAllowed } from '../connect/not-allowed.ts';
 import { awaitProvisioned } from './provision.ts';
 import type { Readiness } from '../connect/readiness.ts';
+import { noteOn, replicasOf } from './replicas.ts';
 
 /** What a service has before it connects. */
 export interface ServiceLogOptions {
@@ -46,15 +47,23 @@ export const openServiceLog = async (
   });
   await awaitProvisioned(log, stopping, streams);
   checks['provisioned'] = () => ({ ok: true });
-  checks['log'] = () => whetherItResponds(log, streams?.[0] ?? RUNS);
+  const stream = streams?.includes(RUNS) === false ? streams[0] : RUNS;
+  checks['log'] = () => whetherItResponds(log, stream ?? RUNS);
   return log;
 };
 
 /** A broker that is connected may be frozen, or have no quorum with the others. A check is given a second. */
 const whetherItResponds = async (log: EventLog, stream: string): Promise<Readiness> => {
   try {
-    await log.jsm.streams.info(stream);
-    return { ok: true };
+    const replicas = replicasOf(await log.jsm.streams.info(stream));
+    if (!replicas.hasQuorum) {
+      return {
+        ok: false,
+        why: `stream ${stream} stores nothing: its leader does not reach ${replicas.away.join(' and ')}`,
+      };
+    }
+    const note = noteOn(stream, replicas);
+    return note === undefined ? { ok: true } : { ok: true, note };
   } catch (error) {
     if (!isTransient(error)) throw error;
     return { ok: false, why: `the log does not respond: stream ${stream} has no leader, or it is slow` };

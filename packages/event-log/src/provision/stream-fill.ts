@@ -1,6 +1,7 @@
 import type { BlobStream } from '@runledger/contracts/blobs';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
+import { replicasOf, type Replicas } from './replicas.ts';
 
 /** How full a stream is. */
 export interface StreamFill {
@@ -9,6 +10,7 @@ export interface StreamFill {
   /** Undefined when it has no limit. */
   readonly maxBytes: number | undefined;
   readonly lastSequence: number;
+  readonly replicas: Replicas;
 }
 
 /** A metric is not worth a longer wait. */
@@ -21,16 +23,18 @@ export const streamFill = async (
 ): Promise<StreamFill | undefined> => {
   if (!log.connected()) return undefined;
   try {
-    const { state, config } = await callBroker(
+    const info = await callBroker(
       `reading the state of stream ${stream}`,
       () => log.jsm.streams.info(stream),
       WITHIN_MS,
     );
+    const { state, config } = info;
     return {
       messages: state.messages,
       bytes: state.bytes,
       maxBytes: config.max_bytes > 0 ? config.max_bytes : undefined,
       lastSequence: state.last_seq,
+      replicas: replicasOf(info),
     };
   } catch (error) {
     // One missing metric must not hide all others.

@@ -1,7 +1,9 @@
 import { within } from '@runledger/resilience/within';
 import type { Logger } from '../observability/logger.ts';
 
-export type CheckOutcome = { readonly ok: true } | { readonly ok: false; readonly why: string };
+export type CheckOutcome =
+  | { readonly ok: true; readonly note?: string }
+  | { readonly ok: false; readonly why: string };
 export type Check = () => CheckOutcome | Promise<CheckOutcome>;
 /** By name. Each request reads the record, so a check may be added when its resource is open. */
 export type Checks = Readonly<Record<string, Check>>;

@@ -6,14 +6,17 @@ import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
 import { silentLogger } from '../../../src/connect/logger.ts';
 import { parseLogSettings } from '../../../src/provision/log-settings.ts';
 import { ALL_STREAMS, awaitProvisioned, provision } from '../../../src/provision/provision.ts';
+import { openServiceLog, type ServiceLogOptions } from '../../../src/provision/service-log.ts';
+import { streamFill } from '../../../src/provision/stream-fill.ts';
 
 const opened = new AsyncDisposableStack();
 let servers: readonly TestNats[];
+let url: string;
 let log: EventLog;
 
 beforeAll(async () => {
   const cluster = opened.use(await testNatsCluster());
-  ({ servers } = cluster);
+  ({ servers, url } = cluster);
   log = opened.use(await openEventLog({ url: cluster.url, name: 'test' }, silentLogger));
   await provision(log, { replicas: 3 });
 }, 120_000);
@@ -25,6 +28,16 @@ const copies = async (): Promise<readonly number[]> => {
   return [...new Set(streams.map(({ config }) => config.num_replicas))];
 };
 const maxBytes = async (): Promise<number> => (await log.jsm.streams.info('RUNS')).config.max_bytes;
+
+/** What `/readyz` of a service says of the log. */
+const readiness = async (): Promise<unknown> => {
+  await using open = new AsyncDisposableStack();
+  const checks: ServiceLogOptions['checks'] = {};
+  const config = { NATS_URL: url };
+  const begun = { config, instance: 'service-1', logger: silentLogger, checks };
+  await openServiceLog(begun, open, AbortSignal.timeout(10_000));
+  return await checks['log']?.();
+};
 
 describe('a log with three copies', { timeout: 120_000 }, () => {
   it('keeps them when it is provisioned without a number of copies', async () => {
@@ -56,6 +69,22 @@ describe('a log with three copies', { timeout: 120_000 }, () => {
     });
     expect(await provision(log, { runsMaxBytes: 3_500_000_000 })).toEqual({ away: ['n2'] });
     expect(await maxBytes()).toBe(3_500_000_000);
+    const replicas = await waitFor(
+      'the leader of RUNS to miss it',
+      async () => {
+        const fill = await streamFill(log, 'RUNS');
+        return fill && fill.replicas.away.length > 0 && fill.replicas;
+      },
+      { withinMs: 60_000 },
+    );
+    expect(replicas).toMatchObject({
+      wanted: 3,
+      current: 2,
+      away: ['n2'],
+      hasQuorum: true,
+      isClustered: true,
+    });
+    expect(await readiness()).toEqual({ ok: true, note: expect.stringContaining('away: n2') });
     await servers[2]?.restart();
     await waitFor('a complete cluster', async () => (await provision(log)).away.length === 0, {
       withinMs: 60_000,
@@ -65,6 +94,7 @@ describe('a log with three copies', { timeout: 120_000 }, () => {
   it('gives them up when it is told to, and the services accept that', async () => {
     await provision(log, { replicas: 1 }, { allowFewerReplicas: true });
     expect(await copies()).toEqual([1]);
+    expect(await readiness()).toEqual({ ok: true, note: expect.stringContaining('RUNS has one copy') });
     await awaitProvisioned(log, AbortSignal.timeout(10_000));
   });
 });

@@ -1,0 +1,61 @@
+import type { PeerInfo, StreamInfo } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/transport-node';
+
+/** The copies of a stream, as its leader sees them. */
+export interface Replicas {
+  readonly wanted: number;
+  /** Copies that have everything that the leader has; its own is one. */
+  readonly current: number;
+  /** The brokers that hold copies, and that the leader cannot reach. */
+  readonly away: readonly string[];
+  /** Messages that the copy which is furthest behind lacks. */
+  readonly lag: number;
+  /** Whether the leader reaches a majority: without it nothing is stored. */
+  readonly hasQuorum: boolean;
+  /** Whether the broker is one of several. */
+  readonly isClustered: boolean;
+}
+
+export const replicasOf = (info: Pick<StreamInfo, 'cluster' | 'config'>): Replicas => {
+  const wanted = info.config.num_replicas;
+  const others = info.cluster?.replicas ?? [];
+  const away = awayIn([info]);
+  return {
+    wanted,
+    current: 1 + others.filter((peer) => peer.current && !isAway(peer)).length,
+    away,
+    // The broker leaves out a lag of 0.
+    lag: Math.max(0, ...others.filter(({ lag }) => lag > 0).map(({ lag }) => lag)),
+    hasQuorum: wanted - away.length > wanted / 2,
+    isClustered: info.cluster !== undefined,
+  };
+};
+
+/** The brokers that hold copies of these streams, and that the others cannot reach. */
+export const awayIn = (streams: readonly (Pick<StreamInfo, 'cluster'> | undefined)[]): readonly string[] => {
+  const replicas = streams.flatMap((info) => info?.cluster?.replicas ?? []);
+  return [...new Set(replicas.filter(isAway).map(({ name }) => name))].toSorted();
+};
+
+/** A leader hears from every replica each second. */
+const AWAY_AFTER_MS = 4_000;
+
+/**
+ * After a kill, nats-server shows a server as offline only minutes later, and its copy of a quiet stream as current. A leader that was
+ * elected since then has never heard it: `active` is 0.
+ */
+const isAway = ({ offline, current, active }: PeerInfo): boolean =>
+  offline || active > nanos(AWAY_AFTER_MS) || (active === 0 && !current);
+
+/** For `/readyz`; undefined when there is nothing to say. */
+export const noteOn = (
+  stream: string,
+  { wanted, current, away, lag, isClustered }: Replicas,
+): string | undefined => {
+  if (!isClustered) return undefined;
+  if (wanted === 1) {
+    return `${stream} has one copy, although there are several brokers: when its broker is lost, so are accepted runs. Provision with 3 replicas`;
+  }
+  const missing = away.length === 0 ? '' : `; away: ${away.join(', ')}`;
+  return `${stream} has ${current} of ${wanted} copies that are current, ${lag} messages behind at most${missing}`;
+};

@@ -1,0 +1,75 @@
+import type { PeerInfo } from '@nats-io/jetstream';
+import { describe, expect, it } from 'vitest';
+import { noteOn, replicasOf } from '../../src/provision/replicas.ts';
+
+type Info = Parameters<typeof replicasOf>[0];
+
+const SECOND = 1_000_000_000;
+const peer = (name: string, how: Partial<PeerInfo> = {}): PeerInfo => ({
+  name,
+  current: true,
+  offline: false,
+  active: SECOND / 2,
+  lag: 0,
+  ...how,
+});
+const copies = (wanted: number, ...replicas: readonly PeerInfo[]): Info => {
+  // Of a whole configuration, only this is read.
+  const config = { num_replicas: wanted } as Info['config'];
+  return { config, cluster: { leader: 'n0', replicas: [...replicas] } };
+};
+const gone = { current: false, active: 60 * SECOND, lag: 120 };
+
+describe('the copies of a stream', () => {
+  it.each([
+    ['all are there', copies(3, peer('n1'), peer('n2')), { current: 3, away: [], lag: 0, hasQuorum: true }],
+    [
+      'one catches up',
+      copies(3, peer('n1'), peer('n2', { current: false, lag: 7 })),
+      { current: 2, away: [], lag: 7, hasQuorum: true },
+    ],
+    [
+      'one is away',
+      copies(3, peer('n1'), peer('n2', gone)),
+      { current: 2, away: ['n2'], lag: 120, hasQuorum: true },
+    ],
+    [
+      'two are away',
+      copies(3, peer('n1', { offline: true }), peer('n2', gone)),
+      { current: 1, away: ['n1', 'n2'], lag: 120, hasQuorum: false },
+    ],
+    [
+      'one was gone before the leader was elected',
+      copies(3, peer('n1'), peer('n2', { current: false, active: 0 })),
+      { current: 2, away: ['n2'], hasQuorum: true },
+    ],
+    [
+      'one has not been heard since, and misses nothing yet',
+      copies(3, peer('n1'), peer('n2', { active: 60 * SECOND })),
+      { current: 2, away: ['n2'], hasQuorum: true },
+    ],
+    ['there is one, on a cluster', copies(1), { current: 1, away: [], hasQuorum: true, isClustered: true }],
+  ])('are counted when %s', (_what, info, counted) => {
+    expect(replicasOf(info)).toMatchObject(counted);
+  });
+
+  it('need no note on a single broker', () => {
+    const single = replicasOf({ config: copies(1).config });
+    expect(single).toEqual({
+      wanted: 1,
+      current: 1,
+      away: [],
+      lag: 0,
+      hasQuorum: true,
+      isClustered: false,
+    });
+    expect(noteOn('RUNS', single)).toBeUndefined();
+  });
+
+  it('are described for an operator', () => {
+    expect(noteOn('RUNS', replicasOf(copies(3, peer('n1'), peer('n2', gone))))).toBe(
+      'RUNS has 2 of 3 copies that are current, 120 messages behind at most; away: n2',
+    );
+    expect(noteOn('RUNS', replicasOf(copies(1)))).toMatch(/one copy, although there are several brokers/);
+  });
+});
