@@ -1,6 +1,7 @@
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { sleep } from '@runledger/resilience/abort';
+import { within } from '@runledger/resilience/within';
 import { OutputStoreUnavailable } from '../outputs/store/output-store.ts';
 import { ViewsUnavailable } from './run-views.ts';
 
@@ -16,6 +17,8 @@ export interface WhileProjecting {
 }
 
 const CHECK_EVERY_MS = 1_000;
+/** Several of them stop one after the other. */
+const STOP_WITHIN_MS = 500;
 
 /** Works from time to time, and soon after it began, while this gateway keeps the views, until it is disposed of. */
 export const whileProjecting = (options: WhileProjecting): AsyncDisposable => {
@@ -35,7 +38,8 @@ export const whileProjecting = (options: WhileProjecting): AsyncDisposable => {
   return {
     [Symbol.asyncDispose]: async () => {
       stop.abort();
-      await working;
+      // While the broker is unavailable, this may take too long. Then it ends with the connection.
+      await within(STOP_WITHIN_MS, working, () => undefined);
     },
   };
 };
