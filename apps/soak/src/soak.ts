@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unlessAborted } from '@runledger/resilience/abort';
 import { violationsIn } from './checks/all-checks.ts';
-import type { ClientRecords, Drain, Exchange, RunStream } from './clients/client-records.ts';
+import type { ClientRecords, CreatedRecord, Drain, Exchange, RunStream } from './clients/client-records.ts';
 import { runGlutton, type Taking } from './clients/glutton.ts';
 import { planRuns, type RunPlan } from './clients/plan.ts';
 import { startReceiver, type Receiver } from './clients/receiver.ts';
@@ -114,6 +114,7 @@ const runLoadAndFaults = async (
     exchanges: [] as Exchange[],
     streams: [] as RunStream[],
     drains: [] as Drain[],
+    catalogue: [] as CreatedRecord[],
     takings: [] as Taking[],
   };
   const random = randomFrom(options.seed + 2);
@@ -166,7 +167,7 @@ const redeliverFailed = async (
 ): Promise<void> => {
   for (const [run, logged] of foldRuns(messages)) {
     const wanted = lastOf(logged)?.request.webhook?.startsWith(unreachableUrl) ?? false;
-    if (wanted && logged.webhook?.status === 'failed') await redeliver(run);
+    if (wanted && !logged.isDeleted && logged.webhook?.status === 'failed') await redeliver(run);
   }
 };
 

@@ -3,6 +3,7 @@ import { acceptedRuns } from './accepted-runs.ts';
 import { attempts } from './attempts.ts';
 import { serviceHealth } from './service-health.ts';
 import { cancels } from './cancels.ts';
+import { deletions } from './deletions.ts';
 import { drains } from './drains.ts';
 import { notifications } from './notifications.ts';
 import { queuedOnce } from './queued-once.ts';
@@ -35,6 +36,7 @@ export const CHECKS: readonly NamedCheck[] = [
   { name: 'views', invariants: [5, 11], check: views },
   { name: 'streams', invariants: [10], check: streams },
   { name: 'drains', invariants: [15], check: drains },
+  { name: 'deletions', invariants: [9, 17], check: deletions },
   { name: 'tenancy', invariants: [7], check: tenancy },
   { name: 'permissions', invariants: [13], check: permissions },
   { name: 'refusals', invariants: [16], check: refusals },

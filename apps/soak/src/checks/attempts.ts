@@ -1,5 +1,5 @@
 import type { Check, Violation } from '../evidence/evidence.ts';
-import type { LoggedRun } from '../evidence/logged-run.ts';
+import { factsUntilEnd, type LoggedRun } from '../evidence/logged-run.ts';
 
 const guarantee = "At most one executor's result counts, and attempts are numbered.";
 
@@ -52,12 +52,16 @@ const wrongResults = (logged: LoggedRun): string[] => {
 };
 
 /** The inputs decide how the program ends. Its output names its attempt. */
-const wrongOutcome = ({ facts, key }: LoggedRun): string[] => {
-  const { event } = facts.at(-1) ?? {};
+const wrongOutcome = (logged: LoggedRun): string[] => {
+  const { facts, key } = logged;
+  const event = factsUntilEnd(logged).at(-1)?.event;
   const queued = facts[0]?.event;
   const requested = queued?.type === 'RunQueued' ? queued.data.inputs?.['what'] : undefined;
   if (event?.type === 'RunSucceeded') {
-    const texts = (event.data.outputs ?? []).flatMap(({ data }) => data['text'] ?? []);
+    const { outputs } = event.data;
+    // The check of views is about what the list holds.
+    if (outputs === null) return [];
+    const texts = outputs.flatMap(({ data }) => data['text'] ?? []);
     const expected = `${key.run_id}.${event.attempt}`;
     if (requested === 'failure') return ['It succeeded, but its inputs request a failure.'];
     return texts.includes(expected)

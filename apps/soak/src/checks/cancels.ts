@@ -1,6 +1,6 @@
 import { isEnded } from '@runledger/contracts/fold/run';
 import type { Check, Evidence, Violation } from '../evidence/evidence.ts';
-import { lastOf, type LoggedRun } from '../evidence/logged-run.ts';
+import { factsUntilEnd, lastOf, type LoggedRun } from '../evidence/logged-run.ts';
 import { outageMsIn } from '../cluster/outages.ts';
 
 const guarantee =
@@ -36,7 +36,7 @@ const endsWithAnotherStatus = (logged: LoggedRun): string | undefined => {
 /** A cancel request ends a queued run. */
 const continues = (logged: LoggedRun): string | undefined => {
   const request = requestIn(logged);
-  const last = logged.facts.at(-1);
+  const last = factsUntilEnd(logged).at(-1);
   if (!request || request.event.executor_id !== null || request === last) return undefined;
   return `It was cancelled in the queue, but ${last?.event.type} followed.`;
 };
@@ -44,7 +44,7 @@ const continues = (logged: LoggedRun): string | undefined => {
 /** A cancel request waits while the broker, the schedulers or the executor is down, and shortly after. */
 const takesTooLong = (logged: LoggedRun, { faults, size }: Evidence): string | undefined => {
   const request = requestIn(logged);
-  const last = logged.facts.at(-1);
+  const last = factsUntilEnd(logged).at(-1);
   if (!request || !last) return undefined;
   const span = { from: Date.parse(request.time), to: Date.parse(last.time) };
   const settleMs = size.heartbeatPeriodS * 3_000;

@@ -1,5 +1,5 @@
 import type { ClientRecords, Exchange, ShownRun } from '../clients/client-records.ts';
-import type { LoggedRun } from '../evidence/logged-run.ts';
+import { factsUntilEnd, type LoggedRun } from '../evidence/logged-run.ts';
 
 /** The positions in the log that fit an observation. */
 interface PositionRange {
@@ -35,7 +35,11 @@ export const findRegression = (observations: readonly Observation[]): Regression
 };
 
 /** The positions at which the run was as it is shown; undefined if it never was. */
-export const positionsOf = ({ situations }: LoggedRun, shown: ShownRun): PositionRange | undefined => {
+export const positionsOf = (
+  { situations, facts, isDeleted }: LoggedRun,
+  shown: ShownRun,
+): PositionRange | undefined => {
+  const end = isDeleted ? facts.at(-1)?.sequence : undefined;
   const fits = situations.flatMap(({ sequence, run }, at) => {
     const call = run.attempt === null ? null : `${run.run_id}.${run.attempt.number}`;
     const same =
@@ -43,7 +47,7 @@ export const positionsOf = ({ situations }: LoggedRun, shown: ShownRun): Positio
       run.updated_at === shown.updated_at &&
       call === shown.compute_function_call_id &&
       (!('end_reason' in run) || run.end_reason === shown.end_reason);
-    return same ? [{ sequence, before: (situations[at + 1]?.sequence ?? Infinity) - 1 }] : [];
+    return same ? [{ sequence, before: (situations[at + 1]?.sequence ?? end ?? Infinity) - 1 }] : [];
   });
   const [first] = fits;
   const last = fits.at(-1);
@@ -70,6 +74,10 @@ export const observationsOf = (
   ),
 ];
 
+/** The position of the deletion that was answered, or that explains a 404. */
+const deletedIn = ({ facts }: LoggedRun): number | undefined =>
+  facts.findLast(({ event }) => event.type === 'RunDeleted' || event.type === 'RunOutputsDeleted')?.sequence;
+
 const pushed = (by: string, seenAt: number, sequence: number): Observation => ({
   by,
   sentAt: -Infinity,
@@ -89,14 +97,19 @@ const positionsIn = (logged: LoggedRun, { answer }: Exchange): PositionRange | u
     case 'cancelled':
       return atLeast(
         answer.outcome === 'already_ended'
-          ? logged.facts.at(-1)?.sequence
+          ? factsUntilEnd(logged).at(-1)?.sequence
           : logged.facts.find(({ event }) => event.type === 'RunCancelRequested')?.sequence,
       );
+    case 'deleted':
+      return atLeast(deletedIn(logged));
+    case 'refused':
+      return answer.status === 404 ? atLeast(deletedIn(logged)) : undefined;
     case 'cancelled_many':
     case 'redelivered':
     case 'drain_state':
     case 'created':
-    case 'refused':
+    case 'done':
+    case 'listed':
     case 'lost':
       return undefined;
   }

@@ -6,8 +6,16 @@ const guarantee = 'Of all requests with the same idempotency key, exactly one qu
 /** A client without a key sends its request once, so that request queues at most one run too. */
 export const queuedOnce: Check = ({ plans, records, runs, glutton_id }) => {
   const violations: Violation[] = [];
+  // The check of deletions is about these.
+  const again = new Set(
+    records.exchanges.flatMap(({ kind, answer }) =>
+      kind === 'queue_deleted' && answer.kind === 'queued' ? [answer.run] : [],
+    ),
+  );
   // The glutton has no plans.
-  const requested = [...runs.values()].filter(({ key }) => key.org_id !== glutton_id);
+  const requested = [...runs].flatMap(([run, logged]) =>
+    logged.key.org_id === glutton_id || again.has(run) ? [] : [logged],
+  );
   const known = new Set(plans.map(({ request }) => request));
   for (const [request, alike] of Map.groupBy(requested, requestOf)) {
     const [first, second] = alike;
@@ -24,7 +32,8 @@ export const queuedOnce: Check = ({ plans, records, runs, glutton_id }) => {
     }
   }
   const keyed = records.exchanges.filter(
-    ({ kind, key, answer }) => kind !== 'queue_other' && key !== null && answer.kind === 'queued',
+    ({ kind, key, answer }) =>
+      kind !== 'queue_other' && kind !== 'queue_deleted' && key !== null && answer.kind === 'queued',
   );
   for (const [key, exchanges] of Map.groupBy(keyed, ({ key }) => key)) {
     const runsAnswered = new Set(exchanges.map(({ answer }) => (answer.kind === 'queued' ? answer.run : '')));

@@ -24,7 +24,7 @@ export const readsNeverGoBack: Check = ({ records, runs, faults }) => {
     const found = (message: string | undefined): void => {
       if (message !== undefined) violations.push({ guarantee, run, message });
     };
-    found(notFound(exchanges));
+    found(notFound(logged, exchanges));
     found(neverHappened(logged, exchanges));
     const pushed = { streams: streams.get(run) ?? [], received: received.get(run) ?? [] };
     found(describe(findRegression(observationsOf(logged, exchanges, pushed)), 'its lifecycle'));
@@ -42,8 +42,11 @@ const isOwn = ({ kind }: Exchange): boolean => kind !== 'foreign';
 const runOf = ({ run, answer }: Exchange): string => (answer.kind === 'queued' ? answer.run : (run ?? ''));
 
 /** A client knows the id of a run only from an answer of 200. */
-const notFound = (exchanges: readonly Exchange[]): string | undefined => {
-  const lost = exchanges.find(({ answer }) => answer.kind === 'refused' && answer.status === 404);
+const notFound = (logged: LoggedRun, exchanges: readonly Exchange[]): string | undefined => {
+  const deletedAt = logged.isDeleted ? Date.parse(logged.facts.at(-1)?.time ?? '') : Infinity;
+  const lost = exchanges.find(
+    ({ answer, seenAt }) => answer.kind === 'refused' && answer.status === 404 && seenAt < deletedAt,
+  );
   return lost && `${lost.gateway} answered ${lost.kind} with 404.`;
 };
 

@@ -1,5 +1,5 @@
 import type { Check } from '../evidence/evidence.ts';
-import type { LoggedRun } from '../evidence/logged-run.ts';
+import { factsUntilEnd, type LoggedRun } from '../evidence/logged-run.ts';
 import type { RunStream } from '../clients/client-records.ts';
 
 const guarantee = 'A subscription to a run delivers each of its facts once and in order.';
@@ -11,7 +11,8 @@ export const streams: Check = ({ records, runs }) =>
     return message === undefined ? [] : [{ guarantee, run: stream.run, message }];
   });
 
-const defectIn = ({ facts: streamed, complete }: RunStream, { facts }: LoggedRun): string | undefined => {
+const defectIn = ({ facts: streamed, complete }: RunStream, logged: LoggedRun): string | undefined => {
+  const { facts } = logged;
   for (const [at, { id, fact }] of streamed.entries()) {
     const expected = facts[at];
     if (id !== String(fact.sequence)) return `The event with the id ${id} is fact ${fact.sequence}.`;
@@ -21,6 +22,7 @@ const defectIn = ({ facts: streamed, complete }: RunStream, { facts }: LoggedRun
         `${expected ? `${expected.event.type} (${expected.sequence})` : 'no more facts'}.`
       );
   }
-  if (!complete || streamed.length === facts.length) return undefined;
+  // A deletion of the run or its outputs may follow the end of the stream.
+  if (!complete || streamed.length >= factsUntilEnd(logged).length) return undefined;
   return `The stream ended after ${streamed.length} of ${facts.length} facts.`;
 };

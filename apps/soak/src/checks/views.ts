@@ -1,6 +1,13 @@
-import { isEnded, type Run } from '@runledger/contracts/fold/run';
+import { isEnded, type EndedRun, type Run } from '@runledger/contracts/fold/run';
 import type { Check, ShownByGateway, Violation } from '../evidence/evidence.ts';
-import { lastOf, runsOf, type LoggedRun, type LoggedRuns } from '../evidence/logged-run.ts';
+import {
+  filesOf,
+  lastOf,
+  outputsDeletedAt,
+  runsOf,
+  type LoggedRun,
+  type LoggedRuns,
+} from '../evidence/logged-run.ts';
 import type { ShownRun } from '../clients/client-records.ts';
 
 const guarantee = 'Views equal the fold of the log. Lists are complete and have no duplicates.';
@@ -40,7 +47,9 @@ const differenceIn = (logged: LoggedRun, shown: ShownRun | null): string | undef
   if (run === undefined) return 'the log has no such run';
   if (shown === null) return 'the answer is 404';
   const expected = expectedOf(run, logged);
-  const wrong = (Object.keys(expected) as (keyof ShownRun)[]).filter(
+  if (shown.files.length !== (outputsDeletedAt(logged) === undefined ? filesOf(logged).length : 0))
+    return `it has ${shown.files.length} files`;
+  const wrong = (Object.keys(expected) as (keyof typeof expected)[]).filter(
     (name) => JSON.stringify(shown[name]) !== JSON.stringify(expected[name]),
   );
   if (wrong.length === 0) return undefined;
@@ -50,7 +59,7 @@ const differenceIn = (logged: LoggedRun, shown: ShownRun | null): string | undef
 };
 
 /** Made from the fold, without the gateway's code. */
-const expectedOf = (run: Run, { webhook }: LoggedRun): ShownRun => ({
+const expectedOf = (run: Run, { webhook }: LoggedRun): Omit<ShownRun, 'files'> => ({
   status: run.status,
   updated_at: run.updated_at,
   created_at: run.created_at,
@@ -62,7 +71,17 @@ const expectedOf = (run: Run, { webhook }: LoggedRun): ShownRun => ({
   finished: isEnded(run),
   end_reason: isEnded(run) ? run.end_reason : null,
   rerun_of: run.request.rerun_of,
-  texts: isEnded(run)
-    ? (run.outputs ?? []).flatMap(({ data }) => data['text'] ?? []).filter((text) => typeof text === 'string')
-    : [],
+  texts: isEnded(run) ? textsOf(run) : [],
+  missing: isEnded(run) && run.deleted_outputs ? ['outputs deleted'] : [],
 });
+
+/** What a program printed whose list of outputs is too large for an event. */
+const LISTED = 60;
+
+const textsOf = ({ run_id, attempt, outputs }: EndedRun): string[] =>
+  outputs === null
+    ? [
+        ...Array.from({ length: LISTED }, (_, at) => `${run_id} line ${at + 1}`),
+        `${run_id}.${attempt?.number}`,
+      ]
+    : outputs.flatMap(({ data }) => data['text'] ?? []).filter((text) => typeof text === 'string');

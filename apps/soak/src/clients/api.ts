@@ -1,9 +1,12 @@
 import { CreateRunResponse } from '@runledger/contracts/http/runs/queue-run';
 import { CancelRunResponse, WorkflowRun } from '@runledger/contracts/http/runs/run';
-import { CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
+import { DeleteOutputsResponse, DeleteRunResponse } from '@runledger/contracts/http/runs/delete-run';
+import { CancelRunsResponse, RunPage } from '@runledger/contracts/http/runs/runs';
 import { RunRedelivery } from '@runledger/contracts/http/webhooks';
 import { Draining } from '@runledger/contracts/http/executors';
+import { Deployment } from '@runledger/contracts/http/catalogue/deployments';
 import { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
+import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { Clock } from '../cluster/clock.ts';
 import type { Answer, Exchange, RequestKind, ShownRun } from './client-records.ts';
@@ -14,7 +17,9 @@ const Cancelled = Compile(CancelRunResponse);
 const CancelledMany = Compile(CancelRunsResponse);
 const Redelivered = Compile(RunRedelivery);
 const DrainState = Compile(Draining);
-const Version = Compile(WorkflowVersion);
+const CreatedRecord = Compile(Type.Union([WorkflowVersion, Deployment]));
+const Deleted = Compile(Type.Union([DeleteRunResponse, DeleteOutputsResponse]));
+const Page = Compile(RunPage);
 
 /** The reason in an answer is cut to this length. */
 const MAX_REASON_LENGTH = 300;
@@ -26,7 +31,7 @@ export interface Request {
   readonly request: number;
   readonly run: string | null;
   readonly key?: string | null;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Under the base path. */
   readonly path: string;
   readonly body?: unknown;
@@ -52,13 +57,18 @@ export const sendAndRecord =
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(withinMs),
       });
-      // A stream that a stranger got would not end.
-      if (kind === 'foreign' && response.ok) return { status: response.status, text: '{}' };
+      // A stream would not end.
+      if (NEVER_ANSWERED.has(kind) && response.ok) return { status: response.status, text: '{}' };
       return { status: response.status, text: await response.text() };
     });
-    record({ kind, request, run, key, gateway, sentAt, seenAt: now(), answer });
+    record({ kind, what: `${method} ${path}`, request, run, key, gateway, sentAt, seenAt: now(), answer });
     return answer;
   };
+
+/** Whatever a client gets, it should not. */
+const NEVER_ANSWERED: ReadonlySet<RequestKind> = new Set(['foreign', 'after_deletion']);
+
+const STATUS_OF: Partial<Readonly<Record<RequestKind, number>>> = { create: 201, delete_record: 204 };
 
 const answerOf = async (
   kind: RequestKind,
@@ -67,8 +77,8 @@ const answerOf = async (
   try {
     const { status, text } = await send();
     const start = text.slice(0, MAX_REASON_LENGTH);
-    if (status !== (kind === 'create' ? 201 : 200)) return { kind: 'refused', status, why: start };
-    const answer = parseAnswer(kind, JSON.parse(text));
+    if (status !== (STATUS_OF[kind] ?? 200)) return { kind: 'refused', status, why: start };
+    const answer = parseAnswer(kind, text === '' ? null : JSON.parse(text));
     return answer ?? { kind: 'refused', status, why: `unknown answer: ${start}` };
   } catch (error) {
     return { kind: 'lost', why: reasonOf(error) };
@@ -85,6 +95,7 @@ const parseAnswer = (kind: RequestKind, body: unknown): Answer | undefined => {
   switch (kind) {
     case 'queue':
     case 'queue_other':
+    case 'queue_deleted':
     case 'rerun':
       return Created.Check(body) ? { kind: 'queued', run: body.run_id } : undefined;
     case 'get':
@@ -100,7 +111,18 @@ const parseAnswer = (kind: RequestKind, body: unknown): Answer | undefined => {
     case 'resume':
       return DrainState.Check(body) ? { kind: 'drain_state', draining: body.draining } : undefined;
     case 'create':
-      return Version.Check(body) ? { kind: 'created' } : undefined;
+      return CreatedRecord.Check(body) ? { kind: 'created', id: body.id } : undefined;
+    case 'archive':
+    case 'delete_record':
+      return { kind: 'done' };
+    case 'delete_run':
+    case 'delete_outputs':
+      return Deleted.Check(body) ? { kind: 'deleted', outcome: body.outcome } : undefined;
+    case 'list':
+      return Page.Check(body)
+        ? { kind: 'listed', runs: body.runs.map((run) => ({ run: run.id, shown: shownRun(run) })) }
+        : undefined;
+    case 'after_deletion':
     case 'foreign':
       // Whatever it is, it was not for this caller.
       return undefined;
@@ -120,4 +142,8 @@ export const shownRun = (run: WorkflowRun): ShownRun => ({
   end_reason: run.end_reason,
   rerun_of: run.rerun_of,
   texts: run.outputs.flatMap(({ data }) => data['text'] ?? []).filter((item) => typeof item === 'string'),
+  files: run.outputs
+    .flatMap(({ data }) => Object.values(data).flat())
+    .flatMap((item) => (typeof item === 'string' ? [] : [item.url])),
+  missing: run.missing_members.map(({ member, reason }) => `${member} ${reason}`),
 });

@@ -20,6 +20,10 @@ export interface ShownRun {
   readonly end_reason: string | null;
   readonly rerun_of: string | null;
   readonly texts: readonly string[];
+  /** Of stored output files. */
+  readonly files: readonly string[];
+  /** Such as "outputs deleted". */
+  readonly missing: readonly string[];
 }
 
 export type Answer =
@@ -29,7 +33,11 @@ export type Answer =
   | { readonly kind: 'cancelled_many'; readonly body: string }
   | { readonly kind: 'redelivered'; readonly round: number }
   | { readonly kind: 'drain_state'; readonly draining: boolean }
-  | { readonly kind: 'created' }
+  | { readonly kind: 'created'; readonly id: string }
+  | { readonly kind: 'deleted'; readonly outcome: 'deleted' | 'already_deleted' }
+  | { readonly kind: 'listed'; readonly runs: readonly { readonly run: string; readonly shown: ShownRun }[] }
+  /** A record of the catalogue was archived or deleted. */
+  | { readonly kind: 'done' }
   | { readonly kind: 'refused'; readonly status: number; readonly why: string }
   /** The request may or may not have had an effect. */
   | { readonly kind: 'lost'; readonly why: string };
@@ -47,13 +55,25 @@ export type RequestKind =
   /** By an operator, of an executor's name. */
   | 'drain'
   | 'resume'
-  /** Of a workflow version. */
+  /** Of a record of the catalogue. */
   | 'create'
+  | 'archive'
+  | 'delete_record'
+  | 'delete_run'
+  | 'delete_outputs'
+  /** The list of the runs that were created in the same millisecond. */
+  | 'list'
+  /** With the key of a run that was deleted. */
+  | 'queue_deleted'
+  /** Of a run or record that was deleted. */
+  | 'after_deletion'
   /** About a run or deployment of this organisation, with the API key of another one. */
   | 'foreign';
 
 export interface Exchange {
   readonly kind: RequestKind;
+  /** The method and the path. */
+  readonly what: string;
   /** The number of the client's plan; 0 without one. */
   readonly request: number;
   /** Null if the client did not know the run. */
@@ -105,7 +125,17 @@ export interface Drain {
   readonly resumedAt: number;
 }
 
+/** A record of the catalogue that a client created. */
+export interface CreatedRecord {
+  readonly path: string;
+  /** Members of the record. */
+  readonly members: Readonly<Record<string, unknown>>;
+  /** `deleting`: whether it was deleted is unknown. */
+  state: 'kept' | 'deleting' | 'deleted';
+}
+
 export interface ClientRecords {
+  readonly catalogue: readonly CreatedRecord[];
   /** Of the glutton. */
   readonly takings: readonly Taking[];
   readonly drains: readonly Drain[];

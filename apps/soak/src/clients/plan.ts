@@ -11,7 +11,11 @@ export interface RunPlan {
   readonly at: number;
   readonly deployment: DeploymentName;
   readonly gpu: string | null;
-  readonly work: { readonly what: 'success' | 'failure' | 'file' | 'text'; readonly seconds: string };
+  /** `list`: so many outputs that their list is too large for an event. */
+  readonly work: {
+    readonly what: 'success' | 'failure' | 'file' | 'text' | 'list';
+    readonly seconds: string;
+  };
   /** Too large for an event, so that they are stored as a blob. */
   readonly hasLargeInputs: boolean;
   readonly key: string | null;
@@ -26,6 +30,8 @@ export interface RunPlan {
   readonly reusesKey: boolean;
   /** A client of another organisation tries to reach the run. */
   readonly isForeignTarget: boolean;
+  /** After its end and its notification. */
+  readonly deletes: 'run' | 'outputs' | null;
 }
 
 /** The plans of all clients. The same random numbers give the same plans. */
@@ -35,13 +41,20 @@ export const planRuns = (
 ): RunPlan[] => {
   const count = Math.round(minutes * 60 * rate);
   const apart = 1_000 / rate;
-  return Array.from({ length: count }, (_, at) => {
+  const plans = Array.from({ length: count }, (_, at) => {
     const one = plan(random, at + 1, Math.round(at * apart));
     if (at >= count / 2) return one;
     // Deliveries that are given up, and runs that outlive the log, while the rest goes on.
     const webhook = random.chance(10) ? 'unreachable' : one.webhook;
     return { ...one, webhook, ...longLife(random, rate, shortLogAgeMs) };
   });
+  return plans.map((one) => ({ ...one, deletes: deletionOf(random) }));
+};
+
+const deletionOf = (random: RandomSource): RunPlan['deletes'] => {
+  const kind = random.integer(1, 100);
+  if (kind <= 15) return 'run';
+  return kind <= 25 ? 'outputs' : null;
 };
 
 /** Some wait for a GPU that does not exist, and some execute, until they are cancelled. */
@@ -83,6 +96,7 @@ const plan = (random: RandomSource, request: number, at: number): RunPlan => {
     rerun: random.chance(4),
     reusesKey: key !== null && random.chance(10),
     isForeignTarget: random.chance(10),
+    deletes: null,
   };
 };
 
@@ -101,5 +115,6 @@ const workOf = (random: RandomSource, kind: number): Pick<RunPlan, 'deployment' 
   if (kind <= 27) return { deployment, gpu: null, work: { what: 'success', seconds: seconds(3_000, 6_000) } };
   if (kind <= 32) return { deployment, gpu: null, work: { what: 'file', seconds: seconds(0, 500) } };
   if (kind <= 37) return { deployment, gpu: null, work: { what: 'text', seconds: seconds(0, 500) } };
-  return { deployment, gpu: null, work: { what: 'success', seconds: seconds(0, 1_000) } };
+  const what = kind <= 41 ? 'list' : 'success';
+  return { deployment, gpu: null, work: { what, seconds: seconds(0, 1_000) } };
 };

@@ -1,58 +1,42 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import type { Clock } from '../cluster/clock.ts';
-import type { Organisation, Stranger } from '../cluster/organisation.ts';
-import { refusalOf, type RefusalKind } from './refusal-kinds.ts';
-import type { RandomSource } from '../parameters/random-source.ts';
-import { sendAndRecord, type Request, type SendRequest } from './api.ts';
-import type { Answer, Drain, Exchange, RunStream } from './client-records.ts';
+import { catalogueClient, type CatalogueClient } from './catalogue-client.ts';
+import {
+  ANSWER_WITHIN_MS,
+  contextOf,
+  QUEUE,
+  queueBody,
+  readRun,
+  sendUntilAnswered,
+  type ClientContext,
+  type ClientOptions,
+} from './client-context.ts';
+import { deleteRun } from './delete-run.ts';
 import type { RunPlan } from './plan.ts';
-import type { Receiver } from './receiver.ts';
 import { streamRun } from './stream-run.ts';
 
-export interface Clients {
+export interface Clients extends CatalogueClient {
   /** Carries out a plan to its end. Never rejects. */
   readonly runPlan: (plan: RunPlan) => Promise<void>;
   /** Cancels all runs of the deployment that is for this. */
   readonly cancelInBulk: () => Promise<void>;
   /** Drains an executor name, and resumes it after a while. */
   readonly drainForAWhile: () => Promise<void>;
-  /** Creates a version of the organisation's workflow. */
-  readonly createVersion: () => Promise<void>;
   /** Requests that the final notification of a run is sent again. */
   readonly redeliver: (run: string) => Promise<void>;
 }
 
-export interface ClientOptions {
-  readonly organisation: Organisation;
-  readonly stranger: Stranger;
-  readonly operatorKey: string;
-  readonly executorNames: readonly string[];
-  readonly gateways: readonly string[];
-  readonly receiver: Pick<Receiver, 'url' | 'unreachableUrl'>;
-  readonly now: Clock;
-  /** Chooses the gateway of a request. A seed does not repeat these choices. */
-  readonly random: RandomSource;
-  readonly exchanges: Exchange[];
-  readonly streams: RunStream[];
-  readonly drains: Drain[];
-  /** Aborts when clients that still wait should give up. */
-  readonly signal: AbortSignal;
-}
-
-const ANSWER_WITHIN_MS = 8_000;
 const WAIT_S = 15;
 const POLL_EVERY_MS = [300, 3_000] as const;
-const RETRY_AFTER_MS = [100, 1_500] as const;
 const DRAINED_FOR_MS = [2_000, 15_000] as const;
 
 export const clientsOf = (options: ClientOptions): Clients => {
   const context = contextOf(options);
   return {
+    ...catalogueClient(context),
     runPlan: async (plan) => {
       const run = await queueRun(context, plan);
       if (run === undefined) return;
       // A read after the answer finds the run, at any gateway.
-      await readRun(context, run, plan.request, 0);
+      await readRun(context, run, plan.request);
       await Promise.all([
         followRun(context, run, plan),
         cancelRun(context, run, plan),
@@ -60,6 +44,7 @@ export const clientsOf = (options: ClientOptions): Clients => {
         tryAsStranger(context, run, plan),
       ]);
       if (plan.rerun) await rerun(context, run, plan.request);
+      await deleteRun(context, run, plan);
     },
     cancelInBulk: async () => {
       const body = { filter: { deployment_id: options.organisation.deployments.bulkCancelled } };
@@ -68,82 +53,12 @@ export const clientsOf = (options: ClientOptions): Clients => {
       await context.send({ ...request, gateway: context.gateway(), withinMs: ANSWER_WITHIN_MS * 2 });
     },
     drainForAWhile: () => drainForAWhile(context),
-    createVersion: async () => {
-      const path = `/workflows/${options.organisation.workflow_id}/versions`;
-      const body = { workflow: { created_at: options.now(), padding: 'x'.repeat(LARGE) } };
-      await sendUntilAnswered(context, { kind: 'create', request: 0, run: null, method: 'POST', path, body });
-    },
     redeliver: async (run) => {
       const path = `/run/${run}/redeliver`;
       await sendUntilAnswered(context, { kind: 'redeliver', request: 0, run, method: 'POST', path });
     },
   };
 };
-
-interface ClientContext extends ClientOptions {
-  readonly send: SendRequest;
-  /** Any of them. */
-  readonly gateway: () => string;
-  /** Resolves early when the clients give up. */
-  readonly rest: (ms: number) => Promise<void>;
-}
-
-const contextOf = (options: ClientOptions): ClientContext => {
-  const { organisation, now, exchanges, gateways, random, signal } = options;
-  const [first = '', ...others] = gateways;
-  return {
-    ...options,
-    send: sendAndRecord(organisation.api_key, now, (exchange) => exchanges.push(exchange)),
-    gateway: () => random.pick([first, ...others]),
-    rest: (ms) => pause(ms, undefined, { signal }).catch(() => undefined),
-  };
-};
-
-/** What is over after a while. */
-const REPEATED: ReadonlySet<RefusalKind> = new Set([
-  'unavailable',
-  'no room in RUNS',
-  'a store is full',
-  'BLOBS is full',
-  'WORKFLOWS is full',
-  'outlives the log',
-]);
-
-/** Repeats a request, at any gateway, until a gateway answers with something that is no outage or shortage. */
-const sendUntilAnswered = async (
-  { send, gateway, rest, random, signal }: ClientContext,
-  request: Omit<Request, 'gateway' | 'withinMs'>,
-  firstWithinMs: number | null = null,
-): Promise<Answer | undefined> => {
-  for (let withinMs = firstWithinMs ?? ANSWER_WITHIN_MS; !signal.aborted; withinMs = ANSWER_WITHIN_MS) {
-    const answer = await send({ ...request, gateway: gateway(), withinMs });
-    if (answer.kind !== 'lost' && !(answer.kind === 'refused' && REPEATED.has(refusalOf(answer))))
-      return answer;
-    await rest(random.integer(...RETRY_AFTER_MS));
-  }
-  return undefined;
-};
-
-const QUEUE = '/run/deployment/queue';
-
-/** More bytes than an event may hold. */
-const LARGE = 5_000;
-
-const queueBody = (
-  { organisation, receiver }: ClientContext,
-  { request, deployment, gpu, work, webhook, hasLargeInputs }: RunPlan,
-) => ({
-  deployment_id: organisation.deployments[deployment],
-  inputs: { ...work, request, ...(hasLargeInputs ? { padding: `${request} `.repeat(LARGE / 2) } : {}) },
-  ...(gpu === null ? {} : { gpu }),
-  ...(webhook === 'none' ? {} : { webhook: `${receiverUrl(receiver, webhook)}/${request}` }),
-  webhook_intermediate_status: webhook === 'every state',
-});
-
-const receiverUrl = (
-  { url, unreachableUrl }: ClientOptions['receiver'],
-  webhook: RunPlan['webhook'],
-): string => (webhook === 'unreachable' ? unreachableUrl : url);
 
 const queueRun = async (context: ClientContext, plan: RunPlan): Promise<string | undefined> => {
   const { send, gateway } = context;
@@ -154,22 +69,8 @@ const queueRun = async (context: ClientContext, plan: RunPlan): Promise<string |
   const answer =
     key === null
       ? await send({ ...queue, gateway: gateway(), withinMs: ANSWER_WITHIN_MS })
-      : await sendUntilAnswered(context, queue, abortFirstAfterMs);
+      : await sendUntilAnswered(context, queue, { firstWithinMs: abortFirstAfterMs });
   return answer?.kind === 'queued' ? answer.run : undefined;
-};
-
-/** Resolves with whether the run has ended. */
-const readRun = async (
-  { send, gateway }: ClientContext,
-  run: string,
-  request: number,
-  waitS: number,
-): Promise<boolean> => {
-  const kind = waitS === 0 ? 'get' : 'wait';
-  const path = waitS === 0 ? `/run/${run}` : `/run/${run}?wait=${waitS}`;
-  const withinMs = ANSWER_WITHIN_MS + waitS * 1_000;
-  const answer = await send({ kind, request, run, method: 'GET', path, gateway: gateway(), withinMs });
-  return answer.kind === 'shown' && answer.shown.finished;
 };
 
 const readUntilEnded = async (
@@ -179,7 +80,7 @@ const readUntilEnded = async (
   waitS: number,
 ): Promise<void> => {
   let everyMs: number = POLL_EVERY_MS[0];
-  while (!context.signal.aborted && !(await readRun(context, run, request, waitS))) {
+  while (!context.signal.aborted && !(await readRun(context, run, request, waitS))?.finished) {
     await context.rest(everyMs);
     everyMs = Math.min(everyMs * 1.5, POLL_EVERY_MS[1]);
   }
@@ -199,7 +100,7 @@ const followRun = async (
     case 'streams':
       streams.push(await streamRun({ run, apiKey: organisation.api_key, gateway, now, signal }));
       // No later read may show less than the stream.
-      await readRun(context, run, request, 0);
+      await readRun(context, run, request);
   }
 };
 
@@ -212,7 +113,7 @@ const cancelRun = async (
   await context.rest(cancelAfterMs);
   const path = `/run/${run}/cancel`;
   await sendUntilAnswered(context, { kind: 'cancel', request, run, method: 'POST', path });
-  await readRun(context, run, request, 0);
+  await readRun(context, run, request);
 };
 
 /** A key stands for one request: another one with it is refused, at any gateway, as long as the run is kept. */
@@ -240,6 +141,8 @@ const tryAsStranger = async (context: ClientContext, run: string, plan: RunPlan)
     { method: 'GET', path: `/run/${run}/deliveries` },
     { method: 'POST', path: `/run/${run}/cancel` },
     { method: 'POST', path: `/run/${run}/rerun` },
+    { method: 'DELETE', path: `/run/${run}/outputs` },
+    { method: 'DELETE', path: `/run/${run}` },
     { method: 'POST', path: QUEUE, body: queueBody(context, plan) },
   ] as const;
   for (const one of tries) await send({ ...shared, ...one, gateway: gateway() });

@@ -24,6 +24,7 @@ export interface Organisation {
   readonly org_id: string;
   readonly api_key: string;
   readonly workflow_id: string;
+  readonly machine_id: string;
   readonly deployments: Readonly<Record<DeploymentName, string>>;
 }
 
@@ -102,6 +103,7 @@ export const storeOrganisation = async (log: EventLog, now: Date, name = 'soak')
     org_id,
     api_key: key,
     workflow_id,
+    machine_id,
     deployments: {
       ordinary: await deployed('ordinary'),
       bulkCancelled: await deployed('bulkCancelled'),

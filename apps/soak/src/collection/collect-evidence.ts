@@ -1,13 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
+import { deletions } from '../checks/deletions.ts';
 import { views } from '../checks/views.ts';
 import { reasonOf } from '../clients/api.ts';
 import type { ClientRecords } from '../clients/client-records.ts';
 import type { RunPlan } from '../clients/plan.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { programStartsPath } from '../cluster/service-environment.ts';
-import type { Evidence, ProgramStart, ShownByGateway } from '../evidence/evidence.ts';
+import type { Evidence, ProgramStart, ShownByGateway, ShownFile } from '../evidence/evidence.ts';
 import { foldRuns, runsOf, type LoggedRuns } from '../evidence/logged-run.ts';
 import { everyMessage, vanishedFrom } from '../evidence/kept-messages.ts';
 import type { LimitChange } from '../limits/limit-changes.ts';
@@ -16,6 +17,8 @@ import type { Trespass } from '../permissions/trespass.ts';
 import type { Size } from '../parameters/size.ts';
 import { readLog, type RecordedLog } from './read-log.ts';
 import { shownByGateway } from './shown-by-gateways.ts';
+import { shownFiles } from './shown-files.ts';
+import { shownRecords } from './shown-records.ts';
 
 export interface CollectionOptions {
   readonly cluster: Cluster;
@@ -51,6 +54,8 @@ export const collectEvidence = async ({
     runs,
     vanished: vanishedFrom(stored, recorded.messages, limits, size),
     shown: [],
+    files: [],
+    catalogue: [],
     shownToStranger: await shownToStranger(cluster, runs),
     org_id: cluster.organisation.org_id,
     glutton_id: cluster.glutton.org_id,
@@ -62,7 +67,9 @@ export const collectEvidence = async ({
     brokerRefusals: await brokerRefusals(folder),
     size,
   };
-  return { ...evidence, shown: await shownWhenCaughtUp(cluster, evidence) };
+  const shown = await shownWhenCaughtUp(cluster, evidence);
+  const catalogue = await shownRecords(cluster, records.catalogue);
+  return { ...evidence, shown, catalogue, files: await filesWhenErased(cluster, evidence) };
 };
 
 const shownWith = (
@@ -96,6 +103,15 @@ const shownWhenCaughtUp = async (
   for (const deadline = performance.now() + VIEWS_WITHIN_MS; ; await pause(POLL_EVERY_MS)) {
     const shown = await shownWith(organisation.api_key, gateways, runs);
     if (performance.now() > deadline || views({ ...evidence, shown }).length === 0) return shown;
+  }
+};
+
+/** All files at all gateways, as soon as the deleted ones are gone or the time is up. */
+const filesWhenErased = async ({ gateways }: Cluster, evidence: Evidence): Promise<readonly ShownFile[]> => {
+  const runs = runsOf(evidence, evidence.org_id);
+  for (const deadline = performance.now() + VIEWS_WITHIN_MS; ; await pause(POLL_EVERY_MS)) {
+    const files = await shownFiles(gateways, runs);
+    if (performance.now() > deadline || deletions({ ...evidence, files }).length === 0) return files;
   }
 };
 

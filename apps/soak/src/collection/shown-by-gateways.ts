@@ -34,7 +34,7 @@ export const shownByGateway = async (
   const left = [...runs];
   const readOn = async (): Promise<void> => {
     for (let run = left.pop(); run !== undefined; run = left.pop()) {
-      const { status, body } = await get(`/run/${run}`);
+      const { status, body } = await get(`/run/${run}?include=inputs,workflow_api`);
       if (status !== 404 && !Run.Check(body))
         throw new Error(`${gateway} answered run ${run} with ${status}`);
       read.push({ run, shown: Run.Check(body) ? shownRun(body) : null });

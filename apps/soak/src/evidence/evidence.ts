@@ -12,10 +12,29 @@ export interface ShownByGateway {
   readonly gateway: string;
   /** All pages of its list. */
   readonly listed: readonly { readonly run: string; readonly shown: ShownRun }[];
-  /** One read for each run; null where the answer is 404. */
+  /** One read for each run, with its inputs and its workflow; null where the answer is 404. */
   readonly read: readonly { readonly run: string; readonly shown: ShownRun | null }[];
   /** Why the gateway did not show everything in time. */
   readonly failure?: string;
+}
+
+/** What a gateway answers for an output file, long after the last fault. */
+export interface ShownFile {
+  readonly gateway: string;
+  readonly run: string;
+  readonly key: string;
+  readonly status: number;
+  /** Of the content, in hexadecimal digits. */
+  readonly sha256: string;
+}
+
+/** The same for a record of the catalogue. */
+export interface ShownRecord {
+  readonly gateway: string;
+  readonly path: string;
+  readonly status: number;
+  readonly body: unknown;
+  readonly isListed: boolean;
 }
 
 /** A program reports its own start, independently of the services. */
@@ -39,7 +58,11 @@ export interface Evidence {
   /** Messages that were in the log once, and are missing or different now. */
   readonly vanished: readonly StoredMessage[];
   readonly shown: readonly ShownByGateway[];
-  /** The same with the API key of another organisation, which has no run. */
+  /** Every file that the log names, also those that were deleted. */
+  readonly files: readonly ShownFile[];
+  /** Every record that clients created. */
+  readonly catalogue: readonly ShownRecord[];
+  /** The same as `shown` with the API key of another organisation, which has no run. */
   readonly shownToStranger: readonly ShownByGateway[];
   /** Of the clients. */
   readonly org_id: string;

@@ -15,6 +15,16 @@ export const everyMessage = (
 /** The broker's clock is that of this machine. It expires messages in rounds. */
 const SLACK_MS = 1_000;
 
+/** What is older than this may have left the log, which forgot. In milliseconds since the epoch. */
+export const forgottenBefore = (
+  limits: readonly LimitChange[],
+  { shortLogAgeMs }: Pick<Size, 'shortLogAgeMs'>,
+): number =>
+  Math.max(
+    ...limits.map(({ kind, to = Infinity }) => (kind === 'forgetful' ? to - shortLogAgeMs + SLACK_MS : 0)),
+    0,
+  );
+
 /** Messages that were seen and are missing or different now, without those that were old when the log forgot. */
 export const vanishedFrom = (
   stored: readonly StoredMessage[],
@@ -23,13 +33,10 @@ export const vanishedFrom = (
   { shortLogAgeMs }: Pick<Size, 'shortLogAgeMs'>,
 ): StoredMessage[] => {
   const now = new Map(stored.map((message) => [message.sequence, message]));
-  const forgottenBefore = Math.max(
-    ...limits.map(({ kind, to = Infinity }) => (kind === 'forgetful' ? to - shortLogAgeMs + SLACK_MS : 0)),
-    0,
-  );
+  const before = forgottenBefore(limits, { shortLogAgeMs });
   return seen.filter((message) => {
     const found = now.get(message.sequence);
-    if (found === undefined && Date.parse(message.time) < forgottenBefore) return false;
+    if (found === undefined && Date.parse(message.time) < before) return false;
     return !isDeepStrictEqual(found, message);
   });
 };

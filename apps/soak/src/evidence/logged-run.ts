@@ -1,4 +1,5 @@
 import { isImpossible, type StoredMessage } from '@runledger/contracts/fold/chain';
+import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { readChain, type ReadChain } from '@runledger/contracts/fold/read-chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
@@ -90,6 +91,23 @@ export const hasEnded = (logged: LoggedRun): boolean => {
   const run = lastOf(logged);
   return run !== undefined && isEnded(run);
 };
+
+/** Its facts up to its end, or all of them: a deletion may follow the end. */
+export const factsUntilEnd = ({ facts, situations }: LoggedRun): readonly RunFact[] => {
+  const end = situations.find(({ run }) => isEnded(run))?.sequence ?? Infinity;
+  return facts.filter(({ sequence }) => sequence <= end);
+};
+
+/** The files that the end of the run lists. Lists that are blobs hold none: no program of the soak has so many. */
+export const filesOf = ({ facts }: LoggedRun): StoredFile[] =>
+  facts
+    .flatMap(({ event }) => (event.type === 'RunSucceeded' ? (event.data.outputs ?? []) : []))
+    .flatMap(({ data }) => Object.values(data).flat())
+    .flatMap((item) => (typeof item === 'string' ? [] : [item]));
+
+/** When its outputs were deleted, or all of it. Undefined as long as nobody did. */
+export const outputsDeletedAt = ({ facts }: LoggedRun): string | undefined =>
+  facts.find(({ event }) => event.type === 'RunOutputsDeleted' || event.type === 'RunDeleted')?.time;
 
 /** The latest state of the run, before it was deleted. */
 export const lastOf = ({ situations }: LoggedRun): Run | undefined => situations.at(-1)?.run;

@@ -13,6 +13,8 @@ case $(field what) in
   failure) echo 'the inputs of this run request a failure' >&2; exit 3 ;;
   file) echo "$RUNLEDGER_RUN_ID" > "$RUNLEDGER_OUTPUT_DIR/result.txt" ;;
   bulk) head -c 900000 /dev/zero > "$RUNLEDGER_OUTPUT_DIR/bulk.bin" ;;
+  # More outputs than an event may hold. The soak knows their texts.
+  list) line=1; while [ $line -le 60 ]; do echo "{\"output\": {\"text\": [\"$RUNLEDGER_RUN_ID line $line\"]}}"; line=$((line + 1)); done ;;
   # Longer than an event may hold.
   text) printf '{"output": {"text": ["%05000d"]}}\n' 0 ;;
 esac

@@ -77,10 +77,13 @@ const attemptOf = (event: RunEvent | WebhookEvent): string =>
 const concerns = ({ run, answer, request, kind }: Exchange, id: string, own: unknown): boolean =>
   run === id || (answer.kind === 'queued' && answer.run === id) || (kind === 'queue' && request === own);
 
-const exchangeLine = ({ sentAt, seenAt, kind, gateway, answer }: Exchange): Line => ({
+/** Requests of many kinds. */
+const NAMELESS: ReadonlySet<Exchange['kind']> = new Set(['foreign', 'after_deletion']);
+
+const exchangeLine = ({ sentAt, seenAt, kind, what, gateway, answer }: Exchange): Line => ({
   at: sentAt,
   who: 'client',
-  text: `${kind} at ${gateway}; after ${(seenAt - sentAt).toFixed(0)} ms: ${answerText(answer)}`,
+  text: `${NAMELESS.has(kind) ? what : kind} at ${gateway}; after ${(seenAt - sentAt).toFixed(0)} ms: ${answerText(answer)}`,
 });
 
 const streamLines = ({ facts, connections }: RunStream): Line[] => [
@@ -108,6 +111,12 @@ const answerText = (answer: Answer): string => {
       return `200, ${answer.draining ? 'drained' : 'resumed'}`;
     case 'created':
       return '201, created';
+    case 'deleted':
+      return `200, ${answer.outcome}`;
+    case 'listed':
+      return `200, ${answer.runs.map(({ run, shown }) => `${run} ${shown.status}`).join(', ') || 'nothing'}`;
+    case 'done':
+      return 'done';
     case 'refused':
       return `${answer.status}, ${answer.why}`;
     case 'lost':

@@ -65,7 +65,8 @@ describe('the requests of a soak', () => {
 
   it('are of every kind', () => {
     expect(new Set(plans.map(({ deployment }) => deployment)).size).toBe(4);
-    expect(new Set(plans.map(({ work }) => work.what)).size).toBe(4);
+    expect(new Set(plans.map(({ work }) => work.what)).size).toBe(5);
+    expect(new Set(plans.map(({ deletes }) => deletes)).size).toBe(3);
     expect(new Set(plans.map(({ follow, webhook }) => `${follow} ${webhook}`)).size).toBe(12);
     expect(plans.some(({ hasLargeInputs }) => hasLargeInputs)).toBe(true);
     expect(plans.some(({ cancelAfterMs }) => cancelAfterMs === 0)).toBe(true);

@@ -13,6 +13,16 @@ export const refusals: Check = (evidence) =>
     return [{ guarantee, run, message }];
   });
 
+/** A key that is taken, a run that has not ended or is not notified, and a record that is in use. */
+const HAVE_CONFLICTS: ReadonlySet<Exchange['kind']> = new Set([
+  'foreign',
+  'queue_other',
+  'queue_deleted',
+  'delete_run',
+  'delete_outputs',
+  'delete_record',
+]);
+
 /** Other checks are about 404 and about what strangers send. */
 const isExplained = (
   { kind, sentAt, seenAt }: Exchange,
@@ -37,7 +47,7 @@ const isExplained = (
     case 'conflict':
       // The log no longer has what it would deliver again.
       if (kind === 'redeliver') return limits.some((change) => change.kind === 'forgetful');
-      return kind === 'foreign' || kind === 'queue_other';
+      return HAVE_CONFLICTS.has(kind);
     case 'over quota':
     case 'other':
       return kind === 'foreign';

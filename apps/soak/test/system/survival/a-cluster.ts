@@ -52,6 +52,7 @@ export const aCluster = async ({ more }: Pick<ClusterOptions, 'more'> = {}): Pro
     exchanges,
     streams,
     drains: [],
+    catalogue: [],
     receiver,
     now: steadyClock,
     random: randomFrom(1),
@@ -79,7 +80,14 @@ export const aCluster = async ({ more }: Pick<ClusterOptions, 'more'> = {}): Pro
     },
     violations: async () => {
       await waitUntilSettled(recorded, SETTLE_WITHIN_MS, () => undefined);
-      const records = { exchanges, streams, drains: [], takings: [], received: receiver.received };
+      const records = {
+        exchanges,
+        streams,
+        drains: [],
+        catalogue: [],
+        takings: [],
+        received: receiver.received,
+      };
       return violationsIn(
         await collectEvidence({
           cluster,
@@ -112,4 +120,5 @@ const aPlan = (request: number): RunPlan => ({
   rerun: false,
   reusesKey: false,
   isForeignTarget: false,
+  deletes: null,
 });

@@ -1,0 +1,116 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '../cluster/clock.ts';
+import type { Organisation, Stranger } from '../cluster/organisation.ts';
+import type { RandomSource } from '../parameters/random-source.ts';
+import { sendAndRecord, type Request, type SendRequest } from './api.ts';
+import type { Answer, CreatedRecord, Drain, Exchange, RunStream } from './client-records.ts';
+import type { RunPlan } from './plan.ts';
+import type { Receiver } from './receiver.ts';
+import { refusalOf, type RefusalKind } from './refusal-kinds.ts';
+
+export interface ClientOptions {
+  readonly organisation: Organisation;
+  readonly stranger: Stranger;
+  readonly operatorKey: string;
+  readonly executorNames: readonly string[];
+  readonly gateways: readonly string[];
+  readonly receiver: Pick<Receiver, 'url' | 'unreachableUrl'>;
+  readonly now: Clock;
+  /** Chooses the gateway of a request. A seed does not repeat these choices. */
+  readonly random: RandomSource;
+  readonly exchanges: Exchange[];
+  readonly streams: RunStream[];
+  readonly drains: Drain[];
+  readonly catalogue: CreatedRecord[];
+  /** Aborts when clients that still wait should give up. */
+  readonly signal: AbortSignal;
+}
+
+export interface ClientContext extends ClientOptions {
+  readonly send: SendRequest;
+  /** Any of them. */
+  readonly gateway: () => string;
+  /** Resolves early when the clients give up. */
+  readonly rest: (ms: number) => Promise<void>;
+}
+
+export const contextOf = (options: ClientOptions): ClientContext => {
+  const { organisation, now, exchanges, gateways, random, signal } = options;
+  const [first = '', ...others] = gateways;
+  return {
+    ...options,
+    send: sendAndRecord(organisation.api_key, now, (exchange) => exchanges.push(exchange)),
+    gateway: () => random.pick([first, ...others]),
+    rest: (ms) => pause(ms, undefined, { signal }).catch(() => undefined),
+  };
+};
+
+export const ANSWER_WITHIN_MS = 8_000;
+const RETRY_AFTER_MS = [100, 1_500] as const;
+
+/** What is over after a while. */
+export const SHORTAGES: ReadonlySet<RefusalKind> = new Set([
+  'unavailable',
+  'no room in RUNS',
+  'a store is full',
+  'BLOBS is full',
+  'WORKFLOWS is full',
+  'outlives the log',
+]);
+
+export interface Repeating {
+  readonly firstWithinMs?: number | null;
+  /** Refusals of these kinds are over after a while. */
+  readonly until?: ReadonlySet<RefusalKind>;
+}
+
+/** Repeats a request, at any gateway, until a gateway answers with something that is no outage or shortage. */
+export const sendUntilAnswered = async (
+  { send, gateway, rest, random, signal }: ClientContext,
+  request: Omit<Request, 'gateway' | 'withinMs'>,
+  { firstWithinMs = null, until = SHORTAGES }: Repeating = {},
+): Promise<Answer | undefined> => {
+  for (let withinMs = firstWithinMs ?? ANSWER_WITHIN_MS; !signal.aborted; withinMs = ANSWER_WITHIN_MS) {
+    const answer = await send({ ...request, gateway: gateway(), withinMs });
+    if (answer.kind !== 'lost' && !(answer.kind === 'refused' && until.has(refusalOf(answer)))) return answer;
+    await rest(random.integer(...RETRY_AFTER_MS));
+  }
+  return undefined;
+};
+
+export const QUEUE = '/run/deployment/queue';
+
+/** More bytes than an event may hold. */
+const LARGE = 5_000;
+
+export const paddingOf = (request: number): string => `${request} `.repeat(LARGE / 2);
+
+export const queueBody = (
+  { organisation, receiver }: ClientContext,
+  { request, deployment, gpu, work, webhook, hasLargeInputs }: RunPlan,
+): { readonly inputs: object } & Readonly<Record<string, unknown>> => ({
+  deployment_id: organisation.deployments[deployment],
+  inputs: { ...work, request, ...(hasLargeInputs ? { padding: paddingOf(request) } : {}) },
+  ...(gpu === null ? {} : { gpu }),
+  ...(webhook === 'none' ? {} : { webhook: `${receiverUrl(receiver, webhook)}/${request}` }),
+  webhook_intermediate_status: webhook === 'every state',
+});
+
+const receiverUrl = (
+  { url, unreachableUrl }: ClientOptions['receiver'],
+  webhook: RunPlan['webhook'],
+): string => (webhook === 'unreachable' ? unreachableUrl : url);
+
+/** Resolves with the run as it is shown, if it is. */
+export const readRun = async (
+  { send, gateway }: ClientContext,
+  run: string,
+  request: number,
+  waitS = 0,
+): Promise<Extract<Answer, { kind: 'shown' }>['shown'] | undefined> => {
+  const kind = waitS === 0 ? 'get' : 'wait';
+  const path = waitS === 0 ? `/run/${run}` : `/run/${run}?wait=${waitS}`;
+  const withinMs = ANSWER_WITHIN_MS + waitS * 1_000;
+  const answer = await send({ kind, request, run, method: 'GET', path, gateway: gateway(), withinMs });
+  return answer.kind === 'shown' ? answer.shown : undefined;
+};
