@@ -17,11 +17,13 @@ import { recordLog, type RecordedLog } from './collection/read-log.ts';
 import { waitUntilSettled } from './collection/wait-until-settled.ts';
 import type { Evidence, Violation } from './evidence/evidence.ts';
 import { foldRuns, hasEnded, lastOf } from './evidence/logged-run.ts';
+import type { Promises } from './evidence/promises.ts';
 import type { LimitChange } from './limits/limit-changes.ts';
 import type { Trespass } from './permissions/trespass.ts';
 import type { Options } from './parameters/options.ts';
 import { randomFrom } from './parameters/random-source.ts';
 import type { Size } from './parameters/size.ts';
+import { brokenPromises } from './report/broken-promises.ts';
 import { summary } from './report/summary.ts';
 import { violationReport, type ReportContext } from './report/violation-report.ts';
 import { troubleOf } from './trouble.ts';
@@ -58,12 +60,11 @@ export const soak = async (
     const memory = await residentBytes(cluster.parts);
     const seconds = (steadyClock() - begunAt) / 1_000;
     const violations = violationsIn(evidence);
-    passed = violations.length === 0;
+    const broken = brokenPromises(evidence);
+    passed = violations.length === 0 && broken.length === 0;
     const reports = reportsOf(violations, evidence, { begunAt, command: options.command });
-    return {
-      passed,
-      report: [...reports, summary(evidence, { seconds, views: cluster.views, memory })].join('\n'),
-    };
+    const figures = { seconds, views: cluster.views, memory };
+    return { passed, report: [...reports, ...brokenOf(broken), summary(evidence, figures)].join('\n') };
   } finally {
     if (passed && !options.keep) await rm(folder, { recursive: true, force: true });
     else print(`The broker's store, the views and the log files are in ${folder}.`);
@@ -94,6 +95,7 @@ const startAll = async (open: AsyncDisposableStack, options: SetupOptions): Prom
 const plansOf = ({ seed, size }: Options): RunPlan[] => planRuns(randomFrom(seed), size);
 
 interface Recorded {
+  readonly promises: Promises;
   readonly records: ClientRecords;
   readonly limits: readonly LimitChange[];
   readonly trespasses: readonly Trespass[];
@@ -132,7 +134,7 @@ const runLoadAndFaults = async (
   const last = clientsUntil(AbortSignal.timeout(settleWithinMs));
   await redeliverFailed(last, recorded, receiver.unreachableUrl);
   await waitUntilSettled(recorded, settleWithinMs, print);
-  return { records: { ...records, received: receiver.received }, ...done };
+  return { promises: trouble.promises, records: { ...records, received: receiver.received }, ...done };
 };
 
 /** It stops before the end, so that its runs end with the others. */
@@ -170,6 +172,11 @@ const redeliverFailed = async (
     if (wanted && !logged.isDeleted && logged.webhook?.status === 'failed') await redeliver(run);
   }
 };
+
+const brokenOf = (promises: readonly string[]): string[] =>
+  promises.length === 0
+    ? []
+    : ['BROKEN PROMISE: the soak did not do what it says.', ...promises.map((one) => `  ${one}`)];
 
 const MAX_FURTHER_VIOLATIONS = 20;
 

@@ -5,6 +5,7 @@ import type { Part } from './cluster/part.ts';
 import { readLog } from './collection/read-log.ts';
 import { brokerFaults } from './faults/broker-fault-schedule.ts';
 import { faultSchedule, type Fault } from './faults/fault-schedule.ts';
+import type { Promises } from './evidence/promises.ts';
 import { injectBrokerFaults } from './faults/inject-broker-faults.ts';
 import { injectFaults } from './faults/inject-faults.ts';
 import { changeLimits } from './limits/change-limits.ts';
@@ -18,6 +19,7 @@ import type { Size } from './parameters/size.ts';
 /** Everything that a seed does to a cluster. */
 export interface Trouble {
   readonly words: string;
+  readonly promises: Promises;
   /** Begins now. Resolves when all of it is over, with what was done. */
   readonly inject: () => Promise<InjectedTrouble>;
 }
@@ -34,9 +36,14 @@ export const troubleOf = (options: Options, cluster: Cluster): Trouble => {
   const limits = limitSchedule(randomFrom(seed + 4), size, forgets(options));
   const { parts, log } = cluster;
   const { shortLogAgeMs } = size;
-  const loses = forgets(options) ? 'the log forgets' : 'the database loses its data';
+  const databaseLosesData = losesData(faults);
+  const loses = [
+    ...(limits.some(({ kind }) => kind === 'forgetful') ? ['the log forgets'] : []),
+    ...(databaseLosesData ? ['the database loses its data'] : []),
+  ];
   return {
-    words: `${faults.length} faults and ${limits.length} changes of limits, where ${loses},`,
+    words: `${faults.length} faults and ${limits.length} changes of limits, where ${loses.join(' and ') || 'nothing is lost'},`,
+    promises: { limits, databaseLosesData, exhaustsQuotas: true },
     inject: async () => {
       const made: LimitChange[] = [];
       const over = Promise.all([
@@ -82,6 +89,10 @@ const faultsOf = ({ seed, size }: Options, parts: readonly Part[]): Fault[] => {
         : fault,
     );
 };
+
+/** The first `restore` only makes the copy. */
+const losesData = (faults: readonly Fault[]): boolean =>
+  faults.some(({ kind }) => kind === 'empty') || faults.filter(({ kind }) => kind === 'restore').length > 1;
 
 /**
  * After a SIGKILL nats-server (2.15.1) may find messages again that had expired, if the age was raised since then. And each broker

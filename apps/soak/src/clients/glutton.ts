@@ -39,6 +39,11 @@ interface Wish {
 const AGAIN_AFTER_MS = 2_000;
 /** Each of these executes, and its refusal ends it. */
 const NEXT_FILE_AFTER_MS = 4_000;
+/** So many store files at the same time. */
+const UPLOADERS = 8;
+const NEXT_UPLOADS_AFTER_MS = 20_000;
+/** Different each time, since equal inputs are stored once. */
+const INPUT_BYTES = 100_000;
 const NEXT_AFTER_MS = 20;
 const WITHIN_MS = 8_000;
 /** Runs are queued by so many clients at the same time. */
@@ -50,7 +55,7 @@ const QUEUE = '/run/deployment/queue';
 
 /**
  * An organisation that takes everything that all share, until it is refused, and on: it fills its queue, stores
- * files and records, and opens streams. In the end it cancels its runs and closes its streams.
+ * inputs, files and records, uploads at many places at once, and opens streams. In the end it cancels its runs and closes its streams.
  */
 export const runGlutton = async (options: GluttonOptions): Promise<void> => {
   const { glutton, now, forMs } = options;
@@ -64,6 +69,11 @@ export const runGlutton = async (options: GluttonOptions): Promise<void> => {
     known.run !== undefined && options.random.chance(EXECUTED_IN_100)
       ? executed('success')
       : { ...executed('success'), gpu: MISSING_GPU };
+  const withLargeInputs = (): object => ({
+    deployment_id: ordinary,
+    inputs: { what: 'success', seconds: '0.5', padding: `${now()}`.padEnd(INPUT_BYTES, 'x') },
+    gpu: MISSING_GPU,
+  });
   const takeAll = async (wish: () => Wish | undefined, nextAfterMs = NEXT_AFTER_MS): Promise<void> => {
     while (!signal.aborted) {
       const next = wish();
@@ -79,6 +89,10 @@ export const runGlutton = async (options: GluttonOptions): Promise<void> => {
       takeAll(() => ({ resource: 'queued_runs', path: QUEUE, body: queued() })),
     ),
     takeAll(() => ({ resource: 'output_bytes', path: QUEUE, body: executed('bulk') }), NEXT_FILE_AFTER_MS),
+    ...Array.from({ length: UPLOADERS }, () =>
+      takeAll(() => ({ resource: 'uploads', path: QUEUE, body: executed('uploads') }), NEXT_UPLOADS_AFTER_MS),
+    ),
+    takeAll(() => ({ resource: 'blob_bytes', path: QUEUE, body: withLargeInputs() })),
     takeAll(() => ({ resource: 'catalogue_records', path: '/workflows', body: { name: 'glutton' } })),
     takeAll(() => ({
       resource: 'workflow_bytes',

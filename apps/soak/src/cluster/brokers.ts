@@ -79,7 +79,12 @@ const brokerPart = (
     (ended) => untilHealthy(monitorPort, ended),
   );
   // What an emptied broker lost, only the others have.
-  const store = { empty: () => rm(storeDir, { recursive: true, force: true }) };
+  const store = {
+    empty: async () => {
+      await rm(storeDir, { recursive: true, force: true });
+      return true;
+    },
+  };
   return { name, role: 'broker', start, ...(isClustered ? { store } : {}) };
 };
 

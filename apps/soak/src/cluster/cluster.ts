@@ -104,7 +104,7 @@ interface Parts {
 }
 
 const partsIn = (opened: AsyncDisposableStack, { now }: ClusterOptions): Parts => {
-  const journal: FaultJournal = { outages: [], stops: [], unexpectedEnds: [] };
+  const journal: FaultJournal = { outages: [], missed: [], stops: [], unexpectedEnds: [] };
   const all: Part[] = [];
   return {
     all,

@@ -19,6 +19,8 @@ export interface Outage {
   readonly to: number | undefined;
   /** Why it was not ready again. */
   readonly failure?: string;
+  /** Its store was not changed: the first `restore` only makes the copy. */
+  readonly changedNothing?: boolean;
 }
 
 /** `clean`: exit status 0. `gave up`: another exit status. `killed`: ended by a signal. */
@@ -42,7 +44,14 @@ export interface UnexpectedEnd {
   readonly how: string;
 }
 
+/** A fault that hit a part while it was down. */
+export interface MissedFault {
+  readonly part: string;
+  readonly kind: FaultKind;
+}
+
 export interface FaultRecords {
+  readonly missed: readonly MissedFault[];
   readonly outages: readonly Outage[];
   readonly stops: readonly Stopped[];
   readonly unexpectedEnds: readonly UnexpectedEnd[];

@@ -4,6 +4,7 @@ import type {
   EndKind,
   FaultKind,
   FaultRecords,
+  MissedFault,
   Outage,
   PartRole,
   Stopped,
@@ -18,9 +19,9 @@ interface Ended {
 
 /**
  * Data on disk that faults take away while the process is down. `restore` puts the copy of its last call back; its first call only
- * makes one.
+ * makes one. Resolves with whether the data changed.
  */
-export type PartStore = Partial<Readonly<Record<StoreFault, () => Promise<void>>>>;
+export type PartStore = Partial<Readonly<Record<StoreFault, () => Promise<boolean>>>>;
 
 /** A process on this machine. */
 export interface RunningProcess {
@@ -46,6 +47,7 @@ export interface Part extends AsyncDisposable {
 
 export interface FaultJournal extends FaultRecords {
   readonly outages: Outage[];
+  readonly missed: MissedFault[];
   readonly stops: Stopped[];
   readonly unexpectedEnds: UnexpectedEnd[];
 }
@@ -114,14 +116,15 @@ interface InjectedFault {
 const injectFault = async (options: PartOptions, state: PartState, fault: InjectedFault): Promise<void> => {
   const { name, role, journal, now } = options;
   const { running } = state;
-  if (running === undefined || state.closing) return;
+  if (state.closing) return;
+  if (running === undefined) return void journal.missed.push({ part: name, kind: fault.kind });
   const outage: Outage = { part: name, role, kind: fault.kind, from: now(), to: undefined };
   const index = journal.outages.push(outage) - 1;
   try {
-    await (fault.kind === 'pause'
+    const changed = await (fault.kind === 'pause'
       ? pauseProcess(state, running, fault.forMs)
       : restartProcess(options, state, running, fault));
-    journal.outages[index] = { ...outage, to: now() };
+    journal.outages[index] = { ...outage, to: now(), ...(changed === false ? { changedNothing: true } : {}) };
   } catch (error) {
     const failure = error instanceof Error ? error.message : String(error);
     journal.outages[index] = { ...outage, failure };
@@ -141,12 +144,13 @@ const restartProcess = async (
   state: PartState,
   running: RunningProcess,
   { kind, forMs }: InjectedFault,
-): Promise<void> => {
+): Promise<boolean | undefined> => {
   state.running = undefined;
   await endProcess(options, running, kind === 'stop' ? 'stop' : 'kill');
-  if (kind === 'empty' || kind === 'restore') await options.store?.[kind]?.();
+  const changed = kind === 'empty' || kind === 'restore' ? await options.store?.[kind]?.() : undefined;
   await pause(forMs);
   if (!state.closing) await startProcess(options, state);
+  return changed;
 };
 
 const endProcess = async (

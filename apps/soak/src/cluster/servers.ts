@@ -25,15 +25,19 @@ export const databaseStore = (folder: string): PartStore => {
   const copy = `${folder}-copy`;
   let hasCopy = false;
   return {
-    empty: () => rm(folder, { recursive: true, force: true }),
+    empty: async () => {
+      await rm(folder, { recursive: true, force: true });
+      return true;
+    },
     restore: async () => {
       if (hasCopy) {
         await rm(folder, { recursive: true, force: true });
         await cp(copy, folder, { recursive: true });
-      } else {
-        await cp(folder, copy, { recursive: true });
-        hasCopy = true;
+        return true;
       }
+      await cp(folder, copy, { recursive: true });
+      hasCopy = true;
+      return false;
     },
   };
 };

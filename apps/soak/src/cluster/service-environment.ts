@@ -125,6 +125,8 @@ const quotasOf = ({ quotas }: Size): Record<string, string> => ({
   RUNLEDGER_QUOTA_OUTPUT_BYTES: String(quotas.outputBytes),
   RUNLEDGER_OUTPUT_RUN_MAX_BYTES: String(MAX_RUN_BYTES),
   RUNLEDGER_OUTPUT_FILE_MAX_BYTES: String(MAX_RUN_BYTES),
+  RUNLEDGER_QUOTA_BLOB_BYTES: String(quotas.blobBytes),
+  RUNLEDGER_QUOTA_UPLOADS: String(quotas.uploads),
   RUNLEDGER_QUOTA_STREAMS: String(quotas.streams),
 });
 

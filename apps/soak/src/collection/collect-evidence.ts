@@ -9,6 +9,7 @@ import type { RunPlan } from '../clients/plan.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { programStartsPath } from '../cluster/service-environment.ts';
 import type { Evidence, ProgramStart, ShownByGateway, ShownFile } from '../evidence/evidence.ts';
+import type { Promises } from '../evidence/promises.ts';
 import { foldRuns, runsOf, type LoggedRuns } from '../evidence/logged-run.ts';
 import { everyMessage, vanishedFrom } from '../evidence/kept-messages.ts';
 import type { LimitChange } from '../limits/limit-changes.ts';
@@ -16,6 +17,7 @@ import { brokerRefusals } from '../permissions/broker-refusals.ts';
 import type { Trespass } from '../permissions/trespass.ts';
 import type { Size } from '../parameters/size.ts';
 import { readLog, type RecordedLog } from './read-log.ts';
+import { refusedUploads } from './refused-uploads.ts';
 import { shownByGateway } from './shown-by-gateways.ts';
 import { shownFiles } from './shown-files.ts';
 import { shownRecords } from './shown-records.ts';
@@ -26,6 +28,7 @@ export interface CollectionOptions {
   readonly records: ClientRecords;
   readonly limits: readonly LimitChange[];
   readonly trespasses: readonly Trespass[];
+  readonly promises: Promises;
   readonly plans: readonly RunPlan[];
   readonly size: Size;
   readonly folder: string;
@@ -42,6 +45,7 @@ export const collectEvidence = async ({
   records,
   limits,
   trespasses,
+  promises,
   plans,
   size,
   folder,
@@ -64,6 +68,8 @@ export const collectEvidence = async ({
     faults: cluster.journal,
     limits,
     trespasses,
+    promises,
+    refusedUploads: await refusedUploads(folder),
     brokerRefusals: await brokerRefusals(folder),
     size,
   };

@@ -5,6 +5,7 @@ import type { FaultRecords } from '../cluster/outages.ts';
 import type { Trespass } from '../permissions/trespass.ts';
 import type { LimitChange } from '../limits/limit-changes.ts';
 import type { Size } from '../parameters/size.ts';
+import type { Promises } from './promises.ts';
 import type { LoggedRuns } from './logged-run.ts';
 
 /** What one gateway shows after everything has ended. */
@@ -68,6 +69,9 @@ export interface Evidence {
   readonly org_id: string;
   /** Of the glutton. */
   readonly glutton_id: string;
+  readonly promises: Promises;
+  /** Files that executors had to send again, with the reason. */
+  readonly refusedUploads: readonly { readonly run: string; readonly why: string }[];
   readonly programStarts: readonly ProgramStart[];
   readonly deadLetters: readonly DeadLetter[];
   readonly faults: FaultRecords;

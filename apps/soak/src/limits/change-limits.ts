@@ -44,16 +44,22 @@ const changeForAWhile = async (
   const before = await read();
   const limits =
     kind === 'forgetful' ? shortAge(shortLogAgeMs) : { max_bytes: await bytesOf(readRuns, before, kind) };
-  const change: LimitChange = { store, kind, from: now(), to: undefined, lost: 0 };
+  const change: LimitChange = { store, kind, from: now(), to: undefined, lost: 0, hadEffect: false };
   const index = made.push(change) - 1;
   await update(limits);
+  const wasFull = kind === 'full' && isFull(await read());
   await (kind === 'forgetful' ? untilForgotten(read, before, shortLogAgeMs) : pause(forMs));
   const { max_bytes, max_age, duplicate_window } = before.config;
   await update({ max_bytes, max_age, duplicate_window });
   const after = await read();
   const lost = kind === 'forgetful' ? after.state.first_seq - before.state.first_seq : 0;
-  made[index] = { ...change, to: now(), lost };
+  made[index] = { ...change, to: now(), lost, hadEffect: wasFull || lost > 0 };
 };
+
+/** Less than any message needs. */
+const NO_ROOM_BYTES = 64;
+
+const isFull = ({ config, state }: StreamState): boolean => state.bytes > config.max_bytes - NO_ROOM_BYTES;
 
 /** The broker does not allow to recognise a repeated message for longer than it is kept. */
 const shortAge = (ms: number): StreamLimits => ({

@@ -26,6 +26,8 @@ export interface LimitChange {
   readonly to: number | undefined;
   /** How many messages a `forgetful` RUNS lost. */
   readonly lost: number;
+  /** Whether the store was full or lost messages. Of `nearly_full`, what clients were refused shows it. */
+  readonly hadEffect: boolean;
 }
 
 /** Services know a limit for a while, and a request may take some time. */

@@ -39,6 +39,9 @@ interface Quotas {
   readonly catalogueRecords: number;
   readonly workflowBytes: number;
   readonly outputBytes: number;
+  readonly blobBytes: number;
+  /** Of each gateway, at the same time. */
+  readonly uploads: number;
   readonly streams: number;
 }
 
@@ -63,6 +66,8 @@ export const FULL: Size = {
     catalogueRecords: 500,
     workflowBytes: 8 * MiB,
     outputBytes: 32 * MiB,
+    blobBytes: 64 * MiB,
+    uploads: 4,
     streams: 600,
   },
   heartbeatPeriodS: 6,
@@ -90,6 +95,8 @@ export const SMALL: Size = {
     catalogueRecords: 100,
     workflowBytes: 2 * MiB,
     outputBytes: 4 * MiB,
+    blobBytes: 4 * MiB,
+    uploads: 3,
     streams: 100,
   },
   heartbeatPeriodS: 3,

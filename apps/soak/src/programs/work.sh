@@ -13,6 +13,8 @@ case $(field what) in
   failure) echo 'the inputs of this run request a failure' >&2; exit 3 ;;
   file) echo "$RUNLEDGER_RUN_ID" > "$RUNLEDGER_OUTPUT_DIR/result.txt" ;;
   bulk) head -c 900000 /dev/zero > "$RUNLEDGER_OUTPUT_DIR/bulk.bin" ;;
+  # One after the other, so that several runs upload at the same time for a while.
+  uploads) file=1; while [ $file -le 60 ]; do echo $file > "$RUNLEDGER_OUTPUT_DIR/$file.txt"; file=$((file + 1)); done ;;
   # More outputs than an event may hold. The soak knows their texts.
   list) line=1; while [ $line -le 60 ]; do echo "{\"output\": {\"text\": [\"$RUNLEDGER_RUN_ID line $line\"]}}"; line=$((line + 1)); done ;;
   # Longer than an event may hold.

@@ -3,6 +3,7 @@ import type { Evidence } from '../evidence/evidence.ts';
 import { lastOf } from '../evidence/logged-run.ts';
 import { refusalOf } from '../clients/refusal-kinds.ts';
 import type { LimitKind } from '../limits/limit-changes.ts';
+import { quotaRefusals, withoutEffect } from './broken-promises.ts';
 import { counts } from './counts.ts';
 
 /** What the soak did to the cluster, and what came of it: a soak that exercised nothing is seen. */
@@ -18,14 +19,24 @@ export const exercised = (evidence: Evidence): string[] => {
   const forbidden = new Set(
     evidence.trespasses.map(({ user, subject }) => `${user} ${subject.replace(/[0-9a-f-]{36}/g, '')}`),
   );
-  const takings = records.takings.filter(({ status }) => status === 429);
   return [
-    `The glutton queued ${gluttonRuns(evidence)} runs, and was refused for its quota of ${counts(takings.map(({ resource }) => resource))}.`,
+    `The glutton queued ${gluttonRuns(evidence)} runs, and was refused for its quota of ${[...quotaRefusals(evidence)].map(([resource, count]) => `${resource} ${count}`).join(', ')}.`,
+    `Deleted: ${deletedIn(evidence)}. Without effect: ${counts(withoutEffect(evidence))}.`,
     `Forbidden at the broker: ${evidence.trespasses.length} tries of ${forbidden.size} kinds, ${evidence.trespasses.filter(({ refused }) => refused).length} refused.`,
     `Limits: ${counts(limits.map(({ store, kind }) => `${store} ${LIMIT_TEXT[kind]}`))}.`,
     `The log forgot ${messagesLost} messages; ${endedAs(evidence, 'log_expired')} runs and ${deliveriesExpired} deliveries ended as log_expired.`,
     `Refused: ${counts(refused)}. Runs that ended as storage_full: ${endedAs(evidence, 'storage_full')}.`,
   ];
+};
+
+const deletedIn = ({ runs, records, files }: Evidence): string => {
+  const facts = [...runs.values()].flatMap((logged) => logged.facts.map(({ event }) => event.type));
+  const erased = new Set(files.filter(({ status }) => status === 404).map(({ key }) => key));
+  return counts([
+    ...facts.filter((type) => type === 'RunDeleted' || type === 'RunOutputsDeleted'),
+    ...records.catalogue.filter(({ state }) => state === 'deleted').map(() => 'record'),
+    ...Array.from(erased, () => 'file'),
+  ]);
 };
 
 const LIMIT_TEXT: Readonly<Record<LimitKind, string>> = {

@@ -51,7 +51,10 @@ describe('a cancelled run', () => {
     const messages = stored([...executing, cancelled(RUN)]).map((message) =>
       message.sequence === 5 ? { ...message, time: new Date(second(64)).toISOString() } : message,
     );
-    return messagesOf({ runs: foldRuns(messages), faults: { outages, stops: [], unexpectedEnds: [] } });
+    return messagesOf({
+      runs: foldRuns(messages),
+      faults: { missed: [], outages, stops: [], unexpectedEnds: [] },
+    });
   };
   const outageOf = (role: Outage['role']): Outage[] => [
     { part: `${role}-1`, role, kind: 'pause', from: BEGUN_AT, to: second(40) },

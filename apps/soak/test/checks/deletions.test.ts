@@ -67,6 +67,7 @@ describe('a deletion', () => {
       store: 'RUNS',
       kind: 'forgetful',
       lost: 9,
+      hadEffect: true,
       from: second(10),
       to: second(55),
     } as const;

@@ -104,6 +104,7 @@ describe('reads', () => {
           events,
           records: { ...nothing, exchanges },
           faults: {
+            missed: [],
             outages: [{ part: 'broker', role: 'broker', kind: 'kill', from, to: from + 1_000 }],
             stops: [],
             unexpectedEnds: [],

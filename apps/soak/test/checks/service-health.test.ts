@@ -5,7 +5,7 @@ import { aSoak, BEGUN_AT, RUN } from '../fixtures/a-soak.ts';
 
 const messagesOf = (...given: Parameters<typeof aSoak>): string[] =>
   serviceHealth(aSoak(...given)).map((one) => one.message);
-const noFaults = { outages: [], stops: [], unexpectedEnds: [] };
+const noFaults = { missed: [], outages: [], stops: [], unexpectedEnds: [] };
 
 describe('during faults of other parts', () => {
   it('there are no dead letters', () => {

@@ -5,7 +5,14 @@ import { EVENTS, second, stored } from '../fixtures/a-soak.ts';
 const ALL = stored(EVENTS);
 const SIZE = { shortLogAgeMs: 10_000 };
 /** It kept 10 s of messages until 13 s after the beginning: those of the first two seconds are gone. */
-const forgot = { store: 'RUNS', kind: 'forgetful', from: second(10), to: second(12.5), lost: 2 } as const;
+const forgot = {
+  store: 'RUNS',
+  kind: 'forgetful',
+  from: second(10),
+  to: second(12.5),
+  lost: 2,
+  hadEffect: true,
+} as const;
 
 describe('the messages of a soak', () => {
   it('are those that the log has forgotten too', () => {

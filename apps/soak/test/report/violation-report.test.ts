@@ -10,6 +10,7 @@ describe('the report of a violation', () => {
     events: EVENTS,
     records: { exchanges: [wasQueued(1.1), wasShown(4.5, 3), wasShown(5, 2)] },
     faults: {
+      missed: [],
       outages: [
         { part: 'gateway-1', role: 'gateway', kind: 'pause', from: second(4.2), to: second(4.9) },
         { part: 'notifier-2', role: 'notifier', kind: 'kill', from: second(500), to: second(501) },

@@ -10,7 +10,7 @@ const SIZE = { cancelEnforceS: 8, heartbeatPeriodS: 3, shortLogAgeMs: 3_000 };
 /** Stored in the seconds 1 to 4. */
 const EXPIRED = [queued(RUN, { inputs: INPUTS }), assigned(RUN), started(RUN), expired(RUN)];
 const forgets = (from: number, to: number): LimitChange[] => [
-  { store: 'RUNS', kind: 'forgetful', from: second(from), to: second(to), lost: 1 },
+  { store: 'RUNS', kind: 'forgetful', from: second(from), to: second(to), lost: 1, hadEffect: true },
 ];
 const soaked = (
   limits: readonly LimitChange[],

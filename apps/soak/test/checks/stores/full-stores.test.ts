@@ -7,7 +7,9 @@ const ended = (message: string) => {
   const end = failed(RUN, 'storage_full');
   return [queuedRun(), assigned(RUN), started(RUN), { ...end, data: { ...end.data, message } }];
 };
-const limits = [{ store: 'OBJ_OUTPUTS', kind: 'full', from: second(2), to: second(8), lost: 0 }] as const;
+const limits = [
+  { store: 'OBJ_OUTPUTS', kind: 'full', from: second(2), to: second(8), lost: 0, hadEffect: true },
+] as const;
 const NAMED = 'The store OUTPUTS is full: raise outputsMaxBytes';
 
 describe('a run that ends as storage_full', () => {

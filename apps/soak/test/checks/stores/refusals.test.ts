@@ -18,7 +18,7 @@ const refused = (
     aSoak({ limits, records: { exchanges: [exchange(20, { kind: 'refused', status, why }, { kind })] } }),
   );
 const limited = (kind: LimitChange['kind'], store: LimitChange['store'], from = 10): LimitChange[] => [
-  { kind, store, from: second(from), to: second(from + 12), lost: 0 },
+  { kind, store, from: second(from), to: second(from + 12), lost: 0, hadEffect: true },
 ];
 
 describe('a refusal', () => {

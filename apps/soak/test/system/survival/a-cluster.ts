@@ -95,6 +95,7 @@ export const aCluster = async ({ more }: Pick<ClusterOptions, 'more'> = {}): Pro
           records,
           limits: [],
           trespasses: [],
+          promises: { limits: [], databaseLosesData: false, exhaustsQuotas: false },
           plans,
           size: SIZE,
           folder,

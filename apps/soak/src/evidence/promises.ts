@@ -1,0 +1,11 @@
+import type { LimitChange } from '../limits/limit-changes.ts';
+
+/** What a seed says that it does, as planned. The timing decides what comes of it. */
+export interface Promises {
+  /** Changes of limits, each store once at least. */
+  readonly limits: readonly Pick<LimitChange, 'store' | 'kind'>[];
+  /** The database is emptied, or gets an older copy back. */
+  readonly databaseLosesData: boolean;
+  /** The glutton reaches each of its quotas. */
+  readonly exhaustsQuotas: boolean;
+}

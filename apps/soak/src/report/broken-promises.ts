@@ -1,0 +1,106 @@
+import { isEnded, type EndedRun } from '@runledger/contracts/fold/run';
+import type { Resource } from '@runledger/contracts/http/usage';
+import { refusalOf } from '../clients/refusal-kinds.ts';
+import type { Evidence } from '../evidence/evidence.ts';
+import { lastOf, type LoggedRun } from '../evidence/logged-run.ts';
+import { isLimited, type LimitChange } from '../limits/limit-changes.ts';
+
+/**
+ * What a soak was to show and did not, in words. Then no violation proves nothing: a store that was never full refused nobody, and a
+ * log that forgot nothing lost nothing.
+ */
+export const brokenPromises = (evidence: Evidence): string[] => [
+  ...neverLimited(evidence),
+  ...neverLost(evidence),
+  ...neverExhausted(evidence),
+];
+
+/** Faults that changed nothing, in words, also when another one of their kind did. */
+export const withoutEffect = (evidence: Evidence): string[] => [
+  ...evidence.limits
+    .filter((change) => !hadEffect(change, evidence))
+    .map(({ store, kind }) => `${store} ${kind}`),
+  ...evidence.faults.outages
+    .filter(({ changedNothing }) => changedNothing)
+    .map(({ part, kind }) => `${part} ${kind}`),
+  ...evidence.faults.missed.map(({ part, kind }) => `${part} ${kind} (it was down)`),
+];
+
+const neverLimited = (evidence: Evidence): string[] => {
+  const { promises, limits } = evidence;
+  const shown = new Set(limits.filter((change) => hadEffect(change, evidence)).map(nameOf));
+  return [...new Set(promises.limits.map(nameOf))]
+    .filter((name) => !shown.has(name))
+    .map((name) => `${name} was planned, and never came true.`);
+};
+
+const nameOf = ({ store, kind }: Pick<LimitChange, 'store' | 'kind'>): string => `${store} ${kind}`;
+
+/** A log that is nearly full shows it by what it refuses. */
+const hadEffect = (change: LimitChange, { records }: Evidence): boolean => {
+  if (change.kind !== 'nearly_full') return change.hadEffect;
+  const refused = [
+    ...records.takings.map(({ at, status, why }) => ({ from: at, to: at, status, why })),
+    ...records.exchanges.flatMap(({ answer, sentAt, seenAt }) =>
+      answer.kind === 'refused' ? [{ from: sentAt, to: seenAt, ...answer }] : [],
+    ),
+  ];
+  return refused.some(
+    ({ from, to, status, why }) =>
+      refusalOf({ kind: 'refused', status, why }) === 'no room in RUNS' &&
+      isLimited([change], ['nearly_full'], { from, to }),
+  );
+};
+
+const neverLost = ({ promises, faults }: Evidence): string[] => {
+  const lost = faults.outages.some(
+    ({ role, kind, changedNothing }) =>
+      role === 'database' && (kind === 'empty' || kind === 'restore') && !changedNothing,
+  );
+  return promises.databaseLosesData && !lost ? ['The database was to lose its data, and kept it.'] : [];
+};
+
+/** By the words of the gateway. */
+const REFUSALS: Readonly<Record<Resource, RegExp>> = {
+  queued_runs: /limit of queued runs/,
+  catalogue_records:
+    /machines, workflows, versions and deployments, archived ones included, which is its limit/,
+  workflow_bytes: /The workflows of the organisation, .* would have more than its limit/,
+  blob_bytes: /the inputs and lists of outputs of the organisation would have more than its/,
+  output_bytes: /more output files than its quota/,
+  uploads: /uploads in progress at this gateway, which is its limit/,
+  streams: /its limit of open streams/,
+};
+
+/** How often the glutton was refused something for each of its quotas: by a gateway, or one of its attempts. */
+export const quotaRefusals = ({
+  records,
+  runs,
+  glutton_id,
+  refusedUploads,
+}: Evidence): ReadonlyMap<string, number> => {
+  const own = [...runs.values()].filter(({ key }) => key.org_id === glutton_id);
+  const texts = [
+    ...records.takings.map(({ why }) => why),
+    ...own.map((logged) => endOf(logged)?.message ?? ''),
+    ...refusedUploads.filter(({ run }) => runs.get(run)?.key.org_id === glutton_id).map(({ why }) => why),
+  ];
+  return new Map(
+    Object.entries(REFUSALS).map(([resource, text]) => [
+      resource,
+      texts.filter((one) => text.test(one)).length,
+    ]),
+  );
+};
+
+const endOf = (logged: LoggedRun): EndedRun | undefined => {
+  const run = lastOf(logged);
+  return run && isEnded(run) ? run : undefined;
+};
+
+const neverExhausted = (evidence: Evidence): string[] =>
+  [...quotaRefusals(evidence)].flatMap(([resource, count]) =>
+    evidence.promises.exhaustsQuotas && count === 0
+      ? [`The glutton was to exceed its quota of ${resource}, and nothing was refused for it.`]
+      : [],
+  );
