@@ -10,7 +10,7 @@ export const contract: ServiceContract = {
   role: 'gateway',
   writes: {
     runs: ['RunQueued', 'RunCancelRequested', 'RunExpired', 'RunOutputsDeleted', 'RunDeleted'],
-    webhooks: ['WebhookRedeliveryRequested'],
+    webhooks: ['WebhookRedeliveryRequested', 'WebhookExpired'],
     fleet: ['ExecutorDrainRequested', 'ExecutorResumeRequested'],
     activity: false,
     readMarkers: true,

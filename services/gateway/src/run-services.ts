@@ -18,6 +18,7 @@ import { longestRun, type LongestRun } from './lifetimes/longest-run.ts';
 import { openFindView } from './runs/current/find-view.ts';
 import { shownWebhooks, type ShownWebhooks } from './runs/current/shown-webhooks.ts';
 import { expireRun, type ExpireRun } from './runs/expire/expire-run.ts';
+import { expireNotification } from './runs/expire/expire-notification.ts';
 import { openRunExpiry, type ExpireRunsOptions } from './runs/expire/expire-runs.ts';
 import { openErasing } from './runs/erase/erase-deleted.ts';
 import { eraseFiles } from './runs/erase/erase-files.ts';
@@ -63,14 +64,15 @@ export const openRunServices = (
   const stores = openBlobStores(log);
   const lists = outputLists({ blobs: stores.blobs, logger });
   const fresh = freshViews({ log, views, timeoutMs: FRESH_VIEWS_TIMEOUT_MS });
-  const expire = expireRun({
+  const expiring = {
     log,
     views,
     writer: { service: 'gateway', instance },
     now,
     onExpired: metrics.expired,
     onConflict: metrics.conflict,
-  });
+  } as const;
+  const expire = expireRun(expiring);
   const records = catalogueRecords(log);
   const { versions } = records;
   const onErased = metrics.erased;
@@ -81,7 +83,11 @@ export const openRunServices = (
   const retention = retentionRecords(log);
   const runsDays = config.RUNLEDGER_RUN_RETENTION_DAYS;
   const kept = { views, isProjecting, logger, records: retention, runsDays };
-  openUpkeep({ ...kept, log, expire, erase, onRemoved: metrics.removed }, open);
+  const expireLost = expireNotification(expiring);
+  openUpkeep(
+    { ...kept, log, expire, expireNotification: expireLost, erase, onRemoved: metrics.removed },
+    open,
+  );
   const used = { stores, fresh, records, outputs };
   const quotas = openQuotas(countedUse({ config, views }, used, metrics), open);
   const { streams } = quotas;
@@ -136,13 +142,12 @@ const brokerTime = (log: EventLog): (() => Promise<Date>) => {
 const openUpkeep = (
   {
     onRemoved,
-    expire,
     ...parts
   }: Omit<ExpireRunsOptions & RetentionOptions, 'views' | 'onRemoved'> &
     Pick<GatewayParts, 'views'> & { readonly onRemoved: GatewayMetrics['removed'] },
   open: AsyncDisposableStack,
 ): void => {
-  open.use(openRunExpiry({ ...parts, expire }));
+  open.use(openRunExpiry(parts));
   open.use(openErasing({ ...parts, onErased: (erased) => onRemoved('deletion', erased) }));
   open.use(openRetention({ ...parts, onRemoved: (removed) => onRemoved('retention', removed) }));
 };

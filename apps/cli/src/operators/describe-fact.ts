@@ -62,6 +62,8 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
       const { reason, message, tries, status } = event.data;
       return `${roundWords(event)}${reason} after ${counted(tries, 'attempt')}${statusWords(status)}: ${message}`;
     }
+    case 'WebhookExpired':
+      return `${roundWords(event)}${event.data.message}`;
     case 'WebhookRedeliveryRequested':
       return `${roundWords(event)}requested by user ${event.data.user_id}`;
   }

@@ -28,6 +28,7 @@ const gateway: Allowed = {
     'runs.*.*.life.ended.gateway.>',
     'runs.*.*.life.outputs_deleted.gateway.>',
     'runs.*.*.life.deleted.gateway.>',
+    'runs.*.*.webhook.expired.gateway.*',
     'runs.*.*.webhook.redelivery_requested.gateway.*',
     'runs.read_marker',
     'fleet.*.all.drain_requested',

@@ -38,5 +38,6 @@ export const MAX_FACT_BYTES = {
   WebhookStarted: SMALL,
   WebhookDelivered: SMALL,
   WebhookGivenUp: WITH_MESSAGE,
+  WebhookExpired: WITH_MESSAGE,
   WebhookRedeliveryRequested: SMALL,
 } as const satisfies Readonly<Record<RunEventType | WebhookEventType, number>>;

@@ -46,6 +46,9 @@ export const WebhookGivenUpData = Type.Object({
   message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
 });
 
+/** The log has lost the run, so nothing can be made of it any more. Only its view knows that a notification was left. */
+export const WebhookExpiredData = Type.Object({ message: Type.String({ maxLength: MAX_ERROR_MESSAGE }) });
+
 export const WebhookRedeliveryRequestedData = Type.Object({ user_id: Uuid });
 
 /** The outcome of a run's notifications. Attempts are not facts. */
@@ -64,6 +67,11 @@ export const WEBHOOK_EVENTS = {
     fact: 'given_up',
     writer: 'notifier',
     schema: event('WebhookGivenUp', 1, WebhookGivenUpData),
+  },
+  WebhookExpired: {
+    fact: 'expired',
+    writer: 'gateway',
+    schema: event('WebhookExpired', 1, WebhookExpiredData),
   },
   WebhookRedeliveryRequested: {
     fact: 'redelivery_requested',

@@ -32,7 +32,7 @@ export const isSettled = (webhook: Webhook | undefined): boolean =>
 
 /** The log has lost what came before in the chain, or is about to. Its round is the present one, and it ends. */
 export const endsWithoutLog = (event: WebhookEvent): boolean =>
-  event.type === 'WebhookGivenUp' && event.data.reason === 'log_expired';
+  event.type === 'WebhookExpired' || (event.type === 'WebhookGivenUp' && event.data.reason === 'log_expired');
 
 /** The only fold of a run's notifications. Pure and total, as the fold of the run. */
 export const evolveWebhook = (webhook: Webhook | undefined, fact: WebhookFact): Webhook | Impossible => {
@@ -53,6 +53,16 @@ export const evolveWebhook = (webhook: Webhook | undefined, fact: WebhookFact): 
       const { tries, reason, last_reason, message } = event.data;
       return { status: 'failed', round, updated_at: time, tries, reason, last_reason, message };
     }
+    case 'WebhookExpired':
+      return {
+        status: 'failed',
+        round,
+        updated_at: time,
+        tries: 0,
+        reason: 'log_expired',
+        last_reason: null,
+        message: event.data.message,
+      };
   }
 };
 

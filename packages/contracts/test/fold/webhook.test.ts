@@ -37,11 +37,17 @@ const FOLLOWS: Record<Situation, Readonly<Record<string, Webhook['status']>>> = 
     'WebhookStarted 1': 'running',
     'WebhookDelivered 1': 'success',
     'WebhookGivenUp 1': 'failed',
+    // The log has lost the facts of its rounds.
+    'WebhookExpired 1': 'failed',
+    'WebhookExpired 2': 'failed',
+    'WebhookExpired 3': 'failed',
+    'WebhookExpired 4': 'failed',
     'WebhookRedeliveryRequested 2': 'running',
   },
   'a delivery is under way': {
     'WebhookDelivered 1': 'success',
     'WebhookGivenUp 1': 'failed',
+    'WebhookExpired 1': 'failed',
     'WebhookRedeliveryRequested 2': 'running',
   },
   'it was delivered': { 'WebhookRedeliveryRequested 2': 'running' },
@@ -49,6 +55,7 @@ const FOLLOWS: Record<Situation, Readonly<Record<string, Webhook['status']>>> = 
   'a redelivery is under way': {
     'WebhookDelivered 2': 'success',
     'WebhookGivenUp 2': 'failed',
+    'WebhookExpired 2': 'failed',
     'WebhookRedeliveryRequested 3': 'running',
   },
   'the redelivery was delivered': { 'WebhookRedeliveryRequested 3': 'running' },

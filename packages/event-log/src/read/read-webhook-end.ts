@@ -14,7 +14,7 @@ export interface WebhookEnd {
   readonly status: 'none' | 'running' | 'settled';
 }
 
-const SETTLING: ReadonlySet<string> = new Set(['delivered', 'given_up']);
+const SETTLING: ReadonlySet<string> = new Set(['delivered', 'given_up', 'expired']);
 
 /** Whether a webhook fact of this name settles the notification. */
 export const settles = (fact: string): boolean => SETTLING.has(fact);

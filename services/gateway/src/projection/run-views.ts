@@ -3,7 +3,14 @@ import type { OrgId, RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Page } from './core/page.ts';
 import type { ProjectionPosition } from './core/projection-start.ts';
-import type { EraseQuery, FilesQuery, OldestQuery, RunQuery, WebhookQuery } from './core/list-query.ts';
+import type {
+  EraseQuery,
+  FilesQuery,
+  OldestQuery,
+  RunQuery,
+  UnsettledQuery,
+  WebhookQuery,
+} from './core/list-query.ts';
 import type { UsedRecord } from './core/run-references.ts';
 import type { RunView, StoredView } from './core/run-view.ts';
 import type { WebhookRow } from './core/webhook-row.ts';
@@ -40,6 +47,8 @@ export interface RunViews {
   listWebhooks(query: WebhookQuery): Promise<Page<WebhookRow>>;
   /** The oldest first. */
   listOldest(query: OldestQuery): Promise<Page<RunKey>>;
+  /** The oldest first. */
+  listUnsettled(query: UnsettledQuery): Promise<Page<RunKey>>;
   /** Counts the queued runs of an organisation, up to a number. */
   countQueued(orgId: OrgId, atMost: number): Promise<number>;
   /** Bytes of the output files of an organisation's runs whose last fact came on this day (UTC, `YYYY-MM-DD`) or later. */
@@ -80,6 +89,7 @@ export type ReadingViews = Pick<
   | 'listRuns'
   | 'listWebhooks'
   | 'listOldest'
+  | 'listUnsettled'
   | 'listWithFiles'
   | 'listToErase'
   | 'countQueued'

@@ -40,6 +40,9 @@ export interface OldestQuery {
   readonly limit: number;
 }
 
+/** Runs of all organisations that have ended, and whose final notification is not settled. */
+export type UnsettledQuery = Pick<OldestQuery, 'createdBefore' | 'after' | 'limit'>;
+
 /** Runs of one organisation that have output files and have ended. */
 export interface FilesQuery {
   readonly org_id: OrgId;

@@ -1,5 +1,5 @@
-import { isDeleted, type Run, type RunState } from '@runledger/contracts/fold/run';
-import type { Webhook } from '@runledger/contracts/fold/webhook';
+import { isDeleted, isEnded, type Run, type RunState } from '@runledger/contracts/fold/run';
+import { isSettled, type Webhook } from '@runledger/contracts/fold/webhook';
 import { orgId, runId } from '@runledger/contracts/ids';
 import { referencesOf, type RunReferences } from './run-references.ts';
 import { outputsToErase, type StoredView } from './run-view.ts';
@@ -27,6 +27,8 @@ export interface StoredRun extends RunReferences {
   readonly created_at: string;
   readonly updated_at: string;
   readonly output_bytes: number;
+  /** 1 while it has ended and its final notification is not settled, otherwise 0. */
+  readonly unsettled: number;
   /** 1 while files of deleted outputs have to be erased, otherwise 0. */
   readonly to_erase: number;
   readonly run: string;
@@ -63,6 +65,7 @@ type Listed = Pick<
   | 'origin'
   | 'updated_at'
   | 'output_bytes'
+  | 'unsettled'
   | 'webhook_status'
   | 'webhook_host'
   | 'webhook_url'
@@ -76,10 +79,14 @@ const listedBy = (run: Run, webhook: Webhook | undefined): Listed => ({
   origin: run.request.origin,
   updated_at: run.updated_at,
   output_bytes: run.output_bytes,
+  unsettled: isUnsettled(run, webhook) ? 1 : 0,
   webhook_status: webhookStatus(run, webhook),
   webhook_host: webhookHost(run.request.webhook),
   webhook_url: run.request.webhook,
 });
+
+const isUnsettled = (run: Run, webhook: Webhook | undefined): boolean =>
+  isEnded(run) && run.request.webhook !== null && !isSettled(webhook);
 
 const NOT_LISTED: Omit<Listed, 'updated_at'> = {
   sort_key: null,
@@ -88,6 +95,7 @@ const NOT_LISTED: Omit<Listed, 'updated_at'> = {
   gpu: null,
   origin: null,
   output_bytes: 0,
+  unsettled: 0,
   webhook_status: null,
   webhook_host: null,
   webhook_url: null,

@@ -8,6 +8,7 @@ import { scanList } from '../core/scan-list.ts';
 import { RUN_LIST, WEBHOOK_LIST, type StoredList } from '../core/stored-list.ts';
 import { viewOf } from '../core/stored-run.ts';
 import { oldestRuns } from './oldest-runs.ts';
+import { unsettledRuns } from './unsettled-runs.ts';
 import { documentReader } from './read-lists.ts';
 import type { RunDocument } from './run-documents.ts';
 import { viewsToErase, viewsWithFiles } from './views-with-files.ts';
@@ -53,6 +54,10 @@ export const readViews = (
     listOldest: (query) =>
       orUnavailable('listing the oldest runs', readWithinMs, () =>
         pageOf(oldestRuns(runs, query, reading), query.limit),
+      ),
+    listUnsettled: (query) =>
+      orUnavailable('listing unsettled runs', readWithinMs, () =>
+        pageOf(unsettledRuns(runs, query, reading), query.limit),
       ),
     listWithFiles: (query) =>
       orUnavailable('listing runs with files', writeWithinMs, () => viewsWithFiles(runs, query)),

@@ -15,11 +15,18 @@ export const indexOf = (field: FilterField): { readonly [name: string]: 1 | -1 }
 /** For runs of all organisations. */
 export const STATUS_INDEX = { status: 1, sort_key: 1 } as const;
 
+/** Of all organisations, without the many that are settled. */
+export const UNSETTLED_INDEX = {
+  key: { unsettled: 1, sort_key: 1 },
+  partialFilterExpression: { unsettled: { $gt: 0 } },
+} as const;
+
 export const createIndexes = async (runs: Collection<RunDocument>): Promise<void> => {
   await runs.createIndexes([
     { key: { org_id: 1, ...NEWEST_FIRST } },
     ...FILTERS.map((filter) => ({ key: indexOf(filter) })),
     { key: STATUS_INDEX },
+    UNSETTLED_INDEX,
     FILES_INDEX,
     ...REFERENCE_INDEXES,
     ERASE_INDEX,

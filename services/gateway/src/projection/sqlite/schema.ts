@@ -16,6 +16,7 @@ const COLUMN_TYPES = {
   created_at: 'TEXT NOT NULL',
   updated_at: 'TEXT NOT NULL',
   output_bytes: 'INTEGER NOT NULL',
+  unsettled: 'INTEGER NOT NULL',
   to_erase: 'INTEGER NOT NULL',
   inputs_blob: 'TEXT',
   inputs_blob_bytes: 'INTEGER NOT NULL',
@@ -41,6 +42,9 @@ export const indexOf = (field: FilterField | 'sort_key'): string => `run_views_b
 
 /** Of all organisations. */
 export const STATUS_INDEX = 'run_views_by_status_alone';
+
+/** Of all organisations, without the many that are settled. */
+export const UNSETTLED_INDEX = 'run_views_unsettled';
 
 /** Without the many runs that have no files. */
 export const FILES_INDEX = 'run_views_with_files';
@@ -75,6 +79,7 @@ export const SCHEMA = [
     (field) => `CREATE INDEX IF NOT EXISTS ${indexOf(field)} ON run_views (org_id, ${field}, sort_key)`,
   ),
   `CREATE INDEX IF NOT EXISTS ${STATUS_INDEX} ON run_views (status, sort_key)`,
+  `CREATE INDEX IF NOT EXISTS ${UNSETTLED_INDEX} ON run_views (sort_key) WHERE unsettled > 0`,
   `CREATE INDEX IF NOT EXISTS ${FILES_INDEX} ON run_views (org_id, updated_at) WHERE output_bytes > 0`,
   `CREATE INDEX IF NOT EXISTS ${ERASE_INDEX} ON run_views (run_id) WHERE to_erase > 0`,
   ...SUMS,

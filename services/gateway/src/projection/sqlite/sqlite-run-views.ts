@@ -9,6 +9,7 @@ import { storedRun, VIEW_FIELDS, viewOf, type StoredRun } from '../core/stored-r
 import type { ReadingViews, RunViews } from '../run-views.ts';
 import { openDatabase, orUnavailable } from './open-database.ts';
 import { oldestRuns } from './oldest-runs.ts';
+import { unsettledRuns } from './unsettled-runs.ts';
 import { rowReader } from './read-lists.ts';
 import { readReferences } from './read-references.ts';
 import { storedPosition } from './projection-position.ts';
@@ -73,6 +74,7 @@ const readViews = (database: DatabaseSync, clock: () => number): ReadingViews =>
     listRuns: (query) => list(RUN_LIST, runListQuery(query), query.limit),
     listWebhooks: (query) => list(WEBHOOK_LIST, webhookListQuery(query), query.limit),
     listOldest: oldestRuns(database),
+    listUnsettled: unsettledRuns(database),
     listWithFiles: async ({ org_id, endedBefore, limit }) =>
       orUnavailable('listing runs with files', () =>
         withFiles

@@ -1,18 +1,22 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { readLogAge } from '@runledger/event-log/messages/log-age';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import pLimit from 'p-limit';
+import type { Page } from '../../projection/core/page.ts';
 import { OPEN_STATUSES } from '../../projection/core/run-view.ts';
 import type { SortKey } from '../../projection/core/sort-key.ts';
 import type { RunViews } from '../../projection/run-views.ts';
 import { whileProjecting } from '../../projection/while-projecting.ts';
 import { expiringBefore } from './core/expiring.ts';
+import type { ExpireNotification } from './expire-notification.ts';
 import type { ExpireRun } from './expire-run.ts';
 
 export interface ExpireRunsOptions {
   readonly log: EventLog;
-  readonly views: Pick<RunViews, 'listOldest'>;
+  readonly views: Pick<RunViews, 'listOldest' | 'listUnsettled'>;
   readonly expire: ExpireRun;
+  readonly expireNotification: ExpireNotification;
   /** Of several gateways with shared views, the one that projects does it. */
   readonly isProjecting: () => boolean;
   readonly logger: Logger;
@@ -23,7 +27,7 @@ const CHECK_EVERY_MS = 3_000;
 const PAGE = 1_000;
 const MAX_CONCURRENT = 16;
 
-/** Ends each run of the views that outlives the log, until it is disposed of. */
+/** Ends each run of the views that outlives the log, and gives up each notification that does, until it is disposed of. */
 export const openRunExpiry = (options: ExpireRunsOptions): AsyncDisposable =>
   whileProjecting({
     failure: 'runs that outlive the log could not be ended',
@@ -33,19 +37,31 @@ export const openRunExpiry = (options: ExpireRunsOptions): AsyncDisposable =>
     work: (stop) => expireRuns(options, stop),
   });
 
-const expireRuns = async ({ log, views, expire }: ExpireRunsOptions, stop: AbortSignal): Promise<void> => {
+const expireRuns = async (
+  { log, views, expire, expireNotification }: ExpireRunsOptions,
+  stop: AbortSignal,
+): Promise<void> => {
   const createdBefore = expiringBefore(await readLogAge(log));
+  const from = (after: SortKey | undefined) => ({ createdBefore, after, limit: PAGE });
+  await expireAll((after) => views.listOldest({ statuses: OPEN_STATUSES, ...from(after) }), expire, stop);
+  await expireAll((after) => views.listUnsettled(from(after)), expireNotification, stop);
+};
+
+const expireAll = async (
+  list: (after: SortKey | undefined) => Promise<Page<RunKey>>,
+  expire: (key: RunKey) => Promise<void>,
+  stop: AbortSignal,
+): Promise<void> => {
   const limit = pLimit(MAX_CONCURRENT);
   let after: SortKey | undefined;
   do {
-    const oldest = { statuses: OPEN_STATUSES, createdBefore, after, limit: PAGE };
-    const { items, end } = await views.listOldest(oldest);
+    const { items, end } = await list(after);
     try {
       await limit.map(items, async (key) => {
         if (!stop.aborted) await expire(key);
       });
     } finally {
-      // After a failure, no more runs begin to end.
+      // After a failure, no more of them begin to end.
       limit.clearQueue();
     }
     after = end;

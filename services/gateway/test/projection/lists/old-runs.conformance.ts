@@ -53,6 +53,33 @@ export const oldRunsConformance = (views: () => RunViews): void => {
       });
     });
 
+    it('of all organisations that have ended and are not notified are listed, the oldest first', async () => {
+      const [one, two, told, open, silent, late] = Array.from({ length: 6 }, () => aRun());
+      if (!one || !two || !told || !open || !silent || !late) throw new Error('there is none');
+      const request = { webhook: 'https://hooks.example/done' };
+      const ended = (key: RunKey, number: number): RunView =>
+        createdAt(day(number), queued(key, request), cancelRequested(key));
+      const [running, success] = [
+        { status: 'running', round: 1, updated_at: day(6) },
+        { status: 'success', round: 1, updated_at: day(6), tries: 1 },
+      ] as const;
+      await views().save([
+        { ...ended(two, 2), webhook: { head: 2, state: running } },
+        ended(one, 1),
+        { ...ended(told, 3), webhook: { head: 2, state: success } },
+        createdAt(day(3), queued(open, request)),
+        createdAt(day(3), queued(silent), cancelRequested(silent)),
+        ended(late, 5),
+      ]);
+      const createdBefore = new Date(day(5));
+      const { items, end } = await views().listUnsettled({ createdBefore, limit: 1 });
+      expect(items).toEqual([one]);
+      expect(await views().listUnsettled({ createdBefore, after: end, limit: 10 })).toEqual({
+        items: [two],
+        end: undefined,
+      });
+    });
+
     it('of one organisation that have ended are listed, the oldest first', async () => {
       const org = orgId(newUuid());
       const [one, two, three, open, late] = Array.from({ length: 5 }, () => aRun(org));

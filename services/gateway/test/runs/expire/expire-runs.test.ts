@@ -1,10 +1,17 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { assigned, cancelRequested, EXECUTOR, started } from '@runledger/testing/events/run-events';
+import {
+  assigned,
+  cancelRequested,
+  EXECUTOR,
+  started,
+  succeeded,
+} from '@runledger/testing/events/run-events';
+import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
 import { forgetAll, forgetBefore } from '../../fixtures/runs/forgotten-log.ts';
-import { appendAll } from '../../fixtures/runs/appended-facts.ts';
+import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
 import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
 import { call, post, type ApiAnswer } from '../../fixtures/requests/requests.ts';
 import { overEachViews, type Here } from '../../fixtures/views/over-each-views.ts';
@@ -114,5 +121,47 @@ overEachViews('a run that outlives the log', (here: Here) => {
       409,
     );
     expect(await factsOf(here.bed, here.tenant)).toBe(1);
+  });
+});
+
+overEachViews('a notification that outlives the log', (here: Here) => {
+  const HOOK = 'https://hooks.example/done';
+  const anEndedOne = async (): Promise<RunKey> => {
+    const key = await queueSample(here.gateway, here.tenant, { webhook: HOOK });
+    await appendAll(here.bed.log, assigned(key), started(key), succeeded(key));
+    return key;
+  };
+  const statusOf = async ({ run_id }: RunKey): Promise<unknown> =>
+    (await call(`${here.gateway.api}/run/${run_id}`, here.tenant.key)).body.webhook_status;
+  const viewed = (key: RunKey): Promise<unknown> =>
+    waitFor(
+      'the end in the view',
+      async () => (await here.gateway.views.find(key))?.run.status === 'success',
+    );
+
+  it('fails, since nothing else knows of it, and its delivery says why', async () => {
+    const [waiting, begun] = [await anEndedOne(), await anEndedOne()];
+    await appendWebhook(here.bed.log, webhookStarted(begun));
+    await viewed(begun);
+    await forgetAll(here.bed.log);
+    for (const key of [waiting, begun]) {
+      await waitFor('the notification to fail', async () => (await statusOf(key)) === 'failed');
+      const { body } = await call(`${here.gateway.api}/run/${key.run_id}/deliveries`, here.tenant.key);
+      expect(body).toMatchObject({ given_up_reason: 'log_expired' });
+    }
+    const { body: page } = await call(
+      `${here.gateway.api}/webhooks/deliveries?status=failed`,
+      here.tenant.key,
+    );
+    expect(page.deliveries).toHaveLength(2);
+  });
+
+  it('is left to the notifier while the log has the run', async () => {
+    const gone = await anEndedOne();
+    await viewed(gone);
+    await forgetAll(here.bed.log);
+    const kept = await anEndedOne();
+    await waitFor('the notification to fail', async () => (await statusOf(gone)) === 'failed');
+    expect(await statusOf(kept)).toBe('not-started');
   });
 });

@@ -2,6 +2,10 @@
 import { longestLifeMs } from '@runledger/contracts/lifetimes';
 import { isExecuting, type ExecutingRun, type QueuedRun, type Run } from '@runledger/contracts/fold/run';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
+import { roundOf } from '@runledger/contracts/fold/webhook';
+import type { WebhookEventOf } from '@runledger/contracts/events/webhook-event';
+import type { WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
+import type { RunView } from '../../../projection/core/run-view.ts';
 import type { LogAge } from '@runledger/event-log/messages/log-age';
 import type { Envelope } from '../../current/core/envelope.ts';
 
@@ -41,6 +45,25 @@ export const runExpired = (
     },
   };
 };
+
+/** In its present round, since the facts before it may be gone too. */
+export const notificationExpired = (
+  { run, webhook }: RunView,
+  { round, status }: WebhookEnd,
+  envelope: Omit<Envelope, 'correlation_id' | 'traceparent'>,
+): WebhookEventOf<'WebhookExpired'> => ({
+  ...envelope,
+  type: 'WebhookExpired',
+  version: 1,
+  correlation_id: run.correlation_id,
+  causation_id: null,
+  traceparent: run.traceparent,
+  round: status === 'none' ? roundOf(webhook.state) : round,
+  data: {
+    message:
+      'The log no longer holds the run, and its notification is made from there. Read the run instead. If receivers are away for so long, the operator raises runsMaxAgeMs in RUNLEDGER_LOG_SETTINGS.',
+  },
+});
 
 const HOUR_MS = 3_600_000;
 
