@@ -43,7 +43,7 @@ export const troubleOf = (options: Options, cluster: Cluster): Trouble => {
   ];
   return {
     words: `${faults.length} faults and ${limits.length} changes of limits, where ${loses.join(' and ') || 'nothing is lost'},`,
-    promises: { limits, databaseLosesData, exhaustsQuotas: true },
+    promises: { limits, databaseLosesData },
     inject: async () => {
       const made: LimitChange[] = [];
       const over = Promise.all([

@@ -38,6 +38,8 @@ const unsettled = (
   const finals = arrived.filter(({ payload }) => payload.finished);
   if (webhook.status === 'success' && !finals.some(({ answer: answered }) => answered === 200))
     return 'The log says that the final notification was delivered, but the receiver accepted none.';
+  // Nobody can have it sent again.
+  if (webhook.status === 'failed' && webhook.reason === 'expired' && logged.isDeleted) return undefined;
   // The check of expiry is about these.
   if (webhook.status === 'failed' && webhook.reason === 'log_expired') return undefined;
   if (webhook.status === 'failed' && !finals.some(({ answer: answered }) => answered === 410))

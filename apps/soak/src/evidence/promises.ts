@@ -6,6 +6,4 @@ export interface Promises {
   readonly limits: readonly Pick<LimitChange, 'store' | 'kind'>[];
   /** The database is emptied, or gets an older copy back. */
   readonly databaseLosesData: boolean;
-  /** The glutton reaches each of its quotas. */
-  readonly exhaustsQuotas: boolean;
 }

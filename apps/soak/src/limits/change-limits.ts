@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { reservedBytes } from '@runledger/contracts/room/reservation';
+import { NEW_RUN_BYTES, newRunsLimit, reservedBytes } from '@runledger/contracts/room/reservation';
 import { countRuns, NO_RUNS } from '@runledger/contracts/room/run-counts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Clock } from '../cluster/clock.ts';
@@ -47,7 +47,7 @@ const changeForAWhile = async (
   const change: LimitChange = { store, kind, from: now(), to: undefined, lost: 0, hadEffect: false };
   const index = made.push(change) - 1;
   await update(limits);
-  const wasFull = kind === 'full' && isFull(await read());
+  const wasFull = kind !== 'forgetful' && (await isFull(kind, await read(), readRuns));
   await (kind === 'forgetful' ? untilForgotten(read, before, shortLogAgeMs) : pause(forMs));
   const { max_bytes, max_age, duplicate_window } = before.config;
   await update({ max_bytes, max_age, duplicate_window });
@@ -59,7 +59,18 @@ const changeForAWhile = async (
 /** Less than any message needs. */
 const NO_ROOM_BYTES = 64;
 
-const isFull = ({ config, state }: StreamState): boolean => state.bytes > config.max_bytes - NO_ROOM_BYTES;
+/** A log that is nearly full has no room for a new run. */
+const isFull = async (
+  kind: 'full' | 'nearly_full',
+  { config, state }: StreamState,
+  readRuns: ChangeLimitsOptions['readRuns'],
+): Promise<boolean> => {
+  if (kind === 'full') return state.bytes > config.max_bytes - NO_ROOM_BYTES;
+  return state.bytes + (await reservedIn(readRuns)) + NEW_RUN_BYTES > newRunsLimit(config.max_bytes);
+};
+
+const reservedIn = async (readRuns: ChangeLimitsOptions['readRuns']): Promise<number> =>
+  reservedBytes((await untilDone(readRuns)).reduce(countRuns, NO_RUNS));
 
 /** The broker does not allow to recognise a repeated message for longer than it is kept. */
 const shortAge = (ms: number): StreamLimits => ({
@@ -79,8 +90,7 @@ const bytesOf = async (
   kind: 'full' | 'nearly_full',
 ): Promise<number> => {
   if (kind === 'full') return Math.max(state.bytes, 1);
-  const counts = (await untilDone(readRuns)).reduce(countRuns, NO_RUNS);
-  return Math.ceil((state.bytes + reservedBytes(counts)) / NEARLY_FULL_PART);
+  return Math.ceil((state.bytes + (await reservedIn(readRuns))) / NEARLY_FULL_PART);
 };
 
 /** After a change of the age, the broker looks for old messages when that time has passed, or at a restart. */

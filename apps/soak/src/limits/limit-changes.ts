@@ -26,7 +26,7 @@ export interface LimitChange {
   readonly to: number | undefined;
   /** How many messages a `forgetful` RUNS lost. */
   readonly lost: number;
-  /** Whether the store was full or lost messages. Of `nearly_full`, what clients were refused shows it. */
+  /** Whether the store was full, had no room for a new run, or lost messages. */
   readonly hadEffect: boolean;
 }
 

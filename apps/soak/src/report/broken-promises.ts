@@ -1,9 +1,8 @@
 import { isEnded, type EndedRun } from '@runledger/contracts/fold/run';
 import type { Resource } from '@runledger/contracts/http/usage';
-import { refusalOf } from '../clients/refusal-kinds.ts';
 import type { Evidence } from '../evidence/evidence.ts';
 import { lastOf, type LoggedRun } from '../evidence/logged-run.ts';
-import { isLimited, type LimitChange } from '../limits/limit-changes.ts';
+import type { LimitChange } from '../limits/limit-changes.ts';
 
 /**
  * What a soak was to show and did not, in words. Then no violation proves nothing: a store that was never full refused nobody, and a
@@ -12,45 +11,31 @@ import { isLimited, type LimitChange } from '../limits/limit-changes.ts';
 export const brokenPromises = (evidence: Evidence): string[] => [
   ...neverLimited(evidence),
   ...neverLost(evidence),
-  ...neverExhausted(evidence),
 ];
 
-/** Faults that changed nothing, in words, also when another one of their kind did. */
+/**
+ * Faults that changed nothing, in words, also when another one of their kind did. What the glutton takes depends on how busy the
+ * machine is, so a quota that it did not reach is among them.
+ */
 export const withoutEffect = (evidence: Evidence): string[] => [
-  ...evidence.limits
-    .filter((change) => !hadEffect(change, evidence))
-    .map(({ store, kind }) => `${store} ${kind}`),
+  ...evidence.limits.filter(({ hadEffect }) => !hadEffect).map(({ store, kind }) => `${store} ${kind}`),
   ...evidence.faults.outages
     .filter(({ changedNothing }) => changedNothing)
     .map(({ part, kind }) => `${part} ${kind}`),
+  ...[...quotaRefusals(evidence)].flatMap(([resource, count]) =>
+    count === 0 ? [`quota of ${resource}`] : [],
+  ),
   ...evidence.faults.missed.map(({ part, kind }) => `${part} ${kind} (it was down)`),
 ];
 
-const neverLimited = (evidence: Evidence): string[] => {
-  const { promises, limits } = evidence;
-  const shown = new Set(limits.filter((change) => hadEffect(change, evidence)).map(nameOf));
+const neverLimited = ({ promises, limits }: Evidence): string[] => {
+  const shown = new Set(limits.filter(({ hadEffect }) => hadEffect).map(nameOf));
   return [...new Set(promises.limits.map(nameOf))]
     .filter((name) => !shown.has(name))
     .map((name) => `${name} was planned, and never came true.`);
 };
 
 const nameOf = ({ store, kind }: Pick<LimitChange, 'store' | 'kind'>): string => `${store} ${kind}`;
-
-/** A log that is nearly full shows it by what it refuses. */
-const hadEffect = (change: LimitChange, { records }: Evidence): boolean => {
-  if (change.kind !== 'nearly_full') return change.hadEffect;
-  const refused = [
-    ...records.takings.map(({ at, status, why }) => ({ from: at, to: at, status, why })),
-    ...records.exchanges.flatMap(({ answer, sentAt, seenAt }) =>
-      answer.kind === 'refused' ? [{ from: sentAt, to: seenAt, ...answer }] : [],
-    ),
-  ];
-  return refused.some(
-    ({ from, to, status, why }) =>
-      refusalOf({ kind: 'refused', status, why }) === 'no room in RUNS' &&
-      isLimited([change], ['nearly_full'], { from, to }),
-  );
-};
 
 const neverLost = ({ promises, faults }: Evidence): string[] => {
   const lost = faults.outages.some(
@@ -97,10 +82,3 @@ const endOf = (logged: LoggedRun): EndedRun | undefined => {
   const run = lastOf(logged);
   return run && isEnded(run) ? run : undefined;
 };
-
-const neverExhausted = (evidence: Evidence): string[] =>
-  [...quotaRefusals(evidence)].flatMap(([resource, count]) =>
-    evidence.promises.exhaustsQuotas && count === 0
-      ? [`The glutton was to exceed its quota of ${resource}, and nothing was refused for it.`]
-      : [],
-  );

@@ -95,7 +95,7 @@ export const aCluster = async ({ more }: Pick<ClusterOptions, 'more'> = {}): Pro
           records,
           limits: [],
           trespasses: [],
-          promises: { limits: [], databaseLosesData: false, exhaustsQuotas: false },
+          promises: { limits: [], databaseLosesData: false },
           plans,
           size: SIZE,
           folder,
