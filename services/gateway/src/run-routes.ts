@@ -8,6 +8,7 @@ import { deleteRun } from './runs/delete/delete-run.ts';
 import { eventsRoute } from './runs/subscribe/events-route.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { getRoute } from './runs/read/get-route.ts';
+import { presentRuns } from './runs/list/present-runs.ts';
 import { listRunsRoute } from './runs/list/list-runs-route.ts';
 import type { Route } from './http/operation.ts';
 import { queueRoute } from './runs/queue/queue-route.ts';
@@ -84,7 +85,16 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
     ...deleteRoutes({ deleteRun: deleteRun({ log, current, room, writer, now, onConflict }) }),
     rerunRoute({ limits, rerun, onQueued }),
     listRunsRoute({
-      listRuns: listRuns({ views, fresh, lists, progress, positions, included, publicUrl }),
+      listRuns: listRuns({
+        views,
+        fresh,
+        present: presentRuns({ log, current }),
+        lists,
+        progress,
+        positions,
+        included,
+        publicUrl,
+      }),
     }),
     cancelManyRoute({ cancelMany: cancelMany({ views, fresh, cancel }) }),
   ];

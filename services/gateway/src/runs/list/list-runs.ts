@@ -13,11 +13,13 @@ import type { RunViews } from '../../projection/run-views.ts';
 import type { RunQuery } from '../../projection/core/list-query.ts';
 import type { RunView } from '../../projection/core/run-view.ts';
 import type { FreshViews } from '../../projection/fresh-views.ts';
+import type { PresentRuns } from './present-runs.ts';
 import type { QueuePositions } from '../read/queue-positions.ts';
 
 export interface ListRunsOptions {
   readonly views: RunViews;
   readonly fresh: FreshViews;
+  readonly present: PresentRuns;
   readonly lists: OutputLists;
   readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
   readonly positions: QueuePositions;
@@ -33,17 +35,18 @@ const READ_AHEAD = 8;
 
 /** Runs as a read of each shows them. A page ends early when the inputs, workflows and long lists of outputs in it become too large. */
 export const listRuns =
-  ({ views, fresh, lists, progress, positions, included, publicUrl }: ListRunsOptions): ListRuns =>
+  ({ views, fresh, present, lists, progress, positions, included, publicUrl }: ListRunsOptions): ListRuns =>
   async (query, include) => {
-    await fresh();
-    const { items, end } = await views.listRuns(query);
+    const isFresh = await fresh();
+    const { items: viewed, end } = await views.listRuns(query);
+    const items = isFresh ? viewed : await present(viewed);
     const [reports, waiting] = await Promise.all([
       reportsOf(items, progress),
       positions(items.flatMap(({ run }) => (run.status === 'queued' ? [keyOf(run)] : []))),
     ]);
     const readIncluded = included(include);
-    const shown = workAhead(items, READ_AHEAD, async ({ run: viewed, webhook }) => {
-      const [{ run, missing }, members] = await Promise.all([lists.ofRun(viewed), readIncluded(viewed)]);
+    const shown = workAhead(items, READ_AHEAD, async ({ run: known, webhook }) => {
+      const [{ run, missing }, members] = await Promise.all([lists.ofRun(known), readIncluded(known)]);
       const item = runResponse(run, {
         webhook: webhook.state,
         report: reports.get(run.run_id),
@@ -51,7 +54,7 @@ export const listRuns =
         included: { ...members, missing: [...members.missing, ...missing] },
         publicUrl: publicUrl(),
       });
-      return { item, sortKey: sortKeyOf(run), bytes: members.bytes + listBytes(viewed) };
+      return { item, sortKey: sortKeyOf(run), bytes: members.bytes + listBytes(known) };
     });
     const page = await pageOf(shown, query.limit);
     return { items: page.items, end: page.end ?? end };

@@ -10,6 +10,7 @@ import { anOutput } from '../../fixtures/runs/an-output.ts';
 import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
 import { forgetAll } from '../../fixtures/runs/forgotten-log.ts';
 import { queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
+import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { overEachViews } from '../../fixtures/views/over-each-views.ts';
 
 overEachViews('deleting', (here) => {
@@ -123,5 +124,21 @@ overEachViews('deleting', (here) => {
     expect(await listed()).toEqual([other.run_id]);
     expect((await deleteRun(other)).status).toBe(200);
     expect(await listed()).toEqual([]);
+  });
+
+  it('is final in lists of views that are behind', async () => {
+    const [run, other, kept] = [await endedRun(), await endedRun(), await endedRun()];
+    await waitFor('their views', async () => (await listed()).length === 3);
+    const behind = sqliteViews();
+    const keys = [run, other, kept];
+    await behind.save(await here.gateway.views.load(keys));
+    const gateway = await here.bed.gateway({ views: behind });
+    await deleteRun(run);
+    await deleteOutputs(other);
+    const { body } = await call(`${gateway.api}/runs`, here.tenant.key);
+    expect(body.runs).toMatchObject([
+      { id: kept.run_id, outputs: [expect.anything()] },
+      { id: other.run_id, outputs: [] },
+    ]);
   });
 });
