@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { outageMsIn } from '../cluster/outages.ts';
 import type { Exchange } from '../clients/client-records.ts';
 import { forgottenBefore } from '../evidence/kept-messages.ts';
 import type { Check, Evidence, Violation } from '../evidence/evidence.ts';
@@ -54,7 +55,7 @@ const stillThere = (evidence: Evidence): Violation[] => {
       (deletedAt.get(`${kind} ${run}`) ?? Infinity) < sentAt;
     const why =
       isAnswered(exchange) ??
-      isListed(exchange, wasDeleted) ??
+      (isLogAway(exchange, evidence) ? undefined : isListed(exchange, wasDeleted)) ??
       (isQueuedAgain(exchange, evidence) ? 'queued a run for the key of a deleted one' : undefined);
     return why === undefined ? [] : [{ guarantee, run, at: sentAt, message: `${gateway} ${why}: ${what}.` }];
   });
@@ -66,6 +67,13 @@ const isAnswered = ({ kind, answer }: Exchange): string | undefined => {
   if (answer.kind === 'refused' && (answer.status === 404 || answer.status === 503)) return undefined;
   return `answered with ${answer.kind === 'refused' ? `${answer.status}: ${answer.why}` : answer.kind}`;
 };
+
+/** A gateway needs this time to connect to the broker again. */
+const SETTLE_MS = 10_000;
+
+/** Views that are behind answer alone then. */
+const isLogAway = ({ sentAt: from, seenAt: to }: Exchange, { faults }: Evidence): boolean =>
+  outageMsIn(faults.outages, { roles: ['broker'], settleMs: SETTLE_MS, from, to }) > 0;
 
 const isListed = (
   { run, answer }: Exchange,
