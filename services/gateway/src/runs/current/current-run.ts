@@ -1,5 +1,6 @@
 import { isEnded } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
@@ -71,7 +72,7 @@ const readNow =
         return foundAs({
           run,
           head: history.head,
-          webhook: webhook ?? view?.webhook ?? EMPTY_HISTORY,
+          webhook: laterOf(webhook, view?.webhook),
         });
       }
       case 'deleted':
@@ -97,6 +98,10 @@ const readNow =
   };
 
 type ReadBehind = ReadRun | { readonly kind: 'as_viewed' | 'log_unavailable'; readonly view: RunView };
+
+/** The log may have lost the webhook facts of a run that ended later, or their beginning. */
+const laterOf = (read: WebhookHistory | undefined, viewed: WebhookHistory = EMPTY_HISTORY): WebhookHistory =>
+  read && read.head >= viewed.head ? read : viewed;
 
 const DELETED = { kind: 'deleted' } as const;
 

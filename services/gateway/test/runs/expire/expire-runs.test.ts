@@ -4,6 +4,8 @@ import {
   assigned,
   cancelRequested,
   EXECUTOR,
+  expired,
+  runRequest,
   started,
   succeeded,
 } from '@runledger/testing/events/run-events';
@@ -14,6 +16,7 @@ import { forgetAll, forgetBefore } from '../../fixtures/runs/forgotten-log.ts';
 import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
 import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
 import { call, post, type ApiAnswer } from '../../fixtures/requests/requests.ts';
+import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { overEachViews, type Here } from '../../fixtures/views/over-each-views.ts';
 import { openEventSource } from '../subscribe/an-event-source.ts';
 
@@ -163,5 +166,23 @@ overEachViews('a notification that outlives the log', (here: Here) => {
     const kept = await anEndedOne();
     await waitFor('the notification to fail', async () => (await statusOf(gone)) === 'failed');
     expect(await statusOf(kept)).toBe('not-started');
+  });
+
+  it('is shown as it was before, also by views that are behind the end of the run', async () => {
+    const key = await queueSample(here.gateway, here.tenant, { webhook: HOOK });
+    await appendWebhook(here.bed.log, webhookStarted(key, 'intermediate'));
+    await waitFor('a notification in the view', async () => (await statusOf(key)) === 'running');
+    await waitFor('its fact in the view', async () => {
+      const view = await here.gateway.views.find(key);
+      return view?.webhook.state?.status === 'running';
+    });
+    const behind = sqliteViews();
+    await behind.save(await here.gateway.views.load([key]));
+    const { api } = await here.bed.gateway({ views: behind });
+    await new Promise((resolve) => setTimeout(resolve, SECOND_MS));
+    const request = runRequest({ webhook: HOOK });
+    await forgetBefore(here.bed.log, await appendAll(here.bed.log, expired(key, { request })));
+    const { body } = await call(`${api}/run/${key.run_id}`, here.tenant.key);
+    expect(body).toMatchObject({ end_reason: 'log_expired', webhook_status: 'running' });
   });
 });
