@@ -54,8 +54,9 @@ const stillThere = (evidence: Evidence): Violation[] => {
     const wasDeleted = (kind: 'delete_run' | 'delete_outputs'): boolean =>
       (deletedAt.get(`${kind} ${run}`) ?? Infinity) < sentAt;
     const why =
-      isAnswered(exchange) ??
-      (isLogAway(exchange, evidence) ? undefined : isListed(exchange, wasDeleted)) ??
+      (isLogAway(exchange, evidence)
+        ? undefined
+        : (isAnswered(exchange) ?? isListed(exchange, wasDeleted))) ??
       (isQueuedAgain(exchange, evidence) ? 'queued a run for the key of a deleted one' : undefined);
     return why === undefined ? [] : [{ guarantee, run, at: sentAt, message: `${gateway} ${why}: ${what}.` }];
   });
