@@ -64,6 +64,7 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
   const progress = runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor));
   const positions = queuePositions({ scheduler, clock });
   const included = openIncluded(stores, logger);
+  const present = presentRuns({ log, current });
   const wait = waitForEnd({ awaitEnd: subscriptions.awaitEnd, keys });
   const limits = {
     inputs: config.RUNLEDGER_INPUTS_MAX,
@@ -85,16 +86,7 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
     ...deleteRoutes({ deleteRun: deleteRun({ log, current, room, writer, now, onConflict }) }),
     rerunRoute({ limits, rerun, onQueued }),
     listRunsRoute({
-      listRuns: listRuns({
-        views,
-        fresh,
-        present: presentRuns({ log, current }),
-        lists,
-        progress,
-        positions,
-        included,
-        publicUrl,
-      }),
+      listRuns: listRuns({ views, fresh, present, lists, progress, positions, included, publicUrl }),
     }),
     cancelManyRoute({ cancelMany: cancelMany({ views, fresh, cancel }) }),
   ];

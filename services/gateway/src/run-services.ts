@@ -64,14 +64,9 @@ export const openRunServices = (
   const stores = openBlobStores(log);
   const lists = outputLists({ blobs: stores.blobs, logger });
   const fresh = freshViews({ log, views, timeoutMs: FRESH_VIEWS_TIMEOUT_MS });
-  const expiring = {
-    log,
-    views,
-    writer: { service: 'gateway', instance },
-    now,
-    onExpired: metrics.expired,
-    onConflict: metrics.conflict,
-  } as const;
+  const { expired: onExpired, conflict: onConflict } = metrics;
+  const writer = { service: 'gateway', instance } as const;
+  const expiring = { log, views, writer, now, onExpired, onConflict };
   const expire = expireRun(expiring);
   const records = catalogueRecords(log);
   const { versions } = records;
