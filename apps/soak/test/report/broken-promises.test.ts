@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import type { Outage } from '../../src/cluster/outages.ts';
+import type { LimitChange } from '../../src/limits/limit-changes.ts';
+import { brokenPromises, quotaRefusals, withoutEffect } from '../../src/report/broken-promises.ts';
+import { aSoak, second } from '../fixtures/a-soak.ts';
+
+const full = (hadEffect: boolean): LimitChange => ({
+  store: 'BLOBS',
+  kind: 'full',
+  from: second(1),
+  to: second(2),
+  lost: 0,
+  hadEffect,
+});
+const restored = (more: Partial<Outage> = {}): Outage => ({
+  part: 'database',
+  role: 'database',
+  kind: 'restore',
+  from: second(1),
+  to: second(2),
+  ...more,
+});
+const faults = (...outages: readonly Outage[]) => ({ outages, missed: [], stops: [], unexpectedEnds: [] });
+
+describe('the promises of a seed', () => {
+  it('are kept when each planned store was full once', () => {
+    const promises = { limits: [full(false)], databaseLosesData: false };
+    expect(brokenPromises(aSoak({ promises, limits: [full(false), full(true)] }))).toEqual([]);
+    expect(brokenPromises(aSoak({ promises, limits: [full(false)] }))).toEqual([
+      'BLOBS full was planned, and never came true.',
+    ]);
+  });
+
+  it('are broken when the database was to lose its data and did not', () => {
+    const promises = { limits: [], databaseLosesData: true };
+    expect(brokenPromises(aSoak({ promises, faults: faults(restored()) }))).toEqual([]);
+    expect(
+      brokenPromises(aSoak({ promises, faults: faults(restored({ changedNothing: true })) })),
+    ).toHaveLength(1);
+  });
+});
+
+describe('faults without effect', () => {
+  it('are named', () => {
+    const missed = [{ part: 'gateway-1', kind: 'kill' }] as const;
+    const evidence = aSoak({
+      limits: [full(false), full(true)],
+      faults: { ...faults(restored({ changedNothing: true })), missed },
+    });
+    expect(withoutEffect(evidence)).toEqual(
+      expect.arrayContaining([
+        'BLOBS full',
+        'database restore',
+        'gateway-1 kill (it was down)',
+        'quota of uploads',
+      ]),
+    );
+  });
+
+  it('are not the quotas for which the glutton was refused something', () => {
+    const why = '{"detail":"The organisation has reached its limit of queued runs, so nothing was queued"}';
+    const taking = { resource: 'queued_runs', gateway: 'one', at: second(1), status: 429, why } as const;
+    expect(quotaRefusals(aSoak({ records: { takings: [taking] } })).get('queued_runs')).toBe(1);
+  });
+});
