@@ -76,7 +76,9 @@ const followStream = async (log: EventLog, options: FollowOptions): Promise<Foll
     const messages = withoutLast(delivered);
     if (messages.length === 0) return;
     await taker.take(messages);
-    last = messages.at(-1);
+    const latest = messages.at(-1);
+    // What has no content may be empty, and nothing would come behind it again: see `pullBatches`.
+    last = latest?.body === undefined ? undefined : latest;
   };
   const pulling = await pullInOrder(log, {
     stream,
