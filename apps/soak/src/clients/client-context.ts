@@ -83,7 +83,7 @@ export const QUEUE = '/run/deployment/queue';
 /** More bytes than an event may hold. */
 const LARGE = 5_000;
 
-export const paddingOf = (request: number): string => `${request} `.repeat(LARGE / 2);
+const paddingOf = (request: number): string => `${request} `.repeat(LARGE / 2);
 
 export const queueBody = (
   { organisation, receiver }: ClientContext,
