@@ -52,8 +52,7 @@ export const deleteRun =
           // What the view lacks has expired in part, and may expire before it is read.
           if (found.head < head) return answer(BEHIND);
           const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer, traceparent };
-          const webhook = head === 0 ? null : found.webhook.state;
-          const decision = deletion(what, found.run, webhook, by, envelope);
+          const decision = deletion(what, found.run, found.webhook.state, by, envelope);
           switch (decision.kind) {
             case 'refused':
               return answer(decision);

@@ -18,17 +18,17 @@ export interface DeletedBy {
   readonly user_id: string;
 }
 
-/** `webhook`: the state of its notifications; null when nothing can be sent any more, since the log holds nothing of the run. */
+/** `webhook`: the state of its notifications. */
 export const deletion = (
   what: Deletable,
   run: Run,
-  webhook: Webhook | undefined | null,
+  webhook: Webhook | undefined,
   { user_id }: DeletedBy,
   envelope: Omit<Envelope, 'correlation_id'>,
 ): DeletionDecision => {
   if (!isEnded(run)) return { kind: 'refused', because: 'not_ended' };
-  // The notifier makes the final notification from the run and its outputs.
-  if (run.request.webhook !== null && webhook !== null && !isSettled(webhook)) {
+  // The notifier makes the final notification from the run and its outputs. Of a run that the log has lost, it is given up soon.
+  if (run.request.webhook !== null && !isSettled(webhook)) {
     return { kind: 'refused', because: 'not_notified' };
   }
   const base = baseOf(run, envelope);
