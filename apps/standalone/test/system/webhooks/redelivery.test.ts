@@ -110,7 +110,7 @@ describe('runledger redeliver', { timeout: LIMIT_MS }, () => {
     await waitFor('the first attempt', async () => (await api.deliveries(run)).state === 'retrying');
     await letRunsExpire(standalone.dataFolder);
     const gone = await waitFor(
-      'it to be given up at its next attempt',
+      'it to be given up',
       async () => {
         const [found] = await webhooks('failed');
         return found;
@@ -119,9 +119,8 @@ describe('runledger redeliver', { timeout: LIMIT_MS }, () => {
     );
     expect(gone).toMatchObject({ run_id: run, given_up_reason: 'log_expired' });
     receiver.answer = () => 200;
-    expect(await cli('deliveries', run)).toMatch(
-      /Failed: .* expiring from the log\..* read the run instead\.\n$/,
-    );
+    // By the notifier at the next attempt, or sooner by the gateway that projects.
+    expect(await cli('deliveries', run)).toMatch(/Failed: .*\blog\b.* read the run instead\./i);
     await expect(cli('redeliver', run)).rejects.toThrow('have expired from the log');
     expect(await cli('redeliver', '--failed')).toBe('0 notifications will be sent again.\n');
     expect(receiver.of(run).length).toBeGreaterThan(0);
