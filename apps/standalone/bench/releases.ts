@@ -13,6 +13,7 @@ const ROUNDS = Number(process.argv[3] ?? 3);
 const OWN = join(import.meta.dirname, '..', '..', '..');
 const CHECKOUTS = [OWN, ...process.argv.slice(4, 5)];
 const AT_ONCE = 16;
+const WORKFLOW_BYTES = 100_000;
 const INPUT_BYTES = [1_000, 100_000];
 /** They wait for an executor, which takes longer than to queue them. */
 const WHOLE_RUNS = Math.min(RUNS, 20);
@@ -47,6 +48,20 @@ const queue = async (
   return String(queued['run_id']);
 };
 
+/** A deployment whose workflow is large. Its runs have no inputs. */
+const largeDeployment = async ({ call, deploymentId }: MeasuredStandalone): Promise<string> => {
+  const { workflow_id, machine_id, environment } = await call(`/deployments/${deploymentId}`);
+  const workflow = { padding: 'x'.repeat(WORKFLOW_BYTES) };
+  const { id } = await call(`/workflows/${workflow_id}/versions`, { workflow });
+  const made = await call('/deployments', {
+    name: 'large',
+    workflow_version_id: id,
+    machine_id,
+    environment,
+  });
+  return String(made['id']);
+};
+
 const rates = async (checkout: string, environment: Readonly<Record<string, string>>): Promise<string> => {
   // The sample needs another card, so its runs stay queued.
   await using standalone = await aStandalone(checkout, { ...environment, EXECUTOR_GPUS: 'H100:1' });
@@ -57,7 +72,16 @@ const rates = async (checkout: string, environment: Readonly<Record<string, stri
   const get = await rateOf(runs, (run) => call(`/run/${run}`));
   await rateOf(runs, (run) => call(`/run/${run}/cancel`, {}));
   const getEnded = await rateOf(runs, (run) => call(`/run/${run}`));
-  return `POST ${post.toFixed(0)}/s, GET of queued runs ${get.toFixed(0)}/s, of ended runs ${getEnded.toFixed(0)}/s`;
+  const deployment_id = await largeDeployment(standalone);
+  const large: string[] = [];
+  const postLarge = await rateOf(all, async () => {
+    large.push(String((await call('/run/deployment/queue', { deployment_id }))['run_id']));
+  });
+  const getLarge = await rateOf(large, (run) => call(`/run/${run}`));
+  return (
+    `POST ${post.toFixed(0)}/s, GET of queued runs ${get.toFixed(0)}/s, of ended runs ${getEnded.toFixed(0)}/s; ` +
+    `with a workflow of 100 KB: POST ${postLarge.toFixed(0)}/s, GET ${getLarge.toFixed(0)}/s`
+  );
 };
 
 const bytesOnDisk = async (
