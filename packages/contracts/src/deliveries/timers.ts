@@ -90,6 +90,9 @@ export const breakerTimerSubject = (
   state: 'wait' | 'due',
 ): string => `timers.${partitionOf(origin)}.${originToken(origin)}.${org_id ?? 'all'}.breaker.${state}`;
 
+/** Whether a subject is that of a breaker. Subjects of deliveries with a wildcard for the run match it too. */
+export const isBreakerTimer = (subject: string): boolean => subject.split('.').at(-2) === 'breaker';
+
 /** Every breaker of a partition that is open. */
 export const openBreakersIn = (partition: number): string => `timers.${partition}.*.*.breaker.wait`;
 

@@ -4,6 +4,7 @@ import {
   openBreakersIn,
   PartitionPosition,
   partitionPositionSubject,
+  isBreakerTimer,
   pendingAt,
   PendingDelivery,
   timersOfOrg,
@@ -101,12 +102,13 @@ const nextStored = async (
     if (!message) return undefined;
     const pending = pendingIn(message);
     if (pending) return pending;
+    from = message.seq + 1;
+    if (isBreakerTimer(message.subject)) continue;
     log.logger.warn(
       { subject: message.subject, sequence: message.seq },
       'a timer cannot be read; it is removed',
     );
     await removeTimer(log, message.seq);
-    from = message.seq + 1;
   }
 };
 

@@ -188,6 +188,18 @@ describe('the opening of a breaker', () => {
     expect(await readOpenings(log, partition)).not.toContainEqual(opening);
   });
 
+  it('is left to the holder of its partition by who reads the deliveries of the receiver', async () => {
+    const delivery = aDelivery();
+    const { origin, org_id } = delivery;
+    await storeOpening(log, { version: 1, origin, org_id, opens: 1, until: new Date().toISOString() });
+    await scheduleDelivery(log, delivery, new Date());
+    await waitFor('the delivery to be due', async () => (await stored({ origin, org_id })).length === 1);
+    await using followed = await followPartition(partitionOf(origin));
+    await waitFor('the end of the opening', () =>
+      followed.seen.some((due) => due.kind === 'breaker' && due.breaker.origin === origin),
+    );
+  });
+
   it('is not read once it is removed', async () => {
     const origin = `https://${newUuid()}.example`;
     const opening: OpenBreaker = {
