@@ -50,9 +50,9 @@ const queue = async (
 
 /** A deployment whose workflow is large. Its runs have no inputs. */
 const largeDeployment = async ({ call, deploymentId }: MeasuredStandalone): Promise<string> => {
-  const { workflow_id, machine_id, environment } = await call(`/deployments/${deploymentId}`);
+  const { workflow_id: of, machine_id, environment } = await call(`/deployments/${deploymentId}`);
   const workflow = { padding: 'x'.repeat(WORKFLOW_BYTES) };
-  const { id } = await call(`/workflows/${workflow_id}/versions`, { workflow });
+  const { id } = await call(`/workflows/${String(of)}/versions`, { workflow });
   const made = await call('/deployments', {
     name: 'large',
     workflow_version_id: id,

@@ -21,6 +21,8 @@ import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { age, aRunWithFile, choose, FILE_BYTES, sumOf, viewAll, type RunWithFile } from './aged-runs.ts';
 
 const HOOK = { webhook: 'https://hooks.example/done' };
+/** Those of the scene that are gone, and the keyed one. */
+const REMOVED_RUNS = 5;
 
 /** One organisation chose 30 days for its runs and 10 for their files, the other one chose nothing: it has 90. */
 interface Scene {
@@ -94,10 +96,12 @@ const retention = (
         );
         all = await Promise.all(begun);
         gateway = all[0] ?? edge;
-        await waitFor(
-          'the bytes of the last file',
-          async () => (await sumOf(all, 'runledger_gateway_erased_file_bytes_total')) === 7 * FILE_BYTES,
-        );
+        // A view goes after the files of its run.
+        await waitFor('the last file and the last view to go', async () => {
+          const bytes = await sumOf(all, 'runledger_gateway_erased_file_bytes_total');
+          const runs = await sumOf(all, 'runledger_gateway_removed_runs_total');
+          return bytes === 7 * FILE_BYTES && runs === REMOVED_RUNS;
+        });
       }, 60_000);
       afterAll(() => open.disposeAsync());
 
@@ -109,7 +113,7 @@ const retention = (
           expect([(await read(one.run)).status, await isFileThere(one)]).toEqual([404, false]);
         }
         expect((await read(scene.othersGone.run, other)).status).toBe(404);
-        expect(await sumOf(all, 'runledger_gateway_removed_runs_total')).toBe(5);
+        expect(await sumOf(all, 'runledger_gateway_removed_runs_total')).toBe(REMOVED_RUNS);
       });
 
       it('stays while it is young enough, its notification goes on, or the log has it', async () => {
