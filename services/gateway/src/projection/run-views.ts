@@ -66,8 +66,8 @@ export interface RunViews {
   listWithFiles(query: FilesQuery): Promise<StoredView[]>;
   /** Views of all organisations with files to erase, in the order of their ids. */
   listToErase(query: EraseQuery): Promise<StoredView[]>;
-  /** Removes each view, unless the stored one has another head. */
-  remove(views: readonly StoredView[]): Promise<void>;
+  /** Removes each view, unless the stored one has another head. Resolves with how many it removed. */
+  remove(views: readonly StoredView[]): Promise<number>;
   position(): Promise<ProjectionPosition | undefined>;
   /**
    * Moves the position from exactly this one to the next. False when it is another one: the store was emptied, was restored

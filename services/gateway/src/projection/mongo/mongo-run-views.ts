@@ -75,11 +75,12 @@ const writeViews = (
       );
     },
     remove: async (views) => {
-      if (views.length === 0) return;
+      if (views.length === 0) return 0;
       const removals = views.map(guardedRemoval);
-      await orUnavailable('removing run views', writeWithinMs, () =>
+      const { deletedCount } = await orUnavailable('removing run views', writeWithinMs, () =>
         runs.bulkWrite(removals, { ordered: false }),
       );
+      return deletedCount;
     },
     position: () =>
       orUnavailable('reading the position of the projection', writeWithinMs, () => position.read()),

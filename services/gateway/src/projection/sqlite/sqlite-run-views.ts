@@ -123,11 +123,16 @@ const writeViews = (
       ),
     remove: async (views) =>
       orUnavailable('removing run views', () => {
-        inTransaction(database, () => {
-          for (const { head, run, webhook } of views) remove.run(run.run_id, run.org_id, head, webhook.head);
-        });
+        const removed = inTransaction(database, () =>
+          views.reduce(
+            (sum, { head, run, webhook }) =>
+              sum + Number(remove.run(run.run_id, run.org_id, head, webhook.head).changes),
+            0,
+          ),
+        );
         // The file gets smaller.
         database.exec('PRAGMA incremental_vacuum');
+        return removed;
       }),
     position: async () => orUnavailable('reading the position of the projection', position.read),
     movePosition: async (from, to) =>
@@ -147,11 +152,12 @@ const writeViews = (
   };
 };
 
-const inTransaction = (database: DatabaseSync, work: () => void): void => {
+const inTransaction = <Result>(database: DatabaseSync, work: () => Result): Result => {
   database.exec('BEGIN IMMEDIATE');
   try {
-    work();
+    const result = work();
     database.exec('COMMIT');
+    return result;
   } catch (error) {
     // A full disk may have ended the transaction already.
     if (database.isTransaction) database.exec('ROLLBACK');

@@ -4,7 +4,7 @@ import { lifetimeProblems } from '@runledger/contracts/lifetimes';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { readLogAge, type LogAge } from '@runledger/event-log/messages/log-age';
 import { whileProjecting } from '../../projection/while-projecting.ts';
-import { createdBefore, DAY_MS, endedBefore, isOver, isSettledToo } from './core/old-runs.ts';
+import { createdBefore, DAY_MS, endedBefore } from './core/old-runs.ts';
 import { eraseOldFiles, type EraseOldFilesOptions } from './erase-old-files.ts';
 import { removeOldRuns, type RemoveOldRunsOptions } from './remove-old-runs.ts';
 import type { RetentionRecords } from './retention-records.ts';
@@ -40,15 +40,14 @@ const applyRetention = async (
 ): Promise<void> => {
   const { log, records, runsDays, stop } = options;
   const age = await readLogAge(log);
-  await removeOldRuns(options, { createdBefore: createdBefore(runsDays, age), isRemoved: isOver });
+  await removeOldRuns(options, { createdBefore: createdBefore(runsDays, age) });
   for (const chosen of await records.all()) {
     if (stop.aborted) return;
     const org_id = orgId(chosen.org_id);
     const { runs_days, outputs_days } = chosen;
     if (runs_days !== null) {
       warn(chosen, age);
-      const old = { org_id, createdBefore: createdBefore(runs_days, age), isRemoved: isSettledToo };
-      await removeOldRuns(options, old);
+      await removeOldRuns(options, { org_id, createdBefore: createdBefore(runs_days, age) });
     }
     if (outputs_days !== null) {
       await eraseOldFiles(options, { org_id, endedBefore: endedBefore(outputs_days, age) });

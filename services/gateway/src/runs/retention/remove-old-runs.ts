@@ -1,4 +1,3 @@
-import { isEnded } from '@runledger/contracts/fold/run';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { lastOfRun } from '@runledger/event-log/read/read-run';
 import pLimit from 'p-limit';
@@ -6,6 +5,7 @@ import type { OldestQuery } from '../../projection/core/list-query.ts';
 import { FINAL_STATUSES, type StoredView } from '../../projection/core/run-view.ts';
 import type { SortKey } from '../../projection/core/sort-key.ts';
 import type { RunViews } from '../../projection/run-views.ts';
+import { isOver } from './core/old-runs.ts';
 import { IN_A_ROUND, MAX_CONCURRENT, PAGE, type Round } from './round.ts';
 
 export interface RemoveOldRunsOptions extends Round {
@@ -13,23 +13,20 @@ export interface RemoveOldRunsOptions extends Round {
   readonly views: Pick<RunViews, 'listOldest' | 'load' | 'remove'>;
 }
 
-export interface OldRuns extends Pick<OldestQuery, 'org_id' | 'createdBefore'> {
-  readonly isRemoved: (view: StoredView) => boolean;
-}
-
 /**
- * Removes old runs with their files. The view goes last, so whatever is interrupted is repeated. A run stays while the log holds
- * anything of it: its view would come back when the views are derived again, and something may follow.
+ * Removes old runs that are over, with their files. The view goes last, so whatever is interrupted is repeated. A run stays while the
+ * log holds anything of it: its view would come back when the views are derived again, and something may follow.
  * @throws {LogUnavailable} @throws {ViewsUnavailable} @throws {OutputStoreUnavailable}
  */
 export const removeOldRuns = async (
   { log, views, erase, onRemoved, stop }: RemoveOldRunsOptions,
-  { isRemoved, ...which }: OldRuns,
+  which: Pick<OldestQuery, 'org_id' | 'createdBefore'>,
 ): Promise<void> => {
   const limit = pLimit(MAX_CONCURRENT);
   const prepare = async (view: StoredView): Promise<StoredView[]> => {
+    if (stop.aborted || !isOver(view)) return [];
     const { run } = view;
-    if (stop.aborted || !isEnded(run) || !isRemoved(view) || (await lastOfRun(log, run)) > 0) return [];
+    if ((await lastOfRun(log, run)) > 0) return [];
     onRemoved({ runs: 0, bytes: await erase(run.org_id, run) });
     return [view];
   };
@@ -39,8 +36,7 @@ export const removeOldRuns = async (
     const { items, end } = await views.listOldest(oldest);
     try {
       const prepared = (await limit.map(await views.load(items), prepare)).flat();
-      await views.remove(prepared);
-      onRemoved({ runs: prepared.length, bytes: 0 });
+      onRemoved({ runs: await views.remove(prepared), bytes: 0 });
     } finally {
       // After a failure, no more erasing begins.
       limit.clearQueue();

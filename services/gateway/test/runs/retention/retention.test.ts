@@ -1,8 +1,9 @@
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { orgId } from '@runledger/contracts/ids';
+import { isDeleted } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { describeWithMongo } from '@runledger/testing/servers/mongo';
@@ -22,13 +23,15 @@ import { age, aRunWithFile, choose, FILE_BYTES, sumOf, viewAll, type RunWithFile
 
 const HOOK = { webhook: 'https://hooks.example/done' };
 /** Those of the scene that are gone, and the keyed one. */
-const REMOVED_RUNS = 5;
+const REMOVED_RUNS = 4;
 
 /** One organisation chose 30 days for its runs and 10 for their files, the other one chose nothing: it has 90. */
 interface Scene {
   readonly gone: readonly RunWithFile[];
   readonly kept: readonly RunWithFile[];
   readonly withoutFile: RunWithFile;
+  /** Nobody was told how they ended, and the log has forgotten them. */
+  readonly unsettled: readonly RunWithFile[];
   readonly othersGone: RunWithFile;
   readonly othersKept: RunWithFile;
   readonly unfinished: RunKey;
@@ -40,12 +43,12 @@ const aScene = async (bed: TestBed, edge: TestGateway, other: Tenant): Promise<S
   const aRun = (fields = {}, of = tenant) => aRunWithFile(bed, edge, of, fields);
   const [old, recent, withoutFile] = [await aRun(), await aRun(), await aRun()];
   const [othersKept, othersGone] = [await aRun({}, other), await aRun({}, other)];
-  const [notified, unsettled, forgotten] = [await aRun(HOOK), await aRun(HOOK), await aRun(HOOK)];
+  const [notified, unsettled, veryOld] = [await aRun(HOOK), await aRun(HOOK), await aRun(HOOK)];
   await appendWebhook(log, webhookDelivered(notified.run));
   const unfinished = await queueSample(edge, tenant);
   const keyed = runIn(tenant, await queueKeyed(edge, tenant, 'order-7'));
   await appendAll(log, assigned(keyed), started(keyed), succeeded(keyed));
-  const files = [old, recent, withoutFile, othersKept, othersGone, notified, unsettled, forgotten];
+  const files = [old, recent, withoutFile, othersKept, othersGone, notified, unsettled, veryOld];
   await viewAll(bed, views, [...files.map(({ run }) => run), unfinished, keyed]);
   await forgetAll(log);
   // The log has this one, whatever its view says of its age.
@@ -57,13 +60,20 @@ const aScene = async (bed: TestBed, edge: TestGateway, other: Tenant): Promise<S
   }
   await age(bed, views, keyed, { created: 31, ended: 5 });
   await age(bed, views, unfinished, { created: 200 });
-  for (const { run } of [othersGone, forgotten]) await age(bed, views, run, { created: 91 });
+  for (const { run } of [othersGone, veryOld]) await age(bed, views, run, { created: 91 });
   await age(bed, views, recent.run, { created: 29, ended: 9 });
   await age(bed, views, withoutFile.run, { created: 29, ended: 11 });
   const admin = await aKey(log, tenant, { scopes: ['admin'] });
   await choose(edge, admin, { runs_days: 30, outputs_days: 10 });
-  const gone = [old, notified, forgotten];
-  return { gone, kept: [recent, unsettled, inLog], withoutFile, othersGone, othersKept, unfinished };
+  return {
+    gone: [old, notified],
+    kept: [recent, inLog, unsettled, veryOld],
+    withoutFile,
+    unsettled: [unsettled, veryOld],
+    othersGone,
+    othersKept,
+    unfinished,
+  };
 };
 
 const retention = (
@@ -77,7 +87,9 @@ const retention = (
     { timeout: 60_000 },
     () => {
       const open = new AsyncDisposableStack();
-      let all: readonly TestGateway[];
+      let begin: () => Promise<TestGateway & AsyncDisposable>;
+      let log: EventLog;
+      let all: readonly (TestGateway & AsyncDisposable)[];
       let gateway: TestGateway;
       let tenant: Tenant;
       let other: Tenant;
@@ -88,13 +100,11 @@ const retention = (
         const environment = { RUNLEDGER_OUTPUTS: outputs, RUNLEDGER_OUTPUTS_DIRECTORY: root };
         const views = await openViews(open);
         const edge = await bed.gateway({ views, environment });
-        ({ tenant } = bed);
+        ({ tenant, log } = bed);
         other = await bed.newTenant();
         scene = await aScene(bed, edge, other);
-        const begun = Array.from({ length: gateways }, () =>
-          bed.gateway({ views, environment, projecting: true }),
-        );
-        all = await Promise.all(begun);
+        begin = () => bed.gateway({ views, environment, projecting: true });
+        all = await Promise.all(Array.from({ length: gateways }, begin));
         gateway = all[0] ?? edge;
         // A view goes after the files of its run.
         await waitFor('the last file and the last view to go', async () => {
@@ -144,12 +154,30 @@ const retention = (
         const usedBy = async ({ key }: Tenant) =>
           (await call(`${gateway.api}/usage`, key)).body.output_bytes.used;
         expect(await usedBy(other)).toBe(FILE_BYTES);
-        expect(await gateway.views.sumOutputBytes(orgId(tenant.org_id), '2000-01-01')).toBe(FILE_BYTES);
+        // Files are counted when they are erased, and the view says so a moment later.
+        await waitFor('the view to have no files', async () => {
+          const view = await gateway.views.find(scene.withoutFile.run);
+          return view !== undefined && !isDeleted(view.run) && view.run.output_bytes === 0;
+        });
       });
 
       it('gives its idempotency key free', async () => {
         const again = await queueKeyed(gateway, tenant, 'order-7', { origin: 'manual' });
         expect(again.status).toBe(200);
+      });
+
+      it('goes later when its notification is given up, and the log has forgotten that', async () => {
+        const isGivenUp = async ({ run }: RunWithFile) => (await read(run)).body.webhook_status === 'failed';
+        await waitFor('the notifications to fail', async () =>
+          (await Promise.all(scene.unsettled.map(isGivenUp))).every(Boolean),
+        );
+        for (const each of all) await each[Symbol.asyncDispose]();
+        await forgetAll(log);
+        gateway = await begin();
+        const isGone = async ({ run }: RunWithFile) => (await read(run)).status === 404;
+        await waitFor('the runs to go', async () =>
+          (await Promise.all(scene.unsettled.map(isGone))).every(Boolean),
+        );
       });
     },
   );

@@ -1,8 +1,8 @@
 /* oxlint-disable no-restricted-globals -- it makes dates of the broker's times; it does not read the clock */
-import { isEnded } from '@runledger/contracts/fold/run';
+import { isEnded, type EndedRun } from '@runledger/contracts/fold/run';
 import { isSettled } from '@runledger/contracts/fold/webhook';
 import type { LogAge } from '@runledger/event-log/messages/log-age';
-import type { StoredView } from '../../../projection/core/run-view.ts';
+import type { StoredView, ViewOf } from '../../../projection/core/run-view.ts';
 
 export const DAY_MS = 86_400_000;
 
@@ -12,9 +12,6 @@ export const createdBefore = (days: number, { now, beginsAt }: LogAge): Date =>
 
 export const endedBefore = (days: number, { now }: LogAge): Date => new Date(now - days * DAY_MS);
 
-/** The last days of every run: it goes even if its notifications never settled. */
-export const isOver = ({ run }: StoredView): boolean => isEnded(run);
-
-/** An organisation may choose few days. A person sees meanwhile how its notifications ended. */
-export const isSettledToo = ({ run, webhook }: StoredView): boolean =>
-  isEnded(run) && (run.request.webhook === null || isSettled(webhook.state));
+/** Nothing of the run is still to come, so that its client has been told how it ended, or sees that nobody told it. */
+export const isOver = (view: StoredView): view is ViewOf<EndedRun> =>
+  isEnded(view.run) && (view.run.request.webhook === null || isSettled(view.webhook.state));
