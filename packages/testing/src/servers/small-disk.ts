@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A tmpfs in a mount namespace of the command. It needs no privileges where users may create user namespaces. */
@@ -24,10 +25,49 @@ export const whyNoSmallDisk = (): string | undefined => {
 const MiB = Buffer.alloc(1024 ** 2);
 const SMALLEST = 1_024;
 
+/** A small disk that outlives the processes that use it. */
+export interface SmallDisk extends AsyncDisposable {
+  /** A prefix for a command that is to see the disk in place of the folder. */
+  readonly through: readonly string[];
+  /** Again, it fills what has become free since then. */
+  readonly fill: () => void;
+  /** Removes what filled it. */
+  readonly makeRoom: () => void;
+  readonly empty: () => void;
+}
+
+/** @throws Error if no disk can be mounted */
+export const openSmallDisk = async (folder: string, bytes: number): Promise<SmallDisk> => {
+  const [file = '', ...mount] = withSmallDisk(folder, bytes);
+  // It holds the disk until its standard input ends, at the latest with this process.
+  const holder = spawn(file, [...mount, 'sh', '-c', 'echo mounted && exec cat'], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const { pid } = holder;
+  const ended = once(holder, 'close');
+  const isMounted = Promise.race([once(holder.stdout, 'data').then(() => true), ended.then(() => false)]);
+  if (pid === undefined || !(await isMounted)) throw new Error(`No disk can be mounted at ${folder}.`);
+  const seen = join(`/proc/${pid}/root`, folder);
+  return {
+    through: ['nsenter', '--target', `${pid}`, '--user', '--preserve-credentials', '--mount', '--'],
+    fill: () => void fillDisk(pid, folder),
+    makeRoom: () => rmSync(join(seen, BALLAST), { force: true }),
+    empty: () => {
+      for (const name of readdirSync(seen)) rmSync(join(seen, name), { recursive: true, force: true });
+    },
+    [Symbol.asyncDispose]: async () => {
+      holder.stdin.end();
+      await ended;
+    },
+  };
+};
+
+const BALLAST = 'ballast';
+
 /** Fills the disk at the folder, as the process with this id sees it. The returned function frees the space. */
 export const fillDisk = (pid: number, folder: string): (() => void) => {
-  const path = join(`/proc/${pid}/root`, folder, 'ballast');
-  const file = openSync(path, 'w');
+  const path = join(`/proc/${pid}/root`, folder, BALLAST);
+  const file = openSync(path, 'a');
   for (let piece = MiB; piece.length >= SMALLEST;) {
     try {
       writeSync(file, piece);
