@@ -8,6 +8,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const LONGEST_FILES = [
   { path: 'apps/soak/test/system/soak.test.ts', startAt: 0 },
   { path: 'scripts/test/system/fresh-clone.test.ts', startAt: 0.4 },
+  { path: 'apps/soak/test/system/soak-of-brokers.test.ts', startAt: 0.7 },
 ];
 
 class LongestFilesEarly extends BaseSequencer {

@@ -18,15 +18,13 @@ import { waitUntilSettled } from './collection/wait-until-settled.ts';
 import type { Evidence, Violation } from './evidence/evidence.ts';
 import { foldRuns, hasEnded, lastOf } from './evidence/logged-run.ts';
 import type { Promises } from './evidence/promises.ts';
-import type { LimitChange } from './limits/limit-changes.ts';
-import type { Trespass } from './permissions/trespass.ts';
 import type { Options } from './parameters/options.ts';
 import { randomFrom } from './parameters/random-source.ts';
 import type { Size } from './parameters/size.ts';
 import { brokenPromises } from './report/broken-promises.ts';
 import { summary } from './report/summary.ts';
 import { violationReport, type ReportContext } from './report/violation-report.ts';
-import { troubleOf } from './trouble.ts';
+import { troubleOf, type InjectedTrouble } from './trouble.ts';
 
 export interface SoakResult {
   readonly passed: boolean;
@@ -94,11 +92,9 @@ const startAll = async (open: AsyncDisposableStack, options: SetupOptions): Prom
 /** Plans have random numbers of their own, so that a change of the faults does not change them. */
 const plansOf = ({ seed, size }: Options): RunPlan[] => planRuns(randomFrom(seed), size);
 
-interface Recorded {
+interface Recorded extends InjectedTrouble {
   readonly promises: Promises;
   readonly records: ClientRecords;
-  readonly limits: readonly LimitChange[];
-  readonly trespasses: readonly Trespass[];
 }
 
 /** Runs clients and injects faults, until everything is settled or the time is up. */

@@ -3,10 +3,10 @@ import { steadyClock } from './cluster/clock.ts';
 import type { Cluster } from './cluster/cluster.ts';
 import type { Part } from './cluster/part.ts';
 import { readLog } from './collection/read-log.ts';
-import { brokerFaults } from './faults/broker-fault-schedule.ts';
+import { brokerFaults, type BrokerFault } from './faults/broker-fault-schedule.ts';
 import { faultSchedule, type Fault } from './faults/fault-schedule.ts';
 import type { Promises } from './evidence/promises.ts';
-import { injectBrokerFaults } from './faults/inject-broker-faults.ts';
+import { injectBrokerFaults, type BrokerFaultMade } from './faults/inject-broker-faults.ts';
 import { injectFaults } from './faults/inject-faults.ts';
 import { changeLimits } from './limits/change-limits.ts';
 import type { LimitChange } from './limits/limit-changes.ts';
@@ -24,9 +24,11 @@ export interface Trouble {
   readonly inject: () => Promise<InjectedTrouble>;
 }
 
-interface InjectedTrouble {
+/** What was done, and what came of it. */
+export interface InjectedTrouble {
   readonly limits: readonly LimitChange[];
   readonly trespasses: readonly Trespass[];
+  readonly brokerFaults: readonly BrokerFaultMade[];
 }
 
 /** Each kind has random numbers of its own, so that a change of one does not change the others. */
@@ -41,18 +43,20 @@ export const troubleOf = (options: Options, cluster: Cluster): Trouble => {
     ...(limits.some(({ kind }) => kind === 'forgetful') ? ['the log forgets'] : []),
     ...(databaseLosesData ? ['the database loses its data'] : []),
   ];
+  const ofBrokers = brokerFaultsOf(options, parts).take(size.leastBrokerFaults).toArray();
   return {
-    words: `${faults.length} faults and ${limits.length} changes of limits, where ${loses.join(' and ') || 'nothing is lost'},`,
-    promises: { limits, databaseLosesData },
+    words: `${faults.length} faults${ofBrokers.length > 0 ? `, ${ofBrokers.length} or more of the brokers` : ''} and ${limits.length} changes of limits, where ${loses.join(' and ') || 'nothing is lost'},`,
+    promises: { limits, databaseLosesData, brokerFaults: ofBrokers },
     inject: async () => {
       const made: LimitChange[] = [];
+      const brokersDone = injectInCluster(options, cluster);
       const over = Promise.all([
         injectFaults(faults, parts),
-        injectInCluster(options, cluster),
+        brokersDone,
         changeLimits(limits, { log, readRuns: () => readLog(log), now: steadyClock, shortLogAgeMs, made }),
       ]);
       const trespasses = await trespassUntil(over, cluster);
-      return { limits: made, trespasses };
+      return { limits: made, trespasses, brokerFaults: await brokersDone };
     },
   };
 };
@@ -104,8 +108,29 @@ const forgets = ({ seed, size }: Pick<Options, 'seed' | 'size'>): boolean =>
 /** Its faults are of a kind of their own: what it must survive depends on the others. */
 const isClustered = ({ role }: Part, { brokers }: Size): boolean => role === 'broker' && brokers > 1;
 
-const injectInCluster = async ({ seed, size }: Options, { parts, log }: Cluster): Promise<void> => {
+/** None with a single broker. */
+const brokerFaultsOf = (
+  { seed, size }: Options,
+  parts: readonly Part[],
+): IteratorObject<BrokerFault, undefined> => {
   const brokers = parts.filter((part) => isClustered(part, size));
-  if (brokers.length === 0) return;
-  await injectBrokerFaults(brokerFaults(randomFrom(seed + 3), size), brokers, log, size.minutes * 60_000);
+  if (brokers.length === 0) return Iterator.from<BrokerFault>([]);
+  return brokerFaults(
+    randomFrom(seed + 3),
+    size,
+    brokers.some(({ hasDisk }) => hasDisk),
+  );
+};
+
+const injectInCluster = async (
+  options: Options,
+  { parts, log }: Cluster,
+): Promise<readonly BrokerFaultMade[]> => {
+  const { minutes, leastBrokerFaults } = options.size;
+  return injectBrokerFaults(brokerFaultsOf(options, parts), {
+    brokers: parts.filter((part) => isClustered(part, options.size)),
+    log,
+    forMs: minutes * 60_000,
+    least: leastBrokerFaults,
+  });
 };

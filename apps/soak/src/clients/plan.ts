@@ -37,14 +37,15 @@ export interface RunPlan {
 /** The plans of all clients. The same random numbers give the same plans. */
 export const planRuns = (
   random: RandomSource,
-  { minutes, rate, shortLogAgeMs }: Pick<Size, 'minutes' | 'rate' | 'shortLogAgeMs'>,
+  { minutes, rate, shortLogAgeMs, giveUpS }: Pick<Size, 'minutes' | 'rate' | 'shortLogAgeMs' | 'giveUpS'>,
 ): RunPlan[] => {
   const count = Math.round(minutes * 60 * rate);
   const apart = 1_000 / rate;
+  // Deliveries that are given up, and runs that outlive the log, while the rest goes on. A brief soak has no time for them.
+  const hasLong = minutes * 30_000 >= Math.max(lifeOf(shortLogAgeMs), giveUpS * 1_000);
   const plans = Array.from({ length: count }, (_, at) => {
     const one = plan(random, at + 1, Math.round(at * apart));
-    if (at >= count / 2) return one;
-    // Deliveries that are given up, and runs that outlive the log, while the rest goes on.
+    if (!hasLong || at >= count / 2) return one;
     const webhook = random.chance(10) ? 'unreachable' : one.webhook;
     return { ...one, webhook, ...longLife(random, rate, shortLogAgeMs) };
   });
@@ -59,7 +60,7 @@ const deletionOf = (random: RandomSource): RunPlan['deletes'] => {
 
 /** Some wait for a GPU that does not exist, and some execute, until they are cancelled. */
 const longLife = (random: RandomSource, rate: number, shortLogAgeMs: number): Partial<RunPlan> => {
-  const lifeMs = shortLogAgeMs * 2;
+  const lifeMs = lifeOf(shortLogAgeMs);
   const [waiting, executing] = [LONG_WAITING, LONG_EXECUTING].map(
     (atOnce) => (atOnce * 100_000_000) / (rate * lifeMs),
   );
@@ -74,6 +75,7 @@ const longLife = (random: RandomSource, rate: number, shortLogAgeMs: number): Pa
     rerun: false,
   };
 };
+const lifeOf = (shortLogAgeMs: number): number => shortLogAgeMs * 2;
 /** How many of them there are at the same time. */
 const LONG_WAITING = 4;
 const LONG_EXECUTING = 1.5;

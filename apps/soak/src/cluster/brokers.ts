@@ -1,8 +1,10 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
 import type { StartNatsServerOptions } from '@runledger/local-servers/nats/nats-server';
+import { whyNoSmallDisk } from '@runledger/testing/servers/small-disk';
+import { openBrokerDisk, type BrokerDisk } from './broker-disk.ts';
+import { untilHealthy } from './broker-health.ts';
 import type { PartOptions } from './part.ts';
 import { reservedPorts } from './ports.ts';
 import { restartable } from './servers.ts';
@@ -17,20 +19,20 @@ export interface BrokersOptions {
   readonly authorization: string;
 }
 
-export interface Brokers {
+export interface Brokers extends AsyncDisposable {
   /** Of all brokers, with commas between them. */
   readonly url: string;
   readonly parts: readonly BrokerPart[];
 }
 
-type BrokerPart = Pick<PartOptions, 'name' | 'role' | 'start' | 'store'>;
+type BrokerPart = Pick<PartOptions, 'name' | 'role' | 'start' | 'store' | 'disk'>;
 
 const FILE_STORE_BYTES = 32 * 1024 ** 3;
 const CLUSTER = 'soak';
 
 /**
  * One nats-server, or a cluster of them, which the caller starts: all parts at the same time, since each of a cluster waits for
- * the others.
+ * the others. The last one of a cluster stores everything on a disk of its own, if this machine can have one.
  */
 export const brokersOf = async (options: BrokersOptions): Promise<Brokers> => {
   const { path: binary } = await findNatsServer({ env: options.env, onProgress: options.print });
@@ -40,12 +42,33 @@ export const brokersOf = async (options: BrokersOptions): Promise<Brokers> => {
     const [port = 0, monitorPort = 0, routePort = 0] = ports.slice(index * 3);
     return { name: `broker-${index + 1}`, port, monitorPort, routePort };
   });
-  const routePorts = places.map(({ routePort }) => routePort);
+  const last = options.count > 1 ? places.at(-1) : undefined;
+  const disk = last && (await diskOf(options, binary, last));
+  const cluster = { binary, routePorts: places.map(({ routePort }) => routePort) };
   return {
     url: places.map(({ port }) => `nats://127.0.0.1:${port}`).join(','),
-    parts: places.map((place) => brokerPart(options, binary, place, routePorts)),
+    parts: places.map((place) => brokerPart(options, cluster, place, place === last ? disk : undefined)),
+    [Symbol.asyncDispose]: async () => disk?.[Symbol.asyncDispose](),
   };
 };
+
+const diskOf = async (
+  { folder, print }: BrokersOptions,
+  binary: string,
+  { name, monitorPort }: Place,
+): Promise<BrokerDisk | undefined> => {
+  const why = whyNoSmallDisk();
+  if (why === undefined) return openBrokerDisk({ storeDir: join(folder, name), binary, monitorPort });
+  print(`The disk of no broker will be full: ${why}.`);
+  return undefined;
+};
+
+interface BrokerCluster {
+  /** The path of nats-server. */
+  readonly binary: string;
+  /** Of every broker. */
+  readonly routePorts: readonly number[];
+}
 
 interface Place {
   /** Of the part, and of the server in its cluster. */
@@ -57,14 +80,14 @@ interface Place {
 
 const brokerPart = (
   { folder, authorization }: BrokersOptions,
-  binary: string,
+  { binary, routePorts }: BrokerCluster,
   { name, port, monitorPort, routePort }: Place,
-  routePorts: readonly number[],
+  disk: BrokerDisk | undefined,
 ): BrokerPart => {
   const storeDir = join(folder, name);
   const isClustered = routePorts.length > 1;
   const settings: StartNatsServerOptions = {
-    binary,
+    binary: disk?.binary ?? binary,
     storeDir,
     port,
     monitorPort,
@@ -81,40 +104,10 @@ const brokerPart = (
   // What an emptied broker lost, only the others have.
   const store = {
     empty: async () => {
-      await rm(storeDir, { recursive: true, force: true });
+      if (disk) disk.empty();
+      else await rm(storeDir, { recursive: true, force: true });
       return true;
     },
   };
-  return { name, role: 'broker', start, ...(isClustered ? { store } : {}) };
-};
-
-/** After every broker was away: elections, and all that one of them missed, on a busy machine. */
-const HEALTHY_WITHIN_MS = 120_000;
-const POLL_EVERY_MS = 200;
-const RESPONSE_WITHIN_MS = 5_000;
-
-/** Until the broker says that it has every stream and consumer as the others have them, or until it has ended. */
-const untilHealthy = async (monitorPort: number, ended: Promise<unknown>): Promise<void> => {
-  const over = new AbortController();
-  void ended.then(() => over.abort());
-  const deadline = performance.now() + HEALTHY_WITHIN_MS;
-  while (!over.signal.aborted) {
-    const why = await whyUnhealthy(monitorPort);
-    if (why === undefined) return;
-    if (performance.now() > deadline)
-      throw new Error(`after ${HEALTHY_WITHIN_MS / 1_000} s its /healthz still answers: ${why}`);
-    await pause(POLL_EVERY_MS);
-  }
-};
-
-const whyUnhealthy = async (monitorPort: number): Promise<string | undefined> => {
-  try {
-    const response = await fetch(`http://127.0.0.1:${monitorPort}/healthz`, {
-      signal: AbortSignal.timeout(RESPONSE_WITHIN_MS),
-    });
-    const text = await response.text();
-    return response.ok ? undefined : text.trim();
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
+  return { name, role: 'broker', start, ...(isClustered ? { store } : {}), ...(disk ? { disk } : {}) };
 };

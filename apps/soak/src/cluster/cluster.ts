@@ -57,7 +57,7 @@ export const startCluster = async (options: ClusterOptions): Promise<Cluster> =>
   const [databasePort = 0, ...gatewayPorts] = await reservedPorts(3);
   const executors = Array.from({ length: options.size.executors }, (_, index) => executorNameOf(index));
   const access = newBrokerAccess(executors);
-  const { natsUrl, mongoUrl } = await startServers(options, { access, parts, databasePort });
+  const { natsUrl, mongoUrl } = await startServers(opened, options, { access, parts, databasePort });
 
   const log = opened.use(
     await openEventLog({ url: natsUrl, name: 'soak', seed: access.operator }, silentLogger),
@@ -100,7 +100,7 @@ export const startCluster = async (options: ClusterOptions): Promise<Cluster> =>
 interface Parts {
   readonly all: readonly Part[];
   readonly journal: FaultJournal;
-  readonly add: (part: Pick<PartOptions, 'name' | 'role' | 'start' | 'store'>) => Promise<void>;
+  readonly add: (part: Pick<PartOptions, 'name' | 'role' | 'start' | 'store' | 'disk'>) => Promise<void>;
 }
 
 const partsIn = (opened: AsyncDisposableStack, { now }: ClusterOptions): Parts => {
@@ -120,11 +120,12 @@ interface ServerNeeds {
 }
 
 const startServers = async (
+  opened: AsyncDisposableStack,
   { folder, env, print, size }: ClusterOptions,
   { access, parts, databasePort }: ServerNeeds,
 ): Promise<{ readonly natsUrl: string; readonly mongoUrl: string | undefined }> => {
   const { authorization } = access;
-  const brokers = await brokersOf({ folder, env, print, count: size.brokers, authorization });
+  const brokers = opened.use(await brokersOf({ folder, env, print, count: size.brokers, authorization }));
   await Promise.all(brokers.parts.map((part) => parts.add(part)));
   const data = join(folder, 'database');
   const mongo = await database({ folder: data, port: databasePort, env, print });

@@ -4,7 +4,8 @@ type ProcessFault = 'kill' | 'stop' | 'pause';
 /** Of a part whose data can be derived again. `empty`: it loses all of it. `restore`: it gets an old copy back. */
 export type StoreFault = 'empty' | 'restore';
 
-export type FaultKind = ProcessFault | StoreFault;
+/** `fill`: its disk has no room for a while. What could not write then starts again. */
+export type FaultKind = ProcessFault | StoreFault | 'fill';
 
 /** Several parts may have the same role. */
 export type PartRole = 'broker' | 'database' | 'gateway' | 'scheduler' | 'gpu-executor' | 'notifier';
@@ -19,7 +20,7 @@ export interface Outage {
   readonly to: number | undefined;
   /** Why it was not ready again. */
   readonly failure?: string;
-  /** Its store was not changed: the first `restore` only makes the copy. */
+  /** The first `restore` only makes the copy. A disk that is filled may still have had room for all that was written. */
   readonly changedNothing?: boolean;
 }
 

@@ -23,6 +23,13 @@ interface Ended {
  */
 export type PartStore = Partial<Readonly<Record<StoreFault, () => Promise<boolean>>>>;
 
+/** A disk of its own. */
+export interface PartDisk {
+  /** Resolves with whether the process could not write any more; it may have ended. */
+  readonly fill: (ended: Promise<unknown>) => Promise<boolean>;
+  readonly makeRoom: () => void;
+}
+
 /** A process on this machine. */
 export interface RunningProcess {
   readonly pid: number;
@@ -39,10 +46,12 @@ export interface RunningProcess {
 export interface Part extends AsyncDisposable {
   readonly name: string;
   readonly role: PartRole;
+  /** Whether its disk can be filled. */
+  readonly hasDisk: boolean;
   /** Undefined while it is down. */
   readonly pid: () => number | undefined;
-  /** Settles when the part works again. */
-  readonly inject: (kind: FaultKind, forMs: number) => Promise<void>;
+  /** Settles when the part works again, with whether the fault changed anything. */
+  readonly inject: (kind: FaultKind, forMs: number) => Promise<boolean>;
 }
 
 export interface FaultJournal extends FaultRecords {
@@ -60,6 +69,7 @@ export interface PartOptions {
   readonly start: () => Promise<RunningProcess>;
   /** Left out for a part that has no store of its own, or one that must never be lost. */
   readonly store?: PartStore;
+  readonly disk?: PartDisk;
   readonly journal: FaultJournal;
   readonly now: Clock;
 }
@@ -77,6 +87,7 @@ export const startPart = async (options: PartOptions): Promise<Part> => {
   return {
     name: options.name,
     role: options.role,
+    hasDisk: options.disk !== undefined,
     pid: () => state.running?.pid,
     inject: (kind, forMs) => injectFault(options, state, { kind, forMs }),
     [Symbol.asyncDispose]: async () => {
@@ -113,30 +124,41 @@ interface InjectedFault {
   readonly forMs: number;
 }
 
-const injectFault = async (options: PartOptions, state: PartState, fault: InjectedFault): Promise<void> => {
+const injectFault = async (
+  options: PartOptions,
+  state: PartState,
+  fault: InjectedFault,
+): Promise<boolean> => {
   const { name, role, journal, now } = options;
   const { running } = state;
-  if (state.closing) return;
-  if (running === undefined) return void journal.missed.push({ part: name, kind: fault.kind });
+  if (state.closing) return false;
+  if (running === undefined) {
+    journal.missed.push({ part: name, kind: fault.kind });
+    return false;
+  }
   const outage: Outage = { part: name, role, kind: fault.kind, from: now(), to: undefined };
   const index = journal.outages.push(outage) - 1;
   try {
     const changed = await (fault.kind === 'pause'
       ? pauseProcess(state, running, fault.forMs)
       : restartProcess(options, state, running, fault));
-    journal.outages[index] = { ...outage, to: now(), ...(changed === false ? { changedNothing: true } : {}) };
+    journal.outages[index] = { ...outage, to: now(), ...(changed ? {} : { changedNothing: true }) };
+    return changed;
   } catch (error) {
     const failure = error instanceof Error ? error.message : String(error);
     journal.outages[index] = { ...outage, failure };
+    return true;
   }
 };
 
-const pauseProcess = async (state: PartState, running: RunningProcess, forMs: number): Promise<void> => {
+const pauseProcess = async (state: PartState, running: RunningProcess, forMs: number): Promise<boolean> => {
   running.kill('SIGSTOP');
   await pause(forMs);
-  if (state.running !== running) return;
-  running.kill('SIGCONT');
-  await running.untilReady();
+  if (state.running === running) {
+    running.kill('SIGCONT');
+    await running.untilReady();
+  }
+  return true;
 };
 
 const restartProcess = async (
@@ -144,13 +166,27 @@ const restartProcess = async (
   state: PartState,
   running: RunningProcess,
   { kind, forMs }: InjectedFault,
-): Promise<boolean | undefined> => {
+): Promise<boolean> => {
   state.running = undefined;
+  if (kind === 'fill') {
+    const changed = await fillDisk(options, running, forMs);
+    if (!state.closing) await startProcess(options, state);
+    return changed;
+  }
   await endProcess(options, running, kind === 'stop' ? 'stop' : 'kill');
-  const changed = kind === 'empty' || kind === 'restore' ? await options.store?.[kind]?.() : undefined;
+  const changed = kind === 'empty' || kind === 'restore' ? await options.store?.[kind]?.() : true;
   await pause(forMs);
   if (!state.closing) await startProcess(options, state);
-  return changed;
+  return changed ?? false;
+};
+
+/** What could not write does not write again by itself, so it is stopped in order when there is room. */
+const fillDisk = async (options: PartOptions, running: RunningProcess, forMs: number): Promise<boolean> => {
+  const wasFull = (await options.disk?.fill(running.ended)) ?? false;
+  await pause(forMs);
+  options.disk?.makeRoom();
+  await endProcess(options, running, 'stop');
+  return wasFull;
 };
 
 const endProcess = async (

@@ -12,6 +12,7 @@ import type { Evidence, ProgramStart, ShownByGateway, ShownFile } from '../evide
 import type { Promises } from '../evidence/promises.ts';
 import { foldRuns, runsOf, type LoggedRuns } from '../evidence/logged-run.ts';
 import { everyMessage, vanishedFrom } from '../evidence/kept-messages.ts';
+import type { BrokerFaultMade } from '../faults/inject-broker-faults.ts';
 import type { LimitChange } from '../limits/limit-changes.ts';
 import { brokerRefusals } from '../permissions/broker-refusals.ts';
 import type { Trespass } from '../permissions/trespass.ts';
@@ -28,6 +29,7 @@ export interface CollectionOptions {
   readonly records: ClientRecords;
   readonly limits: readonly LimitChange[];
   readonly trespasses: readonly Trespass[];
+  readonly brokerFaults: readonly BrokerFaultMade[];
   readonly promises: Promises;
   readonly plans: readonly RunPlan[];
   readonly size: Size;
@@ -45,6 +47,7 @@ export const collectEvidence = async ({
   records,
   limits,
   trespasses,
+  brokerFaults,
   promises,
   plans,
   size,
@@ -68,6 +71,7 @@ export const collectEvidence = async ({
     faults: cluster.journal,
     limits,
     trespasses,
+    brokerFaults,
     promises,
     refusedUploads: await refusedUploads(folder),
     brokerRefusals: await brokerRefusals(folder),

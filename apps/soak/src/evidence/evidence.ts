@@ -2,6 +2,7 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { ClientRecords, ShownRun } from '../clients/client-records.ts';
 import type { RunPlan } from '../clients/plan.ts';
 import type { FaultRecords } from '../cluster/outages.ts';
+import type { BrokerFaultMade } from '../faults/inject-broker-faults.ts';
 import type { Trespass } from '../permissions/trespass.ts';
 import type { LimitChange } from '../limits/limit-changes.ts';
 import type { Size } from '../parameters/size.ts';
@@ -75,6 +76,8 @@ export interface Evidence {
   readonly programStarts: readonly ProgramStart[];
   readonly deadLetters: readonly DeadLetter[];
   readonly faults: FaultRecords;
+  /** Of a cluster of brokers, in their order. */
+  readonly brokerFaults: readonly BrokerFaultMade[];
   readonly limits: readonly LimitChange[];
   /** What users of the broker tried and may not do. */
   readonly trespasses: readonly Trespass[];

@@ -1,3 +1,4 @@
+import type { BrokerFault } from '../faults/broker-fault-schedule.ts';
 import type { LimitChange } from '../limits/limit-changes.ts';
 
 /** What a seed says that it does, as planned. The timing decides what comes of it. */
@@ -6,4 +7,6 @@ export interface Promises {
   readonly limits: readonly Pick<LimitChange, 'store' | 'kind'>[];
   /** The database is emptied, or gets an older copy back. */
   readonly databaseLosesData: boolean;
+  /** Faults of a cluster of brokers. */
+  readonly brokerFaults: readonly Pick<BrokerFault, 'kind' | 'victims'>[];
 }

@@ -3,31 +3,50 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Part } from '../cluster/part.ts';
 import type { BrokerFault } from './broker-fault-schedule.ts';
 
+/** A fault that came, on all brokers that it was to hit. */
+export interface BrokerFaultMade extends Pick<BrokerFault, 'kind' | 'victims'> {
+  readonly hadEffect: boolean;
+}
+
+export interface InjectBrokerFaultsOptions {
+  readonly brokers: readonly Part[];
+  readonly log: EventLog;
+  readonly forMs: number;
+  /** So many come, however long they take. */
+  readonly least: number;
+}
+
 /** Injects one fault after the other until the time is up. Resolves when all brokers are healthy again. */
 export const injectBrokerFaults = async (
   faults: Iterable<BrokerFault>,
-  brokers: readonly Part[],
-  log: EventLog,
-  forMs: number,
-): Promise<void> => {
+  { brokers, log, forMs, least }: InjectBrokerFaultsOptions,
+): Promise<readonly BrokerFaultMade[]> => {
   const endsAt = performance.now() + forMs;
+  const made: BrokerFaultMade[] = [];
   for (const fault of faults) {
-    if (performance.now() + fault.afterMs > endsAt) return;
+    if (made.length >= least && performance.now() + fault.afterMs > endsAt) break;
     await pause(fault.afterMs);
     const leader = await leaderOf(log, fault.stream);
-    const hit = victims(fault, brokers, leader);
-    if (fault.victims === 'one after the other') {
-      for (const part of hit) await part.inject(fault.kind, fault.forMs);
-    } else await Promise.all(hit.map((part) => part.inject(fault.kind, fault.forMs)));
+    const { kind, victims } = fault;
+    made.push({ kind, victims, hadEffect: await inject(fault, hitBy(fault, brokers, leader)) });
   }
+  return made;
+};
+
+const inject = async ({ kind, victims, forMs }: BrokerFault, hit: readonly Part[]): Promise<boolean> => {
+  const changed: boolean[] = [];
+  if (victims === 'one after the other') {
+    for (const part of hit) changed.push(await part.inject(kind, forMs));
+  } else changed.push(...(await Promise.all(hit.map((part) => part.inject(kind, forMs)))));
+  return changed.length > 0 && changed.every(Boolean);
 };
 
 /** The leader is the first of two and of all. */
-const victims = (fault: BrokerFault, brokers: readonly Part[], leader: string): readonly Part[] => {
+const hitBy = ({ victims }: BrokerFault, brokers: readonly Part[], leader: string): readonly Part[] => {
   const ordered = brokers.toSorted(
     (one, other) => Number(other.name === leader) - Number(one.name === leader),
   );
-  switch (fault.victims) {
+  switch (victims) {
     case 'leader':
       return ordered.slice(0, 1);
     case 'follower':
@@ -37,6 +56,8 @@ const victims = (fault: BrokerFault, brokers: readonly Part[], leader: string): 
     case 'all':
     case 'one after the other':
       return ordered;
+    case 'one with a disk':
+      return ordered.filter(({ hasDisk }) => hasDisk);
   }
 };
 

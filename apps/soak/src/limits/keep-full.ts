@@ -27,10 +27,9 @@ export const keepFull = async (
   let wasFull = false;
   for (let isFirst = true; isFirst || performance.now() < endsAt; isFirst = false) {
     const [state, reservedNow] = [await stream.read(), await reserved()];
-    const limited =
-      isFull(kind, state, reservedNow)
-        ? state
-        : await stream.update({ max_bytes: limitFor(kind, state, reservedNow) });
+    const limited = isFull(kind, state, reservedNow)
+      ? state
+      : await stream.update({ max_bytes: limitFor(kind, state, reservedNow) });
     wasFull ||= isFull(kind, limited, reservedNow);
     await pause(LOOK_EVERY_MS);
   }
@@ -41,11 +40,7 @@ export const keepFull = async (
 const NO_ROOM_BYTES = 64;
 
 /** A log that is nearly full has no room for a new run. */
-const isFull = (
-  kind: KeepFullOptions['kind'],
-  { config, state }: StreamState,
-  reserved: number,
-): boolean => {
+const isFull = (kind: KeepFullOptions['kind'], { config, state }: StreamState, reserved: number): boolean => {
   if (config.max_bytes <= 0) return false;
   if (kind === 'full') return state.bytes > config.max_bytes - NO_ROOM_BYTES;
   return state.bytes + reserved + NEW_RUN_BYTES > newRunsLimit(config.max_bytes);

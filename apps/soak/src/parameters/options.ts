@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { FULL, SMALL, type Size } from './size.ts';
+import { BRIEF, FULL, SMALL, type Size } from './size.ts';
 
 export interface Options {
   readonly seed: number;
@@ -14,8 +14,9 @@ export type ReadOptions =
   | { readonly ok: true; readonly options: Options }
   | { readonly ok: false; readonly why: string };
 
-const USAGE = `npm run soak -- [--small] [--brokers N] [--seed N] [--minutes N] [--rate N] [--keep]
+const USAGE = `npm run soak -- [--small | --brief] [--brokers N] [--seed N] [--minutes N] [--rate N] [--keep]
   --small     rates and faults for a machine with two cores, ${SMALL.minutes} minutes
+  --brief     half a minute, few clients and faults, and no full stores, for --brokers 3
   --brokers   1, or 3 that form a cluster, with faults of their own (${FULL.brokers})
   --seed      a whole number that repeats the same requests and faults; a new one by default
   --minutes   how long runs are queued and faults are injected (${FULL.minutes}); the remaining runs end after that
@@ -35,15 +36,17 @@ export const readOptions = (args: readonly string[], newSeed: () => number): Rea
         rate: { type: 'string' },
         brokers: { type: 'string' },
         small: { type: 'boolean', default: false },
+        brief: { type: 'boolean', default: false },
         keep: { type: 'boolean', default: false },
       },
     });
-    const preset = values.small ? SMALL : FULL;
+    if (values.small && values.brief) throw new RangeError('--small and --brief exclude each other.');
+    const preset = values.brief ? BRIEF : values.small ? SMALL : FULL;
     const seed = numberOf('--seed', values.seed, { from: 0, to: LARGEST_SEED, whole: true }) ?? newSeed();
     const minutes = numberOf('--minutes', values.minutes, { from: 0.1, to: 10_000 }) ?? preset.minutes;
     const rate = numberOf('--rate', values.rate, { from: 0.1, to: 1_000 }) ?? preset.rate;
     const brokers = brokersIn(values.brokers) ?? preset.brokers;
-    const more = `${brokers === FULL.brokers ? '' : ` --brokers ${brokers}`}${values.small ? ' --small' : ''}`;
+    const more = `${brokers === FULL.brokers ? '' : ` --brokers ${brokers}`}${values.brief ? ' --brief' : values.small ? ' --small' : ''}`;
     const command = `npm run soak -- --seed ${seed} --minutes ${minutes} --rate ${rate}${more}`;
     const size = { ...preset, minutes, rate, brokers };
     return { ok: true, options: { seed, size, keep: values.keep, command } };

@@ -12,8 +12,12 @@ export interface Size {
   readonly faultGapMs: readonly [number, number];
   /** How long a killed or stopped process stays down. */
   readonly downMs: readonly [number, number];
-  /** The same, and how long it stays paused, for a broker of several: elections take longer than a restart. */
+  /** The same for a broker of several. */
+  readonly brokerFaultGapMs: readonly [number, number];
+  /** How long it stays down, paused or full: elections take longer than a restart. */
   readonly brokerDownMs: readonly [number, number];
+  /** So many faults of brokers come, even if that takes longer than the rest. Twelve are one of each kind. */
+  readonly leastBrokerFaults: number;
   /** How long a paused process stays paused. */
   readonly pauseMs: readonly [number, number];
   /** A time without faults, now and then, for what happens only while everything runs. */
@@ -55,7 +59,9 @@ export const FULL: Size = {
   slotsPerExecutor: 6,
   faultGapMs: [500, 12_000],
   downMs: [0, 20_000],
+  brokerFaultGapMs: [500, 12_000],
   brokerDownMs: [2_000, 30_000],
+  leastBrokerFaults: 12,
   pauseMs: [200, 60_000],
   calmMs: 60_000,
   limitGapMs: [10_000, 60_000],
@@ -84,6 +90,7 @@ export const SMALL: Size = {
   slotsPerExecutor: 3,
   faultGapMs: [1_000, 9_000],
   downMs: [0, 4_000],
+  brokerFaultGapMs: [1_000, 9_000],
   brokerDownMs: [2_000, 12_000],
   pauseMs: [200, 6_000],
   calmMs: 15_000,
@@ -103,4 +110,19 @@ export const SMALL: Size = {
   cancelEnforceS: 8,
   giveUpS: 120,
   settleWithinMs: 240_000,
+};
+
+/** For what three brokers do without one of them. The limits of stores stay as they are. */
+export const BRIEF: Size = {
+  ...SMALL,
+  minutes: 0.5,
+  rate: 1,
+  executors: 2,
+  faultGapMs: [4_000, 10_000],
+  brokerFaultGapMs: [1_000, 3_000],
+  brokerDownMs: [4_000, 6_000],
+  leastBrokerFaults: 2,
+  calmMs: 5_000,
+  limitGapMs: [60_000, 60_000],
+  quotas: { ...SMALL.quotas, queuedRuns: 40, catalogueRecords: 40, streams: 20 },
 };

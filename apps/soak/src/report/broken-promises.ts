@@ -2,6 +2,7 @@ import { isEnded, type EndedRun } from '@runledger/contracts/fold/run';
 import type { Resource } from '@runledger/contracts/http/usage';
 import type { Evidence } from '../evidence/evidence.ts';
 import { lastOf, type LoggedRun } from '../evidence/logged-run.ts';
+import type { Promises } from '../evidence/promises.ts';
 import type { LimitChange } from '../limits/limit-changes.ts';
 
 /**
@@ -11,6 +12,7 @@ import type { LimitChange } from '../limits/limit-changes.ts';
 export const brokenPromises = (evidence: Evidence): string[] => [
   ...neverLimited(evidence),
   ...neverLost(evidence),
+  ...neverHit(evidence),
 ];
 
 /**
@@ -34,6 +36,17 @@ const neverLimited = ({ promises, limits }: Evidence): string[] => {
     .filter((name) => !shown.has(name))
     .map((name) => `${name} was planned, and never came true.`);
 };
+
+const neverHit = ({ promises, brokerFaults }: Evidence): string[] => {
+  const shown = new Set(brokerFaults.filter(({ hadEffect }) => hadEffect).map(brokerFaultName));
+  return [...new Set(promises.brokerFaults.map(brokerFaultName))]
+    .filter((name) => !shown.has(name))
+    .map((name) => `Of the brokers ${name} was planned, and never came true.`);
+};
+
+/** Such as `kill leader`. */
+export const brokerFaultName = ({ kind, victims }: Promises['brokerFaults'][number]): string =>
+  `${kind} ${victims}`;
 
 const nameOf = ({ store, kind }: Pick<LimitChange, 'store' | 'kind'>): string => `${store} ${kind}`;
 

@@ -3,12 +3,12 @@ import type { Evidence } from '../evidence/evidence.ts';
 import { lastOf } from '../evidence/logged-run.ts';
 import { refusalOf } from '../clients/refusal-kinds.ts';
 import type { LimitKind } from '../limits/limit-changes.ts';
-import { quotaRefusals, withoutEffect } from './broken-promises.ts';
+import { brokerFaultName, quotaRefusals, withoutEffect } from './broken-promises.ts';
 import { counts } from './counts.ts';
 
 /** What the soak did to the cluster, and what came of it: a soak that exercised nothing is seen. */
 export const exercised = (evidence: Evidence): string[] => {
-  const { limits, records, runs } = evidence;
+  const { limits, records, runs, brokerFaults } = evidence;
   const refused = records.exchanges.flatMap(({ answer, kind }) =>
     answer.kind === 'refused' && kind !== 'foreign' ? [refusalOf(answer)] : [],
   );
@@ -23,6 +23,7 @@ export const exercised = (evidence: Evidence): string[] => {
     `The glutton queued ${gluttonRuns(evidence)} runs, and was refused for its quota of ${[...quotaRefusals(evidence)].map(([resource, count]) => `${resource} ${count}`).join(', ')}.`,
     `Deleted: ${deletedIn(evidence)}. Without effect: ${counts(withoutEffect(evidence))}.`,
     `Forbidden at the broker: ${evidence.trespasses.length} tries of ${forbidden.size} kinds, ${evidence.trespasses.filter(({ refused }) => refused).length} refused.`,
+    ...(brokerFaults.length > 0 ? [`Of the brokers: ${counts(brokerFaults.map(brokerFaultName))}.`] : []),
     `Limits: ${counts(limits.map(({ store, kind }) => `${store} ${LIMIT_TEXT[kind]}`))}.`,
     `The log forgot ${messagesLost} messages; ${endedAs(evidence, 'log_expired')} runs and ${deliveriesExpired} deliveries ended as log_expired.`,
     `Refused: ${counts(refused)}. Runs that ended as storage_full: ${endedAs(evidence, 'storage_full')}.`,

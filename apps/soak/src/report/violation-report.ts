@@ -130,6 +130,7 @@ const FAULT_TEXT = {
   pause: 'paused',
   empty: 'emptied',
   restore: 'restored from an old copy',
+  fill: 'on a full disk',
 } as const;
 
 const faultLines = (

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { brokerFaults, type BrokerFault } from '../../src/faults/broker-fault-schedule.ts';
 import { randomFrom } from '../../src/parameters/random-source.ts';
-import { SMALL } from '../../src/parameters/size.ts';
+import { BRIEF, SMALL } from '../../src/parameters/size.ts';
 
 const first = (count: number, seed = 7): BrokerFault[] =>
-  brokerFaults(randomFrom(seed), SMALL).take(count).toArray();
+  brokerFaults(randomFrom(seed), SMALL, true).take(count).toArray();
 const whatOf = ({ kind, victims }: BrokerFault): string => `${kind} ${victims}`;
 
 describe('the faults of a cluster of brokers', () => {
@@ -14,14 +14,29 @@ describe('the faults of a cluster of brokers', () => {
   });
 
   it('are of every kind before one comes again', () => {
-    expect(new Set(first(11).map(whatOf)).size).toBe(11);
-    expect(first(11).map(whatOf)).not.toEqual(first(22).slice(11).map(whatOf));
-    expect(first(22).slice(11).map(whatOf).toSorted()).toEqual(first(11).map(whatOf).toSorted());
+    const [one, other] = [first(12).map(whatOf), first(24).slice(12).map(whatOf)];
+    expect(new Set(one).size).toBe(SMALL.leastBrokerFaults);
+    expect(one).not.toEqual(other);
+    expect(other.toSorted()).toEqual(one.toSorted());
+  });
+
+  it('begin with a killed leader and a paused follower', () => {
+    for (const seed of [1, 2, 3])
+      expect(first(BRIEF.leastBrokerFaults, seed).map(whatOf).toSorted()).toEqual([
+        'kill leader',
+        'pause follower',
+      ]);
+  });
+
+  it('fill a disk only where a broker has one', () => {
+    const without = brokerFaults(randomFrom(7), SMALL, false).take(50).toArray();
+    expect(without.map(({ kind }) => kind)).not.toContain('fill');
+    expect(first(12).filter(({ kind }) => kind === 'fill')).toMatchObject([{ victims: 'one with a disk' }]);
   });
 
   it('respect the limits of the size', () => {
     for (const { afterMs, forMs } of first(50)) {
-      expect(afterMs).toBeLessThanOrEqual(SMALL.faultGapMs[1]);
+      expect(afterMs).toBeLessThanOrEqual(SMALL.brokerFaultGapMs[1]);
       expect(forMs).toBeGreaterThanOrEqual(SMALL.brokerDownMs[0]);
     }
   });

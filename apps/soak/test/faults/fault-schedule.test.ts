@@ -57,7 +57,7 @@ describe('the faults of a soak', () => {
 });
 
 describe('the requests of a soak', () => {
-  const plans = planRuns(randomFrom(7), { minutes: 10, rate: 5, shortLogAgeMs: 60_000 });
+  const plans = planRuns(randomFrom(7), { minutes: 10, rate: 5, shortLogAgeMs: 60_000, giveUpS: 300 });
 
   it('match the rate, and each has its own number', () => {
     expect(plans.map(({ request }) => request)).toEqual(Array.from({ length: 3_000 }, (_, at) => at + 1));

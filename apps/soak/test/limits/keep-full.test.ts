@@ -30,7 +30,11 @@ describe('a store that is kept full', () => {
     const { log } = test;
     for (const name of ['one', 'two', 'three']) await log.js.publish(`timers.${name}`, body);
     const before = await fillOf(log);
-    const kept = keepFull(limitedStream(log, STORE), { kind: 'full', forMs: 1_000, readRuns: async () => [] });
+    const kept = keepFull(limitedStream(log, STORE), {
+      kind: 'full',
+      forMs: 1_000,
+      readRuns: async () => [],
+    });
     await waitFor('it to be full', async () => (await fillOf(log)).limit === before.bytes);
     await log.jsm.streams.purge(STORE, { filter: 'timers.one' });
     const after = await fillOf(log);

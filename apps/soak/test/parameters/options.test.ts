@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readOptions } from '../../src/parameters/options.ts';
-import { FULL, SMALL } from '../../src/parameters/size.ts';
+import { BRIEF, FULL, SMALL } from '../../src/parameters/size.ts';
 
 const newSeed = (): number => 42;
 
@@ -39,7 +39,17 @@ describe('options', () => {
     });
   });
 
+  it('choose a brief soak', () => {
+    expect(readOptions(['--brief', '--brokers', '3', '--seed', '7'], newSeed)).toMatchObject({
+      options: {
+        size: { ...BRIEF, brokers: 3 },
+        command: expect.stringMatching(/ --brokers 3 --brief$/) as unknown,
+      },
+    });
+  });
+
   it.for([
+    [['--small', '--brief'], '--small and --brief exclude each other.'],
     [['--brokers', '2'], '--brokers is 2. It must be 1 or 3'],
     [['--seed', 'x'], '--seed is x. It must be a whole number from 0 to 2147483647.'],
     [['--seed', '1.5'], '--seed is 1.5'],
@@ -49,6 +59,8 @@ describe('options', () => {
   ] as const)('are refused with the valid values: %j', ([given, sentence]) => {
     const read = readOptions(given, newSeed);
     expect(read).toMatchObject({ ok: false, why: expect.stringContaining(sentence) as unknown });
-    expect(read).toMatchObject({ why: expect.stringContaining('npm run soak -- [--small]') as unknown });
+    expect(read).toMatchObject({
+      why: expect.stringContaining('npm run soak -- [--small | --brief]') as unknown,
+    });
   });
 });

@@ -24,7 +24,7 @@ const faults = (...outages: readonly Outage[]) => ({ outages, missed: [], stops:
 
 describe('the promises of a seed', () => {
   it('are kept when each planned store was full once', () => {
-    const promises = { limits: [full(false)], databaseLosesData: false };
+    const promises = { limits: [full(false)], databaseLosesData: false, brokerFaults: [] };
     expect(brokenPromises(aSoak({ promises, limits: [full(false), full(true)] }))).toEqual([]);
     expect(brokenPromises(aSoak({ promises, limits: [full(false)] }))).toEqual([
       'BLOBS full was planned, and never came true.',
@@ -32,11 +32,28 @@ describe('the promises of a seed', () => {
   });
 
   it('are broken when the database was to lose its data and did not', () => {
-    const promises = { limits: [], databaseLosesData: true };
+    const promises = { limits: [], databaseLosesData: true, brokerFaults: [] };
     expect(brokenPromises(aSoak({ promises, faults: faults(restored()) }))).toEqual([]);
     expect(
       brokenPromises(aSoak({ promises, faults: faults(restored({ changedNothing: true })) })),
     ).toHaveLength(1);
+  });
+});
+
+describe('the promises of a seed for a cluster of brokers', () => {
+  it('are kept when each planned fault had an effect once', () => {
+    const [fill, kill] = [
+      { kind: 'fill', victims: 'one with a disk' },
+      { kind: 'kill', victims: 'leader' },
+    ] as const;
+    const promises = { limits: [], databaseLosesData: false, brokerFaults: [fill, kill, fill] };
+    const killed = { ...kill, hadEffect: true };
+    const filled = (hadEffect: boolean) => ({ ...fill, hadEffect });
+    const brokerFaults = [filled(false), killed, filled(true)];
+    expect(brokenPromises(aSoak({ promises, brokerFaults }))).toEqual([]);
+    expect(brokenPromises(aSoak({ promises, brokerFaults: [filled(false), killed] }))).toEqual([
+      'Of the brokers fill one with a disk was planned, and never came true.',
+    ]);
   });
 });
 
