@@ -35,7 +35,7 @@ const readiness = async (): Promise<unknown> => {
   const checks: ServiceLogOptions['checks'] = {};
   const config = { NATS_URL: url };
   const begun = { config, instance: 'service-1', logger: silentLogger, checks };
-  await openServiceLog(begun, open, AbortSignal.timeout(10_000));
+  await openServiceLog(begun, open, AbortSignal.timeout(60_000));
   return await checks['log']?.();
 };
 
@@ -95,6 +95,6 @@ describe('a log with three copies', { timeout: 120_000 }, () => {
     await provision(log, { replicas: 1 }, { allowFewerReplicas: true });
     expect(await copies()).toEqual([1]);
     expect(await readiness()).toEqual({ ok: true, note: expect.stringContaining('RUNS has one copy') });
-    await awaitProvisioned(log, AbortSignal.timeout(10_000));
+    await awaitProvisioned(log, AbortSignal.timeout(60_000));
   });
 });

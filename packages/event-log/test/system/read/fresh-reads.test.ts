@@ -37,14 +37,18 @@ const readerAt = async (url: string): Promise<EventLog> => {
 
 /** Which server leads RUNS, once all three follow it. */
 const settledLeader = async (): Promise<number> => {
-  const { leader } = await waitFor('three servers', async () => {
-    const { cluster } = await anywhere.jsm.streams.info('RUNS');
-    const isSettled =
-      cluster?.replicas?.length === 2 &&
-      // Left out for 0.
-      cluster.replicas.every(({ offline, lag }) => !offline && !(lag >= 100));
-    return isSettled && cluster.leader && { leader: cluster.leader };
-  });
+  const { leader } = await waitFor(
+    'three servers',
+    async () => {
+      const { cluster } = await anywhere.jsm.streams.info('RUNS');
+      const isSettled =
+        cluster?.replicas?.length === 2 &&
+        // Left out for 0.
+        cluster.replicas.every(({ offline, lag }) => !offline && !(lag >= 100));
+      return isSettled && cluster.leader && { leader: cluster.leader };
+    },
+    { withinMs: 60_000 },
+  );
   return Number(leader.slice(1));
 };
 
@@ -73,11 +77,16 @@ const readAfterPause = async (): Promise<{ readonly present: number; readonly re
   if (!server || !behind || !ahead || !elsewhere) throw new Error(`there is no server n${old}`);
   expect(await lastOfRun(behind, key)).toBe(first);
   await using writer = await openEventLog({ url: elsewhere.url, name: 'writer' }, silentLogger);
-  await server.pause();
-  const present = await stored(writer, assigned(key), first);
-  expect(await lastOfRun(ahead, key)).toBe(present);
-  const waiting = Array.from({ length: WAITING_READS }, () => readOrUnavailable(behind, key));
-  server.resume();
+  let present: number;
+  let waiting: readonly Promise<number | undefined>[];
+  try {
+    await server.pause();
+    present = await stored(writer, assigned(key), first);
+    expect(await lastOfRun(ahead, key)).toBe(present);
+    waiting = Array.from({ length: WAITING_READS }, () => readOrUnavailable(behind, key));
+  } finally {
+    server.resume();
+  }
   const read: (number | undefined)[] = [];
   for (let reads = 0; reads < LATER_READS; reads += 1) read.push(await readOrUnavailable(behind, key));
   read.push(...(await Promise.all(waiting)));
@@ -167,21 +176,21 @@ describe('while the leading server is killed and paused again and again', () => 
 });
 
 describe('reads of a log that nobody writes to', () => {
-  it('store a marker only once in two seconds', { timeout: 60_000 }, async () => {
+  it('store a marker only once in two seconds', { timeout: 120_000 }, async () => {
     const reader = await readerAt(servers[0]?.url ?? '');
     const key = aRun();
     await stored(anywhere, queued(key), 0);
     await settledLeader();
     const before = (await anywhere.jsm.streams.info('RUNS')).state.messages;
-    const until = performance.now() + 5_000;
+    const began = performance.now();
     let reads = 0;
-    while (performance.now() < until) {
+    while (reads < 1_000 || performance.now() - began < 5_000) {
       await Promise.all(Array.from({ length: 10 }, () => lastOfRun(reader, key)));
       reads += 10;
     }
+    const tookS = (performance.now() - began) / 1_000;
     const markers = (await anywhere.jsm.streams.info('RUNS')).state.messages - before;
-    expect(reads).toBeGreaterThan(1_000);
     expect(markers).toBeGreaterThan(0);
-    expect(markers).toBeLessThanOrEqual(4);
+    expect(markers).toBeLessThanOrEqual(tookS / 2 + 2);
   });
 });
