@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { root, toolEnvironment } from './node24.mjs';
 
 /** The report of a workspace for turbo, relative to the folder of the workspace. */
@@ -38,7 +38,7 @@ export const runAffectedTests = async () => {
     .filter((report) => existsSync(report))
     .map((report) => resultOf(readReport(report), 0));
   const status = workspaces === 0 ? scripts : workspaces;
-  return sumOf([...results, { passed: 0, failed: 0, skipped: 0, status }]);
+  return sumOf([...results, { passed: 0, failed: 0, failures: [], skipped: 0, status }]);
 };
 
 const readReport = (path) => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined);
@@ -48,12 +48,14 @@ export const sumOf = (results) =>
   results.reduce((sum, each) => ({
     passed: sum.passed + each.passed,
     failed: sum.failed + each.failed,
+    failures: [...sum.failures, ...each.failures],
     skipped: sum.skipped + each.skipped,
     status: sum.status === 0 ? each.status : sum.status,
   }));
 
 /** Prints the last lines of a test run and sets the exit code of this process. */
-export const reportResult = ({ passed, failed, skipped, status }) => {
+export const reportResult = ({ passed, failed, failures, skipped, status }) => {
+  for (const failure of failures) console.log(`Failed: ${failure}`);
   if (skipped > 0) console.log(`${skipped} skipped: see the reasons above.`);
   if (passed + skipped === 0 && failed <= 1) console.log('No test ran. Check the names of the files.');
   console.log(`${passed} passed, ${failed} failed`);
@@ -78,8 +80,16 @@ const resultOf = (report, status) => {
   const brokenFiles = (report?.testResults ?? []).filter(
     (file) => file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed'),
   );
-  const counted = (report?.numFailedTests ?? 0) + brokenFiles.length;
+  const failures = [...brokenFiles.map(({ name }) => relative(root, name)), ...failedTests(report)];
+  const counted = failures.length;
   const ranNothing = passed + counted === 0;
   const failed = counted === 0 && (status !== 0 || ranNothing) ? 1 : counted;
-  return { passed, failed, skipped, status: status === 0 && failed > 0 ? 1 : status };
+  return { passed, failed, failures, skipped, status: status === 0 && failed > 0 ? 1 : status };
 };
+
+const failedTests = (report) =>
+  (report?.testResults ?? []).flatMap(({ name, assertionResults }) =>
+    assertionResults
+      .filter((test) => test.status === 'failed')
+      .map((test) => `${relative(root, name)} > ${test.fullName}`),
+  );
