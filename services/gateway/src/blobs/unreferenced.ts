@@ -14,7 +14,7 @@ export type FindUnreferenced = (blobs: readonly StoredBlob[]) => Promise<readonl
 
 export interface RunReferencesOptions {
   readonly views: Pick<RunViews, 'position' | 'referredBlobs'>;
-  readonly fresh: FreshViews;
+  readonly fresh: Pick<FreshViews, 'becomeFresh'>;
 }
 
 const without = async (
@@ -39,7 +39,7 @@ const without = async (
 const withoutRuns =
   ({ views, fresh }: RunReferencesOptions, stream: BlobStream) =>
   async (judged: (derivedFrom: string) => readonly StoredBlob[]): Promise<readonly StoredBlob[]> => {
-    const position = (await fresh()) ? await views.position() : undefined;
+    const position = (await fresh.becomeFresh()) ? await views.position() : undefined;
     if (!position) return [];
     const free = await without(judged(position.derived_from), (org_id, hashes) =>
       views.referredBlobs(org_id, stream, hashes),

@@ -11,7 +11,7 @@ import type { RefuseRemoval, RemovedRecord } from './store/remove-record.ts';
 export interface DeleteRecordsOptions {
   readonly records: CatalogueRecords;
   readonly views: Pick<RunViews, 'findLiveRun'>;
-  readonly fresh: FreshViews;
+  readonly fresh: Pick<FreshViews, 'becomeFresh'>;
   /** The broker's. */
   readonly now: () => Promise<Date>;
 }
@@ -100,7 +100,7 @@ const openInUse = ({ records: { deployments }, views, fresh }: DeleteRecordsOpti
     return found && blockedByDeployments(found.newest, found.others, used, 'Delete');
   };
   const byRun: InUse['byRun'] = async (org, record) => {
-    if (!(await fresh()))
+    if (!(await fresh.becomeFresh()))
       throw new ViewsUnavailable('the views lack facts of the log, so a run may be missing');
     const run_id = await views.findLiveRun(org, record);
     return run_id && usedByRun(record.kind, run_id);

@@ -15,15 +15,25 @@ export interface FreshViewsOptions {
   readonly timeoutMs: number;
 }
 
-/** Waits until the views have every fact that was in the log at the time of the call; false when they do not, or when that is unknown. */
-export type FreshViews = () => Promise<boolean>;
+/** Whether the views have every fact that was in the log at the time of the call. */
+export interface FreshViews {
+  /**
+   * As they are now. May say false of views that have every fact, and always does of shared ones: their position is a request away, as
+   * the log is, so it would save nothing. @throws {LogUnavailable} @throws {ViewsUnavailable}
+   */
+  readonly areFresh: () => Promise<boolean>;
+  /** Waits for it; false when they do not get there, or when that is unknown. */
+  readonly becomeFresh: BecomeFresh;
+}
+
+export type BecomeFresh = () => Promise<boolean>;
 
 const POLL_EVERY_MS = 25;
 
 /**
- * A list that waits for this first shows everything that an earlier response of any gateway showed. When the views did not
- * move during a whole wait, because no gateway projects, no list waits again until they have moved. Errors of the views or
- * the log are not thrown: reading the views throws them, and a list needs no log.
+ * What is read from the views after they were fresh shows everything that an earlier response of any gateway showed. When the views
+ * did not move during a whole wait, because no gateway projects, nobody waits again until they have moved. `becomeFresh` throws no
+ * errors of the views or the log: reading the views throws them, and a list needs no log.
  */
 export const freshViews = ({ log, views, timeoutMs }: FreshViewsOptions): FreshViews => {
   const identity = oneAtATime(() => runsIdentity(log));
@@ -33,6 +43,11 @@ export const freshViews = ({ log, views, timeoutMs }: FreshViewsOptions): FreshV
     await pause(POLL_EVERY_MS);
     return views.position();
   });
+  const areFresh = async (): Promise<boolean> => {
+    if (views.shared) return false;
+    const { created, lastSequence: end } = await identity();
+    return holds(await readPosition(), created, end);
+  };
   let stuck: { readonly at: Position } | undefined;
 
   /** False when waiting does not help, or when it is too late. It adds the positions that it sees to `seen`. */
@@ -49,7 +64,7 @@ export const freshViews = ({ log, views, timeoutMs }: FreshViewsOptions): FreshV
       seen.push(position);
     }
   };
-  return async () => {
+  const becomeFresh = async (): Promise<boolean> => {
     const late = new AbortController();
     const seen: Position[] = [];
     try {
@@ -68,6 +83,7 @@ export const freshViews = ({ log, views, timeoutMs }: FreshViewsOptions): FreshV
       return false;
     }
   };
+  return { areFresh, becomeFresh };
 };
 
 type Position = ProjectionPosition | undefined;

@@ -16,13 +16,16 @@ export interface BlobQuota extends Pick<QuotaBound, 'limit' | 'used'> {
   put(org_id: OrgId, bytes: Uint8Array): Promise<BlobRef | 'over_quota'>;
 }
 
-export interface BlobQuotaOptions extends Pick<QuotaBoundOptions, 'limit' | 'fresh' | 'onRefused' | 'clock'> {
+export interface BlobQuotaOptions extends Pick<
+  QuotaBoundOptions,
+  'limit' | 'becomeFresh' | 'onRefused' | 'clock'
+> {
   readonly blobs: Pick<BlobStore, 'put'>;
   readonly views: Pick<RunViews, 'sumBlobBytes' | 'referredBlobs'>;
 }
 
 export const openBlobQuota = (options: BlobQuotaOptions): BlobQuota & Disposable => {
-  const { limit, blobs, views, fresh, onRefused, clock } = options;
+  const { limit, blobs, views, becomeFresh, onRefused, clock } = options;
   const recent = recentBlobs({ views, keptForMs: UNREFERENCED_FOR_MS, clock });
   const bound = openQuotaBound({
     limit,
@@ -30,8 +33,8 @@ export const openBlobQuota = (options: BlobQuotaOptions): BlobQuota & Disposable
       const unreferenced = await recent.unreferencedBytes(org_id);
       return unreferenced + (await views.sumBlobBytes(org_id));
     },
-    fresh: async () => {
-      await fresh();
+    becomeFresh: async () => {
+      await becomeFresh();
       // What the views lack of this gateway is counted as recent.
       return true;
     },

@@ -2,14 +2,14 @@ import { LRUCache } from 'lru-cache';
 import type { OrgId } from '@runledger/contracts/ids';
 import { openBreaker, type Breaker } from '../breaker/breaker.ts';
 import { oneAtATime } from '@runledger/resilience/one-at-a-time';
-import type { FreshViews } from '../projection/fresh-views.ts';
+import type { BecomeFresh } from '../projection/fresh-views.ts';
 import { ViewsUnavailable } from '../projection/run-views.ts';
 
 export interface QuotaBoundOptions {
   /** What an organisation uses. It may stop at the limit. @throws {ViewsUnavailable} */
   readonly count: (org_id: OrgId, limit: number) => Promise<number>;
   /** Waits until a count has everything that was used before. */
-  readonly fresh: FreshViews;
+  readonly becomeFresh: BecomeFresh;
   /** What an organisation may use. */
   readonly limit: number;
   readonly onRefused: (org_id: OrgId) => void;
@@ -71,7 +71,7 @@ const nearOf = (limit: number): number => Math.max(NEAR_AMOUNT, limit * NEAR_PAR
  * same moment. While the views are unavailable, nothing is refused.
  */
 export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
-  const { count, fresh, limit, onRefused, clock } = options;
+  const { count, becomeFresh, limit, onRefused, clock } = options;
   const accounts = new LRUCache<OrgId, Account>({
     max: MAX_ACCOUNTS,
     memoMethod: (org_id) => newAccount(options, org_id),
@@ -111,7 +111,7 @@ export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
     }
   };
   const used: QuotaBound['used'] = async (org_id) => {
-    await fresh();
+    await becomeFresh();
     try {
       return await count(org_id, limit);
     } catch (error) {
@@ -144,14 +144,14 @@ const usedBy = ({ counted, since, pending }: Used): number => counted + since + 
 const isNear = (account: Used, amount: number, limit: number): boolean =>
   limit - usedBy(account) - amount < nearOf(limit);
 
-const newAccount = ({ count, fresh, limit, clock }: QuotaBoundOptions, org_id: OrgId): Account => {
+const newAccount = ({ count, becomeFresh, limit, clock }: QuotaBoundOptions, org_id: OrgId): Account => {
   const recount = async (): Promise<void> => {
     const { wanted } = account;
     account.wanted = 0;
     if (!isNear(account, wanted, limit)) account.counted = await count(org_id, limit);
     if (isNear(account, wanted, limit)) {
       const { since } = account;
-      const holdsAll = await fresh();
+      const holdsAll = await becomeFresh();
       account.counted = await count(org_id, limit);
       if (holdsAll) account.since -= since;
     }

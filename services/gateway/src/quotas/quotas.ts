@@ -14,7 +14,7 @@ export interface QuotasOptions {
   readonly views: RunViews;
   /** Of inputs and lists of outputs. */
   readonly blobs: Pick<BlobStore, 'put'>;
-  readonly fresh: FreshViews;
+  readonly fresh: Pick<FreshViews, 'becomeFresh'>;
   /** With every record whose creation was acknowledged. */
   readonly countRecords: (org_id: OrgId) => Promise<number>;
   /** Of the workflows and the definitions of inputs, with every acknowledged version. */
@@ -48,13 +48,13 @@ const DAY_LENGTH = 10;
 
 /** `open` closes them. */
 export const openQuotas = (
-  { config, views, fresh, metrics, clock, ...options }: QuotasOptions,
+  { config, views, fresh: { becomeFresh }, metrics, clock, ...options }: QuotasOptions,
   open: AsyncDisposableStack,
 ): Quotas => {
   const bound = (
     resource: Resource,
     limit: number,
-    counting: Pick<QuotaBoundOptions, 'count' | 'fresh'>,
+    counting: Pick<QuotaBoundOptions, 'count' | 'becomeFresh'>,
   ): QuotaBound =>
     open.use(openQuotaBound({ ...counting, limit, onRefused: metrics.refused(resource), clock }));
   const held = (resource: Resource, limit: number): HeldQuota =>
@@ -67,29 +67,29 @@ export const openQuotas = (
   return {
     queued_runs: bound('queued_runs', config.RUNLEDGER_QUEUE_MAX, {
       count: (org_id, limit) => views.countQueued(org_id, limit),
-      fresh,
+      becomeFresh,
     }),
     catalogue_records: bound('catalogue_records', config.RUNLEDGER_QUOTA_CATALOGUE_RECORDS, {
       count: options.countRecords,
-      fresh: async () => true,
+      becomeFresh: async () => true,
     }),
     workflow_bytes: bound('workflow_bytes', config.RUNLEDGER_QUOTA_WORKFLOW_BYTES, {
       count: options.sumWorkflowBytes,
-      fresh: async () => true,
+      becomeFresh: async () => true,
     }),
     blob_bytes: open.use(
       openBlobQuota({
         limit: config.RUNLEDGER_QUOTA_BLOB_BYTES,
         blobs: options.blobs,
         views,
-        fresh,
+        becomeFresh,
         onRefused: metrics.refused('blob_bytes'),
         clock,
       }),
     ),
     output_bytes: bound('output_bytes', config.RUNLEDGER_QUOTA_OUTPUT_BYTES, {
       count: async (org_id) => views.sumOutputBytes(org_id, await keptSince()),
-      fresh,
+      becomeFresh,
     }),
     uploads: held('uploads', config.RUNLEDGER_QUOTA_UPLOADS),
     streams: held('streams', config.RUNLEDGER_QUOTA_STREAMS),

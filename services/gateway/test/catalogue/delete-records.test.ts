@@ -136,7 +136,7 @@ describe('a run that has not ended', () => {
     const blind = deleteRecords({
       records,
       views: { findLiveRun: async () => undefined },
-      fresh: async () => false,
+      fresh: { becomeFresh: async () => false },
       now: async () => new Date(Date.now() + 61_000),
     });
     await archiveDeployment();

@@ -7,7 +7,7 @@ import { describeWithMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freshViews } from '../../src/projection/fresh-views.ts';
 import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
@@ -40,12 +40,35 @@ const expectEachRunAtOnce = async (views: RunViews): Promise<void> => {
   await using projection = project(log, views);
   for (let runs = 0; runs < 10; runs += 1) {
     const key = await aRunThatEnds();
-    expect(await fresh()).toBe(true);
+    expect(await fresh.becomeFresh()).toBe(true);
     const view = await views.find(key);
     expect([view?.run.status, view?.webhook.state?.status]).toEqual(['success', 'running']);
   }
   expect(projection.state()).toEqual({ ok: true });
 };
+
+describe('views of this process', () => {
+  it('are fresh from when they have what is in the log until more is stored', async () => {
+    const views = sqliteViews();
+    const fresh = freshViews({ log, views, timeoutMs: LONG_MS });
+    await aRunThatEnds();
+    expect(await fresh.areFresh()).toBe(false);
+    await using projection = project(log, views);
+    await waitFor('the views', fresh.areFresh);
+    await projection[Symbol.asyncDispose]();
+    expect(await fresh.areFresh()).toBe(true);
+    await aRunThatEnds();
+    expect(await fresh.areFresh()).toBe(false);
+  });
+
+  it('that other gateways have too are not asked for', async () => {
+    const views = sqliteViews();
+    await using projection = project(log, views);
+    await waitFor('the views', freshViews({ log, views, timeoutMs: LONG_MS }).areFresh);
+    const shared = freshViews({ log, views: { ...views, shared: true }, timeoutMs: LONG_MS });
+    expect([projection.state().ok, await shared.areFresh()]).toEqual([true, false]);
+  });
+});
 
 it('waits until views in memory have what was in the log', () => expectEachRunAtOnce(sqliteViews()));
 
@@ -68,7 +91,7 @@ it('waits until views of another log are derived from this one', async () => {
     counts: NO_RUNS,
   });
   const key = await aRunThatEnds();
-  const waiting = freshViews({ log, views, timeoutMs: LONG_MS })();
+  const waiting = freshViews({ log, views, timeoutMs: LONG_MS }).becomeFresh();
   await using open = new AsyncDisposableStack();
   open.use(project(log, views));
   await waiting;
@@ -81,14 +104,14 @@ it('does not wait for a message that no projection reads', async () => {
   await log.js.publish('runs.of.nobody.else', 'nonsense');
   await using open = new AsyncDisposableStack();
   open.use(project(log, views));
-  await freshViews({ log, views, timeoutMs: LONG_MS })();
+  await freshViews({ log, views, timeoutMs: LONG_MS }).becomeFresh();
   expect((await views.find(key))?.run.status).toBe('success');
 });
 
 it('stops waiting after a while when no gateway projects', async () => {
   const views = sqliteViews();
   await aRunThatEnds();
-  expect(await freshViews({ log, views, timeoutMs: 50 })()).toBe(false);
+  expect(await freshViews({ log, views, timeoutMs: 50 }).becomeFresh()).toBe(false);
   expect(await views.position()).toBeUndefined();
 });
 
@@ -101,27 +124,27 @@ it('does not wait again until the views move, after a wait in which they did not
   };
   const fresh = freshViews({ log, views: { ...views, position }, timeoutMs: 500 });
   await aRunThatEnds();
-  expect(await fresh()).toBe(false);
+  expect(await fresh.becomeFresh()).toBe(false);
   const looked = looks;
   for (let lists = 1; lists <= 3; lists += 1) {
-    expect(await fresh()).toBe(false);
+    expect(await fresh.becomeFresh()).toBe(false);
     expect(looks - looked).toBeLessThanOrEqual(lists + 1);
   }
   await using open = new AsyncDisposableStack();
   open.use(project(log, views));
-  await waitFor('the views to be waited for again', async () => (await fresh()) || undefined);
+  await waitFor('the views to be waited for again', async () => (await fresh.becomeFresh()) || undefined);
 });
 
 it('does not wait when the views are unavailable', async () => {
   await using views = unavailableViews();
-  await expect(freshViews({ log, views, timeoutMs: LONG_MS })()).resolves.toBe(false);
+  await expect(freshViews({ log, views, timeoutMs: LONG_MS }).becomeFresh()).resolves.toBe(false);
 });
 
 it('does not wait when the log is unavailable', async () => {
   const closed = await test.open();
   await closed[Symbol.asyncDispose]();
   const fresh = freshViews({ log: closed, views: sqliteViews(), timeoutMs: LONG_MS });
-  await expect(fresh()).resolves.toBe(false);
+  await expect(fresh.becomeFresh()).resolves.toBe(false);
 });
 
 it('reads the position once for a thousand lists', async () => {
@@ -133,6 +156,6 @@ it('reads the position once for a thousand lists', async () => {
   };
   await aRunThatEnds();
   const fresh = freshViews({ log, views: { ...views, position }, timeoutMs: 300 });
-  await Promise.all(Array.from({ length: 1_000 }, fresh));
+  await Promise.all(Array.from({ length: 1_000 }, fresh.becomeFresh));
   expect(looks).toBeLessThan(100);
 });

@@ -18,8 +18,10 @@ it('the quota of blobs counts what this gateway stored lately, also when no run 
   let now = 0;
   let refusals = 0;
   const onRefused = () => (refusals += 1);
-  const fresh = async () => true;
-  const quota = open.use(openBlobQuota({ limit: 25_000, blobs, views, fresh, onRefused, clock: () => now }));
+  const becomeFresh = async () => true;
+  const quota = open.use(
+    openBlobQuota({ limit: 25_000, blobs, views, becomeFresh, onRefused, clock: () => now }),
+  );
   const org = orgId(newUuid());
   const [first, second] = [aBlob(), aBlob()];
 

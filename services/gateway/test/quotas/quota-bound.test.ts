@@ -38,7 +38,12 @@ const aBound = (options: Omit<QuotaBoundOptions, 'onRefused'>): Within => {
 const countQueued: Count = (org_id, limit) => views.countQueued(org_id, limit);
 
 const boundOf = (limit: number, count = countQueued): Within =>
-  aBound({ count, fresh: freshViews({ log: test.log, views, timeoutMs: FOR_EVER }), limit, clock });
+  aBound({
+    count,
+    becomeFresh: freshViews({ log: test.log, views, timeoutMs: FOR_EVER }).becomeFresh,
+    limit,
+    clock,
+  });
 
 afterEach(() => vi.useRealTimers());
 
@@ -92,8 +97,8 @@ describe("an organisation's queue", () => {
       return views.countQueued(org, limit);
     };
     let now = 0;
-    const fresh = () => Promise.reject(new Error('nobody needs fresh views far from the bound'));
-    const bound = aBound({ count, fresh, limit: 100_000, clock: () => now });
+    const becomeFresh = () => Promise.reject(new Error('nobody needs fresh views far from the bound'));
+    const bound = aBound({ count, becomeFresh, limit: 100_000, clock: () => now });
     for (let run = 0; run < 100; run += 1) await bound(org_id, async () => 'accepted');
     expect(counts).toBe(1);
     now += 1_000;
@@ -105,7 +110,7 @@ describe("an organisation's queue", () => {
     const org_id = orgId(newUuid());
     const behind = aBound({
       count: async () => 0,
-      fresh: async () => false,
+      becomeFresh: async () => false,
       limit: 5,
       clock,
     });
@@ -131,7 +136,7 @@ describe("an organisation's queue", () => {
         ? Promise.reject(new ViewsUnavailable('the views are unavailable'))
         : silent.promise;
     };
-    const bound = aBound({ count, fresh: async () => true, limit: 1, clock });
+    const bound = aBound({ count, becomeFresh: async () => true, limit: 1, clock });
     const ask = () => bound(org_id, async () => 'accepted');
     await ask();
     vi.advanceTimersByTime(1_000);
@@ -153,7 +158,7 @@ describe('a quota of large amounts', () => {
     let fresh = 0;
     const bound = aBound({
       count: async () => used,
-      fresh: async () => {
+      becomeFresh: async () => {
         fresh += 1;
         return true;
       },
@@ -175,7 +180,7 @@ describe('a quota of large amounts', () => {
     const { hasRoom } = all.use(
       openQuotaBound({
         count: async () => used,
-        fresh: async () => true,
+        becomeFresh: async () => true,
         limit: 4 * GiB,
         onRefused: () => undefined,
         clock: () => 0,

@@ -23,7 +23,7 @@ interface CancelledMany {
 
 export interface CancelManyOptions {
   readonly views: RunViews;
-  readonly fresh: FreshViews;
+  readonly fresh: Pick<FreshViews, 'becomeFresh'>;
   readonly cancel: CancelRun;
 }
 
@@ -48,7 +48,7 @@ export const cancelMany =
   async (which, by, dryRun) => {
     const statuses = OPEN_STATUSES.filter((status) => which.statuses?.includes(status) ?? true);
     if (statuses.length === 0) return { ...NONE, createdBefore: undefined, end: undefined };
-    if (!(await fresh()))
+    if (!(await fresh.becomeFresh()))
       throw new ViewsUnavailable(
         'the views lack facts of the log, so runs may be missing among those that match',
       );

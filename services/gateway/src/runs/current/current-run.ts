@@ -7,6 +7,7 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import { existing, upTo, type RunView } from '../../projection/core/run-view.ts';
 import { ViewsUnavailable } from '../../projection/run-views.ts';
+import type { FreshViews } from '../../projection/fresh-views.ts';
 import type { FindView } from './find-view.ts';
 import { readRest } from './read-rest.ts';
 import type { ShownWebhooks } from './shown-webhooks.ts';
@@ -27,6 +28,7 @@ export type ReadCurrentRun = (key: RunKey) => Promise<CurrentRun>;
 export interface CurrentRunOptions {
   readonly log: EventLog;
   readonly find: FindView;
+  readonly fresh: Pick<FreshViews, 'areFresh'>;
   readonly shown: ShownWebhooks;
   readonly logger: Logger;
   /** Called with where a run was found. */
@@ -49,14 +51,16 @@ export const currentRun = (options: CurrentRunOptions): ReadCurrentRun => {
 };
 
 const readNow =
-  ({ log, find, shown, logger, onRead }: CurrentRunOptions): ReadCurrentRun =>
+  ({ log, find, fresh, shown, logger, onRead }: CurrentRunOptions): ReadCurrentRun =>
   async (key) => {
+    // Before the view is read, which then has everything too. Without the log, an ended run is shown all the same.
+    const [areFresh] = await Promise.allSettled([log.connected() && fresh.areFresh()]);
     const found = await find(key);
     const stored = found instanceof ViewsUnavailable ? undefined : found;
     const view = stored && existing(stored);
     // Nothing follows a deletion.
     if (stored && !view) return DELETED;
-    const read = await unlessEnded(view, log, () => readBehind(log, key, view));
+    const read = await unlessEnded(view, log, () => readBehind(log, key, view, areFresh));
     if (read.kind === 'found') onRead?.('log');
     else if (view) onRead?.('views');
     switch (read.kind) {
@@ -108,7 +112,14 @@ const DELETED = { kind: 'deleted' } as const;
 const foundAs = ({ head, run, webhook }: RunView): CurrentRun => ({ kind: 'found', head, run, webhook });
 
 /** What the log says beyond the view. */
-const readBehind = async (log: EventLog, key: RunKey, view: RunView | undefined): Promise<ReadBehind> => {
+const readBehind = async (
+  log: EventLog,
+  key: RunKey,
+  view: RunView | undefined,
+  areFresh: PromiseSettledResult<boolean>,
+): Promise<ReadBehind> => {
+  if (areFresh.status === 'rejected') throw areFresh.reason;
+  if (view && areFresh.value) return { kind: 'as_viewed', view };
   const present = await lastOfRun(log, key);
   if (view && upTo(view) >= present) return { kind: 'as_viewed', view };
   if (present === 0) return { kind: 'none', head: 0 };

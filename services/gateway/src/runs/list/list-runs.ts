@@ -18,7 +18,7 @@ import type { QueuePositions } from '../read/queue-positions.ts';
 
 export interface ListRunsOptions {
   readonly views: RunViews;
-  readonly fresh: FreshViews;
+  readonly fresh: Pick<FreshViews, 'becomeFresh'>;
   readonly present: PresentRuns;
   readonly lists: OutputLists;
   readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
@@ -37,7 +37,7 @@ const READ_AHEAD = 8;
 export const listRuns =
   ({ views, fresh, present, lists, progress, positions, included, publicUrl }: ListRunsOptions): ListRuns =>
   async (query, include) => {
-    const isFresh = await fresh();
+    const isFresh = await fresh.becomeFresh();
     const { items: viewed, end } = await views.listRuns(query);
     const items = isFresh ? viewed : await present(viewed);
     const [reports, waiting] = await Promise.all([

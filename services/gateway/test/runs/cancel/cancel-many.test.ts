@@ -167,7 +167,7 @@ describe('cancelling many runs', () => {
     ]);
   });
 
-  it('continues after pages that the search ended empty', async () => {
+  it('continues after pages that the search ended empty', { timeout: 180_000 }, async () => {
     const views = sqliteViews();
     const looking = await bed.gateway({ views });
     const oldest = await queueSample(looking, tenant, { gpu: 'H100' });

@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 import { now } from '../../../src/gateway-parts.ts';
 import { statusOf } from '../../../src/projection/core/webhook-status.ts';
 import type { RunViews } from '../../../src/projection/run-views.ts';
+import { freshViews } from '../../../src/projection/fresh-views.ts';
 import { currentRun } from '../../../src/runs/current/current-run.ts';
 import { shownWebhooks } from '../../../src/runs/current/shown-webhooks.ts';
 import { redeliverRun } from '../../../src/webhooks/redeliver-run.ts';
@@ -20,7 +21,8 @@ import { viewOf } from '../../fixtures/views/stale-views.ts';
 /** As a gateway reads and redelivers, behind the API keys: those cannot be checked for longer than a moment without the log. */
 const readerOf = ({ log }: TestBed, views: RunViews) => {
   const shown = shownWebhooks();
-  const current = currentRun({ log, find: (key) => views.find(key), shown, logger: silentLogger });
+  const fresh = freshViews({ log, views, timeoutMs: 5_000 });
+  const current = currentRun({ log, find: (key) => views.find(key), fresh, shown, logger: silentLogger });
   const writer = { service: 'gateway', instance: 'test' } as const;
   const redeliver = redeliverRun({ log, current, shown, writer, now, onConflict: () => undefined });
   const webhookStatus = async (key: RunKey) => {

@@ -7,6 +7,7 @@ import { heldQuota } from '../../../src/quotas/held-quota.ts';
 import { currentRun } from '../../../src/runs/current/current-run.ts';
 import { shownWebhooks } from '../../../src/runs/current/shown-webhooks.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
+import { freshViews } from '../../../src/projection/fresh-views.ts';
 import {
   openRunSubscriptions,
   type RunSubscriptions,
@@ -15,7 +16,8 @@ import {
 /** What streams and waiting reads of a gateway stand on, without HTTP. */
 export const someSubscriptions = (log: EventLog, { maxSubscribers = 100 } = {}): RunSubscriptions => {
   const views = sqliteViews();
-  const current = currentRun({ log, find: (key) => views.find(key), shown: shownWebhooks(), logger });
+  const fresh = freshViews({ log, views, timeoutMs: 5_000 });
+  const current = currentRun({ log, find: (key) => views.find(key), fresh, shown: shownWebhooks(), logger });
   const publicUrl = (): string => 'https://runs.example';
   const streams = heldQuota({ limit: maxSubscribers, onRefused: () => undefined });
   const lists = outputLists({ blobs: openBlobStores(log).blobs, logger });
