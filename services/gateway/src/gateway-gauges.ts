@@ -4,9 +4,7 @@ import { reservedBytes } from '@runledger/contracts/room/reservation';
 import type { RunCounts } from '@runledger/contracts/room/run-counts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readStored } from '@runledger/event-log/messages/stream-identity';
-import type { Replicas } from '@runledger/event-log/provision/replicas';
 import { streamFill } from '@runledger/event-log/provision/stream-fill';
-import { oneAtATime } from '@runledger/resilience/one-at-a-time';
 import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 import type { RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
 
@@ -63,44 +61,6 @@ export const logGauges = (metrics: Metrics, log: EventLog): void => {
     help: 'Messages in DEAD_LETTERS, of all services, until they are redriven or expire.',
     value: async () => (await streamFill(log, 'DEAD_LETTERS'))?.messages,
   });
-};
-
-/** The copies of the log, as the leader of RUNS sees them. Unknown while it does not respond, but for the quorum. */
-export const replicaGauges = (metrics: Metrics, log: EventLog): void => {
-  // The gauges of one scrape share a request.
-  const state = oneAtATime(async () => (await streamFill(log, 'RUNS'))?.replicas);
-  const gauge = (
-    name: string,
-    help: string,
-    value: (replicas: Replicas | undefined) => number | undefined,
-  ): void =>
-    observedGauge(metrics, {
-      name: `runledger_gateway_log_${name}`,
-      help,
-      value: async () => value(await state()),
-    });
-  gauge('replicas_wanted', 'Copies that the stream RUNS is configured to have.', (now) => now?.wanted);
-  gauge(
-    'replicas_current',
-    'Copies of the stream RUNS that have everything, with that of its leader.',
-    (now) => now?.current,
-  );
-  gauge(
-    'replicas_away',
-    'Brokers with a copy of the stream RUNS that its leader does not reach.',
-    (now) => now?.away.length,
-  );
-  gauge(
-    'replica_lag_messages',
-    'Messages that the copy of the stream RUNS which is furthest behind lacks.',
-    (now) => now?.lag,
-  );
-  gauge('clustered', '1 when the broker is one of several, else 0.', (now) => now && Number(now.isClustered));
-  gauge(
-    'quorum',
-    '1 while the leader of the stream RUNS responds and reaches a majority of its copies, else 0.',
-    (now) => Number(now?.hasQuorum ?? false),
-  );
 };
 
 /** How full the stores of blobs are. */

@@ -11,7 +11,7 @@ import type { GatewayConfig } from './config.ts';
 import { contract } from './contract.ts';
 import { clock } from './gateway-parts.ts';
 import { openGateway } from './gateway.ts';
-import { blobGauges, logGauges, projectionGauges, replicaGauges } from './gateway-gauges.ts';
+import { blobGauges, logGauges, projectionGauges } from './gateway-gauges.ts';
 import { openHttpServer } from './server/http-server.ts';
 import { commonHeaders } from './http/response-headers.ts';
 import { ownServices } from './own-services.ts';
@@ -42,7 +42,6 @@ export const startGateway = async (
   checks['projection'] = () => projection.state();
   projectionGauges(metrics, log, () => projection.position());
   logGauges(metrics, log);
-  replicaGauges(metrics, log);
   blobGauges(metrics, log);
 
   const { RUNLEDGER_HOST: host, RUNLEDGER_PORT: port } = config;

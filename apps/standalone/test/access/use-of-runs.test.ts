@@ -18,7 +18,7 @@ import { appendFleet } from '@runledger/event-log/messages/fleet';
 import { follow } from '@runledger/event-log/follow/follow';
 import { sendHeartbeat, lastHeartbeat, watchHeartbeats } from '@runledger/coordination/heartbeats';
 import { storeDeadLetter, listDeadLetters } from '@runledger/event-log/streams/dead-letters';
-import { awaitProvisioned } from '@runledger/event-log/provision/provision';
+import { ALL_STREAMS, awaitProvisioned } from '@runledger/event-log/provision/provision';
 import { respondWithQueuePositions, requestQueuePositions } from '@runledger/request-reply/queue-positions';
 import { head, readRun } from '@runledger/event-log/read/read-run';
 import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
@@ -49,6 +49,10 @@ describe('with only its own key', () => {
       await awaitProvisioned(log, undefined, streams);
     },
   );
+
+  it('services together see the copies of every stream', () => {
+    expect([...new Set(CONTRACTS.flatMap(streamsOf))].toSorted()).toEqual(ALL_STREAMS.toSorted());
+  });
 
   it('services queue, assign, start and read a run', async () => {
     const [gateway, scheduler, executor, notifier] = await Promise.all([

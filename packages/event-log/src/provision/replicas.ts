@@ -47,15 +47,28 @@ const AWAY_AFTER_MS = 4_000;
 const isAway = ({ offline, current, active }: PeerInfo): boolean =>
   offline || active > nanos(AWAY_AFTER_MS) || (active === 0 && !current);
 
-/** For `/readyz`; undefined when there is nothing to say. */
-export const noteOn = (
-  stream: string,
-  { wanted, current, away, lag, isClustered }: Replicas,
-): string | undefined => {
-  if (!isClustered) return undefined;
-  if (wanted === 1) {
-    return `${stream} has one copy, although there are several brokers: when its broker is lost, so are accepted runs. Provision with 3 replicas`;
-  }
-  const missing = away.length === 0 ? '' : `; away: ${away.join(', ')}`;
-  return `${stream} has ${current} of ${wanted} copies that are current, ${lag} messages behind at most${missing}`;
+/** The copies of each stream; undefined: its leader does not respond. */
+type Copies = ReadonlyMap<string, Replicas | undefined>;
+
+/** For `/readyz`: the copies of one stream, and the other streams whose copies are not complete. Undefined when there is nothing to say. */
+export const noteOn = (stream: string, now: Replicas, all: Copies = new Map()): string | undefined => {
+  if (!now.isClustered) return undefined;
+  const others = [...all].filter(([name]) => name !== stream);
+  const those = (which: (copies: Replicas | undefined) => boolean): string =>
+    others.flatMap(([name, copies]) => (which(copies) ? [name] : [])).join(', ');
+  const parts = [
+    onOne(stream, now),
+    ['away, or with JetStream switched off after its disk was full: ', now.away.join(', ')],
+    ['copies are missing of ', those((copies) => copies !== undefined && copies.current < copies.wanted)],
+    ['one copy only: ', those((copies) => copies?.wanted === 1)],
+    ['without a leader: ', those((copies) => copies === undefined)],
+  ] as const;
+  return parts
+    .flatMap((part) => (typeof part === 'string' ? [part] : part[1] === '' ? [] : [part.join('')]))
+    .join('; ');
 };
+
+const onOne = (stream: string, { wanted, current, lag }: Replicas): string =>
+  wanted === 1
+    ? `${stream} has one copy, although there are several brokers: when its broker is lost, so are accepted runs. Provision with 3 replicas`
+    : `${stream} has ${current} of ${wanted} copies that are current, ${lag} messages behind at most`;

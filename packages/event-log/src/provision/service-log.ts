@@ -5,9 +5,10 @@ import { openEventLog, type EventLog } from '../connect/event-log.ts';
 import type { LogObserver } from '../connect/log-observer.ts';
 import type { Logger } from '../connect/logger.ts';
 import { NotAllowed } from '../connect/not-allowed.ts';
-import { awaitProvisioned } from './provision.ts';
+import { ALL_STREAMS, awaitProvisioned } from './provision.ts';
 import type { Readiness } from '../connect/readiness.ts';
 import { noteOn, replicasOf } from './replicas.ts';
+import { watchCopies, type CopiesObserver, type CopiesWatch } from './watch-copies.ts';
 
 /** What a service has before it connects. */
 export interface ServiceLogOptions {
@@ -15,7 +16,7 @@ export interface ServiceLogOptions {
   /** The broker shows it with the connection. */
   readonly instance: string;
   readonly logger: Logger;
-  readonly observer?: LogObserver;
+  readonly observer?: LogObserver & CopiesObserver;
   /** The checks behind `/readyz`. */
   readonly checks: Record<string, () => Readiness | Promise<Readiness>>;
   /** The streams that must exist first; all streams when left out. A service without permission to read stream states names none, and its first request shows whether they exist. */
@@ -35,25 +36,31 @@ export const openServiceLog = async (
   open: AsyncDisposableStack,
   stopping: AbortSignal,
 ): Promise<EventLog> => {
-  const { checks, streams } = beginning;
+  const { checks, streams = ALL_STREAMS, observer } = beginning;
   const unavailable: Readiness = { ok: false, why: 'the broker is unavailable' };
   checks['broker'] = () => unavailable;
   const log = open.use(await connectOnceAllowed(beginning, stopping));
   checks['broker'] = () => (log.connected() ? { ok: true } : unavailable);
-  if (streams?.length === 0) return log;
+  const [first] = streams;
+  if (first === undefined) return log;
   checks['provisioned'] = () => ({
     ok: false,
     why: 'the streams and buckets of the log do not exist yet; runledger provision creates them',
   });
   await awaitProvisioned(log, stopping, streams);
   checks['provisioned'] = () => ({ ok: true });
-  const stream = streams?.includes(RUNS) === false ? streams[0] : RUNS;
-  checks['log'] = () => whetherItResponds(log, stream ?? RUNS);
+  const copies = open.use(watchCopies(log, streams, observer));
+  const stream = streams.includes(RUNS) ? RUNS : first;
+  checks['log'] = () => whetherItResponds(log, stream, copies);
   return log;
 };
 
 /** A broker that is connected may be frozen, or have no quorum with the others. A check is given a second. */
-const whetherItResponds = async (log: EventLog, stream: string): Promise<Readiness> => {
+const whetherItResponds = async (
+  log: EventLog,
+  stream: string,
+  { latest }: CopiesWatch,
+): Promise<Readiness> => {
   try {
     const replicas = replicasOf(await log.jsm.streams.info(stream));
     if (!replicas.hasQuorum) {
@@ -62,7 +69,7 @@ const whetherItResponds = async (log: EventLog, stream: string): Promise<Readine
         why: `stream ${stream} stores nothing: its leader does not reach ${replicas.away.join(' and ')}`,
       };
     }
-    const note = noteOn(stream, replicas);
+    const note = noteOn(stream, replicas, latest);
     return note === undefined ? { ok: true } : { ok: true, note };
   } catch (error) {
     if (!isTransient(error)) throw error;

@@ -1,7 +1,7 @@
+import type { StreamInfo } from '@nats-io/jetstream';
 import type { BlobStream } from '@runledger/contracts/blobs';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { replicasOf, type Replicas } from './replicas.ts';
 
 /** How full a stream is. */
 export interface StreamFill {
@@ -10,7 +10,6 @@ export interface StreamFill {
   /** Undefined when it has no limit. */
   readonly maxBytes: number | undefined;
   readonly lastSequence: number;
-  readonly replicas: Replicas;
 }
 
 /** A metric is not worth a longer wait. */
@@ -21,24 +20,29 @@ export const streamFill = async (
   log: EventLog,
   stream: 'RUNS' | 'TIMERS' | 'DEAD_LETTERS' | BlobStream,
 ): Promise<StreamFill | undefined> => {
+  const info = await stateOf(log, stream);
+  return (
+    info && {
+      messages: info.state.messages,
+      bytes: info.state.bytes,
+      maxBytes: info.config.max_bytes > 0 ? info.config.max_bytes : undefined,
+      lastSequence: info.state.last_seq,
+    }
+  );
+};
+
+/** Undefined while the broker does not respond. */
+export const stateOf = async (log: EventLog, stream: string): Promise<StreamInfo | undefined> => {
   if (!log.connected()) return undefined;
   try {
-    const info = await callBroker(
+    return await callBroker(
       `reading the state of stream ${stream}`,
       () => log.jsm.streams.info(stream),
       WITHIN_MS,
     );
-    const { state, config } = info;
-    return {
-      messages: state.messages,
-      bytes: state.bytes,
-      maxBytes: config.max_bytes > 0 ? config.max_bytes : undefined,
-      lastSequence: state.last_seq,
-      replicas: replicasOf(info),
-    };
   } catch (error) {
     // One missing metric must not hide all others.
-    log.logger.debug({ err: error, stream }, 'the fill of a stream could not be read');
+    log.logger.debug({ err: error, stream }, 'the state of a stream could not be read');
     return undefined;
   }
 };

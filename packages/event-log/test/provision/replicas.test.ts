@@ -68,8 +68,24 @@ describe('the copies of a stream', () => {
 
   it('are described for an operator', () => {
     expect(noteOn('RUNS', replicasOf(copies(3, peer('n1'), peer('n2', gone))))).toBe(
-      'RUNS has 2 of 3 copies that are current, 120 messages behind at most; away: n2',
+      'RUNS has 2 of 3 copies that are current, 120 messages behind at most; away, or with JetStream switched off after its disk was full: n2',
     );
     expect(noteOn('RUNS', replicasOf(copies(1)))).toMatch(/one copy, although there are several brokers/);
+  });
+
+  it('are described with the other streams that miss some', () => {
+    const complete = replicasOf(copies(3, peer('n1'), peer('n2')));
+    const all = new Map([
+      ['RUNS', complete],
+      ['FLEET', complete],
+      ['TIMERS', replicasOf(copies(3, peer('n1'), peer('n2', gone)))],
+      ['KV_KEYS', replicasOf(copies(3, peer('n1', gone), peer('n2')))],
+      ['KV_RATES', replicasOf(copies(1))],
+      ['BLOBS', undefined],
+    ]);
+    expect(noteOn('RUNS', complete, all)).toBe(
+      'RUNS has 3 of 3 copies that are current, 0 messages behind at most; copies are missing of TIMERS, KV_KEYS; ' +
+        'one copy only: KV_RATES; without a leader: BLOBS',
+    );
   });
 });

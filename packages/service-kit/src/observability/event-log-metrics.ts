@@ -7,6 +7,18 @@ export interface EventLogMetrics {
   resent(): void;
   deadLettered(): void;
   notAllowed(): void;
+  /** The copies of a stream at present; undefined: its leader does not respond. */
+  copies(stream: string, now: StreamCopies | undefined): void;
+}
+
+/** The copies of a stream, as its leader sees them. */
+export interface StreamCopies {
+  readonly wanted: number;
+  readonly current: number;
+  readonly away: readonly string[];
+  readonly lag: number;
+  readonly hasQuorum: boolean;
+  readonly isClustered: boolean;
 }
 
 const APPEND_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -55,5 +67,39 @@ export const eventLogMetrics = (metrics: Metrics): EventLogMetrics => {
     resent: () => retries.inc(),
     deadLettered: () => deadLetters.inc(),
     notAllowed: () => violations.inc(),
+    copies: copiesMetrics(metrics),
+  };
+};
+
+/** By stream: there are less than twenty. Without a value while the leader of the stream does not respond, but for the quorum. */
+const copiesMetrics = (metrics: Metrics): EventLogMetrics['copies'] => {
+  const gauge = (name: string, help: string): Gauge<'stream'> =>
+    new Gauge({ name: `runledger_log_${name}`, help, labelNames: ['stream'], registers: [metrics] });
+  const wanted = gauge('replicas_wanted', 'Copies that the stream is configured to have.');
+  const current = gauge(
+    'replicas_current',
+    'Copies of the stream that have everything, with that of its leader.',
+  );
+  const away = gauge('replicas_away', 'Brokers with a copy of the stream that its leader does not reach.');
+  const lag = gauge(
+    'replica_lag_messages',
+    'Messages that the copy of the stream which is furthest behind lacks.',
+  );
+  const clustered = gauge('clustered', '1 when the broker of the stream is one of several, else 0.');
+  const quorum = gauge(
+    'quorum',
+    '1 while the leader of the stream responds and reaches a majority of its copies, else 0.',
+  );
+  return (stream, now) => {
+    quorum.set({ stream }, Number(now?.hasQuorum ?? false));
+    if (now === undefined) {
+      for (const each of [wanted, current, away, lag, clustered]) each.remove({ stream });
+      return;
+    }
+    wanted.set({ stream }, now.wanted);
+    current.set({ stream }, now.current);
+    away.set({ stream }, now.away.length);
+    lag.set({ stream }, now.lag);
+    clustered.set({ stream }, Number(now.isClustered));
   };
 };

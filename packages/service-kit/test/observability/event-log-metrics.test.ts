@@ -24,4 +24,30 @@ describe('the metrics of the log', () => {
     observer.connected(false);
     expect(await metrics.metrics()).toContain('runledger_log_connected{service="gateway"} 0');
   });
+
+  it('show the copies of each stream; while its leader does not respond, only that there is no quorum', async () => {
+    const metrics = createMetrics('gateway');
+    const { copies } = eventLogMetrics(metrics);
+    const seen = { wanted: 3, current: 2, away: ['n2'], lag: 7, hasQuorum: true, isClustered: true };
+    copies('RUNS', seen);
+    copies('TIMERS', { ...seen, current: 3, away: [] });
+    const text = await metrics.metrics();
+    const of = (what: string, stream: string): string =>
+      `runledger_log_${what}{stream="${stream}",service="gateway"}`;
+    for (const line of [
+      `${of('replicas_wanted', 'RUNS')} 3`,
+      `${of('replicas_current', 'RUNS')} 2`,
+      `${of('replicas_away', 'RUNS')} 1`,
+      `${of('replica_lag_messages', 'RUNS')} 7`,
+      `${of('clustered', 'RUNS')} 1`,
+      `${of('quorum', 'RUNS')} 1`,
+      `${of('replicas_current', 'TIMERS')} 3`,
+    ])
+      expect(text).toContain(line);
+    copies('RUNS', undefined);
+    const after = await metrics.metrics();
+    expect(after).toContain(`${of('quorum', 'RUNS')} 0`);
+    expect(after).not.toContain(of('replicas_current', 'RUNS'));
+    expect(after).toContain(`${of('replicas_current', 'TIMERS')} 3`);
+  });
 });
