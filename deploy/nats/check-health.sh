@@ -1,8 +1,9 @@
 #!/bin/sh
 # check-health.sh MONITOR_PORT STORE_DIR PID_FILE
-# Succeeds while nats-server is well. A stream of which one write failed, mostly because the disk was full, takes nothing
-# until nats-server is started again. So with room on the disk this ends it, and whoever keeps the container running starts
-# it again; with none that would change nothing.
+# Succeeds while nats-server is well. After one failed write, mostly because the disk was full, a stream takes nothing until
+# nats-server is started again; one of several brokers even switches JetStream off, and holds no copy of the log any more. So
+# with room on the disk this ends it, and whoever keeps the container running starts it again; with none that would change
+# nothing.
 set -eu
 port=$1
 store=$2
@@ -14,7 +15,8 @@ room=16777216
 answer=$(printf 'GET /healthz HTTP/1.0\r\n\r\n' | nc -w 2 127.0.0.1 "$port") || true
 case $answer in
   'HTTP/1.'?' 200 '*) exit 0 ;;
-  *'write error'*) ;;
+  # It says the second only when it has started, never while it still reads its streams.
+  *'write error'* | *'JetStream not enabled'*) ;;
   *)
     echo "nats-server is not well, or not yet: ${answer:-it does not answer}"
     exit 1

@@ -3,10 +3,15 @@ import { once } from 'node:events';
 import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { append } from '@runledger/event-log/append/append';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
+import { NO_OBSERVER } from '@runledger/event-log/connect/log-observer';
 import { silentLogger } from '@runledger/event-log/connect/logger';
+import { provision } from '@runledger/event-log/provision/provision';
+import { openServiceLog, type ServiceLogOptions } from '@runledger/event-log/provision/service-log';
 import { freePort } from '@runledger/local-servers/free-port';
 import { findNatsServer } from '@runledger/local-servers/nats/nats-server';
+import { aRun, queued } from '@runledger/testing/events/run-events';
 import { fillDisk, whyNoSmallDisk, withSmallDisk } from '@runledger/testing/servers/small-disk';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
@@ -32,8 +37,8 @@ const commandsIn = async (folder: string): Promise<string> => {
   return `${folder}:${process.env['PATH']}`;
 };
 
-/** nats-server as the image starts it, with a small disk as /data. */
-const startBroker = async (folder: string) => {
+/** nats-server as the image starts it, with a small disk as /data, and with more configuration. */
+const startBroker = async (folder: string, more = '') => {
   const [port, monitorPort] = [await freePort(), await freePort()];
   const [store, pidFile] = [join(folder, 'data'), join(folder, 'nats-server.pid')];
   const config = (await readFile(join(ROOT, 'deploy/nats/nats.conf'), 'utf8'))
@@ -41,7 +46,7 @@ const startBroker = async (folder: string) => {
     .replace(/\b8222\b/, String(monitorPort))
     .replace('/data', store);
   await writeFile(join(folder, 'nats.conf'), config);
-  await writeFile(join(folder, 'broker.conf'), '');
+  await writeFile(join(folder, 'broker.conf'), more);
   const { path: binary } = await findNatsServer({ env: process.env });
   const PATH = await commandsIn(join(folder, 'bin'));
   const [file = '', ...args] = withSmallDisk(store, DISK_BYTES);
@@ -69,6 +74,24 @@ const startBroker = async (folder: string) => {
       await exited;
     },
   };
+};
+
+type Broker = Awaited<ReturnType<typeof startBroker>>;
+
+const NAMES = ['n0', 'n1', 'n2'];
+
+/** Three of them that hold the log together. */
+const startCluster = async (folder: string, open: AsyncDisposableStack): Promise<readonly Broker[]> => {
+  const ports = await Promise.all(NAMES.map(() => freePort()));
+  const routes = ports.map((port) => `"nats://127.0.0.1:${port}"`).join(', ');
+  return Promise.all(
+    NAMES.map(async (name, n) => {
+      const own = join(folder, name);
+      await mkdir(own);
+      const cluster = `cluster { name: test, listen: "127.0.0.1:${ports[n]}", routes: [${routes}] }`;
+      return open.use(await startBroker(own, `server_name: ${name}\n${cluster}\n`));
+    }),
+  );
 };
 
 describe('the health check of the broker in a container', () => {
@@ -110,6 +133,59 @@ describe('the health check of the broker in a container', () => {
     expect(await broker.exited).toEqual([0, null]);
     expect(health()).toEqual({ output: expect.stringContaining('it does not answer'), code: 1 });
   });
+
+  it(
+    'ends one of three whose disk was full, which has switched JetStream off',
+    { timeout: 120_000 },
+    async (context) => {
+      const why = whyNoSmallDisk();
+      if (why !== undefined) return context.skip(why);
+      await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-broker-health-'));
+      await using open = new AsyncDisposableStack();
+      const brokers = await startCluster(folder.path, open);
+      const [first, , full] = brokers;
+      if (!first || !full) throw new Error('A broker is missing.');
+      const areWell = () => brokers.every(({ checkHealth }) => checkHealth().code === 0);
+      await waitFor('the brokers to be well', areWell, { withinMs: 60_000 });
+      const log = open.use(await openEventLog({ url: first.url, name: 'test' }, silentLogger));
+      await provision(log, { replicas: 3 });
+      const away = new Map<string, readonly string[]>();
+      const checks: ServiceLogOptions['checks'] = {};
+      const observer = {
+        ...NO_OBSERVER,
+        copies: (stream: string, now?: { away: readonly string[] }) => void away.set(stream, now?.away ?? []),
+      };
+      const begun = {
+        config: { NATS_URL: full.url },
+        instance: 'service-1',
+        logger: silentLogger,
+        checks,
+        observer,
+      };
+      // Of a service that is connected to this very broker: the others answer it.
+      const service = await openServiceLog(begun, open, AbortSignal.timeout(30_000));
+
+      const makeRoom = fillDisk(full.pid, full.store);
+      const health = await waitFor('its disk to be full', async () => {
+        expect(await append(service, queued(aRun()), 0)).toMatchObject({ kind: 'appended' });
+        const now = full.checkHealth();
+        return now.code !== 0 && now;
+      });
+      expect(health.output).toMatch(/ is full: \d+ bytes are left\. Free 16777216/);
+      const isAway = () => ['RUNS', 'KV_KEYS'].every((stream) => away.get(stream)?.includes('n2'));
+      await waitFor('the leaders to miss its copies', isAway, { withinMs: 60_000 });
+      expect(await checks['log']?.()).toEqual({
+        ok: true,
+        note: expect.stringContaining('JetStream switched off after its disk was full: n2'),
+      });
+      expect(full.running()).toBe(true);
+
+      makeRoom();
+      expect(full.checkHealth().output).toContain('"JetStream not enabled');
+      expect(await full.exited).toEqual([0, null]);
+      expect(first.running()).toBe(true);
+    },
+  );
 
   it('passes shellcheck', (context) => {
     const { error, stdout, status } = spawnSync('shellcheck', [SCRIPT], { encoding: 'utf8' });
