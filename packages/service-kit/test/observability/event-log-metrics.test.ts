@@ -27,10 +27,10 @@ describe('the metrics of the log', () => {
 
   it('show the copies of each stream; while its leader does not respond, only that there is no quorum', async () => {
     const metrics = createMetrics('gateway');
-    const { copies } = eventLogMetrics(metrics);
+    const observer = eventLogMetrics(metrics);
     const seen = { wanted: 3, current: 2, away: ['n2'], lag: 7, hasQuorum: true, isClustered: true };
-    copies('RUNS', seen);
-    copies('TIMERS', { ...seen, current: 3, away: [] });
+    observer.copies('RUNS', seen);
+    observer.copies('TIMERS', { ...seen, current: 3, away: [] });
     const text = await metrics.metrics();
     const of = (what: string, stream: string): string =>
       `runledger_log_${what}{stream="${stream}",service="gateway"}`;
@@ -44,7 +44,7 @@ describe('the metrics of the log', () => {
       `${of('replicas_current', 'TIMERS')} 3`,
     ])
       expect(text).toContain(line);
-    copies('RUNS', undefined);
+    observer.copies('RUNS', undefined);
     const after = await metrics.metrics();
     expect(after).toContain(`${of('quorum', 'RUNS')} 0`);
     expect(after).not.toContain(of('replicas_current', 'RUNS'));
