@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isEnded } from '@runledger/contracts/fold/run';
-import { isSettled } from '@runledger/contracts/fold/webhook';
+import { isUnsettled } from '@runledger/contracts/fold/webhook';
 import { foldRuns, lastOf, type LoggedRun } from '../evidence/logged-run.ts';
 import type { RecordedLog } from './read-log.ts';
 
@@ -25,6 +25,5 @@ export const waitUntilSettled = async (
 
 const isRunSettled = (logged: LoggedRun): boolean => {
   const run = lastOf(logged);
-  if (run === undefined || !isEnded(run)) return false;
-  return run.request.webhook === null || isSettled(logged.webhook);
+  return run !== undefined && isEnded(run) && !isUnsettled(run, logged.webhook);
 };

@@ -1,6 +1,7 @@
 import type { FactOf, Impossible } from './chain.ts';
 import type { DeliveryAttemptResult } from '../events/delivery-attempt-result.ts';
 import type { WebhookEvent, WebhookGivenUpReason } from '../events/webhook-event.ts';
+import { isEnded, type RunState } from './run.ts';
 
 export type WebhookFact = FactOf<WebhookEvent>;
 
@@ -29,6 +30,10 @@ export const roundOf = (webhook: Webhook | undefined): number => webhook?.round 
 /** Nothing more is sent until somebody requests a redelivery. */
 export const isSettled = (webhook: Webhook | undefined): boolean =>
   webhook !== undefined && webhook.status !== 'running';
+
+/** A final notification of the run is due: it has ended, has a webhook, and its notifications have not settled. */
+export const isUnsettled = (run: RunState, webhook: Webhook | undefined): boolean =>
+  isEnded(run) && run.request.webhook !== null && !isSettled(webhook);
 
 /** The log has lost what came before in the chain, or is about to. Its round is the present one, and it ends. */
 export const endsWithoutLog = (event: WebhookEvent): boolean =>

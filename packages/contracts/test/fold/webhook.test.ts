@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { isSettled, evolveWebhook, roundOf, type Webhook } from '../../src/fold/webhook.ts';
+import { isSettled, isUnsettled, evolveWebhook, roundOf, type Webhook } from '../../src/fold/webhook.ts';
+import { isImpossible } from '../../src/fold/chain.ts';
+import { evolveRun } from '../../src/fold/evolve-run.ts';
 import { WEBHOOK_EVENT_TYPES, type WebhookEvent } from '../../src/events/webhook-event.ts';
-import { timeOf } from '../fixtures/run-events.ts';
+import { anEvent, factOf, runAfter, timeOf } from '../fixtures/run-events.ts';
 import { aWebhookEvent, webhookFactOf } from '../fixtures/webhook-events.ts';
 
 const given = (...events: WebhookEvent[]): Webhook | undefined => {
@@ -18,6 +20,13 @@ const started = aWebhookEvent('WebhookStarted');
 const delivered = aWebhookEvent('WebhookDelivered');
 const givenUp = aWebhookEvent('WebhookGivenUp');
 const askedAgain = aWebhookEvent('WebhookRedeliveryRequested');
+
+const begun = [
+  anEvent('RunQueued', { webhook: 'https://hooks.example/done' }),
+  anEvent('RunAssigned'),
+  anEvent('RunStarted'),
+];
+const ended = [...begun, anEvent('RunSucceeded')];
 
 const SITUATIONS = {
   'nothing was sent': [],
@@ -91,6 +100,22 @@ describe('a delivery', () => {
     expect(isSettled(given(started, delivered))).toBe(true);
     expect(isSettled(given(started, givenUp))).toBe(true);
     expect(isSettled(given(started, givenUp, askedAgain))).toBe(false);
+  });
+
+  it('is unsettled from the end of its run on, until it is settled', () => {
+    const run = runAfter(...ended);
+    expect(isUnsettled(runAfter(...begun), given(started))).toBe(false);
+    expect(isUnsettled(run, undefined)).toBe(true);
+    expect(isUnsettled(run, given(started))).toBe(true);
+    expect(isUnsettled(run, given(started, delivered))).toBe(false);
+    expect(isUnsettled(run, given(started, givenUp, askedAgain))).toBe(true);
+  });
+
+  it('is never unsettled without a webhook or after the deletion of its run', () => {
+    const [, ...others] = ended;
+    expect(isUnsettled(runAfter(anEvent('RunQueued'), ...others), undefined)).toBe(false);
+    const deleted = evolveRun(runAfter(...ended), factOf(anEvent('RunDeleted'), 9));
+    expect(!isImpossible(deleted) && isUnsettled(deleted, undefined)).toBe(false);
   });
 
   it('keeps the number of attempts', () => {

@@ -1,5 +1,5 @@
-import { isDeleted, isEnded, type Run, type RunState } from '@runledger/contracts/fold/run';
-import { isSettled, type Webhook } from '@runledger/contracts/fold/webhook';
+import { isDeleted, type Run, type RunState } from '@runledger/contracts/fold/run';
+import { isUnsettled, type Webhook } from '@runledger/contracts/fold/webhook';
 import { orgId, runId } from '@runledger/contracts/ids';
 import { referencesOf, type RunReferences } from './run-references.ts';
 import { outputsToErase, type StoredView } from './run-view.ts';
@@ -84,9 +84,6 @@ const listedBy = (run: Run, webhook: Webhook | undefined): Listed => ({
   webhook_host: webhookHost(run.request.webhook),
   webhook_url: run.request.webhook,
 });
-
-const isUnsettled = (run: Run, webhook: Webhook | undefined): boolean =>
-  isEnded(run) && run.request.webhook !== null && !isSettled(webhook);
 
 const NOT_LISTED: Omit<Listed, 'updated_at'> = {
   sort_key: null,

@@ -1,5 +1,4 @@
-import { isEnded } from '@runledger/contracts/fold/run';
-import { isSettled } from '@runledger/contracts/fold/webhook';
+import { isUnsettled } from '@runledger/contracts/fold/webhook';
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { decideAndAppend, type Decision } from '@runledger/event-log/append/decide-and-append';
@@ -28,8 +27,9 @@ export const expireNotification =
         return view && { view, end: await readWebhookEnd(log, key) };
       },
       decide: (lost): Decision<undefined> => {
-        if (!lost || !isLeft(lost)) return NOTHING;
+        if (!lost) return NOTHING;
         const { view, end } = lost;
+        if (end.status === 'settled' || !isUnsettled(view.run, view.webhook.state)) return NOTHING;
         const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer };
         const event = notificationExpired(view, end, envelope);
         return { kind: 'append', event, expected: end.head, answer: undefined };
@@ -51,6 +51,3 @@ interface Lost {
   /** Of its webhook facts, which may be younger. */
   readonly end: WebhookEnd;
 }
-
-const isLeft = ({ view: { run, webhook }, end }: Lost): boolean =>
-  isEnded(run) && run.request.webhook !== null && !isSettled(webhook.state) && end.status !== 'settled';

@@ -1,6 +1,6 @@
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { isEnded, type EndedRun, type Run } from '@runledger/contracts/fold/run';
-import { isSettled, type Webhook } from '@runledger/contracts/fold/webhook';
+import { isUnsettled, type Webhook } from '@runledger/contracts/fold/webhook';
 import type { Envelope } from '../../current/core/envelope.ts';
 
 /** What a client deletes: the outputs of a run, or the run with all that belongs to it. */
@@ -28,9 +28,7 @@ export const deletion = (
 ): DeletionDecision => {
   if (!isEnded(run)) return { kind: 'refused', because: 'not_ended' };
   // The notifier makes the final notification from the run and its outputs. Of a run that the log has lost, it is given up soon.
-  if (run.request.webhook !== null && !isSettled(webhook)) {
-    return { kind: 'refused', because: 'not_notified' };
-  }
+  if (isUnsettled(run, webhook)) return { kind: 'refused', because: 'not_notified' };
   const base = baseOf(run, envelope);
   if (what === 'run') {
     const { number, created_at } = run;

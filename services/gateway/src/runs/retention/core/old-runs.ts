@@ -1,6 +1,6 @@
 /* oxlint-disable no-restricted-globals -- it makes dates of the broker's times; it does not read the clock */
 import { isEnded, type EndedRun } from '@runledger/contracts/fold/run';
-import { isSettled } from '@runledger/contracts/fold/webhook';
+import { isUnsettled } from '@runledger/contracts/fold/webhook';
 import type { LogAge } from '@runledger/event-log/messages/log-age';
 import type { StoredView, ViewOf } from '../../../projection/core/run-view.ts';
 
@@ -12,6 +12,6 @@ export const createdBefore = (days: number, { now, beginsAt }: LogAge): Date =>
 
 export const endedBefore = (days: number, { now }: LogAge): Date => new Date(now - days * DAY_MS);
 
-/** Nothing of the run is still to come, so that its client has been told how it ended, or sees that nobody told it. */
+/** Nothing of the run is to come: its client was notified of the end, or sees that it was not. */
 export const isOver = (view: StoredView): view is ViewOf<EndedRun> =>
-  isEnded(view.run) && (view.run.request.webhook === null || isSettled(view.webhook.state));
+  isEnded(view.run) && !isUnsettled(view.run, view.webhook.state);
