@@ -123,7 +123,7 @@ export type Accepted<Event, State> =
 
 /**
  * Adds the next stored message to a history. The broker also stores invalid appends (without a fence, or fenced on
- * another filter), so a message counts only if its fence is exactly the chain's and names the message before it.
+ * another filter), so a message counts only if its fence is exactly the chain's and names the message before it. A
  * fact that needs nothing may also begin a history. It may follow one of which the log held nothing any more (fence 0), and so
  * may a fact that needs a state.
  */

@@ -62,5 +62,8 @@ export const webhookGivenUp = (
     ...data,
   });
 
+export const webhookExpired = (key: RunKey, round = 1): WebhookEventOf<'WebhookExpired'> =>
+  event('WebhookExpired', key, round, { message: 'the log no longer holds the run' });
+
 export const redeliveryRequested = (key: RunKey, round = 2): WebhookEventOf<'WebhookRedeliveryRequested'> =>
   event('WebhookRedeliveryRequested', key, round, { user_id: '01920000-0000-7000-8000-000000000001' });

@@ -2,6 +2,7 @@ import {
   acceptMessage,
   EMPTY_HISTORY,
   type Accepted,
+  type Chain,
   type History,
   type NewerEvent,
   type StoredMessage,
@@ -39,9 +40,9 @@ export const factSubject = (subject: string): FactSubject | undefined => {
   return webhook && { chain: 'webhook', org_id: webhook.org_id, run_id: webhook.run_id };
 };
 
-/** A view whose head is 0 is derived again from the beginning. */
+/** A view whose head is 0 has nothing of the present log yet: see `accept`. */
 export const foldedOf = (view: StoredView | undefined): Folded =>
-  view === undefined || view.head === 0
+  view === undefined
     ? { history: EMPTY_HISTORY, webhook: EMPTY_HISTORY }
     : { history: { head: view.head, state: view.run }, webhook: view.webhook };
 
@@ -52,18 +53,33 @@ export const foldMessage = (
   message: StoredMessage,
 ): FoldedMessage => {
   switch (chain) {
-    case 'lifecycle':
-      return folding(acceptMessage(RUN_CHAIN, folded.history, message), (history) => ({
-        ...folded,
-        history,
-      }));
+    case 'lifecycle': {
+      const { next, isAnew } = accept(RUN_CHAIN, folded.history, message);
+      // Then the notifications follow too.
+      const webhook = isAnew ? EMPTY_HISTORY : folded.webhook;
+      return folding(next, (history) => ({ history, webhook }));
+    }
     case 'webhook': {
-      const next = acceptMessage(WEBHOOK_CHAIN, folded.webhook, message);
+      const { next } = accept(WEBHOOK_CHAIN, folded.webhook, message);
       // A run comes before its webhook facts. An unknown run was missed.
       if (next.kind === 'accepted' && folded.history.state === undefined) return { kind: 'gap' };
       return folding(next, (webhook) => ({ ...folded, webhook }));
     }
   }
+};
+
+/**
+ * A history whose head is 0 was made from another log, or is derived again from this one. When the log has lost what it was made
+ * from, it goes on with what follows, such as a deletion. When the log has all of it, it begins anew.
+ */
+const accept = <Type extends string, Event, State>(
+  chain: Chain<Type, Event, State>,
+  history: History<State>,
+  message: StoredMessage,
+): { readonly next: Accepted<Event, State>; readonly isAnew: boolean } => {
+  const next = acceptMessage(chain, history, message);
+  const isAnew = history.head === 0 && (next.kind === 'refused' || next.kind === 'gap');
+  return { next: isAnew ? acceptMessage(chain, EMPTY_HISTORY, message) : next, isAnew };
 };
 
 const folding = <Event, State>(

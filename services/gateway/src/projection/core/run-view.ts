@@ -10,7 +10,8 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 
 /**
  * A run as it is stored for reading: everything that the log says of it up to the later of the two heads. A view whose
- * `head` is 0 comes from another log. It is derived again if the present log has the run.
+ * `head` is 0 comes from another log. It is derived again if the present log has the run, and goes on
+ * with what follows if the log has lost it.
  */
 export interface ViewOf<State extends RunState> {
   readonly head: number;

@@ -14,11 +14,23 @@ import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import { describe, expect, it } from 'vitest';
 import { projectRuns, runsIn } from '../../../src/projection/core/project-runs.ts';
 import type { StoredView } from '../../../src/projection/core/run-view.ts';
+import type { RunState } from '@runledger/contracts/fold/run';
+import { anOutput } from '../../fixtures/runs/an-output.ts';
 import { timeOf } from '../../fixtures/runs/folded-runs.ts';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import {
+  aRun,
+  assigned,
+  deleted,
+  expired,
+  outputsDeleted,
+  queued,
+  started,
+  succeeded,
+} from '@runledger/testing/events/run-events';
 import {
   redeliveryRequested,
   webhookDelivered,
+  webhookExpired,
   webhookGivenUp,
   webhookStarted,
 } from '@runledger/testing/events/webhook-events';
@@ -127,8 +139,6 @@ describe('a projection of runs', () => {
     expect(project([], [first])).toMatchObject({ views: [], gaps: [{ key: other, message: first }] });
     const { views } = project([], messages.slice(0, 6));
     expect(project(views, [second])).toMatchObject({ views: [], gaps: [{ key: one, message: second }] });
-    const derivedAnew = views.map((view) => ({ ...view, head: 0 }));
-    expect(project(derivedAnew, [first])).toMatchObject({ views: [], gaps: [{ key: other }] });
   });
 
   it('refuses a forged webhook fact, also an impossible one', () => {
@@ -161,13 +171,60 @@ describe('a projection of runs', () => {
     const newer = stored(one, { ...queued(one), version: 2 }, 1, 0);
     expect(projectRuns([], [newer])).toMatchObject({ kind: 'newer_version', version: 2, sequence: 1 });
   });
+});
 
-  it('derives a view again whose head is 0', () => {
+describe('a view of another log', () => {
+  const ended = project([], messages.slice(0, 6)).views.filter(({ run }) => run.run_id === one.run_id);
+  const reset = (view: StoredView): StoredView => ({
+    ...view,
+    head: 0,
+    webhook: { ...view.webhook, head: 0 },
+  });
+
+  it('is derived again when the log has its run', () => {
     const { views } = project([], messages);
-    const again = views.map((view) => ({ ...view, head: 0 }));
+    const again = views.map(reset);
     expect(project(again, messages.slice(0, 1)).views).toMatchObject([
-      { head: 1, run: { status: 'queued' } },
+      { head: 1, run: { status: 'queued' }, webhook: { head: 0, state: undefined } },
     ]);
     expect(project(again, messages).views).toEqual(views);
+    const log = [stored(one, expired(one), 11, 7), webhookMessage(one, webhookStarted(one), 12, 0)];
+    expect(project(again, log)).toMatchObject({
+      views: [{ head: 11, run: { end_reason: 'log_expired' }, webhook: { head: 12, state: { round: 1 } } }],
+      refused: [],
+      gaps: [],
+    });
+  });
+
+  it('goes on with the deletion of its outputs', () => {
+    const { views, gaps } = project(ended.map(reset), [stored(one, outputsDeleted(one), 9, 0)]);
+    expect(views).toMatchObject([{ head: 9, run: { status: 'success', outputs: [], deleted_outputs: {} } }]);
+    expect(gaps).toEqual([]);
+    const again = views.map(reset);
+    expect(project(again, [stored(one, outputsDeleted(one), 9, 0)])).toMatchObject({
+      views: [],
+      refused: [],
+    });
+  });
+
+  it('goes on with the deletion of its run, and knows the files', () => {
+    const withFiles = ended.map((view) => ({
+      ...view,
+      run: { ...view.run, outputs: [anOutput] } as RunState,
+    }));
+    const { views } = project(withFiles.map(reset), [stored(one, deleted(one), 9, 0)]);
+    expect(views).toMatchObject([{ head: 9, run: { status: 'deleted', to_erase: { outputs: [anOutput] } } }]);
+  });
+
+  it.each([0, 7])('goes on with the end of its notification, behind %i', (expectedSequence) => {
+    for (const before of [undefined, webhookStarted(one)]) {
+      const known = before ? project(ended, [webhookMessage(one, before, 7, 0)]).views : ended;
+      const end = webhookMessage(one, webhookExpired(one), 9, expectedSequence);
+      expect(project(known.map(reset), [end])).toMatchObject({
+        views: [{ head: 0, run: { status: 'success' }, webhook: { head: 9, state: { status: 'failed' } } }],
+        refused: [],
+        gaps: [],
+      });
+    }
   });
 });

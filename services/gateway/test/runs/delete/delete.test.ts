@@ -1,3 +1,4 @@
+import { isEnded } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, started, succeeded } from '@runledger/testing/events/run-events';
@@ -10,6 +11,7 @@ import { anOutput } from '../../fixtures/runs/an-output.ts';
 import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
 import { forgetAll } from '../../fixtures/runs/forgotten-log.ts';
 import { queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
+import { deriveAgain } from '../../fixtures/views/derive-again.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { overEachViews } from '../../fixtures/views/over-each-views.ts';
 
@@ -124,6 +126,23 @@ overEachViews('deleting', (here) => {
     expect(await listed()).toEqual([other.run_id]);
     expect((await deleteRun(other)).status).toBe(200);
     expect(await listed()).toEqual([]);
+  });
+
+  it('works for runs that are older than the log, also when the views are derived from it again', async () => {
+    const [run, other] = [await endedRun(), await endedRun()];
+    await waitFor('their views', async () => (await listed()).length === 2);
+    await forgetAll(here.bed.log);
+    await deriveAgain(here.bed.log, here.gateway.views);
+    expect((await deleteOutputs(other)).status).toBe(200);
+    expect(await shown(other)).toMatchObject({ status: 'success', outputs: [] });
+    expect((await deleteRun(run)).status).toBe(200);
+    expect(await statusOf(run)).toBe(404);
+    expect(await listed()).toEqual([other.run_id]);
+    await waitFor('the view of the other one', async () => {
+      const view = await here.gateway.views.find(other);
+      return view && isEnded(view.run) && view.run.deleted_outputs;
+    });
+    expect(await shown(other)).toMatchObject({ status: 'success', outputs: [] });
   });
 
   it('is final in lists of views that are behind', async () => {

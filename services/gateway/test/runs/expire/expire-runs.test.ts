@@ -16,6 +16,7 @@ import { forgetAll, forgetBefore } from '../../fixtures/runs/forgotten-log.ts';
 import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
 import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
 import { call, post, type ApiAnswer } from '../../fixtures/requests/requests.ts';
+import { deriveAgain } from '../../fixtures/views/derive-again.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { overEachViews, type Here } from '../../fixtures/views/over-each-views.ts';
 import { openEventSource } from '../subscribe/an-event-source.ts';
@@ -157,6 +158,17 @@ overEachViews('a notification that outlives the log', (here: Here) => {
       here.tenant.key,
     );
     expect(page.deliveries).toHaveLength(2);
+  });
+
+  it('fails also when the views are derived again from the log, which has nothing of the run', async () => {
+    const key = await anEndedOne();
+    await viewed(key);
+    await forgetAll(here.bed.log);
+    await deriveAgain(here.bed.log, here.gateway.views);
+    await waitFor('the notification to fail', async () => (await statusOf(key)) === 'failed');
+    const { run_id } = key;
+    const deletion = await call(`${here.gateway.api}/run/${run_id}`, here.tenant.key, { method: 'DELETE' });
+    expect(deletion.status).toBe(200);
   });
 
   it('is left to the notifier while the log has the run', async () => {
