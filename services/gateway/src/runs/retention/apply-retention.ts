@@ -41,7 +41,7 @@ const applyRetention = async (
   const { log, records, runsDays, stop } = options;
   const age = await readLogAge(log);
   await removeOldRuns(options, { createdBefore: createdBefore(runsDays, age) });
-  for (const chosen of await records.all()) {
+  for await (const chosen of records.all()) {
     if (stop.aborted) return;
     const org_id = orgId(chosen.org_id);
     const { runs_days, outputs_days } = chosen;

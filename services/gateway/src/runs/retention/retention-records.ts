@@ -8,8 +8,8 @@ import { NOTHING_CHOSEN } from './core/retention.ts';
 /** What organisations chose. One without a record chose nothing. Every method may throw LogUnavailable. */
 export interface RetentionRecords {
   get(org_id: OrgId): Promise<Retention>;
-  /** Of all organisations that have one. */
-  all(): Promise<Retention[]>;
+  /** Of all organisations that have one, as each has it when it is read. One that changes it meanwhile may come twice. */
+  all(): AsyncIterable<Retention>;
   change<No>(org_id: OrgId, decide: Decide<Retention, No>): Promise<ChangedRecord<Retention, No>>;
 }
 
@@ -20,7 +20,16 @@ export const retentionRecords = (log: EventLog): RetentionRecords => {
   const records = openBucket(log, 'CATALOGUE', Retention);
   return {
     get: async (org_id) => (await records.get(keyOf(org_id)))?.value ?? { org_id, ...NOTHING_CHOSEN },
-    all: async () => (await records.list(KIND)).map(({ value }) => value),
+    all: async function* () {
+      for (let behind = 0; ;) {
+        const write = await records.nextWrite(KIND, behind);
+        if (!write) return;
+        const entry = await records.get(write.key);
+        // The bucket keeps earlier revisions too.
+        if (entry?.revision === write.revision) yield entry.value;
+        behind = write.revision;
+      }
+    },
     change: async (org_id, decide) => {
       // False when it exists, by now.
       await records.create(keyOf(org_id), { org_id, ...NOTHING_CHOSEN });
