@@ -1,21 +1,18 @@
-import { isDeleted, isEnded, type RunState } from '@runledger/contracts/fold/run';
-import { newUuid } from '@runledger/contracts/ids';
+import {
+  isDeleted,
+  isEnded,
+  type ExecutingRun,
+  type QueuedRun,
+  type RunState,
+} from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { readLogAge, type LogAge } from '@runledger/event-log/messages/log-age';
+import { readLogAge } from '@runledger/event-log/messages/log-age';
 import { head as headOf, readRun } from '@runledger/event-log/read/read-run';
-import type { RunViews } from '../../projection/run-views.ts';
-import type { Envelope } from '../current/core/envelope.ts';
+import { appendExpiry, type ExpiryOptions } from './append-expiry.ts';
 import { isExpiring, runExpired } from './core/expiring.ts';
 
-export interface ExpireRunOptions {
-  readonly log: EventLog;
-  readonly views: Pick<RunViews, 'find'>;
-  readonly writer: Envelope['writer'];
-  readonly now: () => Date;
+export interface ExpireRunOptions extends ExpiryOptions {
   readonly onExpired: () => void;
-  readonly onConflict: () => void;
 }
 
 /** Ends the run if its log has expired, or is about to. @throws {LogUnavailable} @throws {ViewsUnavailable} */
@@ -26,36 +23,25 @@ export type ExpireRun = (key: RunKey) => Promise<void>;
  * every message that the log still holds, and waits otherwise, since one of them may be its end. They expire soon as well.
  */
 export const expireRun =
-  ({ log, views, writer, now, onExpired, onConflict }: ExpireRunOptions): ExpireRun =>
+  ({ onExpired, ...options }: ExpireRunOptions): ExpireRun =>
   async (key) => {
-    const decided = await decideAndAppend<(Known & { readonly age: LogAge }) | undefined, undefined>(log, {
+    const { log } = options;
+    const isAppended = await appendExpiry(options, key, {
       read: async (atLeast) => {
-        const known = await readKnown({ log, views }, key, atLeast);
+        const known = await readKnown(options, key, atLeast);
         return known && { ...known, age: await readLogAge(log) };
       },
-      decide: (known) => {
-        if (
-          !known ||
-          isEnded(known.run) ||
-          isDeleted(known.run) ||
-          !(known.isGone || isExpiring(known.run, known.age))
-        )
-          return NOTHING;
-        const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer };
-        const event = runExpired(known.run, known.age, envelope);
-        return { kind: 'append', event, expected: known.head, answer: undefined };
-      },
-      onConflict,
+      decide: ({ run, head, isGone, age }, envelope) =>
+        isOpen(run) && (isGone || isExpiring(run, age))
+          ? { event: runExpired(run, age, envelope), expected: head }
+          : undefined,
+      message:
+        'the log no longer holds the beginning of a run that has not ended, or is about to lose it: the run is ended',
     });
-    if (decided.kind !== 'appended') return;
-    onExpired();
-    log.logger.error(
-      { run_id: key.run_id, sequence: decided.sequence },
-      'the log no longer holds the beginning of a run that has not ended, or is about to lose it: the run is ended',
-    );
+    if (isAppended) onExpired();
   };
 
-const NOTHING = { kind: 'answer', answer: undefined } as const;
+const isOpen = (run: RunState): run is QueuedRun | ExecutingRun => !isEnded(run) && !isDeleted(run);
 
 interface Known {
   readonly run: RunState;
@@ -66,7 +52,7 @@ interface Known {
 
 /** Undefined when nothing can be decided on what is known now. */
 const readKnown = async (
-  { log, views }: Pick<ExpireRunOptions, 'log' | 'views'>,
+  { log, views }: Pick<ExpiryOptions, 'log' | 'views'>,
   key: RunKey,
   atLeast: number | undefined,
 ): Promise<Known | undefined> => {

@@ -3,6 +3,7 @@ import { readLogAge } from '@runledger/event-log/messages/log-age';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { invalid, Refused } from '../../http/refusal.ts';
+import { DAY_MS } from './core/old-runs.ts';
 import { retentionOf, retentionProblems, type InstallationRetention } from './core/retention.ts';
 import type { RetentionRecords } from './retention-records.ts';
 
@@ -42,8 +43,6 @@ export interface RetentionRoutes {
   /** How long output files are kept, in milliseconds. */
   readonly keepsOutputsForMs: () => Promise<number>;
 }
-
-const DAY_MS = 86_400_000;
 
 export const retentionRoutes = ({ log, records, runsDays, keepsOutputsForMs }: RetentionRoutes): Route[] => {
   const installation = async (): Promise<InstallationRetention> => {

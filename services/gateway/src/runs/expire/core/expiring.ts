@@ -9,6 +9,9 @@ import type { RunView } from '../../../projection/core/run-view.ts';
 import type { LogAge } from '@runledger/event-log/messages/log-age';
 import type { Envelope } from '../../current/core/envelope.ts';
 
+/** The run has the rest. */
+export type ExpiryEnvelope = Omit<Envelope, 'correlation_id' | 'traceparent'>;
+
 /** The first facts of runs that were created before this time have expired, or expire within the margin. */
 export const expiringBefore = ({ now, maxAgeMs, beginsAt }: LogAge): Date =>
   new Date(Math.max(beginsAt, now - longestLifeMs(maxAgeMs)));
@@ -20,7 +23,7 @@ export const isExpiring = ({ created_at }: Run, log: LogAge): boolean =>
 export const runExpired = (
   run: QueuedRun | ExecutingRun,
   { maxAgeMs, beginsAt }: LogAge,
-  envelope: Omit<Envelope, 'correlation_id' | 'traceparent'>,
+  envelope: ExpiryEnvelope,
 ): RunEventOf<'RunExpired'> => {
   const { number, request, created_at, queued_at, attempt, correlation_id, traceparent } = run;
   const isGone = Date.parse(created_at) < beginsAt;
@@ -50,7 +53,7 @@ export const runExpired = (
 export const notificationExpired = (
   { run, webhook }: RunView,
   { round, status }: WebhookEnd,
-  envelope: Omit<Envelope, 'correlation_id' | 'traceparent'>,
+  envelope: ExpiryEnvelope,
 ): WebhookEventOf<'WebhookExpired'> => ({
   ...envelope,
   type: 'WebhookExpired',

@@ -1,0 +1,51 @@
+import { newUuid } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { ChainEvent } from '@runledger/event-log/append/append';
+import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { RunViews } from '../../projection/run-views.ts';
+import type { ExpiryEnvelope } from './core/expiring.ts';
+
+export interface ExpiryOptions {
+  readonly log: EventLog;
+  readonly views: Pick<RunViews, 'find'>;
+  readonly writer: ExpiryEnvelope['writer'];
+  readonly now: () => Date;
+  readonly onConflict: () => void;
+}
+
+/** What ends with the log's facts of a run. */
+interface Expiry<Known> {
+  /** Undefined when nothing can be decided on what is known now. */
+  readonly read: (atLeast: number | undefined) => Promise<Known | undefined>;
+  /** Undefined when nothing expires. */
+  readonly decide: (known: Known, envelope: ExpiryEnvelope) => ExpiryFact | undefined;
+  /** For the operator, when the fact is stored. */
+  readonly message: string;
+}
+
+interface ExpiryFact {
+  readonly event: ChainEvent;
+  /** The head of its chain. */
+  readonly expected: number;
+}
+
+/** Stores that something of a run has expired with the log. False when it has not. @throws {LogUnavailable} @throws what `read` throws */
+export const appendExpiry = async <Known>(
+  { log, writer, now, onConflict }: ExpiryOptions,
+  key: RunKey,
+  { read, decide, message }: Expiry<Known>,
+): Promise<boolean> => {
+  const decided = await decideAndAppend<Known | undefined, undefined>(log, {
+    read,
+    decide: (known) => {
+      const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer };
+      const fact = known && decide(known, envelope);
+      return fact ? { kind: 'append', ...fact, answer: undefined } : { kind: 'answer', answer: undefined };
+    },
+    onConflict,
+  });
+  if (decided.kind !== 'appended') return false;
+  log.logger.error({ run_id: key.run_id, sequence: decided.sequence }, message);
+  return true;
+};
