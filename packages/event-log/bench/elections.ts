@@ -6,11 +6,11 @@
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import type { TestNats } from '@runledger/testing/servers/nats';
 import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
-import { waitFor } from '@runledger/testing/time/wait-for';
 import { append } from '../src/append/append.ts';
 import { LogUnavailable, openEventLog } from '../src/connect/event-log.ts';
 import { silentLogger } from '../src/connect/logger.ts';
 import { awaitProvisioned, provision } from '../src/provision/provision.ts';
+import { settledLeader } from '../test/fixtures/cluster-log.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 10);
 
@@ -25,16 +25,9 @@ process.stdout.write(
 
 /** With all three in touch, so that the next blow meets a whole cluster. */
 const leader = async (): Promise<TestNats> => {
-  let name: string | undefined;
-  await waitFor('three current copies', async () => {
-    const { cluster: copies } = await log.jsm.streams.info('RUNS');
-    name = copies?.leader;
-    return (
-      copies?.replicas?.length === 2 && copies.replicas.every(({ current, offline }) => current && !offline)
-    );
-  });
-  const found = cluster.servers[Number(name?.slice(1))];
-  if (!found) throw new Error(`no server is named ${name}`);
+  const number = await settledLeader(log);
+  const found = cluster.servers[number];
+  if (!found) throw new Error(`there is no broker ${number}`);
   return found;
 };
 

@@ -1,28 +1,25 @@
 import type { TestNats } from '@runledger/testing/servers/nats';
-import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, appendOwn } from '../../../src/append/append.ts';
 import { newUuid } from '@runledger/contracts/ids';
 import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
 import { silentLogger } from '../../../src/connect/logger.ts';
 import { publishUntilAcknowledged } from '../../../src/messages/publish.ts';
-import { awaitProvisioned, provision } from '../../../src/provision/provision.ts';
 import { head, readRun } from '../../../src/read/read-run.ts';
 import { aRun, assigned, cancelRequested, queued, started } from '@runledger/testing/events/run-events';
 import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';
+import { aClusterLog, type ClusterLog } from '../../fixtures/cluster-log.ts';
 
-const opened = new AsyncDisposableStack();
+let cluster: ClusterLog;
 let servers: readonly TestNats[];
 let log: EventLog;
 
 beforeAll(async () => {
-  const cluster = opened.use(await testNatsCluster());
-  ({ servers } = cluster);
-  log = opened.use(await openEventLog({ url: cluster.url, name: 'test' }, silentLogger));
-  await provision(log, { replicas: 3 });
-  await awaitProvisioned(log);
+  cluster = await aClusterLog();
+  ({ log } = cluster);
+  ({ servers } = cluster.brokers);
 }, 120_000);
-afterAll(() => opened.disposeAsync());
+afterAll(() => cluster[Symbol.asyncDispose]());
 
 describe('a log with three copies', () => {
   it('lets exactly one of 16 racing writers win, connected to different servers', async () => {

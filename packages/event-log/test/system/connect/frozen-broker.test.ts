@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Msg } from '@nats-io/transport-node';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import type { TestNats } from '@runledger/testing/servers/nats';
-import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../../src/append/append.ts';
@@ -10,8 +9,8 @@ import { callBroker } from '../../../src/connect/broker-call.ts';
 import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
 import { silentLogger } from '../../../src/connect/logger.ts';
 import { withFreshReads } from '../../../src/messages/fresh-reads.ts';
-import { provision } from '../../../src/provision/provision.ts';
 import { lastOfRun } from '../../../src/read/read-run.ts';
+import { aClusterLog, settledLeader, type ClusterLog } from '../../fixtures/cluster-log.ts';
 import { stored } from '../../fixtures/stored.ts';
 
 /** The heartbeat period: an executor that needs longer loses its runs. Three seconds on a machine that is not busy. */
@@ -20,20 +19,16 @@ const NOTICED_WITHIN_MS = 6_000;
 /** Less than a read waits for a response. */
 const READ_WITHIN_MS = 1_500;
 
-/** Frozen servers that are back call for an election within a second. */
-const LEADS_FOR_MS = 1_500;
-
-const opened = new AsyncDisposableStack();
+let cluster: ClusterLog;
 let servers: readonly TestNats[];
 let log: EventLog;
 
 beforeAll(async () => {
-  const cluster = opened.use(await testNatsCluster());
-  ({ servers } = cluster);
-  log = opened.use(await openEventLog({ url: cluster.url, name: 'test' }, silentLogger));
-  await provision(log, { replicas: 3 });
+  cluster = await aClusterLog();
+  ({ log } = cluster);
+  ({ servers } = cluster.brokers);
 }, 120_000);
-afterAll(() => opened.disposeAsync());
+afterAll(() => cluster[Symbol.asyncDispose]());
 
 const serverOf = (one: EventLog): TestNats => {
   const found = servers.find(({ port }) => one.nc.getServer().endsWith(`:${port}`));
@@ -41,28 +36,10 @@ const serverOf = (one: EventLog): TestNats => {
   return found;
 };
 
-/** The leader of RUNS, once it has led for a while: a server that was frozen calls for an election when it comes back. */
-const settledLeader = async (): Promise<string> => {
-  let [seen, since] = ['', 0];
-  return waitFor(
-    'a leader that stays, with all others in touch',
-    async () => {
-      const { cluster } = await log.jsm.streams.info('RUNS');
-      const isWhole =
-        cluster?.replicas?.length === 2 &&
-        cluster.replicas.every(({ current, offline }) => current && !offline);
-      const leader = isWhole ? (cluster.leader ?? '') : '';
-      if (leader !== seen) [seen, since] = [leader, performance.now()];
-      return leader !== '' && performance.now() - since > LEADS_FOR_MS && leader;
-    },
-    { withinMs: 60_000 },
-  );
-};
-
 /** A connection to a server that does not lead RUNS: freezing it needs no election. */
 const atFollower = async (): Promise<EventLog> => {
-  const leader = await settledLeader();
-  const follower = servers.findIndex((_, n) => `n${n}` !== leader);
+  const leader = await settledLeader(log);
+  const follower = servers.findIndex((_, n) => n !== leader);
   const first = servers[follower]?.url ?? '';
   const others = servers.flatMap(({ url }) => (url === first ? [] : [url]));
   // The driver shuffles the list, and connects again until it is the one.
@@ -97,8 +74,8 @@ describe('a broker of several that is frozen', () => {
     const key = aRun();
     await stored(client, queued(key), 0);
     const fresh = withFreshReads(client, () => performance.now());
-    const { cluster } = await log.jsm.streams.info('RUNS');
-    const frozen = servers.find((server, n) => `n${n}` !== cluster?.leader && server !== serverOf(client));
+    const leader = await settledLeader(log);
+    const frozen = servers.find((server, n) => n !== leader && server !== serverOf(client));
     if (!frozen) throw new Error('no server follows');
     await frozen.pause();
     try {

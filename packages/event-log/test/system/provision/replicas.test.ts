@@ -1,26 +1,25 @@
 import type { TestNats } from '@runledger/testing/servers/nats';
-import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
+import type { EventLog } from '../../../src/connect/event-log.ts';
 import { silentLogger } from '../../../src/connect/logger.ts';
 import { parseLogSettings } from '../../../src/provision/log-settings.ts';
 import { ALL_STREAMS, awaitProvisioned, provision } from '../../../src/provision/provision.ts';
 import { openServiceLog, type ServiceLogOptions } from '../../../src/provision/service-log.ts';
 import { watchCopies } from '../../../src/provision/watch-copies.ts';
+import { aClusterLog, type ClusterLog } from '../../fixtures/cluster-log.ts';
 
-const opened = new AsyncDisposableStack();
+let cluster: ClusterLog;
 let servers: readonly TestNats[];
 let url: string;
 let log: EventLog;
 
 beforeAll(async () => {
-  const cluster = opened.use(await testNatsCluster());
-  ({ servers, url } = cluster);
-  log = opened.use(await openEventLog({ url: cluster.url, name: 'test' }, silentLogger));
-  await provision(log, { replicas: 3 });
+  cluster = await aClusterLog();
+  ({ log } = cluster);
+  ({ servers, url } = cluster.brokers);
 }, 120_000);
-afterAll(() => opened.disposeAsync());
+afterAll(() => cluster[Symbol.asyncDispose]());
 
 /** Of each stream, without repetitions. */
 const copies = async (): Promise<readonly number[]> => {

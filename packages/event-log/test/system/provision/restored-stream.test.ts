@@ -1,24 +1,22 @@
 import { ALL_LIFECYCLES } from '@runledger/contracts/subjects/run-subjects';
-import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
-import { silentLogger } from '../../../src/connect/logger.ts';
+import type { EventLog } from '../../../src/connect/event-log.ts';
 import { follow } from '../../../src/follow/follow.ts';
 import { createdAt } from '../../../src/messages/stream-identity.ts';
 import { provision } from '../../../src/provision/provision.ts';
 import { queueRuns, numbers, sequencesOf } from '../../fixtures/queued-runs.ts';
 import { copyStream, restoreStream } from '../../fixtures/stream-copy.ts';
+import { aClusterLog, type ClusterLog } from '../../fixtures/cluster-log.ts';
 
-const opened = new AsyncDisposableStack();
+let cluster: ClusterLog;
 let log: EventLog;
 
 beforeAll(async () => {
-  const cluster = opened.use(await testNatsCluster());
-  log = opened.use(await openEventLog({ url: cluster.url, name: 'test' }, silentLogger));
-  await provision(log, { replicas: 3 });
+  cluster = await aClusterLog();
+  ({ log } = cluster);
 }, 120_000);
-afterAll(() => opened.disposeAsync());
+afterAll(() => cluster[Symbol.asyncDispose]());
 
 /** Resolves when this server leads RUNS, and gives the time of creation that the broker says then. */
 const ledBy = (server: string): Promise<string> =>

@@ -2,17 +2,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
 import type { TestNats } from '@runledger/testing/servers/nats';
-import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LogUnavailable, openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
 import { silentLogger } from '../../../src/connect/logger.ts';
 import { withFreshReads } from '../../../src/messages/fresh-reads.ts';
-import { awaitProvisioned, provision } from '../../../src/provision/provision.ts';
 import { lastOfRun } from '../../../src/read/read-run.ts';
+import { aClusterLog, settledLeader, type ClusterLog } from '../../fixtures/cluster-log.ts';
 import { stored } from '../../fixtures/stored.ts';
 
-const opened = new AsyncDisposableStack();
+let cluster: ClusterLog;
 let servers: readonly TestNats[];
 /** Connected to any server that runs. */
 let anywhere: EventLog;
@@ -20,37 +19,15 @@ let anywhere: EventLog;
 let readers: readonly EventLog[];
 
 beforeAll(async () => {
-  const cluster = opened.use(await testNatsCluster());
-  ({ servers } = cluster);
-  const { url } = cluster;
-  anywhere = opened.use(await openEventLog({ url, name: 'anywhere' }, silentLogger));
-  await provision(anywhere, { replicas: 3 });
-  await awaitProvisioned(anywhere);
-  readers = await Promise.all(servers.map((server) => readerAt(server.url)));
+  cluster = await aClusterLog();
+  ({ log: anywhere } = cluster);
+  ({ servers } = cluster.brokers);
+  readers = await Promise.all(servers.map((_server, n) => readerAt(n)));
 }, 120_000);
-afterAll(() => opened.disposeAsync());
+afterAll(() => cluster[Symbol.asyncDispose]());
 
-const readerAt = async (url: string): Promise<EventLog> => {
-  const log = opened.use(await openEventLog({ url, name: 'reader' }, silentLogger));
-  return withFreshReads(log, () => performance.now());
-};
-
-/** Which server leads RUNS, once all three follow it. */
-const settledLeader = async (): Promise<number> => {
-  const { leader } = await waitFor(
-    'three servers',
-    async () => {
-      const { cluster } = await anywhere.jsm.streams.info('RUNS');
-      const isSettled =
-        cluster?.replicas?.length === 2 &&
-        // Left out for 0.
-        cluster.replicas.every(({ offline, lag }) => !offline && !(lag >= 100));
-      return isSettled && cluster.leader && { leader: cluster.leader };
-    },
-    { withinMs: 60_000 },
-  );
-  return Number(leader.slice(1));
-};
+const readerAt = async (server: number): Promise<EventLog> =>
+  withFreshReads(await cluster.openAt(server), () => performance.now());
 
 /** What was read; undefined when the log was unavailable. */
 const readOrUnavailable = async (log: EventLog, key: RunKey): Promise<number | undefined> => {
@@ -71,7 +48,7 @@ const LATER_READS = 100;
 const readAfterPause = async (): Promise<{ readonly present: number; readonly read: readonly number[] }> => {
   const key = aRun();
   const first = await stored(anywhere, queued(key), 0);
-  const old = await settledLeader();
+  const old = await settledLeader(anywhere);
   const [server, behind] = [servers[old], readers[old]];
   const [ahead, elsewhere] = [readers[(old + 1) % 3], servers[(old + 2) % 3]];
   if (!server || !behind || !ahead || !elsewhere) throw new Error(`there is no server n${old}`);
@@ -109,7 +86,7 @@ const copies = async (): Promise<unknown[]> => {
   await waitFor(
     'every server to lead once',
     async () => {
-      const leader = await settledLeader();
+      const leader = await settledLeader(anywhere);
       const { messages, bytes, first_seq, last_seq, num_subjects } = (await anywhere.jsm.streams.info('RUNS'))
         .state;
       found.set(leader, { messages, bytes, first_seq, last_seq, num_subjects });
@@ -159,14 +136,14 @@ describe('while the leading server is killed and paused again and again', () => 
   it('a read through any server has all that was acknowledged before', { timeout: 240_000 }, async () => {
     const { reads, stale } = await readUnderFaults(async () => {
       for (const fault of ['kill', 'pause', 'kill', 'pause'] as const) {
-        const server = servers[await settledLeader()];
+        const server = servers[await settledLeader(anywhere)];
         if (fault === 'kill') await server?.kill9();
         else await server?.pause();
         await pause(FAULT_MS);
         if (fault === 'kill') await server?.restart();
         else server?.resume();
       }
-      await settledLeader();
+      await settledLeader(anywhere);
     });
     expect(stale).toEqual([]);
     expect(reads).toBeGreaterThan(100);
@@ -177,10 +154,10 @@ describe('while the leading server is killed and paused again and again', () => 
 
 describe('reads of a log that nobody writes to', () => {
   it('store a marker only once in two seconds', { timeout: 120_000 }, async () => {
-    const reader = await readerAt(servers[0]?.url ?? '');
+    const reader = await readerAt(0);
     const key = aRun();
     await stored(anywhere, queued(key), 0);
-    await settledLeader();
+    await settledLeader(anywhere);
     const before = (await anywhere.jsm.streams.info('RUNS')).state.messages;
     const began = performance.now();
     let reads = 0;

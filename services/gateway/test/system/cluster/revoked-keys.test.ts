@@ -4,6 +4,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
+import { settledLeader } from '@runledger/event-log/test/fixtures/cluster-log';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { revokeApiKey } from '../../../src/auth/api-keys.ts';
@@ -23,7 +24,7 @@ const patient = <Result>(work: () => Promise<Result>): Promise<Result> =>
 /** A gateway at the broker that led a bucket and is cut off from the other two, and a connection to one of those. */
 const atFormerLeader = async (bucket: string) => {
   const { brokers, gateways } = cluster;
-  const number = await cluster.settledLeader(`KV_${bucket}`);
+  const number = await settledLeader(cluster.log, `KV_${bucket}`);
   const gateway = gateways[number];
   const other = brokers.servers[(number + 1) % 3];
   if (!gateway || !other) throw new Error(`there is no broker ${number}`);

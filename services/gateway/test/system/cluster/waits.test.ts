@@ -4,6 +4,7 @@ import { append } from '@runledger/event-log/append/append';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
+import { settledLeader } from '@runledger/event-log/test/fixtures/cluster-log';
 import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -52,7 +53,7 @@ describe(
       const run = { ...aRun(), org_id: orgId(tenant.org_id) };
       const first = await append(log, queued(run), 0);
       const head = first.kind === 'appended' ? first.sequence : 0;
-      const number = await cluster.settledLeader();
+      const number = await settledLeader(cluster.log);
       const [gateway, other] = [gateways[number], brokers.servers[(number + 1) % 3]];
       if (!gateway || !other) throw new Error(`there is no broker ${number}`);
       await using elsewhere = await openEventLog({ url: other.url, name: 'test' }, silentLogger);
