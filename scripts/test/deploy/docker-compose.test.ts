@@ -60,6 +60,8 @@ const succeeds = (command: string, args: readonly string[]): boolean => spawnSyn
 describe.each(FILES)('%s', (file) => {
   it('follows the compose specification, and passes a linter', () => {
     const rules = {
+      // A file that adds to others takes their project name.
+      'require-project-name-field': 0,
       // The built image gets the name in `image`.
       'no-build-and-image': 0,
       // In reading order, and a second file adds to the first one.
@@ -257,7 +259,7 @@ describe('docker-compose.cluster.yml', () => {
     expect(second['secrets']).toEqual([{ source: 'nats-executor-2', target: 'nats-executor' }]);
   });
 
-  it('mounts for each broker its own configuration, certificate, key and volume', () => {
+  it('mounts for each broker its own configuration, certificate and key', () => {
     const files = {
       ...members(compose['configs']),
       ...members(cluster['configs']),
@@ -278,17 +280,22 @@ describe('docker-compose.cluster.yml', () => {
         '/etc/nats/route.crt': `${folder}/nats-${n + 1}/route.crt`,
         '/etc/nats/route.key': `${folder}/nats-${n + 1}/route.key`,
       });
-      // The first one keeps the name of its file, and of its volume.
+      // The first one keeps the name of its file.
       expect(mounted['/etc/nats/nats.conf'] ?? members(files['nats'])['file']).toBe(
         `${folder}/nats-${n + 1}/nats.conf`,
       );
     }
-    for (const name of ['nats-2', 'nats-3'])
-      expect(members(services.get(name))['volumes']).toEqual([`${name}:/data`]);
   });
 
-  it('is a project of its own, so that no broker with data becomes part of a cluster', () => {
+  // A broker with data that becomes part of a cluster deletes its data.
+  it('is a project of its own, whatever files are added, and uses no volume of a single broker', () => {
+    // The name in the last file wins.
+    const named = FILES.filter((file) => 'name' in readCompose(file));
+    expect(named).toEqual(['docker-compose.yml', 'docker-compose.cluster.yml']);
     expect(cluster['name']).not.toBe(compose['name']);
+    const volumes = brokers.map((name) => members(services.get(name))['volumes']);
+    expect(volumes).toEqual([['nats-1:/data'], ['nats-2:/data'], ['nats-3:/data']]);
+    expect(members(compose['volumes'])).not.toHaveProperty('nats-1');
   });
 });
 
