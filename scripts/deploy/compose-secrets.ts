@@ -6,6 +6,7 @@
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { chmod, link, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -27,10 +28,11 @@ const BROKERS = ['--nodes', '3', '--installed-at', '/etc/nats', '--store', '/dat
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o444;
 
+/** Returns whether a running broker has to be restarted, because its users or what they may do have changed. */
 export const makeComposeSecrets = async (
   folder: string,
   brokerOptions: readonly string[] = [],
-): Promise<void> => {
+): Promise<boolean> => {
   await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
   await chmod(folder, FOLDER_MODE);
   const keep = (name: string, made: string): Promise<string> => keepSecret(join(folder, name), made);
@@ -42,7 +44,7 @@ export const makeComposeSecrets = async (
   await keep('mongodb-url', `mongodb://gateway:${password}@mongodb:27017/runledger?replicaSet=rs0`);
   await keep('grafana-password', randomBytes(18).toString('base64url'));
   await keep('webhook-secret-keys', randomBytes(32).toString('base64'));
-  await makeBrokerConfig(join(folder, 'nats'), brokerOptions);
+  return makeBrokerConfig(join(folder, 'nats'), brokerOptions);
 };
 
 /** The secret that was stored first wins, even against a concurrent start. */
@@ -60,7 +62,9 @@ const keepSecret = async (path: string, made: string): Promise<string> => {
   return (await readFile(path, 'utf8')).trim();
 };
 
-const makeBrokerConfig = async (folder: string, options: readonly string[]): Promise<void> => {
+const makeBrokerConfig = async (folder: string, options: readonly string[]): Promise<boolean> => {
+  const users = join(folder, 'broker.conf');
+  const before = existsSync(users) ? await readFile(users, 'utf8') : undefined;
   const args = [CLI, 'broker-config', '--out', folder, '--executor', EXECUTOR, ...BROKERS, ...options];
   await promisify(execFile)(process.execPath, args);
   for (const path of await readdir(folder, { recursive: true })) {
@@ -68,7 +72,14 @@ const makeBrokerConfig = async (folder: string, options: readonly string[]): Pro
     // No container lets brokers into the cluster.
     if ((await stat(file)).isFile() && basename(file) !== AUTHORITY_KEY) await chmod(file, FILE_MODE);
   }
+  return before !== undefined && before !== (await readFile(users, 'utf8'));
 };
+
+/** A container keeps the file that was there when it started: a reload would read the old one again. */
+const RESTART =
+  'The users of the broker, or what they may do, have changed. A running broker does not know it yet: docker compose restart nats. ' +
+  'Of three brokers, restart one after the other, each when the one before is healthy. ' +
+  'After --rotate, restart the services with the new key too.\n';
 
 const settingsSchema = Type.Object({
   RUNLEDGER_SECRETS: Type.String({ default: 'deploy/secrets', description: 'the folder of the secrets' }),
@@ -76,9 +87,10 @@ const settingsSchema = Type.Object({
 
 if (import.meta.main) {
   const folder = resolve(ROOT, readConfig(settingsSchema, process.env).RUNLEDGER_SECRETS);
-  await makeComposeSecrets(folder, process.argv.slice(2));
+  const hasToRestart = await makeComposeSecrets(folder, process.argv.slice(2));
   process.stdout.write(
     `The secrets of docker-compose.yml are in ${relative(process.cwd(), folder) || '.'}. Keep a copy of webhook-secret-keys: ` +
       'without it, the signing secrets of webhooks are unreadable.\n',
   );
+  if (hasToRestart) process.stdout.write(RESTART);
 }

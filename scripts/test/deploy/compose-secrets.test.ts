@@ -11,11 +11,12 @@ const PRESET = './deploy/secrets';
 
 describe('the secrets of docker-compose.yml', () => {
   let folder: string;
+  let hasToRestart: boolean;
   const open = new AsyncDisposableStack();
   beforeAll(async () => {
     const temporary = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-secrets-')));
     folder = join(temporary.path, 'secrets');
-    await makeComposeSecrets(folder);
+    hasToRestart = await makeComposeSecrets(folder);
   });
   afterAll(() => open.disposeAsync());
 
@@ -50,8 +51,12 @@ describe('the secrets of docker-compose.yml', () => {
     expect(new URL(url).password).toBe(password.trim());
   });
 
-  it('include a key for each further executor', async () => {
-    await makeComposeSecrets(folder, ['--executor', 'gpu-2']);
+  it('are made before any broker runs that would have to be restarted', () => {
+    expect(hasToRestart).toBe(false);
+  });
+
+  it('include a key for each further executor, which the broker knows after a restart', async () => {
+    expect(await makeComposeSecrets(folder, ['--executor', 'gpu-2'])).toBe(true);
     for (const path of filesOf('docker-compose.cluster.yml'))
       expect([path, statSync(join(folder, path)).mode & 0o777]).toEqual([path, 0o444]);
   });
@@ -60,9 +65,9 @@ describe('the secrets of docker-compose.yml', () => {
     expect(statSync(join(folder, 'nats/nodes/authority.key')).mode & 0o777).toBe(0o600);
   });
 
-  it('stay the same in a second run', async () => {
+  it('stay the same in a second run, which leaves a running broker as it is', async () => {
     const before = contents();
-    await makeComposeSecrets(folder);
+    expect(await makeComposeSecrets(folder)).toBe(false);
     expect(contents()).toEqual(before);
   });
 });
