@@ -1,6 +1,7 @@
 import { eventIdOf } from '@runledger/contracts/fold/chain';
 import { BrokerClock } from '@runledger/coordination/broker-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import { untilAborted } from '@runledger/resilience/abort';
 import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
@@ -8,7 +9,7 @@ import { createScheduling } from './core/scheduling.ts';
 import { createDecisionLoop, type DecisionLoop } from './effects/decision-loop.ts';
 import { lead, beforeStop } from './leadership/lead.ts';
 import { electLeader } from './leadership/leader-election.ts';
-import { followLog, type FollowedLog } from './log/follow-log.ts';
+import { followLog, type FollowedLog, type WhenAvailable } from './log/follow-log.ts';
 import { respondToSchedulerRedrives } from './requests/redrive.ts';
 import { schedulerMetrics, type SchedulerMetrics } from './metrics/scheduler-metrics.ts';
 import { liveRunsOf, openSnapshots, type Snapshots } from './snapshot/snapshots.ts';
@@ -32,8 +33,8 @@ export interface RunningScheduler extends AsyncDisposable {
 }
 
 /**
- * Reads the log, stands by until it holds the lease `scheduler`, and then decides, until it is disposed of.
- * @throws {LogUnavailable} @throws the signal's reason
+ * Reads the log, stands by until it holds the lease `scheduler`, and then decides, until it is disposed of. Waits for a log that is
+ * unavailable. @throws the signal's reason
  */
 export const openScheduler = async (
   log: EventLog,
@@ -43,7 +44,13 @@ export const openScheduler = async (
 ): Promise<RunningScheduler> => {
   await using opened = new AsyncDisposableStack();
   const { heartbeatPeriodMs, cancelEnforceMs } = settings;
-  const scheduling = createScheduling({ heartbeatPeriodMs, cancelEnforceMs, instantOf: Date.parse });
+  const whenAvailable: WhenAvailable = (open) =>
+    retryWhileUnavailable({ signal: stopping, logger: log.logger }, open);
+  // A state that was restored in part is dropped.
+  const { scheduling, snapshots } = await whenAvailable(async () => {
+    const empty = createScheduling({ heartbeatPeriodMs, cancelEnforceMs, instantOf: Date.parse });
+    return { scheduling: empty, snapshots: await openSnapshots(log, empty, settings) };
+  });
   const loop = createDecisionLoop(scheduling);
   const clock = new BrokerClock();
   const counted = schedulerMetrics(metrics, {
@@ -51,10 +58,10 @@ export const openScheduler = async (
     leading: loop.leading,
     now: () => clock.at(performance.now()),
   });
-  const snapshots = await openSnapshots(log, scheduling, settings);
   stopping.throwIfAborted();
   const followed = opened.use(
     await followLog(log, {
+      whenAvailable,
       scheduling,
       take: loop.take,
       clock,

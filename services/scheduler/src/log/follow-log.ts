@@ -12,7 +12,11 @@ import type { FleetFact } from './fleet-message.ts';
 import { followFleet } from './follow-fleet.ts';
 import { followRuns } from './follow-runs.ts';
 
+/** Opens something as soon as the log is available. */
+export type WhenAvailable = <Opened>(open: () => Promise<Opened>) => Promise<Opened>;
+
 export interface FollowLogOptions {
+  readonly whenAvailable: WhenAvailable;
   readonly scheduling: Scheduling;
   readonly take: (input: SchedulerInput) => void;
   readonly clock: BrokerClock;
@@ -41,10 +45,10 @@ export interface FollowedLog extends AsyncDisposable {
   readonly onHeartbeat: (heartbeat: Heartbeat, time: string) => void;
 }
 
-/** Follows RUNS, FLEET and the heartbeats until it is disposed of. @throws {LogUnavailable} */
+/** Follows RUNS, FLEET and the heartbeats until it is disposed of. @throws what `whenAvailable` throws */
 export const followLog = async (log: EventLog, options: FollowLogOptions): Promise<FollowedLog> => {
   await using opened = new AsyncDisposableStack();
-  const { scheduling, take, clock, restoredUpTo, onFact, onTaken } = options;
+  const { whenAvailable, scheduling, take, clock, restoredUpTo, onFact, onTaken } = options;
   const caughtUp = { runs: Promise.withResolvers<void>(), fleet: Promise.withResolvers<void>() };
   const bothCaughtUp = Promise.all([caughtUp.runs.promise, caughtUp.fleet.promise]);
   let replaying = true;
@@ -52,25 +56,29 @@ export const followLog = async (log: EventLog, options: FollowLogOptions): Promi
 
   const { takeFleetFact, fleetReadUpTo } = fleetReader(options);
   const fleet = opened.use(
-    await followFleet(log, {
-      take: takeFleetFact,
-      onCaughtUp: caughtUp.fleet.resolve,
-      storesDeadLetters: () => !replaying,
-    }),
+    await whenAvailable(() =>
+      followFleet(log, {
+        take: takeFleetFact,
+        onCaughtUp: caughtUp.fleet.resolve,
+        storesDeadLetters: () => !replaying,
+      }),
+    ),
   );
   const runs = opened.use(
-    await followRuns(log, {
-      scheduling,
-      after: restoredUpTo ?? 0,
-      take,
-      onFact,
-      onTaken: (message) => {
-        clock.sample(Date.parse(message.time), performance.now());
-        onTaken(message);
-      },
-      onCaughtUp: caughtUp.runs.resolve,
-      storesDeadLetters: () => restoredUpTo !== undefined || !replaying,
-    }),
+    await whenAvailable(() =>
+      followRuns(log, {
+        scheduling,
+        after: restoredUpTo ?? 0,
+        take,
+        onFact,
+        onTaken: (message) => {
+          clock.sample(Date.parse(message.time), performance.now());
+          onTaken(message);
+        },
+        onCaughtUp: caughtUp.runs.resolve,
+        storesDeadLetters: () => restoredUpTo !== undefined || !replaying,
+      }),
+    ),
   );
   const onHeartbeat = (heartbeat: Heartbeat, time: string): void => {
     const connectedMs = performance.now();
@@ -78,7 +86,7 @@ export const followLog = async (log: EventLog, options: FollowLogOptions): Promi
     options.onHeartbeat();
     take({ type: 'heartbeat', heartbeat, time, connectedMs });
   };
-  opened.use(await watchHeartbeats(log, onHeartbeat));
+  opened.use(await whenAvailable(() => watchHeartbeats(log, onHeartbeat)));
   opened.defer(log.onReconnect(() => resetHeartbeats(take)));
   const state = (): CheckOutcome => (runs.state().ok ? fleet.state() : runs.state());
   const open = opened.move();
