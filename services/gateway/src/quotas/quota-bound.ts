@@ -43,8 +43,12 @@ interface Account {
   countedAt: number;
   /** What was admitted since the last count. */
   admitted: number;
-  /** What was used since a count that had everything used before. */
-  since: number;
+  /** What this gateway has used at all. */
+  total: number;
+  /** So much of it a count has. */
+  inCount: number;
+  /** So much of it the views have, so that the next count has it. */
+  inViews: number;
   /** What is being used. */
   pending: number;
   /** The largest amount that waits for the next count. */
@@ -107,7 +111,7 @@ export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
       return await use();
     } finally {
       account.pending -= amount;
-      account.since += amount;
+      account.total += amount;
     }
   };
   const used: QuotaBound['used'] = async (org_id) => {
@@ -137,23 +141,32 @@ const openCounting = (): Breaker<[Account], boolean> =>
     },
   });
 
-type Used = Pick<Account, 'counted' | 'since' | 'pending'>;
+type Used = Pick<Account, 'counted' | 'total' | 'inCount' | 'pending'>;
 
-const usedBy = ({ counted, since, pending }: Used): number => counted + since + pending;
+const usedBy = ({ counted, total, inCount, pending }: Used): number => counted + total - inCount + pending;
 
 const isNear = (account: Used, amount: number, limit: number): boolean =>
   limit - usedBy(account) - amount < nearOf(limit);
 
 const newAccount = ({ count, becomeFresh, limit, clock }: QuotaBoundOptions, org_id: OrgId): Account => {
+  const countViews = async (): Promise<void> => {
+    const { inViews } = account;
+    account.counted = await count(org_id, limit);
+    account.inCount = inViews;
+  };
+  const awaitViews = async (): Promise<void> => {
+    const { total } = account;
+    if (await becomeFresh()) account.inViews = Math.max(account.inViews, total);
+  };
   const recount = async (): Promise<void> => {
     const { wanted } = account;
     account.wanted = 0;
-    if (!isNear(account, wanted, limit)) account.counted = await count(org_id, limit);
-    if (isNear(account, wanted, limit)) {
-      const { since } = account;
-      const holdsAll = await becomeFresh();
-      account.counted = await count(org_id, limit);
-      if (holdsAll) account.since -= since;
+    if (!isNear(account, wanted, limit)) await countViews();
+    // What has left must not count when the views fall behind later. Nobody waits for it.
+    if (!isNear(account, wanted, limit)) void awaitViews();
+    else {
+      await awaitViews();
+      await countViews();
     }
     account.countedAt = clock();
     account.admitted = 0;
@@ -162,7 +175,9 @@ const newAccount = ({ count, becomeFresh, limit, clock }: QuotaBoundOptions, org
     counted: 0,
     countedAt: Number.NEGATIVE_INFINITY,
     admitted: 0,
-    since: 0,
+    total: 0,
+    inCount: 0,
+    inViews: 0,
     pending: 0,
     wanted: 0,
     count: oneAtATime(recount),
