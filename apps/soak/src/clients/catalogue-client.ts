@@ -23,8 +23,10 @@ export const catalogueClient = (context: ClientContext): CatalogueClient => ({
   createVersion: async () => void (await createVersion(context)),
   deployAndDelete: async () => {
     const version = await createVersion(context);
-    const deployment = version && (await createDeployment(context, version));
-    if (!version || !deployment) return;
+    const requests = noticingLost(context);
+    const deployment = version && (await createDeployment(requests, version));
+    // Another one, which nobody knows, may use the version.
+    if (!version || !deployment || requests.hasLost()) return;
     const own = [deployment, version];
     for (const record of own) await archive(context, record);
     await context.rest(ARCHIVED_FOR_MS);
@@ -32,6 +34,19 @@ export const catalogueClient = (context: ClientContext): CatalogueClient => ({
     for (const record of own) await useDeleted(context, record);
   },
 });
+
+const noticingLost = (context: ClientContext): ClientContext & { readonly hasLost: () => boolean } => {
+  let lost = false;
+  return {
+    ...context,
+    hasLost: () => lost,
+    send: async (request) => {
+      const answer = await context.send(request);
+      lost ||= answer.kind === 'lost';
+      return answer;
+    },
+  };
+};
 
 const create = async (
   context: ClientContext,

@@ -12,6 +12,8 @@ const REFUSAL_TEXTS = [
 
 const BY_STATUS = [
   [404, 'not found'],
+  // A gateway that was paused did not read the request in time.
+  [408, 'unavailable'],
   [409, 'conflict'],
   [503, 'unavailable'],
 ] as const;

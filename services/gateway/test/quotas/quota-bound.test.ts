@@ -123,7 +123,12 @@ describe("an organisation's queue", () => {
   it('is not limited by runs that had left before the views fell behind', async () => {
     const org_id = orgId(newUuid());
     let [now, isFresh] = [0, true];
-    const bound = aBound({ count: async () => 0, becomeFresh: async () => isFresh, limit: 250, clock: () => now });
+    const bound = aBound({
+      count: async () => 0,
+      becomeFresh: async () => isFresh,
+      limit: 250,
+      clock: () => now,
+    });
     const accepted = async (runs: number): Promise<number> => {
       let count = 0;
       for (let run = 0; run < runs; run += 1) {
