@@ -1,5 +1,6 @@
 import type { StreamConfig, StreamInfo } from '@nats-io/jetstream';
 import { checkRequired } from './check-stream.ts';
+import { refuseClosed } from './closed-stream.ts';
 import { DEFAULT_LOG_SETTINGS, type LogSettings } from './log-settings.ts';
 import { streamDefinitions, type StreamDefinition } from './stream-definitions.ts';
 
@@ -36,7 +37,7 @@ export interface PlanOptions {
 
 /**
  * What to create and what to update. It looks at all streams before anything is changed.
- * @throws {ForbiddenConfiguration} @throws {FewerReplicas}
+ * @throws {LogClosed} @throws {ForbiddenConfiguration} @throws {FewerReplicas}
  */
 export const planStreams = async ({
   find,
@@ -46,7 +47,9 @@ export const planStreams = async ({
   const found = new Map<string, StreamInfo>();
   for (const name of ALL_STREAMS) {
     const info = await find(name);
-    if (info) found.set(name, info);
+    if (!info) continue;
+    refuseClosed(info.config);
+    found.set(name, info);
   }
   const most = Math.max(1, ...[...found.values()].map(({ config }) => config.num_replicas));
   const plans = ALL_STREAMS.map((name): StreamPlan => {

@@ -1,8 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
+import { JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { callBroker } from '../connect/broker-call.ts';
 import { checkRequired, differences } from './check-stream.ts';
+import { refuseClosed } from './closed-stream.ts';
+import { explained } from './explain-refusal.ts';
+import { findStream } from './find-stream.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { CREATED } from '../messages/stream-identity.ts';
 import { logSettings, type LogSettings } from './log-settings.ts';
@@ -11,13 +14,11 @@ import { awayIn } from './replicas.ts';
 import type { StreamDefinition } from './stream-definitions.ts';
 
 export { ForbiddenConfiguration } from './check-stream.ts';
+export { LogClosed } from './closed-stream.ts';
 export { ALL_STREAMS, FewerReplicas } from './plan-streams.ts';
 export type { LogSettings } from './log-settings.ts';
 
 const NAME_IN_USE = 10058;
-const NO_ROOM: ReadonlySet<number> = new Set([10023, 10028, 10047]);
-/** Too few servers are online, or there is no cluster. */
-const NO_PEERS: ReadonlySet<number> = new Set([10005, 10074]);
 /** Creating a stream writes and flushes files. */
 const RESPONSE_WITHIN_MS = 10_000;
 const PROVISION_WITHIN_MS = 60_000;
@@ -36,8 +37,8 @@ export interface Provisioned {
 /**
  * Creates every stream, bucket and object store, or updates its limits to the settings, and reads the result back. It is
  * idempotent, and several processes may run it at once. Settings without `replicas` keep the copies that there are.
- * @throws {ForbiddenConfiguration} when the guarantees do not hold with an existing stream @throws {FewerReplicas} both before
- *   anything is changed
+ * @throws {LogClosed} @throws {FewerReplicas} @throws {ForbiddenConfiguration} when the guarantees do not hold with an existing
+ *   stream; all before anything is changed
  * @throws {LogUnavailable}
  */
 export const provision = async (
@@ -88,16 +89,6 @@ const writeCreated = async (manager: JetStreamManager, { config, created }: Stre
 
 const isMarked = ({ metadata }: StreamInfo['config']): boolean => metadata?.[CREATED] !== undefined;
 
-const findStream = async (manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> => {
-  try {
-    return await manager.streams.info(name);
-  } catch (error) {
-    if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound)
-      return undefined;
-    throw error;
-  }
-};
-
 const createStream = async (
   { log, manager, away }: Provisioning,
   definition: StreamDefinition,
@@ -115,35 +106,10 @@ const createStream = async (
   return manager.streams.info(name);
 };
 
-const explained = async (
-  { name, limits }: StreamDefinition,
-  away: readonly string[],
-  change: () => Promise<StreamInfo>,
-): Promise<void> => {
-  try {
-    await change();
-  } catch (error) {
-    if (!(error instanceof JetStreamApiError)) throw error;
-    if (NO_ROOM.has(error.code))
-      throw new LogUnavailable(
-        `The broker has no room for stream ${name} of ${limits.max_bytes ?? 'unlimited'} bytes (${error.message}). ` +
-          'Free disk space, raise max_file_store of nats-server, or lower the limits in the log settings.',
-        { cause: error },
-      );
-    if (NO_PEERS.has(error.code))
-      throw new LogUnavailable(
-        `There are not enough brokers for ${limits.num_replicas} copies of stream ${name} (${error.message}). ` +
-          `${away.length > 0 ? `Away: ${away.join(', ')}. Start them` : 'Start all brokers of the cluster, in touch with each other'}, and provision again.`,
-        { cause: error },
-      );
-    throw error;
-  }
-};
-
 /**
  * For services: waits until the streams exist, without a limit of time, and checks that they are configured as this release
  * needs them.
- * @throws {ForbiddenConfiguration} @throws the signal's reason
+ * @throws {LogClosed} @throws {ForbiddenConfiguration} @throws the signal's reason
  */
 export const awaitProvisioned = async (
   log: EventLog,
@@ -154,7 +120,10 @@ export const awaitProvisioned = async (
     for (let logged = false; ; logged = true) {
       signal?.throwIfAborted();
       const found = await findStreamIfAvailable(log, name);
-      if (found) checkRequired(definitionFor(name, found.config), found.config);
+      if (found) {
+        refuseClosed(found.config);
+        checkRequired(definitionFor(name, found.config), found.config);
+      }
       if (found && isMarked(found.config)) break;
       if (!logged) {
         log.logger.warn({ stream: name }, 'a stream does not exist yet; runledger provision creates it');

@@ -5,6 +5,7 @@ import { openEventLog, type EventLog } from '../connect/event-log.ts';
 import type { LogObserver } from '../connect/log-observer.ts';
 import type { Logger } from '../connect/logger.ts';
 import { NotAllowed } from '../connect/not-allowed.ts';
+import { closedAs, whyClosed } from './closed-stream.ts';
 import { ALL_STREAMS, awaitProvisioned } from './provision.ts';
 import type { Readiness } from '../connect/readiness.ts';
 import { noteOn, replicasOf } from './replicas.ts';
@@ -29,7 +30,7 @@ const RUNS = 'RUNS';
 /**
  * Opened first by every service: the log, connected and provisioned, and the checks that report what is missing. A service may
  * start before the broker, before the broker knows its key, and before the log is provisioned.
- * @throws the reason of `stopping`, and ForbiddenConfiguration
+ * @throws the reason of `stopping`, LogClosed and ForbiddenConfiguration
  */
 export const openServiceLog = async (
   beginning: ServiceLogOptions,
@@ -62,7 +63,10 @@ const whetherItResponds = async (
   { latest }: CopiesWatch,
 ): Promise<Readiness> => {
   try {
-    const replicas = replicasOf(await log.jsm.streams.info(stream));
+    const info = await log.jsm.streams.info(stream);
+    const closed = closedAs(info.config);
+    if (closed !== undefined) return { ok: false, why: whyClosed(stream, closed) };
+    const replicas = replicasOf(info);
     if (!replicas.hasQuorum) {
       return {
         ok: false,
