@@ -1,0 +1,104 @@
+import { ALL_STREAMS } from '../provision/plan-streams.ts';
+import { awaitCopies } from './await-copies.ts';
+import { copyConfig, copyStream, removeStream, reserveRoom } from './copy-stream.ts';
+import { inspectLogs, refuseReaders } from './inspect-logs.ts';
+import { closeStreams, MigrationRefused, openStreams, type Streams } from './migration-streams.ts';
+import { proveCopy, type Logs, type StreamProof } from './prove-copy.ts';
+
+export { LogClosed } from '../provision/closed-stream.ts';
+export { MigrationRefused } from './migration-streams.ts';
+export type { Logs, StreamProof } from './prove-copy.ts';
+
+export type MigrationStep =
+  | 'making room for'
+  | 'closing'
+  | 'copying'
+  | 'waiting for all copies of'
+  | 'comparing';
+
+export interface MigrationOptions {
+  /** Stops between two streams. The source stays closed, and the next call begins the copy anew. */
+  readonly signal: AbortSignal;
+  readonly onStep: (step: MigrationStep, stream: string) => void;
+}
+
+/** The copy is not equal. The source has everything, and the copy is not in use. */
+export class CopyNotEqual extends Error {
+  override readonly name = 'CopyNotEqual';
+  readonly code = 'copy_not_equal';
+  readonly proofs: readonly StreamProof[];
+
+  constructor(proofs: readonly StreamProof[]) {
+    const unequal = proofs.flatMap(({ stream, problem }) =>
+      problem === undefined ? [] : `${stream}: ${problem}`,
+    );
+    super(
+      `The copy is not equal. ${unequal.join('; ')}. The new brokers are not in use, and the old one has everything. Copy again with ` +
+        '"runledger cluster migrate", or take the log back with "runledger cluster migrate --back".',
+    );
+    this.proofs = proofs;
+  }
+}
+
+/**
+ * Moves the log from one broker to several: closes the source, copies all streams, compares every message, and opens the target. It
+ * may be killed at any moment and called again. Only when everything is equal, the source is marked as moved, and from then on nothing
+ * at the target is replaced. Returns the proof, which is empty when an earlier call has moved the log.
+ * @throws {MigrationRefused} before anything is changed @throws {CopyNotEqual} @throws {LogUnavailable} @throws the signal's reason
+ */
+export const migrate = async (logs: Logs, options: MigrationOptions): Promise<readonly StreamProof[]> => {
+  const { source, target, state } = await inspectLogs(logs);
+  if (state === 'moved' || state === 'confirmed') {
+    refuseMissing(target);
+    await openStreams(logs.target, RUNS_LAST);
+    return [];
+  }
+  await refuseReaders(logs.source);
+  const proofs = await copyAll(logs, source, options);
+  await closeStreams(logs.source, RUNS_LAST, 'moved');
+  await openStreams(logs.target, RUNS_LAST);
+  return proofs;
+};
+
+/** What RUNS says decides. */
+const RUNS_LAST = ALL_STREAMS.toReversed();
+
+const refuseMissing = (target: Streams): void => {
+  const missing = ALL_STREAMS.filter((name) => !target.has(name));
+  if (missing.length === 0) return;
+  throw new MigrationRefused(
+    `The log was moved, and the new brokers lack ${missing.join(', ')}. Are these the brokers that it was moved to? If they have lost it, ` +
+      'take the log back with "runledger cluster migrate --back --discard-newer": everything since the move is lost.',
+  );
+};
+
+const copyAll = async (
+  logs: Logs,
+  source: Streams,
+  { signal, onStep }: MigrationOptions,
+): Promise<readonly StreamProof[]> => {
+  const each = async <Result>(
+    step: MigrationStep,
+    work: (stream: string) => Promise<Result>,
+  ): Promise<Result[]> => {
+    const results: Result[] = [];
+    for (const stream of ALL_STREAMS) {
+      signal.throwIfAborted();
+      onStep(step, stream);
+      results.push(await work(stream));
+    }
+    return results;
+  };
+  const configs = [...source.values()].map(({ config }) => copyConfig(config));
+  await each('making room for', (stream) => removeStream(logs.target, stream));
+  for (const config of configs) await reserveRoom(logs.target, config);
+  await each('closing', (stream) => closeStreams(logs.source, [stream], 'moving'));
+  const ends = new Map<string, number>();
+  const endOf = (stream: string): number => ends.get(stream) ?? 0;
+  await each('copying', async (stream) => ends.set(stream, await copyStream(logs, stream)));
+  onStep('waiting for all copies of', 'all streams');
+  await Promise.all(ALL_STREAMS.map((stream) => awaitCopies(logs.target, stream, signal)));
+  const proofs = await each('comparing', (stream) => proveCopy(logs, stream, endOf(stream)));
+  if (proofs.some(({ problem }) => problem !== undefined)) throw new CopyNotEqual(proofs);
+  return proofs;
+};

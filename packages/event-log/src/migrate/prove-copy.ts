@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import type { JsMsg, StreamConfig } from '@nats-io/jetstream';
+import type { EventLog } from '../connect/event-log.ts';
+import { streamState } from '../messages/leader-state.ts';
+import {
+  compareCopies,
+  type ComparedMessage,
+  type Comparison,
+  type Difference,
+  type Side,
+} from './core/compare-copies.ts';
+import { storedMessages } from './stored-messages.ts';
+
+/** The log that is copied, and the one that it is copied to. */
+export type Logs = Readonly<Record<Side, EventLog>>;
+
+/** What both logs hold of a stream. */
+export interface StreamProof extends Pick<
+  Comparison,
+  'messages' | 'firstSequence' | 'lastSequence' | 'ended'
+> {
+  readonly stream: string;
+  /** The last sequence that each has given, also to a message that is gone. */
+  readonly end: Readonly<Record<Side, number>>;
+  /** SHA-256 over all messages that both have. */
+  readonly digest: Readonly<Record<Side, string>>;
+  /** Why the copy is not equal; undefined when it is. */
+  readonly problem: string | undefined;
+}
+
+const NANOS_PER_MS = 1_000_000;
+
+/**
+ * Reads all messages of a stream from both, and compares them one by one. `last` is the last sequence of the copy.
+ * @throws {LogUnavailable}
+ */
+export const proveCopy = async (logs: Logs, stream: string, last: number): Promise<StreamProof> => {
+  const digests = { source: createHash('sha256'), target: createHash('sha256') };
+  const messages = comparedMessages(logs.source, stream);
+  const compared = await compareCopies(messages, comparedMessages(logs.target, stream), {
+    last,
+    now: Date.now,
+    onBoth: (ofSource, ofTarget) => {
+      digests.source.update(ofSource.hash);
+      digests.target.update(ofTarget.hash);
+    },
+  });
+  const [source, target] = [await streamState(logs.source, stream), await streamState(logs.target, stream)];
+  const end = { source: source.state.last_seq, target: target.state.last_seq };
+  const { differences, first, ...counts } = compared;
+  return {
+    stream,
+    ...counts,
+    end,
+    digest: { source: digests.source.digest('hex'), target: digests.target.digest('hex') },
+    problem: first
+      ? describeDifferences(differences, first)
+      : problemOfEnd(end, last, writesByItself(source.config)),
+  };
+};
+
+/** Timers fire, and keys that expire leave a marker: the stream gives sequences without any writer. */
+const writesByItself = ({ allow_msg_schedules, allow_msg_ttl }: StreamConfig): boolean =>
+  allow_msg_schedules === true || allow_msg_ttl === true;
+
+const problemOfEnd = (
+  { source, target }: StreamProof['end'],
+  last: number,
+  mayGoOn: boolean,
+): string | undefined => {
+  const isEqual = mayGoOn ? Math.min(source, target) >= last : source === last && target === last;
+  return isEqual
+    ? undefined
+    : `the copy was made up to sequence ${last}; the old broker is at ${source}, the new ones are at ${target}`;
+};
+
+async function* comparedMessages(log: EventLog, stream: string): AsyncGenerator<ComparedMessage> {
+  const info = await streamState(log, stream);
+  for await (const message of storedMessages(log, stream)) yield comparedMessage(message, info.config);
+}
+
+const comparedMessage = (message: JsMsg, config: StreamConfig): ComparedMessage => ({
+  sequence: message.seq,
+  subject: message.subject,
+  hash: hashOf(message),
+  endsAtMs: endsAtMs(message, config),
+  isByBroker: ['Nats-Marker-Reason', 'Nats-Scheduler'].some((name) => message.headers?.has(name)),
+});
+
+const hashOf = (message: JsMsg): string => {
+  const { seq, subject, headers, data, timestampNanos } = message;
+  const described = [seq, timestampNanos.toString(), subject, [...(headers ?? [])], data.length];
+  return createHash('sha256').update(JSON.stringify(described)).update(data).digest('hex');
+};
+
+/** The only kind of timer that we write; the broker removes it when it fires. */
+const SCHEDULE = /^@at (.+)$/;
+
+const endsAtMs = ({ headers, timestampNanos }: JsMsg, { max_age }: StreamConfig): number | undefined => {
+  // Of a heartbeat, or of the marker behind it: both live for a minute at most.
+  if (headers?.has('Nats-TTL') === true) return 0;
+  const [, fires] = SCHEDULE.exec(headers?.get('Nats-Schedule') ?? '') ?? [];
+  if (fires !== undefined) return Date.parse(fires);
+  return max_age > 0 ? (Number(timestampNanos) + max_age) / NANOS_PER_MS : undefined;
+};
+
+const describeDifferences = (count: number, first: Difference): string =>
+  `${describeDifference(first)}${count > 1 ? `, and ${count - 1} more` : ''}`;
+
+const describeDifference = (difference: Difference): string => {
+  const message = `message ${difference.sequence} (${difference.subject})`;
+  switch (difference.kind) {
+    case 'other_content':
+      return `${message} has another content`;
+    case 'missing':
+      return `${message} is missing at the ${NAMES[difference.at]}`;
+    case 'written':
+      return `${message} was written to the ${NAMES[difference.at]} meanwhile`;
+  }
+};
+
+const NAMES: Readonly<Record<Side, string>> = { source: 'old broker', target: 'new brokers' };
