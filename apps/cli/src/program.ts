@@ -9,7 +9,7 @@ import { addWorkflowCommands } from './catalogue/workflows.ts';
 import type { CommandContext, Operator } from './command/command-context.ts';
 import { addExecutorCommands } from './executors/executors.ts';
 import { addOperatorCommands } from './operators/add-operator-commands.ts';
-import { openLogAsOperator } from './operators/open-log.ts';
+import { openLogAsOperator } from './broker-client/open-log.ts';
 import { addKeyCommands } from './organisations/api-keys.ts';
 import { addRetentionCommands } from './organisations/retention.ts';
 import { addUsageCommand } from './organisations/usage.ts';

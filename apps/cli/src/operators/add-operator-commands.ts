@@ -6,6 +6,7 @@ import type { ProvisionOptions } from '@runledger/event-log/provision/provision'
 import { provisionLog } from './provision-log.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
 import { addBrokerConfigCommand } from './broker-config/add-broker-config-command.ts';
+import { addClusterCommands } from './cluster/add-cluster-commands.ts';
 import { addDeadLetterCommands } from './dead-letters/add-dead-letter-commands.ts';
 import type { Environment } from '../api-client/connection.ts';
 
@@ -17,12 +18,13 @@ interface CreateOrganisationOptions extends Json {
 export const addOperatorCommands = (
   program: Command,
   context: CommandContext,
-  { env, cwd }: { readonly env: Environment; readonly cwd: string },
+  here: { readonly env: Environment; readonly cwd: string },
 ): void => {
-  addLogCommands(program, context, env);
+  addLogCommands(program, context, here.env);
   addOrganisationCommands(program, context);
   addDeadLetterCommands(program, context);
-  addBrokerConfigCommand(program, context, cwd);
+  addBrokerConfigCommand(program, context, here.cwd);
+  addClusterCommands(program, context, here);
 };
 
 const addLogCommands = (

@@ -3,6 +3,7 @@ import { parseLogSettings } from '@runledger/event-log/provision/log-settings';
 import {
   FewerReplicas,
   ForbiddenConfiguration,
+  LogClosed,
   provision,
   type Provisioned,
   type ProvisionOptions,
@@ -21,7 +22,9 @@ export const provisionLog = async (
   try {
     return await provision(log, json === undefined ? {} : parseLogSettings(json), options);
   } catch (error) {
-    const refused = [RangeError, ForbiddenConfiguration, FewerReplicas].some((kind) => error instanceof kind);
+    const refused = [RangeError, ForbiddenConfiguration, FewerReplicas, LogClosed].some(
+      (kind) => error instanceof kind,
+    );
     if (refused && error instanceof Error) throw new CommandError(error.message);
     throw error;
   }

@@ -50,7 +50,9 @@ const whatNext = ({ folder, config, users, nodes }: Made): string[] => {
     ...(nodes.length > 0
       ? [
           `- nats-server: copy each of ${nodes.join(', ')} from ${folder.nodes} to its machine, and start nats-server --config nats.conf there.`,
-          `  Keep ${join(folder.nodes, 'authority.key')} here, and a copy of it: it lets brokers into the cluster. A running server`,
+          `  Keep ${join(folder.nodes, 'authority.key')} here, and a copy of it: it lets brokers into the cluster.`,
+          '  Each needs an empty data folder. A broker that has a log deletes it when it joins: move it with runledger cluster migrate.',
+          '  A running server',
         ]
       : [
           "- nats-server: put include './broker.conf' into its configuration (paths are relative to that file). A running server",

@@ -10,8 +10,11 @@ import { findBroker, OPERATOR_WAYS } from './broker-credentials.ts';
 const CONNECT_WITHIN_MS = 5_000;
 
 /** Opens the log with the operator's credentials. @throws CommandError */
-export const openLogAsOperator = async (env: Environment, cwd: string): Promise<EventLog> => {
-  const settings = await findBroker(env, cwd);
+export const openLogAsOperator = async (env: Environment, cwd: string): Promise<EventLog> =>
+  openLogAt(await findBroker(env, cwd));
+
+/** @throws CommandError */
+export const openLogAt = async (settings: BrokerSettings): Promise<EventLog> => {
   await checkReachable(settings);
   try {
     return await within(CONNECT_WITHIN_MS, openEventLog(settings, silentLogger), () => {
