@@ -27,7 +27,8 @@ export const replicasOf = (info: Pick<StreamInfo, 'cluster' | 'config'>): Replic
     // The broker leaves out a lag of 0.
     lag: Math.max(0, ...others.filter(({ lag }) => lag > 0).map(({ lag }) => lag)),
     hasQuorum: wanted - away.length > wanted / 2,
-    isClustered: info.cluster !== undefined,
+    // A single broker is its own leader, in a cluster without a name.
+    isClustered: info.cluster?.name !== undefined,
   };
 };
 

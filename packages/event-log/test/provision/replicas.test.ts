@@ -1,6 +1,7 @@
 import type { PeerInfo } from '@nats-io/jetstream';
 import { describe, expect, it } from 'vitest';
 import { noteOn, replicasOf } from '../../src/provision/replicas.ts';
+import { aLog } from '../fixtures/test-log.ts';
 
 type Info = Parameters<typeof replicasOf>[0];
 
@@ -16,7 +17,7 @@ const peer = (name: string, how: Partial<PeerInfo> = {}): PeerInfo => ({
 const copies = (wanted: number, ...replicas: readonly PeerInfo[]): Info => {
   // Of a whole configuration, only this is read.
   const config = { num_replicas: wanted } as Info['config'];
-  return { config, cluster: { leader: 'n0', replicas: [...replicas] } };
+  return { config, cluster: { name: 'test', leader: 'n0', replicas: [...replicas] } };
 };
 const gone = { current: false, active: 60 * SECOND, lag: 120 };
 
@@ -53,8 +54,9 @@ describe('the copies of a stream', () => {
     expect(replicasOf(info)).toMatchObject(counted);
   });
 
-  it('need no note on a single broker', () => {
-    const single = replicasOf({ config: copies(1).config });
+  it('need no note on a single broker', async () => {
+    await using test = await aLog();
+    const single = replicasOf(await test.log.jsm.streams.info('RUNS'));
     expect(single).toEqual({
       wanted: 1,
       current: 1,
