@@ -7,8 +7,7 @@ import { runListQuery, webhookListQuery, type ListQuery } from '../core/list-que
 import { scanList } from '../core/scan-list.ts';
 import { RUN_LIST, WEBHOOK_LIST, type StoredList } from '../core/stored-list.ts';
 import { viewOf } from '../core/stored-run.ts';
-import { oldestRuns } from './oldest-runs.ts';
-import { unsettledRuns } from './unsettled-runs.ts';
+import { oldestRuns, unsettledRuns } from './oldest-runs.ts';
 import { documentReader } from './read-lists.ts';
 import type { RunDocument } from './run-documents.ts';
 import { viewsToErase, viewsWithFiles } from './views-with-files.ts';
