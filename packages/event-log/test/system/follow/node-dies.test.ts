@@ -1,14 +1,13 @@
 import { connect } from '@nats-io/transport-node';
 import { ALL_LIFECYCLES } from '@runledger/contracts/subjects/run-subjects';
 import { aRun, queued } from '@runledger/testing/events/run-events';
-import { testNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
 import { silentLogger, type Logger } from '../../../src/connect/logger.ts';
 import { consume, done, type Consumption } from '../../../src/consume/consume.ts';
 import { follow } from '../../../src/follow/follow.ts';
-import { awaitProvisioned, provision } from '../../../src/provision/provision.ts';
+import { aClusterLog } from '../../fixtures/cluster-log.ts';
 import { stored } from '../../fixtures/stored.ts';
 
 /** The system account says which server leads the cluster. */
@@ -16,8 +15,10 @@ const ACCOUNTS =
   'accounts { SYS { users: [{user: sys, password: sys}] }, LOG { jetstream: enabled, users: [{user: log, password: log}] } }\n' +
   'system_account: SYS';
 
-const logAt = (url: string, logger: Logger = silentLogger): Promise<EventLog> =>
-  openEventLog({ url, name: 'test', user: 'log', password: 'log' }, logger);
+const LOGIN = { user: 'log', password: 'log' };
+
+const logAt = (url: string, logger: Logger): Promise<EventLog> =>
+  openEventLog({ url, name: 'test', ...LOGIN }, logger);
 
 /** Its name; it places consumers. */
 const clusterLeader = async (url: string): Promise<string> => {
@@ -42,12 +43,10 @@ interface Scene extends AsyncDisposable {
 
 const aScene = async (): Promise<Scene> => {
   await using opened = new AsyncDisposableStack();
-  const { servers, url } = opened.use(await testNatsCluster({ authorization: ACCOUNTS }));
-  const operator = opened.use(await logAt(url));
-  await provision(operator, { replicas: 3 });
-  await awaitProvisioned(operator);
+  const cluster = opened.use(await aClusterLog({ authorization: ACCOUNTS, ...LOGIN }));
+  const { servers, url } = cluster.brokers;
   const victim = await waitFor('leaders of the cluster and of RUNS', async () => {
-    const leaders = [await clusterLeader(url), (await operator.jsm.streams.info('RUNS')).cluster?.leader];
+    const leaders = [await clusterLeader(url), (await cluster.log.jsm.streams.info('RUNS')).cluster?.leader];
     return leaders.every(Boolean) && ['n0', 'n1', 'n2'].find((name) => !leaders.includes(name));
   });
   const interruptions: string[] = [];
