@@ -78,11 +78,8 @@ export const openRunServices = (
   const retention = retentionRecords(log);
   const runsDays = config.RUNLEDGER_RUN_RETENTION_DAYS;
   const kept = { views, isProjecting, logger, records: retention, runsDays };
-  const expireLost = expireNotification(expiring);
-  openUpkeep(
-    { ...kept, log, expire, expireNotification: expireLost, erase, onRemoved: metrics.removed },
-    open,
-  );
+  const outliving = { expire, expireNotification: expireNotification(expiring) };
+  openUpkeep({ ...kept, ...outliving, log, erase, onRemoved: metrics.removed }, open);
   const used = { stores, fresh, records, outputs };
   const quotas = openQuotas(countedUse({ config, views }, used, metrics), open);
   const { streams } = quotas;
