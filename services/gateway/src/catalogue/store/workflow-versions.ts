@@ -141,15 +141,15 @@ const creating = ({
     add: async (given) => {
       const version = await workflows.put(given);
       const { org_id, workflow_id, id } = version;
+      const key = recordKey(org_id, id);
       const newest = await newestOf(org_id, workflow_id);
       for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
         const record: WorkflowVersion = { ...version, number: newest + tries };
-        if ((await records.create(recordKey(org_id, id), record)) === false) {
-          throw new Error(`The workflow version ${id} exists already: an id was used twice`);
-        }
+        // Nobody else writes it, as its id is new. A new leader may still see what was erased, and refuse to create it again.
+        await records.put(key, record);
         if (await claim(record)) return { kind: 'added', version: { ...record, archived: false } };
-        await records.erase(recordKey(org_id, id));
       }
+      await records.erase(key);
       return { kind: 'too_busy' };
     },
     create: async (given) => {
