@@ -55,6 +55,8 @@ jetstream {
 cluster {
   name: ${CLUSTER}
   port: ${node.routePort}
+  # Others learn this name from each other, instead of an address that is not in the certificate.
+  advertise: ${quoted(`${inUrl(node.host)}:${node.routePort}`)}
   # No no_advertise: what it advertises tells services at once that a node has gone. They connect to none of these addresses.
   # A frozen server is left within three seconds. Until then the others send it a part of the reads, which nobody answers.
   ping_interval: "1s"

@@ -31,7 +31,9 @@ describe('runledger broker-config --nodes', () => {
       expect(conf).toContain(`cert_file: "${folder.at('nodes', name, 'route.crt')}"`);
       expect(mode(folder.at('nodes', name, 'route.key'))).toBe('600');
     }
-    expect(textOf(folder, 'nodes', 'nats-3', 'nats.conf')).toContain('port: 6333\n');
+    const third = textOf(folder, 'nodes', 'nats-3', 'nats.conf');
+    expect(third).toContain('port: 6333\n');
+    expect(third).toContain('advertise: "c:6333"\n');
     expect(mode(folder.at('nodes', 'authority.key'))).toBe('600');
     const certificate = new X509Certificate(textOf(folder, 'nodes', 'nats-2', 'route.crt'));
     expect(certificate.checkIP('10.0.0.2')).toBeDefined();

@@ -39,7 +39,7 @@ describe('three nats-servers with the configurations that broker-config made', (
   it('hold the log together, and go on without one of them', { timeout: 120_000 }, async () => {
     const folder = aFolder();
     const routePorts = await Promise.all(NAMES.map(() => freePort()));
-    const hosts = routePorts.map((port) => `127.0.0.1:${port}`);
+    const hosts = routePorts.map((port) => `localhost:${port}`);
     await folder.run('--executor', 'gpu-1', '--nodes', '3', '--hosts', ...hosts);
     await using open = new AsyncDisposableStack();
     const ports = await Promise.all(NAMES.map(() => freePort()));
@@ -72,9 +72,10 @@ describe('three nats-servers with the configurations that broker-config made', (
 
     const left = routePorts.find((_port, n) => NAMES[n] !== cluster?.leader) ?? 0;
     const file = (name: string): string => readFileSync(folder.at('nodes', 'nats-2', name), 'utf8');
-    const known = { port: left, host: '127.0.0.1', ca: file('authority.crt') };
+    const known = { port: left, host: 'localhost', ca: file('authority.crt') };
     const broker = { ...known, cert: file('route.crt'), key: file('route.key') };
-    expect(await greetingOf(connectByTls(broker))).toContain('"server_name":"nats-');
+    // What the others are told to connect to: the name in its certificate.
+    expect(await greetingOf(connectByTls(broker))).toContain(`"ip":"nats-route://localhost:${left}/"`);
     await expect(greetingOf(connectByTls(known))).rejects.toThrow(/certificate required/);
   });
 });
