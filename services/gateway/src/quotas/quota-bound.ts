@@ -162,8 +162,8 @@ const newAccount = ({ count, becomeFresh, limit, clock }: QuotaBoundOptions, org
     const { wanted } = account;
     account.wanted = 0;
     if (!isNear(account, wanted, limit)) await countViews();
-    // What has left must not count when the views fall behind later. Nobody waits for it.
-    if (!isNear(account, wanted, limit)) void awaitViews();
+    // What has left must not count when the views fall behind later. Nobody waits for it, or learns of a failure.
+    if (!isNear(account, wanted, limit)) void awaitViews().catch(() => undefined);
     else {
       await awaitViews();
       await countViews();

@@ -64,6 +64,16 @@ describe("an organisation's queue", () => {
     expect(await bounds[0]?.(orgId(newUuid()), async () => 'of another')).toBe('of another');
   });
 
+  it('is known without fresh views far from its limit, and not near it', async () => {
+    const becomeFresh = async (): Promise<boolean> => {
+      throw new Error('the broker refuses it');
+    };
+    const bound = (limit: number): Within => aBound({ count: countQueued, becomeFresh, limit, clock });
+    const org_id = orgId(newUuid());
+    expect(await bound(10_000)(org_id, async () => 'used')).toBe('used');
+    await expect(bound(1)(org_id, async () => 'used')).rejects.toThrow('the broker refuses it');
+  });
+
   it('never exceeds its limit under concurrent requests', async () => {
     const org_id = orgId(newUuid());
     const bound = boundOf(10);
