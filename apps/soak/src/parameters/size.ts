@@ -124,5 +124,5 @@ export const BRIEF: Size = {
   leastBrokerFaults: 2,
   calmMs: 5_000,
   limitGapMs: [60_000, 60_000],
-  quotas: { ...SMALL.quotas, queuedRuns: 40, catalogueRecords: 40, streams: 20 },
+  quotas: { ...SMALL.quotas, queuedRuns: 150, streams: 60 },
 };
