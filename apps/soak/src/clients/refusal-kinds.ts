@@ -7,6 +7,7 @@ const REFUSAL_TEXTS = [
   [507, 'BLOBS is full', /^The store of large inputs is full/],
   [507, 'WORKFLOWS is full', /^The store of workflows is full/],
   [409, 'outlives the log', /^Nothing was queued: A run of this deployment could live /],
+  [422, 'outlives the log', /A run of this deployment could live /],
   [429, 'over quota', /^(The organisation (has reached|would exceed) |With these inputs )/],
 ] as const;
 
