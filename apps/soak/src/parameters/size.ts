@@ -115,7 +115,7 @@ export const SMALL: Size = {
 /** For what three brokers do without one of them. The limits of stores stay as they are. */
 export const BRIEF: Size = {
   ...SMALL,
-  minutes: 0.5,
+  minutes: 0.4,
   rate: 1,
   executors: 2,
   faultGapMs: [4_000, 10_000],
