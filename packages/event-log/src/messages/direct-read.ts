@@ -17,23 +17,38 @@ export interface DirectRead {
   readonly upTo: number;
 }
 
-const WITHIN_MS = 2_000;
 const END_OF_BATCH = 204;
 const NOT_FOUND = 404;
 
 /**
- * Reads messages from any replica, in one request. The driver's own function does not give what the end of the response
- * says.
+ * A server of a cluster that is frozen gets its part of the reads until the others have left it, for up to three seconds: meanwhile
+ * another replica is soon asked. Then there is time for a slow one.
  */
-export const readDirect = async (
+const SHORT_TRIES = { count: 6, withinMs: 500 };
+const LONG_TRY_MS = 2_000;
+
+/** Reads messages from any replica, again until one responds. `what` is for the error. @throws {LogUnavailable} */
+export const readDirect = (
   log: EventLog,
   stream: string,
   query: DirectLastFor | DirectBatchOptions,
+  what: string,
+): Promise<DirectRead> =>
+  callBroker(what, (tries) =>
+    readOnce(log, stream, query, tries <= SHORT_TRIES.count ? SHORT_TRIES.withinMs : LONG_TRY_MS),
+  );
+
+/** In one request. The driver's own function does not give what the end of the response says. */
+const readOnce = async (
+  log: EventLog,
+  stream: string,
+  query: DirectLastFor | DirectBatchOptions,
+  withinMs: number,
 ): Promise<DirectRead> => {
   const messages: DirectMessage[] = [];
   const responses = await log.nc.requestMany(`${log.apiPrefix}.DIRECT.GET.${stream}`, JSON.stringify(query), {
     strategy: 'timer',
-    maxWait: WITHIN_MS,
+    maxWait: withinMs,
     noMux: true,
   });
   for await (const response of responses) {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { READ_MARKER } from '@runledger/contracts/subjects/run-subjects';
-import { CALL_WITHIN_MS, callBroker, isTransient } from '../connect/broker-call.ts';
+import { CALL_WITHIN_MS, isTransient } from '../connect/broker-call.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { readDirect, type DirectRead } from './direct-read.ts';
 import { lastMessage, nextMessage } from './leader-read.ts';
@@ -63,7 +63,7 @@ const readUpTo = async (log: EventLog, filter: string, upTo: number): Promise<Di
 /** Undefined for more subjects than one response holds (1,024). */
 const readLast = async (log: EventLog, filters: string[]): Promise<DirectRead | undefined> => {
   try {
-    return await callBroker(`reading ${filters[0]}`, () => readDirect(log, 'RUNS', { multi_last: filters }));
+    return await readDirect(log, 'RUNS', { multi_last: filters }, `reading ${filters[0]}`);
   } catch (error) {
     if (isTooMany(error)) return undefined;
     throw error;

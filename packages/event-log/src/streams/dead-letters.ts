@@ -123,9 +123,7 @@ export const listDeadLetters = async (
   for (let seq = after + 1; listed.length < limit;) {
     const batch = Math.min(limit - listed.length, BATCH);
     const query = { seq, batch, next_by_subj: deadLetterSubject({ stream, consumer }) };
-    const { messages } = await callBroker('reading DEAD_LETTERS', () =>
-      readDirect(log, 'DEAD_LETTERS', query),
-    );
+    const { messages } = await readDirect(log, 'DEAD_LETTERS', query, 'reading DEAD_LETTERS');
     const last = messages.at(-1);
     if (last === undefined) break;
     listed.push(...messages.flatMap((message) => deadLettersIn(log, message)));

@@ -9,7 +9,6 @@ import {
 import { newUuid, type RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { Compile } from 'typebox/compile';
-import { callBroker } from '../connect/broker-call.ts';
 import { readDirect } from '../messages/direct-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { publish } from '../messages/publish.ts';
@@ -52,7 +51,7 @@ export interface RecordedDeliveries {
 export const readDeliveries = async (log: EventLog, key: RunKey): Promise<RecordedDeliveries> => {
   const what = `reading the deliveries of run ${key.run_id}`;
   const query = { multi_last: [deliveryAttemptsOfRun(key)] };
-  const { messages } = await callBroker(what, () => readDirect(log, STREAM, query));
+  const { messages } = await readDirect(log, STREAM, query, what);
   const bodies = messages.map(({ data }) => parseJson(data));
   const made = bodies.filter((body) => AttemptCheck.Check(body));
   return {
@@ -73,7 +72,7 @@ export const readDeliveryStates = async (
   for (let at = 0; at < keys.length; at += MAX_SUBJECTS) {
     const query = { multi_last: keys.slice(at, at + MAX_SUBJECTS).map(deliveryStateSubject) };
     const what = 'reading the states of deliveries';
-    const { messages } = await callBroker(what, () => readDirect(log, STREAM, query));
+    const { messages } = await readDirect(log, STREAM, query, what);
     for (const { subject, data } of messages) {
       const run = runOfDeliverySubject(subject);
       const body = parseJson(data);
