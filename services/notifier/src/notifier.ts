@@ -48,7 +48,7 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
   const { log, finishWithinMs, instance, now } = options;
   const stop = new AbortController();
   const core = runCore(options);
-  const targets = openWebhookTargets((key) => readTarget(log, key));
+  const targets = openWebhookTargets((key, atLeast) => readTarget(log, key, atLeast));
   const subscription = openSubscription({
     log,
     targets,
@@ -128,12 +128,17 @@ const runCore = (options: NotifierOptions) => {
   };
 };
 
-const readTarget = async (log: EventLog, key: RunKey): Promise<WebhookTarget | null> => {
-  const read = await readRun(log, key);
+const readTarget = async (
+  log: EventLog,
+  key: RunKey,
+  atLeast: number,
+): Promise<WebhookTarget | null | undefined> => {
+  const read = await readRun(log, key, { atLeast });
   switch (read.kind) {
     case 'found':
       return webhookTargetOf(read.run.request, oldestFactOf(read.facts, Date.parse));
     case 'none':
+      return undefined;
     case 'deleted':
       return null;
     case 'damaged':

@@ -114,7 +114,7 @@ const withTarget = async (
   { targets, partitions, numbers }: Round,
   { key, sequence, time }: Ended,
 ): Promise<EndMessage | undefined> => {
-  const target = await targets.find(key);
+  const target = await targets.find(key, sequence);
   if (!target) return undefined;
   const { origin, oldestFactAt } = target;
   const number = partitionOf(origin);

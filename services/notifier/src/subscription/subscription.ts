@@ -57,6 +57,10 @@ export const openSubscription = (options: SubscriptionOptions): Subscription => 
   };
 };
 
+/** Progress has a sequence of another stream. */
+const handedOfRuns = ({ type }: RunNotice, { sequence }: StoredMessage): number =>
+  type === 'progress_reported' ? 0 : sequence;
+
 interface Noticed {
   readonly message: StoredMessage;
   readonly notice: RunNotice | undefined;
@@ -84,7 +88,9 @@ const takeAll = async (
       targets.note(notice.key.run_id, notice.target);
   // Unknown targets are looked up concurrently.
   const found = await Promise.all(
-    noticed.map(async ({ notice }) => (notice ? targets.find(notice.key) : null)),
+    noticed.map(async ({ message, notice }) =>
+      notice ? targets.find(notice.key, handedOfRuns(notice, message)) : null,
+    ),
   );
   for (const [at, { message, notice }] of noticed.entries()) {
     const target = found[at];

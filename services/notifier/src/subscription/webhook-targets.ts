@@ -30,38 +30,53 @@ export const EXPIRED_TARGET: WebhookTarget = { origin: NO_ORIGIN, intermediate: 
 
 export interface WebhookTargets {
   note(run: RunId, target: WebhookTarget | null): void;
-  /** Looks it up when it is not known. Null for a run without a webhook, and for an unknown run. */
-  find(key: RunKey): Promise<WebhookTarget | null>;
+  /**
+   * Looks it up when it is not known. Null for a run without a webhook, and for an unknown run. `atLeast`: a sequence of the run in
+   * RUNS that the caller was handed; 0 for none.
+   */
+  find(key: RunKey, atLeast: number): Promise<WebhookTarget | null>;
 }
 
 const MAX_KNOWN = 50_000;
 
-/** Keeps the targets that were used recently, so that not every fact costs a read. */
-export const openWebhookTargets = (
-  lookUp: (key: RunKey) => Promise<WebhookTarget | null>,
-): WebhookTargets => {
-  const known = new LRUCache<RunId, { readonly target: WebhookTarget | null }>({ max: MAX_KNOWN });
-  const reading = new Map<RunId, Promise<WebhookTarget | null>>();
+/** Undefined for a run that the log does not have. */
+export type LookUpTarget = (key: RunKey, atLeast: number) => Promise<WebhookTarget | null | undefined>;
 
-  const read = async ({ run_id, ...key }: RunKey): Promise<WebhookTarget | null> => {
+interface Known {
+  readonly target: WebhookTarget | null;
+}
+
+/** Keeps the targets that were used recently, so that not every fact costs a read. */
+export const openWebhookTargets = (lookUp: LookUpTarget): WebhookTargets => {
+  const known = new LRUCache<RunId, Known>({ max: MAX_KNOWN });
+  const reading = new Map<RunId, Promise<Known | undefined>>();
+
+  const read = async ({ run_id, ...key }: RunKey, atLeast: number): Promise<Known | undefined> => {
     try {
-      const found = { target: await lookUp({ run_id, ...key }) };
+      const target = await lookUp({ run_id, ...key }, atLeast);
       // What was noted meanwhile is newer: the run may not have existed yet.
-      const { target } = known.get(run_id) ?? found;
+      const noted = known.get(run_id);
+      if (noted || target === undefined) return noted;
       known.set(run_id, { target });
-      return target;
+      return { target };
     } finally {
       reading.delete(run_id);
     }
   };
+  const begin = (key: RunKey, atLeast: number): Promise<Known | undefined> => {
+    const begun = read(key, atLeast);
+    reading.set(key.run_id, begun);
+    return begun;
+  };
   return {
     note: (run, target) => void known.set(run, { target }),
-    find: async (key) => {
+    find: async (key, atLeast) => {
       const present = known.get(key.run_id);
       if (present) return present.target;
-      const asked = reading.get(key.run_id) ?? read(key);
-      reading.set(key.run_id, asked);
-      return asked;
+      const shared = reading.get(key.run_id);
+      // Whoever began it may have been handed less.
+      const found = (shared && (await shared)) ?? (await begin(key, atLeast));
+      return found?.target ?? null;
     },
   };
 };

@@ -59,17 +59,17 @@ describe('the webhook target of a run', () => {
     const [wanting, withoutWebhook] = [aRun(), aRun()];
     targets.note(wanting.run_id, B);
     targets.note(withoutWebhook.run_id, null);
-    expect(await targets.find(wanting)).toEqual(B);
-    expect(await targets.find(withoutWebhook)).toBeNull();
+    expect(await targets.find(wanting, 1)).toEqual(B);
+    expect(await targets.find(withoutWebhook, 1)).toBeNull();
     expect(lookedUp).toEqual([]);
   });
 
   it('is looked up once for many readers at the same time, and then cached', async () => {
     const { targets, lookedUp } = someTargets();
     const key = aRun();
-    const found = await Promise.all(Array.from({ length: 50 }, () => targets.find(key)));
+    const found = await Promise.all(Array.from({ length: 50 }, () => targets.find(key, 1)));
     expect(new Set(found)).toEqual(new Set([A]));
-    await targets.find(key);
+    await targets.find(key, 1);
     expect(lookedUp).toEqual([key]);
   });
 
@@ -81,21 +81,33 @@ describe('the webhook target of a run', () => {
       return A;
     });
     const key = aRun();
-    const first = await Promise.allSettled([targets.find(key), targets.find(key)]);
+    const first = await Promise.allSettled([targets.find(key, 1), targets.find(key, 1)]);
     expect(first.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    expect(await targets.find(key)).toEqual(A);
+    expect(await targets.find(key, 1)).toEqual(A);
     expect(times).toBe(2);
+  });
+
+  it('is looked up again when the log did not have the run, also by one who was handed more of it meanwhile', async () => {
+    const lookedUp: number[] = [];
+    const targets = openWebhookTargets(async (_key, atLeast) => {
+      lookedUp.push(atLeast);
+      return atLeast > 0 ? A : undefined;
+    });
+    const key = aRun();
+    expect(await Promise.all([targets.find(key, 0), targets.find(key, 7)])).toEqual([null, A]);
+    expect(await targets.find(key, 0)).toEqual(A);
+    expect(lookedUp).toEqual([0, 7]);
   });
 
   it('is the noted one when it was noted during a lookup', async () => {
     const answer = Promise.withResolvers<WebhookTarget | null>();
     const targets = openWebhookTargets(() => answer.promise);
     const key = aRun();
-    const finding = targets.find(key);
+    const finding = targets.find(key, 1);
     targets.note(key.run_id, B);
     answer.resolve(null);
     expect(await finding).toEqual(B);
-    expect(await targets.find(key)).toEqual(B);
+    expect(await targets.find(key, 1)).toEqual(B);
   });
 
   it('is forgotten as the least recently used one', async () => {
@@ -105,9 +117,9 @@ describe('the webhook target of a run', () => {
     targets.note(unused.run_id, B);
     for (let others = 0; others < 50_020; others += 1) {
       targets.note(runId(newUuid()), A);
-      expect(await targets.find(used)).toEqual(B);
+      expect(await targets.find(used, 1)).toEqual(B);
     }
-    expect(await targets.find(unused)).toEqual(A);
+    expect(await targets.find(unused, 1)).toEqual(A);
     expect(lookedUp).toEqual([unused]);
   });
 });
