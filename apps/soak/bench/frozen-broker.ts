@@ -1,13 +1,15 @@
 /**
  * What it costs that one of three brokers is frozen for 30 s, a follower of RUNS: the longest time from one good answer of each
  * gateway to the next, how many requests were refused, and at the end the attempts of programs that ran all the time.
- * `node scripts/run.mjs apps/soak/bench/frozen-broker.ts [rounds] [seconds]`
+ * With `together` one broker leads all streams, so that the frozen one leads none.
+ * `node scripts/run.mjs apps/soak/bench/frozen-broker.ts [rounds] [seconds] [together]`
  */
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { orgId, runId } from '@runledger/contracts/ids';
+import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { startCluster, type Cluster } from '../src/cluster/cluster.ts';
 import { steadyClock } from '../src/cluster/clock.ts';
@@ -16,12 +18,14 @@ import { SMALL } from '../src/parameters/size.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 3);
 const FROZEN_MS = Number(process.argv[3] ?? 30) * 1_000;
+const TOGETHER = process.argv[4] === 'together';
 const ASK_EVERY_MS = 100;
 const ANSWER_WITHIN_MS = 15_000;
 /** Longer than all rounds. */
 const PROGRAM_S = ROUNDS * (FROZEN_MS / 1_000 + 30);
 const QUOTAS = { ...SMALL.quotas, queuedRuns: 100_000 };
-const SIZE = { ...SMALL, brokers: 3, executors: 2, slotsPerExecutor: 2, quotas: QUOTAS };
+/** The product's heartbeat period. */
+const SIZE = { ...SMALL, heartbeatPeriodS: 6, brokers: 3, executors: 2, slotsPerExecutor: 2, quotas: QUOTAS };
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -65,6 +69,24 @@ const followers = async ({ log, parts }: Cluster): Promise<readonly Part[]> => {
   return parts.filter(({ role, name }) => role === 'broker' && name !== cluster?.leader);
 };
 
+/** The streams that this broker leads: each needs an election when it is frozen. */
+const ledBy = async ({ log }: Cluster, broker: string): Promise<readonly string[]> => {
+  const infos = await Promise.all(ALL_STREAMS.map((stream) => log.jsm.streams.info(stream)));
+  return infos.flatMap(({ config, cluster }) => (cluster?.leader === broker ? [config.name] : []));
+};
+
+/** Makes the leader of RUNS lead all streams. */
+const leadTogether = async ({ log }: Cluster): Promise<void> => {
+  const leader = (await log.jsm.streams.info('RUNS')).cluster?.leader ?? '';
+  const wanted = JSON.stringify({ placement: { preferred: leader } });
+  for (const stream of ALL_STREAMS) {
+    while ((await log.jsm.streams.info(stream)).cluster?.leader !== leader) {
+      await log.nc.request(`${log.apiPrefix}.STREAM.LEADER.STEPDOWN.${stream}`, wanted, { timeout: 5_000 });
+      await pause(200);
+    }
+  }
+};
+
 await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-bench-frozen-'));
 const began = performance.now();
 await using cluster = await startCluster({
@@ -96,9 +118,11 @@ for (const run of running) {
 }
 
 for (let round = 0; round < ROUNDS; round += 1) {
+  if (TOGETHER) await leadTogether(cluster);
   const victims = await followers(cluster);
   const victim = victims[round % victims.length];
   if (!victim) throw new Error('RUNS has no follower');
+  const led = await ledBy(cluster, victim.name);
   const over = new AbortController();
   const reads = gateways.map((at) =>
     answersOf(async () => (await ask(at, `/run/${running[0]}`)).ok, over.signal),
@@ -107,7 +131,8 @@ for (let round = 0; round < ROUNDS; round += 1) {
   await victim.inject('pause', FROZEN_MS);
   over.abort();
   say(
-    `${victim.name} frozen, longest between good answers: GET ${await shown(reads)}; POST ${await shown(writes)}`,
+    `${victim.name} frozen, which leads ${led.join(', ') || 'nothing'}; longest between good answers: ` +
+      `GET ${await shown(reads)}; POST ${await shown(writes)}`,
   );
 }
 
