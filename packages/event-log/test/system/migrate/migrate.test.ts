@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { testNatsCluster, type TestNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -63,6 +64,9 @@ const stoppedAt = (step: MigrationStep, at: string): MigrationOptions => {
   };
 };
 
+const LARGE = 100;
+const LARGE_BYTES = 128 * 1024;
+
 const problemsOf = (proofs: readonly StreamProof[]): unknown[] =>
   proofs.filter(({ problem, digest }) => problem !== undefined || digest.source !== digest.target);
 
@@ -73,7 +77,7 @@ const rawMessages = async (log: EventLog, stream: string): Promise<unknown[]> =>
     const message = await log.jsm.streams.getMessage(stream, { seq });
     if (message) {
       const { subject, timestamp, header } = message;
-      found.push([seq, subject, timestamp, [...header], message.string()]);
+      found.push([seq, subject, timestamp, [...header], Buffer.from(message.data).toString('base64')]);
     }
   }
   return found;
@@ -86,6 +90,9 @@ describe('a log that moves from one broker to three', { timeout: 240_000 }, () =
     const run = aRun();
     const head = await queueRun(source, run);
     const created = await createdAt(source, 'RUNS');
+    // More than the broker sends ahead, and nothing that can be compressed.
+    for (let n = 0; n < LARGE; n += 1)
+      await source.js.publish(`$O.OUTPUTS.C.large${n}`, randomBytes(LARGE_BYTES));
     const before = new Map<string, unknown[]>();
     for (const name of ALL_STREAMS) before.set(name, await rawMessages(source, name));
 
@@ -141,6 +148,10 @@ describe('a log that moves from one broker to three', { timeout: 240_000 }, () =
     await expect(awaitProvisioned(source)).rejects.toThrow(/Set NATS_URL to the new brokers/);
     await expect(source.js.publish('runs.a.b', 'late')).rejects.toThrow(/jetstream is not enabled/);
     expect(await migrate(two.logs, options())).toEqual([]);
+    const lost = { target: undefined, discardNewer: false };
+    await expect(goBack(source, lost)).rejects.toThrow(/Name them with --to/);
+    expect(await goBack(source, { ...lost, discardNewer: true })).toEqual([]);
+    await provision(source);
   });
 
   it('is copied anew when the copy was interrupted, and nobody can use the unfinished copy', async () => {
