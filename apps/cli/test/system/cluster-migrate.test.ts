@@ -102,7 +102,8 @@ describe('a deployment that moves from one broker to three', () => {
       stderr: expect.stringMatching(/have messages that the old one does not have: \d+ of RUNS/),
     });
     expect(await mover([...queue, '--watch'])).toMatchObject({ code: 0 });
-    expect(await operator([...migrate, '--confirm'])).toMatchObject({ code: 0 });
+    const sameKey = ['--to-nkey-file', keys.at('keys', 'operator.nk')];
+    expect(await operator([...migrate, ...sameKey, '--confirm'])).toMatchObject({ code: 0 });
     expect(await operator([...migrate, '--back', '--discard-newer'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('no way back'),
