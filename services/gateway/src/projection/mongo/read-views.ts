@@ -33,10 +33,12 @@ export const readViews = (
       return pageOf(scanList(reader, query, scanLimits), limit);
     });
   return {
-    find: ({ org_id, run_id }) =>
+    find: (key) =>
       orUnavailable('reading a run view', readWithinMs, async () => {
-        const document = await runs.findOne({ _id: run_id, org_id }, reading);
-        return document ? viewOf(document) : undefined;
+        // By nothing but its id: then a server looks at no other index.
+        const document = await runs.findOne({ _id: key.run_id }, reading);
+        const view = document ? viewOf(document) : undefined;
+        return isSameRun(view, key) ? view : undefined;
       }),
     load: (keys) =>
       orUnavailable('loading run views', writeWithinMs, async () => {
