@@ -4,13 +4,11 @@ import { callBroker, isTransient } from '../connect/broker-call.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { closedConfig } from '../provision/closed-stream.ts';
 import { explained } from '../provision/explain-refusal.ts';
-import { findStream } from '../provision/find-stream.ts';
-import { streamManager } from './migration-streams.ts';
+import { CHANGE_WITHIN_MS, findStream, streamManager } from '../provision/stream-manager.ts';
 import type { Logs } from './prove-copy.ts';
 import { openSnapshot, restoreSnapshot } from './stream-snapshot.ts';
 
 const COPIES = 3;
-const CHANGE_WITHIN_MS = 60_000;
 /** A broker that was busy, or a copy that was still ending. */
 const COPY_WITHIN_MS = 120_000;
 /** The name is in use: an earlier copy of it has just been removed, or has just ended. */

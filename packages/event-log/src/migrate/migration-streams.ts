@@ -1,10 +1,9 @@
-import { jetstreamManager, type StreamConfig, type StreamInfo } from '@nats-io/jetstream';
-import type { JetStreamManager } from '@nats-io/jetstream';
+import type { StreamConfig, StreamInfo } from '@nats-io/jetstream';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { closedAs, closedConfig, openConfig, type Closed } from '../provision/closed-stream.ts';
-import { findStream } from '../provision/find-stream.ts';
 import { ALL_STREAMS, definitionFor } from '../provision/plan-streams.ts';
+import { CHANGE_WITHIN_MS, findStream, streamManager } from '../provision/stream-manager.ts';
 
 /** By their names, in the order of `ALL_STREAMS`. */
 export type Streams = ReadonlyMap<string, StreamInfo>;
@@ -14,14 +13,6 @@ export class MigrationRefused extends Error {
   override readonly name = 'MigrationRefused';
   readonly code = 'migration_refused';
 }
-
-const RESPONSE_WITHIN_MS = 10_000;
-/** A stream that was just made may have no leader yet. */
-const CHANGE_WITHIN_MS = 60_000;
-
-/** For changes of streams, which write and flush files. */
-export const streamManager = (log: EventLog): Promise<JetStreamManager> =>
-  jetstreamManager(log.nc, { timeout: RESPONSE_WITHIN_MS, checkAPI: false });
 
 /** Those that exist. @throws {LogUnavailable} */
 export const readStreams = async (log: EventLog): Promise<Streams> => {

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
+import { JetStreamApiError } from '@nats-io/jetstream';
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { callBroker } from '../connect/broker-call.ts';
 import { checkRequired, differences } from './check-stream.ts';
 import { refuseClosed } from './closed-stream.ts';
 import { explained } from './explain-refusal.ts';
-import { findStream } from './find-stream.ts';
+import { CHANGE_WITHIN_MS, findStream, streamManager } from './stream-manager.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { CREATED } from '../messages/stream-identity.ts';
 import { logSettings, type LogSettings } from './log-settings.ts';
@@ -19,9 +19,6 @@ export { ALL_STREAMS, FewerReplicas } from './plan-streams.ts';
 export type { LogSettings } from './log-settings.ts';
 
 const NAME_IN_USE = 10058;
-/** Creating a stream writes and flushes files. */
-const RESPONSE_WITHIN_MS = 10_000;
-const PROVISION_WITHIN_MS = 60_000;
 const POLL_MS = 500;
 
 export interface ProvisionOptions {
@@ -46,10 +43,10 @@ export const provision = async (
   settings: Partial<LogSettings> = {},
   { allowFewerReplicas = false }: ProvisionOptions = {},
 ): Promise<Provisioned> => {
-  const manager = await jetstreamManager(log.nc, { timeout: RESPONSE_WITHIN_MS, checkAPI: false });
+  const manager = await streamManager(log);
   const plans = await planStreams({
     find: (name) =>
-      callBroker(`looking for stream ${name}`, () => findStream(manager, name), PROVISION_WITHIN_MS),
+      callBroker(`looking for stream ${name}`, () => findStream(manager, name), CHANGE_WITHIN_MS),
     settings: logSettings(settings),
     allowFewerReplicas,
   });
@@ -57,7 +54,7 @@ export const provision = async (
   if (away.length > 0) log.logger.warn({ brokers: away }, 'brokers are away; their copies are updated later');
   for (const { definition } of plans) {
     const what = `provisioning stream ${definition.name}`;
-    await callBroker(what, () => provisionStream({ log, manager, away }, definition), PROVISION_WITHIN_MS);
+    await callBroker(what, () => provisionStream({ log, manager, away }, definition), CHANGE_WITHIN_MS);
   }
   return { away };
 };
