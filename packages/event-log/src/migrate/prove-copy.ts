@@ -20,8 +20,6 @@ export interface StreamProof extends Pick<
   'messages' | 'firstSequence' | 'lastSequence' | 'ended'
 > {
   readonly stream: string;
-  /** The last sequence that each has given, also to a message that is gone. */
-  readonly end: Readonly<Record<Side, number>>;
   /** SHA-256 over all messages that both have. */
   readonly digest: Readonly<Record<Side, string>>;
   /** Why the copy is not equal; undefined when it is. */
@@ -46,12 +44,12 @@ export const proveCopy = async (logs: Logs, stream: string, last: number): Promi
     },
   });
   const [source, target] = [await streamState(logs.source, stream), await streamState(logs.target, stream)];
+  // Each last sequence that was given, also to a message that is gone.
   const end = { source: source.state.last_seq, target: target.state.last_seq };
   const { differences, first, ...counts } = compared;
   return {
     stream,
     ...counts,
-    end,
     digest: { source: digests.source.digest('hex'), target: digests.target.digest('hex') },
     problem: first
       ? describeDifferences(differences, first)
@@ -64,7 +62,7 @@ const writesByItself = ({ allow_msg_schedules, allow_msg_ttl }: StreamConfig): b
   allow_msg_schedules === true || allow_msg_ttl === true;
 
 const problemOfEnd = (
-  { source, target }: StreamProof['end'],
+  { source, target }: Readonly<Record<Side, number>>,
   last: number,
   mayGoOn: boolean,
 ): string | undefined => {
