@@ -10,6 +10,7 @@ import { pullInOrder } from './pull-in-order.ts';
 import { batchTaker } from './take-batches.ts';
 
 export { NewerVersion } from './newer-version.ts';
+export { CannotContinue } from '../messages/following.ts';
 export type { FollowOptions, Following } from '../messages/following.ts';
 
 /** The log ends before the position: it was restored from an older copy, or is another log. State derived from it is wrong. */

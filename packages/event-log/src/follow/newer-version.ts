@@ -2,9 +2,10 @@ import { fenceOf, type Chain, type StoredMessage } from '@runledger/contracts/fo
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import { parseFleetEvent } from '../messages/fleet.ts';
+import { CannotContinue } from '../messages/following.ts';
 
 /** The log holds a fact that only a later release can read. A reader that skipped it would be wrong. */
-export class NewerVersion extends Error {
+export class NewerVersion extends CannotContinue {
   override readonly name = 'NewerVersion';
   readonly code = 'newer_version';
   readonly type: string;

@@ -3,13 +3,12 @@ import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import type { Logger } from '../connect/logger.ts';
 import type { Readiness } from '../connect/readiness.ts';
-import type { FollowOptions } from '../messages/following.ts';
-import { NewerVersion } from './newer-version.ts';
+import { CannotContinue, type FollowOptions } from '../messages/following.ts';
 
 const LONGEST_PAUSE_MS = 5_000;
 
 export interface BatchTaker {
-  /** Resolves when the batch is taken, or at the signal. @throws {NewerVersion} */
+  /** Resolves when the batch is taken, or at the signal. @throws {CannotContinue} */
   readonly take: (messages: StoredMessage[]) => Promise<void>;
   /** Not ok while a batch is retried. */
   readonly state: () => Readiness;
@@ -36,7 +35,7 @@ export const batchTaker = (
           position = last;
           return;
         } catch (error) {
-          if (error instanceof NewerVersion) throw error;
+          if (error instanceof CannotContinue) throw error;
           failure = `messages up to ${last} of ${stream} could not be taken: ${String(error)}`;
           logger.error({ err: error, stream, after: position }, 'a batch could not be taken; it is retried');
           await sleep(delays.next(), signal);

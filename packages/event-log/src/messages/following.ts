@@ -1,6 +1,9 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { Readiness } from '../connect/readiness.ts';
 
+/** Thrown by `onBatch`, it ends the follower: the same batch can never be taken. */
+export abstract class CannotContinue extends Error {}
+
 export interface FollowOptions {
   readonly stream: 'RUNS' | 'FLEET' | 'ACTIVITY' | 'TIMERS';
   readonly subjects: readonly string[];
@@ -8,7 +11,7 @@ export interface FollowOptions {
   readonly after: number;
   /**
    * Takes the next messages, in order, at most 256; never called concurrently. When it rejects, the same batch is retried
-   * after a pause, forever; with NewerVersion the follower ends.
+   * after a pause, forever; with CannotContinue the follower ends.
    */
   readonly onBatch: (messages: StoredMessage[]) => Promise<void>;
   /** Called once, when everything that was stored at the start is taken. */

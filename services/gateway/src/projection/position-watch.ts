@@ -1,9 +1,13 @@
+import { CannotContinue } from '@runledger/event-log/follow/follow';
 import { sleep } from '@runledger/resilience/abort';
 import { isBehind, type ProjectionPosition } from './core/projection-start.ts';
 import { ViewsUnavailable, type RunViews } from './run-views.ts';
 
-/** The views are no longer those that were written: they were emptied, or restored from a copy. */
-export class ViewsReplaced extends Error {
+/**
+ * The views are not as this process left them: they were emptied, were restored from a copy, or another gateway has moved on with
+ * them.
+ */
+export class ViewsReplaced extends CannotContinue {
   override readonly name = 'ViewsReplaced';
 }
 

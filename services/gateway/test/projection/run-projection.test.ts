@@ -3,12 +3,13 @@ import { setPosition } from '../fixtures/views/set-position.ts';
 import { newUuid } from '@runledger/contracts/ids';
 import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { silentLogger } from '@runledger/event-log/connect/logger';
+import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { describeWithMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
-import type { RunViews } from '../../src/projection/run-views.ts';
+import { ViewsUnavailable, type RunViews } from '../../src/projection/run-views.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
 import { project } from '../fixtures/views/a-projection.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
@@ -157,8 +158,33 @@ describeWithMongo('a projection into MongoDB', () => {
     const views = await mongoViews(open);
     const unshared: RunViews = { ...views, shared: false };
     const keys = await storeRuns(log, 6);
-    open.use(project(log, unshared));
-    open.use(project(log, unshared));
-    await expectFolded(log, views, [...keys, ...(await storeRuns(log, 6))]);
+    const both = [open.use(project(log, unshared)), open.use(project(log, unshared))];
+    keys.push(...(await storeRuns(log, 6)));
+    await expectFolded(log, views, keys);
+    const { lastSequence } = await runsIdentity(log);
+    await waitFor('both to come to the end', () => both.every((one) => one.position() === lastSequence));
+  });
+
+  it('goes on when the response to a change of its position was lost', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log } = open.use(await aLog());
+    const views = await mongoViews(open);
+    let lost = 0;
+    const losing: RunViews = {
+      ...views,
+      movePosition: async (from, to) => {
+        const moved = await views.movePosition(from, to);
+        lost += 1;
+        if (lost === 1) throw new ViewsUnavailable('the connection was lost before the response');
+        return moved;
+      },
+    };
+    const projection = open.use(project(log, losing));
+    const keys = await storeRuns(log, 3);
+    await waitFor('the loss', () => lost > 0);
+    keys.push(...(await storeRuns(log, 3)));
+    await expectFolded(log, views, keys);
+    const { lastSequence } = await runsIdentity(log);
+    await waitFor('the position', () => projection.position() === lastSequence);
   });
 });
