@@ -14,7 +14,7 @@ import { startCluster, type Cluster } from './cluster/cluster.ts';
 import { residentBytes } from './cluster/resident-bytes.ts';
 import { collectEvidence } from './collection/collect-evidence.ts';
 import { recordLog, type RecordedLog } from './collection/read-log.ts';
-import { waitUntilSettled } from './collection/wait-until-settled.ts';
+import { areSettledBy } from './collection/settled.ts';
 import type { Evidence, Violation } from './evidence/evidence.ts';
 import { foldRuns, hasEnded, lastOf } from './evidence/logged-run.ts';
 import type { Promises } from './evidence/promises.ts';
@@ -122,14 +122,17 @@ const runLoadAndFaults = async (
   const load = Promise.all([runPlans(clients, plans), eating(options, setup, records.takings)]);
   const done = await trouble.inject();
   print('All faults are injected. Waiting until everything is settled.');
+  const deadline = performance.now() + settleWithinMs;
   const timeout = setTimeout(() => giveUp.abort(), settleWithinMs);
   await load;
   clearTimeout(timeout);
-  await waitUntilSettled(recorded, settleWithinMs, print);
-  await receiver.makeReachable();
-  const last = clientsUntil(AbortSignal.timeout(settleWithinMs));
-  await redeliverFailed(last, recorded, receiver.unreachableUrl);
-  await waitUntilSettled(recorded, settleWithinMs, print);
+  if (await areSettledBy(deadline, recorded, print)) {
+    await receiver.makeReachable();
+    const lastDeadline = performance.now() + settleWithinMs;
+    const last = clientsUntil(AbortSignal.timeout(settleWithinMs));
+    await redeliverFailed(last, recorded, receiver.unreachableUrl);
+    await areSettledBy(lastDeadline, recorded, print);
+  }
   return { promises: trouble.promises, records: { ...records, received: receiver.received }, ...done };
 };
 

@@ -13,7 +13,7 @@ import type { Violation } from '../../../src/evidence/evidence.ts';
 import { collectEvidence } from '../../../src/collection/collect-evidence.ts';
 import { recordLog } from '../../../src/collection/read-log.ts';
 import type { Exchange, RunStream } from '../../../src/clients/client-records.ts';
-import { waitUntilSettled } from '../../../src/collection/wait-until-settled.ts';
+import { areSettledBy } from '../../../src/collection/settled.ts';
 import { randomFrom } from '../../../src/parameters/random-source.ts';
 import { SMALL } from '../../../src/parameters/size.ts';
 
@@ -79,7 +79,7 @@ export const aCluster = async ({ more }: Pick<ClusterOptions, 'more'> = {}): Pro
       await runPlans(clients, added);
     },
     violations: async () => {
-      await waitUntilSettled(recorded, SETTLE_WITHIN_MS, () => undefined);
+      await areSettledBy(performance.now() + SETTLE_WITHIN_MS, recorded, () => undefined);
       const records = {
         exchanges,
         streams,

@@ -6,17 +6,20 @@ import type { RecordedLog } from './read-log.ts';
 
 const POLL_EVERY_MS = 2_000;
 
-/** Waits until every run has ended and its delivery is settled, or until the time is up. The checks find what is left. */
-export const waitUntilSettled = async (
+/**
+ * Waits until every run has ended and its delivery is settled. False if that is not so by the deadline, a time of
+ * `performance.now()`: the checks find what is left.
+ */
+export const areSettledBy = async (
+  deadline: number,
   recorded: RecordedLog,
-  withinMs: number,
   print: (line: string) => void,
-): Promise<void> => {
-  const deadline = performance.now() + withinMs;
+): Promise<boolean> => {
   let printed = -1;
-  while (performance.now() < deadline) {
+  for (;;) {
     const open = [...foldRuns(recorded.messages).values()].filter((run) => !isRunSettled(run)).length;
-    if (open === 0) return;
+    if (open === 0) return true;
+    if (performance.now() > deadline) return false;
     if (open !== printed) print(`${open} runs are not settled yet.`);
     printed = open;
     await pause(POLL_EVERY_MS);
