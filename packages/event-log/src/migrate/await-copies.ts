@@ -29,7 +29,7 @@ export const awaitCopies = async (log: EventLog, stream: string, signal: AbortSi
     }
     const lacking = brokersOf(info).filter((name) => !complete.has(name));
     if (lacking.length === 0 && complete.size >= info.config.num_replicas) return;
-    if (performance.now() > stuckAt) throw stuck(info, lacking);
+    if (performance.now() > stuckAt) throw stuck(log, info, lacking);
     await sleep(POLL_MS, signal);
   }
 };
@@ -49,8 +49,8 @@ const brokersOf = ({ cluster }: StreamInfo): readonly string[] => [
   ...(cluster?.replicas ?? []).map(({ name }) => name),
 ];
 
-const stuck = (info: StreamInfo, lacking: readonly string[]): LogUnavailable => {
-  const away = awayIn([info]);
+const stuck = ({ nc }: EventLog, info: StreamInfo, lacking: readonly string[]): LogUnavailable => {
+  const away = awayIn([info], nc.info?.server_name);
   return new LogUnavailable(
     `Stream ${info.config.name} is not complete at ${lacking.join(', ')}, and comes no nearer` +
       `${away.length > 0 ? ` (away: ${away.join(', ')})` : ''}. Check that all new brokers run, and run this again.`,

@@ -50,7 +50,10 @@ export const provision = async (
     settings: logSettings(settings),
     allowFewerReplicas,
   });
-  const away = awayIn(plans.map(({ found }) => found));
+  const away = awayIn(
+    plans.map(({ found }) => found),
+    log.nc.info?.server_name,
+  );
   if (away.length > 0) log.logger.warn({ brokers: away }, 'brokers are away; their copies are updated later');
   for (const { definition } of plans) {
     const what = `provisioning stream ${definition.name}`;

@@ -1,7 +1,7 @@
 import type { PeerInfo, StreamInfo } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 
-/** The copies of a stream, as its leader sees them. */
+/** The copies of a stream, as its leader sees them, or any broker with a copy while there is no leader. */
 export interface Replicas {
   readonly wanted: number;
   /** Copies that have everything that the leader has; its own is one. */
@@ -16,10 +16,11 @@ export interface Replicas {
   readonly isClustered: boolean;
 }
 
-export const replicasOf = (info: Pick<StreamInfo, 'cluster' | 'config'>): Replicas => {
+/** `connectedTo` is the broker of the connection by which the state was read. */
+export const replicasOf = (info: Pick<StreamInfo, 'cluster' | 'config'>, connectedTo?: string): Replicas => {
   const wanted = info.config.num_replicas;
   const others = info.cluster?.replicas ?? [];
-  const away = awayIn([info]);
+  const away = awayIn([info], connectedTo);
   return {
     wanted,
     current: 1 + others.filter((peer) => peer.current && !isAway(peer)).length,
@@ -32,10 +33,19 @@ export const replicasOf = (info: Pick<StreamInfo, 'cluster' | 'config'>): Replic
   };
 };
 
-/** The brokers that hold copies of these streams, and that the others cannot reach. */
-export const awayIn = (streams: readonly (Pick<StreamInfo, 'cluster'> | undefined)[]): readonly string[] => {
-  const replicas = streams.flatMap((info) => info?.cluster?.replicas ?? []);
-  return [...new Set(replicas.filter(isAway).map(({ name }) => name))].toSorted();
+/**
+ * The brokers that hold copies of these streams, and that the others cannot reach. While a stream has no leader, the broker that responds
+ * lists itself like one of which it hears nothing. So the one of this connection is left out.
+ */
+export const awayIn = (
+  streams: readonly (Pick<StreamInfo, 'cluster'> | undefined)[],
+  connectedTo?: string,
+): readonly string[] => {
+  const away = streams.flatMap((info) => {
+    const { leader, replicas = [] } = info?.cluster ?? {};
+    return replicas.filter((peer) => isAway(peer) && (leader || peer.name !== connectedTo));
+  });
+  return [...new Set(away.map(({ name }) => name))].toSorted();
 };
 
 /** A leader hears from every replica each second. */

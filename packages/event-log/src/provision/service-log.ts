@@ -66,7 +66,7 @@ const whetherItResponds = async (
     const info = await log.jsm.streams.info(stream);
     const closed = closedAs(info.config);
     if (closed !== undefined) return { ok: false, why: whyClosed(stream, closed) };
-    const replicas = replicasOf(info);
+    const replicas = replicasOf(info, log.nc.info?.server_name);
     if (!replicas.hasQuorum) {
       return {
         ok: false,

@@ -27,7 +27,7 @@ export const watchCopies = (
   const look = async (stream: string): Promise<void> => {
     const info = await stateOf(log, stream);
     if (stopping.signal.aborted) return;
-    const now = info && replicasOf(info);
+    const now = info && replicasOf(info, log.nc.info?.server_name);
     latest.set(stream, now);
     observer?.copies(stream, now);
   };

@@ -54,6 +54,24 @@ describe('the copies of a stream', () => {
     expect(replicasOf(info)).toMatchObject(counted);
   });
 
+  it('do not count the broker that responds as away, while they have no leader', () => {
+    const { config } = copies(3);
+    const unheard = { current: false, active: 0 };
+    const replicas = [
+      peer('n1', unheard),
+      peer('n2', unheard),
+      peer('n3', { current: false, offline: true }),
+    ];
+    const info: Info = { config, cluster: { name: 'test', replicas } };
+    expect(replicasOf(info, 'n1')).toMatchObject({ away: ['n2', 'n3'], hasQuorum: false });
+    // A leader that does not reach a broker knows better: JetStream may be switched off there.
+    const led: Info = {
+      config,
+      cluster: { name: 'test', leader: 'n3', replicas: [peer('n1', gone), peer('n2')] },
+    };
+    expect(replicasOf(led, 'n1')).toMatchObject({ away: ['n1'], hasQuorum: true });
+  });
+
   it('need no note on a single broker', async () => {
     await using test = await aLog();
     const single = replicasOf(await test.log.jsm.streams.info('RUNS'));

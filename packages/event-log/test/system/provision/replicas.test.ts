@@ -89,6 +89,19 @@ describe('a log with three copies', { timeout: 120_000 }, () => {
     });
   });
 
+  it('names the two that are away, and not the one that is left', async () => {
+    await Promise.all([servers[1]?.kill9(), servers[2]?.kill9()]);
+    await waitFor(
+      'the one that is left to miss them',
+      async () => (await provision(log)).away.join() === 'n1,n2',
+      { withinMs: 60_000 },
+    );
+    await Promise.all([servers[1]?.restart(), servers[2]?.restart()]);
+    await waitFor('a complete cluster', async () => (await provision(log)).away.length === 0, {
+      withinMs: 60_000,
+    });
+  });
+
   it('gives them up when it is told to, and the services accept that', async () => {
     await provision(log, { replicas: 1 }, { allowFewerReplicas: true });
     expect(await copies()).toEqual([1]);
