@@ -6,8 +6,7 @@
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { chmod, link, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { readConfig } from '@runledger/service-kit/config/config';
@@ -28,13 +27,14 @@ const BROKERS = ['--nodes', '3', '--installed-at', '/etc/nats', '--store', '/dat
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o444;
 
-/** Returns whether a running broker has to be restarted, because its users or what they may do have changed. */
+/** Returns the files that were there and have changed. Containers that run have the old ones. */
 export const makeComposeSecrets = async (
   folder: string,
   brokerOptions: readonly string[] = [],
-): Promise<boolean> => {
+): Promise<readonly string[]> => {
   await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
   await chmod(folder, FOLDER_MODE);
+  const before = await contentsOf(folder);
   const keep = (name: string, made: string): Promise<string> => keepSecret(join(folder, name), made);
 
   // A key file has at most 1024 characters of base64.
@@ -44,7 +44,23 @@ export const makeComposeSecrets = async (
   await keep('mongodb-url', `mongodb://gateway:${password}@mongodb:27017/runledger?replicaSet=rs0`);
   await keep('grafana-password', randomBytes(18).toString('base64url'));
   await keep('webhook-secret-keys', randomBytes(32).toString('base64'));
-  return makeBrokerConfig(join(folder, 'nats'), brokerOptions);
+  await makeBrokerConfig(join(folder, 'nats'), brokerOptions);
+  const after = await contentsOf(folder);
+  return [...before.keys()].filter((path) => after.get(path) !== before.get(path)).toSorted();
+};
+
+/** Of each file, by its path in the folder. */
+const contentsOf = async (folder: string): Promise<ReadonlyMap<string, string>> => {
+  const contents = new Map<string, string>();
+  for (const path of await filesIn(folder)) contents.set(path, await readFile(join(folder, path), 'utf8'));
+  return contents;
+};
+
+const filesIn = async (folder: string): Promise<readonly string[]> => {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
 };
 
 /** The secret that was stored first wins, even against a concurrent start. */
@@ -62,22 +78,18 @@ const keepSecret = async (path: string, made: string): Promise<string> => {
   return (await readFile(path, 'utf8')).trim();
 };
 
-const makeBrokerConfig = async (folder: string, options: readonly string[]): Promise<boolean> => {
-  const users = join(folder, 'broker.conf');
-  const before = existsSync(users) ? await readFile(users, 'utf8') : undefined;
+const makeBrokerConfig = async (folder: string, options: readonly string[]): Promise<void> => {
   const args = [CLI, 'broker-config', '--out', folder, '--executor', EXECUTOR, ...BROKERS, ...options];
   await promisify(execFile)(process.execPath, args);
-  for (const path of await readdir(folder, { recursive: true })) {
-    const file = join(folder, path);
+  for (const path of await filesIn(folder)) {
     // No container lets brokers into the cluster.
-    if ((await stat(file)).isFile() && basename(file) !== AUTHORITY_KEY) await chmod(file, FILE_MODE);
+    if (basename(path) !== AUTHORITY_KEY) await chmod(join(folder, path), FILE_MODE);
   }
-  return before !== undefined && before !== (await readFile(users, 'utf8'));
 };
 
 /** A container keeps the file that was there when it started: a reload would read the old one again. */
-const RESTART =
-  'The users of the broker, or what they may do, have changed. A running broker does not know it yet: docker compose restart nats. ' +
+const restart = (changed: readonly string[]): string =>
+  `Changed: ${changed.join(', ')}. A running broker does not know it yet: docker compose restart nats. ` +
   'Of three brokers, restart one after the other, each when the one before is healthy. ' +
   'After --rotate, restart the services with the new key too.\n';
 
@@ -87,10 +99,10 @@ const settingsSchema = Type.Object({
 
 if (import.meta.main) {
   const folder = resolve(ROOT, readConfig(settingsSchema, process.env).RUNLEDGER_SECRETS);
-  const hasToRestart = await makeComposeSecrets(folder, process.argv.slice(2));
+  const changed = await makeComposeSecrets(folder, process.argv.slice(2));
   process.stdout.write(
     `The secrets of docker-compose.yml are in ${relative(process.cwd(), folder) || '.'}. Keep a copy of webhook-secret-keys: ` +
       'without it, the signing secrets of webhooks are unreadable.\n',
   );
-  if (hasToRestart) process.stdout.write(RESTART);
+  if (changed.length > 0) process.stdout.write(restart(changed));
 }

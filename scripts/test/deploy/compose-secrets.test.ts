@@ -1,4 +1,4 @@
-import { globSync, readFileSync, statSync } from 'node:fs';
+import { globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,12 +11,12 @@ const PRESET = './deploy/secrets';
 
 describe('the secrets of docker-compose.yml', () => {
   let folder: string;
-  let hasToRestart: boolean;
+  let changed: readonly string[];
   const open = new AsyncDisposableStack();
   beforeAll(async () => {
     const temporary = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-secrets-')));
     folder = join(temporary.path, 'secrets');
-    hasToRestart = await makeComposeSecrets(folder);
+    changed = await makeComposeSecrets(folder);
   });
   afterAll(() => open.disposeAsync());
 
@@ -52,11 +52,12 @@ describe('the secrets of docker-compose.yml', () => {
   });
 
   it('are made before any broker runs that would have to be restarted', () => {
-    expect(hasToRestart).toBe(false);
+    expect(changed).toEqual([]);
   });
 
   it('include a key for each further executor, which the broker knows after a restart', async () => {
-    expect(await makeComposeSecrets(folder, ['--executor', 'gpu-2'])).toBe(true);
+    const nodes = ['nats-1', 'nats-2', 'nats-3'].map((name) => `nats/nodes/${name}/broker.conf`);
+    expect(await makeComposeSecrets(folder, ['--executor', 'gpu-2'])).toEqual(['nats/broker.conf', ...nodes]);
     for (const path of filesOf('docker-compose.cluster.yml'))
       expect([path, statSync(join(folder, path)).mode & 0o777]).toEqual([path, 0o444]);
   });
@@ -67,7 +68,20 @@ describe('the secrets of docker-compose.yml', () => {
 
   it('stay the same in a second run, which leaves a running broker as it is', async () => {
     const before = contents();
-    expect(await makeComposeSecrets(folder)).toBe(false);
+    expect(await makeComposeSecrets(folder)).toEqual([]);
     expect(contents()).toEqual(before);
+  });
+
+  it('name every file that changed, such as what another release writes for one of three brokers', async () => {
+    const path = 'nats/nodes/nats-2/nats.conf';
+    const present = contents()[path];
+    rmSync(join(folder, path));
+    writeFileSync(join(folder, path), 'port: 4222\n', { mode: 0o444 });
+    expect(await makeComposeSecrets(folder)).toEqual([path]);
+    expect(contents()[path]).toBe(present);
+  });
+
+  it('name the key that was made anew', async () => {
+    expect(await makeComposeSecrets(folder, ['--rotate', 'gateway'])).toContain('nats/keys/gateway.nk');
   });
 });
