@@ -13,6 +13,7 @@ import { CLI_IMAGE } from '@runledger/testing/servers/containers';
 import { MONGO_IMAGE } from '@runledger/testing/servers/shared-mongo';
 import { DCLinter } from 'dclint';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import {
   environmentOf,
   extendedServicesOf,
@@ -30,7 +31,17 @@ const FILES = [
   'docker-compose.cluster.yml',
   'docker-compose.gpu.yml',
   'docker-compose.watch.yml',
+  'docker-compose.cluster.watch.yml',
 ];
+const OF_BOTH = 'docker-compose.cluster.watch.yml';
+/** The files that Compose reads together with one of them, in their order. */
+const readWith = (file: string): string[] =>
+  FILES.filter(
+    (each) =>
+      each === 'docker-compose.yml' ||
+      each === file ||
+      (file === OF_BOTH && each !== 'docker-compose.gpu.yml'),
+  );
 /** The plugin of Docker's client, and the standalone program. */
 const COMPOSE_COMMANDS = [['docker', 'compose'], ['docker-compose']] as const;
 const SCHEMAS = { gateway, scheduler, 'gpu-executor': gpuExecutor, notifier };
@@ -78,7 +89,7 @@ describe.each(FILES)('%s', (file) => {
     const found = COMPOSE_COMMANDS.find(([command, ...args]) => succeeds(command, [...args, 'version']));
     if (found === undefined) return context.skip('Docker Compose is not on PATH');
     const [command, ...first] = found;
-    const files = [...new Set(['docker-compose.yml', file])].flatMap((each) => ['--file', each]);
+    const files = readWith(file).flatMap((each) => ['--file', each]);
     expect(
       spawnSync(command, [...first, ...files, 'config', '--quiet'], { cwd: ROOT, encoding: 'utf8' }),
     ).toMatchObject({ stdout: '', stderr: '', status: 0 });
@@ -296,6 +307,43 @@ describe('docker-compose.cluster.yml', () => {
     const volumes = brokers.map((name) => members(services.get(name))['volumes']);
     expect(volumes).toEqual([['nats-1:/data'], ['nats-2:/data'], ['nats-3:/data']]);
     expect(members(compose['volumes'])).not.toHaveProperty('nats-1');
+  });
+});
+
+describe('the health check in the image of the broker', () => {
+  it('lets docker compose up wait while it reads its log, or the others of a new cluster are missing', () => {
+    // A check that fails within this time makes no container unhealthy.
+    expect(readFileSync(join(ROOT, 'deploy/nats/Dockerfile'), 'utf8')).toMatch(
+      /^HEALTHCHECK .*--start-period=15m/m,
+    );
+    const { depends_on: waitsFor } = members(servicesOf(cluster).get('provision'));
+    for (const name of ['nats-2', 'nats-3'])
+      expect(waitsFor).toHaveProperty(name, { condition: 'service_healthy' });
+    expect(serviceNamed('provision')['depends_on']).toEqual({ nats: { condition: 'service_healthy' } });
+  });
+});
+
+describe('docker-compose.cluster.watch.yml', () => {
+  const second = members(servicesOf(readCompose(OF_BOTH)).get('gpu-executor-2'));
+  const first = members(servicesOf(watch).get('gpu-executor'));
+
+  it('adds to the second executor what the first one gets, and no other service', () => {
+    expect(extendedServicesOf(cluster, compose).keys().toArray()).toEqual(
+      expect.arrayContaining(servicesOf(readCompose(OF_BOTH)).keys().toArray()),
+    );
+    expect(environmentOf(second)).toEqual(environmentOf(first));
+    expect(Object.keys(members(second['networks']))).toEqual(listOf(first, 'networks'));
+  });
+
+  it('gives it the name that Prometheus scrapes', () => {
+    const prometheus = members(parse(readFileSync(join(ROOT, 'deploy/prometheus/prometheus.yml'), 'utf8')));
+    expect(prometheus['scrape_configs']).toContainEqual(
+      expect.objectContaining({
+        job_name: 'gpu-executor',
+        dns_sd_configs: [expect.objectContaining({ names: ['gpu-executor'], type: 'A' })],
+      }),
+    );
+    expect(second['networks']).toEqual({ watch: { aliases: ['gpu-executor'] } });
   });
 });
 

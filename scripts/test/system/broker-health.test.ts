@@ -80,18 +80,19 @@ type Broker = Awaited<ReturnType<typeof startBroker>>;
 
 const NAMES = ['n0', 'n1', 'n2'];
 
-/** Three of them that hold the log together. */
-const startCluster = async (folder: string, open: AsyncDisposableStack): Promise<readonly Broker[]> => {
+/** Three of them that hold the log together: what starts each. */
+const plannedCluster = async (
+  folder: string,
+  open: AsyncDisposableStack,
+): Promise<readonly (() => Promise<Broker>)[]> => {
   const ports = await Promise.all(NAMES.map(() => freePort()));
   const routes = ports.map((port) => `"nats://127.0.0.1:${port}"`).join(', ');
-  return Promise.all(
-    NAMES.map(async (name, n) => {
-      const own = join(folder, name);
-      await mkdir(own);
-      const cluster = `cluster { name: test, listen: "127.0.0.1:${ports[n]}", routes: [${routes}] }`;
-      return open.use(await startBroker(own, `server_name: ${name}\n${cluster}\n`));
-    }),
-  );
+  return NAMES.map((name, n) => async () => {
+    const own = join(folder, name);
+    await mkdir(own);
+    const cluster = `cluster { name: test, listen: "127.0.0.1:${ports[n]}", routes: [${routes}] }`;
+    return open.use(await startBroker(own, `server_name: ${name}\n${cluster}\n`));
+  });
 };
 
 describe('the health check of the broker in a container', () => {
@@ -142,7 +143,8 @@ describe('the health check of the broker in a container', () => {
       if (why !== undefined) return context.skip(why);
       await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-broker-health-'));
       await using open = new AsyncDisposableStack();
-      const brokers = await startCluster(folder.path, open);
+      const planned = await plannedCluster(folder.path, open);
+      const brokers = await Promise.all(planned.map((start) => start()));
       const [first, , full] = brokers;
       if (!first || !full) throw new Error('A broker is missing.');
       const areWell = () => brokers.every(({ checkHealth }) => checkHealth().code === 0);
@@ -184,6 +186,27 @@ describe('the health check of the broker in a container', () => {
       expect(full.checkHealth().output).toContain('"JetStream not enabled');
       expect(await full.exited).toEqual([0, null]);
       expect(first.running()).toBe(true);
+    },
+  );
+
+  it(
+    'is not well before the others of a new cluster are there, and then the log can be provisioned at once',
+    { timeout: 120_000 },
+    async () => {
+      await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-broker-health-'));
+      await using open = new AsyncDisposableStack();
+      const [startFirst, ...others] = await plannedCluster(folder.path, open);
+      const first = await startFirst?.();
+      await waitFor('it to wait', () => first?.checkHealth().output.includes('unavailable'), {
+        withinMs: 30_000,
+      });
+      const brokers = [first, ...(await Promise.all(others.map((start) => start())))];
+      await waitFor('all to be well', () => brokers.every((broker) => broker?.checkHealth().code === 0), {
+        withinMs: 60_000,
+      });
+      // What the job "provision" of Compose does next.
+      const log = open.use(await openEventLog({ url: first?.url ?? '', name: 'test' }, silentLogger));
+      expect(await provision(log, { replicas: 3 })).toEqual({ away: [] });
     },
   );
 
