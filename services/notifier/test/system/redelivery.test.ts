@@ -53,7 +53,11 @@ describe('a redelivery', () => {
     await using receiver = await aReceiver(status(410));
     const key = await bed.succeed(`${receiver.url}/hook`);
     await expectEnd(bed, key, { status: 'failed', reason: 'gone', round: 1 });
-    receiver.answer = status(503);
+    const looked = Promise.withResolvers<void>();
+    receiver.answer = (arrived, response) => {
+      if (receiver.of(key.run_id).length === 2) status(503)(arrived, response);
+      else void looked.promise.then(() => status(200)(arrived, response));
+    };
     await bed.happenTo(key, redeliveryRequested(key));
     await expectSoon('where it stands', async () =>
       expect((await readDeliveries(bed.log, key)).state).toMatchObject({
@@ -63,11 +67,11 @@ describe('a redelivery', () => {
       }),
     );
     expect(await bed.webhook(key)).toMatchObject({ status: 'running', round: 2 });
-    receiver.answer = status(200);
+    looked.resolve();
     await expectEnd(bed, key, { status: 'success', round: 2, tries: 2 });
     expect(receiver.of(key.run_id)).toHaveLength(3);
     expect(idsOf(receiver, key)).toEqual(new Set([`msg_${key.run_id}`]));
-    expect(await timersOf(bed, key)).toEqual([]);
+    await expectSoon('nothing to wait', async () => expect(await timersOf(bed, key)).toEqual([]));
   });
 
   it('replaces a retry that waits', async () => {
