@@ -2,7 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { within } from '@runledger/resilience/within';
 
-const POLL_EVERY_MS = 25;
+const SHORTEST_PAUSE_MS = 25;
+const LONGEST_PAUSE_MS = 250;
+/** Of the time waited so far: a fact that comes late is seen at most so much later. */
+const PAUSE_SHARE = 0.05;
 const MAX_OBSERVATION_LENGTH = 4_000;
 
 /** The type of a truthy value. */
@@ -20,7 +23,9 @@ export const waitFor = async <Fact>(
   let seen = 'nothing, the first answer never came';
   let isLate = false;
   const poll = async (): Promise<Found<Fact> | undefined> => {
+    const begunAt = performance.now();
     for (;;) {
+      const askedAt = performance.now();
       try {
         const value = await fact();
         if (isTruthy(value)) return { value };
@@ -28,7 +33,7 @@ export const waitFor = async <Fact>(
       } catch (error) {
         seen = inspect(error, { depth: 4 });
       }
-      await delay(POLL_EVERY_MS);
+      await delay(pauseMs(begunAt, askedAt, performance.now()));
       if (isLate) return undefined;
     }
   };
@@ -40,6 +45,13 @@ export const waitFor = async <Fact>(
     `Waited ${withinMs} ms in vain for ${what}. Last seen: ${seen.slice(0, MAX_OBSERVATION_LENGTH)}`,
   );
 };
+
+/**
+ * At first short, then longer, because the processes that a test waits for need the processor too. As long as the last answer took,
+ * so that a costly question is not asked all the time.
+ */
+const pauseMs = (begunAt: number, askedAt: number, now: number): number =>
+  Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, (now - begunAt) * PAUSE_SHARE, now - askedAt));
 
 interface Found<Fact> {
   readonly value: Truthy<Fact>;
