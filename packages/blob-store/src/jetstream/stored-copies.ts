@@ -1,9 +1,8 @@
 import type { JsMsg } from '@nats-io/jetstream';
 import { allBlobs, parseBlobSubject, type BlobStream } from '@runledger/contracts/blobs';
-import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import { pullInOrder } from '@runledger/event-log/follow/pull-in-order';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { readToEnd } from '@runledger/event-log/follow/read-to-end';
 import { removeMessage } from '@runledger/event-log/messages/remove-message';
-import { within } from '@runledger/resilience/within';
 import type { StoredBlob } from '../store/blob-store.ts';
 
 const WITHIN_MS = 15_000;
@@ -24,25 +23,9 @@ export const listCopies = async (
   { behind, limit }: Part,
 ): Promise<StoredBlob[]> => {
   const found: StoredBlob[] = [];
-  const done = Promise.withResolvers<undefined>();
-  await using pulling = await pullInOrder(log, {
-    stream,
-    subjects: [allBlobs(stream)],
-    headersOnly: true,
-    begin: () => ({
-      deliver_policy: 'by_start_sequence',
-      opt_start_seq: (found.at(-1)?.copy ?? behind) + 1,
-    }),
-    take: async (messages) => {
-      found.push(...messages.slice(0, limit - found.length).map((message) => storedBlob(stream, message)));
-      if (found.length >= limit) done.resolve(undefined);
-    },
-    onCaughtUp: () => done.resolve(undefined),
-  });
-  const failure = await within(WITHIN_MS, Promise.race([done.promise, pulling.failed]), () => {
-    throw new LogUnavailable(`The blobs of ${stream} could not be listed within ${WITHIN_MS} ms. Try again.`);
-  });
-  if (failure) throw failure;
+  const options = { stream, subjects: [allBlobs(stream)], headersOnly: true, behind, withinMs: WITHIN_MS };
+  for await (const message of readToEnd(log, options))
+    if (found.push(storedBlob(stream, message)) >= limit) break;
   return found;
 };
 

@@ -1,8 +1,6 @@
 import type { JsMsg } from '@nats-io/jetstream';
-import { within } from '@runledger/resilience/within';
 import type { EventLog } from '../connect/event-log.ts';
-import { LogUnavailable } from '../connect/event-log.ts';
-import { pullInOrder } from './pull-in-order.ts';
+import { readToEnd } from './read-to-end.ts';
 
 const WITHIN_MS = 15_000;
 
@@ -18,24 +16,7 @@ export const lastPerSubject = async (
   limit: number,
 ): Promise<JsMsg[]> => {
   const found: JsMsg[] = [];
-  const done = Promise.withResolvers<undefined>();
-  await using pulling = await pullInOrder(log, {
-    stream,
-    subjects: [filter],
-    begin: () => {
-      // After an interruption everything is delivered again.
-      found.length = 0;
-      return { deliver_policy: 'last_per_subject' };
-    },
-    take: async (messages) => {
-      found.push(...messages.slice(0, limit - found.length));
-      if (found.length >= limit) done.resolve(undefined);
-    },
-    onCaughtUp: () => done.resolve(undefined),
-  });
-  const failure = await within(WITHIN_MS, Promise.race([done.promise, pulling.failed]), () => {
-    throw new LogUnavailable(`${filter} could not be listed within ${WITHIN_MS} ms. Try again.`);
-  });
-  if (failure) throw failure;
+  const options = { stream, subjects: [filter], lastPerSubject: true, withinMs: WITHIN_MS };
+  for await (const message of readToEnd(log, options)) if (found.push(message) >= limit) break;
   return found;
 };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { JsMsg, StreamConfig } from '@nats-io/jetstream';
 import type { EventLog } from '../connect/event-log.ts';
+import { readToEnd } from '../follow/read-to-end.ts';
 import { streamState } from '../messages/leader-state.ts';
 import {
   compareCopies,
@@ -9,7 +10,6 @@ import {
   type Difference,
   type Side,
 } from './core/compare-copies.ts';
-import { storedMessages } from './stored-messages.ts';
 
 /** The log that is copied, and the one that it is copied to. */
 export type Logs = Readonly<Record<Side, EventLog>>;
@@ -27,6 +27,7 @@ export interface StreamProof extends Pick<
 }
 
 const NANOS_PER_MS = 1_000_000;
+const READ_WITHIN_MS = 60_000;
 
 /**
  * Reads all messages of a stream from both, and compares them one by one. `last` is the last sequence of the copy.
@@ -74,7 +75,8 @@ const problemOfEnd = (
 
 async function* comparedMessages(log: EventLog, stream: string): AsyncGenerator<ComparedMessage> {
   const info = await streamState(log, stream);
-  for await (const message of storedMessages(log, stream)) yield comparedMessage(message, info.config);
+  const options = { stream, subjects: [], withinMs: READ_WITHIN_MS };
+  for await (const message of readToEnd(log, options)) yield comparedMessage(message, info.config);
 }
 
 const comparedMessage = (message: JsMsg, config: StreamConfig): ComparedMessage => ({
