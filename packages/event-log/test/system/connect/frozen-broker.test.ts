@@ -1,5 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Msg } from '@nats-io/transport-node';
+import { newUuid } from '@runledger/contracts/ids';
+import { ALL_LIFECYCLES } from '@runledger/contracts/subjects/run-subjects';
+import { sleep } from '@runledger/resilience/abort';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import type { TestNats } from '@runledger/testing/servers/nats';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -8,13 +11,20 @@ import { append } from '../../../src/append/append.ts';
 import { callBroker } from '../../../src/connect/broker-call.ts';
 import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
 import { silentLogger } from '../../../src/connect/logger.ts';
+import { consume, done } from '../../../src/consume/consume.ts';
+import { follow } from '../../../src/follow/follow.ts';
 import { withFreshReads } from '../../../src/messages/fresh-reads.ts';
+import { publish } from '../../../src/messages/publish.ts';
+import { openServiceLog, type ServiceLogOptions } from '../../../src/provision/service-log.ts';
 import { lastOfRun } from '../../../src/read/read-run.ts';
 import { aClusterLog, settledLeader, type ClusterLog } from '../../fixtures/cluster-log.ts';
 import { stored } from '../../fixtures/stored.ts';
 
 /** The heartbeat period: an executor that needs longer loses its runs. Three seconds on a machine that is not busy. */
 const NOTICED_WITHIN_MS = 6_000;
+
+/** The durable consumer may need an election. Pings of 10 s would notice nothing before. */
+const READY_WITHIN_MS = 18_000;
 
 /** Less than a read waits for a response. */
 const READ_WITHIN_MS = 1_500;
@@ -36,21 +46,94 @@ const serverOf = (one: EventLog): TestNats => {
   return found;
 };
 
-/** A connection to a server that does not lead RUNS: freezing it needs no election. */
-const atFollower = async (): Promise<EventLog> => {
-  const leader = await settledLeader(log);
-  const follower = servers.findIndex((_, n) => n !== leader);
-  const first = servers[follower]?.url ?? '';
-  const others = servers.flatMap(({ url }) => (url === first ? [] : [url]));
+/** Opened at a server that does not lead these streams: freezing it needs no election. */
+const atFollower = async (
+  open: (url: string) => Promise<EventLog> = (url) =>
+    openEventLog({ url, name: 'at-follower' }, silentLogger),
+  streams: readonly string[] = ['RUNS'],
+): Promise<EventLog> => {
+  const leaders: number[] = [];
+  for (const stream of streams) leaders.push(await settledLeader(log, stream));
+  const follower = servers.find((_, n) => !leaders.includes(n));
   // The driver shuffles the list, and connects again until it is the one.
   for (;;) {
-    const connected = await openEventLog(
-      { url: [first, ...others].join(','), name: 'at-follower' },
-      silentLogger,
-    );
-    if (serverOf(connected) === servers[follower]) return connected;
+    const connected = await open(cluster.brokers.url);
+    if (serverOf(connected) === follower) return connected;
     await connected[Symbol.asyncDispose]();
   }
+};
+
+interface Service extends AsyncDisposable {
+  readonly log: EventLog;
+  /** What is wrong, as `/readyz` says it. */
+  problems(): Promise<readonly string[]>;
+  /** The runs that its followers and its durable consumer have read. */
+  readonly read: { readonly followed: Set<string>; readonly consumed: Set<string> };
+}
+
+/** As a gateway follows the log, and executors and notifiers consume it. */
+const aService = async (): Promise<Service> => {
+  await using opened = new AsyncDisposableStack();
+  const checks: ServiceLogOptions['checks'] = {};
+  const own = await atFollower(
+    async (url) => {
+      const open = opened.use(new AsyncDisposableStack());
+      const beginning = { config: { NATS_URL: url }, instance: 'service', logger: silentLogger, checks };
+      const connected = await openServiceLog(beginning, open, AbortSignal.timeout(60_000));
+      return { ...connected, [Symbol.asyncDispose]: () => open.disposeAsync() };
+    },
+    ['RUNS', 'KV_EXECUTORS'],
+  );
+  const read = { followed: new Set<string>(), consumed: new Set<string>() };
+  const all = { stream: 'RUNS', subjects: [ALL_LIFECYCLES] } as const;
+  const following = opened.use(
+    await follow(own, {
+      ...all,
+      after: 0,
+      onBatch: async (messages) => messages.forEach(({ subject }) => void read.followed.add(subject)),
+    }),
+  );
+  const consumption = opened.use(
+    await consume(own, { ...all, name: 'service', deliver: 'all' }, async ({ subject }) => {
+      read.consumed.add(subject);
+      return done;
+    }),
+  );
+  const kept = opened.move();
+  return {
+    log: own,
+    read,
+    problems: async () => {
+      const states = await Promise.all(Object.values(checks).map(async (check) => check()));
+      return [...states, following.state(), consumption.state()].flatMap((state) =>
+        state.ok ? [] : [state.why],
+      );
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+};
+
+/** Milliseconds between two heartbeats that were stored, the longest so far. */
+const heartbeats = (sender: EventLog): { readonly longest: () => number; stop(): Promise<void> } => {
+  const stop = new AbortController();
+  let [last, longest] = [performance.now(), 0];
+  const send = async (): Promise<void> => {
+    const beat = { stream: 'KV_EXECUTORS', subject: '$KV.EXECUTORS.box', data: new Uint8Array(1) };
+    for (; !stop.signal.aborted; await sleep(250, stop.signal)) {
+      const sent = publish(sender, { ...beat, id: newUuid(), ttl: '60s', withinMs: 2_000 });
+      if (!(await sent.then(Boolean, () => false))) continue;
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }
+  };
+  const sending = send();
+  return {
+    longest: () => Math.max(longest, performance.now() - last),
+    stop: () => {
+      stop.abort();
+      return sending;
+    },
+  };
 };
 
 describe('a broker of several that is frozen', () => {
@@ -68,6 +151,37 @@ describe('a broker of several that is frozen', () => {
       frozen.resume();
     }
   });
+
+  it(
+    'costs a service seconds: it is ready again and goes on, and no executor is lost',
+    { timeout: 180_000 },
+    async () => {
+      await using service = await aService();
+      await waitFor('the service to be ready', async () => (await service.problems()).length === 0);
+      const sending = heartbeats(service.log);
+      const frozen = serverOf(service.log);
+      await frozen.pause();
+      try {
+        const run = queued(aRun());
+        const isIn = (subjects: ReadonlySet<string>): boolean =>
+          [...subjects].some((subject) => subject.includes(run.run_id));
+        await stored(log, run, 0);
+        await waitFor(
+          'the service to be ready, and to have read the run',
+          async () =>
+            (await service.problems()).length === 0 &&
+            isIn(service.read.followed) &&
+            isIn(service.read.consumed),
+          { withinMs: READY_WITHIN_MS },
+        );
+        expect(serverOf(service.log)).not.toBe(frozen);
+        expect(sending.longest()).toBeLessThan(NOTICED_WITHIN_MS);
+      } finally {
+        frozen.resume();
+        await sending.stop();
+      }
+    },
+  );
 
   it('is sent no reads any more within seconds', { timeout: 120_000 }, async () => {
     await using client = await atFollower();
