@@ -13,6 +13,7 @@ const SHORTEST: Readonly<Record<string, readonly string[]>> = {
   'apps/standalone/bench/releases.ts': ['2', '1'],
   'packages/event-log/bench/append.ts': ['64', '1'],
   'packages/event-log/bench/elections.ts': ['1'],
+  'packages/event-log/bench/migrate.ts': ['5'],
   'packages/event-log/bench/reads.ts': ['8', '1', '50'],
   'services/gateway/bench/catalogue.ts': ['120', '1', '4'],
   'services/gateway/bench/not-found.ts': ['4', '1'],

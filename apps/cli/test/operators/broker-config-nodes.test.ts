@@ -20,6 +20,7 @@ describe('runledger broker-config --nodes', () => {
     const { code, stderr } = await folder.run('--nodes', '3', '--hosts', 'a.example', '10.0.0.2', 'c:6333');
     expect(code).toBe(0);
     expect(stderr).toContain('authority.key here');
+    expect(stderr).toContain('A broker that has a log deletes it when it joins: move it');
     expect(readdirSync(folder.at('nodes')).toSorted()).toEqual(['authority.crt', 'authority.key', ...NAMES]);
     for (const name of NAMES) {
       expect(readdirSync(folder.at('nodes', name)).toSorted()).toEqual(FILES);

@@ -46,7 +46,9 @@ describe('a deployment that moves from one broker to three', () => {
     const shown = await client(['runs', 'list', '--json']);
     expect(await operator(migrate)).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/Services are reading from the old broker.*Nothing was changed/s),
+      stderr: expect.stringMatching(
+        /a cluster block .* it deletes all its streams.*Services are reading from the old broker.*Nothing was changed/s,
+      ),
     });
     await before[Symbol.asyncDispose]();
 

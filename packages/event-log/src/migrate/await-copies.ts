@@ -30,7 +30,7 @@ export const awaitCopies = async (log: EventLog, stream: string, signal: AbortSi
     const lacking = brokersOf(info).filter((name) => !complete.has(name));
     if (lacking.length === 0 && complete.size >= info.config.num_replicas) return;
     if (performance.now() > stuckAt) throw stuck(log, info, lacking);
-    await sleep(POLL_MS, signal);
+    if (messages < info.state.messages) await sleep(POLL_MS, signal);
   }
 };
 

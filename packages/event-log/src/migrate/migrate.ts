@@ -1,3 +1,4 @@
+import type { StreamConfig } from '@nats-io/jetstream';
 import { ALL_STREAMS } from '../provision/plan-streams.ts';
 import { awaitCopies } from './await-copies.ts';
 import { copyConfig, copyStream, removeStream, reserveRoom } from './copy-stream.ts';
@@ -10,15 +11,19 @@ export { MigrationRefused } from './migration-streams.ts';
 export type { Logs, StreamProof } from './prove-copy.ts';
 
 export type MigrationStep =
+  | 'removing an earlier copy of'
   | 'making room for'
   | 'closing'
   | 'copying'
   | 'waiting for all copies of'
-  | 'comparing';
+  | 'comparing'
+  | 'marking as moved'
+  | 'opening';
 
 export interface MigrationOptions {
-  /** Stops between two streams. The source stays closed, and the next call begins the copy anew. */
+  /** Stops between two streams, until all are compared. The source stays closed, and the next call begins the copy anew. */
   readonly signal: AbortSignal;
+  /** Called before each change. */
   readonly onStep: (step: MigrationStep, stream: string) => void;
 }
 
@@ -50,18 +55,28 @@ export const migrate = async (logs: Logs, options: MigrationOptions): Promise<re
   const { source, target, state } = await inspectLogs(logs);
   if (state === 'moved' || state === 'confirmed') {
     refuseMissing(target);
-    await openStreams(logs.target, RUNS_LAST);
+    await openTarget(logs, options);
     return [];
   }
   await refuseReaders(logs.source);
   const proofs = await copyAll(logs, source, options);
-  await closeStreams(logs.source, RUNS_LAST, 'moved');
-  await openStreams(logs.target, RUNS_LAST);
+  for (const stream of RUNS_LAST) {
+    options.onStep('marking as moved', stream);
+    await closeStreams(logs.source, [stream], 'moved');
+  }
+  await openTarget(logs, options);
   return proofs;
 };
 
 /** What RUNS says decides. */
 const RUNS_LAST = ALL_STREAMS.toReversed();
+
+const openTarget = async ({ target }: Logs, { onStep }: MigrationOptions): Promise<void> => {
+  for (const stream of RUNS_LAST) {
+    onStep('opening', stream);
+    await openStreams(target, [stream]);
+  }
+};
 
 const refuseMissing = (target: Streams): void => {
   const missing = ALL_STREAMS.filter((name) => !target.has(name));
@@ -79,19 +94,18 @@ const copyAll = async (
 ): Promise<readonly StreamProof[]> => {
   const each = async <Result>(
     step: MigrationStep,
-    work: (stream: string) => Promise<Result>,
+    work: (stream: string, config: StreamConfig) => Promise<Result>,
   ): Promise<Result[]> => {
     const results: Result[] = [];
-    for (const stream of ALL_STREAMS) {
+    for (const { config } of source.values()) {
       signal.throwIfAborted();
-      onStep(step, stream);
-      results.push(await work(stream));
+      onStep(step, config.name);
+      results.push(await work(config.name, config));
     }
     return results;
   };
-  const configs = [...source.values()].map(({ config }) => copyConfig(config));
-  await each('making room for', (stream) => removeStream(logs.target, stream));
-  for (const config of configs) await reserveRoom(logs.target, config);
+  await each('removing an earlier copy of', (stream) => removeStream(logs.target, stream));
+  await each('making room for', (_stream, config) => reserveRoom(logs.target, copyConfig(config)));
   await each('closing', (stream) => closeStreams(logs.source, [stream], 'moving'));
   const ends = new Map<string, number>();
   const endOf = (stream: string): number => ends.get(stream) ?? 0;

@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { testNatsCluster, type TestNatsCluster } from '@runledger/testing/servers/nats-cluster';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -38,31 +41,54 @@ const options = (onStep: MigrationOptions['onStep'] = () => undefined): Migratio
 
 interface Two extends AsyncDisposable {
   readonly logs: Logs;
+  /** The old broker. */
+  readonly url: string;
 }
 
 /** A filled log on one broker, and three brokers without streams. */
 const oneAndThree = async (): Promise<Two> => {
   await using stack = new AsyncDisposableStack();
-  const { log: source } = stack.use(await aLogOnOwnBroker());
+  const {
+    log: source,
+    nats: { url },
+  } = stack.use(await aLogOnOwnBroker());
   await fillStreams(source);
   const target = stack.use(await openEventLog({ url: cluster.url, name: 'test' }, silentLogger));
   stack.defer(async () => {
     for (const name of ALL_STREAMS) await target.jsm.streams.delete(name).catch(() => false);
   });
   const kept = stack.move();
-  return { logs: { source, target }, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { logs: { source, target }, url, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 };
 
-/** A step that does not come by itself: it ends the migration there. */
-const stoppedAt = (step: MigrationStep, at: string): MigrationOptions => {
-  const stop = new AbortController();
-  return {
-    signal: stop.signal,
-    onStep: (now, stream) => {
-      if (now === step && stream === at) stop.abort(new Error(`stopped at ${step}`));
-    },
-  };
+/** The migration ends before this step, as when it is killed. */
+const stoppedAt = (step: MigrationStep, at: string): MigrationOptions =>
+  options((now, stream) => {
+    if (now === step && stream === at) throw new Error(`stopped at ${step} ${at}`);
+  });
+
+const MIGRATING = fileURLToPath(new URL('../../fixtures/migrating-process.ts', import.meta.url));
+
+/** Another process moves the log, and is killed with -9 before this step. */
+const killedAt = async ({ url }: Two, step: MigrationStep, at: string): Promise<void> => {
+  const child = spawn(process.execPath, [MIGRATING, url, cluster.url, step, at], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const [, signal] = await once(child, 'exit');
+  expect(signal, `${step} ${at}`).toBe('SIGKILL');
 };
+
+/** Each step, when some of the streams are through it. */
+const KILLS: readonly (readonly [MigrationStep, string])[] = [
+  ['removing an earlier copy of', 'KV_KEYS'],
+  ['making room for', 'KV_KEYS'],
+  ['closing', 'KV_KEYS'],
+  ['copying', 'KV_KEYS'],
+  ['waiting for all copies of', 'all streams'],
+  ['comparing', 'KV_KEYS'],
+  ['marking as moved', 'KV_KEYS'],
+  ['opening', 'KV_KEYS'],
+];
 
 const LARGE = 100;
 const LARGE_BYTES = 128 * 1024;
@@ -79,6 +105,18 @@ const rawMessages = async (log: EventLog, stream: string): Promise<unknown[]> =>
       const { subject, timestamp, header } = message;
       found.push([seq, subject, timestamp, [...header], Buffer.from(message.data).toString('base64')]);
     }
+  }
+  return found;
+};
+
+const HOUR_NS = 3_600_000_000_000;
+
+/** Of the streams in which nothing expires meanwhile. */
+const lasting = async (log: EventLog): Promise<ReadonlyMap<string, unknown[]>> => {
+  const found = new Map<string, unknown[]>();
+  for (const name of ALL_STREAMS) {
+    const { config } = await log.jsm.streams.info(name);
+    if (config.max_age === 0 || config.max_age >= HOUR_NS) found.set(name, await rawMessages(log, name));
   }
   return found;
 };
@@ -154,12 +192,25 @@ describe('a log that moves from one broker to three', { timeout: 240_000 }, () =
     await provision(source);
   });
 
-  it('is copied anew when the copy was interrupted, and nobody can use the unfinished copy', async () => {
+  it('may be killed at each step: it goes back from there, and the next call goes on', async () => {
     await using two = await oneAndThree();
-    const { target } = two.logs;
-    await expect(migrate(two.logs, stoppedAt('copying', 'KV_KEYS'))).rejects.toThrow(/stopped at copying/);
+    const { source, target } = two.logs;
+    const before = await lasting(source);
+    for (const [step, stream] of KILLS) {
+      await killedAt(two, step, stream);
+      const went = await goBack(source, { target, discardNewer: false }).then(() => 'back', String);
+      // Before anything is closed there is nothing to take back.
+      expect(went, step).toMatch(/^back$|it is in use there/);
+      await provision(source);
+      await expect(target.js.publish('runs.a.b', 'late'), step).rejects.toThrow(/jetstream is not enabled/);
+      expect(await lasting(source), step).toEqual(before);
+      // The next one that is killed finds what this step left, and comes as far at least.
+      await expect(migrate(two.logs, stoppedAt(step, stream))).rejects.toThrow(/stopped at/);
+    }
     await expect(provision(target)).rejects.toThrow(/it is a copy that is not finished/);
-    expect(problemsOf(await migrate(two.logs, options()))).toEqual([]);
+    await migrate(two.logs, options());
+    await provision(target);
+    expect(await lasting(target)).toEqual(before);
   });
 
   it('is not moved while a service reads it', async () => {
