@@ -46,7 +46,7 @@ export const provision = async (
   const manager = await streamManager(log);
   const plans = await planStreams({
     find: (name) =>
-      callBroker(`looking for stream ${name}`, () => findStream(manager, name), CHANGE_WITHIN_MS),
+      callBroker(`looking for stream ${name}`, () => findStream(log.jsm, name), CHANGE_WITHIN_MS),
     settings: logSettings(settings),
     allowFewerReplicas,
   });
@@ -70,14 +70,14 @@ interface Provisioning extends Provisioned {
 const provisionStream = async (provisioning: Provisioning, definition: StreamDefinition): Promise<void> => {
   const { log, manager, away } = provisioning;
   const found =
-    (await findStream(manager, definition.name)) ?? (await createStream(provisioning, definition));
+    (await findStream(log.jsm, definition.name)) ?? (await createStream(provisioning, definition));
   checkRequired(definition, found.config);
   await writeCreated(manager, found);
   const changes = differences(found.config, definition.limits);
   if (Object.keys(changes).length === 0) return;
   log.logger.info({ stream: definition.name, changes }, 'the limits of a stream are updated');
   await explained(definition, away, () => manager.streams.update(definition.name, changes));
-  const after = await findStream(manager, definition.name);
+  const after = await findStream(log.jsm, definition.name);
   if (after) checkRequired(definition, after.config);
 };
 
@@ -103,7 +103,7 @@ const createStream = async (
     // Another process created it first, with other limits.
     if (!(error instanceof JetStreamApiError && error.code === NAME_IN_USE)) throw error;
   }
-  return manager.streams.info(name);
+  return log.jsm.streams.info(name);
 };
 
 /**

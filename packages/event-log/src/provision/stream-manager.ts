@@ -6,7 +6,10 @@ const RESPONSE_WITHIN_MS = 10_000;
 /** For `callBroker`: a stream that was just made may have no leader yet. */
 export const CHANGE_WITHIN_MS = 60_000;
 
-/** For changes of streams, which write and flush files. */
+/**
+ * For changes of streams, which write and flush files. What only looks has the shorter time of `log.jsm`: brokers that have just
+ * started, and have no leader yet, drop the request, and it has to be sent again.
+ */
 export const streamManager = (log: EventLog): Promise<JetStreamManager> =>
   jetstreamManager(log.nc, { timeout: RESPONSE_WITHIN_MS, checkAPI: false });
 

@@ -1,5 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { StreamConfig } from '@nats-io/jetstream';
-import { headers } from '@nats-io/transport-node';
+import { headers, TimeoutError } from '@nats-io/transport-node';
 import { describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { awaitProvisioned, ForbiddenConfiguration, provision } from '../../src/provision/provision.ts';
@@ -32,6 +33,24 @@ describe('provision', () => {
     ]);
     await provision(test.log);
     expect(await list()).toEqual(first);
+  });
+
+  it('asks again within seconds while brokers have no leader yet, and drop the request', async () => {
+    await using test = await anEmptyLog();
+    const { nc } = test.log;
+    const request = nc.request.bind(nc);
+    let dropped = 0;
+    nc.request = async (subject, payload, options) => {
+      if (!subject.endsWith('.STREAM.INFO.RUNS') || dropped > 0) return request(subject, payload, options);
+      dropped += 1;
+      await pause(options?.timeout);
+      throw new TimeoutError();
+    };
+    const began = performance.now();
+    await provision(test.log);
+    expect(dropped).toBe(1);
+    // Less than a change of a stream may take, which is ten seconds.
+    expect(performance.now() - began).toBeLessThan(9_000);
   });
 
   it('is needed once: everything exists after the broker was killed and restarted', async () => {
