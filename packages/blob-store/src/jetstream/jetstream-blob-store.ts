@@ -4,6 +4,7 @@ import { MAX_BLOB_BYTES } from '@runledger/contracts/limits';
 import { polledClock } from '@runledger/coordination/polled-clock';
 import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { readDirectLast, type DirectMessage } from '@runledger/event-log/messages/direct-read';
 import { lastMessage } from '@runledger/event-log/messages/leader-read';
 import { LRUCache } from 'lru-cache';
 import { sha256Of } from '../store/blob-hash.ts';
@@ -38,10 +39,7 @@ export const jetStreamBlobStore = (log: EventLog, { stream, youngForMs }: JetStr
 
   const leaderCopy = (subject: string): Promise<StoredMsg | null> => lastMessage(log, stream, subject);
   /** Any replica may have it: the bytes under a hash are always the same. */
-  const anyCopy = (subject: string): Promise<StoredMsg | null> =>
-    callBroker(`reading the blob under ${subject}`, () =>
-      log.jsm.direct.getMessage(stream, { last_by_subj: subject }),
-    );
+  const anyCopy = (subject: string): Promise<DirectMessage | null> => readDirectLast(log, stream, subject);
   const isYoung = async (copy: StoredMsg): Promise<boolean> => {
     const read = () => log.jsm.streams.info(stream);
     const { config } = await callBroker(`reading the lifetime of blobs in ${stream}`, read);

@@ -27,16 +27,63 @@ const NOT_FOUND = 404;
 const SHORT_TRIES = { count: 6, withinMs: 500 };
 const LONG_TRY_MS = 2_000;
 
+const timeOf = (tries: number): number => (tries <= SHORT_TRIES.count ? SHORT_TRIES.withinMs : LONG_TRY_MS);
+
 /** Reads messages from any replica, again until one responds. `what` is for the error. @throws {LogUnavailable} */
 export const readDirect = (
   log: EventLog,
   stream: string,
   query: DirectLastFor | DirectBatchOptions,
   what: string,
-): Promise<DirectRead> =>
-  callBroker(what, (tries) =>
-    readOnce(log, stream, query, tries <= SHORT_TRIES.count ? SHORT_TRIES.withinMs : LONG_TRY_MS),
-  );
+): Promise<DirectRead> => callBroker(what, (tries) => readOnce(log, stream, query, timeOf(tries)));
+
+/**
+ * The last message under a subject, from any replica, which may not have the newest yet; null for none. The broker can limit a
+ * reader to its own subjects. @throws {LogUnavailable}
+ */
+export const readDirectLast = (
+  log: EventLog,
+  stream: string,
+  subject: string,
+): Promise<DirectMessage | null> =>
+  readOne(log, stream, { request: `${stream}.${subject}`, what: `reading the message under ${subject}` });
+
+/** The first message under a filter from a sequence on, from any replica, as `readDirectLast`. @throws {LogUnavailable} */
+export const readDirectNext = (
+  log: EventLog,
+  stream: string,
+  from: number,
+  filter: string,
+): Promise<DirectMessage | null> =>
+  readOne(log, stream, {
+    request: stream,
+    query: { seq: from, next_by_subj: filter },
+    what: `reading the message under ${filter} from ${from} on`,
+  });
+
+interface SingleRead {
+  /** The end of the subject of the request. */
+  readonly request: string;
+  readonly query?: object;
+  readonly what: string;
+}
+
+/** The driver's own function has one time for all tries. */
+const readOne = (
+  log: EventLog,
+  stream: string,
+  { request, query, what }: SingleRead,
+): Promise<DirectMessage | null> =>
+  callBroker(what, async (tries) => {
+    const subject = `${log.apiPrefix}.DIRECT.GET.${request}`;
+    const body = query === undefined ? '' : JSON.stringify(query);
+    const response = await log.nc.request(subject, body, { timeout: timeOf(tries) });
+    const { headers } = response;
+    if (!headers) throw new Error(`a response to a direct read of ${stream} has no headers`);
+    if (headers.code === NOT_FOUND) return null;
+    if (headers.code !== 0) throw new DirectReadRefused(stream, headers);
+    return messageOf(response, headers);
+  });
 
 /** In one request. The driver's own function does not give what the end of the response says. */
 const readOnce = async (
@@ -89,18 +136,13 @@ const messageOf = ({ data }: Msg, header: MsgHdrs): DirectMessage => ({
 });
 
 /**
- * The last messages of RUNS on these subjects, from any replica. The replica may not have the newest yet. Each subject is
- * read by a request of its own, so that the broker can limit a reader to its own subjects.
- * @throws {LogUnavailable}
+ * The last messages of RUNS on these subjects, from any replica. Each subject is read by a request of its own, because a reader
+ * may be limited to its own subjects. @throws {LogUnavailable}
  */
 export const lastOfSubjects = async (
   log: EventLog,
   subjects: readonly string[],
 ): Promise<readonly StoredMessage[]> => {
-  const reads = subjects.map((subject) =>
-    callBroker(`reading the message under ${subject}`, () =>
-      log.jsm.direct.getMessage('RUNS', { last_by_subj: subject }),
-    ),
-  );
-  return (await Promise.all(reads)).flatMap((message) => (message === null ? [] : [fromStored(message)]));
+  const reads = await Promise.all(subjects.map((subject) => readDirectLast(log, 'RUNS', subject)));
+  return reads.flatMap((message) => (message === null ? [] : [fromStored(message)]));
 };

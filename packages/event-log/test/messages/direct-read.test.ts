@@ -1,7 +1,12 @@
 import { headers, type Msg } from '@nats-io/transport-node';
 import { describe, expect, it } from 'vitest';
 import type { EventLog } from '../../src/connect/event-log.ts';
-import { readDirect } from '../../src/messages/direct-read.ts';
+import {
+  readDirect,
+  readDirectLast,
+  readDirectNext,
+  type DirectMessage,
+} from '../../src/messages/direct-read.ts';
 import { provision } from '../../src/provision/provision.ts';
 import { anEmptyLog } from '../fixtures/test-log.ts';
 
@@ -18,19 +23,42 @@ describe('a direct read of a stream', () => {
     expect(await reading).toEqual({ messages: [], upTo: 0 });
   });
 
-  it('is sent to another replica before the others have left a frozen one', async () => {
+  it.each<[string, string, (log: EventLog) => Promise<unknown>]>([
+    ['of several messages', STREAM, read],
+    [
+      'of a last message',
+      `${STREAM}.dead_letters.one`,
+      (log) => readDirectLast(log, STREAM, 'dead_letters.one'),
+    ],
+    ['of a next message', STREAM, (log) => readDirectNext(log, STREAM, 1, 'dead_letters.>')],
+  ])(
+    '%s is sent to another replica before the others have left a frozen one',
+    async (_what, subject, ask) => {
+      await using test = await anEmptyLog();
+      let asked = 0;
+      test.log.nc.subscribe(`$JS.API.DIRECT.GET.${subject}`, {
+        callback: (_error, request) => {
+          asked += 1;
+          if (asked > 4) request.respond(undefined, notFound());
+        },
+      });
+      const began = performance.now();
+      await ask(test.log);
+      expect(asked).toBe(5);
+      // With two seconds for each it would be eight.
+      expect(performance.now() - began).toBeLessThan(6_000);
+    },
+  );
+
+  it('gives the last and the next message under a subject', async () => {
     await using test = await anEmptyLog();
-    let asked = 0;
-    test.log.nc.subscribe(`$JS.API.DIRECT.GET.${STREAM}`, {
-      callback: (_error, request) => {
-        asked += 1;
-        if (asked > 4) request.respond(undefined, notFound());
-      },
-    });
-    const began = performance.now();
-    expect(await read(test.log)).toEqual({ messages: [], upTo: 0 });
-    expect(asked).toBe(5);
-    // With two seconds for each it would be eight.
-    expect(performance.now() - began).toBeLessThan(6_000);
+    await provision(test.log);
+    const subject = 'dead_letters.RUNS.reader';
+    for (const data of ['one', 'two']) await test.log.js.publish(subject, data);
+    const textOf = (message: DirectMessage | null) => new TextDecoder().decode(message?.data);
+    expect(textOf(await readDirectLast(test.log, STREAM, subject))).toBe('two');
+    expect(textOf(await readDirectNext(test.log, STREAM, 1, subject))).toBe('one');
+    expect(await readDirectLast(test.log, STREAM, `${subject}s`)).toBeNull();
+    expect(await readDirectNext(test.log, STREAM, 3, subject)).toBeNull();
   });
 });

@@ -1,5 +1,7 @@
 import type { ObjectInfo } from '@nats-io/obj';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { readDirectNext } from '@runledger/event-log/messages/direct-read';
+import { lastMessage, nextMessage } from '@runledger/event-log/messages/leader-read';
 import type { ByteSpan } from '../core/byte-range.ts';
 import { OutputStoreUnavailable } from '../store/output-store.ts';
 
@@ -55,18 +57,16 @@ const seek = async (
 ): Promise<number | undefined> => {
   const [head, tail] = await Promise.all([
     readChunk(log, stream, subject, 1),
-    orUnavailable(() => log.jsm.streams.getMessage(stream, { last_by_subj: subject })),
+    orUnavailable(() => lastMessage(log, stream, subject)),
   ]);
   return tail && tail.seq - head.sequence === chunks - 1 ? head.sequence + number : undefined;
 };
 
 const readChunk = async (log: EventLog, stream: string, subject: string, from: number): Promise<Chunk> => {
-  const query = { seq: from, next_by_subj: subject };
   // Any replica may answer. When it does not have the chunk yet, the leader does.
-  const found =
-    (await orUnavailable(() => log.jsm.direct.getMessage(stream, query))) ??
-    // The driver types this request for direct reads only; the broker accepts it here as well.
-    (await orUnavailable(() => log.jsm.streams.getMessage(stream, query)));
+  const found = await orUnavailable(
+    async () => (await readDirectNext(log, stream, from, subject)) ?? nextMessage(log, stream, from, subject),
+  );
   if (!found) throw new OutputStoreUnavailable(`A chunk of ${subject} after ${from - 1} is missing.`);
   return { sequence: found.seq, data: found.data };
 };
