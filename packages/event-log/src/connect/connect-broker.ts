@@ -17,10 +17,11 @@ export interface BrokerSettings {
 
 const HANDSHAKE_WITHIN_MS = 5_000;
 /**
- * A broker that answers nothing for three seconds counts as lost, and the next one of the list is tried: executors have to send
- * their heartbeats within a period, 6 s by default. One that answers within two seconds is only slow.
+ * A broker that answers nothing for 2.7 seconds counts as lost, and the next one of the list is tried: executors have to send
+ * their heartbeats within a period, 6 s by default, and clients should not wait for longer than three. One that answers within 1.8
+ * seconds is only slow.
  */
-const PING_EVERY_MS = 1_000;
+const PING_EVERY_MS = 900;
 const MAX_UNANSWERED_PINGS = 2;
 
 /** Waits for the broker without a limit of time. */

@@ -2,10 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { within } from '@runledger/resilience/within';
 
-const SHORTEST_PAUSE_MS = 25;
-const LONGEST_PAUSE_MS = 250;
-/** Of the time waited so far: a fact that comes late is seen at most so much later. */
-const PAUSE_SHARE = 0.05;
+const POLL_EVERY_MS = 25;
 const MAX_OBSERVATION_LENGTH = 4_000;
 
 /** The type of a truthy value. */
@@ -23,9 +20,7 @@ export const waitFor = async <Fact>(
   let seen = 'nothing, the first answer never came';
   let isLate = false;
   const poll = async (): Promise<Found<Fact> | undefined> => {
-    const begunAt = performance.now();
     for (;;) {
-      const askedAt = performance.now();
       try {
         const value = await fact();
         if (isTruthy(value)) return { value };
@@ -33,7 +28,7 @@ export const waitFor = async <Fact>(
       } catch (error) {
         seen = inspect(error, { depth: 4 });
       }
-      await delay(pauseMs(begunAt, askedAt, performance.now()));
+      await delay(POLL_EVERY_MS);
       if (isLate) return undefined;
     }
   };
@@ -45,13 +40,6 @@ export const waitFor = async <Fact>(
     `Waited ${withinMs} ms in vain for ${what}. Last seen: ${seen.slice(0, MAX_OBSERVATION_LENGTH)}`,
   );
 };
-
-/**
- * At first short, then longer, because the processes that a test waits for need the processor too. As long as the last answer took,
- * so that a costly question is not asked all the time.
- */
-const pauseMs = (begunAt: number, askedAt: number, now: number): number =>
-  Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, (now - begunAt) * PAUSE_SHARE, now - askedAt));
 
 interface Found<Fact> {
   readonly value: Truthy<Fact>;

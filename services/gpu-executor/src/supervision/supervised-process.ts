@@ -1,7 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '@runledger/resilience/abort';
@@ -49,7 +47,7 @@ export const startSupervised = ({ containment, start, env, folder }: ProcessSett
     containment.kind === 'namespace' ? [containment.command, ...containment.args, '--', ...node] : node;
   const child = spawn(command, args, {
     cwd: folder,
-    env: { ...env, ...compileCache() },
+    env,
     // Its own session and process group, led by the supervisor (or by the unshare around it).
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
@@ -75,13 +73,6 @@ export const startSupervised = ({ containment, start, env, folder }: ProcessSett
       child.once('exit', () => clearTimeout(overrule));
     },
   };
-};
-
-/** The supervisor finds its sources compiled where the executor does, which halves the processor time of its start. */
-const compileCache = (): Record<string, string> => {
-  const inUse = getCompileCacheDir();
-  // Node uses a folder of its version in the folder that it was given.
-  return inUse === undefined ? {} : { NODE_COMPILE_CACHE: dirname(inUse) };
 };
 
 const settle = async (child: ChildProcess, report: () => Promise<Ending | null>): Promise<ProcessEnd> => {

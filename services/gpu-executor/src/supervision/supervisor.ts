@@ -5,7 +5,6 @@
 // The pipe is descriptor 3. The executor sends one line of JSON, what to start, then a byte for SIGTERM; the end of the pipe means
 // SIGKILL. The supervisor sends one line of JSON: how the program ended. After the program no process of the run stays alive.
 import { spawn } from 'node:child_process';
-import { flushCompileCache } from 'node:module';
 import { Socket } from 'node:net';
 import { parseStart, type Ending } from './supervisor-messages.ts';
 
@@ -33,8 +32,6 @@ const report = (ending: Ending): void => {
 const start = (line: string): void => {
   const { command, args, env } = parseStart(line);
   const program = spawn(command, args, { env, stdio: 'inherit' });
-  // Otherwise Node stores what it compiled at a normal exit, and this process mostly ends by SIGKILL.
-  flushCompileCache();
   program.once('error', (error: NodeJS.ErrnoException) =>
     report({ kind: 'not_started', code: error.code ?? error.message }),
   );
