@@ -5,6 +5,7 @@ import {
   executorUser,
   operatorUser,
   serviceUser,
+  systemUser,
   type BrokerUser,
 } from '@runledger/broker-access/broker-user';
 import { CONTRACTS } from './events-page.ts';
@@ -97,6 +98,10 @@ export const brokerPage = (): string =>
     ]),
     section(operatorUser(), [
       '- may do everything, because it is in the account of the log. Provisioning and the operator commands need it. No service has its key.',
+    ]),
+    section(systemUser(), [
+      "- is in nats-server's system account: sees what each broker holds, and removes one from the cluster. `runledger cluster remove` needs it.",
+      '- reads and writes no message of the log. No service has its key.',
     ]).trimEnd(),
     '',
   ].join('\n');

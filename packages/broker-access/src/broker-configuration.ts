@@ -1,6 +1,6 @@
 import { LOG_ACCOUNT } from '@runledger/event-log/connect/log-account';
 import { inLogAccount, hasStreamedResponse, PREFIX_MAPPINGS } from './api-subjects.ts';
-import { OPERATOR, type BrokerUser } from './broker-user.ts';
+import { OPERATOR, SYSTEM, type BrokerUser } from './broker-user.ts';
 import { quoted } from './quoted.ts';
 import { subjectsOverlap } from './subject-overlap.ts';
 import { inboxOf } from '@runledger/event-log/connect/user-key';
@@ -25,10 +25,18 @@ export const brokerConfiguration = (known: readonly UserWithKey[]): string => {
       'A broker needs exactly one operator, the only user that creates its streams and buckets.',
     );
   }
-  const others = users.filter((one) => one !== operator);
-  const accounts = [logAccount(operator, others), ...others.map((one) => userAccount(one, others))];
+  const ofBrokers = users.filter(({ user }) => user.name === SYSTEM);
+  const others = users.filter((one) => one !== operator && !ofBrokers.includes(one));
+  const accounts = [
+    logAccount(operator, others),
+    ...others.map((one) => userAccount(one, others)),
+    ...ofBrokers.map((one) => account(SYSTEM_ACCOUNT, [block('users', '[]', [userEntry(one)])])),
+  ];
   return `accounts {\n${accounts.map(indented).join('\n')}\n}\n`;
 };
+
+/** nats-server's own name for it. */
+const SYSTEM_ACCOUNT = '$SYS';
 
 const refuseDuplicates = (users: readonly UserWithKey[]): void => {
   for (const [what, values] of [

@@ -1,5 +1,5 @@
 import type { ServiceContract } from '@runledger/contracts/access/service-contract';
-import { debuggerPermissions, operatorPermissions } from './human-permissions.ts';
+import { debuggerPermissions, operatorPermissions, systemPermissions } from './human-permissions.ts';
 import { permissionsOf, type Permissions } from './service-permissions.ts';
 
 export interface BrokerUser {
@@ -25,3 +25,7 @@ export const debuggerUser = (): BrokerUser => ({ name: 'debugger', permissions: 
 /** Provisions the log. It is the only user in the account of the log. */
 export const OPERATOR = 'operator';
 export const operatorUser = (): BrokerUser => ({ name: OPERATOR, permissions: operatorPermissions() });
+
+/** Manages the brokers of a cluster. It is the only user in their system account, and has nothing of the log. */
+export const SYSTEM = 'system';
+export const systemUser = (): BrokerUser => ({ name: SYSTEM, permissions: systemPermissions() });

@@ -1,39 +1,17 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
 import { connect as connectByTls } from 'node:tls';
 import { append } from '@runledger/event-log/append/append';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import { freePort } from '@runledger/local-servers/free-port';
-import { findNatsServer } from '@runledger/local-servers/nats/nats-server';
-import { startServer, type ServerProcess } from '@runledger/local-servers/process/server-process';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
-import { aFolder, type ConfigFolder } from '../fixtures/config-folder.ts';
+import { greetingOf, startNode } from '../fixtures/broker-nodes.ts';
+import { aFolder } from '../fixtures/config-folder.ts';
 import { cliWith } from '../fixtures/run-cli.ts';
 
 const NAMES = ['nats-1', 'nats-2', 'nats-3'];
-
-/** What a server says of itself to whoever connects. */
-const greetingOf = async (socket: Socket): Promise<string> => {
-  const [greeting] = (await once(socket, 'data').finally(() => socket.destroy())) as [Buffer];
-  return greeting.toString();
-};
-
-/** With the configuration as it was made; only what three servers on one machine cannot share is given on the command line. */
-const startNode = async (folder: ConfigFolder, name: string, port: number): Promise<ServerProcess> => {
-  const { path: file } = await findNatsServer({ env: process.env });
-  const own = ['--addr', '127.0.0.1', '--port', String(port), '--http_port', String(await freePort())];
-  const { server } = await startServer({
-    name,
-    file,
-    args: ['--config', folder.at('nodes', name, 'nats.conf'), ...own],
-    ready: () => greetingOf(connect(port, '127.0.0.1')).catch(() => undefined),
-  });
-  return server;
-};
 
 describe('three nats-servers with the configurations that broker-config made', () => {
   it('hold the log together, and go on without one of them', { timeout: 120_000 }, async () => {

@@ -10,6 +10,7 @@ import {
   executorUser,
   operatorUser,
   serviceUser,
+  systemUser,
   type BrokerUser,
 } from '@runledger/broker-access/broker-user';
 import { newUserKey, type UserKey } from '@runledger/event-log/connect/user-key';
@@ -27,6 +28,7 @@ export const USERS = {
   'executor-b': executorUser(executor, 'b'),
   debugger: debuggerUser(),
   operator: operatorUser(),
+  system: systemUser(),
 } satisfies Record<string, BrokerUser>;
 export type UserName = keyof typeof USERS;
 const USER_NAMES = Object.keys(USERS) as UserName[];

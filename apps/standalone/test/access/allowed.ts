@@ -158,4 +158,5 @@ export const ALLOWED: Readonly<Record<Exclude<UserName, 'operator'>, Allowed>> =
   'executor-a': executor('a'),
   'executor-b': executor('b'),
   debugger: debuggerUser,
+  system: { publish: ['$JS.API.SERVER.REMOVE', '$SYS.REQ.SERVER.PING.JSZ'], subscribe: [] },
 };

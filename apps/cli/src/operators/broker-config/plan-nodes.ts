@@ -42,7 +42,7 @@ export const planNodes = async (folder: ConfigFolder, changes: NodeChanges): Pro
   const more = known.filter((name) => !names.includes(name));
   if (more.length > 0) {
     throw new CommandError(
-      `${folder.shown(folder.nodes)} has ${more.toSorted().join(', ')} too. Take it out of the cluster first, and remove its folder then.`,
+      `${folder.shown(folder.nodes)} has ${more.toSorted().join(', ')} too. Take it out of the cluster first ("runledger cluster remove"), and remove its folder then.`,
     );
   }
   for (const [option, path] of [

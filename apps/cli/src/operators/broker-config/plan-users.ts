@@ -1,5 +1,5 @@
 import { executorToken } from '@runledger/contracts/ids';
-import type { BrokerUser } from '@runledger/broker-access/broker-user';
+import { systemUser, type BrokerUser } from '@runledger/broker-access/broker-user';
 import type { UserKey } from '@runledger/event-log/connect/user-key';
 import { brokerUsers } from '@runledger/standalone/keys/broker-users';
 import { readKeyFile } from '@runledger/standalone/keys/key-files';
@@ -49,7 +49,7 @@ export const planUsers = async ({
   refuseUnknown('executor', remove, known);
 
   const names = [...new Set([...known, ...executor])].filter((name) => !remove.includes(name));
-  const users = brokerUsers(names.toSorted());
+  const users = [...brokerUsers(names.toSorted()), systemUser()];
   refuseUnknown(
     'user',
     rotate,

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { Environment } from '../../api-client/connection.ts';
-import type { CommandContext } from '../../command/command-context.ts';
+import type { CommandContext, Json } from '../../command/command-context.ts';
 import { migrateLog, type MigrateOptions } from './migrate-log.ts';
+import { removeBrokerNamed } from './remove-broker.ts';
 
 /** Commands for a log that several brokers hold. */
 export const addClusterCommands = (
@@ -19,4 +20,11 @@ export const addClusterCommands = (
     .action(async (options: MigrateOptions) =>
       end(await migrateLog({ env, cwd, screen, untilInterrupted }, options)),
     );
+  add(
+    cluster,
+    'remove <broker>',
+    'take a broker that never comes back out of the cluster, as the system user',
+  ).action(async (broker: string, options: Json) =>
+    end(await removeBrokerNamed({ env, cwd, screen, untilInterrupted }, broker, options)),
+  );
 };
