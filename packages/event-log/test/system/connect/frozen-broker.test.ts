@@ -153,7 +153,7 @@ describe('a broker of several that is frozen', () => {
   });
 
   it(
-    'costs a service seconds: it is ready again and goes on, and no executor is lost',
+    'costs a service seconds: it says so, is ready again and goes on, and no executor is lost',
     { timeout: 180_000 },
     async () => {
       await using service = await aService();
@@ -162,6 +162,8 @@ describe('a broker of several that is frozen', () => {
       const frozen = serverOf(service.log);
       await frozen.pause();
       try {
+        // It has just asked the frozen one.
+        expect(await service.problems()).toContainEqual(expect.stringContaining('the log does not respond'));
         const run = queued(aRun());
         const isIn = (subjects: ReadonlySet<string>): boolean =>
           [...subjects].some((subject) => subject.includes(run.run_id));
