@@ -41,13 +41,15 @@ export const planRuns = (
 ): RunPlan[] => {
   const count = Math.round(minutes * 60 * rate);
   const apart = 1_000 / rate;
-  // Deliveries that are given up, and runs that outlive the log, while the rest goes on. A brief soak has no time for them.
-  const hasLong = minutes * 30_000 >= Math.max(lifeOf(shortLogAgeMs), giveUpS * 1_000);
+  // Only the first half has these. A brief soak has no time for deliveries that are given up, in the soak or soon after it, and a
+  // short one none for runs that outlive the log while the rest goes on.
+  const hasUnreachable = minutes * 60_000 >= giveUpS * 1_000;
+  const hasLong = minutes * 30_000 >= lifeOf(shortLogAgeMs);
   const plans = Array.from({ length: count }, (_, at) => {
     const one = plan(random, at + 1, Math.round(at * apart));
-    if (!hasLong || at >= count / 2) return one;
-    const webhook = random.chance(10) ? 'unreachable' : one.webhook;
-    return { ...one, webhook, ...longLife(random, rate, shortLogAgeMs) };
+    if (at >= count / 2) return one;
+    const webhook = hasUnreachable && random.chance(10) ? 'unreachable' : one.webhook;
+    return { ...one, webhook, ...(hasLong ? longLife(random, rate, shortLogAgeMs) : {}) };
   });
   return plans.map((one) => ({ ...one, deletes: deletionOf(random) }));
 };
