@@ -18,9 +18,9 @@ const SHORTEST: Readonly<Record<string, readonly string[]>> = {
   'services/gateway/bench/catalogue.ts': ['120', '1', '4'],
   'services/gateway/bench/not-found.ts': ['4', '1'],
   'services/gateway/bench/pages.ts': ['2000', '1', '2000'],
-  'services/gateway/bench/streams.ts': ['10', '1'],
+  'services/gateway/bench/streams.ts': ['10', '1', '10'],
   'services/notifier/bench/deferred.ts': ['100', '0', '20'],
-  'services/notifier/bench/left-in-log.ts': ['20', '1', '1'],
+  'services/notifier/bench/left-in-log.ts': ['20', '1', '1', '4'],
   'services/notifier/bench/throughput.ts': ['20', '1', '1 host'],
   'services/scheduler/bench/queued-runs.ts': ['1000', '10'],
 };

@@ -1,6 +1,6 @@
 /**
  * What 1,000 open streams on one gateway cost: memory for each, processor time while nothing happens, and how long a fact
- * takes to its client, beside one stream alone. `node scripts/run.mjs services/gateway/bench/streams.ts [streams] [rounds]`
+ * takes to its client, beside one stream alone. `node scripts/run.mjs services/gateway/bench/streams.ts [streams] [rounds] [facts]`
  */
 import { get, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ import { startStreams, type Usage } from './streams-process.ts';
 const STREAMS = Number(process.argv[2] ?? 1_000);
 const ROUNDS = Number(process.argv[3] ?? 3);
 /** Facts in each measurement of the latency. */
-const FACTS = 200;
+const FACTS = Number(process.argv[4] ?? 200);
 const IDLE_MS = 20_000;
 const OPEN_AT_ONCE = 32;
 /** Between two facts, so that what opening a stream leaves to do is over. */
