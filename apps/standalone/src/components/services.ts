@@ -122,7 +122,7 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessO
       ...slots.setting,
       // The broker's user has this name.
       EXECUTOR_NAME: executor,
-      EXECUTOR_PROGRAMS: allowList(programs),
+      EXECUTOR_PROGRAMS: allowList(programs, env),
       EXECUTOR_WORK_DIR: options.workFolder ?? folder.at('work'),
       RUNLEDGER_GATEWAY_URL: originOf(host, port),
     }),
@@ -138,14 +138,16 @@ const given = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string,
   Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 
 /** The sample and the given programs. Invalid JSON goes to the executor unchanged, which explains the problem. */
-export const allowList = (programs: string | undefined): string => {
+export const allowList = (programs: string | undefined, env: NodeJS.ProcessEnv): string => {
   const sample = fileURLToPath(new URL('../sample/render-image.ts', import.meta.url));
-  const ours = { [SAMPLE_PROGRAM]: [process.execPath, sample] };
+  // A program inherits nothing, and without the cache it compiles its TypeScript in each run.
+  const cache = given(env, ['NODE_COMPILE_CACHE']);
+  const ours = { [SAMPLE_PROGRAM]: { command: process.execPath, args: [sample], env: cache } };
   if (programs === undefined) return JSON.stringify(ours);
   try {
-    const given: unknown = JSON.parse(programs);
-    if (typeof given !== 'object' || given === null || Array.isArray(given)) return programs;
-    return JSON.stringify({ ...ours, ...given });
+    const theirs: unknown = JSON.parse(programs);
+    if (typeof theirs !== 'object' || theirs === null || Array.isArray(theirs)) return programs;
+    return JSON.stringify({ ...ours, ...theirs });
   } catch {
     return programs;
   }

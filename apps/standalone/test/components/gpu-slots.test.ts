@@ -18,17 +18,26 @@ describe('the GPU slots of a standalone', () => {
 });
 
 describe('the programs of a standalone', () => {
-  const sample = [process.execPath, expect.stringMatching(/\/sample\/render-image\.ts$/)];
+  const args = [expect.stringMatching(/\/sample\/render-image\.ts$/)];
+  const sample = { command: process.execPath, args, env: {} };
 
   it('are the sample and the given programs', () => {
-    expect(JSON.parse(allowList(undefined))).toEqual({ 'render-image': sample });
-    expect(JSON.parse(allowList('{"mine": ["/bin/true"]}'))).toEqual({
+    expect(JSON.parse(allowList(undefined, {}))).toEqual({ 'render-image': sample });
+    expect(JSON.parse(allowList('{"mine": ["/bin/true"]}', {}))).toEqual({
       'render-image': sample,
       mine: ['/bin/true'],
     });
   });
 
+  it('get nothing of the environment but the cache that compiled the sample', () => {
+    expect(
+      JSON.parse(allowList(undefined, { NODE_COMPILE_CACHE: '/cache', RUNLEDGER_API_KEY: 'k' })),
+    ).toEqual({
+      'render-image': { ...sample, env: { NODE_COMPILE_CACHE: '/cache' } },
+    });
+  });
+
   it.each(['[1]', '{"mine":', 'null'])('are passed unchanged to the executor if they are %s', (text) => {
-    expect(allowList(text)).toBe(text);
+    expect(allowList(text, {})).toBe(text);
   });
 });
