@@ -4,7 +4,7 @@ import { runId } from '@runledger/contracts/ids';
 import { LIVE_FIELDS, liveFieldOf, type LiveField } from '../core/run-references.ts';
 import type { RunViews } from '../run-views.ts';
 import { orUnavailable } from './open-database.ts';
-import { liveIndexOf } from './references-schema.ts';
+import { IS_LIVE, LIVE_INDEX } from './schema.ts';
 
 /** What runs refer to. */
 export const readReferences = (
@@ -15,7 +15,7 @@ export const readReferences = (
     LIVE_FIELDS.map((field) => [
       field,
       database.prepare(
-        `SELECT run_id FROM run_views INDEXED BY ${liveIndexOf(field)} WHERE org_id = ? AND ${field} = ? LIMIT 1`,
+        `SELECT run_id FROM run_views INDEXED BY ${LIVE_INDEX} WHERE org_id = ? AND ${IS_LIVE} AND ${field} = ? LIMIT 1`,
       ),
     ]),
   ) as Record<LiveField, ReturnType<DatabaseSync['prepare']>>;

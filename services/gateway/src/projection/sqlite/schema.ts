@@ -1,6 +1,7 @@
 import { FILTERS, type FilterField } from '../core/list-query.ts';
+import { LIVE_FIELDS } from '../core/run-references.ts';
 import type { StoredRun } from '../core/stored-run.ts';
-import { REFERENCES_SCHEMA } from './references-schema.ts';
+import { SUMS_SCHEMA } from './sums.ts';
 
 const COLUMN_TYPES = {
   run_id: 'TEXT PRIMARY KEY',
@@ -52,25 +53,12 @@ export const FILES_INDEX = 'run_views_with_files';
 /** Of all organisations, without the many that have nothing to erase. */
 export const ERASE_INDEX = 'run_views_to_erase';
 
-/** Adds to the day of the row `new`, or subtracts from that of `old`. SQLite keeps the sums with each change of a view. */
-const changeSum = (row: 'new' | 'old', sign: '+' | '-'): string =>
-  `INSERT INTO output_bytes VALUES (${row}.org_id, ${dayOf(`${row}.updated_at`)}, ${sign}${row}.output_bytes)
-     ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes`;
-const dayOf = (time: string): string => `substr(${time}, 1, 10)`;
-const dropEmptySum = `DELETE FROM output_bytes WHERE org_id = old.org_id AND day = ${dayOf('old.updated_at')} AND bytes = 0`;
-
-/** Sums of output bytes by organisation and day: the sum over a million runs would take too long. */
-const SUMS = [
-  `CREATE TABLE IF NOT EXISTS output_bytes
-     (org_id TEXT NOT NULL, day TEXT NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY (org_id, day)) STRICT, WITHOUT ROWID`,
-  `CREATE TRIGGER IF NOT EXISTS output_bytes_of_new AFTER INSERT ON run_views WHEN new.output_bytes > 0
-     BEGIN ${changeSum('new', '+')}; END`,
-  `CREATE TRIGGER IF NOT EXISTS output_bytes_of_changed AFTER UPDATE OF output_bytes, updated_at ON run_views
-     WHEN old.output_bytes > 0 OR new.output_bytes > 0
-     BEGIN ${changeSum('old', '-')}; ${changeSum('new', '+')}; ${dropEmptySum}; END`,
-  `CREATE TRIGGER IF NOT EXISTS output_bytes_of_old AFTER DELETE ON run_views WHEN old.output_bytes > 0
-     BEGIN ${changeSum('old', '-')}; ${dropEmptySum}; END`,
-];
+/**
+ * Runs that have not ended, by what they were queued with. One index for all of it: a workflow is looked up in it, and for a version,
+ * a deployment or a machine that is to be deleted, which is rare, the organisation's part is read.
+ */
+export const LIVE_INDEX = 'run_views_live';
+export const IS_LIVE = 'live_workflow_sha256 IS NOT NULL';
 
 export const SCHEMA = [
   `CREATE TABLE IF NOT EXISTS run_views (${COLUMNS.map((name) => `${name} ${COLUMN_TYPES[name]}`).join(', ')}) STRICT`,
@@ -82,8 +70,8 @@ export const SCHEMA = [
   `CREATE INDEX IF NOT EXISTS ${UNSETTLED_INDEX} ON run_views (sort_key) WHERE unsettled > 0`,
   `CREATE INDEX IF NOT EXISTS ${FILES_INDEX} ON run_views (org_id, updated_at) WHERE output_bytes > 0`,
   `CREATE INDEX IF NOT EXISTS ${ERASE_INDEX} ON run_views (run_id) WHERE to_erase > 0`,
-  ...SUMS,
-  ...REFERENCES_SCHEMA,
+  `CREATE INDEX IF NOT EXISTS ${LIVE_INDEX} ON run_views (org_id, ${LIVE_FIELDS.join(', ')}) WHERE ${IS_LIVE}`,
+  ...SUMS_SCHEMA,
   `CREATE TABLE IF NOT EXISTS projection
      (name TEXT PRIMARY KEY, stream_created TEXT NOT NULL, derivation INTEGER NOT NULL, sequence INTEGER NOT NULL,
       event_id TEXT, derived_from TEXT NOT NULL, counts TEXT NOT NULL) STRICT`,

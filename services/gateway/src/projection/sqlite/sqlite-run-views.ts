@@ -13,6 +13,7 @@ import { rowReader } from './read-lists.ts';
 import { readReferences } from './read-references.ts';
 import { storedPosition } from './projection-position.ts';
 import { COLUMNS, ERASE_INDEX, FILES_INDEX } from './schema.ts';
+import { openSums } from './sums.ts';
 
 export interface SqliteSettings {
   /** Of the file, or `:memory:`. */
@@ -103,6 +104,7 @@ const writeViews = (
   const remove = database.prepare(
     'DELETE FROM run_views WHERE run_id = ? AND org_id = ? AND head = ? AND webhook_head = ?',
   );
+  const sums = openSums(database);
   const position = storedPosition(database);
   const nextRows = database.prepare(
     `SELECT max(rowid) AS last FROM (SELECT rowid FROM run_views WHERE rowid > ? ORDER BY rowid LIMIT ${RESET_AT_ONCE})`,
@@ -116,19 +118,21 @@ const writeViews = (
         inTransaction(database, () => {
           for (const view of views) {
             const stored = storedRun(view);
-            upsert.run(...COLUMNS.map((column) => stored[column]));
+            const { changes } = upsert.run(...COLUMNS.map((column) => stored[column]));
+            // A stale view changes nothing.
+            if (changes !== 0) sums.count(stored);
           }
         }),
       ),
     remove: async (views) =>
       orUnavailable('removing run views', () => {
-        const removed = inTransaction(database, () =>
-          views.reduce(
-            (sum, { head, run, webhook }) =>
-              sum + Number(remove.run(run.run_id, run.org_id, head, webhook.head).changes),
-            0,
-          ),
-        );
+        const removed = inTransaction(database, () => {
+          const gone = views.filter(
+            ({ head, run, webhook }) => remove.run(run.run_id, run.org_id, head, webhook.head).changes !== 0,
+          );
+          for (const { run } of gone) sums.uncount(run.run_id);
+          return gone.length;
+        });
         // The file gets smaller.
         database.exec('PRAGMA incremental_vacuum');
         return removed;
