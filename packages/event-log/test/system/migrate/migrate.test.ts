@@ -192,26 +192,30 @@ describe('a log that moves from one broker to three', { timeout: 240_000 }, () =
     await provision(source);
   });
 
-  it('may be killed at each step: it goes back from there, and the next call goes on', async () => {
-    await using two = await oneAndThree();
-    const { source, target } = two.logs;
-    const before = await lasting(source);
-    for (const [step, stream] of KILLS) {
-      await killedAt(two, step, stream);
-      const went = await goBack(source, { target, discardNewer: false }).then(() => 'back', String);
-      // Before anything is closed there is nothing to take back.
-      expect(went, step).toMatch(/^back$|it is in use there/);
-      await provision(source);
-      await expect(target.js.publish('runs.a.b', 'late'), step).rejects.toThrow(/jetstream is not enabled/);
-      expect(await lasting(source), step).toEqual(before);
-      // The next one that is killed finds what this step left, and comes as far at least.
-      await expect(migrate(two.logs, stoppedAt(step, stream))).rejects.toThrow(/stopped at/);
-    }
-    await expect(provision(target)).rejects.toThrow(/it is a copy that is not finished/);
-    await migrate(two.logs, options());
-    await provision(target);
-    expect(await lasting(target)).toEqual(before);
-  });
+  it(
+    'may be killed at each step: it goes back from there, and the next call goes on',
+    { timeout: 480_000 },
+    async () => {
+      await using two = await oneAndThree();
+      const { source, target } = two.logs;
+      const before = await lasting(source);
+      for (const [step, stream] of KILLS) {
+        await killedAt(two, step, stream);
+        const went = await goBack(source, { target, discardNewer: false }).then(() => 'back', String);
+        // Before anything is closed there is nothing to take back.
+        expect(went, step).toMatch(/^back$|it is in use there/);
+        await provision(source);
+        await expect(target.js.publish('runs.a.b', 'late'), step).rejects.toThrow(/jetstream is not enabled/);
+        expect(await lasting(source), step).toEqual(before);
+        // The next one that is killed finds what this step left, and comes as far at least.
+        await expect(migrate(two.logs, stoppedAt(step, stream))).rejects.toThrow(/stopped at/);
+      }
+      await expect(provision(target)).rejects.toThrow(/it is a copy that is not finished/);
+      await migrate(two.logs, options());
+      await provision(target);
+      expect(await lasting(target)).toEqual(before);
+    },
+  );
 
   it('is not moved while a service reads it', async () => {
     await using two = await oneAndThree();
