@@ -36,6 +36,9 @@ const inWords = (contract: ServiceContract): string[] => {
       : sentence('follows', follows)),
     ...(reads.activity && !isExecutor ? ['- reads the latest progress.'] : []),
     ...(contract.subscribesToProgress ? ['- receives live progress.'] : []),
+    ...(contract.gathersLeaders
+      ? ['- moves the leaders of the streams whose state it reads to one broker.']
+      : []),
     ...sentence('reads the buckets', used('read')),
     ...sentence('writes the buckets', used('write')),
     ...sentence('deletes records of', used('erase')),

@@ -12,6 +12,8 @@ export const directGet = (stream: string): string => api(`DIRECT.GET.${stream}`)
 /** The last message under one subject, from any replica. */
 export const directGetLast = (stream: string, subject: string): string =>
   api(`DIRECT.GET.${stream}.${subject}`);
+/** The leader gives up the stream, for another broker that the request names. */
+export const leaderStepDown = (stream: string): string => api(`STREAM.LEADER.STEPDOWN.${stream}`);
 export const streamPurge = (stream: string): string => api(`STREAM.PURGE.${stream}`);
 export const messageDelete = (stream: string): string => api(`STREAM.MSG.DELETE.${stream}`);
 

@@ -17,6 +17,7 @@ import {
   streamPurge,
   objectConsumers,
   messageDelete,
+  leaderStepDown,
   consumerDelete,
   directGet,
 } from './api-subjects.ts';
@@ -55,6 +56,7 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
     ),
     ...contract.requests,
   ];
+  if (contract.gathersLeaders) publish.push(...readableIn(publish).map(leaderStepDown));
   const responds = contract.responds.map((what) =>
     ['request', contract.role, ...(executor === undefined ? [] : [executor]), what].join('.'),
   );
@@ -205,6 +207,7 @@ const deliveries = (contract: ServiceContract): readonly string[] => {
 
 /** The streams whose information a service may read, and for which it waits at its start. An executor may read none. */
 export const streamsOf = (contract: ServiceContract): readonly string[] =>
-  contract.role === 'executor'
-    ? []
-    : ALL_STREAMS.filter((stream) => permissionsOf(contract).publish.allow.includes(streamInfo(stream)));
+  contract.role === 'executor' ? [] : readableIn(permissionsOf(contract).publish.allow);
+
+const readableIn = (allowed: readonly string[]): readonly string[] =>
+  ALL_STREAMS.filter((stream) => allowed.includes(streamInfo(stream)));

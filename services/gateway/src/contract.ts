@@ -17,6 +17,7 @@ export const contract: ServiceContract = {
   },
   // The views are the fold of everything, and progress is shown.
   reads: { runs: RUN_EVENT_TYPES, webhooks: WEBHOOK_EVENT_TYPES, fleet: [], activity: true },
+  gathersLeaders: true,
   follows: ['RUNS'],
   subscribesToProgress: true,
   buckets: {

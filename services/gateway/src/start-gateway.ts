@@ -3,6 +3,7 @@ import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { checkLifetimes } from '@runledger/event-log/provision/check-lifetimes';
 import { withFreshReads } from '@runledger/event-log/messages/fresh-reads';
+import { leaderGathering } from '@runledger/event-log/provision/gather-leaders';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import type { ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
@@ -17,6 +18,7 @@ import { commonHeaders } from './http/response-headers.ts';
 import { ownServices } from './own-services.ts';
 import { MONGO_LIMITS, openMongoRunViews } from './projection/mongo/mongo-run-views.ts';
 import { openSqliteRunViews } from './projection/sqlite/sqlite-run-views.ts';
+import { whileProjecting } from './projection/while-projecting.ts';
 import { openRunProjection } from './projection/run-projection.ts';
 import type { RunViews } from './projection/run-views.ts';
 
@@ -40,6 +42,16 @@ export const startGateway = async (
   const views = open.use(openRunViews(config));
   const projection = open.use(openRunProjection({ log, views, logger, instance }));
   checks['projection'] = () => projection.state();
+  const isProjecting = (): boolean => projection.position() !== undefined;
+  open.use(
+    whileProjecting({
+      failure: 'the leaders of the streams could not be gathered',
+      everyMs: GATHER_LEADERS_EVERY_MS,
+      isProjecting,
+      logger,
+      work: leaderGathering(log, streamsOf(contract)),
+    }),
+  );
   projectionGauges(metrics, log, () => projection.position());
   logGauges(metrics, log);
   blobGauges(metrics, log);
@@ -55,7 +67,7 @@ export const startGateway = async (
       config,
       log,
       views,
-      isProjecting: () => projection.position() !== undefined,
+      isProjecting,
       logger,
       metrics,
       instance,
@@ -74,6 +86,8 @@ export const startGateway = async (
   return { http: http.url };
 };
 
+/** One small request for each stream. */
+const GATHER_LEADERS_EVERY_MS = 10_000;
 const DAY_MS = 86_400_000;
 
 const checkOwnLifetimes = (log: EventLog, config: GatewayConfig, signal: AbortSignal): Promise<unknown> => {

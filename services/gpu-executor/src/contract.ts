@@ -31,6 +31,7 @@ export const contract: ServiceContract = {
     fleet: [],
     activity: false,
   },
+  gathersLeaders: false,
   follows: [],
   subscribesToProgress: false,
   buckets: {},

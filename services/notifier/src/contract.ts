@@ -14,6 +14,7 @@ export const contract: ServiceContract = {
   },
   // A notification is made from the fold of the whole run, and an intermediate one contains its progress.
   reads: { runs: RUN_EVENT_TYPES, webhooks: WEBHOOK_EVENT_TYPES, fleet: [], activity: true },
+  gathersLeaders: false,
   follows: ['RUNS', 'ACTIVITY'],
   subscribesToProgress: false,
   buckets: { WEBHOOK_SECRETS: ['read', 'write'] },

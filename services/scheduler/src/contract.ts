@@ -40,6 +40,7 @@ export const contract: ServiceContract = {
     ],
     activity: true,
   },
+  gathersLeaders: false,
   follows: ['RUNS', 'FLEET'],
   subscribesToProgress: false,
   // A run has everything that it needs of the catalogue.

@@ -15,6 +15,8 @@ const consuming = (...streams: readonly string[]): string[] =>
   streams.flatMap((stream) =>
     api([`CONSUMER.CREATE.${stream}`, `CONSUMER.INFO.${stream}.*`, `CONSUMER.MSG.NEXT.${stream}.*`]),
   );
+const movingLeaders = (...streams: readonly string[]): string[] =>
+  api(streams.map((stream) => `STREAM.LEADER.STEPDOWN.${stream}`));
 /** No other service has consumers in this stream. */
 const consumingAlone = (...streams: readonly string[]): string[] => [
   ...consuming(...streams),
@@ -59,6 +61,8 @@ const gateway: Allowed = {
     ]),
     ...api(['STREAM.PURGE.KV_CATALOGUE', 'STREAM.PURGE.KV_KEYS', 'STREAM.PURGE.OBJ_OUTPUTS']),
     ...api(['STREAM.MSG.DELETE.WORKFLOWS', 'STREAM.MSG.DELETE.BLOBS']),
+    ...movingLeaders('RUNS', 'ACTIVITY', 'KV_CATALOGUE', 'KV_KEYS', 'KV_RATES', 'KV_WEBHOOK_SECRETS'),
+    ...movingLeaders('KV_LEASES', 'OBJ_OUTPUTS', 'WORKFLOWS', 'BLOBS', 'DELIVERY_ATTEMPTS', 'DEAD_LETTERS'),
   ],
   subscribe: ['request.gateway.redrive', 'activity.*.*.*.*.*.progress'],
 };

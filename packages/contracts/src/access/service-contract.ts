@@ -31,6 +31,8 @@ export interface ServiceContract {
     readonly fleet: readonly FleetEvent['type'][];
     readonly activity: boolean;
   };
+  /** Whether it may move the leaders of the streams whose state it reads to another broker. */
+  readonly gathersLeaders: boolean;
   /** Streams that it follows in order. It reads single messages of other streams. */
   readonly follows: readonly ('RUNS' | 'ACTIVITY' | 'FLEET')[];
   /** Whether it receives progress as it is reported, besides reading the stored progress. */
