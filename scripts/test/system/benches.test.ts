@@ -16,6 +16,7 @@ const SHORTEST: Readonly<Record<string, readonly string[]>> = {
   'packages/event-log/bench/migrate.ts': ['5'],
   'packages/event-log/bench/reads.ts': ['8', '1', '50'],
   'services/gateway/bench/catalogue.ts': ['120', '1', '4'],
+  'services/gateway/bench/frozen-broker.ts': ['1', '5', 'kill'],
   'services/gateway/bench/not-found.ts': ['4', '1'],
   'services/gateway/bench/pages.ts': ['2000', '1', '2000'],
   'services/gateway/bench/streams.ts': ['10', '1', '10'],
