@@ -1,4 +1,6 @@
 const WINDOW_MS = 300_000;
+/** Clocks of brokers may differ by that much, and slow clocks are corrected in such steps. */
+const TOLERANCE_MS = 1_000;
 
 /**
  * The broker's clock, estimated from its time stamps and the monotonic time at which they arrive: `polledClock` feeds it with the
@@ -12,14 +14,19 @@ export class BrokerClock {
   #offset = -Infinity;
   #since = -Infinity;
 
-  /** The estimate covers the last two windows of `windowMs`: a broker's clock that is set back is believed after them. */
+  /** The estimate covers the last two windows of `windowMs`, and a clock that is set back is believed after them, or after a response. */
   constructor(windowMs = WINDOW_MS) {
     this.#windowMs = windowMs;
   }
 
-  /** A message with the broker's stamp `brokerMs` (since 1970) arrived at the monotonic time `atMs`. */
-  sample(brokerMs: number, atMs: number): void {
+  /**
+   * A message with the broker's stamp `brokerMs` (since 1970) arrived at the monotonic time `atMs`. In the response to a request that
+   * was sent at `sentMs` the stamp is not older than that, so a clock that shows less was set back, or another broker leads.
+   */
+  sample(brokerMs: number, atMs: number, sentMs = -Infinity): void {
     if (!Number.isFinite(brokerMs)) return;
+    const isSetBack = Math.max(this.#before, this.#offset) > brokerMs - sentMs + TOLERANCE_MS;
+    if (isSetBack) this.#before = this.#offset = -Infinity;
     if (atMs - this.#since >= this.#windowMs) {
       this.#before = this.#offset;
       this.#offset = -Infinity;

@@ -64,8 +64,10 @@ const readings = (log: EventLog, stream: string): Readings => {
   return {
     now: () => clock.at(performance.now()) ?? Number.NaN,
     readAgain: async () => {
-      const time = await callBroker('reading the time of the broker', () => readBrokerTime(log, stream));
-      clock.sample(time, performance.now());
+      await callBroker('reading the time of the broker', async () => {
+        const sentMs = performance.now();
+        clock.sample(await readBrokerTime(log, stream), performance.now(), sentMs);
+      });
     },
   };
 };

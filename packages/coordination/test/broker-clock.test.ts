@@ -51,6 +51,24 @@ describe("the estimate of the broker's clock", () => {
     expect(clock.at(2 * MINUTE_MS)).toBe(5_000_000 + 2 * MINUTE_MS);
   });
 
+  it('follows it at once when a response shows it', () => {
+    const clock = new BrokerClock();
+    clock.sample(10_000_000, 0, 0);
+    // An old fact that is read again says nothing about the clock of now.
+    clock.sample(5_000_000, 2_000);
+    expect(clock.at(2_000)).toBe(10_002_000);
+    clock.sample(5_003_000, 3_020, 3_000);
+    expect(clock.at(3_020)).toBe(5_003_000);
+  });
+
+  it('is not set back by a slow response, or by less than a second', () => {
+    const clock = new BrokerClock();
+    clock.sample(10_000_000, 0, 0);
+    clock.sample(10_001_000, 9_000, 1_000);
+    clock.sample(10_009_100, 10_000, 10_000);
+    expect(clock.at(10_000)).toBe(10_010_000);
+  });
+
   it('ignores an invalid stamp', () => {
     const clock = new BrokerClock();
     clock.sample(Number.NaN, 0);

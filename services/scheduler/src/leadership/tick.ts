@@ -34,7 +34,7 @@ export const tickUntilAborted = async (
       take({ type: 'reset_heartbeats', because: 'slow_round_trip', connectedMs });
     }
     if (brokerMs !== undefined) {
-      clock.sample(brokerMs, connectedMs);
+      clock.sample(brokerMs, connectedMs, sentMs);
       if (connectedMs - sizeReadMs >= LOG_SIZE_EVERY_MS) {
         sizeReadMs = connectedMs;
         await takeLogSize(log, take);
@@ -53,10 +53,10 @@ export const takeLogSize = async (log: EventLog, take: TickOptions['take']): Pro
   if (fill) take({ type: 'log_size', bytes: fill.bytes, maxBytes: fill.maxBytes ?? -1 });
 };
 
-/** Undefined when the broker does not respond. */
+/** Of the leader of RUNS, whose stamps the deadlines count from. Undefined when it does not respond. */
 const brokerTime = async (log: EventLog): Promise<number | undefined> => {
   try {
-    return await readBrokerTime(log, 'FLEET');
+    return await readBrokerTime(log, 'RUNS');
   } catch (error) {
     log.logger.debug({ err: error }, 'the broker did not report its time');
     return undefined;

@@ -82,7 +82,6 @@ export const followLog = async (log: EventLog, options: FollowLogOptions): Promi
   );
   const onHeartbeat = (heartbeat: Heartbeat, time: string): void => {
     const connectedMs = performance.now();
-    clock.sample(Date.parse(time), connectedMs);
     options.onHeartbeat();
     take({ type: 'heartbeat', heartbeat, time, connectedMs });
   };
