@@ -1,6 +1,6 @@
 /**
  * What clients of three gateways notice when one of three brokers is frozen, a follower of all streams: the longest time from one good
- * answer to the next while it is frozen, and after it is back. It goes on where it was (`thaw`), or is killed and started (`kill`).
+ * answer to the next before, while it is frozen, and after it is back. It goes on where it was (`thaw`), or is killed and started (`kill`).
  * `node scripts/run.mjs services/gateway/bench/frozen-broker.ts [rounds] [seconds] [thaw|kill]`
  */
 import { loadavg } from 'node:os';
@@ -18,6 +18,7 @@ const ROUNDS = Number(process.argv[2] ?? 6);
 const FROZEN_MS = Number(process.argv[3] ?? 30) * 1_000;
 const KILL = process.argv[4] === 'kill';
 const ASK_EVERY_MS = 50;
+const WARM_UP_MS = 4_000;
 const BACK_MS = 12_000;
 const GATEWAYS = [0, 1, 2];
 
@@ -42,13 +43,13 @@ const gather = async (): Promise<number> => {
   }
 };
 
-type Phase = 'frozen' | 'back';
+type Phase = 'before' | 'frozen' | 'back';
 const longest = new Map<string, number[]>();
-let phase: Phase = 'frozen';
+let phase: Phase = 'before';
 
 /** The longest time from one good answer to the next in each phase, when one request is sent after the other. */
 const watch = async (name: string, good: () => Promise<unknown>, over: AbortSignal): Promise<void> => {
-  const found = { frozen: 0, back: 0 };
+  const found = { before: 0, frozen: 0, back: 0 };
   for (let last = performance.now(); !over.aborted; await pause(ASK_EVERY_MS)) {
     const isGood = await good().then(
       () => true,
@@ -74,7 +75,7 @@ for (let round = 0; round < ROUNDS; round += 1) {
   const victim = brokers.servers[(leader + 1 + (round % 2)) % 3];
   if (!victim) throw new Error('there is no follower');
   const over = new AbortController();
-  phase = 'frozen';
+  phase = 'before';
   const watching = gateways.flatMap((one) => {
     const isThere = one.log.nc.getServer().endsWith(`:${victim.port}`);
     const at = isThere ? 'at the frozen broker' : 'at another broker';
@@ -84,7 +85,8 @@ for (let round = 0; round < ROUNDS; round += 1) {
       watch(`POST ${at}`, () => queueSample(one, tenant), over.signal),
     ];
   });
-  await pause(1_000);
+  await pause(WARM_UP_MS);
+  phase = 'frozen';
   await victim.pause();
   await pause(FROZEN_MS);
   phase = 'back';
