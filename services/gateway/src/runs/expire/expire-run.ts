@@ -31,8 +31,8 @@ export const expireRun =
         const known = await readKnown(options, key, atLeast);
         return known && { ...known, age: await readLogAge(log) };
       },
-      decide: ({ run, head, isGone, age }, envelope) =>
-        isOpen(run) && (isGone || isExpiring(run, age))
+      decide: ({ run, head, held, age }, envelope) =>
+        isOpen(run) && (held === 'nothing' || isExpiring(run, age, held === 'everything'))
           ? { event: runExpired(run, age, envelope), expected: head }
           : undefined,
       message:
@@ -46,8 +46,8 @@ const isOpen = (run: RunState): run is QueuedRun | ExecutingRun => !isEnded(run)
 interface Known {
   readonly run: RunState;
   readonly head: number;
-  /** The log holds nothing of it. */
-  readonly isGone: boolean;
+  /** What the log holds of it. */
+  readonly held: 'everything' | 'a part' | 'nothing';
 }
 
 /** Undefined when nothing can be decided on what is known now. */
@@ -60,14 +60,14 @@ const readKnown = async (
   const read = await readRun(log, key, { atLeast: head });
   switch (read.kind) {
     case 'found':
-      return { run: read.run, head: read.history.head, isGone: false };
+      return { run: read.run, head: read.history.head, held: 'everything' };
     case 'none': {
       const view = await views.find(key);
-      return view && { run: view.run, head: read.head, isGone: true };
+      return view && { run: view.run, head: read.head, held: 'nothing' };
     }
     case 'damaged': {
       const view = await views.find(key);
-      return view?.head === head ? { run: view.run, head, isGone: false } : undefined;
+      return view?.head === head ? { run: view.run, head, held: 'a part' } : undefined;
     }
     case 'deleted':
     case 'newer_version':

@@ -16,8 +16,9 @@ export type ExpiryEnvelope = Omit<Envelope, 'correlation_id' | 'traceparent'>;
 export const expiringBefore = ({ now, maxAgeMs, beginsAt }: LogAge): Date =>
   new Date(Math.max(beginsAt, now - longestLifeMs(maxAgeMs)));
 
-export const isExpiring = ({ created_at }: Run, log: LogAge): boolean =>
-  Date.parse(created_at) < expiringBefore(log).getTime();
+/** The log holds a whole run also when its first message says a later time: clocks of brokers differ. */
+export const isExpiring = ({ created_at }: Run, log: LogAge, isWhole: boolean): boolean =>
+  Date.parse(created_at) < expiringBefore(isWhole ? { ...log, beginsAt: -Infinity } : log).getTime();
 
 /** The end of a run that the log no longer holds, or is about to lose: everything that is known of it. */
 export const runExpired = (

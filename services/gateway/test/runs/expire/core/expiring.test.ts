@@ -28,20 +28,25 @@ describe('a run', () => {
 
   it('expires before its first fact does, by an hour for each day of the age of the log', () => {
     expect(expiringBefore(week).getTime()).toBe(now - 7 * DAY_MS + 7 * HOUR_MS);
-    expect(isExpiring(createdAt(now - 7 * DAY_MS + 7 * HOUR_MS), week)).toBe(false);
-    expect(isExpiring(createdAt(now - 7 * DAY_MS + 7 * HOUR_MS - 1), week)).toBe(true);
+    expect(isExpiring(createdAt(now - 7 * DAY_MS + 7 * HOUR_MS), week, true)).toBe(false);
+    expect(isExpiring(createdAt(now - 7 * DAY_MS + 7 * HOUR_MS - 1), week, true)).toBe(true);
   });
 
   it('has expired when the log begins after it, even if it is younger than the age of the log', () => {
     const restored = { ...week, beginsAt: now - HOUR_MS };
-    expect(isExpiring(createdAt(now - 2 * HOUR_MS), restored)).toBe(true);
-    expect(isExpiring(createdAt(now - HOUR_MS), restored)).toBe(false);
+    expect(isExpiring(createdAt(now - 2 * HOUR_MS), restored, false)).toBe(true);
+    expect(isExpiring(createdAt(now - HOUR_MS), restored, false)).toBe(false);
+  });
+
+  it('has not expired while the log holds all of it, whatever a broker with another clock said of the time before', () => {
+    const ahead = { ...week, beginsAt: now + HOUR_MS };
+    expect(isExpiring(createdAt(now), ahead, true)).toBe(false);
   });
 
   it('never expires from a complete log without a maximum age', () => {
     const whole = { now, maxAgeMs: Infinity, beginsAt: 0 };
     expect(expiringBefore(whole).getTime()).toBe(0);
-    expect(isExpiring(createdAt(1), whole)).toBe(false);
+    expect(isExpiring(createdAt(1), whole, true)).toBe(false);
   });
 });
 
