@@ -40,7 +40,7 @@ const expectAll = async (
     async () => {
       const states = await Promise.all(left.map(({ key }) => bed.webhook(key)));
       left = left.filter((_, at) => states[at]?.status !== end);
-      expect(left).toHaveLength(0);
+      expect(left.length).toBe(0);
     },
     { withinMs },
   );
