@@ -21,6 +21,7 @@ import { effectsRunner } from './effects/perform.ts';
 import { notifierMetrics, observeNotifier } from './effects/notifier-metrics.ts';
 import { holdPartition } from './subscription/held-partition.ts';
 import type { ReadState } from './subscription/stream-reader.ts';
+import { watchLogAge } from './subscription/watch-log-age.ts';
 import { openTimersRoom } from './timers/timers-room.ts';
 import { openSubscription } from './subscription/subscription.ts';
 import {
@@ -56,10 +57,14 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
     takenUpTo: (partition, stream) => core.state.partitions.get(partition)?.[stream].taken(),
   });
   const holding = { log, now, finishWithinMs, subscription, ...core };
+  const age = watchLogAge({ log, take: core.take, signal: stop.signal });
   const held = holdPartitions(
     log,
     { name: 'notifier', partitions: PARTITIONS, holder: instance, ttlMs: LEASE_TTL_MS },
-    (partition, over) => holdPartition(holding, partition, over),
+    async (partition, over) => {
+      await age.known;
+      await holdPartition(holding, partition, over);
+    },
   );
   const reconciling = reconcileOften({
     ...options,
@@ -80,7 +85,7 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
       await held[Symbol.asyncDispose]();
       await subscription[Symbol.asyncDispose]();
       core.close();
-      await reconciling;
+      await Promise.all([reconciling, age.watching]);
     },
   };
 };
@@ -101,7 +106,7 @@ const runCore = (options: NotifierOptions) => {
     lists: outputLists({ blobs: openBlobStores(log).blobs, logger: log.logger }),
     take: (input) => take(input),
     hasFinal: ({ run_id }) => hasFinal(state, run_id),
-    logAgeOf: (partition) => state.partitions.get(partition)?.logAgeMs ?? Infinity,
+    logAgeMs: () => state.logAgeMs,
     room: openTimersRoom(log, clock),
     signalOf: (partition) => signals.get(partition) ?? AbortSignal.abort(),
     onIdle: (partition) => idle.get(partition)?.(),

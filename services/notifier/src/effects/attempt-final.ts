@@ -41,8 +41,8 @@ const planOf = async (
   delivery: FinalDelivery,
   signal: AbortSignal,
 ): Promise<AttemptPlan> => {
-  const { log, now, metrics, giveUpAfterMs, logAgeOf } = context;
-  const { key, fact, source, partition } = delivery;
+  const { log, now, metrics, giveUpAfterMs, logAgeMs } = context;
+  const { key, fact, source } = delivery;
   const retrying = atLog(context, signal);
   // A replica that is behind must not make a notification look unnecessary.
   const atLeast = source.kind === 'fact' ? fact : await retrying(() => lastOfRun(log, key));
@@ -51,7 +51,7 @@ const planOf = async (
   const end = await retrying(() => webhookEndOf(log, key, read));
   const plan = planAttempt(delivery, { read, end }, now().getTime(), {
     giveUpAfterMs,
-    logAgeMs: logAgeOf(partition),
+    logAgeMs: logAgeMs(),
     firstSequence,
     instantOf: Date.parse,
   });

@@ -38,8 +38,8 @@ export interface EffectContext extends DeliveryOptions {
   readonly lists: OutputLists;
   readonly take: (input: NotifierInput) => void;
   readonly hasFinal: (key: RunKey) => boolean;
-  /** Milliseconds for which RUNS keeps a fact, as it was when the partition was gained. */
-  readonly logAgeOf: (partition: number) => number;
+  /** Milliseconds for which RUNS keeps a fact. */
+  readonly logAgeMs: () => number;
   readonly room: TimersRoom;
   /** Aborted when nothing more may be sent or written for the partition. */
   readonly signalOf: (partition: number) => AbortSignal;

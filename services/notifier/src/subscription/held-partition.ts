@@ -1,7 +1,6 @@
 import type { OpenBreaker, PartitionPosition } from '@runledger/contracts/deliveries/timers';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Following } from '@runledger/event-log/follow/follow';
-import { readLogAge } from '@runledger/event-log/messages/log-age';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { lastProgressSequence } from '@runledger/event-log/streams/activity';
 import { unlessAborted, untilAborted } from '@runledger/resilience/abort';
@@ -69,7 +68,6 @@ const readStart = async (log: EventLog, number: number, signal: AbortSignal): Pr
     number,
     position,
     created,
-    logAgeMs: (await retrying(() => readLogAge(log))).maxAgeMs,
     lastSequence,
     lastReport: isKnown ? 0 : await retrying(() => lastProgressSequence(log)),
   };

@@ -14,7 +14,7 @@ export const SECOND = 1_000;
 const BORN = 1_700_000_000_000;
 const MONOTONIC_START = 5_000_000;
 const GIVE_UP_AFTER_MS = 518_400_000;
-export const LOG_AGE_MS = 604_800_000;
+const LOG_AGE_MS = 604_800_000;
 
 export const STORED: Outcome = { kind: 'stored' };
 
@@ -58,7 +58,6 @@ const ALL_PARTITIONS = Array.from({ length: PARTITIONS }, (_, number): Partition
   return {
     number,
     created: 'first',
-    logAgeMs: LOG_AGE_MS,
     lastSequence: 0,
     lastReport: 0,
     position: undefined,
@@ -92,6 +91,7 @@ export const simulateCore = (options: SimulationOptions = {}): SimulatedCore => 
   const inputs = new Set<NotifierInput>();
   const state = createNotifierState(settings, at);
   const now = (): number => BORN + (at - MONOTONIC_START);
+  takeInput(state, { type: 'log_age_read', logAgeMs: LOG_AGE_MS }, { at, now: now(), chance: 0.5 });
 
   /** Inputs that come up while one is taken wait for their turn. */
   const take = (input: NotifierInput): void => {

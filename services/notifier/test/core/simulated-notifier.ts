@@ -7,7 +7,7 @@ import type { PartitionStart } from '../../src/core/state/partition.ts';
 import { hasFinal } from '../../src/core/state/state.ts';
 import { reconcile } from './simulated-reconciliation.ts';
 import { attemptFinal, attemptIntermediate, type Circumstances } from './simulated-attempts.ts';
-import { LOG_AGE_MS, simulateCore, STORED, type SimulatedCore } from './simulated-core.ts';
+import { simulateCore, STORED, type SimulatedCore } from './simulated-core.ts';
 import {
   deferredAt,
   hasRoom,
@@ -37,7 +37,7 @@ export const startNotifier = (
   const partitions = Array.from({ length: PARTITIONS }, (_, number): PartitionStart => {
     const { lastSequence, positions } = log;
     const position = positions.get(number);
-    return { number, created: 'first', logAgeMs: LOG_AGE_MS, lastSequence, lastReport: 0, position };
+    return { number, created: 'first', lastSequence, lastReport: 0, position };
   });
   const core = simulateCore({ maxInFlight: circumstances.maxInFlight, startAt, partitions });
   const { take, surroundings } = core;

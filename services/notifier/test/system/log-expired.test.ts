@@ -62,6 +62,27 @@ describe('a delivery whose run leaves the log', { timeout: LIMIT_MS }, () => {
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'log_expired' })).toBe(1);
   });
 
+  it('is not given up once an operator has raised the age of the log', async () => {
+    await using bed = await openTestBedOnOwnBroker();
+    await using receiver = await aReceiver();
+    await keepFor(bed, 6_000);
+    await using open = new AsyncDisposableStack();
+    open.use(await bed.start());
+    const first = await bed.succeed(`${receiver.url}/hook`);
+    await expectSoon('the first one', () => expect(receiver.of(first.run_id)).toHaveLength(1));
+    await keepFor(bed, 7 * DAY_MS);
+    await expectSoon('an old one to be sent', async () => {
+      const key = await bed.queue(`${receiver.url}/hook`);
+      // So that it would be too old for the first age.
+      await new Promise((resolve) => setTimeout(resolve, 6_000));
+      await bed.happen(key, assigned(key), started(key), succeeded(key));
+      await expectSoon('its outcome', async () =>
+        expect(await bed.webhook(key)).toMatchObject({ status: expect.stringMatching('success|failed') }),
+      );
+      expect(await bed.webhook(key)).toMatchObject({ status: 'success' });
+    });
+  });
+
   it('is given up when all facts of the run are gone', async () => {
     await using bed = await openTestBedOnOwnBroker();
     await using receiver = await aReceiver(status(503));

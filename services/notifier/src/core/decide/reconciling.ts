@@ -51,7 +51,7 @@ export const waitsInLog = (state: NotifierState, message: EndMessage): boolean =
   if (!held || sequence < held.left.from) return false;
   const receiver = { org_id: key.org_id, origin };
   if (takesFromLog(state, receiver) && !isBeforeRetry(state, key.run_id)) return false;
-  return expiresAtOf(state, held, message) > state.moment.now;
+  return expiresAtOf(state, message) > state.moment.now;
 };
 
 const isBeforeRetry = ({ leftRetries, moment }: NotifierState, run: RunId): boolean =>
@@ -71,7 +71,7 @@ const fromLog = (
   partition: partition.number,
   round,
   attempts: state.leftRetries.of(key.run_id)?.attempts ?? 0,
-  expiresAt: expiresAtOf(state, partition, times),
+  expiresAt: expiresAtOf(state, times),
   fact: sequence,
   source: { kind: 'log', sequence },
   mayBeSuperseded: true,

@@ -24,7 +24,7 @@ export const runEnded = (
       partition: partition.number,
       round,
       attempts: 0,
-      expiresAt: expiresAtOf(state, partition, message),
+      expiresAt: expiresAtOf(state, message),
       fact: sequence,
       source: { kind: 'fact', sequence },
       mayBeSuperseded: round > 1 || sequence <= partition.mayBeSupersededUpTo,
@@ -39,8 +39,7 @@ const expectRecovery = ({ breakers, moment }: NotifierState, receiver: Receiver)
 
 /** Its facts must still be there: a notification is made from them, and who asks to have it sent again needs them too. */
 export const expiresAtOf = (
-  { settings }: NotifierState,
-  { logAgeMs }: Partition,
+  { settings, logAgeMs }: NotifierState,
   { time, oldestFactAt }: Pick<EndMessage, 'time' | 'oldestFactAt'>,
 ): number => Math.min(time + settings.giveUpAfterMs, logEndOf(oldestFactAt, logAgeMs));
 

@@ -27,6 +27,9 @@ export const take = (state: NotifierState, input: NotifierInput, moment: Moment)
 
 const decide = (state: NotifierState, input: NotifierInput): void => {
   switch (input.type) {
+    case 'log_age_read':
+      state.logAgeMs = input.logAgeMs;
+      return;
     case 'partition_gained':
       return gainPartition(state, input.start);
     case 'partition_closing':

@@ -8,11 +8,24 @@ import type { LeftRetry } from './left-retries.ts';
 import type { PartitionStart } from './partition.ts';
 
 /** Everything that the notifier's decisions follow from. */
-export type NotifierInput = PartitionInput | RunInput | TimerInput | ResultInput | ReconciliationInput | Tick;
+export type NotifierInput =
+  | LogAgeInput
+  | PartitionInput
+  | RunInput
+  | TimerInput
+  | ResultInput
+  | ReconciliationInput
+  | Tick;
 
 /** Time has passed. `nextTick` returns when the next one is due. */
 interface Tick {
   readonly type: 'tick';
+}
+
+/** Of RUNS, in milliseconds; Infinity without one. Before the first partition is gained, and from time to time. */
+interface LogAgeInput {
+  readonly type: 'log_age_read';
+  readonly logAgeMs: number;
 }
 
 type PartitionInput =

@@ -6,8 +6,6 @@ export interface Partition {
   readonly number: number;
   /** Of RUNS: the broker's time of its creation. */
   readonly created: string;
-  /** Milliseconds for which RUNS keeps a fact; Infinity when it keeps them all. */
-  readonly logAgeMs: number;
   runs: LowWatermark;
   activity: LowWatermark;
   /** An earlier holder may have handled facts up to here. */
@@ -58,19 +56,16 @@ export interface PartitionStart {
   readonly lastSequence: number;
   /** The last sequence of ACTIVITY: progress before it needs no notification. */
   readonly lastReport: number;
-  /** Milliseconds for which RUNS keeps a fact; Infinity when it keeps them all. */
-  readonly logAgeMs: number;
   /** As an earlier holder left it. */
   readonly position: PartitionPosition | undefined;
 }
 
 export const startPartition = (start: PartitionStart): Partition => {
-  const { number, created, logAgeMs, lastSequence, lastReport } = start;
+  const { number, created, lastSequence, lastReport } = start;
   const position = start.position?.created === created ? start.position : undefined;
   return {
     number,
     created,
-    logAgeMs,
     runs: new LowWatermark(position?.runs ?? 0),
     activity: new LowWatermark(position?.activity ?? lastReport),
     mayBeSupersededUpTo: lastSequence,

@@ -26,6 +26,8 @@ export interface NotifierState {
   /** Of the input that is being taken, and what is to be done because of it. */
   moment: Moment;
   effects: Effect[];
+  /** Milliseconds for which RUNS keeps a fact; Infinity when it keeps them all. */
+  logAgeMs: number;
   readonly partitions: Map<number, Partition>;
   /** Of the runs that have something to send. */
   readonly outboxes: Map<RunId, Outbox>;
@@ -65,6 +67,7 @@ export const createNotifierState = (settings: CoreSettings, at: number): Notifie
     settings,
     moment: { at, now: 0, chance: 0 },
     effects: [],
+    logAgeMs: Infinity,
     partitions: new Map(),
     outboxes: new Map(),
     attempts: new Map(),

@@ -52,7 +52,7 @@ const attempted = async (log: EventLog, key: RunKey, fact: number): Promise<Atte
     lists: outputLists({ blobs: openBlobStores(log).blobs, logger: log.logger }),
     take: (input) => void (input.type === 'attempt_finished' && resolve(input.report)),
     hasFinal: () => true,
-    logAgeOf: () => Infinity,
+    logAgeMs: () => Infinity,
     room: openTimersRoom(log, () => performance.now()),
     signalOf: () => signal,
     onIdle: () => undefined,
