@@ -18,6 +18,11 @@ const REPLIES = [
   `${API}.STREAM.PURGE.KV_KEYS`,
 ];
 
+/** A request that only reads. */
+const isQuestion = (subject: string): boolean =>
+  subject.startsWith('$SYS.REQ.') ||
+  (subject.startsWith(API) && /\.(MSG\.GET|DIRECT\.GET|INFO|NAMES)\b/.test(subject));
+
 let hostile: HostileExecutor;
 let broker: GuardedBroker;
 let executor: EventLog;
@@ -32,9 +37,7 @@ describe('a reply subject that is not an inbox', () => {
     'stays in the account of %s, and allows no more than its own permissions',
     async (name) => {
       const log = await broker.open(name);
-      const questions = USERS[name].permissions.publish.allow.filter(
-        (subject) => subject.startsWith(API) && /\.(MSG\.GET|DIRECT\.GET|INFO|NAMES)\b/.test(subject),
-      );
+      const questions = USERS[name].permissions.publish.allow.filter(isQuestion);
       expect(questions).not.toEqual([]);
       // Its own permissions hold here too.
       const replies = REPLIES.filter((reply) => !USERS[name].permissions.publish.allow.includes(reply));

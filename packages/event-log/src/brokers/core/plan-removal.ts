@@ -1,5 +1,5 @@
 /** A stream, as its leader sees it. */
-export interface LedStream {
+interface LedStream {
   readonly name: string;
   readonly wanted: number;
   /** The brokers whose copies have everything that the leader has; it is one of them. */
