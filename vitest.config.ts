@@ -7,8 +7,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  */
 const LONGEST_FILES = [
   { path: 'apps/soak/test/system/soak.test.ts', startAt: 0 },
+  { path: 'packages/event-log/test/system/migrate/migrate.test.ts', startAt: 0.2 },
   { path: 'scripts/test/system/fresh-clone.test.ts', startAt: 0.4 },
-  { path: 'apps/soak/test/system/soak-of-brokers.test.ts', startAt: 0.7 },
+  { path: 'apps/soak/test/system/soak-of-brokers.test.ts', startAt: 0.6 },
 ];
 
 class LongestFilesEarly extends BaseSequencer {

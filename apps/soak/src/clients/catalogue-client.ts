@@ -5,7 +5,7 @@ import type { CreatedRecord } from './client-records.ts';
 export interface CatalogueClient {
   /** Creates a version of the organisation's workflow. */
   readonly createVersion: () => Promise<void>;
-  /** Creates a version and a deployment of it, archives both, and deletes both. */
+  /** Creates a version and a deployment of it, archives both, creates a newer version, and deletes both. */
   readonly deployAndDelete: () => Promise<void>;
 }
 
@@ -14,7 +14,7 @@ const ARCHIVED_FOR_MS = 61_000;
 /** More bytes than a record may hold. */
 const LARGE = 5_000;
 
-/** It is in use, it is the newest version, or it was not archived for long enough. */
+/** It is in use, or it was not archived for long enough. */
 const NOT_YET = new Set([...SHORTAGES, 'conflict'] as const);
 
 const about = { request: 0, run: null } as const;
@@ -29,6 +29,8 @@ export const catalogueClient = (context: ClientContext): CatalogueClient => ({
     if (!version || !deployment || requests.hasLost()) return;
     const own = [deployment, version];
     for (const record of own) await archive(context, record);
+    // The newest version cannot be deleted.
+    if (!(await createVersion(context))) return;
     await context.rest(ARCHIVED_FOR_MS);
     for (const record of own) await deleteRecord(context, record);
     for (const record of own) await useDeleted(context, record);
