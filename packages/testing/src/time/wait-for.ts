@@ -9,24 +9,25 @@ const MAX_OBSERVATION_LENGTH = 4_000;
 export type Truthy<Fact> = Exclude<Fact, false | 0 | 0n | '' | null | undefined>;
 
 /**
- * Calls `fact` until its answer is truthy, and returns that answer. A call that throws is repeated. After `withinMs` (20 s by
- * default) it throws an error with the last answer.
+ * Calls `fact` until its answer is truthy, and returns that answer. A call that throws is repeated. After `withinMs` (45 s by
+ * default, far more than a test needs) it throws an error with the last answer.
  */
 export const waitFor = async <Fact>(
   what: string,
   fact: () => Promise<Fact> | Fact,
-  { withinMs = 20_000 }: { readonly withinMs?: number } = {},
+  { withinMs = 45_000 }: { readonly withinMs?: number } = {},
 ): Promise<Truthy<Fact>> => {
-  let seen = 'nothing, the first answer never came';
+  // In words only when it is too late: that takes longer than most questions.
+  let seen = (): string => 'nothing, the first answer never came';
   let isLate = false;
   const poll = async (): Promise<Found<Fact> | undefined> => {
     for (;;) {
       try {
         const value = await fact();
         if (isTruthy(value)) return { value };
-        seen = inspect(value, { depth: 4 });
+        seen = () => inspect(value, { depth: 4 });
       } catch (error) {
-        seen = inspect(error, { depth: 4 });
+        seen = () => inspect(error, { depth: 4 });
       }
       await delay(POLL_EVERY_MS);
       if (isLate) return undefined;
@@ -37,7 +38,7 @@ export const waitFor = async <Fact>(
   });
   if (found) return found.value;
   throw new Error(
-    `Waited ${withinMs} ms in vain for ${what}. Last seen: ${seen.slice(0, MAX_OBSERVATION_LENGTH)}`,
+    `Waited ${withinMs} ms in vain for ${what}. Last seen: ${seen().slice(0, MAX_OBSERVATION_LENGTH)}`,
   );
 };
 
