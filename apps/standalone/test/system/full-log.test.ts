@@ -90,8 +90,9 @@ it(
     expect(refused).toMatchObject({ status: 503, body: { detail: expect.stringContaining('no room') } });
     expect(runs.length).toBeGreaterThan(30);
 
-    await waitFor('a run to run', async () =>
-      (await Promise.all(runs.map((run) => api.get(run)))).some(({ status }) => status === 'running'),
+    // One that still runs when the executor is killed, and is queued again.
+    await waitFor('an endless run to run', async () =>
+      (await Promise.all(endless.map((run) => api.get(run)))).some(({ status }) => status === 'running'),
     );
     kill9(standalone.pid, 'services/gpu-executor/src/main.ts');
     for (const run of endless) await api.cancel(run);
