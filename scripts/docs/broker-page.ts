@@ -29,7 +29,7 @@ const inWords = (contract: ServiceContract): string[] => {
     );
   return [
     ...sentence(`writes the facts${own}`, [...writes.runs, ...writes.webhooks, ...writes.fleet]),
-    ...(writes.activity ? [`- publishes progress and log lines${own}.`] : []),
+    ...(writes.activity ? [`- publishes progress${own}.`] : []),
     ...(contract.heartbeats ? [`- writes heartbeats to the bucket EXECUTORS${own}.`] : []),
     ...(isExecutor
       ? ['- receives the facts of runs that are addressed to it from its own consumer, and reads no stream.']
@@ -39,6 +39,8 @@ const inWords = (contract: ServiceContract): string[] => {
     ...(contract.gathersLeaders
       ? ['- moves the leaders of the streams whose state it reads to one broker.']
       : []),
+    ...(contract.logs === 'writes' ? [`- publishes the logs of attempts${own}.`] : []),
+    ...(contract.logs === 'reads' ? ['- reads, receives and erases the logs of attempts.'] : []),
     ...sentence('reads the buckets', used('read')),
     ...sentence('writes the buckets', used('write')),
     ...sentence('deletes records of', used('erase')),

@@ -70,7 +70,9 @@ describe('npm test -- --affected', () => {
   it('selects a changed package and all that depend on it, even before the commit', async () => {
     await using made = await repository();
     await made.change('packages/webhooks/src/hosts/a-rule.ts');
-    expect(await made.affected()).toEqual([...APPS, 'gateway', 'notifier', 'webhooks'].toSorted());
+    expect(await made.affected()).toEqual(
+      [...APPS, 'gateway', 'gpu-executor', 'notifier', 'webhooks'].toSorted(),
+    );
   });
 
   it('selects no workspace after a change of a page', async () => {

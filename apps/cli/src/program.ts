@@ -7,7 +7,9 @@ import { addDeploymentCommands } from './catalogue/deployments.ts';
 import { addMachineCommands } from './catalogue/machines.ts';
 import { addWorkflowCommands } from './catalogue/workflows.ts';
 import type { CommandContext, Operator } from './command/command-context.ts';
+import { addDeployCommand } from './deploy/add-deploy-command.ts';
 import { addExecutorCommands } from './executors/executors.ts';
+import { addFileCommands } from './files/add-file-commands.ts';
 import { addOperatorCommands } from './operators/add-operator-commands.ts';
 import { openLogAsOperator } from './broker-client/open-log.ts';
 import { addKeyCommands } from './organisations/api-keys.ts';
@@ -86,6 +88,7 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
     parent.command(name).description(description).option('--json', 'print JSON, one value a line');
 
   const context: CommandContext = { client, asOperator, screen, untilInterrupted, end, add };
+  addDeployCommand(program, context);
   addRunCommands(program, context);
   addManyRunsCommands(program, context);
   addWebhookCommands(program, context);
@@ -93,6 +96,7 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
   addWorkflowCommands(program, context);
   addMachineCommands(program, context);
   addKeyCommands(program, context);
+  addFileCommands(program, context);
   addUsageCommand(program, context);
   addRetentionCommands(program, context);
   addExecutorCommands(program, context);

@@ -4,6 +4,7 @@ import { globSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { processorTime } from '@runledger/testing/measuring/processor-time';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { readConnectionFile } from '../src/data-folder/connection-files.ts';
 
@@ -12,6 +13,8 @@ export interface MeasuredStandalone extends AsyncDisposable {
   /** A request to its API. The answer is 200, or this throws. */
   readonly call: (path: string, body?: object) => Promise<Record<string, unknown>>;
   readonly deploymentId: string;
+  /** What all its processes have used up, in ms. */
+  readonly processorTime: () => number;
   /** The bytes of the files of a stream. */
   readonly streamBytes: (stream: string) => number;
 }
@@ -45,6 +48,7 @@ export const aStandalone = async (
       if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${text}`);
       return JSON.parse(text) as Record<string, unknown>;
     },
+    processorTime: () => processorTime(child.pid),
     streamBytes: (stream) =>
       globSync(`**/streams/${stream}/msgs/*.blk`, { cwd: folder })
         .map((file) => statSync(join(folder, file)).size)

@@ -1,27 +1,33 @@
 /**
- * Two checkouts side by side, each as one standalone, in alternating rounds: how many runs a second clients queue and read over HTTP,
- * with views in SQLite and in MongoDB, and what a whole run leaves on disk.
- * `node scripts/run.mjs apps/standalone/bench/releases.ts [runs] [rounds] [folder of another checkout]`
+ * Two checkouts side by side, each as one standalone: how many runs a second clients queue and read over HTTP, with views in SQLite
+ * and in MongoDB, and what a whole run leaves on disk. Both stand at the same time and take turns of a second or less, so that
+ * a machine whose speed changes is as fast for one as for the other.
+ * `node scripts/run.mjs apps/standalone/bench/releases.ts [turns] [folder of another checkout]`
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { openSharedMongo } from '@runledger/testing/servers/shared-mongo';
 import { aStandalone, type MeasuredStandalone } from './a-standalone.ts';
 
-const RUNS = Number(process.argv[2] ?? 400);
-const ROUNDS = Number(process.argv[3] ?? 3);
+const TURNS = Number(process.argv[2] ?? 12);
 const OWN = join(import.meta.dirname, '..', '..', '..');
-const CHECKOUTS = [OWN, ...process.argv.slice(4, 5)];
+const CHECKOUTS = [OWN, ...process.argv.slice(3, 4)];
 const AT_ONCE = 16;
+/** In each turn. */
+const QUEUED = 200;
+const READ_ENDED = 500;
+/** After each measure. */
+const SETTLE_MS = 300;
 const WORKFLOW_BYTES = 100_000;
 const INPUT_BYTES = [1_000, 100_000];
 /** They wait for an executor, which takes longer than to queue them. */
-const WHOLE_RUNS = Math.min(RUNS, 20);
+const WHOLE_RUNS = 20;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** How many a second, with some at once. */
-const rateOf = async <Item>(
+/** The seconds that work on all items takes, with some at once. */
+const secondsOf = async <Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<unknown>,
 ): Promise<number> => {
@@ -31,7 +37,7 @@ const rateOf = async <Item>(
     for (const item of left) await work(item);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  return (items.length / (performance.now() - began)) * 1_000;
+  return (performance.now() - began) / 1_000;
 };
 
 /** The sample ignores `text`. It differs in each run, because equal inputs of an organisation are stored once. */
@@ -62,26 +68,94 @@ const largeDeployment = async ({ call, deploymentId }: MeasuredStandalone): Prom
   return String(made['id']);
 };
 
-const rates = async (checkout: string, environment: Readonly<Record<string, string>>): Promise<string> => {
-  // The sample needs another card, so its runs stay queued.
-  await using standalone = await aStandalone(checkout, { ...environment, EXECUTOR_GPUS: 'H100:1' });
+/** What each turn measured: how many a second, and the processor time of all processes for each, in ms. */
+interface Turns {
+  readonly rates: number[];
+  readonly processorTimes: number[];
+}
+
+/** One checkout in the race. */
+interface Side {
+  readonly standalone: MeasuredStandalone;
+  readonly largeId: string;
+  readonly measured: Map<string, Turns>;
+}
+
+const turn = async ({ standalone, largeId, measured }: Side): Promise<void> => {
   const { call } = standalone;
+  const measure = async <Item>(
+    what: string,
+    items: readonly Item[],
+    work: (item: Item) => Promise<unknown>,
+  ): Promise<void> => {
+    const before = standalone.processorTime();
+    const rate = items.length / (await secondsOf(items, work));
+    // The views and the scheduler follow.
+    await pause(SETTLE_MS);
+    const { rates, processorTimes } = measured.get(what) ?? { rates: [], processorTimes: [] };
+    rates.push(rate);
+    processorTimes.push((standalone.processorTime() - before) / items.length);
+    measured.set(what, { rates, processorTimes });
+  };
   const runs: string[] = [];
-  const all = Array.from({ length: RUNS }, () => 1_000);
-  const post = await rateOf(all, async (bytes) => runs.push(await queue(standalone, bytes)));
-  const get = await rateOf(runs, (run) => call(`/run/${run}`));
-  await rateOf(runs, (run) => call(`/run/${run}/cancel`, {}));
-  const getEnded = await rateOf(runs, (run) => call(`/run/${run}`));
-  const deployment_id = await largeDeployment(standalone);
+  const queued = Array.from({ length: QUEUED });
+  const again = Array.from({ length: READ_ENDED }, (_, index) => index % QUEUED);
+  await measure('POST', queued, async () => runs.push(await queue(standalone, 1_000)));
+  await measure('GET of queued runs', runs, (run) => call(`/run/${run}`));
+  await secondsOf(runs, (run) => call(`/run/${run}/cancel`, {}));
+  await pause(SETTLE_MS);
+  await measure('GET of ended runs', again, (index) => call(`/run/${runs[index]}`));
   const large: string[] = [];
-  const postLarge = await rateOf(all, async () => {
-    large.push(String((await call('/run/deployment/queue', { deployment_id }))['run_id']));
+  await measure('POST, workflow of 100 KB', queued, async () => {
+    large.push(String((await call('/run/deployment/queue', { deployment_id: largeId }))['run_id']));
   });
-  const getLarge = await rateOf(large, (run) => call(`/run/${run}`));
-  return (
-    `POST ${post.toFixed(0)}/s, GET of queued runs ${get.toFixed(0)}/s, of ended runs ${getEnded.toFixed(0)}/s; ` +
-    `with a workflow of 100 KB: POST ${postLarge.toFixed(0)}/s, GET ${getLarge.toFixed(0)}/s`
-  );
+  await measure('GET, workflow of 100 KB', large, (run) => call(`/run/${run}`));
+  await secondsOf(large, (run) => call(`/run/${run}/cancel`, {}));
+  await pause(SETTLE_MS);
+};
+
+/** Each checkout with an environment of its own. The first turn of each warms it up, and counts only when there is no other. */
+const race = async (
+  name: string,
+  environments: readonly Readonly<Record<string, string>>[],
+): Promise<void> => {
+  await using open = new AsyncDisposableStack();
+  const sides: Side[] = [];
+  for (const [index, checkout] of CHECKOUTS.entries()) {
+    // The sample needs another card, so its runs stay queued.
+    const standalone = open.use(
+      await aStandalone(checkout, { ...environments[index], EXECUTOR_GPUS: 'H100:1' }),
+    );
+    sides.push({ standalone, largeId: await largeDeployment(standalone), measured: new Map() });
+  }
+  for (let number = 0; number <= TURNS; number += 1) {
+    if (number === 1) for (const { measured } of sides) measured.clear();
+    for (const side of number % 2 === 0 ? sides : sides.toReversed()) await turn(side);
+  }
+  const [own, other] = sides;
+  for (const [what, { rates, processorTimes }] of own?.measured ?? []) {
+    const others = other?.measured.get(what);
+    say(
+      `${name}, ${what}: ${compare(rates, others?.rates)} a second, ${compare(processorTimes, others?.processorTimes)} ms each`,
+    );
+  }
+};
+
+const compare = (own: readonly number[], before?: readonly number[]): string =>
+  before === undefined
+    ? digits(median(own))
+    : `${digits(median(before))} to ${digits(median(own))}, ratio ${ratios(own, before)}`;
+
+const digits = (value: number): string => (value < 100 ? value.toPrecision(2) : value.toFixed(0));
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+
+/** The median of the ratios of turns that followed each other, and its quartiles. */
+const ratios = (own: readonly number[], other: readonly number[]): string => {
+  const sorted = own.map((rate, index) => rate / (other[index] ?? NaN)).toSorted((a, b) => a - b);
+  const at = (part: number): string => (sorted[Math.floor((sorted.length - 1) * part)] ?? NaN).toFixed(2);
+  return `${at(0.5)} (${at(0.25)} to ${at(0.75)})`;
 };
 
 const bytesOnDisk = async (
@@ -93,7 +167,7 @@ const bytesOnDisk = async (
   const sizes: string[] = [];
   for (const bytes of INPUT_BYTES) {
     const before = { runs: streamBytes('RUNS'), blobs: streamBytes('BLOBS') };
-    await rateOf(Array.from({ length: WHOLE_RUNS }), async () => {
+    await secondsOf(Array.from({ length: WHOLE_RUNS }), async () => {
       const run = await queue(standalone, bytes, { seconds: 0, size: 16 });
       for (; (await call(`/run/${run}?wait=20`))['finished'] !== true;);
     });
@@ -118,12 +192,12 @@ const databases = (function* () {
 
 const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
 const common = { PATH, HOME, NODE_COMPILE_CACHE };
-for (let round = 1; round <= ROUNDS; round += 1) {
-  for (const checkout of round % 2 === 1 ? CHECKOUTS : CHECKOUTS.toReversed()) {
-    const name = `round ${round}, ${checkout}`;
-    say(`${name}, SQLite: ${await rates(checkout, common)}`);
-    const inMongo = { ...common, MONGODB_URL: databases.next().value };
-    say(`${name}, MongoDB (${mongo.source}): ${await rates(checkout, inMongo)}`);
-    if (round === 1) say(`${name}, a whole run: ${await bytesOnDisk(checkout, common)}`);
-  }
-}
+await race(
+  'SQLite',
+  CHECKOUTS.map(() => common),
+);
+await race(
+  `MongoDB (${mongo.source})`,
+  CHECKOUTS.map(() => ({ ...common, MONGODB_URL: databases.next().value })),
+);
+for (const checkout of CHECKOUTS) say(`a whole run of ${checkout}: ${await bytesOnDisk(checkout, common)}`);

@@ -4,8 +4,15 @@ import { API_PREFIX } from '@runledger/event-log/connect/log-account';
 import { streamInfo, directGetLast, streamMessageGet, directGet } from './api-subjects.ts';
 import type { Permissions } from './service-permissions.ts';
 
-/** These hold secrets, or files of the tenants' customers. */
-const CLOSED: ReadonlySet<string> = new Set(['KV_KEYS', 'KV_WEBHOOK_SECRETS', 'KV_RATES', 'OBJ_OUTPUTS']);
+/** These hold secrets, or files and logs of the tenants' customers. */
+const CLOSED: ReadonlySet<string> = new Set([
+  'KV_KEYS',
+  'KV_WEBHOOK_SECRETS',
+  'KV_RATES',
+  'KV_FILES',
+  'OBJ_OUTPUTS',
+  'LOGS',
+]);
 
 /** Reads the streams that hold no secrets, receives new facts as they are stored, and changes nothing. */
 export const debuggerPermissions = (): Permissions => ({

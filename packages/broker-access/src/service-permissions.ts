@@ -2,6 +2,7 @@ import { allBlobs, BLOB_STREAMS, type BlobStream } from '@runledger/contracts/bl
 import { executorToken } from '@runledger/contracts/ids';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
 import type { ServiceContract, UsedBucket } from '@runledger/contracts/access/service-contract';
+import { ALL_LOGS } from '@runledger/contracts/logs/log-chunk';
 import { ALL_PROGRESS, READ_MARKER } from '@runledger/contracts/subjects/run-subjects';
 import { WEBHOOK_EVENTS } from '@runledger/contracts/events/webhook-event';
 import { fleetFactOf } from '@runledger/event-log/messages/fleet';
@@ -50,6 +51,7 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
     ...contract.objects.flatMap(objectUse),
     ...holding(contract),
     ...(contract.timers ? TIMERS : []),
+    ...(contract.logs === 'reads' ? READS_LOGS : []),
     ...deliveries(contract),
     ...contract.deadLetters.map(
       ({ stream, as }) => `dead_letters.${stream}.${as.replace('<name>', executor ?? '')}`,
@@ -62,7 +64,13 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
   );
   return {
     publish: { allow: sorted(publish) },
-    subscribe: { allow: sorted([...responds, ...(contract.subscribesToProgress ? [ALL_PROGRESS] : [])]) },
+    subscribe: {
+      allow: sorted([
+        ...responds,
+        ...(contract.subscribesToProgress ? [ALL_PROGRESS] : []),
+        ...(contract.logs === 'reads' ? [ALL_LOGS] : []),
+      ]),
+    },
     responses: responds.length > 0,
   };
 };
@@ -70,14 +78,18 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
 const sorted = (subjects: readonly string[]): string[] => [...new Set(subjects)].toSorted();
 
 /** The subjects that it writes, and not those of another writer or another executor. */
-const facts = ({ role, writes, heartbeats }: ServiceContract, executor: string | undefined): string[] => {
+const facts = (
+  { role, writes, logs, heartbeats }: ServiceContract,
+  executor: string | undefined,
+): string[] => {
   // Other services write about every executor (two tokens) and about none (one token).
   const about = executor === undefined ? '>' : `${executor}.*`;
   return [
     ...writes.runs.map((type) => `runs.*.*.life.${RUN_EVENTS[type].fact}.${role}.*.${about}`),
     ...writes.webhooks.map((type) => `runs.*.*.webhook.${WEBHOOK_EVENTS[type].fact}.${role}.*`),
     ...writes.fleet.flatMap((type) => fleetFact(type, executor)),
-    ...(writes.activity ? ['progress', 'log'].map((kind) => `activity.*.*.*.${about}.${kind}`) : []),
+    ...(writes.activity ? [`activity.*.*.*.${about}.progress`] : []),
+    ...(logs === 'writes' ? [`logs.*.*.*.${about}.*`] : []),
     ...(writes.readMarkers ? [READ_MARKER] : []),
     ...(heartbeats ? [`$KV.EXECUTORS.${about}`] : []),
   ];
@@ -179,6 +191,8 @@ const holding = ({ service, leases, partitions: shares }: ServiceContract): stri
       : []),
   ];
 };
+
+const READS_LOGS: readonly string[] = [streamInfo('LOGS'), directGet('LOGS'), streamPurge('LOGS')];
 
 const TIMERS: readonly string[] = [
   'timers.>',

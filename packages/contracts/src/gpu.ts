@@ -1,10 +1,33 @@
 import { Type, type Static } from 'typebox';
 
-/** The closed list of the run API, section 2.2. */
-export const GPU_MODELS = ['T4', 'L4', 'A10G', 'L40S', 'A100', 'A100-80GB', 'H100'] as const;
+const GPU_MODEL_PATTERN = '^[A-Z0-9][A-Z0-9._-]{0,39}$';
 
-export const GpuModel = Type.Enum([...GPU_MODELS]);
+/**
+ * A GPU model: any name, by which runs find their slots. It is accepted in either case and always written in upper
+ * case, so `rtx4090` and `RTX4090` are one model. It is part of no subject and of no key.
+ */
+export const GpuModel = Type.Unsafe<Uppercase<string>>(Type.String({ pattern: GPU_MODEL_PATTERN }));
 export type GpuModel = Static<typeof GpuModel>;
 
-const models: ReadonlySet<string> = new Set(GPU_MODELS);
-export const isGpuModel = (text: string): text is GpuModel => models.has(text);
+/** What the pattern says, for people. */
+export const GPU_MODEL_RULE =
+  '1 to 40 letters (A to Z), digits, dots, hyphens and underscores, beginning with a letter or a digit';
+
+/** The model of slots that use no card. */
+export const CPU: GpuModel = 'CPU';
+
+const MODEL = new RegExp(GPU_MODEL_PATTERN);
+const isGpuModel = (text: string): text is GpuModel => MODEL.test(text);
+
+/** The model of this name, in either case; undefined for a text that is no name of a model. */
+export const parseGpuModel = (name: string): GpuModel | undefined => {
+  const model = name.toUpperCase();
+  return isGpuModel(model) ? model : undefined;
+};
+
+/** @throws TypeError when the text is no name of a model. */
+export const gpuModel = (name: string): GpuModel => {
+  const model = parseGpuModel(name);
+  if (model === undefined) throw new TypeError(`"${name}" is not a GPU model: ${GPU_MODEL_RULE}`);
+  return model;
+};

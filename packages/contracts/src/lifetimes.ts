@@ -12,6 +12,8 @@ export interface Lifetimes {
   /** What an organisation chose for its runs, and for their output files. */
   readonly ownRuns: number;
   readonly ownOutputs: number;
+  /** A file that a client uploaded, from its last use on. */
+  readonly files: number;
   readonly blobs: number;
   /** Registrations of executors. */
   readonly fleet: number;
@@ -30,6 +32,7 @@ export const LIFETIME_SETTINGS: Readonly<Record<Lifetime, string>> = {
   outputs: 'outputsMaxAgeMs, or RUNLEDGER_OUTPUTS_KEEP_DAYS',
   ownRuns: 'runs_days of an organisation',
   ownOutputs: 'outputs_days of an organisation',
+  files: 'RUNLEDGER_FILE_KEEP_DAYS',
   blobs: 'blobsMaxAgeMs',
   fleet: 'fleetMaxAgeMs',
   deadLetters: 'deadLettersMaxAgeMs',
@@ -56,6 +59,8 @@ export const LIFETIME_RULES: readonly LifetimeRule[] = [
   { longer: 'ownRuns', than: ['ownOutputs'], otherwise: 'its files are erased earlier, with their runs' },
   { longer: 'outputs', than: ['ownOutputs'], otherwise: 'its files expire earlier' },
   { longer: 'outputs', than: ['log'], otherwise: 'files of a run are gone while the run goes on' },
+  { longer: 'files', than: ['log'], otherwise: 'files that a run names expire before it ends' },
+  { longer: 'outputs', than: ['files'], otherwise: 'files of clients expire earlier' },
   {
     longer: 'blobs',
     than: ['log', 'log'],

@@ -7,16 +7,29 @@ export const MAX_EXPIRY_BYTES = 1.5 * 1024;
 /** Inputs of a run, and the list of its outputs, as JSON. */
 export const MAX_INPUTS_BYTES = 256 * 1024;
 export const MAX_OUTPUTS_BYTES = 256 * 1024;
+/** The names of a run's inputs that are files, as JSON. */
+export const MAX_FILE_INPUTS_BYTES = 320;
 /** A workflow version as JSON. */
 export const MAX_WORKFLOW_BYTES = 512 * 1024;
+/** The logs of a run, compressed: what one blob has room for. */
+export const MAX_LOGS_BYTES = 1000 * 1024;
 /** The largest blob. With its headers it fits NATS's default payload of 1 MiB. */
-export const MAX_BLOB_BYTES = Math.max(MAX_WORKFLOW_BYTES, MAX_INPUTS_BYTES, MAX_OUTPUTS_BYTES);
+export const MAX_BLOB_BYTES = Math.max(
+  MAX_WORKFLOW_BYTES,
+  MAX_INPUTS_BYTES,
+  MAX_OUTPUTS_BYTES,
+  MAX_LOGS_BYTES,
+);
 /** Seconds of a start deadline or a run timeout: a year. The age of the log limits a run further. */
 export const MAX_DEADLINE_S = 365 * 24 * 3600;
 /** Nested arrays and objects in an event; inputs may nest 32 levels, two levels deep in the event. */
 export const MAX_EVENT_NESTING = 64;
 /** Bytes of an error message of a program or service, as JSON in UTF-8. A character has at least one. */
 export const MAX_ERROR_MESSAGE = 2 * 1024;
+/** The same of the error of an attempt that another one followed: a run may have a hundred of them. */
+export const MAX_EARLIER_ERROR_MESSAGE = 512;
+/** Characters of a name in an error, such as that of a node. */
+export const MAX_ERROR_NAME = 128;
 export const MAX_LIVE_STATUS = 200;
 /** Characters of the name of an output file. */
 export const MAX_FILENAME = 255;

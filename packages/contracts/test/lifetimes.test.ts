@@ -20,6 +20,7 @@ const fitting: Lifetimes = {
   outputs: 90 * DAY_MS,
   ownRuns: 30 * DAY_MS,
   ownOutputs: 10 * DAY_MS,
+  files: 14 * DAY_MS,
   blobs: 90 * DAY_MS,
   fleet: 365 * DAY_MS,
   deadLetters: 30 * DAY_MS,

@@ -17,25 +17,11 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { execForm, imageOf, readDockerfile } from '../deploy/read-dockerfile.ts';
 import { ROOT } from '../deploy/workspaces.ts';
+import { commandsIn } from './image-commands.ts';
 
 const SCRIPT = join(ROOT, 'deploy/nats/check-health.sh');
 const DISK_BYTES = 48 * 1024 ** 2;
 const { steps } = imageOf(readDockerfile('deploy/nats/Dockerfile'));
-
-/** Replaces netcat for the script on a machine without busybox. */
-const NETCAT = `#!${process.execPath}
-const [host, port] = process.argv.slice(-2);
-process.stdin.pipe(require('node:net').connect(Number(port), host)).pipe(process.stdout);
-`;
-
-/** The PATH of the image, with the commands of busybox; without busybox, those of this machine. */
-const commandsIn = async (folder: string): Promise<string> => {
-  await mkdir(folder);
-  const { error } = spawnSync('busybox', ['--install', '-s', folder]);
-  if (error === undefined) return folder;
-  await writeFile(join(folder, 'nc'), NETCAT, { mode: 0o700 });
-  return `${folder}:${process.env['PATH']}`;
-};
 
 /** nats-server as the image starts it, with a small disk as /data, and with more configuration. */
 const startBroker = async (folder: string, more = '') => {
@@ -99,10 +85,17 @@ describe('the health check of the broker in a container', () => {
   it('reads the monitoring port, the store and the process id of the nats-server in the image', async () => {
     const config = await readFile(join(ROOT, 'deploy/nats/nats.conf'), 'utf8');
     const [command, port, store, pidFile] = execForm(steps, 'HEALTHCHECK') ?? [];
-    expect(steps.find(({ keyword }) => keyword === 'COPY')?.words).toContain(command);
+    const copied = steps.find(({ keyword }) => keyword === 'COPY')?.words;
+    expect(copied).toEqual(expect.arrayContaining([command, 'nats-watchdog.sh']));
     expect(config).toContain(`http: 127.0.0.1:${port}\n`);
     expect(config).toContain(`store_dir: ${store}\n`);
-    expect(execForm(steps, 'ENTRYPOINT')).toEqual(['nats-server', '--pid', pidFile]);
+    expect(execForm(steps, 'ENTRYPOINT')).toEqual([
+      'nats-watchdog.sh',
+      port,
+      'nats-server',
+      '--pid',
+      pidFile,
+    ]);
   });
 
   it('ends a nats-server whose disk was full when it has space again, and no other', async (context) => {
@@ -210,8 +203,10 @@ describe('the health check of the broker in a container', () => {
     },
   );
 
-  it('passes shellcheck', (context) => {
-    const { error, stdout, status } = spawnSync('shellcheck', [SCRIPT], { encoding: 'utf8' });
+  it.for(['check-health.sh', 'nats-watchdog.sh'])('passes shellcheck: %s', (name, context) => {
+    const { error, stdout, status } = spawnSync('shellcheck', [join(ROOT, 'deploy/nats', name)], {
+      encoding: 'utf8',
+    });
     if (error !== undefined) return context.skip(`shellcheck cannot be run: ${error.message}`);
     expect({ stdout, status }).toEqual({ stdout: '', status: 0 });
   });

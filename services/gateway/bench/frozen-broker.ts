@@ -1,14 +1,15 @@
 /**
  * What clients of three gateways notice when one of three brokers is frozen, a follower of all streams: the longest time from one good
- * answer to the next before, while it is frozen, and after it is back. It goes on where it was (`thaw`), or is killed and started (`kill`).
- * `node scripts/run.mjs services/gateway/bench/frozen-broker.ts [rounds] [seconds] [thaw|kill]`
+ * answer to the next before, while it is frozen, and after it is back. It goes on where it was (`thaw`), is killed and started (`kill`),
+ * or goes on under the watchdog of its image, which was frozen with it (`watched`) or saw it hang (`hung`).
+ * `node scripts/run.mjs services/gateway/bench/frozen-broker.ts [rounds] [seconds] [thaw|kill|watched|hung]`
  */
 import { loadavg } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { streamState } from '@runledger/event-log/messages/leader-state';
 import { leaderGathering } from '@runledger/event-log/provision/gather-leaders';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
-import { aClusterLog, settledLeader } from '@runledger/event-log/test/fixtures/cluster-log';
+import { aClusterLog, aWatchedLog, settledLeader } from '@runledger/event-log/test/fixtures/cluster-log';
 import { aGateway, type TestGateway } from '../test/fixtures/gateway/a-gateway.ts';
 import { aTenant } from '../test/fixtures/gateway/a-tenant.ts';
 import { call } from '../test/fixtures/requests/requests.ts';
@@ -16,7 +17,7 @@ import { queueSample } from '../test/fixtures/runs/queued-runs.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 6);
 const FROZEN_MS = Number(process.argv[3] ?? 30) * 1_000;
-const KILL = process.argv[4] === 'kill';
+const BACK = process.argv[4] ?? 'thaw';
 const ASK_EVERY_MS = 50;
 const WARM_UP_MS = 4_000;
 const BACK_MS = 12_000;
@@ -24,10 +25,11 @@ const GATEWAYS = [0, 1, 2];
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-await using cluster = await aClusterLog();
-const { log, brokers } = cluster;
-const tenant = await aTenant(log);
 await using opened = new AsyncDisposableStack();
+const watchedLog = BACK === 'watched' || BACK === 'hung' ? opened.use(await aWatchedLog()) : undefined;
+const { log, brokers } = watchedLog ?? opened.use(await aClusterLog());
+const watched = watchedLog?.brokers.servers ?? [];
+const tenant = await aTenant(log);
 const gateways: TestGateway[] = [];
 for (const _ of GATEWAYS)
   gateways.push(opened.use(await aGateway({ url: brokers.url }, { projecting: true })));
@@ -72,8 +74,10 @@ const read = async ({ api }: TestGateway, run: string): Promise<void> => {
 
 for (let round = 0; round < ROUNDS; round += 1) {
   const leader = await gather();
-  const victim = brokers.servers[(leader + 1 + (round % 2)) % 3];
+  const number = (leader + 1 + (round % 2)) % 3;
+  const victim = brokers.servers[number];
   if (!victim) throw new Error('there is no follower');
+  while (watched.some(({ isWatched }) => !isWatched())) await pause(WARM_UP_MS);
   const over = new AbortController();
   phase = 'before';
   const watching = gateways.flatMap((one) => {
@@ -87,17 +91,20 @@ for (let round = 0; round < ROUNDS; round += 1) {
   });
   await pause(WARM_UP_MS);
   phase = 'frozen';
-  await victim.pause();
+  const hanging = BACK === 'hung' ? await watched[number]?.natsServerPid() : undefined;
+  if (hanging === undefined) await victim.pause();
+  else process.kill(hanging, 'SIGSTOP');
   await pause(FROZEN_MS);
   phase = 'back';
-  if (KILL) {
+  if (BACK === 'kill') {
     await victim.kill9();
     await victim.restart();
   } else victim.resume();
   await pause(BACK_MS);
   over.abort();
   await Promise.all(watching);
-  say(`round ${round + 1} of ${ROUNDS}, load ${loadavg()[0]?.toFixed(0)}`);
+  const endings = watched[number]?.endings.length ?? 0;
+  say(`round ${round + 1} of ${ROUNDS}, ${endings} killed so far, load ${loadavg()[0]?.toFixed(0)}`);
 }
 
 for (const [name, times] of [...longest].toSorted(([one], [other]) => one.localeCompare(other))) {

@@ -75,6 +75,14 @@ export const configSchema = Type.Object({
   RUNLEDGER_OUTPUT_FILE_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of an output file'),
   RUNLEDGER_OUTPUT_RUN_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of all output files of a run'),
   RUNLEDGER_OUTPUT_MAX_FILES: atMost(100, 500, 'output files of a run'),
+  RUNLEDGER_FILE_MAX_BYTES: atMost(512 * MiB, 1024 * GiB, 'bytes of a file that a client uploads'),
+  RUNLEDGER_FILE_KEEP_DAYS: Type.Integer({
+    minimum: 1,
+    maximum: 10_000,
+    default: 14,
+    description:
+      'days for which a file is kept after it was uploaded or a run with it was queued; at least as long as the log keeps facts (runsMaxAgeMs)',
+  }),
   RUNLEDGER_STREAMS_MAX: atMost(10_000, 1_000_000, 'event streams and waiting reads that are open at once'),
   RUNLEDGER_RATE_LIMIT: Type.Integer({
     minimum: 0,

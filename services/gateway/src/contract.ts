@@ -20,8 +20,10 @@ export const contract: ServiceContract = {
   gathersLeaders: true,
   follows: ['RUNS'],
   subscribesToProgress: true,
+  logs: 'reads',
   buckets: {
     CATALOGUE: ['read', 'list', 'write', 'erase'],
+    FILES: ['read', 'list', 'write', 'erase'],
     KEYS: ['read', 'list', 'write', 'erase'],
     RATES: ['read', 'write'],
     WEBHOOK_SECRETS: ['read', 'write'],

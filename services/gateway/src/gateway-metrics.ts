@@ -31,6 +31,7 @@ const WHY_NOT_QUEUED = [
   'outlives_log',
   'inputs_gone',
   'inputs_store_full',
+  'inputs_too_large',
   'inputs_over_quota',
   'views_unavailable',
   'unreadable',

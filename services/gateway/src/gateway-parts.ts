@@ -5,6 +5,7 @@ import type { Metrics } from '@runledger/service-kit/observability/metrics';
 import type { CallbackPolicy } from '@runledger/webhooks/policy/callback-policy';
 import type { NameResolver } from '@runledger/webhooks/dns/name-resolver';
 import type { GatewayConfig } from './config.ts';
+import type { ProjectionPosition } from './projection/core/projection-start.ts';
 import type { RunViews } from './projection/run-views.ts';
 
 /** What a gateway needs. */
@@ -14,6 +15,8 @@ export interface GatewayParts {
   readonly views: RunViews;
   /** Whether this gateway keeps the views up to date now. */
   readonly isProjecting: () => boolean;
+  /** The latest position of the views that this gateway has seen, at most a few seconds old. */
+  readonly seenPosition: () => ProjectionPosition | undefined;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** Identifies this gateway process. */

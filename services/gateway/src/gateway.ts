@@ -10,6 +10,8 @@ import { knownFailures } from './known-failures.ts';
 import { identifyCaller } from './auth/identify-caller.ts';
 import { executionRoutes } from './executions/execution-routes.ts';
 import { executorRoutes } from './executors/executors-routes.ts';
+import { fileRoutes } from './files/file-routes.ts';
+import { uploadRoutes } from './files/upload-routes.ts';
 import { gatewayMetrics, type GatewayMetrics } from './gateway-metrics.ts';
 import type { Route } from './http/operation.ts';
 import { jsonBody } from './server/json-body.ts';
@@ -58,7 +60,8 @@ const allRoutes = (
   services: RunServices,
   metrics: GatewayMetrics,
 ): Route[] => {
-  const { config, log, views, instance } = parts;
+  const { config, log, views, instance, logger, publicUrl } = parts;
+  const apiUrl = (): string => `${publicUrl()}${config.RUNLEDGER_BASE_PATH}`;
   const { current, room, shown, quotas, records } = services;
   const fleet = executors(services.scheduler);
   return [
@@ -81,6 +84,8 @@ const allRoutes = (
       quotas,
       now,
     }),
+    ...fileRoutes({ files: services.files, store: services.outputs.store, apiUrl, logger }),
+    ...uploadRoutes({ files: services.files, apiUrl }),
     usageRoute(quotas),
     ...retentionRoutes({
       log,
@@ -96,7 +101,7 @@ const allRoutes = (
 /** The OpenAPI document with its pages, what attempts request, and output files. */
 const plainRoutesOf = (
   { config, log, logger, publicUrl }: Omit<GatewayParts, 'metrics'>,
-  { outputs: { store, needsLog }, stores, quotas }: RunServices,
+  { outputs: { store, needsLog }, stores, quotas, files, records }: RunServices,
   routes: readonly Route[],
   onUploaded: (bytes: number) => void,
 ): PlainRoute[] => {
@@ -109,9 +114,12 @@ const plainRoutesOf = (
       log,
       stores,
       blobQuota: quotas.blob_bytes,
+      findDeployment: (org_id, id) => records.deployments.get(org_id, id),
       logger,
       clock,
       store,
+      files,
+      findVersion: (org_id, id) => records.versions.getRecord(org_id, id),
       admit,
       onUploaded,
     }),

@@ -1,3 +1,4 @@
+import { subscribeToLogs } from '@runledger/event-log/streams/logs';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import { catalogue as openCatalogue } from './catalogue/catalogue.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
@@ -5,6 +6,9 @@ import { cancelManyRoute } from './runs/cancel/cancel-many-route.ts';
 import { cancelRoute } from './runs/cancel/cancel-route.ts';
 import { deleteRoutes } from './runs/delete/delete-routes.ts';
 import { deleteRun } from './runs/delete/delete-run.ts';
+import { attemptLogs } from './runs/logs/attempt-logs.ts';
+import { logsRoute } from './runs/logs/logs-route.ts';
+import type { OwnAddresses } from './files/core/own-address.ts';
 import { eventsRoute } from './runs/subscribe/events-route.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { getRoute } from './runs/read/get-route.ts';
@@ -15,11 +19,13 @@ import { queueRoute } from './runs/queue/queue-route.ts';
 import { rerunRoute } from './runs/rerun/rerun-route.ts';
 import { waitingRoute } from './runs/read/waiting-route.ts';
 import { waitForEnd } from './runs/subscribe/wait-for-end.ts';
-import { callbackRules } from './runs/queue/callback-rules.ts';
+import { callbackRules, type CallbackRules } from './runs/queue/callback-rules.ts';
 import { acceptRun, type AcceptRun } from './runs/queue/accept-run.ts';
 import { cancelMany } from './runs/cancel/cancel-many.ts';
 import { cancelRun } from './runs/cancel/cancel-run.ts';
 import { listRuns } from './runs/list/list-runs.ts';
+import { keepFiles } from './runs/queue/keep-files.ts';
+import { keepRunFiles, type KeepRunFiles } from './runs/queue/keep-run-files.ts';
 import { queueDeployment } from './runs/queue/queue-deployment.ts';
 import { queuePositions } from './runs/read/queue-positions.ts';
 import { rerunRun } from './runs/rerun/rerun-run.ts';
@@ -53,13 +59,21 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
       room,
       queued: quotas.queued_runs,
       blobQuota: quotas.blob_bytes,
+      maxInputsBytes: config.RUNLEDGER_INPUTS_MAX_BYTES,
       writer,
       now,
     }),
     metrics,
   );
-  const queue = queueDeployment({ accept, catalogue, logger });
-  const rerun = rerunRun({ accept, current, catalogue, workflows: stores.workflows });
+  const callbacks = callbackRules({
+    policy,
+    resolver,
+    maxLength: config.RUNLEDGER_WEBHOOK_URL_MAX,
+    resolveWithinMs: RESOLVE_WITHIN_MS,
+  });
+  const keep = fileKeeping(parts, services, callbacks);
+  const queue = queueDeployment({ accept, catalogue, keepFiles: keep, logger });
+  const rerun = rerunRun({ accept, current, catalogue, workflows: stores.workflows, keepFiles: keep });
   const cancel = cancelRun({ log, current, expire: services.expire, writer, now, onConflict });
   const progress = runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor));
   const positions = queuePositions({ scheduler, clock });
@@ -71,17 +85,12 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
     inputsBytes: config.RUNLEDGER_INPUTS_MAX_BYTES,
     inputNameLength: config.RUNLEDGER_INPUT_NAME_MAX,
   };
-  const callbacks = callbackRules({
-    policy,
-    resolver,
-    maxLength: config.RUNLEDGER_WEBHOOK_URL_MAX,
-    resolveWithinMs: RESOLVE_WITHIN_MS,
-  });
   return [
     queueRoute({ limits, callbacks, queue, onQueued }),
     waitingRoute({ waiting: waitingRun({ scheduler, current, clock }), now }),
     getRoute({ current, lists, progress, positions, wait, included, publicUrl }),
     eventsRoute({ current, subscriptions, keys }),
+    runLogsRoute(parts, services),
     cancelRoute({ cancel }),
     ...deleteRoutes({ deleteRun: deleteRun({ log, current, room, writer, now, onConflict }) }),
     rerunRoute({ limits, rerun, onQueued }),
@@ -90,6 +99,41 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
     }),
     cancelManyRoute({ cancelMany: cancelMany({ views, fresh, cancel }) }),
   ];
+};
+
+const runLogsRoute = (
+  { log, logger }: Pick<GatewayParts, 'log' | 'logger'>,
+  {
+    current,
+    subscriptions,
+    keys,
+    stores,
+  }: Pick<RunServices, 'current' | 'subscriptions' | 'keys' | 'stores'>,
+): Route =>
+  logsRoute({
+    current,
+    read: attemptLogs({ log, blobs: stores.blobs, current }),
+    subscribe: subscriptions.subscribe,
+    subscribeToLogs: (key, onChunk) => subscribeToLogs(log, key, onChunk),
+    onReconnect: (listener) => log.onReconnect(listener),
+    subscriptions,
+    keys,
+    logger,
+  });
+
+const fileKeeping = (
+  { config, publicUrl }: RunRoutes['parts'],
+  { files, outputs, stores }: RunServices,
+  addresses: CallbackRules,
+): KeepRunFiles => {
+  const own = (): OwnAddresses => ({
+    origin: publicUrl(),
+    api: `${publicUrl()}${config.RUNLEDGER_BASE_PATH}`,
+  });
+  return keepRunFiles({
+    blobs: stores.blobs,
+    keepFiles: keepFiles({ files, addresses, outputs: outputs.store, own }),
+  });
 };
 
 const counted =
@@ -108,6 +152,7 @@ const counted =
       case 'outlives_log':
       case 'inputs_gone':
       case 'inputs_store_full':
+      case 'inputs_too_large':
       case 'inputs_over_quota':
       case 'views_unavailable':
       case 'unreadable':

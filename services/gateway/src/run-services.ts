@@ -1,11 +1,16 @@
 import { openBlobStores, type BlobStores } from '@runledger/blob-store/blob-stores';
 import { polledClock } from '@runledger/coordination/polled-clock';
+import { newUuid } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { outputLists, type OutputLists } from '@runledger/blob-store/output-lists';
 import { authenticate } from './auth/api-keys.ts';
 import { catalogueRecords, type CatalogueRecords } from './catalogue/store/catalogue-records.ts';
 import { openBlobSweep } from './blobs/blob-sweep.ts';
 import { deleteRecords, type DeleteRecords } from './catalogue/delete-records.ts';
+import { openFiles, type Files, type FilesOptions } from './files/files.ts';
+import { fileRecords, type FileRecords } from './files/store/file-records.ts';
+import { sumFiles } from './files/store/sum-files.ts';
+import { openFileSweep } from './files/store/sweep-files.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { freshViews, type FreshViews } from './projection/fresh-views.ts';
@@ -46,6 +51,7 @@ export interface RunServices {
   readonly deletion: DeleteRecords;
   readonly retention: RetentionRecords;
   readonly outputs: OpenedOutputs;
+  readonly files: Files;
   readonly scheduler: SchedulerClient;
   readonly subscriptions: RunSubscriptions;
   readonly keys: KeyRevalidation;
@@ -54,10 +60,11 @@ export interface RunServices {
 
 /** `open` closes them in reverse order. */
 export const openRunServices = (
-  { config, log, views, isProjecting, logger, instance, publicUrl }: Omit<GatewayParts, 'metrics'>,
+  parts: Omit<GatewayParts, 'metrics'>,
   metrics: GatewayMetrics,
   open: AsyncDisposableStack,
 ): RunServices => {
+  const { config, log, views, isProjecting, logger, instance, publicUrl } = parts;
   const shown = shownWebhooks();
   const find = open.use(openFindView(views, logger)).call;
   const stores = openBlobStores(log);
@@ -80,11 +87,13 @@ export const openRunServices = (
   const kept = { views, isProjecting, logger, records: retention, runsDays };
   const outliving = { expire, expireNotification: expireNotification(expiring) };
   openUpkeep({ ...kept, ...outliving, log, erase, onRemoved: metrics.removed }, open);
-  const used = { stores, fresh, records, outputs };
+  const ofFiles = fileRecords(log);
+  const used = { stores, fresh, records, outputs, ofFiles };
   const quotas = openQuotas(countedUse({ config, views }, used, metrics), open);
+  const files = openUploads(parts, { records: ofFiles, store: outputs.store, quotas }, metrics, open);
   const { streams } = quotas;
   const maxSubscribers = config.RUNLEDGER_STREAMS_MAX;
-  const counted = open.use(openCountedRuns({ log, views, logger }));
+  const counted = open.use(openCountedRuns({ ...parts, clock }));
   return {
     stores,
     current,
@@ -97,8 +106,9 @@ export const openRunServices = (
     quotas,
     records,
     retention,
-    deletion: deleteRecords({ records, views, fresh, now: brokerTime(log) }),
+    deletion: deleteRecords({ records, views, fresh, now: brokerTime(log, 'KV_CATALOGUE') }),
     outputs,
+    files,
     scheduler: open.use(openSchedulerClient(log)),
     subscriptions: open.use(
       openRunSubscriptions({ log, current, lists, publicUrl, maxSubscribers, streams, logger, clock }),
@@ -110,7 +120,13 @@ export const openRunServices = (
 /** What the quotas count. */
 const countedUse = (
   { config, views }: Pick<GatewayParts, 'config' | 'views'>,
-  { stores, fresh, records, outputs }: Pick<RunServices, 'stores' | 'fresh' | 'records' | 'outputs'>,
+  {
+    stores,
+    fresh,
+    records,
+    outputs,
+    ofFiles,
+  }: Pick<RunServices, 'stores' | 'fresh' | 'records' | 'outputs'> & { readonly ofFiles: FileRecords },
   metrics: GatewayMetrics,
 ): QuotasOptions => ({
   config,
@@ -119,15 +135,41 @@ const countedUse = (
   fresh,
   countRecords: (org_id) => records.count(org_id),
   sumWorkflowBytes: (org_id) => records.versions.bytes(org_id),
+  sumFiles: (org_id) => sumFiles(ofFiles, org_id),
   keepsOutputsForMs: () => outputs.store.keepsForMs(),
   metrics: metrics.quotas,
   clock,
   now,
 });
 
-const brokerTime = (log: EventLog): (() => Promise<Date>) => {
-  const time = polledClock(log, 'KV_CATALOGUE');
+const brokerTime = (log: EventLog, stream: 'KV_CATALOGUE' | 'KV_FILES'): (() => Promise<Date>) => {
+  const time = polledClock(log, stream);
   return async () => new Date(await time());
+};
+
+const DAY_MS = 86_400_000;
+
+/** The files that clients upload. The gateway that projects erases those that have expired. */
+const openUploads = (
+  { config, log, isProjecting, logger }: Omit<GatewayParts, 'metrics'>,
+  stored: Pick<FilesOptions, 'records' | 'store' | 'quotas'>,
+  { uploaded: onUploaded }: Pick<GatewayMetrics, 'uploaded'>,
+  open: AsyncDisposableStack,
+): Files => {
+  const keptMs = config.RUNLEDGER_FILE_KEEP_DAYS * DAY_MS;
+  const time = brokerTime(log, 'KV_FILES');
+  open.use(openFileSweep({ ...stored, fileKeptMs: keptMs, brokerTime: time, isProjecting, logger }));
+  const maxBytes = config.RUNLEDGER_FILE_MAX_BYTES;
+  return openFiles({
+    ...stored,
+    maxBytes,
+    keptMs,
+    brokerTime: time,
+    clock,
+    newId: newUuid,
+    logger,
+    onUploaded,
+  });
 };
 
 /** What the gateway that projects does to runs, by itself. */

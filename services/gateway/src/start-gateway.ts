@@ -68,6 +68,7 @@ export const startGateway = async (
       log,
       views,
       isProjecting,
+      seenPosition: () => projection.seenPosition(),
       logger,
       metrics,
       instance,
@@ -95,6 +96,7 @@ const checkOwnLifetimes = (log: EventLog, config: GatewayConfig, signal: AbortSi
   const own = {
     webhookGiveUp: config.RUNLEDGER_WEBHOOK_GIVE_UP_S * 1_000,
     views: config.RUNLEDGER_RUN_RETENTION_DAYS * DAY_MS,
+    files: config.RUNLEDGER_FILE_KEEP_DAYS * DAY_MS,
     ...(outputs === 'directory' ? { outputs: keepDays * DAY_MS } : {}),
   };
   return retryWhileUnavailable({ signal, logger: log.logger }, () =>

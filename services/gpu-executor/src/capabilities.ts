@@ -1,8 +1,9 @@
 import { ConfigError, type ConfigProblem } from '@runledger/service-kit/config/config';
 import { detectGpus } from './gpu/nvidia-smi.ts';
 import { slotsFromGpus, slotsFromSetting, type GpuSlot } from './gpu/gpu-slots.ts';
-import { configureRunners, RUNNER_TYPES } from './runner-registry.ts';
-import type { ConfiguredRunner, HostEnvironment } from './runner/runner-type.ts';
+import { configureRunners, registeredBy, RUNNER_TYPES } from './runner-registry.ts';
+import type { ConfiguredRunner } from './runner/runner-type.ts';
+import type { HostEnvironment } from './supervision/process-environment.ts';
 
 /** What this executor can do: on which slots, with which runners. */
 export interface ExecutorCapabilities {
@@ -30,9 +31,14 @@ export const readCapabilities = async (
     if (read.ok) ({ slots } = read);
     else problems.push(read.problem);
   }
-  const runners = await configureRunners(RUNNER_TYPES, { ...config }, host, log);
+  const runners = await configureRunners(RUNNER_TYPES, { ...config }, { ...host, slots });
   if ('problems' in runners) throw new ConfigError([...problems, ...runners.problems]);
   if (problems.length > 0) throw new ConfigError(problems);
+  if (registeredBy(runners).programs.length === 0) {
+    const advice =
+      'EXECUTOR_PROGRAMS and EXECUTOR_COMFYUI are empty: every run that is assigned here will fail';
+    log.warn({}, advice);
+  }
   return { slots, runners };
 };
 
@@ -40,7 +46,7 @@ const detectSlots = async (visible: string | undefined, log: CapabilityLog): Pro
   const detection = await detectGpus();
   if (detection.kind === 'none') {
     const advice =
-      'this executor has no GPU slot; name slots in EXECUTOR_GPUS, such as A10G:2, to register some anyway';
+      'this executor has no slot and gets no runs; name slots in EXECUTOR_GPUS, such as CPU:2 for runs that use no card';
     log.warn({ why: detection.why }, advice);
     return [];
   }
@@ -49,7 +55,7 @@ const detectSlots = async (visible: string | undefined, log: CapabilityLog): Pro
   for (const { index, name } of unknown)
     log.warn(
       { index, name },
-      'the API does not know this GPU model; to use it, name it in EXECUTOR_GPUS as a known model',
+      'nvidia-smi gives no usable name for this card; to use it, name all cards in EXECUTOR_GPUS',
     );
   return slots;
 };

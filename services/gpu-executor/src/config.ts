@@ -4,6 +4,8 @@ import { brokerConfig } from '@runledger/event-log/connect/broker-config';
 import { list, oneOf, seconds, url } from '@runledger/service-kit/config/config-schemas';
 import { readConfig, type Environment } from '@runledger/service-kit/config/config';
 import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
+import { egressConfig } from '@runledger/webhooks/policy/egress-config';
+import { policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { Type, type Static } from 'typebox';
 import { RUNNER_TYPES, settingsOf } from './runner-registry.ts';
 
@@ -36,7 +38,8 @@ export const configSchema = Type.Object({
   }),
   EXECUTOR_GPUS: Type.Optional(
     Type.String({
-      description: 'the GPU slots, such as A10G:2,T4:1; without it the GPUs that nvidia-smi shows',
+      description:
+        'the slots: MODEL:CARDS, or MODEL:CARDSxSLOTS for several slots on each card, such as RTX4090:1x3,CPU:2; any model, CPU uses no card; without it one slot for each card that nvidia-smi shows',
     }),
   ),
   ...runnerSettings,
@@ -64,6 +67,19 @@ export const configSchema = Type.Object({
     minimum: 0,
     description: 'maximum bytes of workflows in memory, so that not every run fetches its own',
   }),
+  EXECUTOR_INPUT_MAX_BYTES: Type.Integer({
+    default: 4 * 1024 ** 3,
+    minimum: 1,
+    description:
+      'maximum bytes of all files of the inputs of a run; they lie in the work folder while it executes',
+  }),
+  EXECUTOR_INPUT_FETCH_S: seconds({
+    default: 600,
+    maximum: 86_400,
+    description: 'how long fetching the file of one URL may take',
+  }),
+  ...policyConfig,
+  ...egressConfig,
   RUNLEDGER_GATEWAY_URL: url({
     default: 'http://127.0.0.1:8080',
     description: 'the origin of the gateway, where workflows are fetched and output files are stored',

@@ -4,7 +4,7 @@ export const contract: ServiceContract = {
   service: 'gpu-executor',
   role: 'executor',
   writes: {
-    runs: ['RunStarted', 'RunUploading', 'RunSucceeded', 'RunFailed', 'RunCancelled'],
+    runs: ['RunStarted', 'RunUploading', 'RunAttemptFailed', 'RunSucceeded', 'RunFailed', 'RunCancelled'],
     webhooks: [],
     fleet: ['ExecutorRegistered', 'ExecutorDraining', 'ExecutorLeft'],
     activity: true,
@@ -23,6 +23,7 @@ export const contract: ServiceContract = {
       // Its own facts: they lie between the others.
       'RunStarted',
       'RunUploading',
+      'RunAttemptFailed',
       'RunSucceeded',
       'RunFailed',
       'RunCancelled',
@@ -34,6 +35,7 @@ export const contract: ServiceContract = {
   gathersLeaders: false,
   follows: [],
   subscribesToProgress: false,
+  logs: 'writes',
   buckets: {},
   blobs: {},
   objects: [],

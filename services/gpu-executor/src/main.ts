@@ -10,10 +10,15 @@ import type { FleetPresence } from './fleet/fleet-presence.ts';
 import { consumeAddressed } from './log/consume-addressed.ts';
 import { redriveAddressed } from './log/redrive-addressed.ts';
 import { openExecutor } from './open-executor.ts';
+import { openInputFiles } from './open-input-files.ts';
 import { openFleetPresence } from './open-fleet-presence.ts';
 import { retire } from './retire.ts';
 import { openRunners } from './runner-registry.ts';
+import type { RunnerHost } from './runner/runner-type.ts';
 import { chooseContainment } from './supervision/containment.ts';
+import { openResidentProcesses } from './resident-process/resident-processes.ts';
+import type { HostEnvironment } from './supervision/process-environment.ts';
+import { openSupervisors } from './supervision/supervisors.ts';
 import { openWorkFolder } from './work-folder.ts';
 
 const start = async (
@@ -27,8 +32,9 @@ const start = async (
   const env = { PATH, HOME, LANG, CUDA_VISIBLE_DEVICES };
   const capabilities = await readCapabilities(config, env, logger);
   const { slots, runners } = capabilities;
-  const { path: workFolder, mark } = await openWorkFolder(config.EXECUTOR_WORK_DIR, logger);
-  const containment = await chooseContainment(config.EXECUTOR_PID_NAMESPACE);
+  const processes = await openProcesses(config, env, logger, open);
+  const { workFolder, cancelGraceMs, stopWithinMs } = processes;
+  const { containment } = processes.supervisors;
   logger.info({ containment, slots, runners }, 'the capabilities of this executor');
 
   checks['consumption'] = () => ({
@@ -38,16 +44,16 @@ const start = async (
   // It may read no stream, only what is addressed to it.
   const log = await openServiceLog({ ...base, streams: [] }, open, stopping);
   const keys = await newAttemptKeys();
-  const cancelGraceMs = config.EXECUTOR_CANCEL_GRACE_S * 1_000;
   const [abandon, disconnected] = [new AbortController(), new AbortController()];
   const { executor, counts } = openExecutor(log, {
     executor_id,
     slots,
-    runnerFor: openRunners(runners, { env, workFolder, containment, mark, cancelGraceMs, log: logger }),
+    runnerFor: openRunners(runners, { ...processes, slots }),
     workFolder,
     keys,
     gateway: new URL(config.RUNLEDGER_GATEWAY_URL),
     workflowCacheBytes: config.EXECUTOR_WORKFLOW_CACHE_BYTES,
+    inputFiles: openInputFiles(base, open),
     metrics,
     closing: abandon.signal,
     disconnected: disconnected.signal,
@@ -64,7 +70,6 @@ const start = async (
     onHeartbeat: counts.heartbeat,
   };
   const presence = await openFleetPresence(log, presenceOptions, stopping);
-  const stopWithinMs = config.RUNLEDGER_STOP_WITHIN_S * 1_000;
   open.defer(() => retire({ executor, presence, abandon, stopWithinMs, cancelGraceMs }));
   addChecks(checks, consumption, presence);
   void consumption.failed.then((error) => {
@@ -76,6 +81,27 @@ const start = async (
     throw error;
   });
   return { executor_id };
+};
+
+/** The part of the time for a stop that processes between runs have to end before they are killed. */
+const RESIDENTS_STOP_WITHIN = 0.2;
+
+/** What starts processes, and what they get. */
+const openProcesses = async (
+  config: ExecutorConfig,
+  env: HostEnvironment,
+  log: ServiceBase<ExecutorConfig>['logger'],
+  open: AsyncDisposableStack,
+): Promise<Omit<RunnerHost, 'slots'> & { readonly stopWithinMs: number }> => {
+  const { path: workFolder, mark } = await openWorkFolder(config.EXECUTOR_WORK_DIR, log);
+  const containment = await chooseContainment(config.EXECUTOR_PID_NAMESPACE);
+  const supervisors = open.use(openSupervisors(containment, mark, config.PATH));
+  const cancelGraceMs = config.EXECUTOR_CANCEL_GRACE_S * 1_000;
+  const stopWithinMs = config.RUNLEDGER_STOP_WITHIN_S * 1_000;
+  const stopGraceMs = Math.min(cancelGraceMs, stopWithinMs * RESIDENTS_STOP_WITHIN);
+  const processes = { env, workFolder, supervisors, mark, log };
+  const residents = open.use(openResidentProcesses({ ...processes, stopGraceMs }));
+  return { ...processes, residents, cancelGraceMs, stopWithinMs };
 };
 
 const addChecks = (

@@ -1,6 +1,8 @@
 import { signAttempt, type AttemptKeys } from '@runledger/contracts/access/attempt-token';
 import { newUuid, type ExecutorId } from '@runledger/contracts/ids';
+import type { MaskText } from '@runledger/contracts/logs/log-masks';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { clearLogSlot, publishLogChunk } from '@runledger/event-log/streams/logs';
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
 import type { Assignment } from './attempt/core/assignment.ts';
@@ -9,9 +11,11 @@ import { createExecutor, type Executor } from './attempt/executor.ts';
 import { executorMetrics, type ExecutorMetrics } from './executor-metrics.ts';
 import type { GpuSlot } from './gpu/gpu-slots.ts';
 import { appendTo, readSubjects } from './log/attempt-log.ts';
+import { openAttemptLog, type AttemptLogSettings } from './logs/attempt-log.ts';
 import type { RunnerFor } from './runner/runner-type.ts';
-import { fetchAssigned } from './assignment/fetch-assigned.ts';
+import { fetchWithFiles, type InputFileSettings } from './input-files/fetch-input-files.ts';
 import { workflowCache } from './assignment/workflow-cache.ts';
+import { keepLog } from './upload/keep-log.ts';
 import { storeList } from './upload/store-list.ts';
 import { storeFiles } from './upload/store-files.ts';
 
@@ -23,6 +27,7 @@ export interface ExecutorOptions {
   readonly keys: AttemptKeys;
   readonly gateway: URL;
   readonly workflowCacheBytes: number;
+  readonly inputFiles: InputFileSettings;
   readonly metrics: Metrics;
   /** Stops the workflows; nothing more is stored. */
   readonly closing: AbortSignal;
@@ -64,7 +69,16 @@ export const openExecutor = (log: EventLog, options: ExecutorOptions): CountedEx
 
 const toolsOf = (
   log: EventLog,
-  { executor_id, slots, runnerFor, workFolder, keys, gateway, workflowCacheBytes }: ExecutorOptions,
+  {
+    executor_id,
+    slots,
+    runnerFor,
+    workFolder,
+    keys,
+    gateway,
+    workflowCacheBytes,
+    inputFiles,
+  }: ExecutorOptions,
 ): AttemptTools => {
   const settings = {
     gateway,
@@ -76,11 +90,24 @@ const toolsOf = (
     slots,
     runnerFor,
     workFolder,
+    random: Math.random,
     newId: newUuid,
     sendProgress: (run, report) =>
       reportProgress(log, run, run.attempt, executor_id, { ...report, time: new Date().toISOString() }),
-    fetch: (assignment, options) => fetchAssigned({ ...settings, workflows }, assignment, options),
+    keepLog: (assignment, kept) => keepLog(settings, assignment, kept),
+    openLog: (assignment, mask) => openAttemptLog(logSettings(log, assignment, mask)),
+    fetch: (assignment, folder, options) =>
+      fetchWithFiles({ ...settings, workflows, ...inputFiles }, assignment, folder, options),
     store: (assignment, files, stop) => storeFiles(settings, assignment, files, stop),
     storeList: (assignment, outputs, stop) => storeList(settings, assignment, outputs, stop),
   };
 };
+
+const logSettings = (log: EventLog, assignment: Assignment, mask: MaskText): AttemptLogSettings => ({
+  mask,
+  publish: (slot, chunk) => publishLogChunk(log, assignment, slot, chunk),
+  clear: (slot) => clearLogSlot(log, assignment, slot),
+  onReconnect: (listener) => log.onReconnect(listener),
+  now: Date.now,
+  clock: () => performance.now(),
+});

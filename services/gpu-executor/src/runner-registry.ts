@@ -1,18 +1,19 @@
 import type { TProperties } from 'typebox';
+import { cogRunnerType } from './runner/cog/cog-runner-type.ts';
+import { comfyuiRunnerType } from './runner/comfyui/comfyui-runner-type.ts';
 import { programRunnerType } from './runner/program/program-runner-type.ts';
 import type {
+  ConfiguredHost,
   ConfiguredRunner,
-  HostEnvironment,
   InvalidSettings,
   RunnerCapabilities,
   RunnerFor,
   RunnerHost,
   RunnerType,
-  StartLog,
 } from './runner/runner-type.ts';
 
 /** One line for each way of executing workflows. */
-export const RUNNER_TYPES: readonly RunnerType[] = [programRunnerType];
+export const RUNNER_TYPES: readonly RunnerType[] = [programRunnerType, cogRunnerType, comfyuiRunnerType];
 
 export const settingsOf = (types: readonly RunnerType[]): TProperties =>
   Object.assign({}, ...types.map(({ settings }) => settings));
@@ -21,10 +22,9 @@ export const settingsOf = (types: readonly RunnerType[]): TProperties =>
 export const configureRunners = async (
   types: readonly RunnerType[],
   settings: Readonly<Record<string, unknown>>,
-  host: HostEnvironment,
-  log: StartLog,
+  host: ConfiguredHost,
 ): Promise<readonly ConfiguredRunner[] | InvalidSettings> => {
-  const configured = await Promise.all(types.map((type) => type.configure({ ...settings }, host, log)));
+  const configured = await Promise.all(types.map((type) => type.configure({ ...settings }, host)));
   const problems = configured.flatMap((runner) => ('problems' in runner ? runner.problems : []));
   return problems.length > 0
     ? { problems }

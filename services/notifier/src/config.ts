@@ -2,6 +2,7 @@ import { brokerConfig } from '@runledger/event-log/connect/broker-config';
 import { readConfig, type Environment } from '@runledger/service-kit/config/config';
 import { seconds, url } from '@runledger/service-kit/config/config-schemas';
 import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
+import { egressConfig } from '@runledger/webhooks/policy/egress-config';
 import { giveUpConfig } from '@runledger/webhooks/policy/give-up-config';
 import { policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
@@ -25,13 +26,7 @@ export const configSchema = Type.Object({
     emptyIsValue: true,
     description: 'the prefix of every path of the API; the same for gateways',
   }),
-  RUNLEDGER_WEBHOOK_PROXY: Type.Optional(
-    url({
-      secret: true,
-      description:
-        'a forward proxy (CONNECT) that every notification goes through, such as http://user:password@proxy:3128',
-    }),
-  ),
+  ...egressConfig,
   RUNLEDGER_WEBHOOK_TRY_S: seconds({
     default: 15,
     minimum: 0.1,

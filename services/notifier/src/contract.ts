@@ -17,6 +17,7 @@ export const contract: ServiceContract = {
   gathersLeaders: false,
   follows: ['RUNS', 'ACTIVITY'],
   subscribesToProgress: false,
+  logs: 'nothing',
   buckets: { WEBHOOK_SECRETS: ['read', 'write'] },
   blobs: { BLOBS: 'reads' },
   objects: [],

@@ -11,7 +11,7 @@ import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
 import { policyFromConfig } from '@runledger/webhooks/policy/policy-config';
 import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
-import { resolveChecked } from './sending/resolve-checked.ts';
+import { resolveChecked } from '@runledger/webhooks/outgoing/resolve-checked';
 import { readNotifierConfig, type NotifierConfig } from './config.ts';
 import { contract } from './contract.ts';
 import { breakerSettings } from './core/breakers/breaker-settings.ts';

@@ -18,6 +18,7 @@ export const contract: ServiceContract = {
       'RunUploading',
       'RunSucceeded',
       'RunFailed',
+      'RunAttemptFailed',
       'RunCancelled',
       'RunExpired',
       'RunOutputsDeleted',
@@ -43,6 +44,7 @@ export const contract: ServiceContract = {
   gathersLeaders: false,
   follows: ['RUNS', 'FLEET'],
   subscribesToProgress: false,
+  logs: 'nothing',
   // A run has everything that it needs of the catalogue.
   buckets: { EXECUTORS: ['read', 'list'] },
   blobs: {},

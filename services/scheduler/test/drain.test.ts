@@ -59,7 +59,7 @@ describe('a drained executor', () => {
     expect(state?.drain?.requested_at).toBeDefined();
 
     // What runs there goes on.
-    await first.append(before, 'RunStarted', {});
+    await first.append(before, 'RunStarted', { cold_start_s: 0 });
     await first.append(before, 'RunSucceeded', { outputs: [], outputs_blob: null });
     const key = await bed.queue();
     await waitsForDraining(bed, key);

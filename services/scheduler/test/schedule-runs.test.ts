@@ -38,7 +38,7 @@ describe('a scheduler on a log', () => {
       await executor.assigned(key);
       const others = await Promise.all(keys.map((other) => bed.run(other)));
       expect(others.filter((run) => isExecuting(run))).toHaveLength(1);
-      await executor.append(key, 'RunStarted', {});
+      await executor.append(key, 'RunStarted', { cold_start_s: 0 });
       await executor.append(key, 'RunSucceeded', { outputs: [], outputs_blob: null });
     }
     const page = (): Promise<string> => scheduler.metrics.metrics();
@@ -60,7 +60,7 @@ describe('a scheduler on a log', () => {
     const first = await bed.executor('first');
     const key = await bed.queue();
     await first.assigned(key);
-    await first.append(key, 'RunStarted', {});
+    await first.append(key, 'RunStarted', { cold_start_s: 0 });
     await first.die();
     const second = await bed.executor('second');
     expect((await second.assigned(key)).attempt).toBe(2);
@@ -95,7 +95,7 @@ describe('a scheduler on a log', () => {
     const cancelled = await bed.queue();
     for (const key of [slow, cancelled]) {
       await executor.assigned(key);
-      await executor.append(key, 'RunStarted', {});
+      await executor.append(key, 'RunStarted', { cold_start_s: 0 });
     }
     const time = new Date().toISOString();
     reportProgress(bed.log, slow, 1, executor.id, { progress: 0.25, live_status: null, time });

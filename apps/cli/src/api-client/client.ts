@@ -15,9 +15,18 @@ export interface Client {
   readonly api: RunApi;
   readonly screen: Screen;
   readonly readJsonFile: ReadJsonFile;
+  /** Paths of files are relative to it. */
+  readonly cwd: string;
 }
 
 export const openClient = (connection: ApiConnection, screen: Screen, files: FileSources): Client => {
   const call = apiCall(connection);
-  return { connection, call, api: runApi(connection, call), screen, readJsonFile: jsonFiles(files) };
+  return {
+    connection,
+    call,
+    api: runApi(connection, call),
+    screen,
+    readJsonFile: jsonFiles(files),
+    cwd: files.cwd,
+  };
 };

@@ -8,6 +8,7 @@ import type { ApiCall } from './api-call.ts';
 import type { ApiConnection } from './connection.ts';
 import { runEvents } from './run-events.ts';
 import type { RunEvents } from './run-events.ts';
+import { followRunLogs, readRunLogs, type FollowRunLogs, type ReadRunLogs } from './run-logs.ts';
 import { DeliveriesPage, RunDeliveries } from './delivery-responses.ts';
 import { RunInputs, ShownRun } from './run-responses.ts';
 
@@ -36,6 +37,8 @@ export interface RunApi {
   delete(run: string): Promise<Static<typeof DeleteRunResponse>>;
   deleteOutputs(run: string): Promise<Static<typeof DeleteOutputsResponse>>;
   readonly events: RunEvents;
+  readonly logs: ReadRunLogs;
+  readonly followLogs: FollowRunLogs;
   webhookSecret(): Promise<Secret>;
   /** `overlap_s`: undefined for the service's default. */
   rotateWebhookSecret(overlap_s: number | undefined): Promise<Secret>;
@@ -70,6 +73,8 @@ export const runApi = (connection: ApiConnection, call: ApiCall): RunApi => ({
   delete: (run) => call(DeleteRunResponse, { method: 'DELETE', path: at`/run/${run}` }),
   deleteOutputs: (run) => call(DeleteOutputsResponse, { method: 'DELETE', path: at`/run/${run}/outputs` }),
   events: runEvents(connection),
+  logs: readRunLogs(connection),
+  followLogs: followRunLogs(connection),
   webhookSecret: () => call(WebhookSecret, { method: 'GET', path: '/webhooks/secret' }),
   rotateWebhookSecret: (overlap_s) =>
     call(WebhookSecret, { method: 'POST', path: '/webhooks/secret', body: { overlap_s } }),

@@ -3,6 +3,8 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { plain } from '../output/plain-text.ts';
 
+const ShownError = nullable(Type.Object({ kind: Type.String(), message: Type.String() }));
+
 /** The members of a run that commands show. `--json` prints all members of the answer. */
 export const ShownRun = Type.Object({
   id: Type.String(),
@@ -17,6 +19,17 @@ export const ShownRun = Type.Object({
   gpu: nullable(Type.String()),
   finished: Type.Optional(Type.Boolean()),
   end_reason: Type.Optional(nullable(Type.String())),
+  error: Type.Optional(ShownError),
+  attempts: Type.Optional(
+    Type.Array(
+      Type.Object({
+        number: Type.Integer(),
+        executor: Type.String(),
+        ended_at: nullable(Type.String()),
+        error: ShownError,
+      }),
+    ),
+  ),
   outputs: Type.Array(
     Type.Object({
       data: Type.Record(
@@ -37,6 +50,17 @@ export type RunInputs = Static<typeof RunInputs>;
 const FINAL: ReadonlySet<string> = new Set(['success', 'failed', 'timeout', 'cancelled']);
 
 export const hasEnded = (run: ShownRun): boolean => run.finished ?? FINAL.has(run.status);
+
+/** Why a run failed or timed out, and the last lines that its program wrote. */
+export const errorLines = ({ error }: ShownRun): string[] =>
+  (error?.message ?? '').split('\n').flatMap((line) => plain(line) || []);
+
+/** The attempts before the last one, one line each. */
+export const earlierAttemptLines = ({ attempts = [] }: ShownRun): string[] =>
+  attempts.slice(0, -1).map(({ number, executor, ended_at, error }) => {
+    const why = plain(error?.message.split('\n')[0] ?? '');
+    return `${number} on ${plain(executor)}, until ${ended_at}: ${why}`;
+  });
 
 /** The files and texts of a run, one line each. */
 export const outputLines = (run: ShownRun): string[] =>

@@ -1,21 +1,29 @@
-import { GPU_MODELS } from '@runledger/contracts/gpu';
 import { Deployment, DeploymentPage } from '@runledger/contracts/http/catalogue/deployments';
-import { Option } from 'commander';
 import type { Command } from 'commander';
+import type { ApiCall } from '../api-client/api-call.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
 import { secondsOf, wholeNumber } from '../options/numbers.ts';
 import { addRecordCommands, addRecordList } from './record-commands.ts';
 import { changeRecord, createRecord, firstRows, lastRows, listRecords } from './records.ts';
-import type { RecordKind, RecordListOptions } from './records.ts';
+import { machines } from './machines.ts';
+import { idByName, optionalId } from './named-records.ts';
+import type { ListedRecords, RecordKind, RecordListOptions } from './records.ts';
+import { versionReference } from './version-reference.ts';
+import { workflows } from './workflows.ts';
 
-const deployments: RecordKind<Deployment> = {
+const listed: Pick<ListedRecords<Deployment>, 'what' | 'path' | 'readPage'> = {
   what: 'Deployment',
   path: '/deployments',
-  send: (call, request) => call(Deployment, request),
   readPage: async (call, request) => {
     const page = await call(DeploymentPage, request);
     return { ...page, items: page.deployments };
   },
+};
+
+export const deployments: RecordKind<Deployment> = {
+  ...listed,
+  idOf: idByName(listed),
+  send: (call, request) => call(Deployment, request),
   columns: [
     { title: 'ID', width: 36, of: ({ id }) => id },
     { title: 'GPU', width: 9, of: ({ gpu }) => gpu },
@@ -63,38 +71,42 @@ export const addDeploymentCommands = (program: Command, parts: CommandContext): 
     .command('deployments')
     .description('workflow versions on machines, on which runs are queued');
   addRecordList(parts, group, { name: 'list', description: 'list deployments, newest first' })
-    .option('--workflow <id>', 'of one workflow')
+    .option('--workflow <workflow>', 'of one workflow')
     .action(async ({ workflow, ...options }: DeploymentListOptions) => {
-      end(await listRecords(await client(), deployments, { ...options, filter: { workflow_id: workflow } }));
+      const opened = await client();
+      const workflow_id = await optionalId(opened.call, workflows, workflow);
+      end(await listRecords(opened, deployments, { ...options, filter: { workflow_id } }));
     });
   addRecordCommands(parts, group, deployments);
   addSettings(
     add(group, 'create', 'make a deployment')
       .requiredOption('--name <name>', 'for people')
-      .requiredOption('--version <id>', 'the id of a workflow version, see workflows versions')
-      .requiredOption('--machine <id>', 'where it executes'),
+      .requiredOption('--version <version>', 'the id of a workflow version, or WORKFLOW@NUMBER')
+      .requiredOption('--machine <machine>', 'where it executes'),
   ).action(async (options: DeploymentOptions) => {
-    const body = fieldsOf(options);
-    end(await createRecord(await client(), deployments, { body, json: options.json }));
+    const opened = await client();
+    const body = await fieldsOf(opened.call, options);
+    end(await createRecord(opened, deployments, { body, json: options.json }));
   });
   addSettings(
     add(group, 'update <deployment>', 'change a deployment; queued runs keep their settings')
       .option('--name <name>', 'for people')
-      .option('--version <id>', 'the id of a workflow version, see workflows versions')
-      .option('--machine <id>', 'where it executes'),
+      .option('--version <version>', 'the id of a workflow version, or WORKFLOW@NUMBER')
+      .option('--machine <machine>', 'where it executes'),
   )
     .option('--no-gpu', "use the machine's GPU")
     .option('--no-concurrency-limit', 'remove the limit')
-    .action(async (id: string, options: DeploymentOptions) => {
-      const change = fieldsOf(options);
-      end(await changeRecord(await client(), deployments, { id, change, json: options.json }));
+    .action(async (given: string, options: DeploymentOptions) => {
+      const opened = await client();
+      const change = await fieldsOf(opened.call, options);
+      end(await changeRecord(opened, deployments, { given, change, json: options.json }));
     });
 };
 
 const addSettings = (command: Command): Command =>
   command
     .option('--environment <word>', 'any word, such as staging')
-    .addOption(new Option('--gpu <model>', 'for runs without --gpu').choices(GPU_MODELS))
+    .option('--gpu <model>', 'any model, such as RTX4090, for runs without --gpu')
     .option(
       '--concurrency-limit <number>',
       'how many of its runs may execute at the same time (stored, not enforced yet)',
@@ -103,13 +115,13 @@ const addSettings = (command: Command): Command =>
     .option('--start-deadline <time>', 'how long a run may wait until it starts')
     .option('--attempts <number>', 'how often a run may start if executors are lost');
 
-const fieldsOf = (options: DeploymentOptions) => {
+const fieldsOf = async (call: ApiCall, options: DeploymentOptions) => {
   const { name, version, machine, environment, gpu, concurrencyLimit: limit } = options;
   const attempts = wholeNumber('--attempts', options.attempts);
   return {
     name,
-    workflow_version_id: version,
-    machine_id: machine,
+    workflow_version_id: await optionalId(call, versionReference, version),
+    machine_id: await optionalId(call, machines, machine),
     environment,
     gpu: gpu === false ? null : gpu,
     concurrency_limit: limit === false ? null : wholeNumber('--concurrency-limit', limit),

@@ -1,5 +1,5 @@
-import { GPU_MODELS } from '@runledger/contracts/gpu';
 import { Machine, MachinePage } from '@runledger/contracts/http/catalogue/machines';
+import type { Runner } from '@runledger/contracts/runners/runner-kinds';
 import { runnerKindOf } from '@runledger/contracts/runners/runner-kinds';
 import { Option } from 'commander';
 import type { Command } from 'commander';
@@ -7,21 +7,27 @@ import { CommandError } from '../output/command-error.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
 import { addRecordCommands, addRecordList } from './record-commands.ts';
 import { changeRecord, createRecord, firstRows, lastRows, listRecords } from './records.ts';
-import type { RecordKind, RecordListOptions } from './records.ts';
+import { idByName } from './named-records.ts';
+import type { ListedRecords, RecordKind, RecordListOptions } from './records.ts';
 
 const runnerWords = ({ runner }: Machine): string => runnerKindOf(runner).label(runner);
 
-const machines: RecordKind<Machine> = {
+const listed: Pick<ListedRecords<Machine>, 'what' | 'path' | 'readPage'> = {
   what: 'Machine',
   path: '/machines',
-  send: (call, request) => call(Machine, request),
   readPage: async (call, request) => {
     const page = await call(MachinePage, request);
     return { ...page, items: page.machines };
   },
+};
+
+export const machines: RecordKind<Machine> = {
+  ...listed,
+  idOf: idByName(listed),
+  send: (call, request) => call(Machine, request),
   columns: [
     { title: 'ID', width: 36, of: ({ id }) => id },
-    { title: 'GPU', width: 9, of: ({ gpu }) => gpu },
+    { title: 'GPU', width: 12, of: ({ gpu }) => gpu },
     { title: 'VERSION', width: 7, of: ({ version }) => version },
     { title: 'NAME', width: 24, of: ({ name }) => name },
     { title: 'RUNNER', width: 0, of: runnerWords },
@@ -37,12 +43,16 @@ const machines: RecordKind<Machine> = {
   nameOf: ({ name }) => name,
 };
 
-interface MachineOptions extends Json {
+export interface RunnerOptions {
+  readonly program?: string;
+  readonly cog?: string;
+  readonly comfyui?: string | true;
+}
+
+interface MachineOptions extends RunnerOptions, Json {
   readonly name?: string;
   readonly gpu?: string;
   readonly type?: string;
-  readonly program?: string;
-  readonly comfyui?: string | true;
 }
 
 /** The machines of an organisation. */
@@ -60,7 +70,7 @@ export const addMachineCommands = (program: Command, parts: CommandContext): voi
   ).action(async (options: MachineOptions) => {
     const runner = runnerOf(options);
     if (runner === undefined)
-      throw new CommandError('No runner was given. Add --program NAME or --comfyui [URL].');
+      throw new CommandError('No runner was given. Add --program NAME, --cog MODEL or --comfyui [URL].');
     const body = { ...fieldsOf(options), runner };
     end(await createRecord(await client(), machines, { body, json: options.json }));
   });
@@ -68,27 +78,39 @@ export const addMachineCommands = (program: Command, parts: CommandContext): voi
     add(group, 'update <machine>', 'change a machine; queued runs keep their settings')
       .option('--name <name>', 'for people')
       .addOption(gpuOption()),
-  ).action(async (id: string, options: MachineOptions) => {
+  ).action(async (given: string, options: MachineOptions) => {
     const change = { ...fieldsOf(options), runner: runnerOf(options) };
-    end(await changeRecord(await client(), machines, { id, change, json: options.json }));
+    end(await changeRecord(await client(), machines, { given, change, json: options.json }));
   });
 };
 
-const gpuOption = (): Option =>
-  new Option('--gpu <model>', 'for runs and deployments without a GPU').choices(GPU_MODELS);
+export const gpuOption = (): Option =>
+  new Option('--gpu <model>', 'any model, such as RTX4090 or CPU, for runs and deployments without a GPU');
 
 const addSettings = (command: Command): Command =>
+  addRunnerOptions(command.option('--type <word>', 'any word; the kind of the runner by default'));
+
+export const addRunnerOptions = (command: Command): Command =>
   command
-    .option('--type <word>', 'any word; the kind of the runner by default')
     .option('--program <name>', 'the program of the executor that runs execute')
-    .option('--comfyui [url]', "execute with ComfyUI, at this URL or at the executor's setting");
+    .option('--cog <model>', 'the Cog model of the executor that runs execute')
+    .option(
+      '--comfyui [url]',
+      "execute with ComfyUI; only with the executor's server at this URL, if you name one",
+    );
 
 const fieldsOf = ({ name, gpu, type }: MachineOptions) => ({ name, gpu, type });
 
-const runnerOf = ({ program, comfyui }: MachineOptions): object | undefined => {
-  if (program !== undefined && comfyui !== undefined)
-    throw new CommandError('A machine has one runner. Use --program or --comfyui, not both.');
-  if (program !== undefined) return { kind: 'program', program };
-  if (comfyui === undefined) return undefined;
-  return { kind: 'comfyui', url: comfyui === true ? undefined : comfyui };
+/** The runner of the options; undefined without one. @throws CommandError */
+export const runnerOf = ({ program, cog, comfyui }: RunnerOptions): Runner | undefined => {
+  const chosen: Runner[] = [
+    ...(program === undefined ? [] : [{ kind: 'program' as const, program }]),
+    ...(cog === undefined ? [] : [{ kind: 'cog' as const, model: cog }]),
+    ...(comfyui === undefined
+      ? []
+      : [{ kind: 'comfyui' as const, ...(comfyui === true ? {} : { url: comfyui }) }]),
+  ];
+  if (chosen.length > 1)
+    throw new CommandError('A machine has one runner. Use only one of --program, --cog and --comfyui.');
+  return chosen[0];
 };

@@ -15,20 +15,20 @@ export const addRecordList = (
     .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT);
 
 /** `show`, `archive`, `restore` and `delete`. */
-export const addRecordCommands = <Item>(
+export const addRecordCommands = <Item extends { readonly id: string }>(
   { client, end, add }: CommandContext,
   group: Command,
   kind: SingleRecords<Item>,
 ): void => {
   const noun = kind.what.toLowerCase();
-  add(group, `show <${noun}>`, `show a ${noun}`).action(async (id: string, { json }: Json) => {
+  add(group, `show <${noun}>`, `show a ${noun}`).action(async (given: string, { json }: Json) => {
     const { call, screen } = await client();
-    end(showRecord(screen, kind, { item: await readRecord(call, kind, id), json }));
+    end(showRecord(screen, kind, { item: await readRecord(call, kind, given), json }));
   });
   const addArchiving = (name: string, description: string, archived: boolean): void => {
-    add(group, `${name} <${noun}>`, description).action(async (id: string, { json = false }: Json) => {
-      const restoredBy = `runledger ${group.name()} restore ${id}`;
-      end(await archiveRecord(await client(), kind, { id, archived, restoredBy, json }));
+    add(group, `${name} <${noun}>`, description).action(async (given: string, { json = false }: Json) => {
+      const restoredBy = ({ id }: Item): string => `runledger ${group.name()} restore ${id}`;
+      end(await archiveRecord(await client(), kind, { given, archived, restoredBy, json }));
     });
   };
   addArchiving('archive', `archive a ${noun}: nothing new can use it`, true);
@@ -37,7 +37,7 @@ export const addRecordCommands = <Item>(
     group,
     `delete <${noun}>`,
     `delete a ${noun} that was archived a minute ago and that nothing uses`,
-  ).action(async (id: string, { json = false }: Json) =>
-    end(await deleteRecord(await client(), kind, { id, json })),
+  ).action(async (given: string, { json = false }: Json) =>
+    end(await deleteRecord(await client(), kind, { given, json })),
   );
 };

@@ -22,6 +22,8 @@ interface SomeRecords {
 
 /** How one record of the catalogue is read and shown. */
 export interface SingleRecords<Item> extends SomeRecords {
+  /** The id of a record from what a person gives: its id, or what stands for it. @throws CommandError */
+  readonly idOf: (call: ApiCall, given: string) => Promise<string>;
   readonly send: (call: ApiCall, request: ApiRequest) => Promise<Item>;
   readonly rows: (item: Item) => Rows;
   /** Its name for people. */
@@ -54,11 +56,11 @@ export const listRecords = <Item>(
     none: `There is no ${archived ? 'archived ' : ''}${what.toLowerCase()}.`,
   });
 
-export const readRecord = <Item>(
+export const readRecord = async <Item>(
   call: ApiCall,
-  { path, send }: SingleRecords<Item>,
-  id: string,
-): Promise<Item> => send(call, { method: 'GET', path: path + at`/${id}` });
+  { path, send, idOf }: SingleRecords<Item>,
+  given: string,
+): Promise<Item> => send(call, { method: 'GET', path: path + at`/${await idOf(call, given)}` });
 
 interface Creation {
   readonly body: Members;
@@ -70,12 +72,13 @@ export const createRecord = async <Item>(
   kind: SingleRecords<Item>,
   { body, json }: Creation,
 ): Promise<ExitCode> => {
-  const item = await kind.send(call, { method: 'POST', path: kind.path, body });
+  const item = await postRecord(call, kind, body);
   return showRecord(screen, kind, { item, json });
 };
 
 interface Change {
-  readonly id: string;
+  /** What stands for the record. */
+  readonly given: string;
   readonly change: Members;
   readonly json: boolean | undefined;
 }
@@ -84,51 +87,58 @@ interface Change {
 export const changeRecord = async <Item>(
   { call, screen }: Client,
   kind: SingleRecords<Item>,
-  { id, change, json }: Change,
+  { given, change, json }: Change,
 ): Promise<ExitCode> => {
   if (Object.values(change).every((value) => value === undefined))
     throw new CommandError('No change was given. Use at least one option, such as --name.');
-  const item = await patch(call, kind, { id, body: change });
+  const item = await patchRecord(call, kind, { given, body: change });
   return showRecord(screen, kind, { item, json });
 };
 
-interface Archiving extends Json {
-  readonly id: string;
+interface Archiving<Item> extends Json {
+  readonly given: string;
   readonly archived: boolean;
   /** The command that restores it. */
-  readonly restoredBy: string;
+  readonly restoredBy: (item: Item) => string;
 }
 
 export const archiveRecord = async <Item>(
   { call, screen }: Client,
   kind: SingleRecords<Item>,
-  { id, archived, restoredBy, json }: Archiving,
+  { given, archived, restoredBy, json }: Archiving<Item>,
 ): Promise<ExitCode> => {
-  const item = await patch(call, kind, { id, body: { archived } });
+  const item = await patchRecord(call, kind, { given, body: { archived } });
   const what = `${kind.what} ${plain(kind.nameOf(item))}`;
   if (json) screen.printJson(item);
-  else if (archived) screen.print(`${what} is archived. Restore it with: ${plain(restoredBy)}`);
+  else if (archived) screen.print(`${what} is archived. Restore it with: ${plain(restoredBy(item))}`);
   else screen.print(`${what} is restored.`);
   return EXIT.done;
 };
 
 /** There is no way back, so the service deletes only what was archived before. */
-export const deleteRecord = async (
+export const deleteRecord = async <Item>(
   { call, screen }: Client,
-  { what, path }: SomeRecords,
-  { id, json }: Json & { readonly id: string },
+  { what, path, idOf }: SingleRecords<Item>,
+  { given, json }: Json & { readonly given: string },
 ): Promise<ExitCode> => {
+  const id = await idOf(call, given);
   await call(Nothing, { method: 'DELETE', path: path + at`/${id}` });
   if (json) screen.printJson({ id, deleted: true });
-  else screen.print(`${what} ${plain(id)} is deleted.`);
+  else screen.print(`${what} ${plain(given)} is deleted.`);
   return EXIT.done;
 };
 
-const patch = <Item>(
+export const postRecord = <Item>(
   call: ApiCall,
   { path, send }: SingleRecords<Item>,
-  { id, body }: { readonly id: string; readonly body: Members },
-): Promise<Item> => send(call, { method: 'PATCH', path: path + at`/${id}`, body });
+  body: Members,
+): Promise<Item> => send(call, { method: 'POST', path, body });
+
+export const patchRecord = async <Item>(
+  call: ApiCall,
+  { path, send, idOf }: SingleRecords<Item>,
+  { given, body }: { readonly given: string; readonly body: Members },
+): Promise<Item> => send(call, { method: 'PATCH', path: path + at`/${await idOf(call, given)}`, body });
 
 export const showRecord = <Item>(
   screen: Screen,

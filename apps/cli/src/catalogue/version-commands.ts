@@ -1,3 +1,4 @@
+import type { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
 import type { Command } from 'commander';
 import type { Client } from '../api-client/client.ts';
 import { EXIT } from '../output/command-error.ts';
@@ -6,41 +7,49 @@ import { plain } from '../output/plain-text.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
 import { addRecordList } from './record-commands.ts';
 import { archiveRecord, deleteRecord, listRecords, readRecord, showRecord } from './records.ts';
-import type { RecordListOptions } from './records.ts';
-import { versionIdOf } from './version-id.ts';
+import type { RecordListOptions, SingleRecords } from './records.ts';
 import { versionsOf } from './workflow-versions.ts';
 
 /** Commands for the versions of a workflow. A version never changes, but can be archived. */
-export const addVersionCommands = (group: Command, parts: CommandContext): void => {
+export const addVersionCommands = (
+  group: Command,
+  parts: CommandContext,
+  workflowIdOf: SingleRecords<unknown>['idOf'],
+): void => {
   const { client, end, add } = parts;
+  const open = async (workflow: string) => {
+    const opened = await client();
+    return { opened, versions: versionsOf(await workflowIdOf(opened.call, workflow)) };
+  };
   addRecordList(parts, group, {
     name: 'versions <workflow>',
     description: 'list the versions of a workflow, newest first',
-  }).action(async (workflow: string, options: RecordListOptions) =>
-    end(await listRecords(await client(), versionsOf(workflow), options)),
-  );
+  }).action(async (workflow: string, options: RecordListOptions) => {
+    const { opened, versions } = await open(workflow);
+    end(await listRecords(opened, versions, options));
+  });
   add(group, 'publish <workflow>', 'make a new version of a workflow')
     .requiredOption('--file <file>', 'the workflow as JSON; - is standard input')
     .option('--inputs <file>', 'the list of its inputs as JSON: their names, types and defaults')
-    .action(async (workflow: string, options: PublishOptions) =>
-      end(await publishVersion(await client(), workflow, options)),
-    );
+    .action(async (workflow: string, options: PublishOptions) => {
+      const { opened, versions } = await open(workflow);
+      end(await publishVersion(opened, versions, options));
+    });
 
   const single = group.command('version').description('one version, by its number or its id');
   add(single, 'show <workflow> <version>', 'show a version')
     .option('--workflow', 'only the workflow itself, as JSON')
-    .action(async (workflow: string, version: string, options: ShowOptions) =>
-      end(
-        await showVersion(await client(), { workflow, version, alone: options.workflow, json: options.json }),
-      ),
-    );
+    .action(async (workflow: string, version: string, options: ShowOptions) => {
+      const { opened, versions } = await open(workflow);
+      end(await showVersion(opened, versions, { version, alone: options.workflow, json: options.json }));
+    });
   const addArchiving = (name: string, description: string, archived: boolean): void => {
     add(single, `${name} <workflow> <version>`, description).action(
       async (workflow: string, version: string, { json = false }: Json) => {
-        const opened = await client();
-        const id = await versionIdOf(opened.call, workflow, version);
-        const restoredBy = `runledger workflows version restore ${workflow} ${version}`;
-        end(await archiveRecord(opened, versionsOf(workflow), { id, archived, restoredBy, json }));
+        const { opened, versions } = await open(workflow);
+        const restoredBy = ({ workflow_id, number }: WorkflowVersion): string =>
+          `runledger workflows version restore ${workflow_id} ${number}`;
+        end(await archiveRecord(opened, versions, { given: version, archived, restoredBy, json }));
       },
     );
   };
@@ -51,9 +60,8 @@ export const addVersionCommands = (group: Command, parts: CommandContext): void 
     'delete <workflow> <version>',
     'delete a version that was archived a minute ago and that nothing uses',
   ).action(async (workflow: string, version: string, { json = false }: Json) => {
-    const opened = await client();
-    const id = await versionIdOf(opened.call, workflow, version);
-    end(await deleteRecord(opened, versionsOf(workflow), { id, json }));
+    const { opened, versions } = await open(workflow);
+    end(await deleteRecord(opened, versions, { given: version, json }));
   });
 };
 
@@ -64,14 +72,13 @@ interface PublishOptions extends Json {
 
 const publishVersion = async (
   { call, screen, readJsonFile }: Client,
-  workflow: string,
+  versions: SingleRecords<WorkflowVersion>,
   { file, inputs, json }: PublishOptions,
 ): Promise<ExitCode> => {
   const body = {
     workflow: await readJsonFile('--file', file),
     inputs: inputs === undefined ? undefined : await readJsonFile('--inputs', inputs),
   };
-  const versions = versionsOf(workflow);
   const made = await versions.send(call, { method: 'POST', path: versions.path, body });
   const code = showRecord(screen, versions, { item: made, json });
   if (!json)
@@ -87,7 +94,6 @@ interface ShowOptions extends Json {
 }
 
 interface ShownVersion {
-  readonly workflow: string;
   readonly version: string;
   /** Only the workflow itself. */
   readonly alone: boolean | undefined;
@@ -96,10 +102,10 @@ interface ShownVersion {
 
 const showVersion = async (
   { call, screen }: Client,
-  { workflow, version, alone, json }: ShownVersion,
+  versions: SingleRecords<WorkflowVersion>,
+  { version, alone, json }: ShownVersion,
 ): Promise<ExitCode> => {
-  const versions = versionsOf(workflow);
-  const item = await readRecord(call, versions, await versionIdOf(call, workflow, version));
+  const item = await readRecord(call, versions, version);
   if (!alone) return showRecord(screen, versions, { item, json });
   if (json) screen.printJson(item.workflow);
   else screen.print(JSON.stringify(item.workflow, null, 2));

@@ -1,28 +1,32 @@
 import { isUuid } from '@runledger/contracts/ids';
+import type { ListedVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
 import type { ApiCall } from '../api-client/api-call.ts';
 import { CommandError } from '../output/command-error.ts';
 import { pages } from '../api-client/pages.ts';
 import { plain } from '../output/plain-text.ts';
-import { versionsOf } from './workflow-versions.ts';
+import type { ListedRecords, SingleRecords } from './records.ts';
 
 const PAGE = 100;
 
-/** The id of a version from its id or its number. @throws CommandError */
-export const versionIdOf = async (call: ApiCall, workflow: string, version: string): Promise<string> => {
-  if (isUuid(version)) return version;
-  const list = `List them with: runledger workflows versions ${plain(workflow)}`;
-  if (!/^[1-9]\d{0,8}$/.test(version))
-    throw new CommandError(`${plain(version)} is neither the number nor the id of a version. ${list}`);
-  const number = Number(version);
-  const id =
-    (await idOfNumber(call, { workflow, number, archived: false })) ??
-    (await idOfNumber(call, { workflow, number, archived: true }));
-  if (id !== undefined) return id;
-  throw new CommandError(`The workflow has no version ${number}. ${list}, and with --archived`);
-};
+type Versions = Pick<ListedRecords<ListedVersion>, 'path' | 'readPage'>;
+
+/** Finds the id of a version of a workflow: what is given is its id or its number. @throws CommandError */
+export const idByNumber =
+  (versions: Versions, workflow: string): SingleRecords<unknown>['idOf'] =>
+  async (call, given) => {
+    if (isUuid(given)) return given;
+    const list = `List them with: runledger workflows versions ${plain(workflow)}`;
+    if (!/^[1-9]\d{0,8}$/.test(given))
+      throw new CommandError(`${plain(given)} is neither the number nor the id of a version. ${list}`);
+    const number = Number(given);
+    const id =
+      (await idOfNumber(call, versions, { number, archived: false })) ??
+      (await idOfNumber(call, versions, { number, archived: true }));
+    if (id !== undefined) return id;
+    throw new CommandError(`The workflow has no version ${number}. ${list}, and with --archived`);
+  };
 
 interface NumberedVersion {
-  readonly workflow: string;
   readonly number: number;
   readonly archived: boolean;
 }
@@ -30,9 +34,9 @@ interface NumberedVersion {
 /** The API lists either archived versions or the others. */
 const idOfNumber = async (
   call: ApiCall,
-  { workflow, number, archived }: NumberedVersion,
+  { path, readPage }: Versions,
+  { number, archived }: NumberedVersion,
 ): Promise<string | undefined> => {
-  const { path, readPage } = versionsOf(workflow);
   const read = (cursor: string | undefined) =>
     readPage(call, { method: 'GET', path, query: { archived, limit: PAGE, cursor } });
   for await (const { items } of pages(read)) {

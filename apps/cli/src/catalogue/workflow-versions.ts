@@ -1,6 +1,7 @@
 import { WorkflowVersion, WorkflowVersionPage } from '@runledger/contracts/http/catalogue/workflow-versions';
 import type { ListedVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
 import { at } from '../api-client/api-call.ts';
+import { idByNumber } from './version-id.ts';
 import { lastRows } from './records.ts';
 import type { ListedRecords, SingleRecords } from './records.ts';
 
@@ -8,17 +9,22 @@ import type { ListedRecords, SingleRecords } from './records.ts';
 const inputWords = ({ inputs }: Pick<ListedVersion, 'inputs'>): string =>
   inputs.map(({ name, required }) => (required ? `${name}*` : name)).join(', ');
 
-/** The versions of a workflow. A list shows them without their JSON. */
-export const versionsOf = (
-  workflow: string,
-): SingleRecords<WorkflowVersion> & ListedRecords<ListedVersion> => ({
+const listedOf = (workflow: string): Pick<ListedRecords<ListedVersion>, 'what' | 'path' | 'readPage'> => ({
   what: 'Version',
   path: at`/workflows/${workflow}/versions`,
-  send: (call, request) => call(WorkflowVersion, request),
   readPage: async (call, request) => {
     const page = await call(WorkflowVersionPage, request);
     return { ...page, items: page.versions };
   },
+});
+
+/** The versions of the workflow with this id. A list shows them without their JSON. */
+export const versionsOf = (
+  workflow: string,
+): SingleRecords<WorkflowVersion> & ListedRecords<ListedVersion> => ({
+  ...listedOf(workflow),
+  idOf: idByNumber(listedOf(workflow), workflow),
+  send: (call, request) => call(WorkflowVersion, request),
   columns: [
     { title: 'ID', width: 36, of: ({ id }) => id },
     { title: 'NUMBER', width: 6, of: ({ number }) => String(number) },

@@ -3,17 +3,23 @@ import type { Command } from 'commander';
 import type { Json, CommandContext } from '../command/command-context.ts';
 import { addRecordCommands, addRecordList } from './record-commands.ts';
 import { changeRecord, createRecord, firstRows, lastRows, listRecords } from './records.ts';
-import type { RecordKind, RecordListOptions } from './records.ts';
+import { idByName } from './named-records.ts';
+import type { ListedRecords, RecordKind, RecordListOptions } from './records.ts';
 import { addVersionCommands } from './version-commands.ts';
 
-const workflows: RecordKind<Workflow> = {
+const listed: Pick<ListedRecords<Workflow>, 'what' | 'path' | 'readPage'> = {
   what: 'Workflow',
   path: '/workflows',
-  send: (call, request) => call(Workflow, request),
   readPage: async (call, request) => {
     const page = await call(WorkflowPage, request);
     return { ...page, items: page.workflows };
   },
+};
+
+export const workflows: RecordKind<Workflow> = {
+  ...listed,
+  idOf: idByName(listed),
+  send: (call, request) => call(Workflow, request),
   columns: [
     { title: 'ID', width: 36, of: ({ id }) => id },
     { title: 'CREATED', width: 24, of: ({ created_at }) => created_at },
@@ -37,8 +43,8 @@ export const addWorkflowCommands = (program: Command, parts: CommandContext): vo
       end(await createRecord(await client(), workflows, { body: { name }, json })),
     );
   add(group, 'rename <workflow> <name>', 'give a workflow another name').action(
-    async (id: string, name: string, { json }: Json) =>
-      end(await changeRecord(await client(), workflows, { id, change: { name }, json })),
+    async (given: string, name: string, { json }: Json) =>
+      end(await changeRecord(await client(), workflows, { given, change: { name }, json })),
   );
-  addVersionCommands(group, parts);
+  addVersionCommands(group, parts, workflows.idOf);
 };

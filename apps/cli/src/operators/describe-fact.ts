@@ -35,7 +35,7 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
     case 'RunRequeued':
       return `attempt ${event.attempt} is lost, ${event.data.reason}: ${event.data.message}`;
     case 'RunStarted':
-      return `attempt ${event.attempt} executes the workflow`;
+      return `attempt ${event.attempt} executes the workflow${afterLoading(event.data.cold_start_s)}`;
     case 'RunUploading':
       return `${counted(event.data.files, 'file')}, ${event.data.bytes} bytes`;
     case 'RunSucceeded':
@@ -45,7 +45,12 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
     case 'RunCancelEnforced':
     case 'RunExpired':
       return event.data.message;
+    case 'RunAttemptFailed': {
+      const { error, retry_after_s } = event.data;
+      return `attempt ${event.attempt} failed, ${error.kind}: ${error.message}; another one follows after ${retry_after_s} s`;
+    }
     case 'RunFailed':
+      return `${event.data.error.kind}: ${event.data.error.message}`;
     case 'RunTimedOut':
     case 'RunGivenUp':
       return `${event.data.reason}: ${event.data.message}`;
@@ -68,6 +73,8 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
       return `${roundWords(event)}requested by user ${event.data.user_id}`;
   }
 };
+
+const afterLoading = (seconds: number): string => (seconds === 0 ? '' : `, after ${seconds} s of loading`);
 
 const inputsOf = ({ inputs, inputs_blob }: RunRequest): string =>
   inputs_blob === null

@@ -45,7 +45,8 @@ const readAll = async (
   );
 };
 
-const whyUnreadable = (error: unknown): string => {
+/** For people. */
+export const whyUnreadable = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
   switch (code) {
     case 'ENOENT':

@@ -1,8 +1,10 @@
+import { isUuid } from '@runledger/contracts/ids';
 import { ApiKeyList, CreatedApiKeyItem } from '@runledger/contracts/http/api-keys';
 import type { ApiKeyItem } from '@runledger/contracts/http/api-keys';
 import type { Command } from 'commander';
 import type { Static } from 'typebox';
 import { Nothing, at } from '../api-client/api-call.ts';
+import type { ApiCall } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
 import { createOperatorKey } from './create-operator-key.ts';
 import { EXIT, CommandError } from '../output/command-error.ts';
@@ -46,12 +48,12 @@ export const addKeyCommands = (program: Command, parts: CommandContext): void =>
       'a key that may also see and drain the executors; needs the credentials of the broker',
     )
     .option(
-      '--organisation <id>',
+      '--organisation <organisation>',
       'with --operator: the organisation of the key; optional if there is only one',
     )
     .action(async (options: CreateOptions) => end(await createKey(parts, options)));
-  add(group, 'revoke <key>', 'revoke a key by its id').action(async (id: string, { json = false }: Json) =>
-    end(await revokeKey(await client(), id, json)),
+  add(group, 'revoke <key>', 'revoke a key by its id, or by a name that no other key has').action(
+    async (given: string, { json = false }: Json) => end(await revokeKey(await client(), given, json)),
   );
 };
 
@@ -97,12 +99,25 @@ const createKey = async (
   return EXIT.done;
 };
 
+const keyIdOf = async (call: ApiCall, given: string): Promise<string> => {
+  if (isUuid(given)) return given;
+  const { api_keys } = await call(ApiKeyList, { method: 'GET', path: '/api-keys' });
+  const [key, ...others] = api_keys.filter(({ name }) => name === given);
+  if (key !== undefined && others.length === 0) return key.id;
+  throw new CommandError(
+    key === undefined
+      ? `No key has the name or the id ${plain(given)}. List them with: runledger keys list`
+      : `More than one key has the name ${plain(given)}. Use an id. List them with: runledger keys list`,
+  );
+};
+
 const requestKey = ({ call }: Client, body: object): Promise<Static<typeof CreatedApiKeyItem>> =>
   call(CreatedApiKeyItem, { method: 'POST', path: '/api-keys', body });
 
-const revokeKey = async ({ call, screen }: Client, id: string, json: boolean): Promise<ExitCode> => {
+const revokeKey = async ({ call, screen }: Client, given: string, json: boolean): Promise<ExitCode> => {
+  const id = await keyIdOf(call, given);
   await call(Nothing, { method: 'DELETE', path: at`/api-keys/${id}` });
   if (json) screen.printJson({ id, revoked: true });
-  else screen.print(`The key ${plain(id)} is revoked. Every gateway refuses it within a second.`);
+  else screen.print(`The key ${plain(given)} is revoked. Every gateway refuses it within a second.`);
   return EXIT.done;
 };

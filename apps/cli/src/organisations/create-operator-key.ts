@@ -8,7 +8,7 @@ import { oldestFirst } from './list-organisations.ts';
 
 export interface NewOperatorKey {
   readonly name: string;
-  /** Its id; undefined for the only one. */
+  /** Its id or its name; undefined for the only one. */
   readonly organisation: string | undefined;
   /** Besides `operator`. */
   readonly scopes: readonly string[];
@@ -59,17 +59,19 @@ const scopesOf = (requested: readonly string[]): KeyScope[] => {
   return [...known, 'operator'];
 };
 
-const organisationOf = async (records: Catalogue, id: string | undefined): Promise<Organisation> => {
+const organisationOf = async (records: Catalogue, given: string | undefined): Promise<Organisation> => {
   const organisations = await records.listOrganisations();
-  const [first, ...others] = organisations.filter((one) => id === undefined || one.id === id.toLowerCase());
+  const [first, ...others] = organisations.filter(
+    ({ id, name }) => given === undefined || id === given.toLowerCase() || name === given,
+  );
   if (first !== undefined && others.length === 0) return first;
-  if (first === undefined && id !== undefined)
+  if (first === undefined && given !== undefined)
     throw new CommandError(
-      `There is no organisation ${plain(id)}. List them with: runledger organisations list`,
+      `There is no organisation ${plain(given)}. List them with: runledger organisations list`,
     );
   throw new CommandError(
     first === undefined
       ? 'There is no organisation yet. Make one with: runledger organisations create NAME --operator'
-      : `There are ${others.length + 1} organisations. Choose one with --organisation ID. List them with: runledger organisations list`,
+      : `There are ${others.length + 1} organisations${given === undefined ? '' : ` with the name ${plain(given)}`}. Choose one with --organisation ID. List them with: runledger organisations list`,
   );
 };

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { deleteRun, type DeleteOptions } from './delete-run.ts';
 import { cancel, get, queue, rerun } from './single-run.ts';
 import type { GetOptions, NewRunOptions, QueueOptions } from './single-run.ts';
+import { logs, type LogOptions } from './logs.ts';
 import { why } from './why.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
 import { watchRun } from './watch-run.ts';
@@ -9,7 +10,7 @@ import { watchRun } from './watch-run.ts';
 /** The commands about one run. */
 export const addRunCommands = (program: Command, { client, end, add }: CommandContext): void => {
   addNewRunOptions(add(program, 'queue', 'queue a run; prints its id'))
-    .option('--deployment <id>', 'what to run; the sample of a standalone by default')
+    .option('--deployment <deployment>', 'what to run; the sample of a standalone by default')
     .option('--gpu <model>', "the GPU to run on; the deployment's by default")
     .option('--webhook <url>', 'URL for the notification of the end')
     .option('--webhook-intermediate-status', 'notify the webhook of progress too')
@@ -31,6 +32,11 @@ export const addRunCommands = (program: Command, { client, end, add }: CommandCo
   add(program, 'why <run>', 'explain why a run waits, and what would help').action(
     async (run: string, { json = false }: Json) => end(await why(await client(), run, json)),
   );
+  add(program, 'logs <run>', 'show what a run writes; all attempts, in order')
+    .option('--follow', 'show what it writes until it has ended')
+    .option('--attempt <number>', 'only this attempt')
+    .option('--tail <lines>', 'only the last lines')
+    .action(async (run: string, options: LogOptions) => end(await logs(await client(), run, options)));
   add(program, 'watch <run>', 'show a run until it has ended').action(
     async (run: string, { json = false }: Json) => end(await watchRun(await client(), run, json)),
   );
@@ -38,7 +44,12 @@ export const addRunCommands = (program: Command, { client, end, add }: CommandCo
 
 const addNewRunOptions = (command: Command): Command =>
   command
-    .option('--input <name=value>', 'one input; can be repeated', (pair, all: string[]) => [...all, pair], [])
+    .option(
+      '--input <name=value>',
+      'one input, with @PATH a file to upload; can be repeated',
+      (pair, all: string[]) => [...all, pair],
+      [],
+    )
     .option('--inputs <json>', 'all inputs as a JSON object, or a file with it; - is standard input')
     .option('--idempotency-key <key>', 'requests with the same key queue one run')
     .option('--watch', 'show the run until it has ended');

@@ -22,7 +22,7 @@ export interface CancelRunsOptions extends RunFilterOptions, Json {
 export const cancelRuns = async (client: Client, options: CancelRunsOptions): Promise<ExitCode> => {
   const { screen } = client;
   const { all, dryRun = false, yes = false, json = false } = options;
-  const filter = runFilterOf(options);
+  const filter = await runFilterOf(client.call, options);
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   if (isFiltered === (all ?? false)) throw new CommandError(isFiltered ? BOTH : NEITHER);
 

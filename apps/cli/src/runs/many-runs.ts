@@ -4,7 +4,7 @@ import type { ExitCode } from '../output/command-error.ts';
 import { DEFAULT_LIMIT, listPages } from '../command/list-pages.ts';
 import type { ListOptions } from '../command/list-pages.ts';
 import type { CommandContext } from '../command/command-context.ts';
-import { ShownRuns } from '../api-client/run-responses.ts';
+import { errorLines, ShownRuns } from '../api-client/run-responses.ts';
 import type { ShownRun } from '../api-client/run-responses.ts';
 import { headLine, rowLine } from '../output/table.ts';
 import type { Column } from '../output/table.ts';
@@ -18,9 +18,9 @@ const columns: readonly Column<ShownRun>[] = [
   { title: 'CREATED', width: 24, of: ({ created_at }) => created_at },
   { title: 'STATUS', width: 10, of: ({ status }) => status },
   { title: 'DONE', width: 5, of: ({ progress }) => `${Math.floor(progress * 100)} %`.padStart(5) },
-  { title: 'GPU', width: 9, of: ({ gpu }) => gpu },
+  { title: 'GPU', width: 12, of: ({ gpu }) => gpu },
   { title: 'TOOK', width: 9, of: ({ duration }) => (duration === null ? null : `${duration.toFixed(1)} s`) },
-  { title: '', width: 0, of: ({ live_status, end_reason }) => live_status ?? end_reason ?? '' },
+  { title: '', width: 0, of: (run) => run.live_status ?? errorLines(run)[0] ?? run.end_reason ?? '' },
 ];
 
 interface ListRunsOptions extends RunFilterOptions, ListOptions {}
@@ -40,10 +40,11 @@ export const addManyRunsCommands = (program: Command, { client, end, add }: Comm
     .action(async (options: CancelRunsOptions) => end(await cancelRuns(await client(), options)));
 };
 
-const listRuns = ({ call, screen }: Client, options: ListRunsOptions): Promise<ExitCode> =>
-  listPages(screen, options, {
+const listRuns = async ({ call, screen }: Client, options: ListRunsOptions): Promise<ExitCode> => {
+  const filter = await runFilterOf(call, options);
+  return listPages(screen, options, {
     readPage: async (span) => {
-      const query = { ...runFilterOf(options), ...span };
+      const query = { ...filter, ...span };
       const page = await call(ShownRuns, { method: 'GET', path: '/runs', query });
       return { items: page.runs, next_cursor: page.next_cursor };
     },
@@ -52,3 +53,4 @@ const listRuns = ({ call, screen }: Client, options: ListRunsOptions): Promise<E
     none: 'No run matches.',
     further: 'Use --created-before to continue.',
   });
+};

@@ -1,8 +1,11 @@
-import { GPU_MODELS } from '@runledger/contracts/gpu';
 import { RunOrigin } from '@runledger/contracts/events/run-event-data';
 import { RunStatus } from '@runledger/contracts/http/runs/run';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
+import type { ApiCall } from '../api-client/api-call.ts';
+import { deployments } from '../catalogue/deployments.ts';
+import { optionalId } from '../catalogue/named-records.ts';
+import { workflows } from '../catalogue/workflows.ts';
 
 export interface RunFilterOptions {
   readonly status?: readonly string[];
@@ -14,6 +17,8 @@ export interface RunFilterOptions {
   readonly createdBefore?: string;
 }
 
+type RunFilter = Readonly<Record<string, string | undefined>>;
+
 export const addRunFilter = (command: Command): Command =>
   command
     .addOption(
@@ -21,9 +26,9 @@ export const addRunFilter = (command: Command): Command =>
         statuses,
       ),
     )
-    .option('--deployment <id>', 'of this deployment')
-    .option('--workflow <id>', 'of any version of this workflow')
-    .addOption(new Option('--gpu <model>', 'on this GPU').choices(GPU_MODELS))
+    .option('--deployment <deployment>', 'of this deployment')
+    .option('--workflow <workflow>', 'of any version of this workflow')
+    .option('--gpu <model>', 'on this GPU model')
     .addOption(new Option('--origin <origin>', 'how it was queued').choices(RunOrigin.enum))
     .option('--created-after <time>', 'created at this time or later, such as 2026-05-01T12:00:00Z')
     .option('--created-before <time>', 'created before this time');
@@ -37,10 +42,10 @@ const statuses = (text: string, before: readonly string[] = []): string[] => {
 };
 
 /** For a query or a body. A missing option is undefined. */
-export const runFilterOf = (options: RunFilterOptions): Readonly<Record<string, string | undefined>> => ({
+export const runFilterOf = async (call: ApiCall, options: RunFilterOptions): Promise<RunFilter> => ({
   status: options.status?.join(','),
-  deployment_id: options.deployment,
-  workflow_id: options.workflow,
+  deployment_id: await optionalId(call, deployments, options.deployment),
+  workflow_id: await optionalId(call, workflows, options.workflow),
   gpu: options.gpu,
   origin: options.origin,
   created_after: options.createdAfter,

@@ -1,5 +1,6 @@
 import { parseJson, isJsonObject } from '@runledger/contracts/json';
 import type { Client } from '../api-client/client.ts';
+import { uploadFile } from '../files/upload-file.ts';
 import { CommandError } from '../output/command-error.ts';
 import type { ReadJsonFile } from '../options/json-files.ts';
 import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
@@ -15,30 +16,31 @@ type Inputs = Readonly<Record<string, unknown>>;
 
 /**
  * The inputs of `--inputs`, changed by each `--input name=value`; undefined without both options. A value that is a JSON
- * number, boolean, quoted text or array has that type. Any other value is a text.
+ * number, boolean, quoted text or array has that type. `@` and a path is a file, which is uploaded. Any other value is a text.
  * @throws CommandError
  */
 export const givenInputs = async (
   { inputs, input }: InputOptions,
-  readJsonFile: ReadJsonFile,
+  client: Client,
 ): Promise<Inputs | undefined> => {
   if (inputs === undefined && input.length === 0) return undefined;
-  return withPairs(inputs === undefined ? {} : await allInputs(inputs, readJsonFile), input);
+  return withPairs(inputs === undefined ? {} : await allInputs(inputs, client.readJsonFile), input, client);
 };
 
 /** The inputs of a rerun. Without `--inputs`, single options change the inputs of the original run. */
 export const changedInputs = async (
   options: InputOptions,
-  { api, screen, readJsonFile }: Client,
+  client: Client,
   run: string,
 ): Promise<Inputs | undefined> => {
   const { inputs, input } = options;
-  if (inputs !== undefined || input.length === 0) return givenInputs(options, readJsonFile);
+  if (inputs !== undefined || input.length === 0) return givenInputs(options, client);
+  const { api, screen } = client;
   const { workflow_inputs } = await retryForAMinute(() => api.inputsOf(run), screen);
-  return withPairs(workflow_inputs, input);
+  return withPairs(workflow_inputs, input, client);
 };
 
-const withPairs = (inputs: Inputs, pairs: readonly string[]): Inputs => {
+const withPairs = async (inputs: Inputs, pairs: readonly string[], client: Client): Promise<Inputs> => {
   const all = new Map(Object.entries(inputs));
   for (const pair of pairs) {
     const at = pair.indexOf('=');
@@ -46,7 +48,11 @@ const withPairs = (inputs: Inputs, pairs: readonly string[]): Inputs => {
       throw new CommandError(
         `--input ${pair} is not name=value. Write --input name=value, such as --input size=512.`,
       );
-    all.set(pair.slice(0, at), valueOf(pair.slice(at + 1)));
+    const value = pair.slice(at + 1);
+    all.set(
+      pair.slice(0, at),
+      value.startsWith('@') ? (await uploadFile(client, value.slice(1))).id : valueOf(value),
+    );
   }
   return Object.fromEntries(all);
 };

@@ -3,12 +3,13 @@ import type { Client } from '../api-client/client.ts';
 import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
+import { deployments } from '../catalogue/deployments.ts';
 import { endSentence, progressSentence } from './progress-line.ts';
 import { secondsOf } from '../options/numbers.ts';
 import { changedInputs, givenInputs } from './run-inputs.ts';
 import type { InputOptions } from './run-inputs.ts';
 import type { Cancel } from '../api-client/run-api.ts';
-import { hasEnded, outputLines } from '../api-client/run-responses.ts';
+import { earlierAttemptLines, errorLines, hasEnded, outputLines } from '../api-client/run-responses.ts';
 import { printRows } from '../output/table.ts';
 import { watchRun } from './watch-run.ts';
 
@@ -29,20 +30,27 @@ export interface QueueOptions extends NewRunOptions {
 }
 
 export const queue = async (client: Client, options: QueueOptions): Promise<ExitCode> => {
-  const { connection, api, readJsonFile } = client;
-  const deployment = options.deployment ?? connection.deploymentId;
-  if (deployment === null)
-    throw new CommandError(
-      'No deployment was given. Add --deployment ID. Only a standalone has a default, its sample.',
-    );
+  const { api } = client;
+  const inputs = (await givenInputs(options, client)) ?? {};
   const request = {
-    deployment_id: deployment,
-    inputs: (await givenInputs(options, readJsonFile)) ?? {},
+    deployment_id: await deploymentIdOf(client, options.deployment),
+    inputs,
     gpu: options.gpu,
     webhook: options.webhook,
     webhook_intermediate_status: options.webhookIntermediateStatus,
   };
   return queueOnce(client, options, (key) => api.queue(request, key));
+};
+
+const deploymentIdOf = async (
+  { connection, call, screen }: Client,
+  given: string | undefined,
+): Promise<string> => {
+  if (given !== undefined) return retryForAMinute(() => deployments.idOf(call, given), screen);
+  if (connection.deploymentId !== null) return connection.deploymentId;
+  throw new CommandError(
+    'No deployment was given. Add --deployment NAME. Only a standalone has a default, its sample.',
+  );
 };
 
 /** Queues a run again, with the same inputs, changed inputs or other inputs. */
@@ -87,6 +95,8 @@ export const get = async (
     ['queued', shown.created_at],
     ['started', shown.started_at],
     ['ended', shown.ended_at],
+    ...earlierAttemptLines(shown).map((line) => ['attempt', line] as const),
+    ...errorLines(shown).map((line) => ['error', line] as const),
     ...outputLines(shown).map((line) => ['output', line] as const),
   ]);
   return EXIT.done;

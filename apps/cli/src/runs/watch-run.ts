@@ -4,7 +4,7 @@ import { followRun } from './follow-run.ts';
 import { endSentence, progressLine, progressSentence } from './progress-line.ts';
 import type { Client } from '../api-client/client.ts';
 import type { Screen } from '../output/screen.ts';
-import { hasEnded, outputLines } from '../api-client/run-responses.ts';
+import { errorLines, hasEnded, outputLines } from '../api-client/run-responses.ts';
 import type { ShownRun } from '../api-client/run-responses.ts';
 
 /** Without a terminal, one line for each tenth of the work. */
@@ -34,8 +34,7 @@ export const watchRun = async (
 };
 
 const printEnd = (run: ShownRun, screen: Screen): void => {
-  for (const line of [endSentence(run), ...outputLines(run)]) screen.print(line);
-  if (run.status === 'failed') screen.hint(`See why with: runledger history ${run.id}`);
+  for (const line of [endSentence(run), ...errorLines(run), ...outputLines(run)]) screen.print(line);
 };
 
 const differs = (before: ShownRun | undefined, now: ShownRun): boolean =>

@@ -43,6 +43,8 @@ const nextStep = ({ reason, gpu, ahead }: Waiting): string => {
       return ahead === 0
         ? 'it starts when a slot becomes free'
         : 'it starts in turn; another executor would start it sooner';
+    case 'retrying':
+      return 'it tries again by itself; its attempts say what went wrong: runledger get RUN';
     case 'storage_full':
       return 'it starts when runs have ended or old ones have expired; an operator can raise runsMaxBytes';
     case 'draining':
@@ -52,7 +54,7 @@ const nextStep = ({ reason, gpu, ahead }: Waiting): string => {
     case 'not_served':
       return `start an executor with ${gpu} slots that serves its machine (EXECUTOR_MACHINES)`;
     case 'no_runner':
-      return 'configure one of these executors for its workflow (EXECUTOR_PROGRAMS, or ComfyUI)';
+      return 'configure one of these executors for its workflow (EXECUTOR_PROGRAMS, EXECUTOR_COG, EXECUTOR_COMFYUI)';
   }
 };
 

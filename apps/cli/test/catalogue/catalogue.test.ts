@@ -11,12 +11,13 @@ describe('runledger machines', () => {
     expect(made.stdout).toMatch(
       /^id {7}\S{36}\nname {5}studio\ngpu {6}L4\ntype {5}desk {2}\[2J\nrunner {3}comfyui http:\S+:8188\nversion {2}1\ncreated {2}\S+Z\n$/,
     );
+    expect((await cli(['machines', 'update', id, '--cog', 'flux'])).stdout).toContain('runner   cog flux\n');
     await json(['machines', 'update', id, '--gpu', 'T4', '--comfyui']);
-    expect((await cli(['machines', 'show', id])).stdout).toContain('runner   comfyui\nversion  2\n');
+    expect((await cli(['machines', 'show', id])).stdout).toContain('runner   comfyui\nversion  3\n');
     const { stdout } = await cli(['machines', 'list', '--limit', '1']);
     const [head = '', line = ''] = stdout.split('\n');
     expect(head).toMatch(/^ID +GPU +VERSION +NAME +RUNNER$/);
-    expect(line).toMatch(new RegExp(`^${id} +T4 +2 +studio +comfyui$`));
+    expect(line).toMatch(new RegExp(`^${id} +T4 +3 +studio +comfyui$`));
     expect(line.indexOf('comfyui')).toBe(head.indexOf('RUNNER'));
   });
 
@@ -33,11 +34,12 @@ describe('runledger machines', () => {
   });
 
   it.each([
-    [['create', '--name', 'n', '--gpu', 'T4'], 'Add --program NAME or --comfyui [URL].'],
-    [['create', '--name', 'n', '--gpu', 'T4', '--program', 'p', '--comfyui'], 'not both'],
+    [['create', '--name', 'n', '--gpu', 'T4'], 'Add --program NAME, --cog MODEL or --comfyui [URL].'],
+    [['create', '--name', 'n', '--gpu', 'T4', '--program', 'p', '--comfyui'], 'one runner'],
+    [['create', '--name', 'n', '--gpu', 'T4', '--cog', 'a/b'], 'body.runner.model: '],
     [['create', '--name', '', '--gpu', 'T4', '--program', 'p'], 'body.name: '],
     [['update', 'x'], 'No change was given.'],
-    [['show', 'a/../../b'], 'path.machine_id: Input should be a valid UUID'],
+    [['show', 'a/../../b'], 'No machine has the name or the id a/../../b.'],
   ])('refuses %j with a sentence', async (args, sentence) => {
     expect(await cli(['machines', ...args])).toMatchObject({
       code: 2,

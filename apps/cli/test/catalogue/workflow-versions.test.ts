@@ -114,15 +114,15 @@ describe('the number of a workflow version', () => {
       page([7, 6], 'behind 6'),
       { status: 200, body: { ...version(6), workflow: { kind: 'sixth' } } },
     );
-    const show = ['workflows', 'version', 'show', 'w', '6', '--workflow', '--json'];
+    const show = ['workflows', 'version', 'show', RUN, '6', '--workflow', '--json'];
     expect(await cliAt(fake.url, 'rl_key')(show)).toMatchObject({ stdout: '{"kind":"sixth"}\n' });
-    const list = '/api/workflows/w/versions?';
+    const list = `/api/workflows/${RUN}/versions?`;
     expect(fake.requests.map(({ path }) => path)).toEqual([
       `${list}archived=false&limit=100`,
       `${list}archived=false&limit=100&cursor=behind%208`,
       `${list}archived=true&limit=100`,
       `${list}archived=true&limit=100&cursor=behind%207`,
-      `/api/workflows/w/versions/${version(6).id}`,
+      `/api/workflows/${RUN}/versions/${version(6).id}`,
     ]);
   });
 });

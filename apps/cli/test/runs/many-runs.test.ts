@@ -30,11 +30,11 @@ describe('a run of the command', () => {
     const again = await gateway.cli(['rerun', run, '--input', 'size=128', '--json']);
     const { run_id } = JSON.parse(again.stdout);
     const inputs = await inputsOf(run_id);
-    expect(inputs).toEqual({ size: 128, palette: 'ember' });
+    expect(inputs).toEqual({ ...DEFAULTS, size: 128, palette: 'ember' });
     const other = await gateway.cli(['rerun', run, '--inputs', '-'], { stdin: '{"size": 32}' });
-    expect(await inputsOf(other.stdout.trim())).toEqual({ size: 32 });
+    expect(await inputsOf(other.stdout.trim())).toEqual({ ...DEFAULTS, size: 32 });
     const same = await gateway.cli(['rerun', run]);
-    expect(await inputsOf(same.stdout.trim())).toEqual({ size: 64, palette: 'ember' });
+    expect(await inputsOf(same.stdout.trim())).toEqual({ ...DEFAULTS, size: 64, palette: 'ember' });
 
     const watching = gateway.cli(['watch', run_id]);
     expect(await gateway.cli(['cancel', run_id])).toMatchObject({ code: 0 });
@@ -44,6 +44,9 @@ describe('a run of the command', () => {
     });
   });
 });
+
+/** Of the definitions of the sample's inputs. */
+const DEFAULTS = { size: 512, iterations: 1500, seconds: 3, palette: 'lagoon' };
 
 const inputsOf = async (run: string): Promise<unknown> =>
   (await gateway.read(`/run/${run}?include=inputs`)).workflow_inputs;

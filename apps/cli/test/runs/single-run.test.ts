@@ -7,12 +7,14 @@ import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const queued = { status: 200, body: { run_id: RUN } };
 
+const DEPLOYMENT = '01940000-0000-7000-8000-0000000000d1';
+
 describe('runledger queue', () => {
   it('prints the id of the run', async () => {
     const gateway = await aGateway(queued);
     const args = [
       '--deployment',
-      'd1',
+      DEPLOYMENT,
       '--gpu',
       'T4',
       '--input',
@@ -32,7 +34,12 @@ describe('runledger queue', () => {
         method: 'POST',
         path: '/api/run/deployment/queue',
         key: 'Bearer rl_key',
-        body: { deployment_id: 'd1', gpu: 'T4', inputs: { size: 64, title: 'a=b' }, webhook: 'http://h' },
+        body: {
+          deployment_id: DEPLOYMENT,
+          gpu: 'T4',
+          inputs: { size: 64, title: 'a=b' },
+          webhook: 'http://h',
+        },
       },
     ]);
   });
@@ -41,11 +48,13 @@ describe('runledger queue', () => {
     const gateway = await aGateway(queued);
     const inputs = '{"size": 64, "tags": ["a"], "__proto__": 1}';
     await runCli(
-      ['queue', '--deployment', 'd1', '--inputs', inputs, '--input', 'size="64"'],
+      ['queue', '--deployment', DEPLOYMENT, '--inputs', inputs, '--input', 'size="64"'],
       at(gateway.url),
     );
     expect(gateway.requests[0]?.body).toEqual(
-      JSON.parse('{"deployment_id": "d1", "inputs": {"size": "64", "tags": ["a"], "__proto__": 1}}'),
+      JSON.parse(
+        `{"deployment_id": "${DEPLOYMENT}", "inputs": {"size": "64", "tags": ["a"], "__proto__": 1}}`,
+      ),
     );
   });
 
@@ -73,13 +82,13 @@ describe('runledger queue', () => {
     [['--inputs', '[1]'], '--inputs is not a JSON object.'],
     [['--input', 'size'], '--input size is not name=value.'],
   ])('refuses %j with a sentence', async (args, sentence) => {
-    const result = await runCli(['queue', '--deployment', 'd1', ...args], at('http://127.0.0.1:9/api'));
+    const result = await runCli(['queue', '--deployment', DEPLOYMENT, ...args], at('http://127.0.0.1:9/api'));
     expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(sentence) });
   });
 
   it('needs a deployment without a standalone', async () => {
     const result = await runCli(['queue'], at('http://127.0.0.1:9/api'));
-    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --deployment ID') });
+    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --deployment NAME') });
   });
 });
 
@@ -93,7 +102,7 @@ describe('runledger queue without an answer, or with a temporary refusal', () =>
     [{ status: 429, body: { detail: 'The queue is full' } }, 'The queue is full'],
   ])('repeats the request with the same key: %j', async (answer, sentence) => {
     const gateway = await aGateway(answer, queued);
-    const result = await runCli(['queue', '--deployment', 'd1', '--input', 'a=1'], at(gateway.url));
+    const result = await runCli(['queue', '--deployment', DEPLOYMENT, '--input', 'a=1'], at(gateway.url));
     expect(result).toMatchObject({ code: 0, stdout: `${RUN}\n`, stderr: expect.stringContaining(sentence) });
     const [first, second] = gateway.headers.map((headers) => headers['idempotency-key']);
     expect(first).toMatch(/^[0-9a-f-]{36}$/);
@@ -104,7 +113,7 @@ describe('runledger queue without an answer, or with a temporary refusal', () =>
   it('ends at once if Retry-After exceeds its time limit', async () => {
     const full = { status: 429, body: { detail: 'The queue is full' }, headers: { 'retry-after': '600' } };
     const gateway = await aGateway(full);
-    const args = ['queue', '--deployment', 'd1', '--idempotency-key', 'order 7'];
+    const args = ['queue', '--deployment', DEPLOYMENT, '--idempotency-key', 'order 7'];
     const result = await runCli(args, at(gateway.url));
     expect(result).toMatchObject({
       code: 2,
@@ -122,6 +131,20 @@ describe('runledger get and cancel', () => {
     expect(stdout).toBe(
       `run     ${RUN}\nstatus  running 50 % (row 1/2)\ngpu     A10G\nqueued  2026-05-01T12:00:00.000Z\n`,
     );
+  });
+
+  it('show why a run failed, and what became of its attempts', async () => {
+    const error = { kind: 'program_exit', message: 'It ended with 3.\n\u001Btoo large' };
+    const lost = { kind: 'executor_lost', message: 'It was lost.\nmore' };
+    const attempts = [
+      { number: 1, executor: 'box', ended_at: '2026-05-01T12:00:09.000Z', error: lost },
+      { number: 2, executor: 'den', ended_at: '2026-05-01T12:00:19.000Z', error },
+    ];
+    const end = { status: 'failed', end_reason: 'workflow_error', finished: true, error, attempts };
+    const gateway = await aGateway(aRun(end));
+    const { stdout } = await runCli(['get', RUN], at(gateway.url));
+    expect(stdout).toContain('attempt  1 on box, until 2026-05-01T12:00:09.000Z: It was lost.\n');
+    expect(stdout).toContain('error    It ended with 3.\nerror    too large\n');
   });
 
   it('give the whole answer with --json', async () => {

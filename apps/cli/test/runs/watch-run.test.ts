@@ -47,13 +47,18 @@ describe('runledger watch', () => {
     ['cancelled', 'cancelled_by_client', 130],
   ])('has its own exit code for a run that ends as %s', async (status, end_reason, code) => {
     const queued = { status: 200, body: { run_id: RUN } };
-    const gateway = await aGateway(queued, aRun({ status, end_reason, finished: true, duration: 1 }));
-    const result = await runCli(['queue', '--deployment', 'd1', '--watch'], at(gateway.url));
-    const hint = status === 'failed' ? `See why with: runledger history ${RUN}\n` : '';
+    const error =
+      status === 'cancelled' ? null : { kind: 'program_exit', message: 'It ended with 3.\n\u001Btoo large' };
+    const gateway = await aGateway(queued, aRun({ status, end_reason, error, finished: true, duration: 1 }));
+    const result = await runCli(
+      ['queue', '--deployment', '01940000-0000-7000-8000-0000000000d1', '--watch'],
+      at(gateway.url),
+    );
+    const why = error === null ? '' : 'It ended with 3.\ntoo large\n';
     expect(result).toEqual({
       code,
-      stdout: `${RUN}\n${status} (${end_reason}) after 1.0 s\n`,
-      stderr: hint,
+      stdout: `${RUN}\n${status} (${end_reason}) after 1.0 s\n${why}`,
+      stderr: '',
     });
   });
 

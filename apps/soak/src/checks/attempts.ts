@@ -1,3 +1,4 @@
+import { endReasonOf } from '@runledger/contracts/events/run-error';
 import type { Check, Violation } from '../evidence/evidence.ts';
 import { factsUntilEnd, type LoggedRun } from '../evidence/logged-run.ts';
 
@@ -69,8 +70,12 @@ const wrongOutcome = (logged: LoggedRun): string[] => {
       : [`It succeeded with ${JSON.stringify(texts)}, expected ${expected}.`];
   }
   // A run with a file may fail: the gateway may be down for longer than an executor waits.
-  if (event?.type === 'RunFailed' && event.data.reason === 'workflow_error' && requested === 'success')
-    return [`It failed, but its inputs request a success: ${event.data.message}`];
+  if (
+    event?.type === 'RunFailed' &&
+    endReasonOf(event.data.error.kind) === 'workflow_error' &&
+    requested === 'success'
+  )
+    return [`It failed, but its inputs request a success: ${event.data.error.message}`];
   return [];
 };
 

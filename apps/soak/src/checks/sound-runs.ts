@@ -9,5 +9,5 @@ export const soundRuns: Check = ({ runs }) =>
   [...runs].flatMap(([run, logged]) => {
     const last = lastOf(logged);
     if (!last || !isEnded(last) || last.end_reason !== 'internal_error') return [];
-    return [{ guarantee, run, message: `It ended as internal_error: ${last.message}` }];
+    return [{ guarantee, run, message: `It ended as internal_error: ${last.error?.message}` }];
   });

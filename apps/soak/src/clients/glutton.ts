@@ -55,7 +55,7 @@ const QUEUE = '/run/deployment/queue';
 
 /**
  * An organisation that takes everything that all share, until it is refused, and on: it fills its queue, stores
- * inputs, files and records, uploads at many places at once, and opens streams. In the end it cancels its runs and closes its streams.
+ * inputs, outputs, files and records, uploads at many places at once, and opens streams. In the end it cancels its runs and closes its streams.
  */
 export const runGlutton = async (options: GluttonOptions): Promise<void> => {
   const { glutton, now, forMs } = options;
@@ -94,6 +94,8 @@ export const runGlutton = async (options: GluttonOptions): Promise<void> => {
     ),
     takeAll(() => ({ resource: 'blob_bytes', path: QUEUE, body: withLargeInputs() })),
     takeAll(() => ({ resource: 'catalogue_records', path: '/workflows', body: { name: 'glutton' } })),
+    takeAll(() => ({ resource: 'files', path: '/files', body: { at: now() } })),
+    takeAll(() => ({ resource: 'file_bytes', path: '/files', body: { at: now(), padding } })),
     takeAll(() => ({
       resource: 'workflow_bytes',
       path: versions,

@@ -3,7 +3,7 @@ import { openReceiver } from '@runledger/cli/receiver';
 import { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
 import { Compile } from 'typebox/compile';
 import type { Clock } from '../cluster/clock.ts';
-import { reservedPorts } from '../cluster/ports.ts';
+import { freePorts } from '@runledger/local-servers/free-port';
 import type { ReceivedNotification } from './client-records.ts';
 
 const Payload = Compile(WebhookPayload);
@@ -64,7 +64,7 @@ export const startReceiver = async (now: Clock): Promise<Receiver> => {
   };
   await using opened = new AsyncDisposableStack();
   const { port } = opened.use(await openReceiver(0, receive));
-  const [unreachablePort = 0] = await reservedPorts(1);
+  const [unreachablePort = 0] = await freePorts(1);
   const urlAt = (at: number): string => `http://127.0.0.1:${at}/hook`;
   const kept = opened.move();
   return {

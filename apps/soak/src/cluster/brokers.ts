@@ -6,7 +6,7 @@ import { whyNoSmallDisk } from '@runledger/testing/servers/small-disk';
 import { openBrokerDisk, type BrokerDisk } from './broker-disk.ts';
 import { untilHealthy } from './broker-health.ts';
 import type { PartOptions } from './part.ts';
-import { reservedPorts } from './ports.ts';
+import { freePorts } from '@runledger/local-servers/free-port';
 import { restartable } from './servers.ts';
 
 export interface BrokersOptions {
@@ -37,7 +37,7 @@ const CLUSTER = 'soak';
 export const brokersOf = async (options: BrokersOptions): Promise<Brokers> => {
   const { path: binary } = await findNatsServer({ env: options.env, onProgress: options.print });
   const numbers = Array.from({ length: options.count }, (_, index) => index);
-  const ports = await reservedPorts(options.count * 3);
+  const ports = await freePorts(options.count * 3);
   const places = numbers.map((index) => {
     const [port = 0, monitorPort = 0, routePort = 0] = ports.slice(index * 3);
     return { name: `broker-${index + 1}`, port, monitorPort, routePort };

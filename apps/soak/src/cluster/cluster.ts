@@ -15,7 +15,7 @@ import {
   type Stranger,
 } from './organisation.ts';
 import { startPart, type FaultJournal, type Part, type PartOptions } from './part.ts';
-import { reservedPorts } from './ports.ts';
+import { freePorts } from '@runledger/local-servers/free-port';
 import { database, databaseStore } from './servers.ts';
 import { environmentOf, executorNameOf, originOf, type ServiceAddresses } from './service-environment.ts';
 import { runningService, type ServiceName } from './service.ts';
@@ -54,7 +54,7 @@ const BASE_PATH = '/api';
 export const startCluster = async (options: ClusterOptions): Promise<Cluster> => {
   await using opened = new AsyncDisposableStack();
   const parts = partsIn(opened, options);
-  const [databasePort = 0, ...gatewayPorts] = await reservedPorts(3);
+  const [databasePort = 0, ...gatewayPorts] = await freePorts(3);
   const executors = Array.from({ length: options.size.executors }, (_, index) => executorNameOf(index));
   const access = newBrokerAccess(executors);
   const { natsUrl, mongoUrl } = await startServers(opened, options, { access, parts, databasePort });

@@ -126,6 +126,9 @@ const quotasOf = ({ quotas }: Size): Record<string, string> => ({
   RUNLEDGER_OUTPUT_RUN_MAX_BYTES: String(MAX_RUN_BYTES),
   RUNLEDGER_OUTPUT_FILE_MAX_BYTES: String(MAX_RUN_BYTES),
   RUNLEDGER_QUOTA_BLOB_BYTES: String(quotas.blobBytes),
+  RUNLEDGER_QUOTA_FILES: String(quotas.files),
+  RUNLEDGER_QUOTA_FILE_BYTES: String(quotas.fileBytes),
+  RUNLEDGER_FILE_MAX_BYTES: String(quotas.fileBytes),
   RUNLEDGER_QUOTA_UPLOADS: String(quotas.uploads),
   RUNLEDGER_QUOTA_STREAMS: String(quotas.streams),
 });

@@ -45,6 +45,8 @@ interface Quotas {
   readonly outputBytes: number;
   readonly blobBytes: number;
   /** Of each gateway, at the same time. */
+  readonly files: number;
+  readonly fileBytes: number;
   readonly uploads: number;
   readonly streams: number;
 }
@@ -73,6 +75,8 @@ export const FULL: Size = {
     workflowBytes: 8 * MiB,
     outputBytes: 32 * MiB,
     blobBytes: 64 * MiB,
+    files: 200,
+    fileBytes: 4 * MiB,
     uploads: 4,
     streams: 600,
   },
@@ -103,6 +107,8 @@ export const SMALL: Size = {
     workflowBytes: 2 * MiB,
     outputBytes: 4 * MiB,
     blobBytes: 4 * MiB,
+    files: 60,
+    fileBytes: 2 * MiB,
     uploads: 3,
     streams: 100,
   },

@@ -66,6 +66,8 @@ const REFUSALS: Readonly<Record<Resource, RegExp>> = {
   workflow_bytes: /The workflows of the organisation, .* would have more than its limit/,
   blob_bytes: /the inputs and lists of outputs of the organisation would have more than its/,
   output_bytes: /more output files than its quota/,
+  files: /files and uploads, which is its limit/,
+  file_bytes: /the files and uploads of the organisation would have more than its limit/,
   uploads: /uploads in progress at this gateway, which is its limit/,
   streams: /its limit of open streams/,
 };
@@ -80,7 +82,7 @@ export const quotaRefusals = ({
   const own = [...runs.values()].filter(({ key }) => key.org_id === glutton_id);
   const texts = [
     ...records.takings.map(({ why }) => why),
-    ...own.map((logged) => endOf(logged)?.message ?? ''),
+    ...own.map((logged) => endOf(logged)?.error?.message ?? ''),
     ...refusedUploads.filter(({ run }) => runs.get(run)?.key.org_id === glutton_id).map(({ why }) => why),
   ];
   return new Map(

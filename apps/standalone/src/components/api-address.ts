@@ -20,20 +20,6 @@ export const choosePort = async (host: string, wanted: number): Promise<ChosenPo
   }
 };
 
-/** `count` different free ports of loopback, without `taken`. */
-export const freePorts = async (count: number, taken: number): Promise<number[]> => {
-  const servers = Array.from({ length: count + 1 }, () => createServer().listen(0, '127.0.0.1'));
-  try {
-    await Promise.all(servers.map((server) => once(server, 'listening')));
-    return servers
-      .map(portOf)
-      .filter((port) => port !== taken)
-      .slice(0, count);
-  } finally {
-    for (const server of servers) server.close();
-  }
-};
-
 const portOf = (server: Server): number => {
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('A TCP server has no port.');

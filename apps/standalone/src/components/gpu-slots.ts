@@ -1,7 +1,7 @@
 import type { GpuModel } from '@runledger/contracts/gpu';
+import { slotsFromSetting } from '@runledger/gpu-executor/gpu-slots';
 import { detectGpus } from '@runledger/gpu-executor/nvidia-smi';
 import { SAMPLE_GPU } from '../records/sample-records.ts';
-import { firstModel } from '../settings/settings.ts';
 
 /** The slots of this machine. */
 export interface Slots {
@@ -20,7 +20,7 @@ export const chooseSlots = async (given: string | undefined): Promise<Slots> => 
   if (given !== undefined)
     return {
       setting: { EXECUTOR_GPUS: given },
-      model: firstModel(given) ?? SAMPLE_GPU,
+      model: firstModel(given),
       simulated: false,
       description: `${given} (EXECUTOR_GPUS)`,
     };
@@ -34,8 +34,14 @@ export const chooseSlots = async (given: string | undefined): Promise<Slots> => 
     setting: { EXECUTOR_GPUS: setting },
     model: SAMPLE_GPU,
     simulated: true,
-    description: `${setting}, simulated: this machine has no GPU of a known model`,
+    description: `${setting}, simulated: nvidia-smi shows no GPU here`,
   };
+};
+
+/** The executor reports what is wrong with an invalid setting. */
+const firstModel = (given: string): GpuModel => {
+  const read = slotsFromSetting(given);
+  return (read.ok ? read.slots[0]?.gpu : undefined) ?? SAMPLE_GPU;
 };
 
 const counted = (models: readonly GpuModel[]): string =>

@@ -8,7 +8,8 @@ import { keepRunning } from '../supervision/keep-running.ts';
 import { serviceEnvironment } from '../supervision/service-environment.ts';
 import { startService } from '../supervision/service-process.ts';
 import type { ServiceProcess, ServiceProcessOptions, ServiceState } from '../supervision/service-process.ts';
-import { freePorts, originOf } from './api-address.ts';
+import { freePorts } from '@runledger/local-servers/free-port';
+import { originOf } from './api-address.ts';
 import type { Broker } from './broker.ts';
 import { viewsEnvironment } from './database.ts';
 import type { Views } from './database.ts';
@@ -38,9 +39,9 @@ export interface ServicesOptions {
   readonly stopWithinS: number;
   /** The same for all services that read signing secrets. */
   readonly secretKeys: readonly string[];
-  /** Where webhooks may go besides public addresses. */
+  /** Where webhooks may go, and URLs of inputs may point, besides public addresses. */
   readonly webhookAllow: readonly string[];
-  /** Where webhooks may not go, besides the services of this standalone. */
+  /** Where neither may go, besides the services of this standalone. */
   readonly moreOwnServices: readonly string[];
   /** The address of the gateway for clients, if it differs from host and port. */
   readonly publicUrl: string | undefined;
@@ -81,15 +82,15 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessO
   const natsUrl = broker.operator.nats_url;
   const stopWithinMs = (options.stopWithinS + KILL_AFTER_S) * 1_000;
   // Fixed over restarts of a service, because webhooks must not reach them.
-  const healthPorts = await freePorts(SERVICES.length, port);
+  const healthPorts = await freePorts(SERVICES.length, [port]);
   const common = { NATS_URL: natsUrl, RUNLEDGER_HEALTH_HOST: '127.0.0.1' };
   const loopbackPorts = [...healthPorts, broker.monitorPort];
   const own = ownServices({ natsUrl, views, host, port, healthPorts: loopbackPorts });
-  const webhooks = {
-    RUNLEDGER_SECRET_KEYS: options.secretKeys.join(','),
+  const addresses = {
     RUNLEDGER_WEBHOOK_ALLOW: options.webhookAllow.join(','),
     RUNLEDGER_WEBHOOK_OWN_SERVICES: [...own, ...options.moreOwnServices].join(','),
   };
+  const webhooks = { RUNLEDGER_SECRET_KEYS: options.secretKeys.join(','), ...addresses };
   const spec = (
     name: (typeof SERVICES)[number],
     prefixes: string[],
@@ -115,10 +116,12 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessO
       RUNLEDGER_PORT: String(port),
       RUNLEDGER_RATE_LIMIT: String(options.rateLimit),
       RUNLEDGER_QUOTA_OUTPUT_BYTES: String(options.outputBytes),
-      ...given(env, ['RUNLEDGER_QUOTA_OUTPUT_BYTES']),
+      RUNLEDGER_QUOTA_FILE_BYTES: String(options.outputBytes),
+      ...given(env, ['RUNLEDGER_QUOTA_OUTPUT_BYTES', 'RUNLEDGER_QUOTA_FILE_BYTES']),
     }),
     spec('scheduler', ['RUNLEDGER_'], {}),
     spec('gpu-executor', ['RUNLEDGER_', 'EXECUTOR_', ...(slots.simulated ? [] : ['CUDA_', 'NVIDIA_'])], {
+      ...addresses,
       ...slots.setting,
       // The broker's user has this name.
       EXECUTOR_NAME: executor,

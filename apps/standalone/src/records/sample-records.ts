@@ -76,7 +76,10 @@ const numberInput = (name: keyof typeof NUMBERS): FixedVersion['inputs'][number]
   type: NUMBERS[name].type,
   required: false,
   default: NUMBERS[name].default,
+  minimum: NUMBERS[name].minimum,
+  maximum: NUMBERS[name].maximum,
   description: NUMBERS[name].description,
 });
 
+/** Without the list of its values: the program refuses others, so that anyone can try a run that fails. */
 const paletteInput = { name: 'palette', type: 'string', required: false, ...PALETTE } as const;

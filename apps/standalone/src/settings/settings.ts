@@ -1,4 +1,3 @@
-import { isGpuModel } from '@runledger/contracts/gpu';
 import { configSchema as executorConfig } from '@runledger/gpu-executor/config';
 import { localServerSettings } from '@runledger/local-servers/settings';
 import { list, port, secret, url } from '@runledger/service-kit/config/config-schemas';
@@ -65,7 +64,7 @@ export const settingsSchema = Type.Object({
   }),
   RUNLEDGER_STOP_WITHIN_S: executorConfig.properties.RUNLEDGER_STOP_WITHIN_S,
   EXECUTOR_NAME: executorConfig.properties.EXECUTOR_NAME,
-  EXECUTOR_GPUS: Type.Optional(Type.String({ description: 'the GPU slots, such as A10G:2' })),
+  EXECUTOR_GPUS: executorConfig.properties.EXECUTOR_GPUS,
   EXECUTOR_PROGRAMS: Type.Optional(Type.String({ description: 'more programs that runs may use, as JSON' })),
   EXECUTOR_WORK_DIR: Type.Optional(
     Type.String({ description: 'the work folder of the executor; in the data folder otherwise' }),
@@ -76,11 +75,3 @@ export type Settings = Static<typeof settingsSchema>;
 
 /** @throws ConfigError that names all invalid settings */
 export const readSettings = (env: NodeJS.ProcessEnv): Settings => readConfig(settingsSchema, env);
-
-/** The first model of `EXECUTOR_GPUS`. The executor checks the whole setting. */
-export const firstModel = (gpus: string): ReturnType<typeof modelOf> => modelOf(gpus.split(',')[0] ?? '');
-
-const modelOf = (entry: string) => {
-  const name = entry.split(':')[0]?.trim() ?? '';
-  return isGpuModel(name) ? name : undefined;
-};

@@ -41,9 +41,11 @@ describe("an executor's own consumer", () => {
     `fleet.${B}.left`,
     '$JS.API.STREAM.PURGE.KV_CATALOGUE',
     'activity.o.r.1.b.b.progress',
+    'logs.o.r.1.b.b.0',
   ])('pushes nothing to %s', async (deliver_subject) => {
     const gateway = await broker.open('gateway');
     gateway.nc.subscribe('activity.o.r.*.*.*.progress', { callback: () => undefined });
+    gateway.nc.subscribe('logs.o.r.*.*.*.*', { callback: () => undefined });
     await gateway.nc.flush();
     const before = await hostile.held();
     const filter_subject = 'runs.*.*.life.*.*.*.a.*';

@@ -12,6 +12,8 @@ import {
   reportProgress,
   subscribeToProgress,
 } from '@runledger/event-log/streams/activity';
+import type { LogChunk } from '@runledger/contracts/logs/log-chunk';
+import { eraseLogs, publishLogChunk, readLog, subscribeToLogs } from '@runledger/event-log/streams/logs';
 import { append, appendOwn } from '@runledger/event-log/append/append';
 import { consume, done } from '@runledger/event-log/consume/consume';
 import { appendFleet } from '@runledger/event-log/messages/fleet';
@@ -163,6 +165,22 @@ describe('with only its own key', () => {
     expect(await lastProgressSequence(notifier)).toBeGreaterThan(0);
     expect(progressFilter(key)).toMatch(/progress$/);
     unwatch();
+  });
+
+  it('an executor writes the log of an attempt, and the gateway receives, reads and erases it', async () => {
+    const [gateway, executor] = await Promise.all([broker.open('gateway'), broker.open('executor-a')]);
+    const of = { ...aRun(), attempt: 1, executor_id: A };
+    const chunk: LogChunk = { first: 0, before: 0, bytes: 6, lines: [[1, 'stdout', 'hello', false]] };
+    const seen: unknown[] = [];
+    const stop = subscribeToLogs(gateway, of, (by, received) => seen.push({ by, received }));
+    await gateway.nc.flush();
+    publishLogChunk(executor, of, 0, chunk);
+    await waitFor('the chunk', () => seen.length > 0);
+    stop();
+    expect(seen).toEqual([{ by: of, received: chunk }]);
+    expect((await readLog(gateway, of)).chunks).toEqual([chunk]);
+    await eraseLogs(gateway, of);
+    expect((await readLog(gateway, of)).chunks).toEqual([]);
   });
 
   it('the gateway sends requests to the scheduler', async () => {

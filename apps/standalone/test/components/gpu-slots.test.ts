@@ -12,8 +12,15 @@ describe('the GPU slots of a standalone', () => {
     });
   });
 
+  it('are of any model, several on a card', async () => {
+    expect(await chooseSlots('rtx4090:1x3')).toMatchObject({ model: 'RTX4090', simulated: false });
+  });
+
   it('are passed unchanged to the executor if they are invalid', async () => {
-    expect(await chooseSlots('RTX:1')).toMatchObject({ setting: { EXECUTOR_GPUS: 'RTX:1' }, model: 'A10G' });
+    expect(await chooseSlots('RTX 4090')).toMatchObject({
+      setting: { EXECUTOR_GPUS: 'RTX 4090' },
+      model: 'A10G',
+    });
   });
 });
 

@@ -99,10 +99,13 @@ describe('a standalone with a full disk for output files', () => {
     const api = runApi(standalone);
     const makeRoom = fillDisk(standalone.pid, folder.path);
     const full = await api.ended(await api.queue({ seconds: 0, size: 16 }), LONG_WAIT.withinMs);
-    expect(full).toMatchObject({ status: 'failed', end_reason: 'storage_full' });
-    const [{ facts } = { facts: [] }] = await historiesOf(standalone.dataFolder, [full]);
-    expect(facts.at(-1)?.event.data).toMatchObject({
-      message: expect.stringContaining('The disk of the output files is full'),
+    expect(full).toMatchObject({
+      status: 'failed',
+      end_reason: 'storage_full',
+      error: {
+        kind: 'storage_full',
+        message: expect.stringContaining('The disk of the output files is full'),
+      },
     });
     makeRoom();
     const next = await api.ended(await api.queue({ seconds: 0, size: 16 }), LONG_WAIT.withinMs);

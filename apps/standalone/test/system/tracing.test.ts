@@ -73,8 +73,7 @@ describe('with a collector', () => {
               'GET workflow (gpu-executor)': {
                 'GET /executions/:org_id/:run_id/:attempt/workflow (gateway)': {},
               },
-              'append RunStarted (gpu-executor)': {},
-              'run workflow (gpu-executor)': {},
+              'run workflow (gpu-executor)': { 'append RunStarted (gpu-executor)': {} },
               'append RunUploading (gpu-executor)': {},
               'PUT output (gpu-executor)': {
                 'PUT /executions/:org_id/:run_id/:attempt/outputs (gateway)': {},

@@ -6,7 +6,7 @@ import type { WriterRole } from '../events/writer.ts';
 
 /** `list`: read the keys under a prefix, or follow the whole bucket. `erase`: remove without a delete marker. */
 export type BucketUse = 'read' | 'list' | 'write' | 'erase';
-export type UsedBucket = 'CATALOGUE' | 'KEYS' | 'RATES' | 'WEBHOOK_SECRETS' | 'EXECUTORS';
+export type UsedBucket = 'CATALOGUE' | 'FILES' | 'KEYS' | 'RATES' | 'WEBHOOK_SECRETS' | 'EXECUTORS';
 
 /**
  * Everything that a service writes, reads and requests. The broker's permissions, docs/events.md, docs/broker.md and the
@@ -37,6 +37,8 @@ export interface ServiceContract {
   readonly follows: readonly ('RUNS' | 'ACTIVITY' | 'FLEET')[];
   /** Whether it receives progress as it is reported, besides reading the stored progress. */
   readonly subscribesToProgress: boolean;
+  /** How it uses the stream LOGS. Who reads also receives, and erases. */
+  readonly logs: 'reads' | 'writes' | 'nothing';
   readonly buckets: Readonly<Partial<Record<UsedBucket, readonly BucketUse[]>>>;
   /** Streams of blobs that it reads, or keeps: then it also stores, lists and erases blobs. */
   readonly blobs: Readonly<Partial<Record<BlobStream, 'reads' | 'keeps'>>>;

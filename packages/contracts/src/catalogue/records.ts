@@ -2,7 +2,10 @@ import { Type, type Static } from 'typebox';
 import { Sha256 } from '../blobs.ts';
 import { GpuModel } from '../gpu.ts';
 import { Json } from '../json-schemas.ts';
+import { RetryOn } from '../events/retry.ts';
+import { LogMasks } from '../logs/log-masks.ts';
 import { RunnerChoice } from '../runners/runner-kinds.ts';
+import { FILE_INPUT_TYPES } from './file-inputs.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
 const Time = Type.String({ format: 'date-time' });
@@ -33,9 +36,18 @@ export type Workflow = Static<typeof Workflow>;
 
 export const WorkflowInput = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 256 }),
-  type: Type.Enum(['string', 'integer', 'number', 'boolean', 'array']),
+  type: Type.Enum(['string', 'integer', 'number', 'boolean', 'array', ...FILE_INPUT_TYPES]),
   required: Type.Boolean(),
+  /** Taken when a run leaves the input out, also a required one. */
   default: Type.Optional(Json),
+  /** The values that a string or a number may have. */
+  enum: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number()]))),
+  /** Of a number. */
+  minimum: Type.Optional(Type.Number()),
+  maximum: Type.Optional(Type.Number()),
+  /** The node of the workflow that takes the value, and its field: both or neither. */
+  node: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+  field: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
   description: Type.Optional(Type.String()),
 });
 export type WorkflowInput = Static<typeof WorkflowInput>;
@@ -73,7 +85,8 @@ export const Deployment = Type.Object({
   concurrency_limit: Type.Optional(Type.Integer({ minimum: 1 })),
   run_timeout_s: Type.Number({ exclusiveMinimum: 0 }),
   start_deadline_s: Type.Number({ exclusiveMinimum: 0 }),
-  retry: Type.Object({ attempts: Type.Integer({ minimum: 1, maximum: 100 }) }),
+  retry: Type.Object({ attempts: Type.Integer({ minimum: 1, maximum: 100 }), on: Type.Optional(RetryOn) }),
+  log_masks: Type.Optional(LogMasks),
   archived: Type.Boolean(),
   created_at: Time,
 });

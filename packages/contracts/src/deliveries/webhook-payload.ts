@@ -1,10 +1,11 @@
 import { Type, type Static } from 'typebox';
 import type { ProgressReport } from '../events/activity.ts';
 import { nullable } from '../http/fields/optional.ts';
-import { EndReason, MissingMember, OutputItem, RunStatus } from '../http/runs/run.ts';
+import { EndReason, MissingMember, OutputItem, RunStatus, WorkflowRun } from '../http/runs/run.ts';
 import { liveStatus } from '../run-view/live-status.ts';
 import { isEnded, type Run } from '../fold/run.ts';
 import { missingOutputs } from '../run-view/missing-outputs.ts';
+import { shownEnd } from '../run-view/shown-end.ts';
 import { shownOutputs } from '../run-view/shown-outputs.ts';
 
 /** The version of the payload, not of the events; sent as the header `runledger-webhook-version`. */
@@ -25,6 +26,7 @@ export const WebhookPayload = Type.Object(
     }),
     finished: Type.Boolean({ description: 'Nothing about this run follows.' }),
     end_reason: nullable(EndReason),
+    error: Type.Optional(WorkflowRun.properties.error),
     missing_members: Type.Optional(
       Type.Array(MissingMember, {
         description: 'As a run shows them; only present when outputs are lost or deleted.',
@@ -75,8 +77,7 @@ export const webhookBody = ({
     progress: isEnded(run) ? run.progress : run.status === 'queued' ? 0 : (report?.progress ?? 0),
     outputs: isEnded(run) ? shownOutputs(run, publicUrl) : [],
     sequence,
-    finished: isEnded(run),
-    end_reason: isEnded(run) ? run.end_reason : null,
+    ...shownEnd(run),
     ...(missing.length === 0 ? {} : { missing_members: [...missing] }),
   };
   const body = utf8.encode(JSON.stringify(whole));

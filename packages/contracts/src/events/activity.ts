@@ -9,10 +9,3 @@ export const ProgressReport = Type.Object({
   time: Type.String({ format: 'date-time' }),
 });
 export type ProgressReport = Static<typeof ProgressReport>;
-
-export const LogLine = Type.Object({
-  stream: Type.Enum(['stdout', 'stderr']),
-  line: Type.String(),
-  time: Type.String({ format: 'date-time' }),
-});
-export type LogLine = Static<typeof LogLine>;

@@ -1,20 +1,15 @@
 import { jsonBytes } from '../json.ts';
 import { MAX_ERROR_MESSAGE } from '../limits.ts';
 
-/**
- * A message that fits into an event: at most MAX_ERROR_MESSAGE bytes as JSON. Of a longer one the given part remains. No character is
- * cut in two.
- */
-export const errorMessage = (text: string, keep: 'beginning' | 'end' = 'beginning'): string => {
-  const part = keep === 'end' ? text.slice(-MAX_ERROR_MESSAGE) : text.slice(0, MAX_ERROR_MESSAGE);
-  const characters = Array.from(part.toWellFormed());
-  let room = MAX_ERROR_MESSAGE;
-  const over = (keep === 'end' ? characters.toReversed() : characters).findIndex((character) => {
+/** The beginning of a message, with at most so many bytes as JSON; as many as an event may have. No character is cut in two. */
+export const errorMessage = (text: string, maxBytes = MAX_ERROR_MESSAGE): string => {
+  const characters = Array.from(text.slice(0, maxBytes).toWellFormed());
+  let room = maxBytes;
+  const over = characters.findIndex((character) => {
     room -= jsonBytes(character) - QUOTES;
     return room < 0;
   });
-  if (over === -1) return characters.join('');
-  return (keep === 'end' ? characters.slice(-over) : characters.slice(0, over)).join('');
+  return (over === -1 ? characters : characters.slice(0, over)).join('');
 };
 
 const QUOTES = 2;

@@ -3,6 +3,7 @@ import type { WebhookEventType } from './webhook-event.ts';
 import {
   MAX_ERROR_MESSAGE,
   MAX_EXPIRY_BYTES,
+  MAX_FILE_INPUTS_BYTES,
   MAX_FIRST_FACT_BYTES,
   MAX_INLINE_BYTES,
   MAX_RUNNER_URL,
@@ -21,8 +22,8 @@ const WITH_OUTPUTS = SMALL + MAX_INLINE_BYTES;
 export const MAX_FACT_BYTES = {
   RunQueued: MAX_FIRST_FACT_BYTES,
   RunCancelRequested: SMALL,
-  /** Inputs, and the address of a runner. */
-  RunAssigned: SMALL + MAX_INLINE_BYTES + MAX_RUNNER_URL,
+  /** Inputs, the names of those that are files, and the address of a runner. */
+  RunAssigned: SMALL + MAX_INLINE_BYTES + MAX_FILE_INPUTS_BYTES + MAX_RUNNER_URL,
   RunRequeued: WITH_MESSAGE,
   RunTimedOut: WITH_MESSAGE,
   RunGivenUp: WITH_MESSAGE,
@@ -32,6 +33,7 @@ export const MAX_FACT_BYTES = {
   RunDeleted: SMALL,
   RunStarted: SMALL,
   RunUploading: SMALL,
+  RunAttemptFailed: WITH_MESSAGE,
   RunSucceeded: WITH_OUTPUTS,
   RunFailed: WITH_OUTPUTS + MAX_ERROR_MESSAGE,
   RunCancelled: WITH_OUTPUTS,

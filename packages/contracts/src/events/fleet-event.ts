@@ -24,7 +24,7 @@ export const ExecutorRegistered = Type.Object({
   slots: Type.Array(GpuSlot, { maxItems: 1024 }),
   /** Machine ids or names that it serves; `*` serves every machine. */
   machines: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 1024 }),
-  /** The capabilities of its runners: names in its allow-list of programs, and `runner:<kind>` for other kinds. */
+  /** The capabilities of its runners: names in its allow-list of programs, and `runner:<kind>` or `runner:<kind>:<name>` for other kinds. */
   programs: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 1024 }),
   /** Ed25519 (SPKI, DER, base64url); signs the upload tokens of its attempts. */
   public_key: Type.String({ minLength: 1, maxLength: 256 }),

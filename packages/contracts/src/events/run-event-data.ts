@@ -4,7 +4,9 @@ import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_ID_PATTERN } from '../ids.ts';
 import { JsonRecord } from '../json-schemas.ts';
 import { MAX_ERROR_MESSAGE, MAX_EXPIRY_MESSAGE, MAX_FILENAME, MAX_WEBHOOK_URL } from '../limits.ts';
+import { MAX_RETRY_AFTER_S, RetryOn } from './retry.ts';
 import { RunnerChoice } from '../runners/runner-kinds.ts';
+import { AttemptError } from './run-error.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
 const Fraction = Type.Number({ minimum: 0, maximum: 1 });
@@ -14,6 +16,9 @@ const Time = Type.String({ format: 'date-time' });
 
 export const RunOrigin = Type.Enum(['api', 'manual', 'replay']);
 export type RunOrigin = Static<typeof RunOrigin>;
+
+/** Together at most `MAX_FILE_INPUTS_BYTES` as JSON. */
+const FileInputs = Type.Array(Type.String(), { minItems: 1 });
 
 /** The request, its user, and the deployment's settings at that time: later changes of the catalogue do not affect the run. */
 export const RunQueuedData = Type.Object(
@@ -32,14 +37,22 @@ export const RunQueuedData = Type.Object(
     gpu: GpuModel,
     inputs: Type.Union([JsonRecord, Type.Null()]),
     inputs_blob: Type.Union([BlobRef, Type.Null()]),
+    /** The names of inputs whose values are files; left out without any. */
+    file_inputs: Type.Optional(FileInputs),
     webhook: Type.Union([Type.String({ maxLength: MAX_WEBHOOK_URL }), Type.Null()]),
     webhook_intermediate_status: Type.Boolean(),
     /** From the last RunQueued or RunRequeued to RunStarted, in seconds. */
     start_deadline_s: Seconds,
     /** From RunStarted to the end, in seconds. */
     run_timeout_s: Seconds,
-    /** Attempts before the run is given up as `executor_lost`. */
+    /** Attempts before the run is given up. */
     max_attempts: Type.Integer({ minimum: 1, maximum: 100 }),
+    /** Errors of an attempt after which another one begins; none when it is left out. */
+    retry_on: Type.Optional(RetryOn),
+    /** Whether its deployment has masks for logs: then the executor fetches them. */
+    has_log_masks: Type.Optional(Type.Boolean()),
+    /** Whether its version says which nodes take the inputs: then the executor fetches that. */
+    has_input_targets: Type.Optional(Type.Boolean()),
     rerun_of: Type.Union([Uuid, Type.Null()]),
     /** Of a run whose id is derived from an idempotency key: a second request with the same key is compared with it. */
     idempotency: Type.Optional(Type.Object({ request_sha256: Sha256 })),
@@ -64,7 +77,12 @@ export const RunAssignedData = Type.Object(
     workflow_sha256: Sha256,
     inputs: Type.Union([JsonRecord, Type.Null()]),
     inputs_blob: Type.Union([BlobRef, Type.Null()]),
+    file_inputs: Type.Optional(FileInputs),
     run_timeout_s: Seconds,
+    /** Errors after which the run begins another attempt; left out for its last one. */
+    retry_on: Type.Optional(RetryOn),
+    has_log_masks: Type.Optional(Type.Boolean()),
+    has_input_targets: Type.Optional(Type.Boolean()),
     /** Ed25519 (SPKI, DER, base64url) of the executor; the gateway checks the tokens of this attempt against it. */
     executor_public_key: Type.String({ minLength: 1, maxLength: 256 }),
   },
@@ -72,7 +90,7 @@ export const RunAssignedData = Type.Object(
 );
 
 export const RunRequeuedData = Type.Object({
-  reason: Type.Enum(['executor_lost', 'executor_left', 'not_started']),
+  reason: Type.Enum(['executor_lost', 'executor_left']),
   message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
 });
 
@@ -94,6 +112,9 @@ export const RunCancelEnforcedData = Type.Object({
   progress: Type.Optional(Fraction),
 });
 
+/** Seconds that an attempt waited for what executes it to load; 0 when it was warm. */
+const ColdStart = Type.Number({ minimum: 0 });
+
 /** What the log no longer holds of a run, so that this fact alone is a whole history. */
 export const RunExpiredData = Type.Object({
   message: Type.String({ maxLength: MAX_EXPIRY_MESSAGE }),
@@ -104,6 +125,7 @@ export const RunExpiredData = Type.Object({
   /** The last RunQueued or RunRequeued. */
   queued_at: Time,
   started_at: Type.Union([Time, Type.Null()]),
+  cold_start_s: Type.Union([ColdStart, Type.Null()]),
   /** The last attempt; null before the first. */
   attempt: Type.Union([
     Type.Object({
@@ -133,7 +155,19 @@ export const RunDeletedData = Type.Object({
   created_at: Time,
 });
 
-export const RunStartedData = Type.Object({});
+/** The workflow begins to execute. */
+export const RunStartedData = Type.Object({ cold_start_s: ColdStart });
+
+/** A blob with the `KeptLogs` of the attempts so far; left out when they wrote nothing, or when it could not be kept. */
+const LogBlob = Type.Optional(BlobRef);
+
+/** The run is queued again: its deployment has another attempt after such an error. */
+export const RunAttemptFailedData = Type.Object({
+  error: AttemptError,
+  /** Seconds after this fact before which it is not assigned. */
+  retry_after_s: Type.Number({ minimum: 0, maximum: MAX_RETRY_AFTER_S }),
+  log_blob: LogBlob,
+});
 
 export const RunUploadingData = Type.Object({
   files: Type.Integer({ minimum: 1 }),
@@ -173,6 +207,7 @@ export const RunOutputs = Type.Array(RunOutput);
 const listed = {
   outputs: Type.Union([RunOutputs, Type.Null()]),
   outputs_blob: Type.Union([BlobRef, Type.Null()]),
+  log_blob: LogBlob,
 };
 const inEventOrBlob = inlineOrBlob('outputs', 'outputs_blob');
 
@@ -182,8 +217,7 @@ export type ListedOutputs = Static<typeof RunSucceededData>;
 
 export const RunFailedData = Type.Object(
   {
-    reason: Type.Enum(['workflow_error', 'deployment_removed', 'storage_full', 'internal_error']),
-    message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
+    error: AttemptError,
     ...listed,
     progress: Type.Optional(Fraction),
   },

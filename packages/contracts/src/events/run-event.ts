@@ -53,6 +53,11 @@ export const RUN_EVENTS = {
     writer: 'executor',
     schema: event('RunUploading', 1, data.RunUploadingData),
   },
+  RunAttemptFailed: {
+    fact: 'requeued',
+    writer: 'executor',
+    schema: event('RunAttemptFailed', 1, data.RunAttemptFailedData),
+  },
   RunSucceeded: {
     fact: 'ended',
     writer: 'executor',

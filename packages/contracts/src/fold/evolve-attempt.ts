@@ -45,6 +45,7 @@ export const evolveAttempt = (
       return orImpossible(!cancel && (event.data.reason === 'run_timeout') === hasStarted, OVER);
     }
     case 'RunRequeued':
+    case 'RunAttemptFailed':
     case 'RunFailed':
     case 'RunGivenUp':
       return orImpossible(!cancel, OVER);

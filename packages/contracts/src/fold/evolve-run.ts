@@ -1,6 +1,9 @@
 import type { RunEvent, RunEventOf } from '../events/run-event.ts';
 import type { BlobRef } from '../blobs.ts';
 import type { RunOutput } from '../events/run-event-data.ts';
+import { endReasonOf, errorOf, type RunError } from '../events/run-error.ts';
+import { errorMessage } from '../events/error-message.ts';
+import { MAX_EARLIER_ERROR_MESSAGE } from '../limits.ts';
 import { executorId, isExecutorId, orgId, runId } from '../ids.ts';
 import type { Impossible } from './chain.ts';
 import { mayFollow } from './evolve-attempt.ts';
@@ -10,6 +13,7 @@ import {
   isEnded,
   isExecuting,
   type Attempt,
+  type EarlierAttempt,
   type EndReason,
   type EndedRun,
   type ExecutingRun,
@@ -46,17 +50,16 @@ const evolveQueued = (run: QueuedRun, fact: RunFact): Run | Impossible => {
   if (!isAddressed) return impossible(run, fact);
   switch (event.type) {
     case 'RunCancelRequested':
-      return end(run, fact, 'cancelled', cancelReason(event.data.by), { message: null });
+      return end(run, fact, 'cancelled', cancelReason(event.data.by), { error: null });
     case 'RunTimedOut':
-      return event.data.reason === 'run_timeout'
-        ? impossible(run, fact)
-        : end(run, fact, 'timeout', event.data.reason, event.data);
+      return event.data.reason === 'run_timeout' ? impossible(run, fact) : timedOut(run, fact, event.data);
     case 'RunGivenUp':
-      return end(run, fact, 'failed', event.data.reason, event.data);
+      return failed(run, fact, givenUp(event.data));
     case 'RunQueued':
     case 'RunStarted':
     case 'RunUploading':
     case 'RunRequeued':
+    case 'RunAttemptFailed':
     case 'RunSucceeded':
     case 'RunFailed':
     case 'RunCancelled':
@@ -82,35 +85,39 @@ const evolveExecuting = (run: ExecutingRun, fact: RunFact): Run | Impossible => 
     case 'RunCancelRequested':
       return { ...run, cancel: { requested_at: time, by: event.data.by }, updated_at: time };
     case 'RunStarted':
-      return { ...run, status: 'running', started_at: time, updated_at: time };
+      return {
+        ...run,
+        status: 'running',
+        started_at: time,
+        cold_start_s: event.data.cold_start_s,
+        updated_at: time,
+      };
     case 'RunUploading':
       return run.status === 'started'
         ? impossible(run, fact)
         : { ...run, status: 'uploading', output_bytes: event.data.bytes, updated_at: time };
     case 'RunRequeued':
+      return queuedAgain(run, fact, errorOf(event.data.reason, event.data.message), 0);
+    case 'RunAttemptFailed':
       return {
-        ...identityOf(run),
-        status: 'queued',
-        attempt: run.attempt,
-        queued_at: time,
-        updated_at: time,
+        ...queuedAgain(run, fact, event.data.error, event.data.retry_after_s),
+        ...(event.data.log_blob && { log_blob: event.data.log_blob }),
       };
     case 'RunSucceeded':
       return end(run, fact, 'success', 'completed', {
         ...event.data,
         progress: 1,
-        message: null,
+        error: null,
       });
     case 'RunFailed':
-      return end(run, fact, 'failed', event.data.reason, event.data);
+      return failed(run, fact, event.data);
     case 'RunTimedOut':
-      return end(run, fact, 'timeout', event.data.reason, event.data);
+      return timedOut(run, fact, event.data);
     case 'RunGivenUp':
-      return end(run, fact, 'failed', event.data.reason, event.data);
+      return failed(run, fact, givenUp(event.data));
     case 'RunCancelled':
-      return cancelled(run, fact, { ...event.data, message: null });
     case 'RunCancelEnforced':
-      return cancelled(run, fact, event.data);
+      return cancelled(run, fact, { ...event.data, error: null });
   }
 };
 
@@ -128,6 +135,9 @@ const describe = (run: RunState): string => {
     : run.status;
 };
 
+/** Shared: the scheduler has many runs in memory. */
+const NO_ATTEMPTS: readonly EarlierAttempt[] = [];
+
 const queued = ({ event, sequence, time }: FactOfType<'RunQueued'>): Run | Impossible => {
   if (event.attempt !== 0 || event.executor_id !== null) return { impossible: 'RunQueued names an attempt' };
   return {
@@ -142,6 +152,8 @@ const queued = ({ event, sequence, time }: FactOfType<'RunQueued'>): Run | Impos
     queued_at: time,
     updated_at: time,
     output_bytes: 0,
+    earlier_attempts: NO_ATTEMPTS,
+    retry_after_s: 0,
     attempt: null,
   };
 };
@@ -179,6 +191,9 @@ const expired = (run: Run | undefined, fact: FactOfType<'RunExpired'>): Run | Im
     traceparent: event.traceparent,
     updated_at: time,
     output_bytes: run?.output_bytes ?? 0,
+    earlier_attempts: run?.earlier_attempts ?? [],
+    retry_after_s: run?.retry_after_s ?? 0,
+    ...(run?.log_blob && { log_blob: run.log_blob }),
     // After a cancel request the only end is `cancelled`.
     status: cancel ? 'cancelled' : 'failed',
     end_reason: cancel ? cancelReason(cancel.by) : 'log_expired',
@@ -186,10 +201,27 @@ const expired = (run: Run | undefined, fact: FactOfType<'RunExpired'>): Run | Im
     ended_at: time,
     ...NO_OUTPUTS,
     deleted_outputs: null,
-    message,
+    error: cancel ? null : errorOf('log_expired', message),
     progress: 0,
   };
 };
+
+type EndingOf<Type extends RunEvent['type']> = RunEventOf<Type>['data'];
+type Failure = Ending & { readonly error: RunError };
+
+const failed = (run: QueuedRun | ExecutingRun, fact: RunFact, ending: Failure): EndedRun =>
+  end(run, fact, 'failed', endReasonOf(ending.error.kind), ending);
+
+const givenUp = ({ reason, message, ...ending }: EndingOf<'RunGivenUp'>): Failure => ({
+  ...ending,
+  error: errorOf(reason, message),
+});
+
+const timedOut = (
+  run: QueuedRun | ExecutingRun,
+  fact: RunFact,
+  { reason, message, ...ending }: EndingOf<'RunTimedOut'>,
+): EndedRun => end(run, fact, 'timeout', reason, { ...ending, error: errorOf(reason, message) });
 
 /** The end reason says who requested the cancellation. */
 const cancelled = (run: ExecutingRun, fact: RunFact, ending: Ending): Run | Impossible =>
@@ -209,13 +241,40 @@ const identityOf = (run: Run): Omit<QueuedRun, 'status' | 'attempt'> => ({
   queued_at: run.queued_at,
   updated_at: run.updated_at,
   output_bytes: run.output_bytes,
+  earlier_attempts: run.earlier_attempts,
+  retry_after_s: run.retry_after_s,
+  ...(run.log_blob && { log_blob: run.log_blob }),
+});
+
+const queuedAgain = (
+  run: ExecutingRun,
+  { time }: RunFact,
+  error: RunError,
+  retry_after_s: number,
+): QueuedRun => ({
+  ...identityOf(run),
+  status: 'queued',
+  attempt: run.attempt,
+  earlier_attempts: [...run.earlier_attempts, earlierAttempt(run, error, time)],
+  queued_at: time,
+  updated_at: time,
+  retry_after_s,
+});
+
+const earlierAttempt = (run: ExecutingRun, error: RunError, ended_at: string): EarlierAttempt => ({
+  number: run.attempt.number,
+  executor_id: run.attempt.executor_id,
+  started_at: 'started_at' in run ? run.started_at : null,
+  ended_at,
+  error: { ...error, message: errorMessage(error.message, MAX_EARLIER_ERROR_MESSAGE) },
 });
 
 interface Ending {
   readonly outputs?: readonly RunOutput[] | null;
   readonly outputs_blob?: BlobRef | null;
+  readonly log_blob?: BlobRef;
   readonly progress?: number;
-  readonly message: string | null;
+  readonly error: RunError | null;
 }
 
 const end = (
@@ -232,12 +291,14 @@ const end = (
   end_reason: reason,
   attempt: run.attempt,
   started_at: 'started_at' in run ? run.started_at : null,
+  cold_start_s: 'cold_start_s' in run ? run.cold_start_s : null,
   ended_at: time,
   // Only an executor knows outputs.
   outputs: ending.outputs === undefined ? [] : ending.outputs,
   outputs_blob: ending.outputs_blob ?? null,
+  ...(ending.log_blob && { log_blob: ending.log_blob }),
   deleted_outputs: null,
-  message: ending.message,
+  error: ending.error,
   progress: ending.progress ?? 0,
 });
 

@@ -1,6 +1,7 @@
 import type { FactOf } from './chain.ts';
 import type { RunEventOf, RunEvent } from '../events/run-event.ts';
 import type { BlobRef } from '../blobs.ts';
+import type { FailureReason, RunError } from '../events/run-error.ts';
 import type { RunOutput } from '../events/run-event-data.ts';
 import type { ExecutorId, OrgId, RunId } from '../ids.ts';
 
@@ -19,20 +20,16 @@ export interface Attempt {
   readonly assigned_at: string;
 }
 
-export type EndReason =
-  | 'completed'
-  | 'workflow_error'
-  | 'executor_lost'
-  | 'no_capacity'
-  | 'start_deadline'
-  | 'run_timeout'
-  /** A store of the system is full: the message names it. */
-  | 'storage_full'
-  | 'cancelled_by_client'
-  | 'cancelled_by_operator'
-  | 'deployment_removed'
-  | 'log_expired'
-  | 'internal_error';
+/** An attempt that is over, after which the run was queued again. */
+export interface EarlierAttempt extends Pick<Attempt, 'number' | 'executor_id'> {
+  /** When the workflow began to execute; null if it did not. */
+  readonly started_at: string | null;
+  readonly ended_at: string;
+  /** Its message is shortened. */
+  readonly error: RunError;
+}
+
+export type EndReason = FailureReason | 'completed' | 'cancelled_by_client' | 'cancelled_by_operator';
 
 export type FinalStatus = 'success' | 'failed' | 'timeout' | 'cancelled';
 
@@ -53,6 +50,12 @@ interface RunIdentity {
    * outputs, it is what the attempt announced: an attempt that was lost may have stored all of it.
    */
   readonly output_bytes: number;
+  /** Seconds from `queued_at` before which it is not assigned; 0 unless the attempt before it failed. */
+  readonly retry_after_s: number;
+  /** The logs of its attempts, as far as they are kept with the run; undefined for none. */
+  readonly log_blob?: BlobRef;
+  /** In their order, as far as the reader knows the run: RunExpired names the last attempt alone. */
+  readonly earlier_attempts: readonly EarlierAttempt[];
 }
 
 export interface CancelRequest {
@@ -60,8 +63,11 @@ export interface CancelRequest {
   readonly by: 'client' | 'operator';
 }
 
-/** `attempt` is the last one, which was lost; null before the first. */
-export type QueuedRun = RunIdentity & { readonly status: 'queued'; readonly attempt: Attempt | null };
+export type QueuedRun = RunIdentity & {
+  readonly status: 'queued';
+  /** The last one, which was lost or failed; null before the first. */
+  readonly attempt: Attempt | null;
+};
 export type StartedRun = RunIdentity & {
   readonly status: 'started';
   readonly attempt: Attempt;
@@ -72,6 +78,8 @@ export type RunningRun = RunIdentity & {
   readonly attempt: Attempt;
   readonly cancel: CancelRequest | null;
   readonly started_at: string;
+  /** How long it waited for what executes it to load. */
+  readonly cold_start_s: number;
 };
 /** Which outputs a run has. */
 export interface OutputListing {
@@ -93,11 +101,12 @@ export type EndedRun = RunIdentity &
     readonly end_reason: EndReason;
     readonly attempt: Attempt | null;
     readonly started_at: string | null;
+    readonly cold_start_s: number | null;
     readonly ended_at: string;
     /** Null as long as nobody has deleted them. */
     readonly deleted_outputs: DeletedOutputs | null;
-    /** For people: why it did not succeed. */
-    readonly message: string | null;
+    /** Why it failed or timed out; null for the other ends. */
+    readonly error: RunError | null;
     /** The progress that the last fact reports, 0 to 1. */
     readonly progress: number;
   };

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { nullable } from './fields/optional.ts';
 
-const Unit = Type.Enum(['runs', 'records', 'bytes', 'uploads', 'streams']);
+const Unit = Type.Enum(['runs', 'records', 'bytes', 'files', 'uploads', 'streams']);
 
 /** What an organisation uses of one resource that all organisations share. */
 export const ResourceUsage = Type.Object(
@@ -21,6 +21,8 @@ export const Usage = Type.Object(
     workflow_bytes: ResourceUsage,
     blob_bytes: ResourceUsage,
     output_bytes: ResourceUsage,
+    files: ResourceUsage,
+    file_bytes: ResourceUsage,
     uploads: ResourceUsage,
     streams: ResourceUsage,
   },

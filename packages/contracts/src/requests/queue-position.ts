@@ -20,6 +20,7 @@ export type QueuePositionsRequest = Static<typeof QueuePositionsRequest>;
 
 /**
  * What a queued run waits for.
+ * - `retrying`: its last attempt failed, and it waits before another one.
  * - `busy`: the slots of all executors that could execute it are taken.
  * - `storage_full`: the log has no room for what another attempt may write.
  * - `draining`: only executors that take no new runs could execute it.
@@ -27,7 +28,15 @@ export type QueuePositionsRequest = Static<typeof QueuePositionsRequest>;
  * - `not_served`: executors have its GPU model, but none of these serves its machine.
  * - `no_runner`: executors with its GPU model serve its machine, but none of these has the runner or program.
  */
-export const Capacity = Type.Enum(['busy', 'storage_full', 'draining', 'no_gpu', 'not_served', 'no_runner']);
+export const Capacity = Type.Enum([
+  'retrying',
+  'busy',
+  'storage_full',
+  'draining',
+  'no_gpu',
+  'not_served',
+  'no_runner',
+]);
 export type Capacity = Static<typeof Capacity>;
 
 export const QueuePosition = Type.Object({

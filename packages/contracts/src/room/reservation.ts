@@ -32,6 +32,7 @@ const ATTEMPT_BYTES =
     'RunGivenUp',
     'RunCancelEnforced',
     'RunRequeued',
+    'RunAttemptFailed',
   );
 
 /** The room that a new run needs. */

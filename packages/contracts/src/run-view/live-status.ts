@@ -23,7 +23,7 @@ export const liveStatus = (run: Run, reported: string | null, position?: QueuePo
 };
 
 const waiting = (run: QueuedRun, position: QueuePosition | undefined): string => {
-  const wait = `waiting for ${withArticle(run.request.gpu)}`;
+  const wait = position?.capacity === 'retrying' ? 'waiting' : `waiting for ${withArticle(run.request.gpu)}`;
   return position ? `${wait}${reason(run, position)}` : wait;
 };
 
@@ -32,6 +32,8 @@ const reason = ({ request }: QueuedRun, { ahead, capacity }: QueuePosition): str
   switch (capacity) {
     case 'busy':
       return ahead === 0 ? ' (next)' : ` (${ahead} ahead)`;
+    case 'retrying':
+      return ' to try again after an error';
     case 'storage_full':
       return ': the log has no room for another attempt now';
     case 'draining':
@@ -54,4 +56,5 @@ const shortened = (name: string): string =>
 /** The first half of a surrogate pair whose second half was cut off. */
 const HALF_A_LETTER = /[\uD800-\uDBFF]$/;
 
-const withArticle = (gpu: GpuModel): string => `${gpu.startsWith('T') ? 'a' : 'an'} ${gpu}`;
+/** A model is spelled out when it is read aloud: a T4, an RTX4090. */
+const withArticle = (gpu: GpuModel): string => `${/^[AEFHILMNORSX8]/.test(gpu) ? 'an' : 'a'} ${gpu}`;

@@ -14,7 +14,7 @@ const runner = Type.Object(
         pattern: '^[hH][tT][tT][pP][sS]?://[^/?#@]+(?:[/?#]|$)',
         maxLength: MAX_RUNNER_URL,
         description:
-          'The address of ComfyUI for the executor: an absolute http or https URL. Without it, the setting of the executor.',
+          'Only the server with this address may execute its runs: an absolute http or https URL that the executor has in its settings. Without it, any server.',
         'x-refusal': {
           type: 'url_parsing',
           msg: `Input should be a valid URL: absolute, http or https, without credentials, of at most ${MAX_RUNNER_URL} characters`,
@@ -25,7 +25,7 @@ const runner = Type.Object(
   { title: 'ComfyuiRunner' },
 );
 
-/** Executes a workflow with ComfyUI. Executors of this release have no runner of this kind. */
+/** Executes a workflow with a ComfyUI server of the executor's own settings. */
 export const comfyui: RunnerKind<typeof choice, typeof runner> = {
   choice,
   runner,
@@ -33,6 +33,6 @@ export const comfyui: RunnerKind<typeof choice, typeof runner> = {
   capability: () => 'runner:comfyui',
   label: ({ url }) => (url ? `comfyui ${url}` : 'comfyui'),
   offers: () => 'runs ComfyUI workflows',
-  requirement: () => 'runs ComfyUI workflows',
-  setting: 'EXECUTOR_PROGRAMS',
+  requirement: () => 'has ComfyUI servers',
+  setting: 'EXECUTOR_COMFYUI',
 };

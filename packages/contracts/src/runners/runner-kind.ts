@@ -19,7 +19,7 @@ export interface RunnerRules<Choice, Runner> {
   choiceOf(runner: Runner): Choice;
   /**
    * What an executor must have among its registered `programs` to execute such runs: the name of a program, or for other kinds
-   * `runner:<kind>`, since the name of a program has no colon.
+   * `runner:<kind>` or `runner:<kind>:<name>`, since the name of a program has no colon.
    */
   capability(choice: Choice): string;
   /** In lists: "program render". */

@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchema, type TSchemaOptions, type TUnion } from 'typebox';
+import { cog } from './cog.ts';
 import { comfyui } from './comfyui.ts';
 import { program } from './program.ts';
 import type { RunnerRules } from './runner-kind.ts';
@@ -7,6 +8,7 @@ import type { RunnerRules } from './runner-kind.ts';
 const RUNNER_KINDS = {
   program,
   comfyui,
+  cog,
 };
 
 const oneOf = <Schema extends TSchema>(schemas: Schema[], options?: TSchemaOptions): TUnion<[Schema]> =>

@@ -107,14 +107,9 @@ export const runOfSubject = (subject: string): RunKey | undefined => {
   return runs === 'runs' && isOrgId(org_id) && isRunId(run_id) ? { org_id, run_id } : undefined;
 };
 
-export type ActivityKind = 'progress' | 'log';
-/** Progress and logs of one attempt. Not fenced: readers drop those of an earlier attempt or an ended run. */
-export const activitySubject = (
-  run: RunKey,
-  attempt: number,
-  executor: ExecutorId,
-  kind: ActivityKind,
-): string => `activity.${run.org_id}.${run.run_id}.${attempt}.${executor}.${kind}`;
+/** The progress of one attempt. Not fenced: readers drop that of an earlier attempt or an ended run. */
+export const progressSubject = (run: RunKey, attempt: number, executor: ExecutorId): string =>
+  `activity.${run.org_id}.${run.run_id}.${attempt}.${executor}.progress`;
 
 /** The progress of every attempt of one run. */
 export const progressFilter = (run: RunKey): string => `activity.${run.org_id}.${run.run_id}.*.*.*.progress`;
@@ -122,18 +117,17 @@ export const progressFilter = (run: RunKey): string => `activity.${run.org_id}.$
 /** The progress of every attempt of every run. */
 export const ALL_PROGRESS = 'activity.*.*.*.*.*.progress';
 
-export interface ActivitySubject extends RunKey {
+export interface ProgressSubject extends RunKey {
   readonly attempt: number;
   readonly executor_id: ExecutorId;
 }
 
-/** Undefined when the subject is not one of an attempt's activity. */
-export const parseActivitySubject = (subject: string): ActivitySubject | undefined => {
+/** Undefined when the subject is not one of an attempt's progress. */
+export const parseProgressSubject = (subject: string): ProgressSubject | undefined => {
   const [activity, org = '', run = '', attempt = '', ...tokens] = subject.split('.');
   const kind = tokens.pop();
   const executor = tokens.join('.');
-  if (activity !== 'activity' || (kind !== 'progress' && kind !== 'log') || !/^\d{1,6}$/.test(attempt))
-    return undefined;
+  if (activity !== 'activity' || kind !== 'progress' || !/^\d{1,6}$/.test(attempt)) return undefined;
   if (!isOrgId(org) || !isRunId(run) || !isExecutorId(executor)) return undefined;
   return { org_id: org, run_id: run, attempt: Number(attempt), executor_id: executor };
 };

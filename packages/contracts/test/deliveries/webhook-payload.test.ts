@@ -17,7 +17,7 @@ describe('the body of a notification', () => {
         `{"id":"01920000-0000-7000-8000-000000000000","run_id":"${RUN}","output_id":"text-0",` +
         '"data":{"text":["done"]},"node_meta":null,' +
         '"created_at":"2026-01-01T00:00:04.000Z","updated_at":"2026-01-01T00:00:04.000Z","type":null,"node_id":null}' +
-        '],"sequence":4,"finished":true,"end_reason":"completed"}',
+        '],"sequence":4,"finished":true,"end_reason":"completed","error":null}',
     );
   });
 
@@ -93,6 +93,19 @@ describe('a final notification', () => {
       end_reason,
       progress,
     });
+  });
+
+  it('says what went wrong when the run failed, and only then', () => {
+    expect(payloadOf(INPUTS.failed).error).toEqual({
+      message: 'size is too large',
+      kind: 'program_exit',
+      exit_code: 3,
+      retryable: true,
+    });
+    expect(payloadOf(INPUTS.timeout).error).toMatchObject({ kind: 'run_timeout', retryable: false });
+    expect([INPUTS.success, INPUTS.cancelled, INPUTS.running].map((input) => payloadOf(input).error)).toEqual(
+      [null, null, null],
+    );
   });
 });
 

@@ -261,7 +261,7 @@ describe('an ended run', () => {
       progress: 1,
     });
     expect(given(...running, anEvent('RunFailed')).run).toMatchObject({
-      message: 'size is too large',
+      error: { message: 'size is too large', kind: 'program_exit' },
       progress: 0.25,
     });
   });

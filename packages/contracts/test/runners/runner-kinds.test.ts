@@ -14,6 +14,10 @@ describe('the runner that a request chooses', () => {
       { url: 'http://gpu.example/', kind: 'comfyui' },
       { kind: 'comfyui', url: 'http://gpu.example/' },
     ],
+    [
+      { model: 'flux', kind: 'cog' },
+      { kind: 'cog', model: 'flux' },
+    ],
   ])('has the members of its kind in one order, without null: %j', (requested, choice) => {
     expect(JSON.stringify(choiceOf(requested))).toBe(JSON.stringify(choice));
     expect(JSON.stringify(choiceOf(Object.assign({ unknown: 1 }, requested)))).toBe(JSON.stringify(choice));
@@ -23,5 +27,7 @@ describe('the runner that a request chooses', () => {
     const program = { kind: 'program', program: 'comfyui' } as const;
     expect(runnerKindOf(program).capability(program)).toBe('comfyui');
     expect(runnerKindOf({ kind: 'comfyui' }).capability({ kind: 'comfyui' })).toBe('runner:comfyui');
+    const cog = { kind: 'cog', model: 'comfyui' } as const;
+    expect(runnerKindOf(cog).capability(cog)).toBe('runner:cog:comfyui');
   });
 });

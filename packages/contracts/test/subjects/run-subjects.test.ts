@@ -2,17 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { executorName } from '../../src/ids.ts';
 import { followsEnd, RUN_EVENTS, RUN_EVENT_TYPES } from '../../src/events/run-event.ts';
 import {
-  activitySubject,
   executorFilter,
   ALL_LIFECYCLES,
   ALL_PROGRESS,
   ALL_REDELIVERY_REQUESTS,
   ALL_WEBHOOKS,
   lifecycleFilter,
-  parseActivitySubject,
+  parseProgressSubject,
   parseLifecycleSubject,
   parseWebhookSubject,
   progressFilter,
+  progressSubject,
   runOfSubject,
   runFilter,
   runEventSubject,
@@ -144,9 +144,12 @@ describe('the subject of a webhook event', () => {
   });
 });
 
-describe('the subject of activity', () => {
-  it.each(['progress', 'log'] as const)('of %s contains run, attempt and executor', (kind) => {
-    expect(parseActivitySubject(activitySubject(KEY, 12, EXECUTOR, kind))).toEqual({
+describe('the subject of progress', () => {
+  it('contains run, attempt and executor', () => {
+    const subject = progressSubject(KEY, 12, EXECUTOR);
+    expect(matches(progressFilter(KEY), subject)).toBe(true);
+    expect(matches(ALL_PROGRESS, subject)).toBe(true);
+    expect(parseProgressSubject(subject)).toEqual({
       org_id: ORG,
       run_id: RUN,
       attempt: 12,
@@ -154,14 +157,7 @@ describe('the subject of activity', () => {
     });
   });
 
-  it('differs for progress and logs', () => {
-    expect(matches(progressFilter(KEY), activitySubject(KEY, 1, EXECUTOR, 'progress'))).toBe(true);
-    expect(matches(progressFilter(KEY), activitySubject(KEY, 1, EXECUTOR, 'log'))).toBe(false);
-    expect(matches(ALL_PROGRESS, activitySubject(KEY, 1, EXECUTOR, 'progress'))).toBe(true);
-    expect(matches(ALL_PROGRESS, activitySubject(KEY, 1, EXECUTOR, 'log'))).toBe(false);
-  });
-
-  it('is parsed as one of activity only if every token is valid', () => {
+  it('is parsed only if every token is valid', () => {
     for (const wrong of [
       `activity.${ORG}.${RUN}.1.${EXECUTOR}`,
       `activity.${ORG}.${RUN}.1.${EXECUTOR}.`,
@@ -173,7 +169,7 @@ describe('the subject of activity', () => {
       `runs.${ORG}.${RUN}.1.${EXECUTOR}.progress`,
       '',
     ]) {
-      expect(parseActivitySubject(wrong), wrong).toBeUndefined();
+      expect(parseProgressSubject(wrong), wrong).toBeUndefined();
     }
   });
 });

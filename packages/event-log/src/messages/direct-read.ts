@@ -1,6 +1,7 @@
 import type { DirectBatchOptions, DirectLastFor, StoredMsg } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { TimeoutError, type Msg, type MsgHdrs } from '@nats-io/transport-node';
+import { hedge } from '@runledger/resilience/hedge';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { fromStored } from './stored-message.ts';
@@ -20,14 +21,9 @@ export interface DirectRead {
 const END_OF_BATCH = 204;
 const NOT_FOUND = 404;
 
-/**
- * A server of a cluster that is frozen gets its part of the reads until the others have left it, for up to three seconds: meanwhile
- * another replica is soon asked. Then there is time for a slow one.
- */
-const SHORT_TRIES = { count: 6, withinMs: 500 };
-const LONG_TRY_MS = 2_000;
-
-const timeOf = (tries: number): number => (tries <= SHORT_TRIES.count ? SHORT_TRIES.withinMs : LONG_TRY_MS);
+/** A server of a cluster that is frozen gets its part of the reads until the others have left it, for up to three seconds. */
+const HEDGE = { afterMs: 200, requests: 4 };
+const RESPONSE_WITHIN_MS = 2_000;
 
 /** Reads messages from any replica, again until one responds. `what` is for the error. @throws {LogUnavailable} */
 export const readDirect = (
@@ -35,7 +31,7 @@ export const readDirect = (
   stream: string,
   query: DirectLastFor | DirectBatchOptions,
   what: string,
-): Promise<DirectRead> => callBroker(what, (tries) => readOnce(log, stream, query, timeOf(tries)));
+): Promise<DirectRead> => callBroker(what, () => hedge(HEDGE, () => readOnce(log, stream, query)));
 
 /**
  * The last message under a subject, from any replica, which may not have the newest yet; null for none. The broker can limit a
@@ -68,34 +64,35 @@ interface SingleRead {
   readonly what: string;
 }
 
-/** The driver's own function has one time for all tries. */
 const readOne = (
   log: EventLog,
   stream: string,
   { request, query, what }: SingleRead,
-): Promise<DirectMessage | null> =>
-  callBroker(what, async (tries) => {
-    const subject = `${log.apiPrefix}.DIRECT.GET.${request}`;
-    const body = query === undefined ? '' : JSON.stringify(query);
-    const response = await log.nc.request(subject, body, { timeout: timeOf(tries) });
+): Promise<DirectMessage | null> => {
+  const subject = `${log.apiPrefix}.DIRECT.GET.${request}`;
+  const body = query === undefined ? '' : JSON.stringify(query);
+  // The driver's own function cannot be hedged: it has its own time and repeats.
+  const ask = (): Promise<Msg> => log.nc.request(subject, body, { timeout: RESPONSE_WITHIN_MS });
+  return callBroker(what, async () => {
+    const response = await hedge(HEDGE, ask);
     const { headers } = response;
     if (!headers) throw new Error(`a response to a direct read of ${stream} has no headers`);
     if (headers.code === NOT_FOUND) return null;
     if (headers.code !== 0) throw new DirectReadRefused(stream, headers);
     return messageOf(response, headers);
   });
+};
 
 /** In one request. The driver's own function does not give what the end of the response says. */
 const readOnce = async (
   log: EventLog,
   stream: string,
   query: DirectLastFor | DirectBatchOptions,
-  withinMs: number,
 ): Promise<DirectRead> => {
   const messages: DirectMessage[] = [];
   const responses = await log.nc.requestMany(`${log.apiPrefix}.DIRECT.GET.${stream}`, JSON.stringify(query), {
     strategy: 'timer',
-    maxWait: withinMs,
+    maxWait: RESPONSE_WITHIN_MS,
     noMux: true,
   });
   for await (const response of responses) {

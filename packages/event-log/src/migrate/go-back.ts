@@ -27,9 +27,10 @@ export interface GoBackOptions {
   readonly discardNewer: boolean;
 }
 
-/** Services that start at the old broker write these again: leases, heartbeats, rates, timers of what is in RUNS, progress. */
+/** Services that start at the old broker write these again: leases, heartbeats, rates, timers of what is in RUNS, progress, logs. */
 const WRITTEN_AGAIN: ReadonlySet<string> = new Set([
   'ACTIVITY',
+  'LOGS',
   'DELIVERY_ATTEMPTS',
   'TIMERS',
   'KV_EXECUTORS',

@@ -11,7 +11,7 @@ const DAY_MS = 24 * HOUR_MS;
 export interface LogSettings {
   /**
    * Copies of every stream: 1, or 3 in a cluster. Left out: as many as each stream has, and 1 in a new log. To go from 1 to more,
-   * delete the streams ACTIVITY, DELIVERY_ATTEMPTS, KV_EXECUTORS and KV_RATES first: their storage differs, is fixed when they are
+   * delete the streams ACTIVITY, LOGS, DELIVERY_ATTEMPTS, KV_EXECUTORS and KV_RATES first: their storage differs, is fixed when they are
    * created, and their data is short-lived.
    */
   readonly replicas?: number;
@@ -22,10 +22,14 @@ export interface LogSettings {
   /** Consumers of RUNS: two for each service, one for each executor. Fixed when the stream is created. */
   readonly runsMaxConsumers: number;
   readonly activityMaxBytes: number;
-  /** Milliseconds for which progress and log lines are kept. */
+  /** Milliseconds for which progress is kept. */
   readonly activityMaxAgeMs: number;
-  /** The number of progress reports, and of log lines, kept for each attempt. */
+  /** The number of progress reports kept for each attempt. */
   readonly activityMaxPerAttempt: number;
+  /** Of the logs of attempts that are executing, and of those whose log could not be kept with the run. At most 1 MiB of text each. */
+  readonly logsMaxBytes: number;
+  /** Milliseconds for which these logs are kept. */
+  readonly logsMaxAgeMs: number;
   /** About 600 bytes for each waiting or deferred delivery. What does not fit is sent from RUNS, so its age limits how long it can wait. */
   readonly timersMaxBytes: number;
   readonly deliveryAttemptsMaxBytes: number;
@@ -47,10 +51,12 @@ export interface LogSettings {
    * must exceed the age of the log: a run in the log has its inputs.
    */
   readonly blobsMaxAgeMs: number;
+  /** Of the records of files that clients uploaded, some 500 bytes each. The files themselves are with the output files. */
+  readonly filesMaxBytes: number;
   readonly keysMaxBytes: number;
   /** One encrypted record for each organisation. */
   readonly webhookSecretsMaxBytes: number;
-  /** For all output files together. */
+  /** For all output files and all files that clients uploaded, together. */
   readonly outputsMaxBytes: number;
   /** Milliseconds for which output files are kept. */
   readonly outputsMaxAgeMs: number;
@@ -64,6 +70,8 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
   activityMaxBytes: 256 * MiB,
   activityMaxAgeMs: DAY_MS,
   activityMaxPerAttempt: 1_000,
+  logsMaxBytes: 512 * MiB,
+  logsMaxAgeMs: 90 * DAY_MS,
   timersMaxBytes: 512 * MiB,
   deliveryAttemptsMaxBytes: 256 * MiB,
   deliveryAttemptsMaxAgeMs: 7 * DAY_MS,
@@ -75,6 +83,7 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
   workflowsMaxBytes: 512 * MiB,
   blobsMaxBytes: 2 * GiB,
   blobsMaxAgeMs: 90 * DAY_MS,
+  filesMaxBytes: 64 * MiB,
   keysMaxBytes: 64 * MiB,
   webhookSecretsMaxBytes: 64 * MiB,
   outputsMaxBytes: 4 * GiB,

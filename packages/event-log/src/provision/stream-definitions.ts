@@ -1,5 +1,6 @@
 import type { StreamConfig } from '@nats-io/jetstream';
 import { allBlobs, type BlobStream } from '@runledger/contracts/blobs';
+import { ALL_LOGS } from '@runledger/contracts/logs/log-chunk';
 import { ALL_FLEET } from '@runledger/contracts/subjects/run-subjects';
 import { nanos } from '@nats-io/transport-node';
 import type { LogSettings } from './log-settings.ts';
@@ -40,6 +41,7 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
   return [
     runs(settings),
     activity(settings),
+    logs(settings),
     // nats-server does not allow schedules with `discard: new`. A pending delivery is one message, the latest.
     stream(
       'TIMERS',
@@ -67,6 +69,7 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
       { ...common, max_bytes: settings.deadLettersMaxBytes, max_age: nanos(settings.deadLettersMaxAgeMs) },
     ),
     bucket('CATALOGUE', {}, { ...common, max_bytes: settings.catalogueMaxBytes, max_msgs_per_subject: 10 }),
+    bucket('FILES', {}, { ...common, max_bytes: settings.filesMaxBytes }),
     bucket('KEYS', {}, { ...common, max_bytes: settings.keysMaxBytes }),
     blobs('WORKFLOWS', { ...common, max_bytes: settings.workflowsMaxBytes }),
     blobs('BLOBS', {
@@ -128,6 +131,25 @@ const activity = (settings: Settings): StreamDefinition =>
         max_bytes: settings.activityMaxBytes,
         max_age: nanos(settings.activityMaxAgeMs),
         max_msgs_per_subject: settings.activityMaxPerAttempt,
+      },
+    ),
+    settings,
+  );
+
+/**
+ * What attempts write, until it is kept with the run. One message for each slot of an attempt, so an attempt never has more than
+ * its slots. It may be lost with the broker, so it is not flushed.
+ */
+const logs = (settings: Settings): StreamDefinition =>
+  unflushed(
+    stream(
+      'LOGS',
+      { subjects: [ALL_LOGS], discard: 'old' },
+      {
+        num_replicas: settings.replicas,
+        max_bytes: settings.logsMaxBytes,
+        max_age: nanos(settings.logsMaxAgeMs),
+        max_msgs_per_subject: 1,
       },
     ),
     settings,

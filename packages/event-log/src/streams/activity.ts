@@ -1,11 +1,10 @@
-import { ProgressReport, type LogLine } from '@runledger/contracts/events/activity';
+import { ProgressReport } from '@runledger/contracts/events/activity';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import {
-  activitySubject,
   ALL_PROGRESS,
-  parseActivitySubject,
+  parseProgressSubject,
   progressFilter,
-  type ActivityKind,
+  progressSubject,
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
 import { Compile } from 'typebox/compile';
@@ -16,28 +15,19 @@ import { parseJson } from '../messages/stored-message.ts';
 const Progress = Compile(ProgressReport);
 const utf8 = new TextEncoder();
 
-/** Reports the progress of an attempt. Not acknowledged, and dropped while disconnected: the next report replaces it. */
+/**
+ * Reports the progress of an attempt. Not acknowledged, and dropped while disconnected, when the client would buffer it without a
+ * limit: the next report replaces it.
+ */
 export const reportProgress = (
   log: EventLog,
   key: RunKey,
   attempt: number,
   executor: ExecutorId,
   report: ProgressReport,
-): void =>
-  publishActivity(log, activitySubject(key, attempt, executor, 'progress' satisfies ActivityKind), report);
-
-/** Stores a line that the workflow wrote. Not acknowledged, and dropped while disconnected. */
-export const reportLog = (
-  log: EventLog,
-  key: RunKey,
-  attempt: number,
-  executor: ExecutorId,
-  line: LogLine,
-): void => publishActivity(log, activitySubject(key, attempt, executor, 'log' satisfies ActivityKind), line);
-
-/** A disconnected client would buffer messages in memory, without a limit. */
-const publishActivity = (log: EventLog, subject: string, body: ProgressReport | LogLine): void => {
-  if (log.connected()) log.nc.publish(subject, utf8.encode(JSON.stringify(body)));
+): void => {
+  if (!log.connected()) return;
+  log.nc.publish(progressSubject(key, attempt, executor), utf8.encode(JSON.stringify(report)));
 };
 
 /** Progress is only one part of the caller's response, so the caller does not wait longer for it. */
@@ -50,7 +40,7 @@ export const lastProgress = async (
   attempt: number,
   executor: ExecutorId,
 ): Promise<ProgressReport | undefined> => {
-  const subject = activitySubject(key, attempt, executor, 'progress');
+  const subject = progressSubject(key, attempt, executor);
   try {
     const message = await lastMessage(log, 'ACTIVITY', subject, PROGRESS_WITHIN_MS);
     const report = message ? parseJson(message.data) : undefined;
@@ -79,7 +69,7 @@ export const subscribeToProgress = (
         );
         return;
       }
-      const by = parseActivitySubject(message.subject);
+      const by = parseProgressSubject(message.subject);
       const report = parseJson(message.data);
       if (by && Progress.Check(report)) onReport(by.attempt, by.executor_id, report);
     },

@@ -4,7 +4,7 @@ import type { EventLog } from '../connect/event-log.ts';
 import { isConflict } from '../messages/publish.ts';
 import { explainRefusal } from '../messages/refusals.ts';
 
-export type BucketName = 'CATALOGUE' | 'KEYS' | 'RATES' | 'WEBHOOK_SECRETS';
+export type BucketName = 'CATALOGUE' | 'FILES' | 'KEYS' | 'RATES' | 'WEBHOOK_SECRETS';
 
 export type Store = (kv: KV, data: Uint8Array) => Promise<number>;
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsMsg } from '@nats-io/jetstream';
+import type { JsMsg, StoredMsg } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { MsgHdrs } from '@nats-io/transport-node';
 import type { Static, TSchema } from 'typebox';
@@ -48,6 +48,11 @@ export interface Bucket<Value> {
   /** The entries under `<prefix>.`, or all without a prefix; at most 10,000. */
   list(prefix?: string): Promise<Entry<Value>[]>;
   /**
+   * The first present entry under `<prefix>.` behind a revision, of a bucket that keeps one revision of each key: by these, its
+   * entries are read in the order in which they were written last.
+   */
+  next(prefix: string, behind: number): Promise<Entry<Value> | undefined>;
+  /**
    * The first write under `<prefix>.` behind a revision; undefined when there is no acknowledged one. Removals by `erase` are
    * not reported.
    */
@@ -67,11 +72,11 @@ export const openBucket = <Schema extends TSchema>(
   type Value = Static<Schema>;
   const validate = recordValidator(bucket, schema);
   const kv = bucketOpener(log, bucket);
-  const keyOf = (subject: string): string => subject.slice(`$KV.${bucket}.`.length);
-
-  const entryOf = ({ subject, data, seq, info }: JsMsg): Entry<Value> => {
-    const key = keyOf(subject);
-    const changedAt = new Date(info.timestampNanos / NANOS_IN_MS);
+  const entryOf = (
+    { subject, data, seq }: Pick<JsMsg, 'subject' | 'data' | 'seq'>,
+    changedAt: Date,
+  ): Entry<Value> => {
+    const key = keyIn(bucket, subject);
     return { key, value: validate(key, parseJson(data)), revision: seq, changedAt };
   };
 
@@ -113,13 +118,35 @@ export const openBucket = <Schema extends TSchema>(
       await purge(log, bucket, key, { seq: revision + 1 });
       return (await get(key)) === undefined;
     },
-    list: async (prefix = '') => (await listed(log, bucket, filterOf(bucket, prefix))).map(entryOf),
+    ...readsInOrder(log, bucket, entryOf),
+  };
+};
+
+const readsInOrder = <Value>(
+  log: EventLog,
+  bucket: BucketName,
+  entryOf: (message: Pick<JsMsg, 'subject' | 'data' | 'seq'>, changedAt: Date) => Entry<Value>,
+): Pick<Bucket<Value>, 'list' | 'next' | 'nextWrite'> => {
+  const next = (prefix: string, behind: number): Promise<StoredMsg | null> =>
+    nextMessage(log, `KV_${bucket}`, behind + 1, filterOf(bucket, prefix));
+  return {
+    list: async (prefix = '') =>
+      (await listed(log, bucket, filterOf(bucket, prefix))).map((message) =>
+        entryOf(message, new Date(message.info.timestampNanos / NANOS_IN_MS)),
+      ),
+    next: async (prefix, behind) => {
+      let message = await next(prefix, behind);
+      while (message !== null && isDeletion(message.header)) message = await next(prefix, message.seq);
+      return message === null ? undefined : entryOf(message, message.time);
+    },
     nextWrite: async (prefix, behind) => {
-      const message = await nextMessage(log, `KV_${bucket}`, behind + 1, filterOf(bucket, prefix));
-      return message === null ? undefined : { key: keyOf(message.subject), revision: message.seq };
+      const message = await next(prefix, behind);
+      return message === null ? undefined : { key: keyIn(bucket, message.subject), revision: message.seq };
     },
   };
 };
+
+const keyIn = (bucket: BucketName, subject: string): string => subject.slice(`$KV.${bucket}.`.length);
 
 /** The keys under a prefix. */
 const filterOf = (bucket: BucketName, prefix: string): string => {

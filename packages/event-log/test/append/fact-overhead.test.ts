@@ -1,6 +1,5 @@
-import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { executorId } from '@runledger/contracts/ids';
-import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
+import { jsonBytes } from '@runledger/contracts/json';
 import { FACT_OVERHEAD_BYTES } from '@runledger/contracts/room/reservation';
 import { aRun, assigned, cancelRequested, queued, requeued } from '@runledger/testing/events/run-events';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
@@ -20,7 +19,7 @@ it('the broker stores no more beside a fact than is reserved for it', async () =
     const before = await runsIdentity(log);
     await append(log, event, expected);
     const { bytes } = await runsIdentity(log);
-    return bytes - before.bytes - jsonBytes(event as RunEvent as unknown as JsonValue);
+    return bytes - before.bytes - jsonBytes(event);
   };
   const overheads = [
     await overheadOf(queued(key), 0),

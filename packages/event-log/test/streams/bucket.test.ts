@@ -25,6 +25,19 @@ describe('a bucket', () => {
     expect(await machines.create('machines.e.1', { name: 'three' })).toBeGreaterThan(second);
   });
 
+  it('gives its entries in the order of their last changes', async () => {
+    const files = openBucket(test.log, 'FILES', Machine);
+    const first = await files.put('n.1', { name: 'one' });
+    for (const key of ['n.2', 'nn.1', 'n.3']) await files.put(key, { name: key });
+    await files.update('n.1', { name: 'changed' }, first);
+    await files.delete('n.2');
+    const third = await files.next('n', 0);
+    expect(third).toMatchObject({ key: 'n.3', value: { name: 'n.3' }, changedAt: expect.any(Date) });
+    const changed = await files.next('n', third?.revision ?? 0);
+    expect(changed).toMatchObject({ key: 'n.1', value: { name: 'changed' } });
+    expect(await files.next('n', changed?.revision ?? 0)).toBeUndefined();
+  });
+
   it('returns the stored value', async () => {
     const revision = await machines.put('machines.a.1', { name: 'one' });
     expect(await machines.get('machines.a.1')).toEqual({

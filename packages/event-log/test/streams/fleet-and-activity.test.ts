@@ -1,8 +1,8 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
-import { ALL_FLEET, activitySubject } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_FLEET, progressSubject } from '@runledger/contracts/subjects/run-subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { lastProgress, reportLog, reportProgress } from '../../src/streams/activity.ts';
+import { lastProgress, reportProgress } from '../../src/streams/activity.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { parseFleetEvent, appendFleet } from '../../src/messages/fleet.ts';
 import { follow } from '../../src/follow/follow.ts';
@@ -12,7 +12,7 @@ import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-ev
 let test: TestLog;
 let log: EventLog;
 beforeAll(async () => {
-  test = await aLog({ activityMaxPerAttempt: 10 });
+  test = await aLog();
   log = test.log;
 });
 afterAll(() => test[Symbol.asyncDispose]());
@@ -75,19 +75,7 @@ describe('progress', () => {
 
   it('is undefined when the report is invalid', async () => {
     const run = aRun();
-    await log.js.publish(activitySubject(run, 1, EXECUTOR, 'progress'), '{"progress": 7}');
+    await log.js.publish(progressSubject(run, 1, EXECUTOR), '{"progress": 7}');
     expect(await lastProgress(log, run, 1, EXECUTOR)).toBeUndefined();
-  });
-
-  it('uses no more room than an attempt may have', async () => {
-    const run = aRun();
-    for (let n = 0; n < 50; n += 1)
-      reportLog(log, run, 1, EXECUTOR, { stream: 'stdout', line: `${n}`, time });
-    const subject = activitySubject(run, 1, EXECUTOR, 'log');
-    const last = async () =>
-      (await log.jsm.streams.getMessage('ACTIVITY', { last_by_subj: subject }))?.json();
-    await expect.poll(last, { timeout: 10_000 }).toMatchObject({ line: '49' });
-    const { state } = await log.jsm.streams.info('ACTIVITY', { subjects_filter: subject });
-    expect(state.subjects).toEqual({ [subject]: 10 });
   });
 });

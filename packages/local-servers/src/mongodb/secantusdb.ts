@@ -1,61 +1,31 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { openCacheDir } from '../install/cache-dir.ts';
+import { ensurePythonServer, type PythonServer } from '../install/python-server.ts';
 import { startMongoServer } from './mongo-process.ts';
 import type { MongoServer } from './mongo-process.ts';
-import { installPythonPackages } from '../install/python-packages.ts';
-import { findPython } from '../install/python.ts';
-import { runCommand } from '../process/run-command.ts';
 
 /** How to run SecantusDB here. */
-export interface SecantusDb {
-  readonly python: string;
-  /** The environment in which Python finds its packages. */
-  readonly env: NodeJS.ProcessEnv;
-}
-
-const VERSION = '0.7.0b3';
-const REQUIREMENTS = fileURLToPath(new URL('../requirements/secantusdb.txt', import.meta.url));
-const WHAT_ELSE = 'Install Python 3.10 to 3.13 with pip, or put mongod on PATH, or set MONGODB_URL.';
+export type SecantusDb = PythonServer;
 
 /**
  * SecantusDB, a small server with MongoDB's protocol, for tests on machines without MongoDB. It is installed into the cache once.
  * @throws Error that says what to install, if this machine cannot run it
  */
-export const ensureSecantusDb = async (options: {
+export const ensureSecantusDb = (options: {
   readonly env: NodeJS.ProcessEnv;
   readonly onProgress?: (sentence: string) => void;
-}): Promise<SecantusDb> => {
-  const { env, onProgress = () => undefined } = options;
-  const python = await findPython(env, { oldest: [3, 10], newest: [3, 13] });
-  if (python === undefined) {
-    throw new Error(
-      `SecantusDB cannot run: it needs Python 3.10 to 3.13, and there is none on PATH. ${WHAT_ELSE}`,
-    );
-  }
-  const name = `secantusdb-${VERSION}-py${python.version}-${process.arch}`;
-  const packages = join(await openCacheDir(env), name);
-  const secantusDb: SecantusDb = {
-    python: python.path,
-    env: { ...env, PYTHONPATH: packages, PYTHONNOUSERSITE: '1' },
-  };
-  if (await runs(secantusDb)) return secantusDb;
-
-  onProgress(`Installing SecantusDB ${VERSION} with pip (24 MB) into ${packages}.`);
-  const installed = await installPythonPackages({
-    python,
-    requirements: REQUIREMENTS,
-    folder: packages,
-    env,
-  });
-  if (!installed.ok) throw new Error(`SecantusDB cannot be installed: ${installed.why}.\n${WHAT_ELSE}`);
-  if (await runs(secantusDb)) return secantusDb;
-  throw new Error(`SecantusDB in ${packages} does not run. Remove that folder and try again.`);
-};
-
-const runs = async ({ python, env }: SecantusDb): Promise<boolean> =>
-  (await runCommand(python, ['-c', 'import secantus.cli'], { env, withinMs: 60_000 })).ok;
+}): Promise<SecantusDb> =>
+  ensurePythonServer(
+    {
+      title: 'SecantusDB',
+      requirements: 'secantusdb.txt',
+      version: '0.7.0b3',
+      module: 'secantus.cli',
+      megabytes: 24,
+      advice: 'Install Python 3.10 to 3.13 with pip, or put mongod on PATH, or set MONGODB_URL.',
+    },
+    options,
+  );
 
 /** Starts SecantusDB on the loopback address. After it ended, even by a kill, it can start again on the same folder and port. */
 export const startSecantusDb = async (options: {

@@ -7,7 +7,7 @@ export interface ServerProcess extends ManagedProcess {
   readonly pid: number;
 }
 
-export interface ServerSpec<Ready> extends Pick<ProcessSpec, 'file' | 'args' | 'env'> {
+export interface ServerSpec<Ready> extends Pick<ProcessSpec, 'file' | 'args' | 'env' | 'onLine'> {
   /** For messages. */
   readonly name: string;
   /** Called until it gives a value; undefined means not ready. */

@@ -5,6 +5,7 @@ import {
   type RunEventOf,
   type RunEventType,
 } from '@runledger/contracts/events/run-event';
+import { errorOf } from '@runledger/contracts/events/run-error';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import type { RunOutput } from '@runledger/contracts/events/run-event-data';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
@@ -115,7 +116,7 @@ export const assigned = (
   });
 
 export const started = (key: RunKey, attempt = 1, executor = EXECUTOR): RunEventOf<'RunStarted'> =>
-  runEvent('RunStarted', key, { attempt, executor, data: {} });
+  runEvent('RunStarted', key, { attempt, executor, data: { cold_start_s: 0 } });
 
 export const uploading = (
   key: RunKey,
@@ -153,14 +154,13 @@ export const succeeded = (
 
 export const failed = (
   key: RunKey,
-  reason: RunEventOf<'RunFailed'>['data']['reason'] = 'workflow_error',
+  kind: RunEventOf<'RunFailed'>['data']['error']['kind'] = 'program_exit',
 ): RunEventOf<'RunFailed'> =>
   runEvent('RunFailed', key, {
     attempt: 1,
     executor: EXECUTOR,
     data: {
-      reason,
-      message: 'size is too large',
+      error: errorOf(kind, 'size is too large'),
       outputs: [],
       outputs_blob: null,
       progress: 0.25,
@@ -206,6 +206,7 @@ export const expired = (
       created_at: '2026-01-01T00:00:00.000Z',
       queued_at: '2026-01-01T00:00:00.000Z',
       started_at: null,
+      cold_start_s: null,
       attempt,
       cancel: null,
       ...data,

@@ -1,10 +1,12 @@
 import { freePort } from '@runledger/local-servers/free-port';
+import type { NatsClusterSettings } from '@runledger/local-servers/nats/nats-server';
 import { testNats, type TestNats, type TestNatsOptions } from './nats.ts';
 import { tcpProxy, type TcpProxy } from './tcp-proxy.ts';
+import { watchedNats, type WatchedNats, type WatchedNatsOptions } from './watched-nats.ts';
 
-export interface TestNatsCluster extends AsyncDisposable {
+export interface TestNatsCluster<Server extends TestNats = TestNats> extends AsyncDisposable {
   /** Named `n0`, `n1` and `n2`. */
-  readonly servers: readonly TestNats[];
+  readonly servers: readonly Server[];
   /** Of all servers, with commas between them. */
   readonly url: string;
 }
@@ -23,8 +25,21 @@ const SERVERS = [0, 1, 2];
 export const testNatsCluster = async (
   options: Pick<TestNatsOptions, 'authorization'> = {},
 ): Promise<TestNatsCluster> => {
+  const clusterOf = await clusterSettings();
+  return startCluster((n, serverName) => testNats({ ...options, serverName, cluster: clusterOf(n) }));
+};
+
+/** As `testNatsCluster`; each server runs under the watchdog of its image. */
+export const watchedNatsCluster = async (
+  options: Pick<WatchedNatsOptions, 'path'> = {},
+): Promise<TestNatsCluster<WatchedNats>> => {
+  const clusterOf = await clusterSettings();
+  return startCluster((n, serverName) => watchedNats({ ...options, serverName, cluster: clusterOf(n) }));
+};
+
+const clusterSettings = async (): Promise<(server: number) => NatsClusterSettings> => {
   const ports = await Promise.all(SERVERS.map(() => freePort()));
-  return startCluster((n) => ({ ...options, cluster: { name: 'test', port: ports[n] ?? 0, ports } }));
+  return (server) => ({ name: 'test', port: ports[server] ?? 0, ports });
 };
 
 /** As `testNatsCluster`; each server reaches each other one through a proxy. */
@@ -42,7 +57,9 @@ export const partitionedNatsCluster = async (): Promise<PartitionedNatsCluster> 
   const routesOf = (server: number): readonly string[] =>
     links.filter(({ from }) => from === server).map(({ proxy }) => proxy.url);
   const cluster = opened.use(
-    await startCluster((n) => ({ authorization: clusterThroughProxies(ports[n] ?? 0, routesOf(n)) })),
+    await startCluster((n, serverName) =>
+      testNats({ serverName, authorization: clusterThroughProxies(ports[n] ?? 0, routesOf(n)) }),
+    ),
   );
   const kept = opened.move();
   return {
@@ -61,11 +78,11 @@ const clusterThroughProxies = (port: number, routes: readonly string[]): string 
   `cluster { name: test, listen: "127.0.0.1:${port}", advertise: "${NOWHERE}", ` +
   `routes: ${JSON.stringify(routes)}, no_advertise: true }`;
 
-const startCluster = async (optionsOf: (server: number) => TestNatsOptions): Promise<TestNatsCluster> => {
+const startCluster = async <Server extends TestNats>(
+  start: (server: number, serverName: string) => Promise<Server>,
+): Promise<TestNatsCluster<Server>> => {
   await using opened = new AsyncDisposableStack();
-  const servers = await Promise.all(
-    SERVERS.map(async (n) => opened.use(await testNats({ ...optionsOf(n), serverName: `n${n}` }))),
-  );
+  const servers = await Promise.all(SERVERS.map(async (n) => opened.use(await start(n, `n${n}`))));
   const open = opened.move();
   return {
     servers,

@@ -1,6 +1,7 @@
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '@runledger/local-servers/free-port';
 import type { ServerProcess } from '@runledger/local-servers/process/server-process';
 
 /** A server that the test may kill and pause. Dispose removes its folder. */
@@ -25,7 +26,7 @@ export type Start = (
 export const privateServer = async (name: string, start: Start): Promise<PrivateServer> => {
   await using opened = new AsyncDisposableStack();
   const folder = opened.use(await mkdtempDisposable(join(tmpdir(), `runledger-test-${name}-`)));
-  let server = await start(folder.path, 0);
+  let server = await start(folder.path, await freePort());
   const { url, port } = server;
   const kill9 = async (): Promise<void> => {
     server.kill('SIGKILL');

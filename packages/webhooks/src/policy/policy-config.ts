@@ -38,22 +38,23 @@ export const policyConfig = {
     {
       default: [],
       description:
-        'where callbacks may go besides public addresses, for example loopback, hooks.corp.example, 10.1.0.0/16; at any port',
+        'where callbacks may go, and URLs of inputs may point, besides public addresses, for example loopback, hooks.corp.example, 10.1.0.0/16; at any port',
     },
   ),
   RUNLEDGER_WEBHOOK_PORTS: list(Type.Integer({ minimum: 1, maximum: 65_535 }), {
     default: [80, 443, 8080, 8443],
     maxItems: MAX_ENTRIES,
-    description: 'the allowed ports of callbacks to other hosts',
+    description: 'the allowed ports of callbacks and URLs of inputs at other hosts',
   }),
   RUNLEDGER_WEBHOOK_OWN_SERVICES: entries(readOwnService, 'is neither host:port nor a host', {
     default: [],
     description:
-      'services of this installation, which callbacks never reach, even if they are allowed, for example mongodb.example.com:27017; a full name, because no search list is used',
+      'services of this installation, which callbacks and URLs of inputs never reach, even if they are allowed, for example mongodb.example.com:27017; a full name, because no search list is used',
   }),
   RUNLEDGER_DNS_SERVERS: entries(readDnsServer, 'is not an IP address, with or without a port', {
     default: [],
-    description: 'the DNS servers for callbacks, for example 10.0.0.2:53; empty for those of the system',
+    description:
+      'the DNS servers for callbacks and URLs of inputs, for example 10.0.0.2:53; empty for those of the system',
   }),
 };
 

@@ -22,7 +22,7 @@ import {
   type RecordRoutes,
   withinQuota,
 } from './record-answers.ts';
-import { checkRecordCursor, recordSpan } from './record-lists.ts';
+import { checkRecordCursor, isNamed, recordSpan } from './record-lists.ts';
 
 const tag = 'Catalogue';
 
@@ -107,7 +107,7 @@ export const deploymentRoutes = ({ records, deletion, longestRun, quotas, now }:
       const page = await records.deployments.page(
         org_id,
         recordSpan(query),
-        (one) => workflow_id === undefined || one.workflow_id === workflow_id,
+        (one) => isNamed(query)(one) && (workflow_id === undefined || one.workflow_id === workflow_id),
       );
       return { deployments: page.items.map(shownDeployment), next_cursor: cursorAt(page.end) };
     },
@@ -148,8 +148,12 @@ const refused = (refusal: DeploymentRefusal): Refused => {
     case 'conflict':
       return conflict(refusal.why);
     case 'invalid': {
-      const problems = refusal.wrong.map(({ member, why }) =>
-        invalid(['body', ...(member === undefined ? [] : [member])], 'value_error', `Value error, ${why}`),
+      const problems = refusal.wrong.map(({ member, index, why }) =>
+        invalid(
+          ['body', ...[member, index].filter((part) => part !== undefined)],
+          'value_error',
+          `Value error, ${why}`,
+        ),
       );
       return new Refused({ kind: 'invalid', problems });
     }

@@ -1,4 +1,4 @@
-import { RecordsQuery } from '@runledger/contracts/http/fields/names';
+import { NamedRecordsQuery } from '@runledger/contracts/http/fields/names';
 import {
   Machine,
   MachineChange,
@@ -20,7 +20,7 @@ import {
   type RecordRoutes,
   withinQuota,
 } from './record-answers.ts';
-import { checkRecordCursor, recordSpan } from './record-lists.ts';
+import { checkRecordCursor, isNamed, recordSpan } from './record-lists.ts';
 
 const tag = 'Catalogue';
 
@@ -45,7 +45,7 @@ const listMachines = operation({
   summary: 'List machines',
   description: 'Newest first.',
   scope: 'runs:read',
-  request: { query: RecordsQuery },
+  request: { query: NamedRecordsQuery },
   response: { status: 200, description: 'A page of machines.', body: MachinePage },
   refusals: [],
 });
@@ -106,7 +106,7 @@ export const machineRoutes = ({
   route(
     listMachines,
     async ({ query }, { org_id }) => {
-      const page = await machines.page(org_id, recordSpan(query));
+      const page = await machines.page(org_id, recordSpan(query), isNamed(query));
       return { machines: [...page.items], next_cursor: cursorAt(page.end) };
     },
     checkRecordCursor,

@@ -17,6 +17,12 @@ export const recordSpan = ({ archived = false, limit = DEFAULT_LIMIT, cursor }: 
   after: cursor === undefined ? undefined : decodeCursor(cursor),
 });
 
+/** Whether a record has the name that a query asks for. */
+export const isNamed =
+  ({ name }: { readonly name?: string }) =>
+  (record: { readonly name: string }): boolean =>
+    name === undefined || record.name === name;
+
 /** Whether a cursor comes from a list of records. A cursor that is not a string is left to the schema. */
 export const checkRecordCursor: ExtraCheck = ({ query }) =>
   cursorProblems(own(query, 'cursor'), 'query', isRecordSortKey);

@@ -21,7 +21,7 @@ export const checkNewVersion: ExtraCheck = ({ body }) => {
   if (deep.length > 0) return deep;
   refuseLarger(workflow, MAX_WORKFLOW_BYTES, 'The workflow');
   refuseLarger(inputs, MAX_INPUTS_BYTES, 'The definitions of all inputs together');
-  return inputsProblems(inputs);
+  return inputsProblems(inputs, workflow);
 };
 
 const refuseLarger = (value: JsonValue | undefined, most: number, what: string): void => {
@@ -32,11 +32,11 @@ const refuseLarger = (value: JsonValue | undefined, most: number, what: string):
 const definition = Compile(NewInputDefinition);
 
 /** Problems of the definitions that fit their schema. The schema reports the others. */
-const inputsProblems = (inputs: JsonValue | undefined): Invalid[] => {
+const inputsProblems = (inputs: JsonValue | undefined, workflow: JsonValue | undefined): Invalid[] => {
   const fitting = (Array.isArray(inputs) ? inputs : []).flatMap((value: unknown, index) =>
     definition.Check(value) ? [[index, value] as const] : [],
   );
-  return definitionProblems(fitting).map(({ index, member, why }) =>
+  return definitionProblems(fitting, workflow).map(({ index, member, why }) =>
     invalid(['body', 'inputs', index, member], 'value_error', `Value error, ${why}`),
   );
 };

@@ -1,4 +1,4 @@
-import { RecordsQuery } from '@runledger/contracts/http/fields/names';
+import { NamedRecordsQuery } from '@runledger/contracts/http/fields/names';
 import {
   NewWorkflow,
   Workflow,
@@ -20,7 +20,7 @@ import {
   type RecordRoutes,
   withinQuota,
 } from './record-answers.ts';
-import { checkRecordCursor, recordSpan } from './record-lists.ts';
+import { checkRecordCursor, isNamed, recordSpan } from './record-lists.ts';
 
 const tag = 'Catalogue';
 
@@ -45,7 +45,7 @@ const listWorkflows = operation({
   summary: 'List workflows',
   description: 'Newest first.',
   scope: 'runs:read',
-  request: { query: RecordsQuery },
+  request: { query: NamedRecordsQuery },
   response: { status: 200, description: 'A page of workflows.', body: WorkflowPage },
   refusals: [],
 });
@@ -106,7 +106,7 @@ export const workflowRoutes = ({
   route(
     listWorkflows,
     async ({ query }, { org_id }) => {
-      const page = await workflows.page(org_id, recordSpan(query));
+      const page = await workflows.page(org_id, recordSpan(query), isNamed(query));
       return { workflows: [...page.items], next_cursor: cursorAt(page.end) };
     },
     checkRecordCursor,

@@ -7,7 +7,12 @@ import type { BlobQuota } from '../quotas/blob-quota.ts';
 import type { AdmitUpload } from '../quotas/admit-upload.ts';
 import { attemptFiles } from './attempt-files.ts';
 import { inputsOf, workflowOf } from './assigned-json.ts';
+import { logMasksRoute, type FindDeployment } from './log-masks-route.ts';
+import { logRoute } from './log-route.ts';
 import { outputListRoute } from './output-list-route.ts';
+import type { Files } from '../files/files.ts';
+import { inputTargetsRoute, type FindVersion } from './input-targets-route.ts';
+import { inputFileRoute } from './input-file-route.ts';
 import { fetchRoute } from './fetch-route.ts';
 import { uploadRoute } from './upload-route.ts';
 
@@ -20,7 +25,10 @@ export interface ExecutionRoutes {
   readonly log: EventLog;
   readonly stores: BlobStores;
   readonly blobQuota: BlobQuota;
+  readonly findDeployment: FindDeployment;
   readonly store: OutputStore;
+  readonly files: Pick<Files, 'find'>;
+  readonly findVersion: FindVersion;
   readonly admit: AdmitUpload;
   readonly logger: Logger;
   /** Monotonic, in milliseconds. */
@@ -34,6 +42,7 @@ export const executionRoutes = ({
   log,
   stores,
   blobQuota,
+  files,
   ...parts
 }: ExecutionRoutes): PlainRoute[] => {
   const limits = {
@@ -50,6 +59,10 @@ export const executionRoutes = ({
   return [
     route('GET', 'workflow', fetchRoute(log, workflowOf(stores))),
     route('GET', 'inputs', fetchRoute(log, inputsOf(stores))),
+    route('GET', 'input-targets', inputTargetsRoute(log, parts.findVersion)),
+    route('GET', 'files/:id', inputFileRoute({ log, inputs: inputsOf(stores), files, ...parts })),
+    route('GET', 'log-masks', logMasksRoute(log, parts.findDeployment)),
+    route('PUT', 'log', logRoute({ log, blobs: stores.blobs, blobQuota })),
     route('PUT', 'output-list', outputListRoute({ log, blobs: blobQuota })),
     route('PUT', 'outputs', uploadRoute({ log, files: attemptFiles(), limits, ...parts })),
   ];

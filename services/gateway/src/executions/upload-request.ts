@@ -1,6 +1,7 @@
 import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { MAX_FILENAME } from '@runledger/contracts/limits';
 import type { Context } from 'koa';
+import { contentTypeIn } from '../http/content-type.ts';
 import { invalid, Refused, type Invalid } from '../http/refusal.ts';
 
 export interface UploadRequest {
@@ -12,8 +13,6 @@ export interface UploadRequest {
 }
 
 const MAX_SUBFOLDER = 1_024;
-const CONTENT_TYPE =
-  /^[\w!#$&^.+-]{1,64}\/[\w!#$&^.+-]{1,127}(?:; ?[\w-]{1,32}=(?:[\w.+-]{1,64}|"[\w.+ -]{1,64}"))*$/;
 // oxlint-disable-next-line no-control-regex -- these must not be in a name
 const CONTROLS = /[\u0000-\u001f\u007f]/;
 
@@ -46,8 +45,7 @@ export const uploadRequest = (ctx: Context, maxBytes: number): UploadRequest => 
   if (wrong.length > 0 || (type !== 'output' && type !== 'temp')) {
     throw new Refused({ kind: 'invalid', problems: wrong });
   }
-  const given = ctx.get('content-type');
-  const content_type = CONTENT_TYPE.test(given) ? given.toLowerCase() : 'application/octet-stream';
+  const content_type = contentTypeIn(ctx.get('content-type'));
   return { filename, subfolder, type, content_type, bytes };
 };
 

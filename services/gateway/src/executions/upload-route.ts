@@ -1,10 +1,10 @@
-import type { IncomingMessage } from 'node:http';
 import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Middleware } from 'koa';
 import { Refused } from '../http/refusal.ts';
+import { requestBody } from '../http/request-body.ts';
 import { OutputStoreFull, type OutputStore } from '../outputs/store/output-store.ts';
 import type { AdmitUpload } from '../quotas/admit-upload.ts';
 import type { AttemptFiles } from './attempt-files.ts';
@@ -30,8 +30,6 @@ export interface UploadRoute {
   readonly clock: () => number;
   readonly onUploaded: (bytes: number) => void;
 }
-
-const IDLE_MS = 60_000;
 
 /** `PUT /executions/{org_id}/{run_id}/{attempt}/outputs`: an executor stores a file of its attempt. */
 export const uploadRoute =
@@ -59,7 +57,7 @@ export const uploadRoute =
     for (const left of begun.left) await cleanUp(store.remove(left));
     const storeFile = async (): Promise<{ readonly sha256: string; readonly replaced: string | null }> => {
       try {
-        const { sha256 } = await store.put({ key, filename, content_type }, bodyOf(ctx.req));
+        const { sha256 } = await store.put({ key, filename, content_type }, requestBody(ctx.req));
         // The attempt may have been lost during the upload.
         await permittedRun(log, ctx, named);
         const committed = files.commit(run, attempt, file);
@@ -131,17 +129,3 @@ const superseded = (attempt: number): Refused =>
     kind: 'conflict',
     why: `A later attempt than ${attempt} stores its files, or this file was sent again meanwhile`,
   });
-
-/** The file as it arrives. A client that sends nothing for a minute is disconnected. */
-async function* bodyOf(req: IncomingMessage): AsyncGenerator<Uint8Array> {
-  req.setTimeout(IDLE_MS, () => req.destroy(new Error(`the client sent nothing for ${IDLE_MS / 1000} s`)));
-  try {
-    for await (const piece of req.iterator({ destroyOnReturn: false })) {
-      yield Buffer.isBuffer(piece) ? piece : Buffer.from(String(piece));
-    }
-  } catch {
-    throw new Refused({ kind: 'bad_request', why: 'The upload was interrupted; nothing of it was stored' });
-  } finally {
-    req.setTimeout(0);
-  }
-}

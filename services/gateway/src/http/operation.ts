@@ -37,13 +37,15 @@ export interface Operation<
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Under the base path, with parameters in braces: `/run/{run_id}`. */
   readonly path: string;
-  readonly tag: 'Runs' | 'Webhooks' | 'Catalogue' | 'API keys' | 'Executors' | 'Organisation';
+  readonly tag: 'Runs' | 'Files' | 'Webhooks' | 'Catalogue' | 'API keys' | 'Executors' | 'Organisation';
   readonly summary: string;
   readonly description?: string;
   /** The scope that the API key needs. */
   readonly scope: KeyScope;
   readonly request: Request;
   readonly bodyOptional?: true;
+  /** What the body is, when it is no JSON: the operation reads it itself, as it arrives. */
+  readonly rawBody?: string;
   readonly response: Response;
   /** Other responses that are not refusals, such as 204 instead of a stream, each with its description. */
   readonly otherResponses?: Readonly<Record<number, string>>;

@@ -4,8 +4,8 @@ import type { Invalid, Refusal } from './refusal.ts';
 
 /** How the OpenAPI document describes a refusal. */
 export interface DescribedRefusal {
-  /** Which operations can give it: all, those with a body, those with any schema for their request, or those that list its status. */
-  readonly of: 'all' | 'with_body' | 'with_schemas' | 'listed';
+  /** Which operations can give it: all, those with a body, those whose body is a file, those with any schema for their request, or those that list its status. */
+  readonly of: 'all' | 'with_body' | 'with_raw_body' | 'with_schemas' | 'listed';
   readonly description: string;
   /** Of the response body; the usual sentence when left out. */
   readonly body?: TSchema;
@@ -80,7 +80,11 @@ export const REFUSALS = {
     detail: ({ why }) => why,
     described: { of: 'listed', description: 'A part of the record is lost. The response says what to do.' },
   },
-  length_required: { status: 411, detail: () => 'Send the Content-Length of the file' },
+  length_required: {
+    status: 411,
+    detail: () => 'Send the Content-Length of the file',
+    described: { of: 'with_raw_body', description: 'The length of the file is not known.' },
+  },
   too_large: {
     status: 413,
     detail: ({ why }) => why,
@@ -89,7 +93,10 @@ export const REFUSALS = {
   unsupported_type: {
     status: 415,
     detail: ({ why }) => why,
-    described: { of: 'with_body', description: 'The body is not JSON in UTF-8, or its encoding is unknown.' },
+    described: {
+      of: 'with_body',
+      description: 'The body is of another type than the operation takes, or its encoding is unknown.',
+    },
   },
   range_not_satisfiable: {
     status: 416,
@@ -146,12 +153,14 @@ export const REFUSALS = {
     detail: ({ why }) => why,
     described: {
       of: 'listed',
-      description: 'The store of large inputs or of workflows is full. Nothing was done.',
+      description: 'The store of large inputs, of workflows or of files is full. Nothing was done.',
     },
   },
 } as const satisfies Rows;
 
-type ListedStatus<One> = One extends { described: { of: 'listed' }; status: infer Status } ? Status : never;
+type ListedStatus<One> = One extends { described: { of: 'listed' | 'with_body' }; status: infer Status }
+  ? Status
+  : never;
 /** The statuses of refusals that do not follow from the schemas of a request: an operation lists its own. */
 export type OwnRefusal = ListedStatus<(typeof REFUSALS)[Refusal['kind']]>;
 

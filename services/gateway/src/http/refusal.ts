@@ -18,7 +18,10 @@ export type Refusal =
   | { readonly kind: 'not_authenticated'; readonly why: string }
   | { readonly kind: 'not_allowed'; readonly scope: string }
   | { readonly kind: 'no_such_path' }
-  | { readonly kind: 'not_found'; readonly what: 'Run' | 'Output' | 'API key' | 'Executor' | RecordKind }
+  | {
+      readonly kind: 'not_found';
+      readonly what: 'Run' | 'Output' | 'File' | 'Upload' | 'API key' | 'Executor' | RecordKind;
+    }
   | { readonly kind: 'method_not_allowed'; readonly allow: readonly string[] }
   | { readonly kind: 'too_slow'; readonly why: string }
   | { readonly kind: 'conflict'; readonly why: string }

@@ -18,9 +18,14 @@ export const requestOf = ({ req }: Context): RequestContext => {
   if (known) return known;
   const given = req.headers['x-request-id'];
   const header = String(req.headers['traceparent'] ?? '');
-  const context = {
+  const active = activeTraceparent();
+  let traceparent: string | undefined;
+  const context: RequestContext = {
     request_id: typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID(),
-    traceparent: activeTraceparent() ?? childTraceparent(header),
+    // Only requests that write events need it, and it costs as much as a read of SQLite.
+    get traceparent() {
+      return (traceparent ??= active ?? childTraceparent(header));
+    },
   };
   contexts.set(req, context);
   return context;

@@ -50,6 +50,7 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
     scope,
     request,
     bodyOptional,
+    rawBody,
     response,
     otherResponses = {},
   } = operation;
@@ -73,6 +74,7 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
           },
         }
       : {}),
+    ...(rawBody === undefined ? {} : { requestBody: rawBodyOf(rawBody) }),
     responses: {
       [response.status]: {
         description: response.description,
@@ -99,6 +101,12 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
     },
   };
 };
+
+const rawBodyOf = (description: string): JsonSchema => ({
+  description,
+  required: true,
+  content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+});
 
 /** Whether responses have an entity tag. */
 const isTagged = ({ method, response }: Operation): boolean =>

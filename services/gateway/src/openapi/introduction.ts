@@ -23,6 +23,7 @@ export const INFO = {
 
 const about: Readonly<Record<Operation['tag'], string>> = {
   Runs: 'Queue, read, list, stream, cancel and repeat runs.',
+  Files: 'Upload the files that are inputs of runs.',
   Webhooks: 'The outcome of notifications, and the secret that signs them.',
   Catalogue: 'Machines, workflows with their versions, and deployments.',
   'API keys': "A user's keys.",

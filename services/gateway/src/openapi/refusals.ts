@@ -24,15 +24,16 @@ export const REFUSAL_COMPONENTS: readonly RefusalComponent[] = Object.entries(RE
   .toSorted((one, other) => one.status - other.status);
 
 /** The refusals with which an operation can answer. */
-export const refusalsOf = ({ request, refusals }: Operation): RefusalComponent[] => {
-  const hasBody = request.body !== undefined;
+export const refusalsOf = ({ request, rawBody, refusals }: Operation): RefusalComponent[] => {
+  const hasBody = request.body !== undefined || rawBody !== undefined;
   const hasSchemas = hasBody || Object.keys(request).length > 0;
   const listed: readonly number[] = refusals;
   const applies: Record<DescribedRefusal['of'], (status: number) => boolean> = {
     all: () => true,
     with_body: () => hasBody,
+    with_raw_body: () => rawBody !== undefined,
     with_schemas: () => hasSchemas,
     listed: (status) => listed.includes(status),
   };
-  return REFUSAL_COMPONENTS.filter(({ of, status }) => applies[of](status));
+  return REFUSAL_COMPONENTS.filter(({ of, status }) => applies[of](status) || listed.includes(status));
 };

@@ -46,12 +46,12 @@ export const openPositionWatch = (views: Pick<RunViews, 'position'>): PositionWa
   };
   const watching = (async () => {
     while (!stop.signal.aborted) {
-      await sleep(CHECK_EVERY_MS, stop.signal);
       try {
         await check();
       } catch (error) {
         if (!(error instanceof ViewsUnavailable)) throw error;
       }
+      await sleep(CHECK_EVERY_MS, stop.signal);
     }
   })();
   return {

@@ -26,6 +26,8 @@ export interface RunProjection extends AsyncDisposable {
   state(): { readonly ok: true } | { readonly ok: false; readonly why: string };
   /** The last sequence that is in the views; undefined while another gateway projects. */
   position(): number | undefined;
+  /** The latest position of the views that this process has seen, also while another gateway projects. */
+  seenPosition(): ProjectionPosition | undefined;
 }
 
 export interface ProjectionOptions {
@@ -90,6 +92,7 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
   return {
     state: () => (stopped === undefined ? { ok: true } : { ok: false, why: stopped }),
     position: () => position?.(),
+    seenPosition: () => watch.latest(),
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       redriving[Symbol.dispose]();

@@ -1,4 +1,4 @@
-import { ConfigError } from '@runledger/service-kit/config/config';
+import { ConfigError, type ConfigProblem } from '@runledger/service-kit/config/config';
 import { Type, type Static, type TObject } from 'typebox';
 
 const MiB = 1024 ** 2;
@@ -28,13 +28,19 @@ export const quotasConfig = {
   RUNLEDGER_QUOTA_BLOB_BYTES: quota(
     512 * MiB,
     TiB,
-    'bytes of all inputs and lists of outputs over 4 KiB of an organisation, equal ones once',
+    'bytes of all inputs and lists of outputs over 4 KiB, and of all logs, of an organisation, equal ones once',
   ),
   RUNLEDGER_QUOTA_OUTPUT_BYTES: quota(GiB, 1024 * TiB, 'bytes of all output files of an organisation'),
+  RUNLEDGER_QUOTA_FILES: quota(5_000, 9_000, 'files and uploads of an organisation'),
+  RUNLEDGER_QUOTA_FILE_BYTES: quota(
+    512 * MiB,
+    1024 * TiB,
+    'bytes of all files of an organisation, equal ones once, with those that are being uploaded',
+  ),
   RUNLEDGER_QUOTA_UPLOADS: quota(
     100,
     100_000,
-    'output files that executors upload for an organisation to this gateway at once',
+    'files that clients and executors upload for an organisation to this gateway at once',
   ),
   RUNLEDGER_QUOTA_STREAMS: quota(
     2_500,
@@ -45,17 +51,32 @@ export const quotasConfig = {
 
 export type QuotasConfig = Static<TObject<typeof quotasConfig>>;
 
-/** @throws {ConfigError} when one run may use more than its organisation */
-export const checkQuotas = ({
-  RUNLEDGER_OUTPUT_RUN_MAX_BYTES: runBytes,
-  RUNLEDGER_QUOTA_OUTPUT_BYTES: quotaBytes,
-}: QuotasConfig & { readonly RUNLEDGER_OUTPUT_RUN_MAX_BYTES: number }): void => {
-  if (runBytes <= quotaBytes) return;
-  throw new ConfigError([
-    {
-      variable: 'RUNLEDGER_OUTPUT_RUN_MAX_BYTES',
-      wrong: `is ${runBytes}, more than all output files of an organisation may have`,
-      right: `at most RUNLEDGER_QUOTA_OUTPUT_BYTES (${quotaBytes})`,
-    },
-  ]);
+interface MaxBytes {
+  readonly RUNLEDGER_OUTPUT_RUN_MAX_BYTES: number;
+  readonly RUNLEDGER_FILE_MAX_BYTES: number;
+}
+
+/** @throws {ConfigError} when one run or file may use more than its organisation */
+export const checkQuotas = (config: QuotasConfig & MaxBytes): void => {
+  const problems = [
+    tooMuch(config, 'RUNLEDGER_OUTPUT_RUN_MAX_BYTES', 'RUNLEDGER_QUOTA_OUTPUT_BYTES', 'output files'),
+    tooMuch(config, 'RUNLEDGER_FILE_MAX_BYTES', 'RUNLEDGER_QUOTA_FILE_BYTES', 'files'),
+  ].flat();
+  if (problems.length > 0) throw new ConfigError(problems);
 };
+
+const tooMuch = (
+  config: QuotasConfig & MaxBytes,
+  variable: keyof MaxBytes,
+  quotaVariable: keyof QuotasConfig,
+  what: string,
+): ConfigProblem[] =>
+  config[variable] <= config[quotaVariable]
+    ? []
+    : [
+        {
+          variable,
+          wrong: `is ${config[variable]}, more than all ${what} of an organisation may have`,
+          right: `at most ${quotaVariable} (${config[quotaVariable]})`,
+        },
+      ];

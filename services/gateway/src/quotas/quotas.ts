@@ -19,6 +19,8 @@ export interface QuotasOptions {
   readonly countRecords: (org_id: OrgId) => Promise<number>;
   /** Of the workflows and the definitions of inputs, with every acknowledged version. */
   readonly sumWorkflowBytes: (org_id: OrgId) => Promise<number>;
+  /** Files and uploads of an organisation, and their bytes. */
+  readonly sumFiles: (org_id: OrgId) => Promise<{ readonly files: number; readonly bytes: number }>;
   /** How long output files are kept, in milliseconds. */
   readonly keepsOutputsForMs: () => Promise<number>;
   readonly metrics: QuotaMetrics;
@@ -37,7 +39,10 @@ export interface Quotas extends Readonly<Record<Resource, QuotaBound | BlobQuota
   readonly blob_bytes: BlobQuota;
   /** Of output files. */
   readonly output_bytes: QuotaBound;
-  /** Of output files, in progress at this gateway. */
+  /** That clients uploaded, with unfinished uploads. */
+  readonly files: QuotaBound;
+  readonly file_bytes: QuotaBound;
+  /** Of files of clients and executors, in progress at this gateway. */
   readonly uploads: HeldQuota;
   /** Event streams and waiting reads at this gateway. */
   readonly streams: HeldQuota;
@@ -90,6 +95,14 @@ export const openQuotas = (
     output_bytes: bound('output_bytes', config.RUNLEDGER_QUOTA_OUTPUT_BYTES, {
       count: async (org_id) => views.sumOutputBytes(org_id, await keptSince()),
       becomeFresh,
+    }),
+    files: bound('files', config.RUNLEDGER_QUOTA_FILES, {
+      count: async (org_id) => (await options.sumFiles(org_id)).files,
+      becomeFresh: async () => true,
+    }),
+    file_bytes: bound('file_bytes', config.RUNLEDGER_QUOTA_FILE_BYTES, {
+      count: async (org_id) => (await options.sumFiles(org_id)).bytes,
+      becomeFresh: async () => true,
     }),
     uploads: held('uploads', config.RUNLEDGER_QUOTA_UPLOADS),
     streams: held('streams', config.RUNLEDGER_QUOTA_STREAMS),

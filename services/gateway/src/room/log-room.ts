@@ -29,8 +29,19 @@ export interface LogRoom {
   readonly counts: () => RunCounts;
 }
 
+/** In bytes. */
+interface Room {
+  /** For new runs. */
+  readonly free: number;
+  /** What facts that are not counted yet may have reserved. It is not free. */
+  readonly unknown: number;
+}
+
 const READ_FOR_MS = 1_000;
-/** Far from the limit, so much room is free beside what is known. Other gateways may use it before the next read. */
+/**
+ * Far from the limit, so much room is free beside what is known, and what is not counted reserves less than that. Other gateways may
+ * use it before the next read.
+ */
 const FAR_RUNS = 1_000;
 const FAR_PART = 0.1;
 /** How long a request waits for the counts of the facts that are in the log already. */
@@ -56,14 +67,19 @@ export const logRoom = ({ log, counted, clock }: LogRoomOptions): LogRoom => {
     read = { at, identity };
     return identity;
   });
-  const freeIn = ({ bytes, maxBytes, firstSequence, lastSequence }: RunsIdentity): number => {
-    const { sequence, counts } = counted.latest();
-    const unknown = Math.max(lastSequence - Math.max(sequence, firstSequence - 1), 0);
-    const used = bytes + reservedBytes(counts) + unknown * UNKNOWN_MESSAGE_BYTES;
-    return newRunsLimit(maxBytes) - used - (pending + stored) * NEW_RUN_BYTES;
+  const roomIn = ({ created, bytes, maxBytes, firstSequence, lastSequence }: RunsIdentity): Room => {
+    const { stream_created, sequence, counts } = counted.latest();
+    const isCounted = stream_created === created;
+    const before = Math.max(isCounted ? sequence : 0, firstSequence - 1);
+    const unknown = Math.max(lastSequence - before, 0) * UNKNOWN_MESSAGE_BYTES;
+    const used = bytes + (isCounted ? reservedBytes(counts) : 0) + unknown;
+    return { free: newRunsLimit(maxBytes) - used - (pending + stored) * NEW_RUN_BYTES, unknown };
   };
-  const isFar = (identity: RunsIdentity): boolean =>
-    freeIn(identity) > Math.max(newRunsLimit(identity.maxBytes) * FAR_PART, FAR_RUNS * NEW_RUN_BYTES);
+  const isFar = (identity: RunsIdentity): boolean => {
+    const { free, unknown } = roomIn(identity);
+    const much = Math.max(newRunsLimit(identity.maxBytes) * FAR_PART, FAR_RUNS * NEW_RUN_BYTES);
+    return free > much && unknown < much;
+  };
   const recent = async (): Promise<RunsIdentity> =>
     read && clock() - read.at < READ_FOR_MS ? read.identity : readLog();
 
@@ -74,7 +90,7 @@ export const logRoom = ({ log, counted, clock }: LogRoomOptions): LogRoom => {
     await counted.upTo(lastSequence, AbortSignal.timeout(COUNT_WITHIN_MS));
   };
   /** By the latest read, which every stored run that is not in it is added to. */
-  const hasRoom = (): boolean => read !== undefined && freeIn(read.identity) >= NEW_RUN_BYTES;
+  const hasRoom = (): boolean => read !== undefined && roomIn(read.identity).free >= NEW_RUN_BYTES;
   return {
     within: async (accept) => {
       await refresh();

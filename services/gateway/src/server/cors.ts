@@ -10,6 +10,11 @@ const ALLOWED_HEADERS = [
   'Idempotency-Key',
   'If-None-Match',
   'Last-Event-ID',
+  'Range',
+  'Tus-Resumable',
+  'Upload-Length',
+  'Upload-Metadata',
+  'Upload-Offset',
   'X-Request-Id',
   'traceparent',
 ];
@@ -21,6 +26,11 @@ const EXPOSED_HEADERS = [
   'Retry-After',
   'RateLimit',
   'RateLimit-Policy',
+  'Location',
+  'Tus-Resumable',
+  'Upload-Expires',
+  'Upload-Length',
+  'Upload-Offset',
 ];
 /** The longest time that Chrome caches a preflight. */
 const PREFLIGHT_KEPT_S = 7_200;

@@ -32,6 +32,8 @@ export interface HttpServerOptions {
 const HEADERS_WITHIN_MS = 15_000;
 /** For a whole request, since an upload may take long. The body of an API request has its own limit. */
 const REQUEST_WITHIN_MS = 3_600_000;
+/** Longer than load balancers keep an idle connection, mostly 60 s: they answer 502 when this side closes it first. */
+const IDLE_CONNECTION_FOR_MS = 75_000;
 const SWEEP_EVERY_MS = 50;
 const MAX_HEADERS_BYTES = 16 * 1024;
 
@@ -49,6 +51,7 @@ export const openHttpServer = async (
       requireHostHeader: false,
       headersTimeout: HEADERS_WITHIN_MS,
       requestTimeout: REQUEST_WITHIN_MS,
+      keepAliveTimeout: IDLE_CONNECTION_FOR_MS,
       connectionsCheckingInterval: HEADERS_WITHIN_MS / 3,
     },
     (request, response) => {

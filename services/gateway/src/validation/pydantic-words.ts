@@ -36,9 +36,9 @@ export const wordsOf = (refused: RefusedValue): Words => {
     case 'type':
       return wrongType(refused);
     case 'enum':
-      return { type: 'enum', msg: `Input should be ${choice(error.params.allowedValues)}` };
+      return notListed(error.params.allowedValues);
     case 'const':
-      return { type: 'literal_error', msg: `Input should be ${choice([error.params.allowedValue])}` };
+      return shouldBe('literal_error', choice([error.params.allowedValue]));
     case 'format':
       return wrongFormat(error.params.format);
     case 'pattern':
@@ -54,16 +54,13 @@ export const wordsOf = (refused: RefusedValue): Words => {
     case 'maxLength':
       return { type: 'string_too_long', msg: `String should have at most ${characters(error.params.limit)}` };
     case 'minimum':
-      return {
-        type: 'greater_than_equal',
-        msg: `Input should be greater than or equal to ${error.params.limit}`,
-      };
+      return belowMinimum(error.params.limit);
     case 'maximum':
-      return { type: 'less_than_equal', msg: `Input should be less than or equal to ${error.params.limit}` };
+      return aboveMaximum(error.params.limit);
     case 'exclusiveMinimum':
-      return { type: 'greater_than', msg: `Input should be greater than ${error.params.limit}` };
+      return shouldBe('greater_than', `greater than ${error.params.limit}`);
     case 'exclusiveMaximum':
-      return { type: 'less_than', msg: `Input should be less than ${error.params.limit}` };
+      return shouldBe('less_than', `less than ${error.params.limit}`);
     // Values with members or items, which have problems of their own.
     case 'additionalProperties':
     case 'anyOf':
@@ -101,7 +98,17 @@ const textIn = (schema: Node, name: string): string => {
   return typeof text === 'string' ? text : '';
 };
 
-const wrongType = ({ schema, value, isText }: RefusedValue): Words => {
+const shouldBe = (type: string, what: string): Words => ({ type, msg: `Input should be ${what}` });
+
+export const notListed = (values: readonly unknown[]): Words => shouldBe('enum', choice(values));
+
+export const belowMinimum = (limit: number | bigint): Words =>
+  shouldBe('greater_than_equal', `greater than or equal to ${limit}`);
+
+export const aboveMaximum = (limit: number | bigint): Words =>
+  shouldBe('less_than_equal', `less than or equal to ${limit}`);
+
+export const wrongType = ({ schema, value, isText }: Omit<RefusedValue, 'error'>): Words => {
   switch (schema['type']) {
     case 'string':
       return wrongText(textIn(schema, 'format'));
@@ -168,7 +175,7 @@ const wrongFormat = (format: string): Words => {
   }
 };
 
-const quoted = (value: unknown): string => `'${String(value)}'`;
+const quoted = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : String(value));
 
 const choice = (values: readonly unknown[]): string => {
   const words = values.map(quoted);

@@ -31,6 +31,8 @@ const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['false', false],
+  ['1', true],
+  ['0', false],
 ]);
 
 /** As pydantic parses them, except its many words for yes and no. Python writes `True` and `False`. */

@@ -13,6 +13,8 @@ export interface Client {
 /** A gateway, and clients of its organisations. */
 export interface CatalogueApi extends AsyncDisposable {
   readonly bed: TestBed;
+  /** The address of the API. */
+  readonly api: string;
   /** With the scope `admin`. */
   admin(of?: Tenant): Promise<Client>;
   client(key: string): Client;
@@ -37,6 +39,7 @@ export const aCatalogueApi = async (): Promise<CatalogueApi> => {
   };
   return {
     bed,
+    api,
     client,
     admin: async (of = bed.tenant) => client(await aKey(bed.log, of, { scopes: ['admin'] })),
     [Symbol.asyncDispose]: () => bed[Symbol.asyncDispose](),

@@ -39,11 +39,36 @@ describe('a deployment', () => {
       run_timeout_s: 3600,
       start_deadline_s: 3600,
       retry: { attempts: 3 },
+      log_masks: null,
       archived: false,
       created_at: expect.any(String),
     });
     expect((await admin.get(`/deployments/${body.id}`)).body).toEqual(body);
     expect((await admin.get('/deployments')).body.deployments[0]).toEqual(body);
+  });
+
+  it('has log masks until null removes them', async () => {
+    const { id } = await aDeployment({ log_masks: ['one', 'two'] });
+    expect((await admin.patch(`/deployments/${id}`, { name: 'other' })).body.log_masks).toEqual([
+      'one',
+      'two',
+    ]);
+    expect((await admin.patch(`/deployments/${id}`, { log_masks: null })).body.log_masks).toBeNull();
+  });
+
+  it.each([
+    [
+      ['fine', '('],
+      [['body', 'log_masks', 1], 'RE2 syntax'],
+    ],
+    [['a*'], [['body', 'log_masks', 0], 'everywhere']],
+    [['[a-z]{500}'], [['body', 'log_masks'], 'too much time']],
+  ])('is refused with the log masks %j', async (log_masks, [loc, why]) => {
+    const { status, body } = await admin.post('/deployments', aRequest({ log_masks }));
+    expect([status, body.detail]).toEqual([
+      422,
+      [expect.objectContaining({ loc, msg: expect.stringContaining(String(why)) })],
+    ]);
   });
 
   it('keeps every given setting, and accepts ids in either case', async () => {
@@ -54,6 +79,7 @@ describe('a deployment', () => {
       run_timeout_s: 0.5,
       start_deadline_s: 60,
       retry: { attempts: 1 },
+      log_masks: ['sk-[a-z0-9]{8,}'],
     };
     const { machine_id, workflow_version_id } = aRequest();
     const request = {
@@ -204,6 +230,22 @@ describe('a deployment', () => {
 });
 
 describe('a run', () => {
+  it('has the GPU model of its deployment, else of its machine, whatever its name', async () => {
+    const { bed } = catalogue;
+    const machine_id = (await admin.post('/machines', { ...aMachine, gpu: 'h200' })).body.id;
+    const onMachine = await aDeployment({ machine_id });
+    const onOwn = await aDeployment({ machine_id, gpu: 'rtx6000-ada' });
+    const gpuOf = async (deployment: typeof onOwn): Promise<string> => {
+      const { run_id } = await queueSample(await bed.gateway(), { ...bed.tenant, deployment });
+      return (await admin.get(`/run/${run_id}`)).body.gpu;
+    };
+    expect([onOwn.gpu, await gpuOf(onMachine), await gpuOf(onOwn)]).toEqual([
+      'RTX6000-ADA',
+      'H200',
+      'RTX6000-ADA',
+    ]);
+  });
+
   it('keeps what it was queued with, also when its deployment changes', async () => {
     const { bed } = catalogue;
     const machine_id = await newMachine();

@@ -15,11 +15,16 @@ interface Listed {
 }
 
 /** All pages behind each other; `between` happens after the first one. */
-const walk = async (path: string, name: string, between: () => Promise<unknown>): Promise<Listed[]> => {
+const walk = async (
+  path: string,
+  name: string,
+  between: () => Promise<unknown>,
+  filter = '',
+): Promise<Listed[]> => {
   const found: Listed[] = [];
   let cursor = '';
   do {
-    const { body } = await admin.get(`${path}?limit=2${cursor}`);
+    const { body } = await admin.get(`${path}?limit=2${filter}${cursor}`);
     expect(body[name].length).toBeLessThanOrEqual(2);
     if (cursor === '') await between();
     found.push(...body[name]);
@@ -62,12 +67,30 @@ describe('a list', () => {
       'cursor=bm9uZQ',
       'cursor=%00',
       'archived=maybe',
+      'name=',
+      `name=${'n'.repeat(129)}`,
     ]) {
       const { status, body } = await admin.get(`${path}?${query}`);
       expect({ query, status }).toEqual({ query, status: 422 });
       expect(body.detail).toHaveLength(1);
       expect(body.detail[0].loc).toEqual(['query', query.split('=')[0]]);
     }
+  });
+
+  it.each<[string, (name: string) => object]>([
+    ['machines', (name) => ({ ...aMachine, name })],
+    ['workflows', (name) => ({ name })],
+  ])('gives only the records with a name, in pages, as they are named now: %s', async (kind, request) => {
+    const create = async (name: string): Promise<string> =>
+      (await admin.post(`/${kind}`, request(name))).body.id;
+    const ids = [await create('twice'), await create('twice & more'), await create('twice')];
+    const walked = await walk(`/${kind}`, kind, () => Promise.resolve(), '&name=twice');
+    expect(walked.map(({ id }) => id)).toEqual([ids[2], ids[0]]);
+    await admin.patch(`/${kind}/${ids[0]}`, { name: 'renamed' });
+    await admin.patch(`/${kind}/${ids[2]}`, { archived: true });
+    expect((await admin.get(`/${kind}?name=twice`)).body[kind]).toEqual([]);
+    expect((await admin.get(`/${kind}?name=twice&archived=true`)).body[kind]).toMatchObject([{ id: ids[2] }]);
+    expect((await admin.get(`/${kind}?name=renamed`)).body[kind]).toMatchObject([{ id: ids[0] }]);
   });
 
   it('refuses a cursor of another list, for versions', async () => {

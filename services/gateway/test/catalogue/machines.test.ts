@@ -27,6 +27,15 @@ describe('a machine', () => {
     expect((await admin.get('/machines')).body.machines[0]).toEqual(body);
   });
 
+  it('has any GPU model; its name is accepted in either case and kept in upper case', async () => {
+    const created = await admin.post('/machines', { ...aMachine, gpu: 'rtx4090' });
+    expect(created).toMatchObject({ status: 201, body: { gpu: 'RTX4090' } });
+    const same = await admin.patch(`/machines/${created.body.id}`, { gpu: 'RTX4090' });
+    expect(same.body).toMatchObject({ gpu: 'RTX4090', version: '1' });
+    const changed = await admin.patch(`/machines/${created.body.id}`, { gpu: 'cpu' });
+    expect(changed.body).toMatchObject({ gpu: 'CPU', version: '2' });
+  });
+
   it.each([
     ['gpu', { gpu: 'H100' }],
     ['type', { type: 'bare metal' }],
@@ -91,9 +100,15 @@ describe('a machine', () => {
       ],
     ],
     ['no object', [], [['', 'model_attributes_type']]],
-    ['an unknown GPU', { ...aMachine, gpu: 'A1000' }, [['gpu', 'enum']]],
+    ['a GPU that is no name', { ...aMachine, gpu: 'RTX 4090' }, [['gpu', 'string_pattern_mismatch']]],
+    ['a GPU with a long name', { ...aMachine, gpu: 'A'.repeat(41) }, [['gpu', 'string_pattern_mismatch']]],
     ['an empty name', { ...aMachine, name: '' }, [['name', 'string_pattern_mismatch']]],
     ['an unknown runner', { ...aMachine, runner: { kind: 'shell' } }, [['runner', 'union_tag_invalid']]],
+    [
+      'a model that is no name',
+      { ...aMachine, runner: { kind: 'cog', model: 'r8.im/flux' } },
+      [['runner.model', 'string_pattern_mismatch']],
+    ],
     ['no program', { ...aMachine, runner: { kind: 'program' } }, [['runner.program', 'missing']]],
     [
       'credentials in the URL of ComfyUI',

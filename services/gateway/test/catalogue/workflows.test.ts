@@ -82,7 +82,8 @@ describe('a version of a workflow', () => {
     const stored = JSON.stringify(JSON.parse(text));
     const inputs = [
       { name: 'prompt', type: 'string', required: true, default: null, description: 'What is drawn' },
-      { name: 'steps', type: 'integer', default: 20 },
+      { name: 'steps', type: 'integer', default: 20, minimum: 1, maximum: 50, enum: null },
+      { name: 'sampler', type: 'string', enum: ['euler', 'ddim'], minimum: null },
     ];
     const { status, body } = await admin.post(`/workflows/${id}/versions`, {
       workflow: JSON.parse(text),
@@ -96,7 +97,8 @@ describe('a version of a workflow', () => {
       sha256: createHash('sha256').update(stored).digest('hex'),
       inputs: [
         { name: 'prompt', type: 'string', required: true, description: 'What is drawn' },
-        { name: 'steps', type: 'integer', required: false, default: 20 },
+        { name: 'steps', type: 'integer', required: false, default: 20, minimum: 1, maximum: 50 },
+        { name: 'sampler', type: 'string', required: false, enum: ['euler', 'ddim'] },
       ],
       archived: false,
     });
@@ -171,6 +173,57 @@ describe('a version of a workflow', () => {
         ['inputs.1.name', 'value_error'],
         ['inputs.1.default', 'value_error'],
         ['inputs.3.default', 'value_error'],
+      ],
+    ],
+    [
+      'bounds and lists that no value or no default fits',
+      {
+        workflow: 1,
+        inputs: [
+          { name: 'a', type: 'integer', minimum: 5, maximum: 4 },
+          { name: 'b', type: 'string', minimum: 5 },
+          { name: 'c', type: 'boolean', enum: ['x'] },
+          { name: 'd', type: 'integer', enum: [1, 2.5] },
+          { name: 'e', type: 'number', enum: [1, 9], maximum: 5 },
+          { name: 'f', type: 'string', enum: ['x'], default: 'y' },
+          { name: 'g', type: 'number', minimum: 0, default: -1 },
+          { name: 'h', type: 'string', enum: [] },
+          { name: 'i', type: 'string', enum: [true] },
+        ],
+      },
+      [
+        ['inputs.7.enum', 'too_short'],
+        ['inputs.8.enum.0', 'string_type'],
+        ['inputs.0.maximum', 'value_error'],
+        ['inputs.1.minimum', 'value_error'],
+        ['inputs.2.enum', 'value_error'],
+        ['inputs.3.enum', 'value_error'],
+        ['inputs.4.enum', 'value_error'],
+        ['inputs.5.default', 'value_error'],
+        ['inputs.6.default', 'value_error'],
+      ],
+    ],
+    [
+      'nodes that the workflow does not have, or half of a target',
+      {
+        workflow: { '3': { class_type: 'KSampler', inputs: { seed: 1 } }, '4': { class_type: 'Note' } },
+        inputs: [
+          { name: 'a', type: 'integer', node: '3', field: 'seed' },
+          { name: 'b', type: 'integer', node: '3' },
+          { name: 'c', type: 'integer', field: 'seed' },
+          { name: 'd', type: 'integer', node: '5', field: 'seed' },
+          { name: 'e', type: 'integer', node: '4', field: 'seed' },
+          { name: 'f', type: 'integer', node: 3, field: 'seed' },
+          { name: 'g', type: 'integer', node: 'toString', field: 'seed' },
+        ],
+      },
+      [
+        ['inputs.5.node', 'string_type'],
+        ['inputs.1.field', 'value_error'],
+        ['inputs.2.node', 'value_error'],
+        ['inputs.3.node', 'value_error'],
+        ['inputs.4.node', 'value_error'],
+        ['inputs.6.node', 'value_error'],
       ],
     ],
     [

@@ -35,14 +35,18 @@ export interface UploadOptions {
   readonly query?: string;
 }
 
-export const uploadUrl = ({ url }: TestGateway, { run }: Attempt, options: UploadOptions = {}): string => {
+export const uploadUrl = (
+  { url }: Pick<TestGateway, 'url'>,
+  { run }: Attempt,
+  options: UploadOptions = {},
+): string => {
   const { filename = 'file.png', subfolder = '', attempt = 1 } = options;
   const query = options.query ?? new URLSearchParams({ filename, subfolder, type: 'output' }).toString();
   return `${url}/executions/${run.org_id}/${run.run_id}/${attempt}/outputs?${query}`;
 };
 
 export const upload = (
-  gateway: TestGateway,
+  gateway: Pick<TestGateway, 'url'>,
   attempt: Attempt,
   body: Uint8Array<ArrayBuffer>,
   options: UploadOptions = {},

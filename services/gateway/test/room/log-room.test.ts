@@ -29,6 +29,17 @@ const fill = async (gateway: TestGateway, bed: TestBed): Promise<{ runs: RunKey[
   }
 };
 
+/** Queues runs, each of which is accepted, until this holds. */
+const queueUntil = async (
+  gateway: TestGateway,
+  bed: TestBed,
+  holds: () => Promise<boolean>,
+): Promise<RunKey[]> => {
+  const runs: RunKey[] = [];
+  while (!(await holds())) runs.push(runIn(bed.tenant, await ask(gateway, bed)));
+  return runs;
+};
+
 const bytesOf = async ({ log }: TestBed): Promise<number> => (await runsIdentity(log)).bytes;
 
 describe('a log with no room for another run', () => {
@@ -117,6 +128,41 @@ describe('a log with no room for another run', () => {
     expect(await counted('runledger_gateway_log_reserved_bytes')).toBe(reservedBytes({ live, executing: 0 }));
     const most = newRunsLimit(2 * MiB) + rounds.length * NEW_RUN_BYTES;
     expect(used).toBeLessThan(most);
+  });
+});
+
+describe('a gateway far from the limit', () => {
+  /** Whether a consumer of the log reads no bodies. */
+  const isCounting = async ({ log }: TestBed): Promise<boolean> => {
+    for await (const { config } of log.jsm.consumers.list('RUNS')) if (config.headers_only) return true;
+    return false;
+  };
+
+  it('has the counts of the views, and counts by itself near the limit only', async () => {
+    await using bed = await openTestBed({ runsMaxBytes: 40 * MiB });
+    const gateway = await bed.gateway({ projecting: true });
+    const runs = await Promise.all(Array.from({ length: 20 }, () => ask(gateway, bed)));
+    expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 200));
+    await waitFor('the views to have the runs', async () =>
+      /^runledger_gateway_runs_live\S* 20$/m.test(await gateway.metrics.metrics()),
+    );
+    expect(await isCounting(bed)).toBe(false);
+    await bed.log.jsm.streams.update('RUNS', { max_bytes: 2 * MiB });
+    const { refused } = await fill(gateway, bed);
+    expect(refused.status).toBe(503);
+    await waitFor('the gateway to count by itself', () => isCounting(bed));
+  });
+
+  it('counts by itself while the views are far behind', async () => {
+    await using bed = await openTestBed({ runsMaxBytes: 40 * MiB });
+    const gateway = await bed.gateway();
+    const runs = await queueUntil(gateway, bed, () => isCounting(bed));
+    expect((await ask(gateway, bed)).status).toBe(200);
+    await waitFor('the runs to be counted', async () =>
+      new RegExp(`^runledger_gateway_runs_live\\S* ${runs.length + 1}$`, 'm').test(
+        await gateway.metrics.metrics(),
+      ),
+    );
   });
 });
 

@@ -51,9 +51,14 @@ describe('a response to a page of an allowed origin', () => {
     expect(exposed?.toSorted()).toEqual([
       'API-Version',
       'ETag',
+      'Location',
       'RateLimit',
       'RateLimit-Policy',
       'Retry-After',
+      'Tus-Resumable',
+      'Upload-Expires',
+      'Upload-Length',
+      'Upload-Offset',
       'X-Request-Id',
     ]);
     expect(headers.has('access-control-allow-credentials')).toBe(false);
@@ -109,7 +114,12 @@ describe('a preflight', () => {
       'idempotency-key',
       'if-none-match',
       'last-event-id',
+      'range',
       'traceparent',
+      'tus-resumable',
+      'upload-length',
+      'upload-metadata',
+      'upload-offset',
       'x-request-id',
     ]);
   });

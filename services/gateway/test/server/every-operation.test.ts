@@ -58,7 +58,9 @@ const operations = (): Described[] =>
     Object.entries(methods).map(([method, described]) => {
       // oxlint-disable-next-line typescript/no-explicit-any -- as above
       const { parameters = [], requestBody }: any = described;
-      const body = requestBody?.content['application/json'].schema;
+      // oxlint-disable-next-line typescript/no-explicit-any -- as above
+      const [content]: any[] = Object.values(requestBody?.content ?? {});
+      const body = content?.schema;
       return { method: method.toUpperCase(), path, parameters, body };
     }),
   );

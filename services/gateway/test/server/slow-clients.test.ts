@@ -53,6 +53,15 @@ describe('a client that is slow', () => {
   });
 });
 
+describe('a connection without a request', () => {
+  it('stays open for longer than the 60 s after which a load balancer may still use it', async () => {
+    await using server = await anEcho();
+    const response = await fetch(server.url, { method: 'POST', body: '{}' });
+    const seconds = /timeout=(\d+)/.exec(response.headers.get('keep-alive') ?? '')?.[1];
+    expect(Number(seconds)).toBeGreaterThan(60);
+  });
+});
+
 describe('a body that the server does not read', () => {
   it('ends the connection when it is too large', async () => {
     await using server = await anEcho();

@@ -1,7 +1,12 @@
+import type { InputTarget } from '@runledger/contracts/catalogue/input-targets';
+import { errorOf } from '@runledger/contracts/events/run-error';
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { MAX_INPUTS_BYTES, MAX_WORKFLOW_BYTES } from '@runledger/contracts/limits';
+import type { MaskText } from '@runledger/contracts/logs/log-masks';
 import type { Assignment } from '../attempt/core/assignment.ts';
 import { openAttemptGateway, type GatewaySettings } from '../gateway/attempt-gateway.ts';
+import { fetchInputTargets } from './fetch-input-targets.ts';
+import { fetchLogMasks } from './fetch-log-masks.ts';
 import { fetchText, type FetchOptions, type NotFetched } from './fetch-text.ts';
 import type { WorkflowCache } from './workflow-cache.ts';
 
@@ -10,6 +15,9 @@ export type FetchedAssignment =
       readonly kind: 'fetched';
       readonly workflow: unknown;
       readonly inputs: Readonly<Record<string, unknown>>;
+      readonly inputTargets: readonly InputTarget[];
+      /** Hides in the log and in errors what the deployment masks. */
+      readonly mask: MaskText;
     }
   | NotFetched;
 
@@ -39,13 +47,19 @@ export const fetchAssigned = async (
   );
   if (workflow.kind !== 'fetched') return workflow;
   const parsed = parseJson(workflow.text.toString('utf8'));
+  const masks = await fetchLogMasks(settings, gateway, options);
+  if (masks.kind !== 'fetched') return masks;
+  const { mask } = masks;
+  const found = await fetchInputTargets(settings, gateway, options);
+  if (found.kind !== 'fetched') return found;
+  const fixed = { kind: 'fetched', workflow: parsed, inputTargets: found.targets, mask } as const;
   // The schema of the event: the inputs are in it, or it names them.
-  if (inputs !== null || inputs_blob === null)
-    return { kind: 'fetched', workflow: parsed, inputs: inputs ?? {} };
+  if (inputs !== null || inputs_blob === null) return { ...fixed, inputs: inputs ?? {} };
   const named = { name: 'inputs', sha256: inputs_blob.sha256, maxBytes: MAX_INPUTS_BYTES } as const;
   const fetched = await fetchText(settings, gateway, named, options);
   if (fetched.kind !== 'fetched') return fetched;
   const large = parseJson(fetched.text.toString('utf8'));
-  if (isJsonObject(large)) return { kind: 'fetched', workflow: parsed, inputs: large };
-  return { kind: 'refused', reason: 'internal_error', why: 'The inputs of this run are not a JSON object.' };
+  if (isJsonObject(large)) return { ...fixed, inputs: large };
+  const why = 'The inputs of this run are not a JSON object.';
+  return { kind: 'refused', error: errorOf('internal_error', why) };
 };

@@ -1,3 +1,4 @@
+import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { createHash } from 'node:crypto';
 import type { AttemptGateway, GatewaySettings } from '../gateway/attempt-gateway.ts';
 import { requestGateway } from '../gateway/gateway-request.ts';
@@ -13,11 +14,7 @@ export interface NamedText {
 
 export type NotFetched =
   /** It can never be fetched. */
-  | {
-      readonly kind: 'refused';
-      readonly reason: 'deployment_removed' | 'internal_error';
-      readonly why: string;
-    }
+  | { readonly kind: 'refused'; readonly error: AttemptError }
   /** The run was cancelled or requeued meanwhile, or the executor stops. */
   | { readonly kind: 'stopped' };
 
@@ -60,10 +57,7 @@ export const fetchText = async (
     case 'refused':
       if (answer.status === DAMAGED) return refused(answer.detail);
       if (answer.status !== GONE) return refused(`The ${name} of this run cannot be fetched: ${answer.why}.`);
-      return {
-        ...refused(answer.detail),
-        reason: name === 'workflow' ? 'deployment_removed' : 'internal_error',
-      };
+      return refused(answer.detail, name === 'workflow' ? 'deployment_removed' : 'internal_error');
   }
 };
 
@@ -76,8 +70,7 @@ const checked = (name: string, expected: string, text: Buffer): FetchedText => {
   );
 };
 
-const refused = (why: string): Extract<NotFetched, { readonly kind: 'refused' }> => ({
+const refused = (why: string, kind: AttemptError['kind'] = 'internal_error'): NotFetched => ({
   kind: 'refused',
-  reason: 'internal_error',
-  why,
+  error: errorOf(kind, why),
 });

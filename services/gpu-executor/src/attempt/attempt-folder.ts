@@ -2,8 +2,11 @@ import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface AttemptFolder extends AsyncDisposable {
+  readonly inputDir: string;
+  /** For input files on their way. Made by what needs it, since few runs do. */
+  readonly incomingDir: string;
   readonly outputDir: string;
-  /** For text outputs that become files. */
+  /** For text outputs that become files. Made by what needs it. */
   readonly textDir: string;
 }
 
@@ -12,10 +15,14 @@ const ATTEMPT_PREFIX = 'attempt-';
 /** New folders for one attempt, readable by the executor's user only. Removed when the attempt is over. */
 export const openAttemptFolder = async (workFolder: string): Promise<AttemptFolder> => {
   const folder = await mkdtemp(join(workFolder, ATTEMPT_PREFIX));
+  const inputDir = join(folder, 'inputs');
+  const incomingDir = join(folder, 'incoming');
   const outputDir = join(folder, 'outputs');
   const textDir = join(folder, 'texts');
-  for (const path of [outputDir, textDir]) await mkdir(path, { mode: 0o700 });
+  for (const path of [inputDir, outputDir]) await mkdir(path, { mode: 0o700 });
   return {
+    inputDir,
+    incomingDir,
     outputDir,
     textDir,
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),

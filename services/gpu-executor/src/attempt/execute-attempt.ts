@@ -1,22 +1,37 @@
+import { retryAfterS } from '@runledger/contracts/events/retry';
+import type { BlobRef } from '@runledger/contracts/blobs';
+import type { AttemptLog as KeptLog } from '@runledger/contracts/logs/kept-log';
+import type { MaskText } from '@runledger/contracts/logs/log-masks';
 import type { FetchedAssignment } from '../assignment/fetch-assigned.ts';
 import type { FetchOptions } from '../assignment/fetch-text.ts';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
 import type { OpenRunner, RunnerFor } from '../runner/runner-type.ts';
-import type { ProgressReport, RunResult } from '../runner/runner.ts';
-import { openAttemptFolder } from './attempt-folder.ts';
+import type { AttemptLog } from '../logs/attempt-log.ts';
+import type { ProgressReport, RunObserver, RunResult } from '../runner/runner.ts';
+import { openAttemptFolder, type AttemptFolder } from './attempt-folder.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import { runnerSpan } from './attempt-spans.ts';
 import { coalesceProgress, type Coalesced } from './coalesce-progress.ts';
 import type { Assignment } from './core/assignment.ts';
-import { begin, endOf, NO_OUTPUTS, type Ending } from './core/end-of-attempt.ts';
+import { begin, endOf, NO_OUTPUTS, type Ending, type RetryAfter } from './core/end-of-attempt.ts';
 import { storeOutputs, type OutputTools } from './store-outputs.ts';
 
 export interface AttemptTools extends OutputTools {
   readonly slots: readonly GpuSlot[];
   readonly runnerFor: RunnerFor;
   readonly workFolder: string;
+  /** From 0 to 1. */
+  readonly random: () => number;
   readonly sendProgress: (assignment: Assignment, report: ProgressReport) => void;
-  readonly fetch: (assignment: Assignment, options: FetchOptions) => Promise<FetchedAssignment>;
+  /** Undefined when it is not kept. */
+  readonly keepLog: (assignment: Assignment, log: KeptLog) => Promise<BlobRef | undefined>;
+  readonly openLog: (assignment: Assignment, mask: MaskText) => AttemptLog;
+  /** The files of the inputs go to the folder. */
+  readonly fetch: (
+    assignment: Assignment,
+    folder: AttemptFolder,
+    options: FetchOptions,
+  ) => Promise<FetchedAssignment>;
 }
 
 /** At most about five progress reports a second of each run reach the log. */
@@ -25,40 +40,100 @@ const PROGRESS_EVERY_MS = 200;
 /** Executes one attempt from its assignment to its end. The ledger decides what may still be stored. */
 export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools): Promise<void> => {
   const { assignment } = ledger;
+  const retry: RetryAfter = (error) =>
+    retryAfterS(error, { attempt: assignment.attempt, ...assignment.event.data }, tools.random());
   using progress = coalesceProgress((report) => tools.sendProgress(assignment, report), PROGRESS_EVERY_MS);
   const plan = planOf(assignment, tools);
   if ('why' in plan) {
     await ledger.append((state) =>
-      endOf(state, ending({ outcome: 'not_runnable', why: plan.why }, progress)),
+      endOf(state, ending({ outcome: 'not_runnable', why: plan.why }, progress, retry)),
     );
     return;
   }
-  const fetched = await fetchAssigned(ledger, tools, progress);
+  await using folder = await openAttemptFolder(tools.workFolder);
+  const fetched = await fetchAssigned(ledger, tools, { folder, progress });
   if (fetched.kind === 'refused') {
-    const { reason, why } = fetched;
-    await ledger.append((state) => endOf(state, ending({ outcome: 'not_fetched', reason, why }, progress)));
+    const { error } = fetched;
+    await ledger.append((state) => endOf(state, ending({ outcome: 'not_fetched', error }, progress, retry)));
     return;
   }
-  if (fetched.kind === 'stopped' || !(await ledger.append(begin))) {
-    await ledger.append((state) => endOf(state, ending(NOT_BEGUN, progress)));
+  if (fetched.kind === 'stopped') {
+    await ledger.append((state) => endOf(state, ending(NOT_BEGUN, progress, retry)));
     return;
   }
-  const { workFolder } = tools;
-  await using folder = await openAttemptFolder(workFolder);
+  await execute(ledger, tools, { ...plan, ...fetched, folder, progress, retry });
+};
+
+interface Execution extends Pick<Work, 'runner' | 'slot' | 'workflow' | 'inputs' | 'inputTargets'> {
+  readonly mask: MaskText;
+  readonly folder: AttemptFolder;
+  readonly progress: Coalesced;
+  readonly retry: RetryAfter;
+}
+
+/** Runs the workflow, stores its outputs, and ends the attempt. */
+const execute = async (
+  ledger: AttemptLedger,
+  tools: AttemptTools,
+  { mask, folder, progress, retry, ...work }: Execution,
+): Promise<void> => {
+  const { assignment } = ledger;
+  using log = tools.openLog(assignment, mask);
+  const observe: RunObserver = {
+    begin: (loadingMs) => ledger.append((state) => begin(state, loadingMs)),
+    progress: (report) => progress.report(report),
+    log: (line) => log.write(line),
+    masked: mask,
+  };
+  const result = await runWorkflow(ledger, { ...work, ...folder, observe });
+  const log_blob = await tools.keepLog(assignment, await log.end());
+  // What a failed attempt left is of no use to the next one.
+  const isRetried = result.outcome === 'failed' && retry(result.error) !== null;
+  const outputId = work.runner.outputId(assignment.event.data.runner);
+  const stored = isRetried
+    ? {}
+    : await storeOutputs(ledger, tools, { result, outputId, textDir: folder.textDir });
+  const ended = { ...ending(result, progress, retry), ...stored, log_blob };
+  const isEnded = await ledger.append((state) => endOf(state, ended));
+  if (isEnded && log_blob) log.clear();
+};
+
+interface Work
+  extends
+    Pick<Extract<FetchedAssignment, { kind: 'fetched' }>, 'workflow' | 'inputs' | 'inputTargets'>,
+    Pick<AttemptFolder, 'inputDir' | 'outputDir'> {
+  readonly runner: OpenRunner;
+  readonly slot: GpuSlot;
+  readonly observe: RunObserver;
+}
+
+const runWorkflow = async (
+  { assignment, stop }: AttemptLedger,
+  { runner, observe, workflow, inputs, inputTargets, slot, inputDir, outputDir }: Work,
+): Promise<RunResult> => {
   const { run_id, attempt, event } = assignment;
   const { gpu, runner: choice } = event.data;
-  const { workflow, inputs } = fetched;
-  const { runner, slot } = plan;
-  const { outputDir, textDir } = folder;
   const result = await runnerSpan(assignment, (traceparent) =>
     runner.run(
-      { run_id, workflow, inputs, gpu, attempt, choice, slot, outputDir, traceparent },
-      { progress: (report) => progress.report(report) },
-      ledger.stop,
+      {
+        run_id,
+        workflow,
+        inputs,
+        inputTargets,
+        gpu,
+        attempt,
+        choice,
+        slot,
+        inputDir,
+        outputDir,
+        traceparent,
+      },
+      observe,
+      stop,
     ),
   );
-  const stored = await storeOutputs(ledger, tools, { result, outputId: runner.outputId(choice), textDir });
-  await ledger.append((state) => endOf(state, { ...ending(result, progress), ...stored }));
+  if (result.outcome !== 'failed') return result;
+  return { ...result, error: { ...result.error, message: observe.masked(result.error.message) } };
 };
 
 const planOf = (
@@ -67,12 +142,14 @@ const planOf = (
 ): { readonly runner: OpenRunner; readonly slot: GpuSlot } | { readonly why: string } => {
   const slot = slots[data.slot];
   const runner = runnerFor(data.runner);
-  if (runner === undefined) return { why: `this executor has no runner for ${data.runner.kind}` };
+  if (runner === undefined) return { why: `The executor has no runner for ${data.runner.kind}.` };
   if (slot === undefined) {
-    return { why: `this executor has no slot ${data.slot}, only ${slots.length} slots` };
+    return { why: `The executor has no slot ${data.slot}, only ${slots.length} slots.` };
   }
   if (slot.gpu !== data.gpu) {
-    return { why: `slot ${data.slot} has a ${slot.gpu}, and the run requires a ${data.gpu}` };
+    return {
+      why: `Slot ${data.slot} of the executor has a ${slot.gpu}, and the run requires a ${data.gpu}.`,
+    };
   }
   return { runner, slot };
 };
@@ -81,22 +158,23 @@ const planOf = (
 const fetchAssigned = async (
   { assignment, stop }: AttemptLedger,
   { fetch }: AttemptTools,
-  progress: Coalesced,
+  { folder, progress }: Pick<Execution, 'folder' | 'progress'>,
 ): Promise<FetchedAssignment> => {
   let isWaiting = false;
   const onWaiting = (): void => {
     if (!isWaiting) progress.report({ progress: 0, live_status: 'waiting for the gateway' });
     isWaiting = true;
   };
-  const fetched = await fetch(assignment, { stop, onWaiting });
+  const fetched = await fetch(assignment, folder, { stop, onWaiting });
   if (isWaiting) progress.report({ progress: 0, live_status: null });
   return fetched;
 };
 
 const NOT_BEGUN: RunResult = { outcome: 'cancelled', forced: false, files: [] };
 
-const ending = (result: Ending['result'], progress: Coalesced): Ending => ({
+const ending = (result: Ending['result'], progress: Coalesced, retryAfter: RetryAfter): Ending => ({
   result,
+  retryAfterS: retryAfter,
   storing: { kind: 'stored' },
   outputs: NO_OUTPUTS,
   progress: progress.last().progress,

@@ -1,3 +1,4 @@
+import { errorOf } from '@runledger/contracts/events/run-error';
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
@@ -95,20 +96,23 @@ const execute = async ({ tools, log }: ExecutorSettings, ledger: AttemptLedger):
   } catch (err) {
     // The scheduler ends or requeues an attempt without an end. This process continues with its other runs.
     log.error({ err, run_id, attempt }, 'an attempt was given up because of a bug');
-    await ledger.append((state) => failure(state, err)).catch(() => undefined);
+    await ledger.append((state) => failure(state)).catch(() => undefined);
   }
   log.info({ run_id, attempt }, 'over');
 };
 
-const failure = (state: AttemptUnderWay, error: unknown): EventDraft | null =>
+/** What the bug is says the log of the executor alone. */
+const failure = (state: AttemptUnderWay): EventDraft | null =>
   endOf(state, {
     result: {
-      outcome: 'not_runnable',
-      why: `the executor failed: ${error instanceof Error ? error.message : String(error)}`,
+      outcome: 'failed',
+      error: errorOf('internal_error', 'The executor failed because of a bug. Its log says more.'),
+      files: [],
     },
     storing: { kind: 'stopped' },
     outputs: NO_OUTPUTS,
     progress: 0,
+    retryAfterS: () => null,
   });
 
 const remember = (seen: Set<string>, name: string): void => {

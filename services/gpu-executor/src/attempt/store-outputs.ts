@@ -1,5 +1,6 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorOf } from '@runledger/contracts/events/run-error';
 import type { RunOutput } from '@runledger/contracts/events/run-event-data';
 import { jsonBytes } from '@runledger/contracts/json';
 import { MAX_INLINE_BYTES, MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
@@ -29,7 +30,7 @@ export interface OutputTools {
 interface Executed {
   readonly result: RunResult;
   readonly outputId: string;
-  /** An empty folder. */
+  /** A folder that need not exist. */
   readonly textDir: string;
 }
 
@@ -84,8 +85,10 @@ const LIST_OF_STOPPED_MS = 3_000;
 
 const TOO_LONG: Storing = {
   kind: 'refused',
-  reason: 'workflow_error',
-  why: 'The list of outputs is larger than 256 KiB as JSON. Write less text, or leave fewer files.',
+  error: errorOf(
+    'output_too_large',
+    'The list of outputs is larger than 256 KiB as JSON. Write less text, or leave fewer files.',
+  ),
 };
 
 const storeFiles = async (
@@ -103,6 +106,7 @@ const storeFiles = async (
 const textFile = async ({ filename, text }: LargeText, folder: string): Promise<OutputFile> => {
   const path = join(folder, filename);
   const content = Buffer.from(text);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeFile(path, content);
   return { path, filename, subfolder: '', bytes: content.byteLength };
 };

@@ -11,8 +11,6 @@ export interface GatewayRequest {
   /** Of the attempt. */
   readonly token: string;
   readonly body?: { readonly type: string; readonly bytes: number; readonly content: Readable | Uint8Array };
-  /** A longer response is refused. */
-  readonly maxResponseBytes: number;
 }
 
 export type GatewayRefusal =
@@ -23,9 +21,13 @@ export type GatewayRefusal =
   /** The gateway, or what it needs, is unavailable. */
   | { readonly kind: 'unavailable'; readonly why: string; readonly retryAfterMs: number | null };
 
-export type GatewayResponse =
-  | { readonly kind: 'ok'; readonly status: number; readonly body: Buffer }
-  | GatewayRefusal;
+export interface GatewayAnswer<Body> {
+  readonly kind: 'ok';
+  readonly status: number;
+  readonly body: Body;
+}
+
+export type GatewayResponse = GatewayAnswer<Buffer> | GatewayRefusal;
 
 /** A gateway that neither accepts nor sends data for this time counts as unavailable. */
 const GATEWAY_IDLE_MS = 60_000;
@@ -33,11 +35,25 @@ const GATEWAY_IDLE_MS = 60_000;
 export const STORAGE_FULL = 507;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
-/** Sends one request of an attempt, once. An abort gives `unavailable`. */
+/** Sends one request of an attempt, once. An abort gives `unavailable`, and a longer response is refused. */
 export const requestGateway = async (
-  { method, url, token, body, maxResponseBytes }: GatewayRequest,
+  { maxResponseBytes, ...request }: GatewayRequest & { readonly maxResponseBytes: number },
   signal: AbortSignal,
 ): Promise<GatewayResponse> => {
+  const answer = await requestFromGateway(request, signal, (incoming) =>
+    readBody(incoming, maxResponseBytes),
+  );
+  if (answer.kind !== 'ok' || answer.body.byteLength <= maxResponseBytes) return answer;
+  const detail = `the response of the gateway is longer than ${maxResponseBytes} bytes`;
+  return { kind: 'refused', status: answer.status, why: detail, detail };
+};
+
+/** Sends one request of an attempt, once, and reads the body of a success by `read`. An abort, or a `read` that rejects, gives `unavailable`. */
+export const requestFromGateway = async <Body>(
+  { method, url, token, body }: GatewayRequest,
+  signal: AbortSignal,
+  read: (incoming: IncomingMessage) => Promise<Body>,
+): Promise<GatewayAnswer<Body> | GatewayRefusal> => {
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const traceparent = activeTraceparent();
   const outgoing = send(url, {
@@ -63,7 +79,7 @@ export const requestGateway = async (
   // A response may come before everything is sent. It says more than the broken pipe that follows.
   const sent = pipeline(content instanceof Uint8Array ? [content] : content, outgoing).catch(() => undefined);
   try {
-    return await readResponse(await incoming, maxResponseBytes);
+    return await readResponse(await incoming, read);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return { kind: 'unavailable', why, retryAfterMs: null };
@@ -73,14 +89,12 @@ export const requestGateway = async (
   }
 };
 
-const readResponse = async (incoming: IncomingMessage, maxBytes: number): Promise<GatewayResponse> => {
+const readResponse = async <Body>(
+  incoming: IncomingMessage,
+  read: (incoming: IncomingMessage) => Promise<Body>,
+): Promise<GatewayAnswer<Body> | GatewayRefusal> => {
   const status = incoming.statusCode ?? 0;
-  if (status === 200 || status === 201) {
-    const body = await readBody(incoming, maxBytes);
-    if (body.byteLength <= maxBytes) return { kind: 'ok', status, body };
-    const detail = `the response of the gateway is longer than ${maxBytes} bytes`;
-    return { kind: 'refused', status, why: detail, detail };
-  }
+  if (status === 200 || status === 201) return { kind: 'ok', status, body: await read(incoming) };
   const detail = detailOf((await readBody(incoming, MAX_REFUSAL_BYTES)).toString('utf8'));
   const why = `the gateway responded with ${status}: ${detail}`;
   if (status === 401 || status === 409) return { kind: 'not_current', why };

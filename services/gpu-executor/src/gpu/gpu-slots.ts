@@ -1,12 +1,15 @@
-import { GPU_MODELS, isGpuModel, type GpuModel } from '@runledger/contracts/gpu';
+import { CPU, GPU_MODEL_RULE, parseGpuModel, type GpuModel } from '@runledger/contracts/gpu';
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import type { DetectedGpu } from './nvidia-smi.ts';
 
-/** One GPU, which executes one run at a time. */
+/** A place for one run at a time: a card, a part of one, or none. */
 export interface GpuSlot {
   readonly index: number;
   readonly gpu: GpuModel;
-  /** The value of `CUDA_VISIBLE_DEVICES`: an index, or the UUID of the card if it is known. */
+  /**
+   * The value of `CUDA_VISIBLE_DEVICES`: an index, or the UUID of the card if it is known. Slots on one card have the
+   * same. Empty for a slot that uses no card, so that its runs see none.
+   */
   readonly device: string;
 }
 
@@ -16,20 +19,28 @@ export type SlotsSetting = { ok: true; slots: GpuSlot[] } | { ok: false; problem
 const MAX_SLOTS = 256;
 
 /**
- * Reads `EXECUTOR_GPUS` (`A10G:2,T4:1`; a model alone counts once).
- * `visible` is the executor's own `CUDA_VISIBLE_DEVICES`: slot n then uses the n-th device named there,
- * so that two executors can share a machine. Without it devices are counted from 0.
+ * Reads `EXECUTOR_GPUS`: entries `MODEL:CARDS`, or `MODEL:CARDSxSLOTS` with several slots on each card. A model alone is
+ * one card. `visible` is the executor's own `CUDA_VISIBLE_DEVICES`: card n is then the n-th device named there, so that two
+ * executors can share a machine. Without it devices are counted from 0. `CPU` uses no card.
  */
 export const slotsFromSetting = (setting: string, visible?: string): SlotsSetting => {
-  const models: GpuModel[] = [];
+  const entries: Entry[] = [];
   for (const part of setting.split(',')) {
-    const parsed = parsePart(part.trim());
-    if ('wrong' in parsed) return problem(parsed.wrong);
-    if (models.length + parsed.count > MAX_SLOTS) return problem(`names more than ${MAX_SLOTS} slots`);
-    for (let n = 0; n < parsed.count; n += 1) models.push(parsed.gpu);
+    const entry = parseEntry(part.trim());
+    if ('wrong' in entry) return problem(entry.wrong);
+    entries.push(entry);
   }
-  return slotsOnDevices(models, visible);
+  const count = entries.reduce((sum, { cards, slots }) => sum + cards * slots, 0);
+  if (count > MAX_SLOTS) return problem(`names ${count} slots`);
+  return slotsOnDevices(entries, visible);
 };
+
+interface Entry {
+  readonly gpu: GpuModel;
+  readonly cards: number;
+  /** On each card. */
+  readonly slots: number;
+}
 
 const problem = (wrong: string): SlotsSetting => ({
   ok: false,
@@ -37,12 +48,13 @@ const problem = (wrong: string): SlotsSetting => ({
     variable: 'EXECUTOR_GPUS',
     wrong,
     right:
-      'entries MODEL:COUNT with commas between them, such as A10G:2,T4:1, each model one of ' +
-      `${GPU_MODELS.join(', ')}, at most ${MAX_SLOTS} slots together`,
+      'entries MODEL:CARDS with commas between them, such as A10G:2,T4:1, or MODEL:CARDSxSLOTS for several slots on each ' +
+      `card, such as RTX4090:1x3; a model has ${GPU_MODEL_RULE}, and is CPU for slots without a card; ` +
+      `at most ${MAX_SLOTS} slots together`,
   },
 });
 
-/** The slots of the cards that `nvidia-smi` found, and the cards of unknown models. */
+/** The slots of the cards that `nvidia-smi` found, and the cards without a usable name. */
 export const slotsFromGpus = (
   found: readonly DetectedGpu[],
   visible?: string,
@@ -55,26 +67,31 @@ export const slotsFromGpus = (
   return { slots, unknown: allowed.filter(({ model }) => model === null) };
 };
 
-const parsePart = (part: string): { gpu: GpuModel; count: number } | { wrong: string } => {
-  const [name = '', count = '1', ...rest] = part.split(':').map((piece) => piece.trim());
-  if (part === '' || rest.length > 0) return { wrong: `has the entry ${JSON.stringify(part)}` };
-  if (!isGpuModel(name))
-    return { wrong: `names ${JSON.stringify(name)}, a model that the API does not know` };
-  if (!/^[1-9]\d{0,2}$/.test(count)) return { wrong: `counts ${JSON.stringify(count)} of ${name}` };
-  return { gpu: name, count: Number(count) };
+const parseEntry = (text: string): Entry | { wrong: string } => {
+  const [name = '', counts = '1', ...rest] = text.split(':').map((piece) => piece.trim());
+  if (text === '' || rest.length > 0) return { wrong: `has the entry ${JSON.stringify(text)}` };
+  const gpu = parseGpuModel(name);
+  if (gpu === undefined) return { wrong: `has the model ${JSON.stringify(name)}` };
+  const [, cards, slots = '1'] = /^([1-9]\d{0,2})(?:[xX]([1-9]\d{0,2}))?$/.exec(counts) ?? [];
+  if (cards === undefined) return { wrong: `counts ${JSON.stringify(counts)} of ${name}` };
+  return { gpu, cards: Number(cards), slots: Number(slots) };
 };
 
-const slotsOnDevices = (models: readonly GpuModel[], visible: string | undefined): SlotsSetting => {
-  const devices = visible === undefined ? models.map((_, index) => String(index)) : deviceList(visible);
+const NO_DEVICE = '';
+
+const slotsOnDevices = (entries: readonly Entry[], visible: string | undefined): SlotsSetting => {
+  const named = visible === undefined ? undefined : deviceList(visible);
   const slots: GpuSlot[] = [];
-  for (const [index, gpu] of models.entries()) {
-    const device = devices[index];
-    if (device === undefined)
-      return problem(
-        `has ${models.length} slots, but CUDA_VISIBLE_DEVICES has only ${devices.length} devices`,
-      );
-    slots.push({ index, gpu, device });
+  let cards = 0;
+  for (const entry of entries) {
+    for (let card = 0; card < entry.cards; card += 1) {
+      const device = entry.gpu === CPU ? NO_DEVICE : (named?.[cards] ?? String(cards));
+      if (entry.gpu !== CPU) cards += 1;
+      for (let n = 0; n < entry.slots; n += 1) slots.push({ index: slots.length, gpu: entry.gpu, device });
+    }
   }
+  if (named && named.length < cards)
+    return problem(`has more cards (${cards}) than CUDA_VISIBLE_DEVICES has devices (${named.length})`);
   return { ok: true, slots };
 };
 

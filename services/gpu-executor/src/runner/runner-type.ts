@@ -2,8 +2,11 @@ import type { RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
 import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import type { Static, TObject, TProperties } from 'typebox';
-import type { Containment } from '../supervision/containment.ts';
+import type { GpuSlot } from '../gpu/gpu-slots.ts';
+import type { ResidentProcesses } from '../resident-process/resident-processes.ts';
+import type { HostEnvironment } from '../supervision/process-environment.ts';
 import type { Mark } from '../supervision/process-mark.ts';
+import type { Supervisors } from '../supervision/supervisors.ts';
 import type { Runner } from './runner.ts';
 
 /**
@@ -18,9 +21,13 @@ export interface RunnerType<Settings extends TProperties = TProperties> {
   /** Checks the settings at the start, before any run needs them. */
   configure(
     settings: Static<TObject<Settings>>,
-    host: HostEnvironment,
-    log: StartLog,
+    host: ConfiguredHost,
   ): Promise<ConfiguredRunner | InvalidSettings>;
+}
+
+/** What is known of the executor before it is open. */
+export interface ConfiguredHost extends HostEnvironment {
+  readonly slots: readonly GpuSlot[];
 }
 
 export interface InvalidSettings {
@@ -41,20 +48,16 @@ export interface OpenRunner extends Runner {
   readonly outputId: (choice: RunnerChoice) => string;
 }
 
-/** The part of the executor's environment that a workflow may see. */
-export interface HostEnvironment {
-  readonly PATH?: string | undefined;
-  readonly HOME?: string | undefined;
-  readonly LANG?: string | undefined;
-}
-
 /** What the executor provides to every runner. */
 export interface RunnerHost {
   readonly env: HostEnvironment;
   /** For temporary folders. */
   readonly workFolder: string;
-  /** How the processes of a run are kept together. */
-  readonly containment: Containment;
+  readonly slots: readonly GpuSlot[];
+  /** Starts processes that die with the executor. */
+  readonly supervisors: Supervisors;
+  /** Keeps processes between runs. */
+  readonly residents: ResidentProcesses;
   /** How processes of this executor are recognised. */
   readonly mark: Mark;
   readonly cancelGraceMs: number;
@@ -63,10 +66,6 @@ export interface RunnerHost {
 
 interface RunnerLog {
   debug(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
-
-export interface StartLog {
   warn(fields: object, message: string): void;
 }
 

@@ -1,3 +1,6 @@
+import type { InputTarget } from '@runledger/contracts/catalogue/input-targets';
+import type { AttemptError } from '@runledger/contracts/events/run-error';
+import type { LogStream } from '@runledger/contracts/logs/log-line';
 import type { RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
 
@@ -5,6 +8,7 @@ import type { GpuSlot } from '../gpu/gpu-slots.ts';
  * The port between the service and what executes a workflow. The contract, which `test/runner/runner-conformance.ts` checks:
  * - It keeps no state between runs, and executes as many runs at once as there are slots.
  * - Progress goes to the observer while the run executes; it never decreases.
+ * - What the workflow writes goes to the observer line by line, as it is written. What are messages to the runner is no line of its log.
  * - When the signal is aborted (a cancel, a time limit, a lost run, a stop), the workflow may clean up for the grace period. Then
  *   it is killed. The result is `cancelled` in both cases, with the files that exist by then.
  * - The promise settles only when nothing of the run is left on the machine. It rejects only because of a bug.
@@ -17,11 +21,15 @@ export interface RunnerWork {
   readonly run_id: string;
   readonly workflow: unknown;
   readonly inputs: Readonly<Record<string, unknown>>;
+  /** Which nodes of the workflow take the inputs, where its version says so. */
+  readonly inputTargets: readonly InputTarget[];
   readonly gpu: string;
   readonly attempt: number;
   /** What the machine's record says about its runner, such as the name of a program. */
   readonly choice: RunnerChoice;
   readonly slot: GpuSlot;
+  /** A folder of this attempt alone with the files of its inputs. An input that is a file has the file's name in it as its value. */
+  readonly inputDir: string;
   /** An empty folder of this attempt alone. The files that remain in it become the run's files. */
   readonly outputDir: string;
   /** W3C trace context, for a workflow with traces of its own. */
@@ -29,7 +37,26 @@ export interface RunnerWork {
 }
 
 export interface RunObserver {
+  /**
+   * Called once, when everything that executes the workflow is loaded, with how long this run waited for that: 0 when it was warm. The workflow
+   * executes only if it resolves with true; else the run was stopped, and the result is `cancelled`.
+   */
+  begin(loadingMs: number): Promise<boolean>;
   progress(report: ProgressReport): void;
+  /** A line of the run's log. It may come in any number: what is not kept costs next to nothing. */
+  log(line: LogLine): void;
+  /**
+   * The text without what the deployment masks. For text of the workflow that the runner cuts: lines of the log, and messages of
+   * errors, are masked anyway.
+   */
+  masked(text: string): string;
+}
+
+export interface LogLine {
+  /** `runner`: the runner wrote it, and not the workflow. */
+  readonly stream: LogStream;
+  /** Without its line end. No more than 64 KiB: the runner cuts longer ones. */
+  readonly line: string;
 }
 
 /** `progress` goes from 0 to 1 and never decreases. `live_status` is one short line, or null. */
@@ -40,22 +67,12 @@ export interface ProgressReport {
 
 export type RunResult =
   | { readonly outcome: 'succeeded'; readonly data: RunData; readonly files: readonly OutputFile[] }
-  | {
-      readonly outcome: 'failed';
-      readonly message: string;
-      readonly exit: RunExit;
-      readonly files: readonly OutputFile[];
-    }
+  /** Its message is at most as long as an event may have it, and has nothing that clients may not read. */
+  | { readonly outcome: 'failed'; readonly error: AttemptError; readonly files: readonly OutputFile[] }
   /** `forced`: it did not end within the grace period. */
   | { readonly outcome: 'cancelled'; readonly forced: boolean; readonly files: readonly OutputFile[] }
-  /** The run did not begin. Another executor, or this one with other settings, may be able to execute it. */
+  /** The run did not begin, and clients may read why. Another executor, or this one with other settings, may be able to execute it. */
   | { readonly outcome: 'not_runnable'; readonly why: string };
-
-export type RunExit =
-  | { readonly kind: 'code'; readonly code: number }
-  | { readonly kind: 'signal'; readonly signal: string }
-  /** How the workflow ended is not known, for example because its supervisor was killed. */
-  | { readonly kind: 'unknown' };
 
 /** Text outputs: a kind (`text`, `urls`, …) mapped to its values, in the order written. */
 export type RunData = Readonly<Record<string, readonly string[]>>;

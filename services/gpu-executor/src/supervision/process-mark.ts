@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { readFile, readdir, realpath } from 'node:fs/promises';
 
 /**
@@ -7,6 +8,12 @@ import { readFile, readdir, realpath } from 'node:fs/promises';
  * since the machine's start) together identify one process.
  */
 export const MARK_VARIABLE = 'RUNLEDGER_EXECUTOR_MARK';
+
+/** The slot of a process that is kept between runs, and has no run. */
+export const SLOT_VARIABLE = 'RUNLEDGER_SLOT';
+
+/** Of these values together, each attempt and each process that is kept for a slot has its own. */
+export const OWN_MARKS = [MARK_VARIABLE, 'RUNLEDGER_RUN_ID', 'RUNLEDGER_ATTEMPT', SLOT_VARIABLE] as const;
 
 export interface Mark {
   folder: string;
@@ -49,15 +56,30 @@ export const readStat = async (pid: number): Promise<ProcessStat | null> => {
   return { state, group: Number(group), started: fields[19] ?? '' };
 };
 
-/** The environment that a process was started with; empty for processes of other users and for dead ones. */
-export const readEnvironment = async (pid: number): Promise<Map<string, string>> => {
-  const text = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+/**
+ * The environment that a marked process was started with; null for one without a mark, of another user, or dead. Not asynchronous: a
+ * machine has hundreds of processes, and each run that ends looks at all of them.
+ */
+export const readMarkedEnvironment = (pid: number): ReadonlyMap<string, string> | null => {
+  const text = readProcessFile(`/proc/${pid}/environ`);
+  if (text?.includes(`${MARK_VARIABLE}=`) !== true) return null;
   return new Map(
-    text.split('\0').map((entry) => {
-      const equals = entry.indexOf('=');
-      return [entry.slice(0, equals), entry.slice(equals + 1)];
-    }),
+    text
+      .toString()
+      .split('\0')
+      .map((entry) => {
+        const equals = entry.indexOf('=');
+        return [entry.slice(0, equals), entry.slice(equals + 1)];
+      }),
   );
+};
+
+const readProcessFile = (path: string): Buffer | null => {
+  try {
+    return readFileSync(path);
+  } catch {
+    return null;
+  }
 };
 
 export const allProcesses = async (): Promise<number[]> =>

@@ -1,13 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   allProcesses,
-  formatMark,
   MARK_VARIABLE,
+  OWN_MARKS,
   parseMark,
-  readEnvironment,
+  readMarkedEnvironment,
   readStat,
   type Mark,
 } from './process-mark.ts';
+
+type Environment = ReadonlyMap<string, string>;
 
 export interface KilledProcesses {
   killed: number[];
@@ -22,16 +24,11 @@ export const killOrphans = async (own: Mark): Promise<KilledProcesses> =>
     return !(await isAlive(mark));
   });
 
-/** Kills the processes that one attempt left outside its process group. */
-export const killStrays = async (own: Mark, runId: string, attempt: number): Promise<KilledProcesses> => {
-  const mark = formatMark(own);
-  return killMatching(
-    async (environment) =>
-      environment.get(MARK_VARIABLE) === mark &&
-      environment.get('RUNLEDGER_RUN_ID') === runId &&
-      environment.get('RUNLEDGER_ATTEMPT') === String(attempt),
+/** Kills what a process left outside its process group: those with the marks of this environment. */
+export const killStrays = (env: Readonly<Record<string, string>>): Promise<KilledProcesses> =>
+  killMatching((environment) =>
+    Promise.resolve(OWN_MARKS.every((name) => environment.get(name) === env[name])),
   );
-};
 
 /** True when no process of the group is alive. A zombie does not count. */
 export const groupHasEnded = async (group: number): Promise<boolean> => {
@@ -55,7 +52,7 @@ export const isAlive = async ({ pid, started }: Mark): Promise<boolean> => {
 
 /** Repeats, because a process may fork between the search and the kill. Returns the processes that cannot be killed. */
 const killMatching = async (
-  matches: (environment: Map<string, string>) => Promise<boolean>,
+  matches: (environment: Environment) => Promise<boolean>,
 ): Promise<KilledProcesses> => {
   const killed = new Set<number>();
   let found: number[] = [];
@@ -68,12 +65,12 @@ const killMatching = async (
   return { killed: [...killed], survivors: found };
 };
 
-const findMatching = async (
-  matches: (environment: Map<string, string>) => Promise<boolean>,
-): Promise<number[]> => {
+const findMatching = async (matches: (environment: Environment) => Promise<boolean>): Promise<number[]> => {
   const found: number[] = [];
-  for (const pid of await allProcesses())
-    if (pid !== process.pid && (await matches(await readEnvironment(pid)))) found.push(pid);
+  for (const pid of await allProcesses()) {
+    const environment = pid === process.pid ? null : readMarkedEnvironment(pid);
+    if (environment !== null && (await matches(environment))) found.push(pid);
+  }
   return found;
 };
 

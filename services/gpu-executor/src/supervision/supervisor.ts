@@ -1,57 +1,130 @@
-// The process between the executor and the program of one run. It leads the run's process group (or is the first
-// process of the run's own PID namespace) and holds one end of a pipe to the executor: when the executor dies in any way,
-// the run dies.
+// The process between the executor and the programs of one slot, one program at a time. It starts them, passes on what they write, and
+// says how they ended. It holds one end of a pipe to the executor, descriptor 3: when the executor dies in any way, the run dies.
 //
-// The pipe is descriptor 3. The executor sends one line of JSON, what to start, then a byte for SIGTERM; the end of the pipe means
-// SIGKILL. The supervisor sends one line of JSON: how the program ended. After the program no process of the run stays alive.
-import { spawn } from 'node:child_process';
+// It is the first process of its own PID namespace, or each program leads a process group. After a program nothing of its run stays alive. Then
+// it takes the next one, if its namespace is as new; else it ends, and with it the namespace.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { parseStart, type Ending } from './supervisor-messages.ts';
+import type { Readable } from 'node:stream';
+import { sleep } from '@runledger/resilience/abort';
+import { backoff } from '@runledger/resilience/backoff';
+import { allProcesses, readStat } from './process-mark.ts';
+import { groupHasEnded, killStrays } from './stray-processes.ts';
+import {
+  encodeMessage,
+  messageReader,
+  NO_STRAYS,
+  parseStart,
+  type Ending,
+  type MessageKind,
+  type Report,
+} from './supervisor-link.ts';
+
+/** Node does not reap the orphans that a PID namespace hands to its first process. Each keeps a pid until that process ends. */
+const MAX_ZOMBIES = 64;
 
 const ownNamespace = process.pid === 1;
 const executor = new Socket({ fd: 3 });
+let current: ChildProcess | null = null;
 
-/** The kernel kills a PID namespace with its first process; a group is killed in one step, this process included. */
-const killEverything = (): void => {
-  if (ownNamespace) process.exit();
-  process.kill(0, 'SIGKILL');
-};
+const readMounts = (): string => (ownNamespace ? readFileSync('/proc/self/mountinfo', 'utf8') : '');
+const mountsAtStart = readMounts();
 
-const terminate = (): void => {
+/** In a namespace to every other process, in one step; else to the program's group. */
+const signalAll = (program: ChildProcess, signal: NodeJS.Signals): void => {
+  if (program.pid === undefined) return;
   try {
-    process.kill(ownNamespace ? -1 : 0, 'SIGTERM');
+    process.kill(ownNamespace ? -1 : -program.pid, signal);
   } catch {
     // No process is left to signal; the end of the program will follow.
   }
 };
 
-const report = (ending: Ending): void => {
-  executor.write(`${JSON.stringify(ending)}\n`, killEverything);
+/** The kernel kills a PID namespace with its first process. */
+const abandon = (): never => {
+  if (current !== null) signalAll(current, 'SIGKILL');
+  process.exit();
 };
 
-const start = (line: string): void => {
-  const { command, args, env } = parseStart(line);
-  const program = spawn(command, args, { env, stdio: 'inherit' });
-  program.once('error', (error: NodeJS.ErrnoException) =>
-    report({ kind: 'not_started', code: error.code ?? error.message }),
-  );
-  program.once('exit', (code, signal) => report({ kind: 'exited', code, signal }));
+const send = (kind: MessageKind, content?: Buffer | string): boolean =>
+  executor.write(encodeMessage(kind, content));
+
+const start = (text: string): void => {
+  const { command, args, env, folder } = parseStart(text);
+  const program = spawn(command, args, { cwd: folder, env, detached: true });
+  current = program;
+  // In a namespace this number means another process to the executor.
+  if (!ownNamespace && program.pid !== undefined) send('group', String(program.pid));
+  // A program need not read its input.
+  program.stdin.on('error', () => undefined);
+  const outputs = [passOn(program.stdout, 'stdout'), passOn(program.stderr, 'stderr')];
+  const finish = async (ending: Ending): Promise<void> => {
+    await untilAllEnd(program);
+    await end({ ...ending, strays: ownNamespace ? NO_STRAYS : await killStrays(env) }, outputs);
+  };
+  program.once('error', (error: NodeJS.ErrnoException) => {
+    void finish({ kind: 'not_started', code: error.code ?? error.message });
+  });
+  program.once('exit', (code, signal) => void finish({ kind: 'exited', code, signal }));
 };
 
-// These signals are for the program; this process must outlive it.
+/** Resolves when every writer has closed the stream. */
+const passOn = (output: Readable, kind: 'stdout' | 'stderr'): Promise<void> => {
+  output.on('error', () => undefined);
+  output.on('data', (chunk: Buffer) => {
+    if (send(kind, chunk)) return;
+    output.pause();
+    executor.once('drain', () => output.resume());
+  });
+  return new Promise((resolve) => output.once('close', resolve));
+};
+
+const end = async (report: Report, outputs: readonly Promise<void>[]): Promise<void> => {
+  send('ended', JSON.stringify(report));
+  await Promise.all(outputs);
+  current = null;
+  if (await isAsNew()) send('idle');
+  else executor.end(() => process.exit());
+};
+
+/**
+ * A process that hangs in the kernel (in a GPU driver) dies only when the kernel returns. Until then the slot is not
+ * free, so there is no deadline here.
+ */
+const untilAllEnd = async (program: ChildProcess): Promise<void> => {
+  if (program.pid === undefined) return;
+  const delays = backoff({ firstMs: 2, longestMs: 500 });
+  for (;;) {
+    signalAll(program, 'SIGKILL');
+    const ended = ownNamespace ? (await others()).alive === 0 : await groupHasEnded(program.pid);
+    if (ended) return;
+    await sleep(delays.next());
+  }
+};
+
+const others = async (): Promise<{ alive: number; zombies: number }> => {
+  const pids = (await allProcesses()).filter((pid) => pid !== process.pid);
+  const stats = (await Promise.all(pids.map(readStat))).filter((stat) => stat !== null);
+  const zombies = stats.filter(({ state }) => state === 'Z' || state === 'X').length;
+  return { alive: stats.length - zombies, zombies };
+};
+
+/** Root can mount in its namespace what the next run would find. */
+const isAsNew = async (): Promise<boolean> =>
+  !ownNamespace || ((await others()).zombies <= MAX_ZOMBIES && readMounts() === mountsAtStart);
+
+const receive = messageReader((kind, content) => {
+  if (kind === 'start') return start(content.toString());
+  if (current === null) return;
+  if (kind === 'terminate') signalAll(current, 'SIGTERM');
+  if (kind === 'input' && content.length > 0) current.stdin?.write(content);
+  if (kind === 'input' && content.length === 0) current.stdin?.end();
+});
+
+// These signals are for the programs; this process must outlive them.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
 
-let received = '';
-let started = false;
-executor.setEncoding('utf8');
-executor.on('data', (chunk: string) => {
-  if (started) return terminate();
-  received += chunk;
-  const end = received.indexOf('\n');
-  if (end === -1) return;
-  started = true;
-  start(received.slice(0, end));
-  if (received.length > end + 1) terminate();
-});
-executor.once('end', killEverything);
-executor.once('error', killEverything);
+executor.on('data', receive);
+executor.once('end', abandon);
+executor.once('error', abandon);

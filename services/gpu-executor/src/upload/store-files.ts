@@ -1,3 +1,4 @@
+import { errorOf } from '@runledger/contracts/events/run-error';
 import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import type { Assignment } from '../attempt/core/assignment.ts';
 import type { Storing } from '../attempt/core/end-of-attempt.ts';
@@ -5,9 +6,9 @@ import { openAttemptGateway, type AttemptGateway, type GatewaySettings } from '.
 import { requestSpan } from '../gateway/request-span.ts';
 import { untilAnswered } from '../gateway/until-answered.ts';
 import type { OutputFile } from '../runner/runner.ts';
-import { contentTypeOf } from './content-type.ts';
+import { contentTypeOf } from '@runledger/contracts/content-type';
 import { putFile } from './put-file.ts';
-import { storingReason } from './storing-reason.ts';
+import { refusalKind } from './refusal-kind.ts';
 
 export interface StoredFiles {
   readonly storing: Storing;
@@ -62,7 +63,7 @@ const storeFile = async (
     case 'stopped':
       return answer;
     case 'not_current':
-      return { kind: 'refused', reason: 'internal_error', why: answer.why };
+      return { kind: 'refused', error: errorOf('internal_error', answer.why) };
     case 'refused':
       return refusal(file, answer);
   }
@@ -73,6 +74,5 @@ const refusal = (
   { status, why }: { readonly status: number; readonly why: string },
 ): Exclude<Storing, { readonly kind: 'stored' }> => ({
   kind: 'refused',
-  reason: storingReason(status),
-  why: `The file ${filename} could not be stored: ${why}`,
+  error: errorOf(refusalKind(status), `The file ${filename} could not be stored: ${why}`),
 });

@@ -1,3 +1,4 @@
+import { errorOf } from '@runledger/contracts/events/run-error';
 import { BlobRef } from '@runledger/contracts/blobs';
 import type { RunOutput } from '@runledger/contracts/events/run-event-data';
 import { parseJson } from '@runledger/contracts/json';
@@ -8,7 +9,7 @@ import { openAttemptGateway, type GatewaySettings } from '../gateway/attempt-gat
 import { requestGateway } from '../gateway/gateway-request.ts';
 import { requestSpan } from '../gateway/request-span.ts';
 import { untilAnswered } from '../gateway/until-answered.ts';
-import { storingReason } from './storing-reason.ts';
+import { refusalKind } from './refusal-kind.ts';
 
 export type StoredList =
   | { readonly kind: 'stored'; readonly blob: BlobRef }
@@ -43,14 +44,15 @@ export const storeList = async (
   );
   if (answer.kind === 'stopped') return answer;
   if (answer.kind !== 'ok') {
-    const reason = answer.kind === 'refused' ? storingReason(answer.status) : 'internal_error';
-    return { kind: 'refused', reason, why: `The list of outputs could not be stored: ${answer.why}` };
+    const kind = answer.kind === 'refused' ? refusalKind(answer.status) : 'internal_error';
+    return {
+      kind: 'refused',
+      error: errorOf(kind, `The list of outputs could not be stored: ${answer.why}`),
+    };
   }
   const blob = parseJson(answer.body.toString('utf8'));
   if (Value.Check(BlobRef, blob)) return { kind: 'stored', blob };
-  return {
-    kind: 'refused',
-    reason: 'internal_error',
-    why: 'The list of outputs could not be stored: the response of the gateway is not a reference to it',
-  };
+  const why =
+    'The list of outputs could not be stored: the response of the gateway is not a reference to it.';
+  return { kind: 'refused', error: errorOf('internal_error', why) };
 };

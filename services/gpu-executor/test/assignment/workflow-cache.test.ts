@@ -1,3 +1,4 @@
+import { errorOf } from '@runledger/contracts/events/run-error';
 import { newUuid } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
 import type { FetchedText } from '../../src/assignment/fetch-text.ts';
@@ -42,7 +43,7 @@ describe('a cache of workflows', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it.each<FetchedText>([{ kind: 'stopped' }, { kind: 'refused', reason: 'internal_error', why: 'no' }])(
+  it.each<FetchedText>([{ kind: 'stopped' }, { kind: 'refused', error: errorOf('internal_error', 'no') }])(
     'lets the next attempt fetch when the first one is $kind',
     async (outcome) => {
       const cache = workflowCache(1_000);

@@ -1,3 +1,4 @@
+import { errorOf } from '@runledger/contracts/events/run-error';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { executorId, newUuid } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
@@ -64,7 +65,7 @@ const appendEnd = (ledger: AttemptLedger): Promise<boolean> =>
     cancel === null
       ? {
           type: 'RunFailed',
-          data: { reason: 'workflow_error', message: 'no', outputs: [], outputs_blob: null },
+          data: { error: errorOf('program_exit', 'no'), outputs: [], outputs_blob: null },
         }
       : { type: 'RunCancelled', data: { forced: false, outputs: [], outputs_blob: null } },
   );

@@ -1,7 +1,8 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import type { ProgressReport, RunResult } from '../../src/runner/runner.ts';
+import type { RunResult } from '../../src/runner/runner.ts';
+import type { Reported } from './observed.ts';
 
 /** What each runner must be able to execute for this suite. */
 export type Workload =
@@ -17,18 +18,21 @@ export type Workload =
   | 'ends when it is cancelled'
   /** Reports 0.5, and ignores a cancel. */
   | 'ignores a cancel'
+  /** Writes the lines `one` and `two` to its log, with a message between them. */
+  | 'writes its log'
   /** Leaves `begun`. */
   | 'leaves a file'
   /** Writes tens of megabytes that are no message, and then text `last`. */
   | 'floods its output'
   /** Writes 280 KB of text outputs. */
   | 'writes too much text'
+  /** Leaves `copy`, the content of the input file that its input `picture` names. */
+  | 'copies an input file'
   /** Succeeds without reading its input. */
   | 'ignores its input';
 
-export interface StartedRun {
+export interface StartedRun extends Reported {
   readonly result: Promise<RunResult>;
-  readonly reports: readonly ProgressReport[];
   /** What the runner logged. */
   readonly logged: readonly object[];
   readonly cancel: () => void;
@@ -36,10 +40,17 @@ export interface StartedRun {
   readonly workFolder: string;
 }
 
-interface StartOptions {
+export interface StartOptions {
   readonly slot?: number;
+  /** Which run of the slot it is, from 0. */
+  readonly nth?: number;
   /** Instead of a small one. */
   readonly workflow?: unknown;
+  /** False: the run was stopped before it began. */
+  readonly mayBegin?: boolean;
+  readonly inputs?: Readonly<Record<string, unknown>>;
+  /** The contents of the input files, by name. */
+  readonly inputFiles?: Readonly<Record<string, string>>;
 }
 
 export interface RunnerUnderTest {
@@ -48,6 +59,9 @@ export interface RunnerUnderTest {
 
 const until = (condition: () => boolean): Promise<unknown> =>
   vi.waitUntil(condition, { timeout: 20_000, interval: 10 });
+
+/** A runner may say that it is loading before. */
+const isUnderWay = ({ reports }: Reported): boolean => reports.some(({ progress }) => progress > 0);
 
 /** The contract of `Runner`: every runner passes this suite. */
 export const describeRunner = (
@@ -66,23 +80,50 @@ export const describeRunner = (
         data: { text: ['one', 'two'], seed: ['7'] },
         files: [{ filename: '1.png', subfolder: 'frames', bytes: 5 }],
       });
-      expect(reports).toEqual([
+      expect(reports.filter(({ progress }) => progress > 0)).toEqual([
         { progress: 0.25, live_status: 'row 1/2' },
         { progress: 1, live_status: 'row 1/2' },
       ]);
     });
 
-    it('leaves nothing in the work folder but the outputs', async () => {
+    it('says once that the workflow begins', async () => {
+      const { result, begun } = await start('succeeds with text and a file');
+      await result;
+      expect(begun).toEqual([expect.any(Number)]);
+    });
+
+    it('executes nothing when the run must not begin any more', async () => {
+      const { result, outputDir } = await start('leaves a file', { mayBegin: false });
+      expect(await result).toEqual({ outcome: 'cancelled', forced: false, files: [] });
+      expect(readdirSync(outputDir)).toEqual([]);
+    });
+
+    it('shows the lines of its log, and no messages', async () => {
+      const { result, lines } = await start('writes its log');
+      await result;
+      expect(lines.map(({ line }) => line)).toEqual(['one', 'two']);
+    });
+
+    it('leaves nothing in the work folder but the files of the run', async () => {
       const { result, workFolder } = await start('succeeds with text and a file');
       await result;
-      expect(readdirSync(workFolder)).toEqual(['outputs']);
+      expect(readdirSync(workFolder)).toEqual(['inputs', 'outputs']);
+    });
+
+    it('finds the files of its inputs in a folder', async () => {
+      const { result, outputDir } = await start('copies an input file', {
+        inputs: { picture: 'picture.png' },
+        inputFiles: { 'picture.png': '12345' },
+      });
+      expect(await result).toMatchObject({ outcome: 'succeeded', files: [{ filename: 'copy' }] });
+      expect(readFileSync(join(outputDir, 'copy'), 'utf8')).toBe('12345');
     });
 
     it('fails with a message for the user', async () => {
       const { result } = await start('fails');
       expect(await result).toMatchObject({
         outcome: 'failed',
-        message: expect.stringContaining('size is too large'),
+        error: { message: expect.stringContaining('size is too large'), retryable: true },
       });
     });
 
@@ -98,7 +139,7 @@ export const describeRunner = (
 
     it('lets a cancelled workflow clean up, and keeps its files', async () => {
       const run = await start('ends when it is cancelled');
-      await until(() => run.reports.length > 0);
+      await until(() => isUnderWay(run));
       run.cancel();
       expect(await run.result).toMatchObject({
         outcome: 'cancelled',
@@ -109,7 +150,7 @@ export const describeRunner = (
 
     it('ends a workflow by force when it ignores a cancel for the grace period', async () => {
       const run = await (await open({ graceMs: 200 })).start('ignores a cancel');
-      await until(() => run.reports.length > 0);
+      await until(() => isUnderWay(run));
       run.cancel();
       expect(await run.result).toMatchObject({ outcome: 'cancelled', forced: true });
     });
@@ -131,7 +172,7 @@ export const describeRunner = (
       const { result } = await start('writes too much text');
       expect(await result).toMatchObject({
         outcome: 'failed',
-        message: expect.stringContaining('larger than 256 KiB'),
+        error: { kind: 'output_too_large', message: expect.stringContaining('larger than 256 KiB') },
       });
     });
 
@@ -140,11 +181,23 @@ export const describeRunner = (
       expect(await result).toMatchObject({ outcome: 'succeeded' });
     });
 
+    it.each(['succeeds with text and a file', 'fails', 'crashes', 'ignores its input'] as const)(
+      'executes a run after another one of its slot that %s',
+      async (first) => {
+        const runner = await open({ graceMs: 60_000 });
+        await (
+          await runner.start(first)
+        ).result;
+        const { result } = await runner.start('succeeds with text and a file', { nth: 1 });
+        expect(await result).toMatchObject({ outcome: 'succeeded', data: { text: ['one', 'two'] } });
+      },
+    );
+
     it('executes runs in two slots at once, and cancels one without the other', async () => {
       const runner = await open({ graceMs: 60_000 });
       const one = await runner.start('ends when it is cancelled', { slot: 0 });
       const other = await runner.start('ends when it is cancelled', { slot: 1 });
-      await until(() => one.reports.length > 0 && other.reports.length > 0);
+      await until(() => isUnderWay(one) && isUnderWay(other));
       one.cancel();
       expect(await one.result).toMatchObject({ outcome: 'cancelled', files: [{ filename: 'tidied' }] });
       expect(existsSync(join(other.outputDir, 'tidied'))).toBe(false);

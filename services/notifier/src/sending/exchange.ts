@@ -1,8 +1,8 @@
 import { request as httpRequest, type ClientRequest } from 'node:http';
 import { Wanted, type Connections, type WantingOptions } from './connections.ts';
-import { SendFailure } from './failure-reason.ts';
+import { SendFailure } from '@runledger/webhooks/outgoing/failure-reason';
 import { readResponse, type ReceiverResponse } from './read-response.ts';
-import type { Stopwatch } from './stopwatch.ts';
+import type { Stopwatch } from '@runledger/webhooks/outgoing/stopwatch';
 import type { Duplex } from 'node:stream';
 
 const MAX_HEADER_BYTES = 16 * 1_024;

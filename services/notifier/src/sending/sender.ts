@@ -7,12 +7,12 @@ import type { CallbackAddresses } from '@runledger/webhooks/policy/resolve-callb
 import { createSecureContext } from 'node:tls';
 import { Connections } from './connections.ts';
 import { exchange, type OutgoingRequest } from './exchange.ts';
-import { limitTime } from './time-limit.ts';
-import { failureOfEnd, failureOf, SendFailure, type Failure } from './failure-reason.ts';
-import { openRoute, routeTo, type RouteParts } from './route.ts';
+import { limitTime } from '@runledger/webhooks/outgoing/time-limit';
+import { failureOfEnd, failureOf, type Failure } from '@runledger/webhooks/outgoing/failure-reason';
+import { allowedAddresses, openRoute, routeTo, type RouteParts } from '@runledger/webhooks/outgoing/route';
 import { reasonOfStatus, type ReceiverResponse } from './read-response.ts';
-import { readProxy } from './proxy-tunnel.ts';
-import { startStopwatch, type Stopwatch } from './stopwatch.ts';
+import { readProxy } from '@runledger/webhooks/outgoing/proxy-tunnel';
+import { startStopwatch, type Stopwatch } from '@runledger/webhooks/outgoing/stopwatch';
 
 export interface SendResult {
   readonly reason: DeliveryAttemptResult;
@@ -63,7 +63,7 @@ export const openSender = (options: SenderOptions): Sender => {
     try {
       limit.signal.throwIfAborted();
       const found = await unlessAborted(resolve(url, limit.signal), limit.signal);
-      const route = routeTo(url, addressesOf(found));
+      const route = routeTo(url, allowedAddresses(found));
       const open = { ...routes, clock, signal: limit.signal };
       const answer = await exchange(outgoing, {
         connections,
@@ -99,21 +99,6 @@ export const openSender = (options: SenderOptions): Sender => {
       await connections.close();
     },
   };
-};
-
-const addressesOf = (found: CallbackAddresses): readonly string[] => {
-  switch (found.kind) {
-    case 'allowed':
-      return found.addresses;
-    case 'forbidden':
-      throw new SendFailure('forbidden', found.why);
-    case 'not_found':
-      throw new SendFailure('name_not_found', found.why);
-    case 'unanswered':
-      throw new SendFailure('name_unanswered', found.why);
-    case 'no_server':
-      throw new SendFailure('no_dns', found.why);
-  }
 };
 
 const answered = (

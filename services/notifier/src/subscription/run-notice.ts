@@ -3,7 +3,7 @@ import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { isDeleted } from '@runledger/contracts/fold/run';
 import { followsEnd, RUN_EVENTS } from '@runledger/contracts/events/run-event';
 import {
-  parseActivitySubject,
+  parseProgressSubject,
   parseLifecycleSubject,
   parseWebhookSubject,
   type RunKey,
@@ -48,7 +48,7 @@ export const runNotice = (message: StoredMessage): RunNotice | undefined => {
 
 /** Of a message of ACTIVITY. */
 export const progressNotice = ({ subject }: StoredMessage): RunNotice | undefined => {
-  const about = parseActivitySubject(subject);
+  const about = parseProgressSubject(subject);
   return about && { type: 'progress_reported', key: { org_id: about.org_id, run_id: about.run_id } };
 };
 

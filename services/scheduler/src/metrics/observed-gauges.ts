@@ -1,7 +1,8 @@
-import { GPU_MODELS } from '@runledger/contracts/gpu';
+import type { GpuModel } from '@runledger/contracts/gpu';
 import { Gauge, observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 import type { QueueLength } from '../core/runs/live-runs.ts';
 import type { Scheduling } from '../core/scheduling.ts';
+import type { GpuLabels } from './gpu-labels.ts';
 
 export interface Observed {
   readonly scheduling: Pick<Scheduling, 'queues' | 'queries' | 'drainedNames'>;
@@ -11,9 +12,10 @@ export interface Observed {
 }
 
 /** Gauges that are computed when the metrics are read. */
-export const observeScheduler = (metrics: Metrics, observed: Observed): void => {
-  observeQueues(metrics, observed);
-  observeFleet(metrics, observed);
+export const observeScheduler = (metrics: Metrics, observed: Observed, gpuLabels: GpuLabels): void => {
+  const byGpu = gaugesByGpu(metrics, observed, gpuLabels);
+  observeQueues(observed, byGpu);
+  observeFleet(metrics, observed, byGpu);
   const { scheduling, leading } = observed;
   const gauge = (name: string, help: string, value: () => number): void =>
     observedGauge(metrics, { name: `runledger_scheduler_${name}`, help, value });
@@ -35,23 +37,41 @@ export const observeScheduler = (metrics: Metrics, observed: Observed): void => 
   gauge('leading', '1 while this scheduler decides, 0 while it stands by.', () => (leading() ? 1 : 0));
 };
 
-const observeQueues = (metrics: Metrics, { scheduling, now }: Observed): void => {
-  const ofQueues = (name: string, help: string, value: (queue: QueueLength) => number): void =>
+/** A number for each model, from all items that have its label. */
+type GaugeByGpu = <Item extends { readonly gpu: GpuModel }>(
+  name: string,
+  help: string,
+  items: () => Iterable<Item>,
+  value: (items: readonly Item[]) => number,
+) => void;
+
+const gaugesByGpu =
+  (metrics: Metrics, { scheduling }: Observed, gpuLabels: GpuLabels): GaugeByGpu =>
+  (name, help, items, value) =>
     labelledGauge(metrics, { name, help, label: 'gpu' }, (set) => {
-      for (const gpu of GPU_MODELS) set(gpu, 0);
-      for (const queue of scheduling.queues()) set(queue.gpu, value(queue));
+      for (const { gpu } of scheduling.queries.fleetCounts().byGpu) gpuLabels.admit(gpu);
+      for (const label of gpuLabels.all()) set(label, 0);
+      const labelled = Map.groupBy(items(), ({ gpu }) => gpuLabels.of(gpu));
+      for (const [label, ofLabel] of labelled) set(label, value(ofLabel));
     });
-  ofQueues('queue_length', 'Runs that wait for a slot.', ({ length }) => length);
-  ofQueues('oldest_waiting_seconds', 'How long the run that was queued first has waited.', ({ oldest }) => {
+
+const observeQueues = ({ scheduling, now }: Observed, byGpu: GaugeByGpu): void => {
+  const queues = () => scheduling.queues();
+  const age = (nowMs: number | undefined, { oldest }: QueueLength): number =>
+    nowMs === undefined || oldest === undefined ? 0 : Math.max(nowMs - Date.parse(oldest), 0) / 1_000;
+  byGpu('queue_length', 'Runs that wait for a slot.', queues, (all) => sumOf(all, ({ length }) => length));
+  byGpu('oldest_waiting_seconds', 'How long the run that was queued first has waited.', queues, (all) => {
     const nowMs = now();
-    return nowMs === undefined || oldest === undefined ? 0 : Math.max(nowMs - Date.parse(oldest), 0) / 1_000;
+    return all.reduce((longest, queue) => Math.max(longest, age(nowMs, queue)), 0);
   });
 };
 
-const waitingRuns = (queues: Iterable<QueueLength>): number =>
-  [...queues].reduce((sum, { length }) => sum + length, 0);
+const sumOf = <Item>(items: readonly Item[], of: (item: Item) => number): number =>
+  items.reduce((sum, item) => sum + of(item), 0);
 
-const observeFleet = (metrics: Metrics, { scheduling }: Observed): void => {
+const waitingRuns = (queues: Iterable<QueueLength>): number => sumOf([...queues], ({ length }) => length);
+
+const observeFleet = (metrics: Metrics, { scheduling }: Observed, byGpu: GaugeByGpu): void => {
   const counts = () => scheduling.queries.fleetCounts();
   const executors = {
     name: 'executors',
@@ -61,18 +81,13 @@ const observeFleet = (metrics: Metrics, { scheduling }: Observed): void => {
   labelledGauge(metrics, executors, (set) => {
     for (const [state, count] of Object.entries(counts().executors)) set(state, count);
   });
-  const slots = { name: 'slots', help: 'GPU slots of the registered executors.', label: 'gpu' };
-  labelledGauge(metrics, slots, (set) => {
-    for (const { gpu, slots: count } of counts().byGpu) set(gpu, count);
-  });
-  const busy = {
-    name: 'slots_busy',
-    help: 'GPU slots with a run, or with an assignment that is being stored.',
-    label: 'gpu',
-  };
-  labelledGauge(metrics, busy, (set) => {
-    for (const { gpu, busy: count } of counts().byGpu) set(gpu, count);
-  });
+  const slots = () => counts().byGpu;
+  byGpu('slots', 'GPU slots of the registered executors.', slots, (all) =>
+    sumOf(all, ({ slots: count }) => count),
+  );
+  byGpu('slots_busy', 'GPU slots with a run, or with an assignment that is being stored.', slots, (all) =>
+    sumOf(all, ({ busy }) => busy),
+  );
 };
 
 interface LabelledGauge {

@@ -2,6 +2,7 @@ import type { RunEventType } from '@runledger/contracts/events/run-event';
 import { isEnded, type EndReason, type FinalStatus, type Run } from '@runledger/contracts/fold/run';
 import { Counter, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
 import { DECIDED_ENDS, type DecisionMetrics } from '../effects/decision-metrics.ts';
+import { GpuLabels } from './gpu-labels.ts';
 import { observeScheduler, type Observed } from './observed-gauges.ts';
 
 export interface SchedulerMetrics extends DecisionMetrics {
@@ -29,7 +30,8 @@ const STATUSES_OF_END: Readonly<Record<EndReason, readonly FinalStatus[]>> = {
 const WAIT_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400];
 
 export const schedulerMetrics = (metrics: Metrics, observed: Observed): SchedulerMetrics => {
-  observeScheduler(metrics, observed);
+  const gpuLabels = new GpuLabels();
+  observeScheduler(metrics, observed, gpuLabels);
   const counter = (name: string, help: string, labelNames: string[] = []): Counter =>
     new Counter({ name: `runledger_scheduler_${name}`, help, labelNames, registers: [metrics] });
   const assignments = counter('assignments_total', 'Runs assigned to a slot.');
@@ -57,7 +59,8 @@ export const schedulerMetrics = (metrics: Metrics, observed: Observed): Schedule
       if (isEnded(run)) runsEnded.inc({ status: run.status, end_reason: run.end_reason });
       else if (type === 'RunAssigned' && run.attempt) {
         const seconds = (Date.parse(run.attempt.assigned_at) - Date.parse(run.queued_at)) / 1_000;
-        waited.observe({ gpu: run.request.gpu }, Math.max(seconds, 0));
+        gpuLabels.admit(run.request.gpu);
+        waited.observe({ gpu: gpuLabels.of(run.request.gpu) }, Math.max(seconds, 0));
       }
     },
   };

@@ -1,7 +1,10 @@
+import { BlobRef } from '@runledger/contracts/blobs';
 import { parseJson } from '@runledger/contracts/json';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
+import type { EarlierAttempt } from '@runledger/contracts/fold/run';
+import { RunError } from '@runledger/contracts/events/run-error';
 import { RunQueuedData } from '@runledger/contracts/events/run-event-data';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
@@ -71,6 +74,17 @@ const Attempt = Type.Object({
   assigned_at: Time,
 });
 const Cancel = Type.Object({ requested_at: Time, by: Type.Enum(['client', 'operator']) });
+const EarlierAttempts = Type.Unsafe<readonly EarlierAttempt[]>(
+  Type.Array(
+    Type.Object({
+      number: Type.Integer({ minimum: 1 }),
+      executor_id: Type.String(),
+      started_at: Type.Union([Time, Type.Null()]),
+      ended_at: Time,
+      error: RunError,
+    }),
+  ),
+);
 const identity = {
   org_id: Uuid,
   run_id: Uuid,
@@ -82,6 +96,9 @@ const identity = {
   queued_at: Time,
   updated_at: Time,
   output_bytes: Type.Integer({ minimum: 0 }),
+  earlier_attempts: EarlierAttempts,
+  retry_after_s: Type.Number({ minimum: 0 }),
+  log_blob: Type.Optional(BlobRef),
 };
 const executing = { ...identity, attempt: Attempt, cancel: Type.Union([Cancel, Type.Null()]) };
 const Line = Type.Object({
@@ -90,7 +107,12 @@ const Line = Type.Object({
   run: Type.Union([
     Type.Object({ ...identity, status: Type.Literal('queued'), attempt: Type.Union([Attempt, Type.Null()]) }),
     Type.Object({ ...executing, status: Type.Literal('started') }),
-    Type.Object({ ...executing, status: Type.Enum(['running', 'uploading']), started_at: Time }),
+    Type.Object({
+      ...executing,
+      status: Type.Enum(['running', 'uploading']),
+      started_at: Time,
+      cold_start_s: Type.Number({ minimum: 0 }),
+    }),
   ]),
 });
 

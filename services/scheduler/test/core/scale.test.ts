@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { gpuModel, type GpuModel } from '@runledger/contracts/gpu';
 import { executorId, orgId, runId } from '@runledger/contracts/ids';
 import type { QueuedRun, Run } from '@runledger/contracts/fold/run';
 import type { Decision } from '../../src/core/decisions/decision.ts';
@@ -11,7 +12,7 @@ const NOW = '2026-01-01T00:00:00.000Z';
 const uuid = (n: number): string => `01920000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
 const ORG = orgId(uuid(1));
 
-const queued = (number: number): QueuedRun => ({
+const queued = (number: number, gpu: GpuModel = number % 2 === 0 ? 'A10G' : 'H100'): QueuedRun => ({
   status: 'queued',
   org_id: ORG,
   run_id: runId(uuid(number)),
@@ -20,7 +21,7 @@ const queued = (number: number): QueuedRun => ({
     machine_id: uuid(5 + (number % 10)),
     machine_name: `farm-${number % 10}`,
     runner: { kind: 'program', program: 'render' },
-    gpu: number % 2 === 0 ? 'A10G' : 'H100',
+    gpu,
     inputs: {},
   }),
   correlation_id: 'request-1',
@@ -29,6 +30,8 @@ const queued = (number: number): QueuedRun => ({
   queued_at: NOW,
   updated_at: NOW,
   output_bytes: 0,
+  earlier_attempts: [],
+  retry_after_s: 0,
   attempt: null,
 });
 
@@ -37,19 +40,19 @@ const succeeded = (run: QueuedRun): Run => ({
   status: 'success',
   end_reason: 'completed',
   started_at: NOW,
+  cold_start_s: 0,
   ended_at: NOW,
   outputs: [],
   outputs_blob: null,
   deleted_outputs: null,
-  message: null,
+  error: null,
   progress: 1,
 });
 
 /** The sum of the positions of all waiting runs in one queue. */
 const aheadOfAll = (waiting: number): number => (waiting * (waiting - 1)) / 2;
 
-// Work on every run for each event would exceed the time limit of the test.
-it('a hundred thousand queued runs go through a thousand executors in their order', () => {
+const leading = () => {
   const scheduling = createScheduling({
     heartbeatPeriodMs: 6_000,
     cancelEnforceMs: 20_000,
@@ -64,6 +67,12 @@ it('a hundred thousand queued runs go through a thousand executors in their orde
       event_id: null,
       writer: 'executor',
     });
+  return { scheduling, fact };
+};
+
+// Work on every run for each event would exceed the time limit of the test.
+it('a hundred thousand queued runs go through a thousand executors in their order', () => {
+  const { scheduling, fact } = leading();
   for (let number = 1; number <= RUNS; number += 1) fact(queued(number), number);
 
   const open: Decision[] = [];
@@ -106,4 +115,13 @@ it('a hundred thousand queued runs go through a thousand executors in their orde
     const ofOneModel = assigned.filter((number) => number % 2 === parity);
     expect(ofOneModel).toEqual(ofOneModel.toSorted((a, b) => a - b));
   }
+});
+
+it('runs for a hundred thousand GPU models leave no queue behind', () => {
+  const { scheduling, fact } = leading();
+  const runs = Array.from({ length: RUNS }, (_, n) => queued(n + 1, gpuModel(`MODEL-${n}`)));
+  for (const run of runs) fact(run, run.number);
+  expect([...scheduling.queues()]).toHaveLength(RUNS);
+  for (const run of runs) fact(succeeded(run), RUNS + run.number);
+  expect([...scheduling.queues()]).toEqual([]);
 });

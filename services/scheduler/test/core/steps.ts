@@ -21,6 +21,10 @@ export const succeeded =
   (run: string): Step =>
   (bed) =>
     bed.succeed(run);
+export const attemptFailed =
+  (run: string, retryAfterS: number): Step =>
+  (bed) =>
+    bed.failAttempt(run, retryAfterS);
 export const cancelRequested =
   (run: string): Step =>
   (bed) =>

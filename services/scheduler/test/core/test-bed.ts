@@ -1,3 +1,4 @@
+import { errorOf } from '@runledger/contracts/events/run-error';
 import { EMPTY_HISTORY, isImpossible } from '@runledger/contracts/fold/chain';
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
@@ -226,11 +227,15 @@ export class TestBed {
   }
 
   start(name: string): void {
-    this.append(name, 'RunStarted', {});
+    this.append(name, 'RunStarted', { cold_start_s: 0 });
   }
 
   succeed(name: string): void {
     this.append(name, 'RunSucceeded', { outputs: [], outputs_blob: null });
+  }
+
+  failAttempt(name: string, retry_after_s: number): void {
+    this.append(name, 'RunAttemptFailed', { error: errorOf('crashed', 'it is gone'), retry_after_s });
   }
 
   /** A gateway ends it, because the log no longer holds its beginning. */
@@ -245,6 +250,7 @@ export class TestBed {
       created_at,
       queued_at,
       started_at: 'started_at' in run ? run.started_at : null,
+      cold_start_s: 'cold_start_s' in run ? run.cold_start_s : null,
       attempt,
       cancel: 'cancel' in run ? run.cancel : null,
     });

@@ -21,7 +21,7 @@ const forgetAll = async ({ log }: SchedulerTestBed): Promise<void> => {
 const aRunningOne = async (bed: SchedulerTestBed, executor: FakeExecutor): Promise<RunKey> => {
   const key = await bed.queue();
   await executor.assigned(key);
-  await executor.append(key, 'RunStarted', {});
+  await executor.append(key, 'RunStarted', { cold_start_s: 0 });
   return key;
 };
 

@@ -17,7 +17,7 @@ const someRuns = async (bed: SchedulerTestBed): Promise<void> => {
   const keys = [await bed.queue(), await bed.queue(), await bed.queue()];
   for (const key of keys) {
     await executor.assigned(key);
-    await executor.append(key, 'RunStarted', {});
+    await executor.append(key, 'RunStarted', { cold_start_s: 0 });
   }
   const [first, second] = keys;
   if (first) await executor.append(first, 'RunSucceeded', { outputs: [], outputs_blob: null });

@@ -19,7 +19,7 @@ describe('two schedulers', () => {
 
     for (const key of keys) {
       await executor.assigned(key);
-      await executor.append(key, 'RunStarted', {});
+      await executor.append(key, 'RunStarted', { cold_start_s: 0 });
       await executor.append(key, 'RunSucceeded', { outputs: [], outputs_blob: null });
     }
     expect(await two.leading()).toBe(true);
@@ -40,7 +40,7 @@ describe('two schedulers', () => {
     one.freeze();
     const endOf = async (key: RunKey): Promise<void> => {
       await executor.assigned(key);
-      await executor.append(key, 'RunStarted', {});
+      await executor.append(key, 'RunStarted', { cold_start_s: 0 });
       await executor.append(key, 'RunSucceeded', { outputs: [], outputs_blob: null });
     };
     for (const key of keys.slice(0, 6)) await endOf(key);

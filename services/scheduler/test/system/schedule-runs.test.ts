@@ -33,7 +33,7 @@ describe('a scheduler on a log', () => {
     const keys = [await bed.queue(), await bed.queue(), await bed.queue()];
     for (const key of keys) {
       await executor.assigned(key);
-      await executor.append(key, 'RunStarted', {});
+      await executor.append(key, 'RunStarted', { cold_start_s: 0 });
     }
     await bed.nats.kill9();
     const back = performance.now() + 3 * PERIOD_MS;

@@ -16,12 +16,16 @@ export const fullStores: Check = ({ runs, limits, glutton_id }) =>
     const last = lastOf(logged);
     if (last === undefined || !isEnded(last) || last.end_reason !== 'storage_full') return [];
     const span = { from: Date.parse(last.created_at), to: Date.parse(last.ended_at) };
-    if (OWN_QUOTA.test(last.message ?? '') && logged.key.org_id === glutton_id) return [];
+    if (OWN_QUOTA.test(last.error?.message ?? '') && logged.key.org_id === glutton_id) return [];
     if (!isLimited(limits, ['full', 'nearly_full'], span))
       return [
-        { guarantee, run, message: `It ended as storage_full, but no store was full: ${last.message}` },
+        {
+          guarantee,
+          run,
+          message: `It ended as storage_full, but no store was full: ${last.error?.message}`,
+        },
       ];
-    if (!NAMED.test(last.message ?? ''))
-      return [{ guarantee, run, message: `Its end does not say what is full: ${last.message}` }];
+    if (!NAMED.test(last.error?.message ?? ''))
+      return [{ guarantee, run, message: `Its end does not say what is full: ${last.error?.message}` }];
     return [];
   });

@@ -5,7 +5,12 @@ import { aSoak, queuedRun, RUN, second } from '../../fixtures/a-soak.ts';
 
 const ended = (message: string) => {
   const end = failed(RUN, 'storage_full');
-  return [queuedRun(), assigned(RUN), started(RUN), { ...end, data: { ...end.data, message } }];
+  return [
+    queuedRun(),
+    assigned(RUN),
+    started(RUN),
+    { ...end, data: { ...end.data, error: { ...end.data.error, message } } },
+  ];
 };
 const limits = [
   { store: 'OBJ_OUTPUTS', kind: 'full', from: second(2), to: second(8), lost: 0, hadEffect: true },

@@ -6,7 +6,7 @@ import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
 import type { Receiver } from '../../../src/clients/receiver.ts';
 import { storeOrganisation } from '../../../src/cluster/organisation.ts';
-import { reservedPorts } from '../../../src/cluster/ports.ts';
+import { freePorts } from '@runledger/local-servers/free-port';
 import type { ServiceName } from '../../../src/cluster/service.ts';
 import { beginJourney, type Journey } from './journey.ts';
 import { OWN_VIEWS, ownEnvironment } from './own-environment.ts';
@@ -35,7 +35,7 @@ export const openOneLog = async ({ url, user, password }: Account, receiver: Rec
   await provision(log);
   const organisation = await storeOrganisation(log, new Date());
   const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'runledger-one-log-')));
-  const [gatewayPort = 0, ...healthPorts] = await reservedPorts(1 + SERVICES.length);
+  const [gatewayPort = 0, ...healthPorts] = await freePorts(1 + SERVICES.length);
   const broker = { NATS_URL: url, NATS_USER: user, NATS_PASSWORD: password };
   const shared = { broker, views: OWN_VIEWS, gatewayPort, folder: folder.path, name: 'box' };
   const journeys: Journey[] = [];

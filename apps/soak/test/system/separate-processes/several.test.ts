@@ -12,7 +12,7 @@ import { startReceiver } from '../../../src/clients/receiver.ts';
 import { steadyClock } from '../../../src/cluster/clock.ts';
 import { newBrokerAccess } from '../../../src/cluster/broker-access.ts';
 import { storeOrganisation } from '../../../src/cluster/organisation.ts';
-import { reservedPorts } from '../../../src/cluster/ports.ts';
+import { freePorts } from '@runledger/local-servers/free-port';
 import { beginJourney } from './journey.ts';
 import { ownEnvironment, userOf } from './own-environment.ts';
 import { startOwn, type OwnProcess } from './own-process.ts';
@@ -46,7 +46,7 @@ describeWithMongo('two gateways, two schedulers, two notifiers and three executo
       await provision(log);
       const organisation = await storeOrganisation(log, new Date());
       const folder = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-several-')));
-      const [first = 0, second = 0, ...healthPorts] = await reservedPorts(2 + PARTS.length);
+      const [first = 0, second = 0, ...healthPorts] = await freePorts(2 + PARTS.length);
       const database = new URL(mongo.url);
       database.pathname = `/${mongo.database}`;
 

@@ -14,7 +14,7 @@ import { steadyClock } from '../../../src/cluster/clock.ts';
 import { brokersOf } from '../../../src/cluster/brokers.ts';
 import { newBrokerAccess } from '../../../src/cluster/broker-access.ts';
 import { storeOrganisation, type Organisation } from '../../../src/cluster/organisation.ts';
-import { reservedPorts } from '../../../src/cluster/ports.ts';
+import { freePorts } from '@runledger/local-servers/free-port';
 import { database as databaseAt, type Server } from '../../../src/cluster/servers.ts';
 import { originOf } from '../../../src/cluster/service-environment.ts';
 import type { ServiceName } from '../../../src/cluster/service.ts';
@@ -50,7 +50,7 @@ describeWithMongo('services that start before everything else', () => {
     async () => {
       await using open = new AsyncDisposableStack();
       const folder = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-waiting-')));
-      const [mongoPort = 0, gatewayPort = 0, ...healthPorts] = await reservedPorts(6);
+      const [mongoPort = 0, gatewayPort = 0, ...healthPorts] = await freePorts(6);
       const server = (port: number, name: string) =>
         ({ folder: join(folder.path, name), port, env: process.env, print: () => undefined }) as const;
 

@@ -130,8 +130,8 @@ describe('the webhook of a run', () => {
     const waiting = await api.queue({}, { webhook: receiver.url });
     await api.cancel(waiting);
     await api.cancel(busy);
-    // The sample refuses such a small picture.
-    const failing = await api.queue({ size: 1 }, { webhook: receiver.url });
+    // The sample has no such palette.
+    const failing = await api.queue({ palette: 'mud' }, { webhook: receiver.url });
     for (const run of [waiting, busy, failing]) await delivered(run);
 
     const cancelled = { status: 'cancelled', finished: true, end_reason: 'cancelled_by_client', outputs: [] };

@@ -1,7 +1,10 @@
 import { Type, type Static } from 'typebox';
-import { GPU_MODELS } from '../../gpu.ts';
+import { GpuModel } from '../../gpu.ts';
+import { MAX_RETRY_AFTER_S, RetryOn } from '../../events/retry.ts';
+import { LogMasks } from '../../logs/log-masks.ts';
 import { MAX_DEADLINE_S } from '../../limits.ts';
-import { Archived, Name, NewName, RecordsQuery } from '../fields/names.ts';
+import { GpuName } from '../fields/gpu-name.ts';
+import { Archived, Name, NamedRecordsQuery, NewName } from '../fields/names.ts';
 import { NextCursor, Time, Uuid } from '../fields/values.ts';
 import { nullable, optional } from '../fields/optional.ts';
 
@@ -10,9 +13,8 @@ const Environment = Type.String({
   maxLength: 128,
   description: 'Your own word, such as production or staging.',
 });
-const GPU = "The GPU of runs that request none. Without it, the machine's default.";
-const Gpu = Type.Enum([...GPU_MODELS], { description: GPU });
-const ClearedGpu = Type.Enum([...GPU_MODELS], { description: `${GPU} Null clears it.` });
+const GPU =
+  "The GPU model of runs that request none: any name, as for a machine. Without it, the machine's default.";
 const CONCURRENCY =
   'The most runs of this deployment that execute at the same time; no limit without it. It is stored, and not enforced yet.';
 const ConcurrencyLimit = Type.Integer({
@@ -35,11 +37,22 @@ const Retry = Type.Object(
     attempts: Type.Integer({
       minimum: 1,
       maximum: 100,
-      description: 'The most attempts of a run. A run begins another attempt when its executor is lost.',
+      description:
+        'The most attempts of a run. It begins another one when its executor is lost, and after an error in `on`.',
+    }),
+    on: Type.Optional({
+      ...RetryOn,
+      description: `Errors after which a run begins another attempt, if they are retryable. It waits about 2 s before the second attempt, then twice as long each time, at most ${MAX_RETRY_AFTER_S} s. None by default.`,
     }),
   },
   { title: 'RetryPolicy' },
 );
+
+const Masks = {
+  ...LogMasks,
+  description:
+    'Patterns of what must not be shown: `***` replaces every match in the lines of logs and in the messages of errors. In the syntax of RE2, which takes linear time. Each line is matched by itself.',
+};
 
 const lifetime =
   'Start deadline and run timeout of all attempts together have to fit into the time for which the log keeps events; a refusal says how long that is.';
@@ -53,11 +66,12 @@ export const Deployment = Type.Object(
     machine_id: Uuid,
     name: Name,
     environment: Environment,
-    gpu: nullable(Gpu),
+    gpu: nullable(GpuModel),
     concurrency_limit: nullable(ConcurrencyLimit),
     run_timeout_s: RunTimeout,
     start_deadline_s: StartDeadline,
     retry: Retry,
+    log_masks: nullable(Masks),
     archived: Archived,
     created_at: Time,
   },
@@ -67,11 +81,12 @@ export type Deployment = Static<typeof Deployment>;
 
 const settings = {
   environment: optional({ ...Environment, default: 'production' }),
-  gpu: optional(Gpu),
+  gpu: optional({ ...GpuName, description: GPU }),
   concurrency_limit: optional(ConcurrencyLimit),
   run_timeout_s: optional({ ...RunTimeout, default: 3600 }),
   start_deadline_s: optional({ ...StartDeadline, default: 3600 }),
   retry: optional(Retry),
+  log_masks: optional(Masks),
 };
 
 export const NewDeployment = Type.Object(
@@ -90,7 +105,7 @@ export const DeploymentChange = Type.Object(
     workflow_version_id: optional(Uuid),
     machine_id: optional(Uuid),
     environment: optional(Environment),
-    gpu: optional(ClearedGpu),
+    gpu: optional({ ...GpuName, description: `${GPU} Null clears it.` }),
     concurrency_limit: optional({
       ...ConcurrencyLimit,
       description: `${CONCURRENCY} Null clears it.`,
@@ -98,6 +113,7 @@ export const DeploymentChange = Type.Object(
     run_timeout_s: optional(RunTimeout),
     start_deadline_s: optional(StartDeadline),
     retry: optional(Retry),
+    log_masks: optional({ ...Masks, description: `${Masks.description} Null removes them.` }),
     archived: optional(Archived),
   },
   { title: 'DeploymentChange', description: `Omitted members stay unchanged. ${lifetime}` },
@@ -111,6 +127,6 @@ export const DeploymentPage = Type.Object(
 export const DeploymentPath = Type.Object({ deployment_id: Uuid });
 
 export const DeploymentsQuery = Type.Object({
-  ...RecordsQuery.properties,
+  ...NamedRecordsQuery.properties,
   workflow_id: Type.Optional(Uuid),
 });

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
-import { GPU_MODELS } from '../../gpu.ts';
+import { GpuModel } from '../../gpu.ts';
 import { Runner } from '../../runners/runner-kinds.ts';
+import { GpuName } from '../fields/gpu-name.ts';
 import { Archived, Name, NewName } from '../fields/names.ts';
 import { NextCursor, Time, Uuid } from '../fields/values.ts';
 import { optional } from '../fields/optional.ts';
@@ -11,16 +12,18 @@ const MachineType = Type.String({
   description: 'Your own word, such as the kind of host. Runs show it as machine_type.',
 });
 
-const Gpu = Type.Enum([...GPU_MODELS], {
-  description: 'The GPU of runs when neither the run nor its deployment names one.',
-});
+const NewGpu = {
+  ...GpuName,
+  description:
+    'The GPU model of runs when neither the run nor its deployment names one: any name, as EXECUTOR_GPUS of an executor names it, or CPU. Upper and lower case mean the same. Runs for a model that no executor has wait until their start deadline, and say so.',
+};
 
 export const Machine = Type.Object(
   {
     id: Uuid,
     org_id: Uuid,
     name: Name,
-    gpu: Gpu,
+    gpu: GpuModel,
     type: MachineType,
     version: Type.String({
       description: 'Increases when gpu, type or runner change. Runs show it as machine_version.',
@@ -36,7 +39,7 @@ export type Machine = Static<typeof Machine>;
 export const NewMachine = Type.Object(
   {
     name: NewName,
-    gpu: Gpu,
+    gpu: NewGpu,
     type: optional(MachineType),
     runner: Runner,
   },
@@ -46,7 +49,7 @@ export const NewMachine = Type.Object(
 export const MachineChange = Type.Object(
   {
     name: optional(NewName),
-    gpu: optional(Gpu),
+    gpu: optional(NewGpu),
     type: optional(MachineType),
     runner: optional(Runner),
     archived: optional(Archived),

@@ -1,11 +1,20 @@
 import { Type, type Static } from 'typebox';
+import { FILE_INPUT_TYPES } from '../../catalogue/file-inputs.ts';
 import { Json } from '../../json-schemas.ts';
 import { Archived } from '../fields/names.ts';
 import { NextCursor, Time, Uuid } from '../fields/values.ts';
 import { optional } from '../fields/optional.ts';
 
-const InputType = Type.Enum(['string', 'integer', 'number', 'boolean', 'array']);
+const InputType = Type.Enum(['string', 'integer', 'number', 'boolean', 'array', ...FILE_INPUT_TYPES], {
+  description:
+    'The value of `file`, `image`, `audio` and `video` is the id of an uploaded file, an http or https URL that the executor fetches, or a data URL. The workflow gets the name of the file in its input folder.',
+});
 const InputName = Type.String({ minLength: 1, maxLength: 256 });
+const Listed = Type.Union([Type.String(), Type.Number()], {
+  'x-refusal': { type: 'string_type', msg: 'Input should be a valid string or number' },
+});
+const NodeId = Type.String({ minLength: 1, maxLength: 128 });
+const NodeField = Type.String({ minLength: 1, maxLength: 256 });
 const Description = Type.String({ maxLength: 1024 });
 
 const InputDefinition = Type.Object(
@@ -14,6 +23,11 @@ const InputDefinition = Type.Object(
     type: InputType,
     required: Type.Boolean(),
     default: Type.Optional(Json),
+    enum: Type.Optional(Type.Array(Listed)),
+    minimum: Type.Optional(Type.Number()),
+    maximum: Type.Optional(Type.Number()),
+    node: Type.Optional(NodeId),
+    field: Type.Optional(NodeField),
     description: Type.Optional(Description),
   },
   { title: 'InputDefinition' },
@@ -23,15 +37,41 @@ export const NewInputDefinition = Type.Object(
   {
     name: InputName,
     type: InputType,
-    required: optional(Type.Boolean({ default: false })),
-    default: Type.Optional(
-      Type.Unsafe<Static<typeof Json>>({
-        description: "A value of the input's type. Null counts as omitted.",
+    required: optional(
+      Type.Boolean({
+        default: false,
+        description: 'A run that leaves it out is refused, unless it has a default.',
       }),
     ),
+    default: Type.Optional(
+      Type.Unsafe<Static<typeof Json>>({
+        description:
+          "A value of the input's type, which a run gets that leaves the input out. Null counts as omitted.",
+      }),
+    ),
+    enum: optional(
+      Type.Array(Listed, {
+        minItems: 1,
+        maxItems: 256,
+        description: 'The values that an input of type string, integer or number may have.',
+      }),
+    ),
+    minimum: optional(
+      Type.Number({ description: 'The lowest value of an input of type integer or number.' }),
+    ),
+    maximum: optional(Type.Number({ description: 'The highest one.' })),
+    node: optional({
+      ...NodeId,
+      description: 'Of a ComfyUI workflow: the id of the node that takes the value. Needs `field`.',
+    }),
+    field: optional({ ...NodeField, description: 'The input of that node, such as `seed`.' }),
     description: optional(Description),
   },
-  { title: 'NewInputDefinition' },
+  {
+    title: 'NewInputDefinition',
+    description:
+      'Runs whose inputs do not fit are refused with 422. Inputs without a definition are passed on.',
+  },
 );
 export type NewInputDefinition = Static<typeof NewInputDefinition>;
 

@@ -35,3 +35,9 @@ export const RecordsQuery = Type.Object({
   limit: Type.Optional(PageLimit),
   cursor: Type.Optional(Cursor),
 });
+
+/** The page of a list of records that have names. */
+export const NamedRecordsQuery = Type.Object({
+  ...RecordsQuery.properties,
+  name: Type.Optional({ ...Name, description: 'Only records with exactly this name; several may have it.' }),
+});

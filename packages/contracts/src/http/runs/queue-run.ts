@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { GpuModel } from '../../gpu.ts';
+import type { GpuModel } from '../../gpu.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { Uuid } from '../fields/values.ts';
 import { optional } from '../fields/optional.ts';
@@ -20,10 +20,21 @@ export const Inputs = Type.Unsafe<JsonObject>(
     {
       additionalProperties: InputValue,
       description:
-        'Values by input name. Unknown names are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string.',
+        'Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string.',
     },
   ),
 );
+
+/** The closed list of the run API, section 2.2. */
+const REQUESTABLE_GPUS = [
+  'T4',
+  'L4',
+  'A10G',
+  'L40S',
+  'A100',
+  'A100-80GB',
+  'H100',
+] as const satisfies readonly GpuModel[];
 
 export const DeploymentRunRequest = Type.Object(
   {
@@ -41,7 +52,12 @@ export const DeploymentRunRequest = Type.Object(
         description: 'Whether the webhook also receives intermediate status, at most once a second.',
       }),
     ),
-    gpu: optional(GpuModel),
+    gpu: optional(
+      Type.Enum([...REQUESTABLE_GPUS], {
+        description:
+          "The GPU model, instead of the deployment's or the machine's. These models only: for another one, make a deployment on it.",
+      }),
+    ),
   },
   { title: 'DeploymentRunRequest' },
 );

@@ -4,7 +4,7 @@ import { Time } from '../fields/values.ts';
 import { nullable } from '../fields/optional.ts';
 import { WorkflowRun } from './run.ts';
 
-const { status, live_status, progress, finished, end_reason, outputs, missing_members } =
+const { status, live_status, progress, finished, end_reason, error, attempts, outputs, missing_members } =
   WorkflowRun.properties;
 
 const Attempt = Type.Integer({
@@ -34,6 +34,8 @@ export const RunFactEvent = Type.Object(
     progress,
     finished,
     end_reason,
+    error,
+    attempts,
     outputs: Type.Optional(
       Type.Array(outputs.items, {
         description: 'Only in the last fact of a run; the same as in the run.',

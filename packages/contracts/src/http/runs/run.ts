@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { RunError } from '../../events/run-error.ts';
 import { RunOrigin } from '../../events/run-event-data.ts';
 import { GpuModel } from '../../gpu.ts';
 import { JsonRecord } from '../../json-schemas.ts';
@@ -83,7 +84,23 @@ export const MissingMember = Type.Object(
 );
 export type MissingMember = Static<typeof MissingMember>;
 
-/** The 32 fields of section 2.1 of the run API and five more. Every response has all of them. */
+export const RunAttempt = Type.Object(
+  {
+    number: Type.Integer({ minimum: 1 }),
+    executor: Type.String({ description: 'Its name, which stays the same over its restarts.' }),
+    gpu: GpuModel,
+    started_at: nullable(
+      Type.String({ format: 'date-time', description: 'The time when the workflow began to execute.' }),
+    ),
+    ended_at: nullable(Time),
+    end_reason: nullable(EndReason),
+    error: nullable(RunError),
+  },
+  { title: 'RunAttempt' },
+);
+export type RunAttempt = Static<typeof RunAttempt>;
+
+/** The 32 fields of section 2.1 of the run API and seven more. Every response has all of them. */
 export const WorkflowRun = Type.Object(
   {
     id: Uuid,
@@ -123,7 +140,9 @@ export const WorkflowRun = Type.Object(
     webhook_status: nullable(WebhookStatus),
     number: Type.Integer({ minimum: 1, description: 'Unique and increasing.' }),
     duration: seconds('From created_at to ended_at'),
-    cold_start_duration: seconds('From queued_at to started_at'),
+    cold_start_duration: seconds(
+      'How long the last attempt waited for what executes it to load, such as a model; 0 when it was warm',
+    ),
     cold_start_duration_total: seconds('From created_at to started_at'),
     run_duration: seconds('From started_at to ended_at'),
     ended_at: nullable(Time),
@@ -137,6 +156,10 @@ export const WorkflowRun = Type.Object(
     outputs: Type.Array(OutputItem),
     finished: Type.Boolean({ description: 'No further status will follow.' }),
     end_reason: nullable(EndReason),
+    error: nullable(RunError),
+    attempts: Type.Array(RunAttempt, {
+      description: 'From the first one to the present or last one; empty until the run is assigned.',
+    }),
     queue_position: nullable(
       Type.Integer({
         minimum: 1,

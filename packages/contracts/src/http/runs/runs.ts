@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { RunOrigin } from '../../events/run-event-data.ts';
-import { GpuModel } from '../../gpu.ts';
+import { GpuName } from '../fields/gpu-name.ts';
 import { Cursor, NextCursor, PageLimit, Time, TimeOrDay, Uuid, wordsOf } from '../fields/values.ts';
 import { optional } from '../fields/optional.ts';
 import { Inputs } from './queue-run.ts';
@@ -14,7 +14,7 @@ export const RunListQuery = Type.Object({
   status: Type.Optional(Type.Array(RunStatus, { description: 'Runs with one of these statuses.' })),
   deployment_id: Type.Optional(Uuid),
   workflow_id: Type.Optional(Uuid),
-  gpu: Type.Optional(GpuModel),
+  gpu: Type.Optional(GpuName),
   origin: Type.Optional(RunOrigin),
   created_after: Type.Optional(After),
   created_before: Type.Optional(Before),
@@ -39,7 +39,7 @@ export const RunFilter = Type.Object(
     }),
     deployment_id: optional(Uuid),
     workflow_id: optional(Uuid),
-    gpu: optional(GpuModel),
+    gpu: optional(GpuName),
     origin: optional(RunOrigin),
     created_after: optional(After),
     created_before: optional(Before),

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { endReasonOf, ERROR_KINDS } from '../../../src/events/run-error.ts';
 import {
   CancelRunResponse,
   EndReason,
   MediaItem,
   OutputItem,
+  RunAttempt,
   RunStatus,
   WebhookStatus,
   WorkflowRun,
@@ -48,11 +50,41 @@ describe('the schema of a run', () => {
     ]);
   });
 
+  it('has a closed list of kinds of errors, each of one end reason that is a failure', () => {
+    expect(ERROR_KINDS).toEqual([
+      'program_exit',
+      'program_signal',
+      'out_of_memory',
+      'crashed',
+      'setup_failed',
+      'execution_error',
+      'input_unavailable',
+      'invalid_inputs',
+      'invalid_output',
+      'output_too_large',
+      'not_runnable',
+      'internal_error',
+      'deployment_removed',
+      'storage_full',
+      'executor_lost',
+      'executor_left',
+      'no_capacity',
+      'start_deadline',
+      'run_timeout',
+      'log_expired',
+    ]);
+    const failures = EndReason.enum.filter((reason) => !/^(completed|cancelled_.*)$/.test(reason));
+    expect(new Set(ERROR_KINDS.map(endReasonOf))).toEqual(new Set(failures));
+    // A kind with the word of an end reason is the kind of this end reason.
+    for (const reason of failures.filter((word) => word !== 'workflow_error'))
+      expect(ERROR_KINDS.filter((kind) => kind === reason).map(endReasonOf)).toEqual([reason]);
+  });
+
   it('requires every member of a run and of an output', () => {
-    for (const schema of [WorkflowRun, OutputItem, MediaItem, CancelRunResponse]) {
+    for (const schema of [WorkflowRun, OutputItem, MediaItem, RunAttempt, CancelRunResponse]) {
       expect(schema.required).toEqual(Object.keys(schema.properties));
     }
-    expect(Object.keys(WorkflowRun.properties)).toHaveLength(32 + 5);
+    expect(Object.keys(WorkflowRun.properties)).toHaveLength(32 + 7);
     expect(Object.keys(OutputItem.properties)).toEqual([
       'id',
       'run_id',

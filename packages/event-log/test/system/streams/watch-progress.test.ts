@@ -1,9 +1,9 @@
 import type { ProgressReport } from '@runledger/contracts/events/activity';
-import { activitySubject } from '@runledger/contracts/subjects/run-subjects';
+import { progressSubject } from '@runledger/contracts/subjects/run-subjects';
 import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { reportLog, reportProgress, subscribeToProgress } from '../../../src/streams/activity.ts';
+import { reportProgress, subscribeToProgress } from '../../../src/streams/activity.ts';
 import { aLog, aLogOnOwnBroker } from '../../fixtures/test-log.ts';
 
 const time = '2026-01-01T00:00:00.000Z';
@@ -17,9 +17,8 @@ describe('a subscription to progress', () => {
     const received: unknown[] = [];
     const stop = subscribeToProgress(log, run, (...report) => received.push(report));
     reportProgress(log, aRun(run.org_id), 1, EXECUTOR, aReport(0.1));
-    reportLog(log, run, 1, EXECUTOR, { stream: 'stdout', line: 'hello', time });
-    log.nc.publish(activitySubject(run, 1, EXECUTOR, 'progress'), '{"progress": 7}');
-    log.nc.publish(activitySubject(run, 1, EXECUTOR, 'progress'), 'no JSON');
+    log.nc.publish(progressSubject(run, 1, EXECUTOR), '{"progress": 7}');
+    log.nc.publish(progressSubject(run, 1, EXECUTOR), 'no JSON');
     reportProgress(log, run, 1, EXECUTOR, aReport(0.2));
     reportProgress(log, run, 2, OTHER_EXECUTOR, aReport(0.3));
     await waitFor('both reports', () => received.length === 2);

@@ -1,3 +1,5 @@
+import { MAX_RETRY_AFTER_S } from '@runledger/contracts/events/retry';
+import { compileMasks } from '@runledger/contracts/logs/log-masks';
 import type { Deployment, Machine, NumberedVersion, Workflow } from '@runledger/contracts/catalogue/records';
 
 /** The records that a deployment names; undefined for those that the organisation does not have. */
@@ -12,7 +14,9 @@ export interface DeploymentParts {
 
 export interface WrongMember {
   /** Undefined when several members together are wrong. */
-  readonly member?: 'machine_id' | 'workflow_version_id';
+  readonly member?: 'machine_id' | 'workflow_version_id' | 'log_masks';
+  /** Of the member, if it is a list. */
+  readonly index?: number;
   readonly why: string;
 }
 
@@ -39,6 +43,18 @@ export const wrongMachine = ({ machine }: DeploymentParts): WrongMember[] => {
   return machine.archived ? [{ member, why: 'the machine is archived. Restore it, or name another' }] : [];
 };
 
+/** Why patterns cannot mask logs. */
+export const wrongMasks = ({
+  log_masks: masks,
+}: {
+  readonly log_masks?: readonly string[] | null | undefined;
+}): WrongMember[] => {
+  const compiled = compileMasks(masks ?? []);
+  if (compiled.kind === 'compiled') return [];
+  const { at: index, why } = compiled;
+  return [{ member: 'log_masks', ...(index !== undefined && { index }), why }];
+};
+
 /** Why the runs of a deployment could outlive their events in the log; undefined when they cannot. */
 export const tooLongLife = (
   {
@@ -48,10 +64,11 @@ export const tooLongLife = (
   }: Pick<Deployment, 'start_deadline_s' | 'run_timeout_s' | 'retry'>,
   longestRunS: number,
 ): string | undefined => {
-  const longest = (start_deadline_s + run_timeout_s) * retry.attempts;
+  const waits = (retry.on ?? []).length === 0 ? 0 : MAX_RETRY_AFTER_S * (retry.attempts - 1);
+  const longest = (start_deadline_s + run_timeout_s) * retry.attempts + waits;
   if (longest <= longestRunS) return undefined;
   return (
-    `A run of this deployment could live ${longest} s (start deadline and run timeout, for each attempt), and the log keeps ` +
+    `A run of this deployment could live ${longest} s (start deadline and run timeout, for each attempt, and the waits between them), and the log keeps ` +
     `events long enough for ${Math.max(Math.floor(longestRunS), 0)} s, with the time for its notification. Lower the deadline, the timeout or the attempts, or ` +
     'ask the operator for a higher runsMaxAgeMs or a lower RUNLEDGER_WEBHOOK_GIVE_UP_S.'
   );

@@ -1,10 +1,11 @@
 import type { Deployment } from '@runledger/contracts/catalogue/records';
 import type { Deployment as ShownDeployment } from '@runledger/contracts/http/catalogue/deployments';
-import type { GpuModel } from '@runledger/contracts/gpu';
+import { gpuModel } from '@runledger/contracts/gpu';
 import type { DecidedRecord, Omitted, RecordOrigin } from '../store/core/decided-record.ts';
 import {
   tooLongLife,
   wrongMachine,
+  wrongMasks,
   wrongVersion,
   type DeploymentParts,
   type DeploymentRefusal,
@@ -14,12 +15,16 @@ import {
 interface RequestedSettings {
   readonly environment?: string | Omitted;
   /** Null clears it. */
-  readonly gpu?: GpuModel | Omitted;
+  readonly gpu?: string | Omitted;
   /** Null clears it. */
   readonly concurrency_limit?: number | Omitted;
   readonly run_timeout_s?: number | Omitted;
   readonly start_deadline_s?: number | Omitted;
-  readonly retry?: { readonly attempts: number } | Omitted;
+  readonly retry?:
+    | { readonly attempts: number; readonly on?: NonNullable<Deployment['retry']['on']> }
+    | Omitted;
+  /** Null clears it. */
+  readonly log_masks?: NonNullable<Deployment['log_masks']> | Omitted;
 }
 
 export interface DeploymentRequest extends RequestedSettings {
@@ -38,7 +43,7 @@ export interface DeploymentChange extends RequestedSettings {
 type Decision = DecidedRecord<Deployment, DeploymentRefusal>;
 type Settings = Pick<
   Deployment,
-  'environment' | 'gpu' | 'concurrency_limit' | 'run_timeout_s' | 'start_deadline_s' | 'retry'
+  'environment' | 'gpu' | 'concurrency_limit' | 'run_timeout_s' | 'start_deadline_s' | 'retry' | 'log_masks'
 >;
 
 const DEFAULTS: Settings = {
@@ -54,7 +59,12 @@ export const newDeployment = (
   origin: RecordOrigin,
 ): Decision => {
   const settings = settingsAfter(DEFAULTS, requested);
-  const wrong = [...wrongVersion(parts), ...wrongMachine(parts), ...tooLong(settings, parts)];
+  const wrong = [
+    ...wrongVersion(parts),
+    ...wrongMachine(parts),
+    ...tooLong(settings, parts),
+    ...wrongMasks(requested),
+  ];
   if (!parts.version || wrong.length > 0) return { kind: 'refused', why: { kind: 'invalid', wrong } };
   const { workflow_id } = parts.version;
   const names = { name, workflow_id, workflow_version_id, machine_id };
@@ -85,6 +95,7 @@ export const changedDeployment = (
     ...(namesVersion ? wrongVersion(parts) : []),
     ...(namesMachine ? wrongMachine(parts) : []),
     ...tooLong(record, parts),
+    ...wrongMasks(change),
   ];
   if (wrong.length > 0) return { kind: 'refused', why: { kind: 'invalid', wrong } };
   const [unusable] = [...wrongVersion(parts), ...wrongMachine(parts)];
@@ -100,13 +111,15 @@ const settingsAfter = (before: Settings, requested: RequestedSettings): Settings
   const gpu = requested.gpu === undefined ? before.gpu : requested.gpu;
   const limit =
     requested.concurrency_limit === undefined ? before.concurrency_limit : requested.concurrency_limit;
+  const masks = requested.log_masks === undefined ? before.log_masks : requested.log_masks;
   return {
     environment: requested.environment ?? before.environment,
-    ...(typeof gpu === 'string' ? { gpu } : {}),
+    ...(typeof gpu === 'string' ? { gpu: gpuModel(gpu) } : {}),
     ...(typeof limit === 'number' ? { concurrency_limit: limit } : {}),
     run_timeout_s: requested.run_timeout_s ?? before.run_timeout_s,
     start_deadline_s: requested.start_deadline_s ?? before.start_deadline_s,
-    retry: { attempts: requested.retry?.attempts ?? before.retry.attempts },
+    retry: { ...before.retry, ...requested.retry },
+    ...(masks && { log_masks: masks }),
   };
 };
 
@@ -120,4 +133,5 @@ export const shownDeployment = (deployment: Deployment): ShownDeployment => ({
   ...deployment,
   gpu: deployment.gpu ?? null,
   concurrency_limit: deployment.concurrency_limit ?? null,
+  log_masks: deployment.log_masks ?? null,
 });

@@ -1,58 +1,141 @@
 import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
 import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflow-versions';
-import type { JsonValue } from '@runledger/contracts/json';
+import { isFileInputType } from '@runledger/contracts/catalogue/file-inputs';
+import { isJsonObject, jsonBytes } from '@runledger/contracts/json';
+import { MAX_FILE_INPUTS_BYTES } from '@runledger/contracts/limits';
+import { FILE_FORMS, wrongValue, type ValueRules, type WrongValue } from './input-values.ts';
 
 export interface DefinitionProblem {
   readonly index: number;
-  readonly member: 'name' | 'default';
+  readonly member: 'name' | 'default' | 'enum' | 'minimum' | 'maximum' | 'node' | 'field';
   readonly why: string;
 }
 
-/** What is wrong with the names of input definitions, and with their defaults. */
+/** What is wrong with input definitions beyond the types of their members. */
 export const definitionProblems = (
   definitions: Iterable<readonly [index: number, definition: NewInputDefinition]>,
+  workflow: unknown,
 ): DefinitionProblem[] => {
   const problems: DefinitionProblem[] = [];
   const names = new Map<string, number>();
-  for (const [index, definition] of definitions) {
-    const first = names.get(definition.name);
-    if (first === undefined) names.set(definition.name, index);
+  const files: string[] = [];
+  for (const [index, requested] of definitions) {
+    const first = names.get(requested.name);
+    if (first === undefined) names.set(requested.name, index);
     else
       problems.push({
         index,
         member: 'name',
         why: `input ${first} has this name already. Name each input once`,
       });
-    const value = definition.default ?? null;
-    if (value !== null && !isOfType(definition.type, value)) {
-      const why = `the default is not of the type of this input, which is ${definition.type}`;
-      problems.push({ index, member: 'default', why });
-    }
+    const definition = inputDefinition(requested);
+    if (isFileInputType(definition.type) && isTooMuch(files, requested.name))
+      problems.push({ index, member: 'name', why: TOO_MANY_FILES });
+    for (const [member, why] of [
+      ...rulesProblems(definition),
+      ...defaultProblems(definition),
+      ...targetProblems(definition, workflow),
+    ])
+      problems.push({ index, member, why });
   }
   return problems;
 };
 
-const isOfType = (type: WorkflowInput['type'], value: JsonValue): boolean => {
-  switch (type) {
-    case 'string':
-    case 'number':
-    case 'boolean':
-      return typeof value === type;
-    case 'integer':
-      return Number.isInteger(value);
-    case 'array':
-      return Array.isArray(value);
+/** Adds the name. Each run has the names of its files in its first fact. */
+const isTooMuch = (files: string[], name: string): boolean => {
+  files.push(name);
+  return jsonBytes(files) > MAX_FILE_INPUTS_BYTES;
+};
+
+const TOO_MANY_FILES = `the names of all inputs that are files may have at most ${MAX_FILE_INPUTS_BYTES} bytes as JSON: shorten them`;
+
+/** A node of a workflow in ComfyUI's API format. */
+const targetProblems = ({ node, field }: WorkflowInput, workflow: unknown): MemberProblem[] => {
+  if (node === undefined && field === undefined) return [];
+  if (node === undefined)
+    return [['node', 'the field belongs to a node. Name the node, or leave out the field']];
+  if (field === undefined)
+    return [
+      ['field', 'the node has several fields. Name the one that takes the value, or leave out the node'],
+    ];
+  const found = isJsonObject(workflow) && Object.hasOwn(workflow, node) ? workflow[node] : undefined;
+  return isJsonObject(found) && isJsonObject(found['inputs'])
+    ? []
+    : [['node', `the workflow has no node "${node}" with inputs. Name a node of the workflow by its id`]];
+};
+
+type MemberProblem = readonly [member: DefinitionProblem['member'], why: string];
+
+const rulesProblems = ({ enum: values, ...bounds }: ValueRules): MemberProblem[] => {
+  const { type, minimum, maximum } = bounds;
+  const isNumber = type === 'integer' || type === 'number';
+  const problems: MemberProblem[] = [];
+  if (minimum !== undefined && !isNumber) problems.push(['minimum', NUMBERS_ONLY]);
+  if (maximum !== undefined && !isNumber) problems.push(['maximum', NUMBERS_ONLY]);
+  else if (minimum !== undefined && maximum !== undefined && maximum < minimum)
+    problems.push(['maximum', `it is below the minimum of ${minimum}, so no value fits`]);
+  if (values && !isNumber && type !== 'string') problems.push(['enum', `${NUMBERS_ONLY}, or of type string`]);
+  else if (values) problems.push(...listProblems(values, bounds));
+  return problems;
+};
+
+/** Of the first value that no run could have. */
+const listProblems = (values: NonNullable<ValueRules['enum']>, bounds: ValueRules): MemberProblem[] => {
+  for (const value of values) {
+    const wrong = wrongValue(bounds, value);
+    if (wrong) return [['enum', `${JSON.stringify(value)} does not fit: ${whyWrong(wrong)}`]];
+  }
+  return [];
+};
+
+const NUMBERS_ONLY = 'only an input of type integer or number may have it';
+
+const defaultProblems = (definition: WorkflowInput): MemberProblem[] => {
+  if (definition.default === undefined) return [];
+  const wrong = wrongValue(definition, definition.default);
+  return wrong ? [['default', `the default does not fit: ${whyWrong(wrong)}`]] : [];
+};
+
+const whyWrong = (wrong: WrongValue): string => {
+  switch (wrong.kind) {
+    case 'wrong_type':
+      return `it is not of the type of this input, which is ${wrong.type}`;
+    case 'no_file':
+      return `it is no file: ${FILE_FORMS}`;
+    case 'not_listed':
+      return 'it is not in the list of values';
+    case 'below_minimum':
+      return `it is below the minimum of ${wrong.minimum}`;
+    case 'above_maximum':
+      return `it is above the maximum of ${wrong.maximum}`;
   }
 };
 
 /** Definitions as a version stores them: without omitted members. */
 export const inputDefinitions = (
   definitions: readonly NewInputDefinition[] | null | undefined,
-): WorkflowInput[] =>
-  (definitions ?? []).map(({ name, type, required, default: value, description }) => ({
-    name,
-    type,
-    required: required ?? false,
-    ...(value === undefined || value === null ? {} : { default: value }),
-    ...(typeof description === 'string' ? { description } : {}),
-  }));
+): WorkflowInput[] => (definitions ?? []).map(inputDefinition);
+
+const inputDefinition = ({
+  name,
+  type,
+  required,
+  default: value,
+  enum: values,
+  minimum,
+  maximum,
+  node,
+  field,
+  description,
+}: NewInputDefinition): WorkflowInput => ({
+  name,
+  type,
+  required: required ?? false,
+  ...(value === undefined || value === null ? {} : { default: value }),
+  ...(values ? { enum: values } : {}),
+  ...(typeof minimum === 'number' ? { minimum } : {}),
+  ...(typeof maximum === 'number' ? { maximum } : {}),
+  ...(typeof node === 'string' ? { node } : {}),
+  ...(typeof field === 'string' ? { field } : {}),
+  ...(typeof description === 'string' ? { description } : {}),
+});

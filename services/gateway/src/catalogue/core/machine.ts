@@ -1,11 +1,11 @@
 import type { Machine } from '@runledger/contracts/catalogue/records';
-import type { GpuModel } from '@runledger/contracts/gpu';
+import { gpuModel } from '@runledger/contracts/gpu';
 import { runnerKindOf, type Runner, type RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
 import type { Omitted, RecordOrigin } from '../store/core/decided-record.ts';
 
 export interface MachineRequest {
   readonly name: string;
-  readonly gpu: GpuModel;
+  readonly gpu: string;
   /** The kind of its runner when left out. */
   readonly type?: string | Omitted;
   readonly runner: Runner;
@@ -13,7 +13,7 @@ export interface MachineRequest {
 
 export interface MachineChange {
   readonly name?: string | Omitted;
-  readonly gpu?: GpuModel | Omitted;
+  readonly gpu?: string | Omitted;
   readonly type?: string | Omitted;
   readonly runner?: Runner | Omitted;
   readonly archived?: boolean | Omitted;
@@ -22,7 +22,7 @@ export interface MachineChange {
 export const newMachine = ({ name, gpu, type, runner }: MachineRequest, origin: RecordOrigin): Machine => ({
   ...origin,
   name,
-  gpu,
+  gpu: gpuModel(gpu),
   type: type ?? runner.kind,
   version: '1',
   runner: runnerOf(runner),
@@ -34,7 +34,7 @@ export const changedMachine = (machine: Machine, change: MachineChange): Machine
   const changed: Machine = {
     ...machine,
     name: change.name ?? machine.name,
-    gpu: change.gpu ?? machine.gpu,
+    gpu: change.gpu ? gpuModel(change.gpu) : machine.gpu,
     type: change.type ?? machine.type,
     runner: change.runner ? runnerOf(change.runner) : machine.runner,
     archived: change.archived ?? machine.archived,

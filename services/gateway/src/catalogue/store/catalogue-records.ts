@@ -6,26 +6,32 @@ import { listed, type Listed } from './core/record-page.ts';
 import { openRecords, type Records } from './records.ts';
 import { openWorkflowVersions, type WorkflowVersions } from './workflow-versions.ts';
 
-type ListedDeployment = Listed & Pick<Deployment, DeploymentPart>;
+type ListedRecord = Listed & Pick<Machine, 'name'>;
+type ListedDeployment = ListedRecord & Pick<Deployment, DeploymentPart>;
 
 /** The records that an organisation makes its runs from. */
 export interface CatalogueRecords {
-  readonly machines: Records<Machine>;
-  readonly workflows: Records<Workflow>;
+  readonly machines: Records<Machine, ListedRecord>;
+  readonly workflows: Records<Workflow, ListedRecord>;
   readonly versions: WorkflowVersions;
   readonly deployments: Records<Deployment, ListedDeployment>;
   /** How many records the organisation has, archived ones too. */
   count(org: string): Promise<number>;
 }
 
+const listedByName = (record: Parameters<typeof listed>[0] & { readonly name: string }): ListedRecord => ({
+  ...listed(record),
+  name: record.name,
+});
+
 export const catalogueRecords = (log: EventLog): CatalogueRecords => {
-  const machines = openRecords(openBucket(log, 'CATALOGUE', Machine), 'machines', listed);
-  const workflows = openRecords(openBucket(log, 'CATALOGUE', Workflow), 'workflows', listed);
+  const machines = openRecords(openBucket(log, 'CATALOGUE', Machine), 'machines', listedByName);
+  const workflows = openRecords(openBucket(log, 'CATALOGUE', Workflow), 'workflows', listedByName);
   const deployments = openRecords(
     openBucket(log, 'CATALOGUE', Deployment),
     'deployments',
     ({ machine_id, workflow_id, workflow_version_id, ...record }) => ({
-      ...listed(record),
+      ...listedByName(record),
       machine_id,
       workflow_id,
       workflow_version_id,

@@ -1,5 +1,6 @@
 import type { Bucket } from '@runledger/event-log/streams/bucket';
 import { recordPage, type Listed, type RecordPage, type RecordSpan } from './core/record-page.ts';
+import { oneAtATimeByKey } from '@runledger/resilience/one-at-a-time';
 import pLimit from 'p-limit';
 import { changeRecord, type ChangedRecord, type Decide } from './change-record.ts';
 import { knownRecords } from './known-records.ts';
@@ -23,6 +24,7 @@ interface FoundRecords<Stored> {
 
 /** The records of one kind. Each belongs to an organisation, which is part of its key. Every method may throw LogUnavailable. */
 export interface Records<Stored, Entry = Listed> {
+  /** As it is at some moment after the call. Concurrent calls for one record share reads. */
   get(org: string, id: string): Promise<Stored | undefined>;
   /**
    * Newest first. Reads what was written since the last call, and the records of the page. Leaves out a record that
@@ -46,7 +48,7 @@ export interface Records<Stored, Entry = Listed> {
   forget(): void;
 }
 
-/** Of each kind; about 400 bytes each. */
+/** Of each kind; about 500 bytes each. */
 const MAX_CACHED = 50_000;
 /** For each organisation: the broker answers in the order of requests, so a burst of reads of one would delay the others. */
 const MAX_CONCURRENT_READS = 32;
@@ -57,8 +59,8 @@ export const openRecords = <Stored extends Owned, Entry extends Listed>(
   entryOf: (record: Stored) => Entry,
 ): Records<Stored, Entry> => {
   const keyOf = (org: string, id: string): string => `${kind}.${org}.${id}`;
-  const get = async (org: string, id: string): Promise<Stored | undefined> =>
-    (await bucket.get(keyOf(org, id)))?.value;
+  const read = oneAtATimeByKey(async (key) => (await bucket.get(key))?.value);
+  const get = (org: string, id: string): Promise<Stored | undefined> => read(keyOf(org, id));
   const known = recentOrganisations(MAX_CACHED, (org) => ({
     ...knownRecords(bucket, `${kind}.${org}`, entryOf),
     limit: pLimit(MAX_CONCURRENT_READS),
@@ -71,10 +73,9 @@ export const openRecords = <Stored extends Owned, Entry extends Listed>(
       const index = await of.now();
       const isOn = (entry: Entry): boolean => entry.archived === span.archived && matches(entry);
       const { items, end } = recordPage(index.newestFirst, span, isOn);
-      const read = ({ id }: Entry) =>
-        of.limit(async () => ({ id, record: (await bucket.get(keyOf(org, id)))?.value }));
+      const readOf = ({ id }: Entry) => of.limit(async () => ({ id, record: await get(org, id) }));
       const records: Stored[] = [];
-      for (const { id, record } of await Promise.all(items.map(read))) {
+      for (const { id, record } of await Promise.all(items.map(readOf))) {
         if (record === undefined) index.delete(id);
         else if (isOn(entryOf(record))) records.push(record);
       }

@@ -57,11 +57,11 @@ export const readReferences = (
     return found.map(String);
   };
   return {
-    // Inputs are objects and lists of outputs are arrays: no blob is both.
+    // Inputs are objects, lists of outputs are arrays, logs are compressed: no blob is two of them.
     sumBlobBytes: (org_id) =>
       orUnavailable('adding up the bytes of blobs', readWithinMs, async () => {
-        const [inputs, outputs] = await Promise.all(BLOB_FIELDS.map((field) => sumOf(org_id, field)));
-        return (inputs ?? 0) + (outputs ?? 0);
+        const sums = await Promise.all(BLOB_FIELDS.map((field) => sumOf(org_id, field)));
+        return sums.reduce((all, sum) => all + sum, 0);
       }),
     referredBlobs: (org_id, stream, hashes) =>
       orUnavailable('looking for references to blobs', writeWithinMs, async () => {

@@ -23,6 +23,8 @@ const COLUMN_TYPES = {
   inputs_blob_bytes: 'INTEGER NOT NULL',
   outputs_blob: 'TEXT',
   outputs_blob_bytes: 'INTEGER NOT NULL',
+  log_blob: 'TEXT',
+  log_blob_bytes: 'INTEGER NOT NULL',
   live_workflow_sha256: 'TEXT',
   live_workflow_version_id: 'TEXT',
   live_deployment_id: 'TEXT',

@@ -14,6 +14,8 @@ const COUNTED_TYPES = {
   inputs_blob_bytes: 'INTEGER NOT NULL',
   outputs_blob: 'TEXT',
   outputs_blob_bytes: 'INTEGER NOT NULL',
+  log_blob: 'TEXT',
+  log_blob_bytes: 'INTEGER NOT NULL',
 } as const satisfies Partial<Record<keyof StoredRun, string>>;
 
 const COUNTED_COLUMNS = Object.keys(COUNTED_TYPES) as (keyof typeof COUNTED_TYPES)[];

@@ -1,4 +1,6 @@
 import { isDeleted, isEnded } from '@runledger/contracts/fold/run';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { eraseLogs } from '@runledger/event-log/streams/logs';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import pLimit from 'p-limit';
 import { outputsToErase, type StoredView } from '../../projection/core/run-view.ts';
@@ -9,6 +11,7 @@ import type { EraseFiles } from './erase-files.ts';
 export interface EraseDeletedOptions {
   readonly views: Pick<RunViews, 'listToErase' | 'save' | 'remove'>;
   readonly erase: EraseFiles;
+  readonly log: EventLog;
   /** Runs, and bytes of files. */
   readonly onErased: (erased: { readonly runs: number; readonly bytes: number }) => void;
   readonly isProjecting: () => boolean;
@@ -33,7 +36,7 @@ export const openErasing = (options: EraseDeletedOptions): AsyncDisposable =>
   });
 
 const eraseDeleted = async (
-  { views, erase, onErased }: EraseDeletedOptions,
+  { views, erase, log, onErased }: EraseDeletedOptions,
   stopping: AbortSignal,
 ): Promise<void> => {
   const limit = pLimit(MAX_CONCURRENT);
@@ -42,8 +45,10 @@ const eraseDeleted = async (
     const outputs = outputsToErase(run);
     if (stopping.aborted || !outputs) return;
     const bytes = await erase(run.org_id, outputs);
-    if (isDeleted(run)) await views.remove([view]);
-    else if (isEnded(run) && run.deleted_outputs) {
+    if (isDeleted(run)) {
+      await eraseLogs(log, run);
+      await views.remove([view]);
+    } else if (isEnded(run) && run.deleted_outputs) {
       const deleted_outputs = { ...run.deleted_outputs, to_erase: null };
       await views.save([{ ...view, run: { ...run, deleted_outputs } }]);
     }

@@ -1,3 +1,4 @@
+import { gpuModel } from '@runledger/contracts/gpu';
 import { RunStatus } from '@runledger/contracts/http/runs/run';
 import type { RunFilter } from '@runledger/contracts/http/runs/runs';
 import type { Run } from '@runledger/contracts/fold/run';
@@ -21,7 +22,7 @@ export const runFilterOf = ({
     ...(statuses ? { statuses } : {}),
     ...(typeof deployment_id === 'string' ? { deploymentId: deployment_id.toLowerCase() } : {}),
     ...(typeof workflow_id === 'string' ? { workflowId: workflow_id.toLowerCase() } : {}),
-    ...(gpu ? { gpu } : {}),
+    ...(gpu ? { gpu: gpuModel(gpu) } : {}),
     ...(origin ? { origin } : {}),
   };
 };

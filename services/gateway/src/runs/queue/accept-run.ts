@@ -39,6 +39,8 @@ export type Acceptance =
   | { readonly kind: 'inputs_gone' }
   /** The store of large inputs is full. */
   | { readonly kind: 'inputs_store_full' }
+  /** With the defaults of its version its inputs are too large. */
+  | { readonly kind: 'inputs_too_large'; readonly limit: number }
   /** With its inputs the organisation would have more bytes in that store than it may have. */
   | { readonly kind: 'inputs_over_quota'; readonly limit: number }
   /** Whether the key was used cannot be known now. */
@@ -58,6 +60,7 @@ export interface AcceptRunOptions {
   /** Keeps large inputs. */
   readonly blobs: Pick<BlobStore, 'renew'>;
   readonly blobQuota: BlobQuota;
+  readonly maxInputsBytes: number;
   readonly current: ReadCurrentRun;
   readonly longestRun: LongestRun;
   readonly room: LogRoom;
@@ -109,6 +112,7 @@ const NOT_BEGUN: ReadonlySet<string> = new Set([
   'queue_full',
   'inputs_gone',
   'inputs_store_full',
+  'inputs_too_large',
   'inputs_over_quota',
 ]);
 
@@ -140,12 +144,14 @@ const earlierAcceptance =
 
 /** Stores the first event of the run, if there is room for it. */
 const begin = async (
-  { log, blobs, blobQuota: quota, longestRun, room, queued, writer, now }: AcceptRunOptions,
+  { log, blobs, blobQuota: quota, maxInputsBytes, longestRun, room, queued, writer, now }: AcceptRunOptions,
   { org_id, correlation_id, traceparent }: QueueCaller,
   identity: RunIdentity,
   run: NewRun,
 ): Promise<Acceptance | { readonly kind: 'exists'; readonly head: number }> => {
-  const lifetime = { ...run.settings, retry: { attempts: run.settings.max_attempts } };
+  const { max_attempts: attempts, retry_on: on } = run.settings;
+  const retry = { attempts, ...(on && { on }) };
+  const lifetime = { ...run.settings, retry };
   const why = tooLongLife(lifetime, await longestRun());
   if (why !== undefined) return { kind: 'outlives_log', why };
   const { run_id } = identity;
@@ -160,6 +166,7 @@ const begin = async (
       blobs,
       quota,
       maxInlineBytes,
+      maxBytes: maxInputsBytes,
       logger: log.logger,
     });
     return kept.kind === 'kept' ? append(log, firstFact(kept.inputs), 0) : kept;
@@ -174,6 +181,7 @@ const begin = async (
       return { kind: 'exists', head: appended.head };
     case 'inputs_gone':
     case 'inputs_store_full':
+    case 'inputs_too_large':
       return appended;
     case 'inputs_over_quota':
       return { ...appended, limit: quota.limit };

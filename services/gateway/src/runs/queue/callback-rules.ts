@@ -14,12 +14,15 @@ export interface CallbackRulesOptions {
   readonly resolveWithinMs: number;
 }
 
-/** What the webhook policy says of a callback address when a run is queued. The notifier checks it again before each delivery attempt. */
+/**
+ * What the webhook policy says of a callback, or of the address of an input, when a run is queued. The notifier checks it again before each delivery
+ * attempt, and the executor before it fetches.
+ */
 export interface CallbackRules {
   /** What is wrong with its text. */
   readonly problem: (text: string) => Invalid | undefined;
   /** What is wrong with the addresses of its name; undefined also when they cannot be resolved in time. */
-  readonly destination: (text: string) => Promise<Invalid | undefined>;
+  readonly destination: (text: string, loc?: Invalid['loc']) => Promise<Invalid | undefined>;
 }
 
 export const callbackRules = ({
@@ -30,16 +33,16 @@ export const callbackRules = ({
 }: CallbackRulesOptions): CallbackRules => ({
   problem: (text) => {
     const verdict = checkCallbackUrl(text, policy(), maxLength);
-    return verdict.ok ? undefined : problemOf(verdict.refusal, verdict.why, text, maxLength);
+    return verdict.ok ? undefined : problemOf(LOC, { ...verdict, text, maxLength });
   },
-  destination: async (text) => {
+  destination: async (text, loc = LOC) => {
     const present = policy();
     const verdict = checkCallbackUrl(text, present, maxLength);
-    if (!verdict.ok) return problemOf(verdict.refusal, verdict.why, text, maxLength);
+    if (!verdict.ok) return problemOf(loc, { ...verdict, text, maxLength });
     const late = AbortSignal.timeout(resolveWithinMs);
     try {
       const resolved = await resolveCallback(verdict.url, { policy: present, resolver }, late);
-      return resolved.kind === 'forbidden' ? valueError(resolved.why) : undefined;
+      return resolved.kind === 'forbidden' ? valueError(loc, resolved.why) : undefined;
     } catch (error) {
       if (late.aborted) return undefined;
       throw error;
@@ -49,26 +52,34 @@ export const callbackRules = ({
 
 const LOC = ['body', 'webhook'];
 
-const problemOf = (refusal: UrlRefusal, why: string, text: string, maxLength: number): Invalid => {
+interface RefusedUrl {
+  readonly refusal: UrlRefusal;
+  readonly why: string;
+  readonly text: string;
+  readonly maxLength: number;
+}
+
+const problemOf = (loc: Invalid['loc'], { refusal, why, text, maxLength }: RefusedUrl): Invalid => {
   switch (refusal) {
     case 'too_long':
-      return invalid(LOC, 'url_too_long', `URL should have at most ${urlLength(maxLength)}`);
+      return invalid(loc, 'url_too_long', `URL should have at most ${urlLength(maxLength)}`);
     case 'scheme':
       return hasOtherScheme(text)
-        ? invalid(LOC, 'url_scheme', "URL scheme should be 'http' or 'https'")
-        : invalid(LOC, 'url_parsing', `Input should be a valid URL, ${why}`);
+        ? invalid(loc, 'url_scheme', "URL scheme should be 'http' or 'https'")
+        : invalid(loc, 'url_parsing', `Input should be a valid URL, ${why}`);
     case 'characters':
     case 'parse':
-      return invalid(LOC, 'url_parsing', `Input should be a valid URL, ${why}`);
+      return invalid(loc, 'url_parsing', `Input should be a valid URL, ${why}`);
     case 'userinfo':
     case 'fragment':
     case 'port':
     case 'name':
     case 'ip':
-      return valueError(why);
+      return valueError(loc, why);
   }
 };
 
-const valueError = (why: string): Invalid => invalid(LOC, 'value_error', `Value error, ${why}`);
+const valueError = (loc: Invalid['loc'], why: string): Invalid =>
+  invalid(loc, 'value_error', `Value error, ${why}`);
 
 const hasOtherScheme = (text: string): boolean => /^(?!https?:)[A-Za-z][A-Za-z0-9+.-]*:/i.test(text);

@@ -1,4 +1,5 @@
-import { jsonBytes, type JsonObject } from '@runledger/contracts/json';
+import { readFileValue } from '@runledger/contracts/catalogue/file-inputs';
+import { jsonBytes, type JsonObject, type JsonValue } from '@runledger/contracts/json';
 import { nestingProblems } from '../../validation/nesting.ts';
 import { invalid, Refused, type Invalid } from '../../http/refusal.ts';
 import { isRecord } from '../../validation/node.ts';
@@ -20,7 +21,9 @@ export const inputsProblems = (value: unknown, limits: InputLimits): Invalid[] =
   }
   const problems = names.flatMap((name) => inputProblems(name, inputs[name], limits));
   const isShallow = !problems.some(({ type }) => type === 'json_invalid');
-  if (isShallow && jsonBytes(inputs) > limits.inputsBytes) {
+  // A data URL becomes a file, unless its input has no definition: then it is counted when the run is accepted.
+  const counted = Object.fromEntries(Object.entries(inputs).filter(([, input]) => !isDataUrl(input)));
+  if (isShallow && jsonBytes(counted) > limits.inputsBytes) {
     throw new Refused({
       kind: 'too_large',
       why: `All inputs of a run together may have at most ${limits.inputsBytes} bytes as JSON`,
@@ -28,6 +31,8 @@ export const inputsProblems = (value: unknown, limits: InputLimits): Invalid[] =
   }
   return problems;
 };
+
+const isDataUrl = (value: JsonValue): boolean => readFileValue(value)?.kind === 'data';
 
 const inputProblems = (name: string, value: unknown, { inputNameLength }: InputLimits): Invalid[] => {
   const problems: Invalid[] = [];

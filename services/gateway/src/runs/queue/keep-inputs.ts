@@ -13,6 +13,8 @@ export interface KeepInputsOptions {
   readonly quota: Pick<BlobQuota, 'put'>;
   /** The largest inputs, as JSON, that the first fact of the run has room for. */
   readonly maxInlineBytes: number;
+  /** The most bytes that inputs may have as JSON. */
+  readonly maxBytes: number;
   readonly logger: Logger;
 }
 
@@ -21,6 +23,8 @@ type Kept =
   /** The blob of the earlier run has expired, or is damaged. */
   | { readonly kind: 'inputs_gone' }
   | { readonly kind: 'inputs_store_full' }
+  /** With the defaults of its version they are too large. */
+  | { readonly kind: 'inputs_too_large'; readonly limit: number }
   /** The organisation would exceed its quota. */
   | { readonly kind: 'inputs_over_quota' };
 
@@ -31,7 +35,7 @@ type Kept =
  */
 export const keepInputs = async (
   inputs: InlineOrBlob<JsonObject>,
-  { org_id, blobs, quota, maxInlineBytes, logger }: KeepInputsOptions,
+  { org_id, blobs, quota, maxInlineBytes, maxBytes, logger }: KeepInputsOptions,
 ): Promise<Kept> => {
   try {
     if (inputs.kind === 'blob') {
@@ -41,6 +45,7 @@ export const keepInputs = async (
         : { kind: 'inputs_gone' };
     }
     const bytes = jsonBlob(inputs.value);
+    if (bytes.byteLength > maxBytes) return { kind: 'inputs_too_large', limit: maxBytes };
     if (bytes.byteLength <= maxInlineBytes) {
       return { kind: 'kept', inputs: { inputs: inputs.value, inputs_blob: null } };
     }

@@ -1,66 +1,82 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
-import { queueRun, type MissingPart, type QueueDecision, type QueueRequest } from './core/queue-run.ts';
+import { jsonBytes } from '@runledger/contracts/json';
+import type { Invalid, Refusal } from '../../http/refusal.ts';
+import type { KeepRunFiles } from './keep-run-files.ts';
+import { queueRun, type QueuedVersion, type QueueDecision, type QueueRequest } from './core/queue-run.ts';
+import { invalidInputs } from './invalid-inputs.ts';
 import type { AcceptRun, Acceptance, QueueCaller } from './accept-run.ts';
 
 export interface QueueDeploymentOptions {
   readonly accept: AcceptRun;
   readonly catalogue: Catalogue;
+  readonly keepFiles: KeepRunFiles;
   readonly logger: Logger;
 }
 
-type Decision<No> = QueueDecision<'no_deployment' | No>;
+type NotQueued = 'no_deployment' | Extract<Refusal, { kind: 'invalid' }>;
+type Decision = QueueDecision<NotQueued>;
 
-/** Queues a run of a deployment as it is now. `refuse` gives any other reason against it. @throws as `AcceptRun` does */
-export type QueueDeployment = <No extends object>(
+/** Queues a run of a deployment as it is now. `checkCallback` says what is wrong with the callback. @throws as `AcceptRun` does */
+export type QueueDeployment = (
   given: QueueCaller,
   request: QueueRequest,
-  refuse: () => Promise<No | undefined>,
-) => Promise<Acceptance | Extract<Decision<No>, { kind: 'refused' }>>;
+  checkCallback: () => Promise<Invalid | undefined>,
+) => Promise<Acceptance | Extract<Decision, { kind: 'refused' }>>;
 
-export const queueDeployment = ({ accept, catalogue, logger }: QueueDeploymentOptions): QueueDeployment => {
-  const versionHash = versionHashes(catalogue);
-  return <No extends object>(
-    given: QueueCaller,
-    request: QueueRequest,
-    refuse: () => Promise<No | undefined>,
-  ) =>
-    accept(given, { kind: 'queue', request }, async (): Promise<Decision<No>> => {
+export const queueDeployment = ({
+  accept,
+  catalogue,
+  keepFiles,
+  logger,
+}: QueueDeploymentOptions): QueueDeployment => {
+  const versionOf = queuedVersions(catalogue);
+  return (given, request, checkCallback) =>
+    accept(given, { kind: 'queue', request }, async (): Promise<Decision> => {
       const { org_id } = given;
-      const why = await refuse();
-      if (why !== undefined) return { kind: 'refused', why };
+      const callback = await checkCallback();
       const deployment = await catalogue.getDeployment(org_id, request.deployment_id);
-      const [machine, versionSha256] = deployment
+      const [machine, version] = deployment
         ? await Promise.all([
             catalogue.getMachine(org_id, deployment.machine_id),
-            versionHash(org_id, deployment.workflow_version_id),
+            versionOf(org_id, deployment.workflow_version_id),
           ])
         : [undefined, undefined];
-      const decision = queueRun(request, { deployment, machine, versionSha256 }, given);
-      if (decision.kind === 'queued') return decision;
-      if (isForOperators(decision.why)) {
+      const decision = queueRun(request, { deployment, machine, version }, given);
+      const why = decision.kind === 'refused' ? decision.why : undefined;
+      const problems = typeof why === 'object' ? invalidInputs(why.wrong) : [];
+      if (callback) problems.push(callback);
+      if (problems.length > 0) return { kind: 'refused', why: { kind: 'invalid', problems } };
+      if (decision.kind === 'queued') return keepFiles(org_id, decision.run, version);
+      if (why === 'machine' || why === 'workflow version') {
         const { deployment_id } = request;
-        logger.warn({ org_id, deployment_id, missing: decision.why }, 'a deployment cannot be queued');
+        logger.warn({ org_id, deployment_id, missing: why }, 'a deployment cannot be queued');
       }
       return { kind: 'refused', why: 'no_deployment' };
     });
 };
 
-const MAX_HASHES = 10_000;
+const MAX_VERSIONS = 10_000;
+const MAX_DEFINITION_BYTES = 16 * 1024 ** 2;
 
-/**
- * The SHA-256 of a workflow version; undefined when there is no such version. Versions are immutable, so each is read once.
- */
-const versionHashes = (catalogue: Catalogue): ((org: string, id: string) => Promise<string | undefined>) => {
-  const hashes = new LRUCache<string, string>({ max: MAX_HASHES });
+/** What runs need of a workflow version; undefined when there is no such version. Versions are immutable, so each is read once. */
+const queuedVersions = (
+  catalogue: Catalogue,
+): ((org: string, id: string) => Promise<QueuedVersion | undefined>) => {
+  const versions = new LRUCache<string, QueuedVersion>({
+    max: MAX_VERSIONS,
+    maxSize: MAX_DEFINITION_BYTES,
+    sizeCalculation: ({ inputs }) => jsonBytes(inputs),
+  });
   return async (org, id) => {
     const name = `${org}.${id}`;
-    const sha256 = hashes.get(name) ?? (await catalogue.getWorkflowVersion(org, id))?.sha256;
-    if (sha256 !== undefined) hashes.set(name, sha256);
-    return sha256;
+    const known = versions.get(name);
+    if (known) return known;
+    const version = await catalogue.getWorkflowVersion(org, id);
+    if (!version) return undefined;
+    const { sha256, inputs } = version;
+    versions.set(name, { sha256, inputs });
+    return { sha256, inputs };
   };
 };
-
-const isForOperators = (missing: MissingPart): boolean =>
-  missing === 'machine' || missing === 'workflow version';

@@ -56,6 +56,11 @@ export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run
         kind: 'storage_full',
         why: 'The store of large inputs is full, so nothing was queued: send inputs of at most 4 KiB, such as the URLs of files, or ask the operator to raise blobsMaxBytes in RUNLEDGER_LOG_SETTINGS',
       });
+    case 'inputs_too_large':
+      throw new Refused({
+        kind: 'too_large',
+        why: `With the defaults of the workflow version, and with data URLs of inputs that it does not define as files, the inputs have more than ${acceptance.limit} bytes as JSON, so nothing was queued: send smaller ones`,
+      });
     case 'inputs_over_quota':
       throw overQuota(
         `With these inputs the inputs and lists of outputs of the organisation would have more than its limit of ${acceptance.limit} bytes, so nothing was queued: send inputs of at most 4 KiB, such as the URLs of files, delete runs, or ask the operator for a higher RUNLEDGER_QUOTA_BLOB_BYTES`,

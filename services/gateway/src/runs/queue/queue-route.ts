@@ -52,7 +52,7 @@ export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): 
       const queued = await queue(queueCallerOf(ctx, caller, headers), request, checkDestination);
       if (queued.kind !== 'refused') return acceptedRun(queued, onQueued);
       if (queued.why === 'no_deployment') throw new Refused({ kind: 'not_found', what: 'Deployment' });
-      throw new Refused({ kind: 'invalid', problems: [queued.why] });
+      throw new Refused(queued.why);
     },
     ({ body }) => {
       const webhook = own(body, 'webhook');

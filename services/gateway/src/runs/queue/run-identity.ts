@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { newUuid, runId, type OrgId, type RunId } from '@runledger/contracts/ids';
+import { uuid8 } from '../../ids/uuid8.ts';
 import { identityText, requestText, type RequestedRun } from './core/idempotency.ts';
 
 export type RunIdentity =
@@ -18,11 +19,3 @@ export const runIdentity = (org_id: OrgId, key: string | undefined, requested: R
       };
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
-
-/** RFC 9562, section 5.8: a UUID with 122 bits of any content. */
-const uuid8 = (hash: Buffer): string => {
-  const bytes = Buffer.from(hash.subarray(0, 16));
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-};

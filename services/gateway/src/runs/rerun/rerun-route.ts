@@ -49,6 +49,7 @@ export const rerunRoute = ({ limits, rerun, onQueued }: RerunRoute): Route =>
           why: 'The workflow version of this run was deleted, or its workflow is lost, so nothing was queued: queue the deployment instead',
         });
       }
+      if (queued.why.kind === 'invalid') throw new Refused(queued.why);
       throw notFoundRun(queued.why);
     },
     ({ body }) => inputsProblems(own(body, 'inputs'), limits),

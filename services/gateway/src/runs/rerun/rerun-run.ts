@@ -2,7 +2,10 @@ import type { JsonObject } from '@runledger/contracts/json';
 import { BlobDamaged, type BlobStore } from '@runledger/blob-store/store/blob-store';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
-import type { QueueDecision } from '../queue/core/queue-run.ts';
+import type { Refusal } from '../../http/refusal.ts';
+import type { MissingPart, QueueDecision, WrongInputs } from '../queue/core/queue-run.ts';
+import { invalidInputs } from '../queue/invalid-inputs.ts';
+import type { KeepRunFiles } from '../queue/keep-run-files.ts';
 import { rerun } from './core/rerun.ts';
 import type { AcceptRun, Acceptance, QueueCaller } from '../queue/accept-run.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
@@ -12,11 +15,12 @@ export interface RerunRunOptions {
   readonly current: ReadCurrentRun;
   readonly catalogue: Catalogue;
   readonly workflows: Pick<BlobStore, 'renew'>;
+  readonly keepFiles: KeepRunFiles;
 }
 
 type NoRun = Exclude<CurrentRun, { kind: 'found' }>;
 /** `no_workflow`: its version was deleted, or the workflow is lost. */
-type NotRerun = NoRun | 'no_deployment' | 'no_workflow';
+type NotRerun = NoRun | 'no_deployment' | 'no_workflow' | Extract<Refusal, { kind: 'invalid' }>;
 
 /** Queues a run again, with its inputs or with others. @throws as `AcceptRun` does */
 export type RerunRun = (
@@ -26,20 +30,27 @@ export type RerunRun = (
 ) => Promise<Acceptance | Extract<QueueDecision<NotRerun>, { kind: 'refused' }>>;
 
 export const rerunRun =
-  ({ accept, current, catalogue, workflows }: RerunRunOptions): RerunRun =>
+  ({ accept, current, catalogue, workflows, keepFiles }: RerunRunOptions): RerunRun =>
   (given, of, inputs) =>
     accept(given, { kind: 'rerun', of: of.run_id, inputs }, async (): Promise<QueueDecision<NotRerun>> => {
       const found = await current(of);
       if (found.kind !== 'found') return { kind: 'refused', why: found };
-      const deployment = await catalogue.getDeployment(of.org_id, found.run.request.deployment_id);
-      const decision = rerun(found.run, deployment, { inputs, user_id: given.user_id });
-      if (decision.kind === 'refused') return { kind: 'refused', why: 'no_deployment' };
-      const { workflow_version_id: version, workflow_sha256: sha256 } = found.run.request;
-      const isThere =
-        (await catalogue.getWorkflowVersion(of.org_id, version)) !== undefined &&
-        (await isKept(workflows, of.org_id, sha256));
-      return isThere ? decision : { kind: 'refused', why: 'no_workflow' };
+      const { deployment_id, workflow_version_id, workflow_sha256 } = found.run.request;
+      const [deployment, version] = await Promise.all([
+        catalogue.getDeployment(of.org_id, deployment_id),
+        catalogue.getWorkflowVersion(of.org_id, workflow_version_id),
+      ]);
+      const decision = rerun(found.run, { deployment, version }, { inputs, user_id: given.user_id });
+      if (decision.kind === 'refused') return { kind: 'refused', why: notRerun(decision.why) };
+      const isThere = await isKept(workflows, of.org_id, workflow_sha256);
+      if (!isThere) return { kind: 'refused', why: 'no_workflow' };
+      return keepFiles(of.org_id, decision.run, version);
     });
+
+const notRerun = (why: MissingPart | WrongInputs): NotRerun => {
+  if (typeof why === 'object') return { kind: 'invalid', problems: invalidInputs(why.wrong) };
+  return why === 'workflow version' ? 'no_workflow' : 'no_deployment';
+};
 
 /** Also keeps the workflow from being erased before the new run refers to it. */
 const isKept = async (

@@ -1,4 +1,5 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { eraseLogs } from '@runledger/event-log/streams/logs';
 import { lastOfRun } from '@runledger/event-log/read/read-run';
 import pLimit from 'p-limit';
 import type { OldestQuery } from '../../projection/core/list-query.ts';
@@ -28,6 +29,7 @@ export const removeOldRuns = async (
     const { run } = view;
     if ((await lastOfRun(log, run)) > 0) return [];
     onRemoved({ runs: 0, bytes: await erase(run.org_id, run) });
+    await eraseLogs(log, run);
     return [view];
   };
   let after: SortKey | undefined;

@@ -1,15 +1,13 @@
 import { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
 import { isEnded } from '@runledger/contracts/fold/run';
-import type { OrgId } from '@runledger/contracts/ids';
 import { Type } from 'typebox';
 import type { ReadCurrentRun } from '../current/current-run.ts';
 import type { KeyRevalidation } from './key-revalidation.ts';
 import type { RunSubscriptions } from './run-subscriptions.ts';
 import { bearerOf } from '../../auth/bearer.ts';
+import { refuseWhenFull } from './refuse-when-full.ts';
 import { eventStream } from './event-stream.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
-import { Refused } from '../../http/refusal.ts';
-import { overQuota } from '../../quotas/over-quota.ts';
 import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
 
 const NOT_A_SEQUENCE = {
@@ -82,21 +80,3 @@ export const eventsRoute = ({ current, subscriptions, keys }: EventsRoute): Rout
       stream.end('the API key is invalid, expired or revoked', 'as usual'),
     );
   });
-
-const refuseWhenFull = (subscriptions: RunSubscriptions, org_id: OrgId): void => {
-  switch (subscriptions.refuses(org_id)) {
-    case undefined:
-      return;
-    case 'too_many':
-      throw new Refused({
-        kind: 'unavailable',
-        why: 'This gateway has reached its limit of open streams. Try again, or poll the run',
-      });
-    case 'over_quota':
-      throw overQuota(
-        'The organisation has reached its limit of open streams and waiting reads at this gateway. Close some, or poll the run',
-      );
-    case 'stopping':
-      throw new Refused({ kind: 'unavailable', why: 'This gateway is stopping. Try again' });
-  }
-};

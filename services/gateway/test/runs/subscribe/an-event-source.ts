@@ -1,6 +1,8 @@
 /** One event of a stream; `id` is undefined when it has none. */
 interface StreamEvent {
   readonly id: number | undefined;
+  /** As it was sent. */
+  readonly idText: string | undefined;
   readonly event: string;
   // oxlint-disable-next-line typescript/no-explicit-any -- JSON of any form, which tests look into
   readonly data: any;
@@ -45,6 +47,7 @@ export const openEventSource = async (
     const id = fields.get('id');
     events.push({
       id: id === undefined ? undefined : Number(id),
+      idText: id,
       event: fields.get('event') ?? 'message',
       data: JSON.parse(data),
     });

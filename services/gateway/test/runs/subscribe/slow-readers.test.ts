@@ -22,6 +22,8 @@ const manyFacts = (): RunFactEvent[] =>
     progress: 0,
     finished: n + 1 === FACTS,
     end_reason: null,
+    error: null,
+    attempts: [],
   }));
 
 interface Streaming extends AsyncDisposable {

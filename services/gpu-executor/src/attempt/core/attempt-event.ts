@@ -6,7 +6,13 @@ import {
 } from '@runledger/contracts/events/run-event';
 import type { Assignment } from './assignment.ts';
 
-type AttemptEventType = 'RunStarted' | 'RunUploading' | 'RunSucceeded' | 'RunFailed' | 'RunCancelled';
+type AttemptEventType =
+  | 'RunStarted'
+  | 'RunUploading'
+  | 'RunAttemptFailed'
+  | 'RunSucceeded'
+  | 'RunFailed'
+  | 'RunCancelled';
 /** An event that an executor wants to store, without what follows from the assignment. */
 export type EventDraft = {
   [T in AttemptEventType]: { type: T; data: RunEventOf<T>['data'] };

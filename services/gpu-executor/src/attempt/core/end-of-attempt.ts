@@ -1,29 +1,23 @@
-import type { RunEventOf } from '@runledger/contracts/events/run-event';
+import type { BlobRef } from '@runledger/contracts/blobs';
 import type { ListedOutputs } from '@runledger/contracts/events/run-event-data';
 import { errorMessage } from '@runledger/contracts/events/error-message';
+import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import type { RunResult } from '../../runner/runner.ts';
 import type { EventDraft } from './attempt-event.ts';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
-
-type FailureReason = RunEventOf<'RunFailed'>['data']['reason'];
 
 /** The outcome of storing the files of a workflow. */
 export type Storing =
   | { readonly kind: 'stored' }
   /** They cannot be stored: they are too large or too many, a store is full, or the gateway refuses them. */
-  | {
-      readonly kind: 'refused';
-      readonly reason: FailureReason;
-      readonly why: string;
-    }
+  | { readonly kind: 'refused'; readonly error: AttemptError }
   /** The run was cancelled or requeued meanwhile. */
   | { readonly kind: 'stopped' };
 
 /** What the assignment names cannot be fetched, so the workflow did not begin. */
 interface NotFetched {
   readonly outcome: 'not_fetched';
-  readonly reason: 'deployment_removed' | 'internal_error';
-  readonly why: string;
+  readonly error: AttemptError;
 }
 
 export interface Ending {
@@ -33,13 +27,21 @@ export interface Ending {
   readonly outputs: ListedOutputs;
   /** The last progress that was reported, 0 to 1. */
   readonly progress: number;
+  /** Seconds after which another attempt follows such an error; null when none does. */
+  readonly retryAfterS: RetryAfter;
+  /** The logs of the run so far; undefined when they are not kept. */
+  readonly log_blob?: BlobRef | undefined;
 }
+
+export type RetryAfter = (error: AttemptError) => number | null;
 
 export const NO_OUTPUTS: ListedOutputs = { outputs: [], outputs_blob: null };
 
 /** The workflow begins to execute, unless a cancel was requested. */
-export const begin = (attempt: AttemptUnderWay): EventDraft | null =>
-  attempt.status === 'started' && attempt.cancel === null ? { type: 'RunStarted', data: {} } : null;
+export const begin = (attempt: AttemptUnderWay, loadingMs: number): EventDraft | null =>
+  attempt.status === 'started' && attempt.cancel === null
+    ? { type: 'RunStarted', data: { cold_start_s: Math.round(loadingMs) / 1_000 } }
+    : null;
 
 export const beginStoring = (attempt: AttemptUnderWay, files: number, bytes: number): EventDraft | null =>
   attempt.status === 'running' && attempt.cancel === null
@@ -52,29 +54,31 @@ export const beginStoring = (attempt: AttemptUnderWay, files: number, bytes: num
  */
 export const endOf = (
   attempt: AttemptUnderWay,
-  { result, storing, outputs, progress }: Ending,
+  { result, storing, outputs, progress, retryAfterS, log_blob }: Ending,
 ): EventDraft | null => {
+  const log = log_blob && { log_blob };
   if (attempt.cancel !== null) {
     const forced = result.outcome === 'cancelled' && result.forced;
-    return { type: 'RunCancelled', data: { forced, ...outputs, progress } };
+    return { type: 'RunCancelled', data: { forced, ...outputs, ...log, progress } };
   }
-  const failed = (reason: FailureReason, message: string): EventDraft => ({
-    type: 'RunFailed',
-    // The end of a program's message says more than its beginning.
-    data: { reason, message: errorMessage(message, 'end'), ...outputs, progress },
-  });
+  const failed = (whole: AttemptError): EventDraft => {
+    const error = { ...whole, message: errorMessage(whole.message) };
+    const retry_after_s = retryAfterS(error);
+    return retry_after_s === null
+      ? { type: 'RunFailed', data: { error, ...outputs, ...log, progress } }
+      : { type: 'RunAttemptFailed', data: { error, retry_after_s, ...log } };
+  };
   switch (result.outcome) {
     case 'cancelled':
       return null;
     case 'not_runnable':
-      return failed('internal_error', result.why);
+      return failed(errorOf('not_runnable', result.why));
     case 'not_fetched':
-      return failed(result.reason, result.why);
     case 'failed':
-      return failed('workflow_error', result.message);
+      return failed(result.error);
     case 'succeeded':
       if (storing.kind === 'stopped') return null;
-      if (storing.kind === 'refused') return failed(storing.reason, storing.why);
-      return { type: 'RunSucceeded', data: outputs };
+      if (storing.kind === 'refused') return failed(storing.error);
+      return { type: 'RunSucceeded', data: { ...outputs, ...log } };
   }
 };

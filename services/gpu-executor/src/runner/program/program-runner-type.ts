@@ -1,12 +1,15 @@
 import { Type } from 'typebox';
-import type { RunnerType } from '../runner-type.ts';
-import { readAllowList } from './allow-list.ts';
+import { residentRunner } from '../resident/resident-runner.ts';
+import type { RunnerHost, RunnerType } from '../runner-type.ts';
+import type { Runner } from '../runner.ts';
+import { readAllowList, type AllowList } from './allow-list.ts';
 import { programRunner } from './program-runner.ts';
 
 const settings = {
   EXECUTOR_PROGRAMS: Type.String({
     default: '{}',
-    description: 'the allow-list of programs as JSON: {"name": ["command", "argument"]}',
+    description:
+      'the allow-list of programs as JSON: {"name": ["command", "argument"]}; {"name": {"command", "mode": "resident"}} stays loaded between runs',
   }),
 };
 
@@ -14,20 +17,30 @@ const settings = {
 export const programRunnerType: RunnerType<typeof settings> = {
   kind: 'program',
   settings,
-  configure: async ({ EXECUTOR_PROGRAMS }, { PATH = '' }, log) => {
+  configure: async ({ EXECUTOR_PROGRAMS }, { PATH = '' }) => {
     const list = await readAllowList(EXECUTOR_PROGRAMS, PATH);
     if (!list.ok) return { problems: list.problems };
     const { programs } = list;
-    if (programs.size === 0) {
-      log.warn({}, 'EXECUTOR_PROGRAMS names no program: every run that is assigned here will fail');
-    }
+    const names = [...programs.once.keys(), ...programs.resident.keys()];
     return {
       kind: 'program',
-      capabilities: { programs: [...programs.keys()] },
+      capabilities: { programs: names },
       open: (host) => ({
-        ...programRunner({ ...host, programs }),
+        run: runnerOf(host, programs),
         outputId: (choice) => (choice.kind === 'program' ? choice.program : choice.kind),
       }),
     };
   },
+};
+
+const runnerOf = (host: RunnerHost, { once, resident }: AllowList): Runner['run'] => {
+  const onceRunner = programRunner({ ...host, programs: once });
+  const residents = new Map(
+    [...resident].map(([name, program]) => [name, residentRunner(host, name, program)]),
+  );
+  return (work, observe, signal) => {
+    const { choice } = work;
+    const runner = choice.kind === 'program' ? residents.get(choice.program) : undefined;
+    return (runner ?? onceRunner).run(work, observe, signal);
+  };
 };

@@ -75,7 +75,7 @@ describe('the facts of an attempt', () => {
   it('are the same before and after an own fact is delivered', () => {
     const { facts, assignment } = assigned();
     const stamp = { event_id: '01920000-0000-7000-8000-000000000001', time: '2026-01-01T00:00:00.000Z' };
-    const event = eventOf(assignment, { type: 'RunStarted', data: {} }, stamp);
+    const event = eventOf(assignment, { type: 'RunStarted', data: { cold_start_s: 0 } }, stamp);
     const own = takeOwn(facts, { event, sequence: 11, time: '2026-01-01T00:00:00.000Z' });
     expect(take(own, stored(event, 11, 10)).facts).toEqual(own);
     expect(take(facts, stored(event, 11, 10)).facts).toEqual(own);

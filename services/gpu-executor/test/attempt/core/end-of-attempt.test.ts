@@ -1,3 +1,4 @@
+import { errorOf } from '@runledger/contracts/events/run-error';
 import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { describe, expect, it } from 'vitest';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
@@ -28,13 +29,14 @@ const succeeded: Ending = {
   storing: { kind: 'stored' },
   outputs: listed,
   progress: 1,
+  retryAfterS: () => null,
 };
 
 describe('an attempt', () => {
   it('begins once, and not after a cancel request', () => {
-    expect(begin(started)).toEqual({ type: 'RunStarted', data: {} });
-    expect(begin(running)).toBeNull();
-    expect(begin({ ...started, cancel: cancelled.cancel })).toBeNull();
+    expect(begin(started, 1_234.56)).toEqual({ type: 'RunStarted', data: { cold_start_s: 1.235 } });
+    expect(begin(running, 0)).toBeNull();
+    expect(begin({ ...started, cancel: cancelled.cancel }, 0)).toBeNull();
   });
 
   it('announces its files before it stores them', () => {
@@ -43,22 +45,21 @@ describe('an attempt', () => {
   });
 
   it('ends as its workflow did', () => {
-    const failed: Ending['result'] = {
+    const failed = {
       outcome: 'failed',
-      message: 'no memory',
-      exit: { kind: 'code', code: 1 },
+      error: errorOf('program_exit', 'no memory', { exit_code: 1 }),
       files: [],
-    };
+    } as const;
     expect(endOf(running, succeeded)).toEqual({ type: 'RunSucceeded', data: listed });
     expect(endOf(running, { ...succeeded, result: failed, progress: 0.5 })).toEqual({
       type: 'RunFailed',
-      data: { reason: 'workflow_error', message: 'no memory', ...listed, progress: 0.5 },
+      data: { error: failed.error, ...listed, progress: 0.5 },
     });
     expect(
       endOf(started, { ...succeeded, result: { outcome: 'not_runnable', why: 'no such program' } }),
     ).toMatchObject({
       type: 'RunFailed',
-      data: { reason: 'internal_error', message: 'no such program' },
+      data: { error: { kind: 'not_runnable', message: 'no such program' } },
     });
   });
 
@@ -74,13 +75,24 @@ describe('an attempt', () => {
   it('fails when its files cannot be stored', () => {
     const storing: Ending['storing'] = {
       kind: 'refused',
-      reason: 'workflow_error',
-      why: 'a.png is too large',
+      error: errorOf('output_too_large', 'a.png is too large'),
     };
     expect(endOf(running, { ...succeeded, storing })).toMatchObject({
       type: 'RunFailed',
-      data: { reason: 'workflow_error', message: 'a.png is too large' },
+      data: { error: { kind: 'output_too_large', message: 'a.png is too large' } },
     });
+  });
+
+  it('is followed by another one when the deployment tries again after its error', () => {
+    const error = errorOf('crashed', 'it is gone');
+    const result = { outcome: 'failed', error, files: [] } as const;
+    const ending: Ending = {
+      ...succeeded,
+      result,
+      retryAfterS: ({ kind }) => (kind === 'crashed' ? 1.5 : null),
+    };
+    expect(endOf(running, ending)).toEqual({ type: 'RunAttemptFailed', data: { error, retry_after_s: 1.5 } });
+    expect(endOf(cancelled, ending)).toMatchObject({ type: 'RunCancelled' });
   });
 
   it('stores nothing when the executor itself stopped it', () => {
@@ -90,11 +102,11 @@ describe('an attempt', () => {
     expect(endOf(running, { ...succeeded, storing: { kind: 'stopped' } })).toBeNull();
   });
 
-  it('keeps the end of a message that is too long', () => {
-    const message = `${'x'.repeat(9_000)}the reason`;
+  it('keeps the beginning of a message that is too long', () => {
+    const message = `the reason${'x'.repeat(9_000)}`;
     const draft = endOf(running, { ...succeeded, result: { outcome: 'not_runnable', why: message } });
-    expect(draft?.type === 'RunFailed' && draft.data.message).toMatch(/^x+the reason$/);
-    expect(draft?.type === 'RunFailed' && draft.data.message.length).toBe(2 * 1024);
+    expect(draft?.type === 'RunFailed' && draft.data.error.message).toMatch(/^the reasonx+$/);
+    expect(draft?.type === 'RunFailed' && draft.data.error.message.length).toBe(2 * 1024);
   });
 });
 

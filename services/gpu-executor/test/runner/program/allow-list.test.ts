@@ -17,9 +17,18 @@ describe('EXECUTOR_PROGRAMS', () => {
     const { folder, render } = withProgram();
     const setting = { one: ['render', '--fast'], two: { command: render, env: { HF_HOME: '/models' } } };
     const read = await readAllowList(JSON.stringify(setting), `/no/such/folder:${folder}`);
-    expect(read.ok && [...read.programs]).toEqual([
+    expect(read.ok && [...read.programs.once]).toEqual([
       ['one', { command: render, args: ['--fast'], env: {} }],
       ['two', { command: render, args: [], env: { HF_HOME: '/models' } }],
+    ]);
+  });
+
+  it('finds a relative command below the folder in which it runs', async () => {
+    const { folder, render } = withProgram();
+    const setting = { one: { command: './render', cwd: folder } };
+    const read = await readAllowList(JSON.stringify(setting), '');
+    expect(read.ok && [...read.programs.once]).toEqual([
+      ['one', { command: render, args: [], env: {}, cwd: folder }],
     ]);
   });
 
@@ -41,6 +50,7 @@ describe('EXECUTOR_PROGRAMS', () => {
       variables: { command: render, env: { RUNLEDGER_RUN_ID: 'x' } },
       device: { command: render, env: { CUDA_VISIBLE_DEVICES: '0' } },
       value: { command: render, env: { A: 1 } },
+      'no folder': { command: render, cwd: 'work' },
     };
     const read = await readAllowList(JSON.stringify(setting), folder);
     expect(read.ok ? [] : read.problems).toHaveLength(Object.keys(setting).length);
@@ -57,5 +67,54 @@ describe('EXECUTOR_PROGRAMS', () => {
         },
       ],
     });
+  });
+
+  it('has resident programs, with their limits', async () => {
+    const { render } = withProgram();
+    const setting = {
+      brief: { command: render, mode: 'resident', start_timeout_s: 60, idle_timeout_s: 0.5, max_runs: 100 },
+      warm: { command: render, mode: 'resident', preload: true },
+      once: { command: render, mode: 'once' },
+    };
+    const read = await readAllowList(JSON.stringify(setting), '');
+    const command = { command: render, args: [], env: {} };
+    expect(read.ok && [...read.programs.resident]).toEqual([
+      [
+        'brief',
+        { ...command, limits: { startTimeoutMs: 60_000, idleTimeoutMs: 500, maxRuns: 100, preload: false } },
+      ],
+      [
+        'warm',
+        {
+          ...command,
+          limits: { startTimeoutMs: 300_000, idleTimeoutMs: null, maxRuns: null, preload: true },
+        },
+      ],
+    ]);
+    expect(read.ok && [...read.programs.once.keys()]).toEqual(['once']);
+  });
+
+  it.each([
+    [{ mode: 'warm' }, 'whose mode is neither'],
+    [{ preload: true }, 'which has preload, but not the mode "resident"'],
+    [{ mode: 'once', max_runs: 1 }, 'which has max_runs, but not'],
+    [{ mode: 'resident', start_timeout_s: '60' }, 'start_timeout_s is not a number of seconds'],
+    [{ mode: 'resident', idle_timeout_s: 0 }, 'idle_timeout_s is not a number of seconds'],
+    [{ mode: 'resident', max_runs: 1.5 }, 'max_runs is not a positive integer'],
+    [{ mode: 'resident', preload: 'yes' }, 'preload is neither true nor false'],
+    [{ mode: 'resident', preload: true, idle_timeout_s: 60 }, 'loaded only to be stopped again'],
+  ])('says what is wrong with %j', async (given, wrong) => {
+    const { render } = withProgram();
+    const read = await readAllowList(JSON.stringify({ model: { command: render, ...given } }), '');
+    expect(!read.ok && read.problems).toMatchObject([{ wrong: expect.stringContaining(wrong) }]);
+  });
+
+  it('preloads one program only, because a slot keeps one', async () => {
+    const { render } = withProgram();
+    const warm = { command: render, mode: 'resident', preload: true };
+    const read = await readAllowList(JSON.stringify({ one: warm, other: warm }), '');
+    expect(!read.ok && read.problems).toMatchObject([
+      { wrong: 'preloads one and other, but a slot keeps one process' },
+    ]);
   });
 });

@@ -17,10 +17,13 @@ const SCRIPTS: Readonly<Record<Workload, string>> = {
   'ends when it is cancelled': `trap 'touch "$RUNLEDGER_OUTPUT_DIR/tidied"; kill $!; exit 0' TERM
     sleep 600 & echo '{"progress": 0.5}'; wait`,
   'ignores a cancel': `trap '' TERM; echo '{"progress": 0.5}'; while :; do sleep 1; done`,
+  'writes its log': `echo one; echo '{"progress": 0.5}'; echo two`,
   'leaves a file': 'touch "$RUNLEDGER_OUTPUT_DIR/begun"',
   'floods its output': `head -c 30000000 /dev/zero | tr '\\0' 'x'; yes | head -c 10000000; yes error | head -c 10000000 >&2
     echo; echo '{"output": {"text": "last"}}'; exit 0`,
   'writes too much text': `for i in 1 2 3 4 5 6 7; do echo '${TOO_MUCH}'; done`,
+  'copies an input file': `picture=$(sed 's/.*"picture":"\\([^"]*\\)".*/\\1/')
+    cp "$RUNLEDGER_INPUT_DIR/$picture" "$RUNLEDGER_OUTPUT_DIR/copy"`,
   'ignores its input': 'exit 0',
 };
 

@@ -40,6 +40,7 @@ describe.each(containments)('a program %s', (_, containment) => {
         'PATH',
         'RUNLEDGER_ATTEMPT',
         'RUNLEDGER_EXECUTOR_MARK',
+        'RUNLEDGER_INPUT_DIR',
         'RUNLEDGER_OUTPUT_DIR',
         'RUNLEDGER_RUN_ID',
         'TMPDIR',
@@ -58,29 +59,59 @@ describe.each(containments)('a program %s', (_, containment) => {
     expect(readFileSync(join(outputDir, 'trace'), 'utf8')).toBe(traceparent);
   });
 
+  it('begins in the folder of its entry', async () => {
+    const cwd = temporaryFolder();
+    const program = { command: '/bin/sh', args: ['-c', 'touch here'], cwd };
+    await run('', { containment, program });
+    expect(existsSync(join(cwd, 'here'))).toBe(true);
+  });
+
   it('has a temporary folder of its own, which is removed afterwards', async () => {
     const { result, workFolder } = await start('touch "$TMPDIR/scratch"; touch relative', { containment });
     expect(await result).toMatchObject({ outcome: 'succeeded' });
-    expect(readdirSync(workFolder)).toEqual(['outputs']);
+    expect(readdirSync(workFolder)).toEqual(['inputs', 'outputs']);
   });
 
   it('fails with its exit code and the end of standard error', async () => {
     expect(await run('echo "size is too large" >&2; exit 3', { containment })).toMatchObject({
       outcome: 'failed',
-      message: 'The program script ended with exit code 3.\nsize is too large',
-      exit: { kind: 'code', code: 3 },
+      error: {
+        kind: 'program_exit',
+        message: 'The program script ended with exit code 3.\nsize is too large',
+        exit_code: 3,
+        retryable: true,
+      },
+    });
+  });
+
+  it('shows no folder of the executor and no value that its operator gave to the program', async () => {
+    const script = 'echo "cannot open $RUNLEDGER_OUTPUT_DIR/a with $TOKEN in $TMPDIR" >&2; exit 1';
+    const program = { command: '/bin/sh', args: ['-c', script], env: { TOKEN: 'hunter2-hunter2' } };
+    expect(await run('', { containment, program })).toMatchObject({
+      error: {
+        message: expect.stringMatching(/\ncannot open \$RUNLEDGER_OUTPUT_DIR\/a with \$TOKEN in \$TMPDIR$/),
+      },
+    });
+  });
+
+  it('fails when an output cannot be understood', async () => {
+    const script = `echo '{"output": ["no map"]}'`;
+    expect(await run(script, { containment })).toMatchObject({
+      error: { kind: 'invalid_output', retryable: false },
     });
   });
 
   it('fails with the signal that ended it', async () => {
     expect(await run('kill -9 $$', { containment })).toMatchObject({
       outcome: 'failed',
-      exit: { kind: 'signal', signal: 'SIGKILL' },
+      error: { kind: 'program_signal', signal: 'SIGKILL' },
     });
   });
 
   it('distinguishes exit code 137 from being killed', async () => {
-    expect(await run('exit 137', { containment })).toMatchObject({ exit: { kind: 'code', code: 137 } });
+    expect(await run('exit 137', { containment })).toMatchObject({
+      error: { kind: 'program_exit', exit_code: 137 },
+    });
   });
 
   it('ends with its first process, also when children hold its output open', async () => {

@@ -1,13 +1,17 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newUuid } from '@runledger/contracts/ids';
 import { onTestFinished } from 'vitest';
+import type { OperatorCommand } from '../../../src/runner/operator-command.ts';
 import { programRunner } from '../../../src/runner/program/program-runner.ts';
-import type { ProgressReport, RunResult } from '../../../src/runner/runner.ts';
+import type { RunResult } from '../../../src/runner/runner.ts';
 import { processGroup, probeContainment, type Containment } from '../../../src/supervision/containment.ts';
 import { ownMark } from '../../../src/supervision/process-mark.ts';
-import type { StartedRun } from '../runner-conformance.ts';
+import { openSupervisors } from '../../../src/supervision/supervisors.ts';
+import { runFolders } from '../run-folders.ts';
+import { observed } from '../observed.ts';
+import type { StartedRun, StartOptions } from '../runner-conformance.ts';
 
 /** Both ways in which the processes of a run are kept together, where this machine allows both. */
 export const containments: [string, Containment][] = await (async () => {
@@ -23,7 +27,7 @@ export interface Options {
   readonly containment?: Containment;
   readonly graceMs?: number;
   readonly workflow?: unknown;
-  readonly program?: { command: string; args?: string[]; env?: Record<string, string> };
+  readonly program?: Pick<OperatorCommand, 'command'> & Partial<OperatorCommand>;
   readonly device?: string;
   readonly traceparent?: string;
 }
@@ -41,43 +45,47 @@ export const start = async (script: string, options: Options = {}): Promise<Star
 /** One runner, for several runs; each run has an output folder of its own. */
 export const openPrograms = async (
   options: Options = {},
-): Promise<(script: string, run?: { readonly slot?: number; readonly workflow?: unknown }) => StartedRun> => {
+): Promise<(script: string, run?: StartOptions) => StartedRun> => {
   const workFolder = temporaryFolder();
   const logged: object[] = [];
-  const programs = new Map<string, { command: string; args: string[]; env: Record<string, string> }>();
+  const programs = new Map<string, OperatorCommand>();
+  const mark = await ownMark(workFolder);
+  const supervisors = openSupervisors(options.containment ?? group, mark, process.env.PATH ?? '');
+  onTestFinished(() => supervisors[Symbol.dispose]());
   const runner = programRunner({
     programs,
-    containment: options.containment ?? group,
-    mark: await ownMark(workFolder),
+    supervisors,
+    mark,
     workFolder,
     cancelGraceMs: options.graceMs ?? 60_000,
     env: process.env,
     log: { debug: (fields) => logged.push(fields), warn: (fields) => logged.push(fields) },
   });
-  return (script, { slot = 0, workflow = options.workflow ?? { kind: 'test' } } = {}) => {
-    const outputDir = join(workFolder, slot === 0 ? 'outputs' : `outputs-${slot}`);
-    mkdirSync(outputDir, { mode: 0o700 });
-    const { command, args = [], env = {} } = options.program ?? { command: '/bin/sh', args: ['-c', script] };
+  return (script, run = {}) => {
+    const { slot = 0, workflow = options.workflow ?? { kind: 'test' }, inputs = { size: 512 } } = run;
+    const folders = runFolders(workFolder, run);
+    const entry = options.program ?? { command: '/bin/sh', args: ['-c', script] };
     const program = `script${slot === 0 ? '' : slot}`;
-    programs.set(program, { command, args, env });
-    const reports: ProgressReport[] = [];
+    programs.set(program, { args: [], env: {}, ...entry });
+    const { observe, ...reported } = observed(run.mayBegin);
     const cancelling = new AbortController();
     const result = runner.run(
       {
         run_id: slot === 0 ? RUN_ID : newUuid(),
         workflow,
-        inputs: { size: 512 },
+        inputs,
         gpu: 'A10G',
         attempt: 2,
         choice: { kind: 'program', program },
         slot: { index: slot, gpu: 'A10G', device: options.device ?? '1' },
-        outputDir,
+        ...folders,
+        inputTargets: [],
         traceparent: options.traceparent ?? null,
       },
-      { progress: (report) => reports.push(report) },
+      observe,
       cancelling.signal,
     );
-    return { result, reports, logged, cancel: () => cancelling.abort(), outputDir, workFolder };
+    return { result, ...reported, logged, cancel: () => cancelling.abort(), ...folders, workFolder };
   };
 };
 

@@ -1,20 +1,22 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { newUuid } from '@runledger/contracts/ids';
 import { expect, it } from 'vitest';
 import { configureRunners, openRunners, registeredBy, settingsOf } from '../../../src/runner-registry.ts';
 import { programRunnerType } from '../../../src/runner/program/program-runner-type.ts';
+import { openResidentProcesses } from '../../../src/resident-process/resident-processes.ts';
 import type { OpenRunner } from '../../../src/runner/runner-type.ts';
-import type { ProgressReport, RunnerWork } from '../../../src/runner/runner.ts';
+import type { RunnerWork } from '../../../src/runner/runner.ts';
 import { processGroup } from '../../../src/supervision/containment.ts';
 import { ownMark } from '../../../src/supervision/process-mark.ts';
+import { openSupervisors } from '../../../src/supervision/supervisors.ts';
 import { temporaryFolder } from '../program/run-a-program.ts';
+import { runFolders } from '../run-folders.ts';
+import { observed } from '../observed.ts';
 import { describeRunner, type Workload } from '../runner-conformance.ts';
 import { stepsRunnerType } from './steps-runner.ts';
 
 const TYPES = [programRunnerType, stepsRunnerType];
 const SETTINGS = { EXECUTOR_PROGRAMS: '{"shell": ["/bin/sh"]}', EXECUTOR_STEPS: true };
-const NO_LOG = { debug: () => undefined, warn: () => undefined };
+const NO_LOG = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
 const STEPS: Readonly<Record<Workload, readonly object[]>> = {
   'succeeds with text and a file': [
@@ -33,26 +35,25 @@ const STEPS: Readonly<Record<Workload, readonly object[]>> = {
     { file: 'tidied', content: '' },
   ],
   'ignores a cancel': [{ progress: 0.5 }, { wait: 'forever' }],
+  'writes its log': [{ log: 'one' }, { progress: 0.5 }, { log: 'two' }],
   'leaves a file': [{ file: 'begun', content: '' }],
   'floods its output': [
     ...Array.from({ length: 10_000 }, () => ({ progress: 0.5 })),
     { text: { text: ['last'] } },
   ],
   'writes too much text': [{ text: { text: ['x'.repeat(280_000)] } }],
+  'copies an input file': [{ copy: 'picture', to: 'copy' }],
   'ignores its input': [],
 };
 
 const openSteps = async (workFolder: string, cancelGraceMs: number): Promise<OpenRunner> => {
-  const configured = await configureRunners(TYPES, SETTINGS, { PATH: process.env['PATH'] }, NO_LOG);
+  const configured = await configureRunners(TYPES, SETTINGS, { PATH: process.env['PATH'], slots: [] });
   if ('problems' in configured) throw new Error(JSON.stringify(configured.problems));
-  const runnerFor = openRunners(configured, {
-    env: {},
-    workFolder,
-    containment: processGroup('chosen by the test'),
-    mark: await ownMark(workFolder),
-    cancelGraceMs,
-    log: NO_LOG,
-  });
+  const mark = await ownMark(workFolder);
+  const supervisors = openSupervisors(processGroup('chosen by the test'), mark, '');
+  const processes = { env: {}, workFolder, supervisors, mark, log: NO_LOG };
+  const residents = openResidentProcesses({ ...processes, stopGraceMs: cancelGraceMs });
+  const runnerFor = openRunners(configured, { ...processes, slots: [], residents, cancelGraceMs });
   // No machine can have this kind: it is a runner of this test.
   const runner = runnerFor({ kind: 'steps' } as unknown as RunnerWork['choice']);
   if (runner === undefined) throw new Error('the registry has no runner of steps');
@@ -63,38 +64,39 @@ describeRunner('a second runner, behind one line of the registry', async ({ grac
   const workFolder = temporaryFolder();
   const runner = await openSteps(workFolder, graceMs);
   return {
-    start: async (workload, { slot = 0 } = {}) => {
-      const outputDir = join(workFolder, slot === 0 ? 'outputs' : `outputs-${slot}`);
-      mkdirSync(outputDir);
-      const reports: ProgressReport[] = [];
+    start: async (workload, options = {}) => {
+      const { slot = 0, inputs = {} } = options;
+      const folders = runFolders(workFolder, options);
+      const { observe, ...reported } = observed(options.mayBegin);
       const cancelling = new AbortController();
       const work = {
         run_id: newUuid(),
         workflow: STEPS[workload],
-        inputs: {},
+        inputs,
         gpu: 'A10G',
         attempt: 1,
+        inputTargets: [],
         traceparent: null,
         choice: { kind: 'steps' } as unknown as RunnerWork['choice'],
         slot: { index: slot, gpu: 'A10G', device: String(slot) } as const,
-        outputDir,
+        ...folders,
       };
-      const result = runner.run(work, { progress: (report) => reports.push(report) }, cancelling.signal);
-      return { result, reports, logged: [], cancel: () => cancelling.abort(), outputDir, workFolder };
+      const result = runner.run(work, observe, cancelling.signal);
+      return { result, ...reported, logged: [], cancel: () => cancelling.abort(), ...folders, workFolder };
     },
   };
 });
 
 it('the registry has the settings of both runners, and registers what both can do', async () => {
   expect(Object.keys(settingsOf(TYPES))).toEqual(['EXECUTOR_PROGRAMS', 'EXECUTOR_STEPS']);
-  const configured = await configureRunners(TYPES, SETTINGS, { PATH: process.env['PATH'] }, NO_LOG);
+  const configured = await configureRunners(TYPES, SETTINGS, { PATH: process.env['PATH'], slots: [] });
   if ('problems' in configured) throw new Error(JSON.stringify(configured.problems));
   expect(registeredBy(configured)).toEqual({ programs: ['shell'] });
 });
 
 it('the registry reports what is wrong with the settings of any runner, at once', async () => {
   const wrong = { EXECUTOR_PROGRAMS: 'nothing', EXECUTOR_STEPS: false };
-  const configured = await configureRunners(TYPES, wrong, {}, NO_LOG);
+  const configured = await configureRunners(TYPES, wrong, { slots: [] });
   expect('problems' in configured && configured.problems.map(({ variable }) => variable)).toEqual([
     'EXECUTOR_PROGRAMS',
     'EXECUTOR_STEPS',

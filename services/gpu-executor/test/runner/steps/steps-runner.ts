@@ -1,4 +1,5 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { errorOf } from '@runledger/contracts/events/run-error';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import { aborted, sleep, untilAborted } from '@runledger/resilience/abort';
@@ -11,8 +12,10 @@ import type { RunData, RunObserver, RunResult, RunnerWork } from '../../../src/r
 
 const Step = Type.Union([
   Type.Object({ progress: Type.Number(), live_status: Type.Optional(Type.String()) }),
+  Type.Object({ log: Type.String() }),
   Type.Object({ text: Type.Record(Type.String(), Type.Array(Type.String())) }),
   Type.Object({ file: Type.String(), content: Type.String() }),
+  Type.Object({ copy: Type.String(), to: Type.String() }),
   Type.Object({ fail: Type.String() }),
   Type.Object({ wait: Type.Enum(['until cancelled', 'forever']) }),
 ]);
@@ -51,6 +54,7 @@ const runSteps = async (
   if (signal.aborted) return { outcome: 'cancelled', forced: false, files: [] };
   if (!steps.Check(work.workflow))
     return { outcome: 'not_runnable', why: 'its workflow is not a list of steps' };
+  if (!(await observe.begin(0))) return { outcome: 'cancelled', forced: false, files: [] };
   const text: Record<string, string[]> = {};
   const executing = executeSteps(work.workflow, work, observe, { text, signal });
   await untilAborted(executing, signal);
@@ -58,7 +62,7 @@ const runSteps = async (
   const ended = await within(graceMs, executing, () => 'forced' as const);
   const { files } = await collectFiles(work.outputDir, FILE_LIMITS);
   if (signal.aborted) return { outcome: 'cancelled', forced: ended === 'forced', files };
-  if (ended !== null) return { outcome: 'failed', message: ended, exit: { kind: 'unknown' }, files };
+  if (ended !== null) return { outcome: 'failed', error: errorOf('execution_error', ended), files };
   return result(text, files);
 };
 
@@ -67,13 +71,13 @@ const result = (text: RunData, files: Extract<RunResult, { outcome: 'succeeded' 
     return { outcome: 'succeeded', data: text, files };
   }
   const message = 'The text outputs are larger than 256 KiB as JSON.';
-  return { outcome: 'failed', message, exit: { kind: 'unknown' }, files };
+  return { outcome: 'failed', error: errorOf('output_too_large', message), files };
 };
 
 /** The message of a failure; null when every step succeeded. */
 const executeSteps = async (
   workflow: readonly Step[],
-  { outputDir }: RunnerWork,
+  { inputs, inputDir, outputDir }: RunnerWork,
   observe: RunObserver,
   { text, signal }: { readonly text: Record<string, string[]>; readonly signal: AbortSignal },
 ): Promise<string | null> => {
@@ -83,12 +87,15 @@ const executeSteps = async (
     if ('progress' in step) {
       live_status = step.live_status ?? live_status;
       observe.progress({ progress: step.progress, live_status });
-    } else if ('text' in step) {
+    } else if ('log' in step) observe.log({ stream: 'runner', line: step.log });
+    else if ('text' in step) {
       for (const [kind, values] of Object.entries(step.text)) (text[kind] ??= []).push(...values);
     } else if ('file' in step) {
       const path = join(outputDir, step.file);
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, step.content);
+    } else if ('copy' in step) {
+      await copyFile(join(inputDir, String(inputs[step.copy])), join(outputDir, step.to));
     } else if (step.wait === 'until cancelled') await aborted(signal);
     else await new Promise(() => undefined);
   }

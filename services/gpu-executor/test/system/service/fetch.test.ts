@@ -75,7 +75,7 @@ describe('an attempt that fetches its workflow', () => {
     service.gateway.texts.delete('workflow');
     const { run } = await service.assign('quiet');
     expect(await service.fact(run, 'RunFailed')).toMatchObject({
-      data: { reason: 'deployment_removed', message: 'The workflow is gone. Queue the run again.' },
+      data: { error: { kind: 'deployment_removed', message: 'The workflow is gone. Queue the run again.' } },
     });
     expect(await types(run)).toEqual(['RunQueued', 'RunAssigned', 'RunFailed']);
   });
@@ -83,19 +83,28 @@ describe('an attempt that fetches its workflow', () => {
   it('fails with an error of the system when its workflow is damaged in the store', async () => {
     service.gateway.fetchFailures = [424];
     const { run } = await service.assign('quiet');
-    expect(await service.fact(run, 'RunFailed')).toMatchObject({ data: { reason: 'internal_error' } });
+    expect(await service.fact(run, 'RunFailed')).toMatchObject({
+      data: { error: { kind: 'internal_error' } },
+    });
   });
 
   it('fails when the gateway has another workflow, or one that is too long', async () => {
     service.gateway.texts.set('workflow', '{"nodes":[]}');
     const { run: changed } = await service.assign('quiet');
     expect(await service.fact(changed, 'RunFailed')).toMatchObject({
-      data: { reason: 'internal_error', message: expect.stringContaining(`should be ${sha256Of(WORKFLOW)}`) },
+      data: {
+        error: {
+          kind: 'internal_error',
+          message: expect.stringContaining(`should be ${sha256Of(WORKFLOW)}`),
+        },
+      },
     });
     service.gateway.texts.set('workflow', `"${'x'.repeat(600_000)}"`);
     const { run: long } = await service.assign('quiet');
     expect(await service.fact(long, 'RunFailed')).toMatchObject({
-      data: { reason: 'internal_error', message: expect.stringContaining('longer than 524288 bytes') },
+      data: {
+        error: { kind: 'internal_error', message: expect.stringContaining('longer than 524288 bytes') },
+      },
     });
   });
 });

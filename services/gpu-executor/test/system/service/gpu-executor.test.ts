@@ -92,10 +92,12 @@ describe('an executor', () => {
     const { run } = await service.assign('many');
     expect(await service.fact(run, 'RunFailed')).toMatchObject({
       data: {
-        reason: 'storage_full',
-        message: expect.stringContaining(
-          'The list of outputs could not be stored: the gateway responded with 507',
-        ),
+        error: {
+          kind: 'storage_full',
+          message: expect.stringContaining(
+            'The list of outputs could not be stored: the gateway responded with 507',
+          ),
+        },
         outputs: [],
       },
     });
@@ -110,14 +112,22 @@ describe('an executor', () => {
   it('stores why a run failed', async () => {
     const { run } = await service.assign('fail');
     expect(await service.fact(run, 'RunFailed')).toMatchObject({
-      data: { reason: 'workflow_error', message: expect.stringMatching(/exit code 3\.\nsize is too large$/) },
+      data: {
+        error: {
+          kind: 'program_exit',
+          exit_code: 3,
+          message: expect.stringMatching(/exit code 3\.\nsize is too large$/),
+        },
+      },
     });
   });
 
-  it('fails a run with an unknown program as an internal error', async () => {
+  it('fails a run with an unknown program as not runnable', async () => {
     const { run } = await service.assign('unknown');
     expect(await service.fact(run, 'RunFailed')).toMatchObject({
-      data: { reason: 'internal_error', message: expect.stringContaining('names no program "unknown"') },
+      data: {
+        error: { kind: 'not_runnable', message: expect.stringContaining('names no program "unknown"') },
+      },
     });
   });
 
@@ -129,8 +139,10 @@ describe('an executor', () => {
     const { run: large } = await service.assign('render');
     expect(await service.fact(large, 'RunFailed')).toMatchObject({
       data: {
-        reason: 'workflow_error',
-        message: expect.stringContaining('a.png could not be stored: the gateway responded with 413'),
+        error: {
+          kind: 'output_too_large',
+          message: expect.stringContaining('a.png could not be stored: the gateway responded with 413'),
+        },
       },
     });
   });
@@ -140,7 +152,9 @@ describe('an executor', () => {
     service.gateway.failures = [507];
     const { run } = await service.assign('render');
     expect(await service.fact(run, 'RunFailed')).toMatchObject({
-      data: { reason: 'storage_full', message: expect.stringContaining('responded with 507: failure 507') },
+      data: {
+        error: { kind: 'storage_full', message: expect.stringContaining('responded with 507: failure 507') },
+      },
     });
     expect(service.gateway.tries).toBe(tries + 1);
     const { run: next } = await service.assign('render');

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,6 +40,8 @@ export interface ServiceTestBed extends AsyncDisposable {
     program: string,
     data?: Partial<RunEventOf<'RunAssigned'>['data']>,
   ) => Promise<{ run: AssignedRun; head: number }>;
+  /** The programs that wait for it end. */
+  readonly end: () => void;
   readonly append: (event: RunEvent, expected: number) => Promise<number>;
   /** The facts of a run, oldest first. */
   readonly facts: (run: AssignedRun) => Promise<RunEvent[]>;
@@ -51,9 +54,13 @@ const scripts: Record<string, string> = {
     printf 12345 >"$RUNLEDGER_OUTPUT_DIR/a.png"
     echo '{"output": {"text": ["a caption"]}}'`,
   quiet: 'exit 0',
+  // 100 MB, in lines of 100 bytes.
+  flood: "seq -f '%99.0f' 1000000",
+  leak: "echo 'the key sk-s3cret is wrong'; echo 'the key sk-s3cret is wrong' >&2; exit 3",
   many: 'for n in $(seq 30); do echo $n >"$RUNLEDGER_OUTPUT_DIR/$n.txt"; done',
   story: `text=$(printf '%05000d' 7); echo '{"output": {"text": ["short", "'"$text"'"]}}'`,
   echo: 'cat >"$RUNLEDGER_OUTPUT_DIR/stdin.json"',
+  copy: `cat >"$RUNLEDGER_OUTPUT_DIR/stdin.json"; cp "$RUNLEDGER_INPUT_DIR"/* "$RUNLEDGER_OUTPUT_DIR"`,
   fail: 'echo "size is too large" >&2; exit 3',
   busy: `echo '{"progress": 0.25, "live_status": "busy"}'; sleep 600 & wait`,
   astray: `setsid sleep 600 & echo '{"progress": 0.25, "live_status": "astray"}'; wait`,
@@ -70,9 +77,11 @@ export const startService = async (env: Record<string, string> = {}): Promise<Se
   await provision(log);
   const gateway = opened.use(await startGateway());
   // It ends when the test makes a file in the work folder.
-  const held = `echo '{"progress": 0.25, "live_status": "held"}'; until [ -e '${folder.path}/end' ]; do sleep 0.1; done`;
+  const untilEnd = `until [ -e '${folder.path}/end' ]; do sleep 0.1; done`;
+  const talk = `echo 'to stdout'; echo 'to stderr' >&2; ${untilEnd}`;
+  const held = `echo '{"progress": 0.25, "live_status": "held"}'; ${untilEnd}`;
   const programs = Object.fromEntries(
-    Object.entries({ ...scripts, held }).map(([name, script]) => [name, ['sh', '-c', script]]),
+    Object.entries({ ...scripts, held, talk }).map(([name, script]) => [name, ['sh', '-c', script]]),
   );
   const child: ChildProcess = spawn(process.execPath, [main], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -140,6 +149,7 @@ export const startService = async (env: Record<string, string> = {}): Promise<Se
       const run = anAssignedRun({ executor, publicKey: registered.public_key, program, data });
       return { run, head: await appendEvent(run.assigned, await appendEvent(run.queued, 0)) };
     },
+    end: () => writeFileSync(join(folder.path, 'end'), ''),
     append: appendEvent,
     facts,
     fact: (run, type) =>

@@ -130,11 +130,11 @@ describe('a start', () => {
     expect(formats.output).toContain('RUNLEDGER_GATEWAY_URL');
     expect(formats.output).not.toContain('hunter2');
     const capabilities = await runMain({
-      EXECUTOR_GPUS: 'RTX4090',
+      EXECUTOR_GPUS: 'RTX 4090',
       EXECUTOR_PROGRAMS: '{"render": ["no-such-command"]}',
     });
     expect(capabilities.code).toBe(78);
-    expect(capabilities.output).toContain('EXECUTOR_GPUS names "RTX4090"');
+    expect(capabilities.output).toContain('EXECUTOR_GPUS has the model "RTX 4090"');
     expect(capabilities.output).toContain('no-such-command is in no folder of PATH');
   });
 });

@@ -1,44 +1,39 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { probeContainment } from '../../../src/supervision/containment.ts';
-import {
-  allProcesses,
-  MARK_VARIABLE,
-  ownMark,
-  parseMark,
-  readEnvironment,
-} from '../../../src/supervision/process-mark.ts';
+import { ownMark } from '../../../src/supervision/process-mark.ts';
 import { killOrphans } from '../../../src/supervision/stray-processes.ts';
+import { processesOf, processesOfRuns } from '../../fixtures/marked-processes.ts';
 import { start, temporaryFolder } from '../../runner/program/run-a-program.ts';
 
 const executor = fileURLToPath(new URL('../../fixtures/executor-process.ts', import.meta.url));
-const ignoresSigterm = `trap '' TERM; echo '{"live_status": "busy"}'; while :; do sleep 600; done`;
+const ignoresSigterm = `trap '' TERM; echo '{"progress": 0.5, "live_status": "busy"}'; while :; do sleep 600; done`;
 /** Two processes: one stays, one goes to a session of its own and outlives its parent. */
 const leavesItsGroup = `setsid sleep 600 & setsid sh -c "trap '' TERM; sleep 600 & wait" & sleep 0.2
-  echo '{"live_status": "busy"}'; wait`;
+  echo '{"progress": 0.5, "live_status": "busy"}'; wait`;
+
+/** Resident programs that ignore every request to end: one in a run, one between runs. */
+const residents = {
+  'in a run': `trap '' TERM; echo '{"type":"ready"}'; read -r run; run_id=$(echo "$run" | cut -d '"' -f 8)
+    echo "{\\"type\\":\\"progress\\",\\"run_id\\":\\"$run_id\\",\\"progress\\":0.5}"; while :; do sleep 600; done`,
+  'between runs': `trap '' TERM; echo '{"type":"ready"}'; read -r run; run_id=$(echo "$run" | cut -d '"' -f 8)
+    echo "{\\"type\\":\\"done\\",\\"run_id\\":\\"$run_id\\"}"; while :; do sleep 600; done`,
+};
 
 const until = (condition: () => Promise<boolean>): Promise<unknown> =>
   vi.waitUntil(condition, { timeout: 20_000, interval: 20 });
 
-/** The processes with the mark of an executor on this work folder. */
-const processesOf = async (workFolder: string): Promise<number[]> => {
-  const { folder } = await ownMark(workFolder);
-  const found: number[] = [];
-  for (const pid of await allProcesses())
-    if (parseMark((await readEnvironment(pid)).get(MARK_VARIABLE) ?? '')?.folder === folder) found.push(pid);
-  return found;
-};
-
 const executorWith = async (
   containment: 'namespace' | 'group',
   script: string,
+  mode: 'once' | 'resident' = 'once',
 ): Promise<{ workFolder: string; kill: () => Promise<void> }> => {
   const workFolder = temporaryFolder();
-  const child = spawn(process.execPath, [executor, containment, workFolder, script], {
+  const child = spawn(process.execPath, [executor, containment, workFolder, script, mode], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const kill = async (): Promise<void> => {
@@ -74,6 +69,18 @@ describe('kill -9 of an executor', () => {
     },
   );
 
+  it.each(Object.entries(residents))(
+    'ends a resident program %s, with either containment',
+    async (_, script) => {
+      for (const containment of namespaces ? (['group', 'namespace'] as const) : (['group'] as const)) {
+        const { workFolder, kill } = await executorWith(containment, script, 'resident');
+        expect((await processesOfRuns(workFolder)).length).toBeGreaterThan(0);
+        await kill();
+        await until(async () => (await processesOf(workFolder)).length === 0);
+      }
+    },
+  );
+
   it('leaves processes outside the process group to the next start, which finds them by their mark', async () => {
     const { workFolder, kill } = await executorWith('group', leavesItsGroup);
     await kill();
@@ -104,21 +111,23 @@ describe('a run in a process group', () => {
   it('kills processes that left the group when it ends', async () => {
     const { result, workFolder } = await start('setsid sleep 600 & sleep 0.2; exit 0');
     expect(await result).toMatchObject({ outcome: 'succeeded' });
-    expect(await processesOf(workFolder)).toEqual([]);
+    expect(await processesOfRuns(workFolder)).toEqual([]);
   });
 
   it('fails and leaves no process when the program kills its supervisor', async () => {
     const { result, workFolder } = await start('kill -9 $PPID; sleep 600');
-    expect(await result).toMatchObject({ outcome: 'failed', exit: { kind: 'unknown' } });
+    expect(await result).toMatchObject({ outcome: 'failed', error: { kind: 'crashed' } });
     expect(await processesOf(workFolder)).toEqual([]);
   });
 
   it('is killed without its supervisor when the program stopped the supervisor', async () => {
-    const { result, reports, cancel } = await start(`kill -STOP $PPID; echo '{"progress": 0.5}'; sleep 600`, {
-      graceMs: 100,
-    });
-    await until(async () => reports.length > 0);
+    const { result, outputDir, workFolder, cancel } = await start(
+      'kill -STOP $PPID; touch "$RUNLEDGER_OUTPUT_DIR/stopped"; sleep 600',
+      { graceMs: 100 },
+    );
+    await until(async () => existsSync(join(outputDir, 'stopped')));
     cancel();
     expect(await result).toMatchObject({ outcome: 'cancelled', forced: true });
+    expect(await processesOf(workFolder)).toEqual([]);
   });
 });

@@ -26,6 +26,7 @@ export const decide = <D extends RunDecision>(
 export const decideOn = (state: SchedulerState, known: KnownRun): RunDecision[] => {
   if (!state.leading) return [];
   if (known.run.status !== 'queued') return recoverWithoutExecutor(state, known);
+  if (state.runs.isRetrying(known)) return [];
   const slot = state.fleet.freeSlots.firstFor(known.requirements);
   return slot && isRoomFor(state) ? assign(state, known, slot) : [];
 };

@@ -7,7 +7,7 @@ import type { RegisteredExecutor } from '../fleet/registered-executor.ts';
 import { requirementsKey, type Requirements } from '../slots/requirements.ts';
 import { hasRoomForAttempt } from '../state/attempt-room.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
-import { decide, fillSlots } from './decide.ts';
+import { decide, decideOn, fillSlots } from './decide.ts';
 import { expired } from './expired.ts';
 import { recovery } from './recovery.ts';
 
@@ -25,6 +25,7 @@ export const onTick = (state: SchedulerState, now: number, connectedMs: number):
     ...lost.map((executor) => declareLost(state, executor)),
     ...recoverOrphans(state),
     ...[...releaseLeftovers(state.fleet, connectedMs)].flatMap((executor) => fillSlots(state, executor)),
+    ...[...state.runs.takeRetried(now)].flatMap((known) => decideOn(state, known)),
     ...(connectedMs >= state.deadlinesFromMs ? endExpired(state, now) : []),
   ];
 };

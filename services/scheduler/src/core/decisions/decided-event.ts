@@ -41,7 +41,11 @@ export const assignedEvent = (
       runner: request.runner,
       workflow_version_id: request.workflow_version_id,
       workflow_sha256: request.workflow_sha256,
+      ...(request.file_inputs && { file_inputs: request.file_inputs }),
       run_timeout_s: request.run_timeout_s,
+      ...(request.retry_on && decision.attempt < request.max_attempts && { retry_on: request.retry_on }),
+      ...(request.has_log_masks && { has_log_masks: true }),
+      ...(request.has_input_targets && { has_input_targets: true }),
       executor_public_key: decision.executor_public_key,
     },
   };

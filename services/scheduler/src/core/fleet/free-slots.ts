@@ -10,16 +10,14 @@ export class FreeSlots {
     const { executor, gpu } = slot;
     const slots = executor.free.get(gpu) ?? new Set<Slot>();
     executor.free.set(gpu, slots);
-    const executors = this.#executors.get(gpu) ?? new Set<RegisteredExecutor>();
-    this.#executors.set(gpu, executors);
     if (isFree) slots.add(slot);
     else slots.delete(slot);
-    if (slots.size > 0) executors.add(executor);
-    else executors.delete(executor);
+    if (slots.size > 0) this.#add(gpu, executor);
+    else this.#remove(gpu, executor);
   }
 
   removeExecutor(executor: RegisteredExecutor): void {
-    for (const executors of this.#executors.values()) executors.delete(executor);
+    for (const gpu of this.#executors.keys()) this.#remove(gpu, executor);
   }
 
   firstFor(requirements: Requirements): Slot | undefined {
@@ -29,5 +27,18 @@ export class FreeSlots {
       return slot;
     }
     return undefined;
+  }
+
+  #add(gpu: GpuModel, executor: RegisteredExecutor): void {
+    const executors = this.#executors.get(gpu) ?? new Set<RegisteredExecutor>();
+    this.#executors.set(gpu, executors);
+    executors.add(executor);
+  }
+
+  /** Executors come and go with models of any name, so a model without a free slot is forgotten. */
+  #remove(gpu: GpuModel, executor: RegisteredExecutor): void {
+    const executors = this.#executors.get(gpu);
+    executors?.delete(executor);
+    if (executors?.size === 0) this.#executors.delete(gpu);
   }
 }

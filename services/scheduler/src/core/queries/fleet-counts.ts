@@ -1,5 +1,5 @@
 import type { ExecutorState } from '@runledger/contracts/requests/executor-state';
-import { GPU_MODELS, type GpuModel } from '@runledger/contracts/gpu';
+import type { GpuModel } from '@runledger/contracts/gpu';
 import { isDraining, type RegisteredExecutor, type Slot } from '../fleet/registered-executor.ts';
 
 interface SlotCounts {
@@ -12,6 +12,7 @@ interface SlotCounts {
 /** The registered executors and their slots, in numbers. */
 export interface FleetCounts {
   readonly executors: Readonly<Record<Exclude<ExecutorState['state'], 'absent'>, number>>;
+  /** Of the models that these executors have. */
   readonly byGpu: readonly SlotCounts[];
 }
 
@@ -29,9 +30,10 @@ export const fleetCounts = ({ executors, isResponsive, isTaken }: CountedExecuto
     states[isResponsive(executor) ? responsive : 'unresponsive'] += 1;
     slots.push(...executor.slots.values());
   }
-  const byGpu = GPU_MODELS.map((gpu) => {
-    const ofGpu = slots.filter((slot) => slot.gpu === gpu);
-    return { gpu, slots: ofGpu.length, busy: ofGpu.filter((slot) => isTaken(slot)).length };
-  });
+  const byGpu = [...Map.groupBy(slots, ({ gpu }) => gpu)].map(([gpu, ofGpu]) => ({
+    gpu,
+    slots: ofGpu.length,
+    busy: ofGpu.filter((slot) => isTaken(slot)).length,
+  }));
   return { executors: states, byGpu };
 };

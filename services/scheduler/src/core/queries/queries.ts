@@ -76,10 +76,11 @@ const waitingRun = ({ runs }: SchedulerState, key: RunKey): KnownRun | undefined
 const queuePositionOf = (state: SchedulerState, known: KnownRun): QueuePosition => {
   const { fleet, runs } = state;
   const able = fleet.capabilities.ableTo(known.requirements);
+  const capacity = able.length > 0 ? capacityNow(state) : fleet.capabilities.shortageFor(known.requirements);
   return {
-    // A run with a decision waits in no queue.
-    ahead: known.decided ? 0 : runs.aheadOf(known, able),
-    capacity: able.length > 0 ? capacityNow(state) : fleet.capabilities.shortageFor(known.requirements),
+    // A run with a decision, or one that waits to be tried again, waits in no queue.
+    ahead: known.decided || runs.isRetrying(known) ? 0 : runs.aheadOf(known, able),
+    capacity: runs.isRetrying(known) ? 'retrying' : capacity,
   };
 };
 

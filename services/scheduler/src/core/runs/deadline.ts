@@ -15,7 +15,7 @@ export const deadlineOf = (run: LiveRun, { cancelEnforceMs, instantOf }: Deadlin
   switch (run.status) {
     case 'queued':
     case 'started':
-      return instantOf(run.queued_at) + start_deadline_s * 1_000;
+      return instantOf(run.queued_at) + (run.retry_after_s + start_deadline_s) * 1_000;
     case 'running':
     case 'uploading':
       return instantOf(run.started_at) + run_timeout_s * 1_000;

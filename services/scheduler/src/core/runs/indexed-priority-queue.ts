@@ -10,6 +10,10 @@ export class IndexedPriorityQueue<Item> {
     return this.#entries.length;
   }
 
+  has(item: Item): boolean {
+    return this.#indices.has(item);
+  }
+
   /** The item with the lowest rank. */
   first(): { readonly item: Item; readonly rank: number } | undefined {
     return this.#entries[0];

@@ -30,6 +30,8 @@ export class LiveRuns {
   /** Those whose assignment is being stored. */
   readonly #assigning = new Set<RunName>();
   #executing = 0;
+  /** Those whose last attempt failed, by the time from which they wait for a slot again. */
+  readonly #retrying = new IndexedPriorityQueue<RunName>();
   readonly #deadlines = new IndexedPriorityQueue<RunName>();
   readonly #allocation: SlotAllocation;
   readonly #settings: DeadlineSettings;
@@ -72,14 +74,19 @@ export class LiveRuns {
     if (this.#runs.delete(known.name) && isExecuting(known.run)) this.#executing -= 1;
   }
 
-  /** A queued run waits for a slot, and every run for its deadline. */
+  /** A queued run waits for a slot, at once or later, and every run for its deadline. */
   schedule(known: KnownRun): void {
-    if (known.run.status === 'queued') this.#waiting.add(waitingRun(known));
+    const { run, name } = known;
+    if (run.status === 'queued') {
+      if (run.retry_after_s === 0) this.#waiting.add(waitingRun(known));
+      else this.#retrying.set(name, this.#settings.instantOf(run.queued_at) + run.retry_after_s * 1_000);
+    }
     this.#deadlines.set(known.name, deadlineOf(known.run, this.#settings));
   }
 
   /** It waits for neither a slot nor its deadline. */
   unschedule(known: KnownRun): void {
+    this.#retrying.delete(known.name);
     this.#waiting.remove(waitingRun(known));
     this.#deadlines.delete(known.name);
   }
@@ -116,6 +123,21 @@ export class LiveRuns {
       this.#deadlines.delete(first.item);
       const known = this.#runs.get(first.item);
       if (known) yield known;
+    }
+  }
+
+  isRetrying(known: KnownRun): boolean {
+    return this.#retrying.has(known.name);
+  }
+
+  /** Yields each run that waits for a slot from now on, since its last attempt failed long enough ago. */
+  *takeRetried(now: number): Generator<KnownRun> {
+    for (let first = this.#retrying.first(); first && first.rank <= now; first = this.#retrying.first()) {
+      this.#retrying.delete(first.item);
+      const known = this.#runs.get(first.item);
+      if (!known) continue;
+      this.#waiting.add(waitingRun(known));
+      yield known;
     }
   }
 

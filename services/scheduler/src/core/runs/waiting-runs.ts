@@ -73,12 +73,16 @@ export class WaitingRuns {
   /** By GPU model: how many runs wait, and which has waited longest. */
   *lengths(): Generator<{ gpu: GpuModel; length: number; first: RunName }> {
     for (const [gpu, queues] of this.#models) {
-      const heads = [...queues.values()].map(({ numbers, names }) => {
+      let length = 0;
+      let head = Infinity;
+      let first: RunName | undefined;
+      for (const { numbers, names } of queues.values()) {
+        length += numbers.size;
         const number = numbers.first() ?? Infinity;
-        return { number, name: names.get(number) };
-      });
-      const first = heads.toSorted((a, b) => a.number - b.number)[0]?.name;
-      const length = [...queues.values()].reduce((sum, { numbers }) => sum + numbers.size, 0);
+        if (number >= head) continue;
+        head = number;
+        first = names.get(number);
+      }
       if (first) yield { gpu, length, first };
     }
   }

@@ -44,6 +44,7 @@ export const runExpired = (
       created_at,
       queued_at,
       started_at: 'started_at' in run ? run.started_at : null,
+      cold_start_s: 'cold_start_s' in run ? run.cold_start_s : null,
       attempt,
       cancel: isExecuting(run) ? run.cancel : null,
     },

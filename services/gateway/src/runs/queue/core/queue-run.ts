@@ -1,10 +1,12 @@
-import type { Deployment, Machine } from '@runledger/contracts/catalogue/records';
+import { inputTargets } from '@runledger/contracts/catalogue/input-targets';
+import type { Deployment, Machine, WorkflowVersion } from '@runledger/contracts/catalogue/records';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import { jsonBytes, type JsonObject } from '@runledger/contracts/json';
 import { MAX_FIRST_FACT_BYTES, MAX_INLINE_BYTES } from '@runledger/contracts/limits';
 import type { InlineOrBlob } from '@runledger/contracts/blobs';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { RunRequest } from '@runledger/contracts/fold/run';
+import { fitInputs, type WrongInput } from '../../../catalogue/core/input-values.ts';
 import type { Envelope } from '../../current/core/envelope.ts';
 
 /** A client's request, with its defaults filled in. */
@@ -21,8 +23,11 @@ export interface QueueRequest {
 export interface DeploymentFacts {
   readonly deployment: Deployment | undefined;
   readonly machine: Machine | undefined;
-  readonly versionSha256: string | undefined;
+  readonly version: QueuedVersion | undefined;
 }
+
+/** What a run needs of its workflow version. */
+export type QueuedVersion = Pick<WorkflowVersion, 'sha256' | 'inputs'>;
 
 /** Inputs as the first fact of a run has them. */
 export type KeptInputs = Pick<RunRequest, 'inputs' | 'inputs_blob'>;
@@ -38,19 +43,27 @@ export type QueueDecision<No> =
   | { readonly kind: 'queued'; readonly run: NewRun }
   | { readonly kind: 'refused'; readonly why: No };
 
+/** Inputs that do not fit the definitions of the version. */
+export interface WrongInputs {
+  readonly kind: 'wrong_inputs';
+  readonly wrong: readonly WrongInput[];
+}
+
 /** For the operator. A client only learns that the deployment does not exist. */
 export type MissingPart = 'deployment' | 'archived' | 'machine' | 'workflow version';
 
 /** The run keeps the present settings and version, also when the catalogue changes later. */
 export const queueRun = (
   request: QueueRequest,
-  { deployment, machine, versionSha256 }: DeploymentFacts,
+  { deployment, machine, version }: DeploymentFacts,
   by: { readonly user_id: string },
-): QueueDecision<MissingPart> => {
+): QueueDecision<MissingPart | WrongInputs> => {
   if (!deployment) return { kind: 'refused', why: 'deployment' };
   if (deployment.archived) return { kind: 'refused', why: 'archived' };
   if (!machine) return { kind: 'refused', why: 'machine' };
-  if (versionSha256 === undefined) return { kind: 'refused', why: 'workflow version' };
+  if (!version) return { kind: 'refused', why: 'workflow version' };
+  const fitted = fitInputs(version.inputs, request.inputs);
+  if (fitted.kind === 'wrong') return { kind: 'refused', why: { kind: 'wrong_inputs', wrong: fitted.wrong } };
   return {
     kind: 'queued',
     run: {
@@ -60,7 +73,7 @@ export const queueRun = (
         deployment_id: deployment.id,
         workflow_id: deployment.workflow_id,
         workflow_version_id: deployment.workflow_version_id,
-        workflow_sha256: versionSha256,
+        workflow_sha256: version.sha256,
         machine_id: machine.id,
         machine_name: machine.name,
         machine_type: machine.type,
@@ -72,9 +85,12 @@ export const queueRun = (
         start_deadline_s: deployment.start_deadline_s,
         run_timeout_s: deployment.run_timeout_s,
         max_attempts: deployment.retry.attempts,
+        ...(deployment.retry.on && { retry_on: deployment.retry.on }),
+        ...(deployment.log_masks && { has_log_masks: true }),
+        ...(inputTargets(version.inputs).length > 0 && { has_input_targets: true }),
         rerun_of: null,
       },
-      inputs: { kind: 'inline', value: request.inputs },
+      inputs: { kind: 'inline', value: fitted.inputs },
     },
   };
 };

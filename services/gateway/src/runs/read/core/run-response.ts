@@ -5,6 +5,8 @@ import type { QueuePosition } from '@runledger/contracts/requests/queue-position
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { liveStatus } from '@runledger/contracts/run-view/live-status';
 import { missingOutputs } from '@runledger/contracts/run-view/missing-outputs';
+import { shownAttempts } from '@runledger/contracts/run-view/shown-attempts';
+import { shownEnd } from '@runledger/contracts/run-view/shown-end';
 import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
 import { runTimes } from './run-times.ts';
 import { webhookStatus } from '../../../projection/core/webhook-status.ts';
@@ -55,8 +57,8 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     is_realtime: false,
     webhook_intermediate_status: request.webhook_intermediate_status,
     outputs: isEnded(run) ? shownOutputs(run, shown.publicUrl) : [],
-    finished: isEnded(run),
-    end_reason: isEnded(run) ? run.end_reason : null,
+    ...shownEnd(run),
+    attempts: shownAttempts(run),
     queue_position: run.status === 'queued' && shown.position ? shown.position.ahead + 1 : null,
     rerun_of: request.rerun_of,
     missing_members: [...shown.included.missing, ...missingOutputs(run, [])],

@@ -6,7 +6,7 @@ export interface RunTimes {
   readonly queued_at: string;
   readonly started_at: string | null;
   readonly ended_at: string | null;
-  /** Durations in seconds, to the millisecond; null until both ends are known. */
+  /** Durations in seconds, to the millisecond; null until they are known. */
   readonly duration: number | null;
   readonly cold_start_duration: number | null;
   readonly cold_start_duration_total: number | null;
@@ -25,7 +25,7 @@ export const runTimes = (run: Run): RunTimes => {
     started_at,
     ended_at,
     duration: seconds(created_at, ended_at),
-    cold_start_duration: seconds(queued_at, started_at),
+    cold_start_duration: 'cold_start_s' in run ? run.cold_start_s : null,
     cold_start_duration_total: seconds(created_at, started_at),
     run_duration: seconds(started_at, ended_at),
   };

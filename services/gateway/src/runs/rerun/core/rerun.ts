@@ -1,8 +1,8 @@
-import type { Deployment } from '@runledger/contracts/catalogue/records';
 import { readInlineOrBlob } from '@runledger/contracts/blobs';
 import type { JsonObject } from '@runledger/contracts/json';
 import type { Run } from '@runledger/contracts/fold/run';
-import type { MissingPart, QueueDecision } from '../../queue/core/queue-run.ts';
+import { fitInputs } from '../../../catalogue/core/input-values.ts';
+import type { DeploymentFacts, MissingPart, QueueDecision, WrongInputs } from '../../queue/core/queue-run.ts';
 
 export interface RerunRequest {
   /** Instead of the inputs of the origin. */
@@ -10,21 +10,29 @@ export interface RerunRequest {
   readonly user_id: string;
 }
 
+/** What the catalogue has now of the deployment and the version of the origin. */
+export type OriginFacts = Pick<DeploymentFacts, 'deployment' | 'version'>;
+
 /** A rerun repeats its origin, with the settings and the version that the origin was queued with. */
 export const rerun = (
   { run_id, request }: Run,
-  deployment: Deployment | undefined,
+  { deployment, version }: OriginFacts,
   { inputs: others, user_id }: RerunRequest,
-): QueueDecision<MissingPart> => {
+): QueueDecision<MissingPart | WrongInputs> => {
   if (!deployment) return { kind: 'refused', why: 'deployment' };
   if (deployment.archived) return { kind: 'refused', why: 'archived' };
+  if (!version) return { kind: 'refused', why: 'workflow version' };
+  // The inputs of the origin fitted when it was queued.
+  const fitted = others && fitInputs(version.inputs, others);
+  if (fitted?.kind === 'wrong')
+    return { kind: 'refused', why: { kind: 'wrong_inputs', wrong: fitted.wrong } };
   // The idempotency key belongs to the request that queued the origin.
   const { idempotency: _idempotency, inputs, inputs_blob, ...settings } = request;
   return {
     kind: 'queued',
     run: {
       settings: { ...settings, user_id, origin: 'replay', rerun_of: run_id },
-      inputs: others ? { kind: 'inline', value: others } : readInlineOrBlob(inputs, inputs_blob),
+      inputs: fitted ? { kind: 'inline', value: fitted.inputs } : readInlineOrBlob(inputs, inputs_blob),
     },
   };
 };

@@ -91,7 +91,7 @@ describe('the end of a run that expires', () => {
 
   it('says what happened and what to do', () => {
     const end = endOf(queued(key));
-    expect(isEnded(end) && end.message).toContain('168 h (runsMaxAgeMs)');
-    expect(isEnded(end) && end.message).toContain('Queue it again');
+    expect(isEnded(end) && end.error?.message).toContain('168 h (runsMaxAgeMs)');
+    expect(isEnded(end) && end.error?.message).toContain('Queue it again');
   });
 });

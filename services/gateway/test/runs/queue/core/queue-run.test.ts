@@ -47,12 +47,12 @@ const envelope = {
   traceparent: null,
 };
 const by = { user_id: newUuid() };
-const facts = { deployment, machine, versionSha256: 'a'.repeat(64) };
+const facts = { deployment, machine, version: { sha256: 'a'.repeat(64), inputs: [] } };
 
 describe('a queued run', () => {
   it('keeps the request, the user, and the present settings', () => {
     const decision = queueRun(request, facts, by);
-    if (decision.kind !== 'queued') throw new Error(decision.why);
+    if (decision.kind !== 'queued') throw new Error('The request was refused.');
     const inputs = { inputs: request.inputs, inputs_blob: null };
     expect(decision.run.inputs).toEqual({ kind: 'inline', value: request.inputs });
     expect(runQueued({ ...decision.run.settings, ...inputs }, undefined, envelope)).toEqual({
@@ -91,7 +91,7 @@ describe('a queued run', () => {
     ['deployment', { ...facts, deployment: undefined }],
     ['archived', { ...facts, deployment: { ...deployment, archived: true } }],
     ['machine', { ...facts, machine: undefined }],
-    ['workflow version', { ...facts, versionSha256: undefined }],
+    ['workflow version', { ...facts, version: undefined }],
   ] as const)('is refused when something that it needs is missing or archived: %s', (why, given) => {
     expect(queueRun(request, given, by)).toEqual({ kind: 'refused', why });
   });

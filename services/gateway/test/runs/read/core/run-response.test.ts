@@ -1,7 +1,8 @@
+import { endReasonOf } from '@runledger/contracts/events/run-error';
 import { EndReason, RunStatus, WorkflowRun } from '@runledger/contracts/http/runs/run';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
-import { GPU_MODELS } from '@runledger/contracts/gpu';
+import type { GpuModel } from '@runledger/contracts/gpu';
 import {
   queued,
   assigned,
@@ -36,7 +37,7 @@ const alone: Shown = {
 const shown: Shown = { ...alone, report: { progress: 0.4, live_status: 'row 200/500' } };
 
 /** What is the same in every situation. */
-const always: Omit<WorkflowRun, keyof Situated> = {
+const always: Omit<WorkflowRun, keyof Situated | 'error' | 'attempts'> = {
   id: key.run_id,
   org_id: key.org_id,
   user_id: id,
@@ -65,7 +66,7 @@ const OF_THE_SPECIFICATION =
   'id workflow_version_id workflow_inputs workflow_id workflow_api machine_id origin status created_at updated_at gpu_event_id gpu machine_version machine_type compute_function_call_id user_id org_id live_status webhook webhook_status number duration cold_start_duration cold_start_duration_total run_duration ended_at queued_at started_at progress is_realtime webhook_intermediate_status outputs'.split(
     ' ',
   );
-const OURS = ['finished', 'end_reason', 'queue_position', 'rerun_of', 'missing_members'];
+const OURS = ['finished', 'end_reason', 'error', 'attempts', 'queue_position', 'rerun_of', 'missing_members'];
 const NEVER_NULL =
   'id workflow_id origin status created_at updated_at number progress is_realtime webhook_intermediate_status outputs'.split(
     ' ',
@@ -81,12 +82,22 @@ describe.each(situations)('a run that is $name', ({ events, is }) => {
   const response = runResponse(folded(...events), shown);
 
   it('has the expected value in every field', () => {
-    expect(response).toStrictEqual({ ...always, ...is });
+    const { error, attempts, ...others } = response;
+    expect(others).toStrictEqual({ ...always, ...is });
+    const hasError = is.status === 'failed' || is.status === 'timeout';
+    expect(error && endReasonOf(error.kind)).toBe(hasError ? is.end_reason : null);
+    const last = attempts.at(-1);
+    expect(last?.number).toBe(is.compute_function_call_id?.split('.').map(Number)[1]);
+    // A run that is queued again, or ends there, does not change its last attempt.
+    const ends = attempts.filter(({ ended_at }) => ended_at === is.ended_at);
+    expect(ends.map((attempt) => [attempt.end_reason, attempt.error, attempt.started_at])).toEqual(
+      ends.map(() => [is.end_reason, error, is.started_at]),
+    );
   });
 
-  it('has all 37 fields and no others, as the schema describes them', () => {
+  it('has all 39 fields and no others, as the schema describes them', () => {
     expect(Object.keys(fitting(response)).sort()).toEqual([...OF_THE_SPECIFICATION, ...OURS].sort());
-    expect([OF_THE_SPECIFICATION.length, OURS.length]).toEqual([32, 5]);
+    expect([OF_THE_SPECIFICATION.length, OURS.length]).toEqual([32, 7]);
     expect(
       Object.entries(response).filter(([name, value]) => value === null && NEVER_NULL.includes(name)),
     ).toEqual([]);
@@ -146,14 +157,17 @@ describe('the present state of a run', () => {
   });
 
   it('names every GPU with its article', () => {
-    expect(GPU_MODELS.map((gpu) => runResponse(folded(queued(key, { gpu })), alone).live_status)).toEqual([
+    const models: GpuModel[] = ['T4', 'L4', 'A10G', 'L40S', 'A100-80GB', 'H200', 'RTX4090', 'GTX1080', 'CPU'];
+    expect(models.map((gpu) => runResponse(folded(queued(key, { gpu })), alone).live_status)).toEqual([
       'waiting for a T4',
       'waiting for an L4',
       'waiting for an A10G',
       'waiting for an L40S',
-      'waiting for an A100',
       'waiting for an A100-80GB',
-      'waiting for an H100',
+      'waiting for an H200',
+      'waiting for an RTX4090',
+      'waiting for a GTX1080',
+      'waiting for a CPU',
     ]);
   });
 });

@@ -1,5 +1,5 @@
 import type { Run } from '@runledger/contracts/fold/run';
-import { queued } from '@runledger/testing/events/run-events';
+import { assigned, queued, started } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { runTimes } from '../../../../src/runs/read/core/run-times.ts';
 import { folded } from '../../../fixtures/runs/folded-runs.ts';
@@ -14,11 +14,12 @@ const run = (created_at: string, queued_at: string, started_at: string, ended_at
   end_reason: 'completed',
   attempt: null,
   started_at,
+  cold_start_s: 0.04,
   ended_at,
   outputs: [],
   outputs_blob: null,
   deleted_outputs: null,
-  message: null,
+  error: null,
   progress: 1,
 });
 
@@ -34,10 +35,16 @@ describe('durations', () => {
     );
     expect(times).toMatchObject({
       duration: 0.402,
-      cold_start_duration: 0.1,
+      cold_start_duration: 0.04,
       cold_start_duration_total: 0.101,
       run_duration: 0.301,
     });
+  });
+
+  it('have the time for loading of the last attempt, which is 0 when it was warm', () => {
+    const events = [queued(key), assigned(key)];
+    expect(runTimes(folded(...events))).toMatchObject({ started_at: null, cold_start_duration: null });
+    expect(runTimes(folded(...events, started(key)))).toMatchObject({ cold_start_duration: 0 });
   });
 
   it('may be days, or 0', () => {
@@ -45,7 +52,7 @@ describe('durations', () => {
     const end = '2026-01-07T00:00:00.001Z';
     expect(runTimes(run(created, created, created, end))).toMatchObject({
       duration: 518_400.001,
-      cold_start_duration: 0,
+      cold_start_duration: 0.04,
       cold_start_duration_total: 0,
       run_duration: 518_400.001,
     });

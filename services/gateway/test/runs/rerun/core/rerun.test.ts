@@ -29,12 +29,13 @@ const deployment: Deployment = {
   archived: false,
   created_at: '2026-01-01T00:00:00.000Z',
 };
+const facts = { deployment, version: { sha256: 'a'.repeat(64), inputs: [] } };
 const user_id = newUuid();
 
 describe('running a run again', () => {
   it('keeps everything that its origin was queued with, except the user and the origin', () => {
     const { idempotency: _idempotency, inputs, inputs_blob: _blob, ...settings } = origin.request;
-    expect(rerun(origin, deployment, { inputs: undefined, user_id })).toEqual({
+    expect(rerun(origin, facts, { inputs: undefined, user_id })).toEqual({
       kind: 'queued',
       run: {
         settings: { ...settings, user_id, origin: 'replay', rerun_of: key.run_id },
@@ -46,21 +47,22 @@ describe('running a run again', () => {
   it('refers to the inputs of its origin, when they are a blob', () => {
     const ref = { sha256: 'd'.repeat(64), bytes: 5_000 };
     const large = { ...origin, request: { ...origin.request, inputs: null, inputs_blob: ref } };
-    expect(rerun(large, deployment, { inputs: undefined, user_id })).toMatchObject({
+    expect(rerun(large, facts, { inputs: undefined, user_id })).toMatchObject({
       run: { inputs: { kind: 'blob', ref } },
     });
   });
 
   it('replaces all inputs of its origin', () => {
-    expect(rerun(origin, deployment, { inputs: {}, user_id })).toMatchObject({
+    expect(rerun(origin, facts, { inputs: {}, user_id })).toMatchObject({
       run: { inputs: { kind: 'inline', value: {} } },
     });
   });
 
   it.each([
-    ['deployment', undefined],
-    ['archived', { ...deployment, archived: true }],
-  ] as const)('needs the deployment: %s', (why, given) => {
+    ['deployment', { ...facts, deployment: undefined }],
+    ['archived', { ...facts, deployment: { ...deployment, archived: true } }],
+    ['workflow version', { ...facts, version: undefined }],
+  ] as const)('needs the deployment and its version: %s', (why, given) => {
     expect(rerun(origin, given, { inputs: undefined, user_id })).toEqual({ kind: 'refused', why });
   });
 });

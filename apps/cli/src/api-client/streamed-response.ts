@@ -1,0 +1,29 @@
+import { CommandError } from '../output/command-error.ts';
+import { answerOf, refusal, send, Unavailable, type ApiRequest } from './api-call.ts';
+import { explainNoAnswer } from './api-problem.ts';
+import type { ApiConnection } from './connection.ts';
+
+/**
+ * What `read` makes of a response while it arrives; it calls `onData` for everything that arrives.
+ * @throws Unavailable when nothing arrives for `idleMs`, when the connection is cut, or when the service is unavailable
+ */
+export const streamedResponse = async function* <Item>(
+  connection: ApiConnection,
+  request: ApiRequest,
+  idleMs: number,
+  read: (response: Response, onData: () => void) => AsyncIterable<Item> | Iterable<Item>,
+): AsyncGenerator<Item> {
+  const abort = new AbortController();
+  const timeout = setTimeout(() => abort.abort(new Error(`it sent nothing for ${idleMs / 1_000} s`)), idleMs);
+  try {
+    const response = await send(connection, request, abort.signal);
+    if (!response.ok) throw refusal(connection, await answerOf(response));
+    yield* read(response, () => timeout.refresh());
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw new Unavailable(explainNoAnswer(connection, error));
+  } finally {
+    clearTimeout(timeout);
+    abort.abort();
+  }
+};

@@ -1,0 +1,20 @@
+import { isJsonObject } from '@runledger/contracts/json';
+import type { JsonValue } from '@runledger/contracts/json';
+import type { Runner } from '@runledger/contracts/runners/runner-kinds';
+import { CommandError } from '../output/command-error.ts';
+
+/** @throws CommandError for a workflow that this kind of runner can never execute */
+export const checkWorkflow = (workflow: JsonValue, kind: Runner['kind']): void => {
+  if (kind !== 'comfyui') return;
+  if (isJsonObject(workflow) && 'nodes' in workflow && 'links' in workflow)
+    throw new CommandError(
+      "This is a workflow as ComfyUI's editor saves it. The server executes the API format: in ComfyUI choose Workflow, Export (API), and deploy that file.",
+    );
+  const nodes = isJsonObject(workflow) ? Object.entries(workflow) : [];
+  const wrong = nodes.find(([, node]) => !isJsonObject(node) || typeof node['class_type'] !== 'string');
+  if (nodes.length > 0 && wrong === undefined) return;
+  const what = wrong === undefined ? 'It has no nodes.' : `"${wrong[0]}" has no class_type.`;
+  throw new CommandError(
+    `This is no ComfyUI workflow in API format, an object of nodes with a class_type each. ${what} In ComfyUI choose Workflow, Export (API).`,
+  );
+};

@@ -1,0 +1,41 @@
+import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflow-versions';
+
+/** A line for a shell that queues a run. The key stands in an environment variable, not in the history of the shell. */
+export const requestLine = (
+  url: string,
+  deploymentId: string,
+  inputs: readonly NewInputDefinition[],
+): string => {
+  const body = JSON.stringify({
+    deployment_id: deploymentId,
+    inputs: Object.fromEntries(inputs.filter(isNeeded).map((input) => [input.name, exampleOf(input)])),
+  });
+  return `curl -s ${quoted(`${url}/run/deployment/queue`)} -H "Authorization: Bearer $RUNLEDGER_API_KEY" -H 'Content-Type: application/json' -d ${quoted(body)}`;
+};
+
+const quoted = (text: string): string =>
+  /^[\w:/.-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+const isNeeded = (input: NewInputDefinition): boolean =>
+  input.required === true && (input.default ?? null) === null;
+
+/** A value that fits the definition, to be replaced. */
+const exampleOf = ({ type, enum: values, minimum, maximum }: NewInputDefinition): unknown => {
+  const [first] = values ?? [];
+  switch (type) {
+    case 'string':
+      return first ?? 'TEXT';
+    case 'integer':
+    case 'number':
+      return first ?? minimum ?? maximum ?? 1;
+    case 'boolean':
+      return true;
+    case 'array':
+      return [];
+    case 'file':
+    case 'image':
+    case 'audio':
+    case 'video':
+      return 'https://example.com/FILE';
+  }
+};

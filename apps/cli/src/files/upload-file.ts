@@ -1,0 +1,90 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { contentTypeOf } from '@runledger/contracts/content-type';
+import { FileUpload, type UploadedFile } from '@runledger/contracts/http/files';
+import { answerOf, at, refusal, Unavailable } from '../api-client/api-call.ts';
+import { explainNoAnswer } from '../api-client/api-problem.ts';
+import type { Client } from '../api-client/client.ts';
+import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
+import { whyUnreadable } from '../options/json-files.ts';
+import { CommandError } from '../output/command-error.ts';
+import { plain } from '../output/plain-text.ts';
+
+/** Uploads a file resumably: after an interruption it continues, for up to a minute without progress. @throws CommandError */
+export const uploadFile = async (client: Client, name: string): Promise<UploadedFile> => {
+  const { call, screen, cwd } = client;
+  const path = resolve(cwd, name);
+  const bytes = await sizeOf(path, name);
+  const filename = basename(path);
+  const headers = {
+    'tus-resumable': '1.0.0',
+    'upload-length': String(bytes),
+    'upload-metadata': `filename ${base64(filename)},filetype ${base64(contentTypeOf(filename))}`,
+  };
+  const begun = await retryForAMinute(
+    () => call(FileUpload, { method: 'POST', path: '/files/uploads', headers }),
+    screen,
+  );
+  const uploadPath = at`/files/uploads/${begun.id}`;
+  const read = () => call(FileUpload, { method: 'GET', path: uploadPath });
+  for (let sent = 0; sent < bytes;) {
+    sent = await retryForAMinute(async () => {
+      const { offset } = await read();
+      // What came before an interruption begins another minute.
+      if (offset === sent) await sendFrom(client, uploadPath, path, offset);
+      return offset === sent ? bytes : offset;
+    }, screen);
+  }
+  return retryForAMinute(async () => {
+    const { file } = await read();
+    if (file) return file;
+    throw new Unavailable(`${plain(name)} is uploaded, and the service has not made a file of it yet.`);
+  }, screen);
+};
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+const sizeOf = async (path: string, name: string): Promise<number> => {
+  try {
+    const found = await stat(path);
+    if (found.isFile()) return found.size;
+  } catch (error) {
+    throw new CommandError(`${plain(name)} cannot be read: ${whyUnreadable(error)}`);
+  }
+  throw new CommandError(`${plain(name)} is not a regular file. Name a file.`);
+};
+
+/** Another gateway may not know yet that the connection of an earlier request broke. */
+const STILL_WRITTEN = 409;
+
+const sendFrom = async (
+  { connection }: Client,
+  uploadPath: string,
+  path: string,
+  offset: number,
+): Promise<void> => {
+  const content = createReadStream(path, { start: offset });
+  try {
+    const response = await fetch(`${connection.url}${uploadPath}`, {
+      method: 'PATCH',
+      headers: {
+        authorization: `Bearer ${connection.apiKey}`,
+        'content-type': 'application/offset+octet-stream',
+        'tus-resumable': '1.0.0',
+        'upload-offset': String(offset),
+      },
+      body: Readable.toWeb(content),
+      duplex: 'half',
+      redirect: 'error',
+    });
+    if (response.ok) return;
+    const refused = refusal(connection, await answerOf(response));
+    throw response.status === STILL_WRITTEN ? new Unavailable(refused.message) : refused;
+  } catch (error) {
+    throw error instanceof CommandError ? error : new Unavailable(explainNoAnswer(connection, error));
+  } finally {
+    content.destroy();
+  }
+};

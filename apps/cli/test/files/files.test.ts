@@ -1,0 +1,74 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aRealGateway, type RealGateway } from '../fixtures/real-gateway.ts';
+
+const SIZE = 20_000_000;
+const bytes = randomBytes(SIZE);
+
+let gateway: RealGateway;
+let folder: string;
+let path: string;
+beforeAll(async () => {
+  gateway = await aRealGateway();
+  folder = mkdtempSync(join(tmpdir(), 'runledger-files-'));
+  path = join(folder, 'photo.png');
+  writeFileSync(path, bytes);
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await gateway[Symbol.asyncDispose]();
+});
+
+describe('files', () => {
+  it('are uploaded, shown and deleted', async () => {
+    const put = await gateway.cli(['files', 'put', path]);
+    expect([put.code, put.stderr]).toEqual([0, '']);
+    const id = put.stdout.trim();
+    expect(await gateway.read(`/files/${id}`)).toMatchObject({
+      filename: 'photo.png',
+      content_type: 'image/png',
+      bytes: SIZE,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+    });
+    const again = await gateway.cli(['files', 'put', path, '--json']);
+    expect(JSON.parse(again.stdout)).toMatchObject({ id });
+    expect((await gateway.cli(['files', 'show', id])).stdout).toContain(
+      `photo.png, image/png, ${SIZE} bytes`,
+    );
+    expect((await gateway.cli(['files', 'delete', id])).code).toBe(0);
+    expect(await gateway.cli(['files', 'show', id])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('File not found'),
+    });
+  });
+
+  it('that do not exist, or are folders, are named with what to do', async () => {
+    const missing = await gateway.cli(['files', 'put', join(folder, 'missing.png')]);
+    expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('the file does not exist') });
+    const aFolder = await gateway.cli(['files', 'put', folder]);
+    expect(aFolder).toMatchObject({ code: 2, stderr: expect.stringContaining('is not a regular file') });
+  });
+
+  it('are uploaded for an input @PATH; a quoted text is a text', async () => {
+    writeFileSync(join(folder, 'small.png'), 'x');
+    const photo = `photo=@${join(folder, 'small.png')}`;
+    const queued = await gateway.cli([
+      'queue',
+      '--deployment',
+      gateway.deployment_id,
+      '--input',
+      photo,
+      '--input',
+      'note="@home"',
+    ]);
+    expect([queued.code, queued.stderr]).toEqual([0, '']);
+    const run = await gateway.read(`/run/${queued.stdout.trim()}?include=inputs`);
+    expect(run.workflow_inputs.note).toBe('@home');
+    expect(await gateway.read(`/files/${run.workflow_inputs.photo}`)).toMatchObject({
+      filename: 'small.png',
+    });
+  });
+});

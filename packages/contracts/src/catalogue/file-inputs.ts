@@ -1,0 +1,37 @@
+/** Types of inputs whose value is a file. They say what a form may offer; the workflow judges the content. */
+export const FILE_INPUT_TYPES = ['file', 'image', 'audio', 'video'] as const;
+export type FileInputType = (typeof FILE_INPUT_TYPES)[number];
+
+const TYPES: ReadonlySet<string> = new Set(FILE_INPUT_TYPES);
+export const isFileInputType = (type: string): type is FileInputType => TYPES.has(type);
+
+/** What the value of such an input names. */
+export type FileValue =
+  /** A file that was uploaded. */
+  | { readonly kind: 'id'; readonly id: string }
+  | { readonly kind: 'url'; readonly url: string }
+  /** The file itself, in a data URL (RFC 2397). */
+  | {
+      readonly kind: 'data';
+      readonly content_type: string;
+      readonly isBase64: boolean;
+      readonly text: string;
+    };
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const SCHEME_OF_URL = /^https?:\/\//i;
+const DATA_URL = /^data:([^,]*?)(;base64)?,/i;
+/** Of a data URL that does not say it. */
+const PLAIN_TEXT = 'text/plain;charset=us-ascii';
+
+/** Undefined for a value that is no file, judged by its form. */
+export const readFileValue = (value: unknown): FileValue | undefined => {
+  if (typeof value !== 'string') return undefined;
+  if (UUID.test(value)) return { kind: 'id', id: value.toLowerCase() };
+  if (SCHEME_OF_URL.test(value)) return { kind: 'url', url: value };
+  const match = DATA_URL.exec(value);
+  if (!match) return undefined;
+  const [beginning, type = '', base64] = match;
+  const content_type = type === '' ? PLAIN_TEXT : type;
+  return { kind: 'data', content_type, isBase64: base64 !== undefined, text: value.slice(beginning.length) };
+};

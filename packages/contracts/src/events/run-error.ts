@@ -1,0 +1,114 @@
+import { Type, type Static } from 'typebox';
+import { MAX_ERROR_MESSAGE, MAX_ERROR_NAME } from '../limits.ts';
+
+/**
+ * What an executor reports of an attempt. `retryable`: whether the same run may succeed when it is tried again without a
+ * change. What observes an error may know better, and then says so.
+ */
+const ATTEMPT_ERRORS = {
+  /** The program ended with an exit code other than 0. */
+  program_exit: { end_reason: 'workflow_error', retryable: true },
+  /** A signal ended the program, and neither a cancel nor a time limit sent it. */
+  program_signal: { end_reason: 'workflow_error', retryable: true },
+  /** The memory of the machine or of the GPU was not enough. */
+  out_of_memory: { end_reason: 'workflow_error', retryable: true },
+  /** What executed the workflow is gone, and it is not known how it ended. */
+  crashed: { end_reason: 'workflow_error', retryable: true },
+  /** What executes the workflow could not be made ready, such as a model that does not load. */
+  setup_failed: { end_reason: 'workflow_error', retryable: true },
+  /** The workflow or its model reports an error; `node` says where, if it has nodes. */
+  execution_error: { end_reason: 'workflow_error', retryable: true },
+  /** A file of the inputs cannot be fetched. */
+  input_unavailable: { end_reason: 'workflow_error', retryable: true },
+  /** The workflow or its model refuses the inputs. */
+  invalid_inputs: { end_reason: 'workflow_error', retryable: false },
+  /** An output cannot be understood. */
+  invalid_output: { end_reason: 'workflow_error', retryable: false },
+  /** The outputs are more than a run may have. */
+  output_too_large: { end_reason: 'workflow_error', retryable: false },
+  /** The executor cannot execute such a run. Another one, or this one with other settings, may. */
+  not_runnable: { end_reason: 'internal_error', retryable: true },
+  internal_error: { end_reason: 'internal_error', retryable: true },
+  /** The workflow that the run was queued with is gone. */
+  deployment_removed: { end_reason: 'deployment_removed', retryable: false },
+  /** A store of the system is full: the message names it. */
+  storage_full: { end_reason: 'storage_full', retryable: true },
+} as const;
+
+/** Every kind of error. It belongs to one end reason and refines it; where the end reason says all, both have the same word. */
+const ERRORS = {
+  ...ATTEMPT_ERRORS,
+  /** The executor sent no more heartbeats. */
+  executor_lost: { end_reason: 'executor_lost', retryable: true },
+  /** The executor was stopped before the attempt ended. */
+  executor_left: { end_reason: 'executor_lost', retryable: true },
+  no_capacity: { end_reason: 'no_capacity', retryable: true },
+  start_deadline: { end_reason: 'start_deadline', retryable: true },
+  run_timeout: { end_reason: 'run_timeout', retryable: false },
+  log_expired: { end_reason: 'log_expired', retryable: true },
+} as const;
+
+export type ErrorKind = keyof typeof ERRORS;
+export type FailureReason = (typeof ERRORS)[ErrorKind]['end_reason'];
+
+export const isRetryableKind = (kind: ErrorKind): boolean => ERRORS[kind].retryable;
+
+export const endReasonOf = <Kind extends ErrorKind>(kind: Kind): (typeof ERRORS)[Kind]['end_reason'] =>
+  ERRORS[kind].end_reason;
+
+/** Where or how it went wrong, as far as the kind has it. */
+const details = {
+  exit_code: Type.Optional(Type.Integer({ minimum: 1, maximum: 255, description: 'Of a program.' })),
+  signal: Type.Optional(
+    Type.String({ pattern: '^SIG[A-Z0-9]{1,12}$', description: 'That ended a program, such as `SIGSEGV`.' }),
+  ),
+  node: Type.Optional(
+    Type.String({ maxLength: MAX_ERROR_NAME, description: 'The node of the workflow that failed.' }),
+  ),
+};
+
+const errorOfKinds = <Kind extends ErrorKind>(kinds: readonly Kind[]) =>
+  Type.Object(
+    {
+      message: Type.String({
+        maxLength: MAX_ERROR_MESSAGE,
+        description:
+          'What happened, for people. After its first line come the last lines that a program wrote to its standard error.',
+      }),
+      kind: Type.Enum([...kinds], {
+        description: 'Each belongs to one `end_reason`. Later releases may add kinds.',
+      }),
+      ...details,
+      retryable: Type.Boolean({
+        description: 'The same run may succeed when it is queued again without a change.',
+      }),
+    },
+    {
+      title: 'RunError',
+      description:
+        'Why a run or an attempt failed or timed out. Of an attempt that another one followed, the message is at most 512 bytes.',
+    },
+  );
+
+// The keys of a literal are its names.
+export const ATTEMPT_ERROR_KINDS = Object.keys(ATTEMPT_ERRORS) as (keyof typeof ATTEMPT_ERRORS)[];
+export const ERROR_KINDS = Object.keys(ERRORS) as ErrorKind[];
+
+export const AttemptError = errorOfKinds(ATTEMPT_ERROR_KINDS);
+export type AttemptError = Readonly<Static<typeof AttemptError>>;
+export const RunError = errorOfKinds(ERROR_KINDS);
+export type RunError = Readonly<Static<typeof RunError>>;
+
+type Details = Partial<Pick<RunError, 'exit_code' | 'signal' | 'node' | 'retryable'>>;
+
+/** An error with the message as it is; see `errorMessage`. */
+export const errorOf = <Kind extends ErrorKind>(
+  kind: Kind,
+  message: string,
+  known: Details = {},
+): RunError & { readonly kind: Kind } => ({
+  message,
+  kind,
+  ...known,
+  retryable: known.retryable ?? ERRORS[kind].retryable,
+});

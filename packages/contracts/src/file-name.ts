@@ -1,0 +1,51 @@
+import { extensionOf } from './content-type.ts';
+
+/** Bytes of a name: with a number before its extension it fits every file system. */
+const MAX_NAME_BYTES = 180;
+const MAX_EXTENSION = 16;
+
+/** Names of devices on Windows, with any extension. */
+const RESERVED = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/i;
+const OTHERS = /[^\p{L}\p{M}\p{N}._ -]/gu;
+
+/**
+ * A name for a file that somebody else named: one part of a path on every system, visible, and no option of a program. It keeps
+ * the extension, and gets that of the type without one.
+ */
+export const safeFileName = (text: string, contentType = ''): string => {
+  const last = text.toWellFormed().normalize('NFC').split(/[/\\]/).at(-1) ?? '';
+  const cleaned = last
+    .replaceAll(OTHERS, '_')
+    .replace(/^[.\s-]+/, '')
+    .replace(/[.\s]+$/, '');
+  const named = cleaned === '' ? 'file' : cleaned;
+  const [stem, given] = cutExtension(named);
+  const extension = given ?? extensionOf(contentType) ?? '';
+  const name = `${beginning(stem, MAX_NAME_BYTES - bytesOf(extension)).trimEnd()}${extension}`;
+  return RESERVED.test(name) ? `_${name}` : name;
+};
+
+/** The same name with a number before its extension. */
+export const numberedFileName = (name: string, number: number): string => {
+  const [stem, extension = ''] = cutExtension(name);
+  return `${stem}-${number}${extension}`;
+};
+
+/** The extension has its point. */
+const cutExtension = (name: string): readonly [stem: string, extension: string | undefined] => {
+  const at = name.lastIndexOf('.');
+  const extension = name.slice(at + 1);
+  return at > 0 && /^[A-Za-z0-9]+$/.test(extension) && extension.length <= MAX_EXTENSION
+    ? [name.slice(0, at), name.slice(at)]
+    : [name, undefined];
+};
+
+const beginning = (text: string, maxBytes: number): string => {
+  let room = maxBytes;
+  const characters = Array.from(text);
+  const over = characters.findIndex((character) => (room -= bytesOf(character)) < 0);
+  return over === -1 ? text : characters.slice(0, over).join('');
+};
+
+const utf8 = new TextEncoder();
+const bytesOf = (text: string): number => utf8.encode(text).byteLength;

@@ -1,0 +1,26 @@
+import { endReasonOf } from '../events/run-error.ts';
+import { isEnded, type Run } from '../fold/run.ts';
+import type { RunAttempt } from '../http/runs/run.ts';
+import { executorName } from '../ids.ts';
+
+/** The attempts of a run from the first to the present or last one. */
+export const shownAttempts = (run: Run): RunAttempt[] => {
+  const { gpu } = run.request;
+  const earlier = run.earlier_attempts.map(({ number, executor_id, started_at, ended_at, error }) => ({
+    number,
+    executor: executorName(executor_id),
+    gpu,
+    started_at,
+    ended_at,
+    end_reason: endReasonOf(error.kind),
+    error,
+  }));
+  // The attempt of a run that is queued again is one of them.
+  if (!run.attempt || earlier.at(-1)?.number === run.attempt.number) return earlier;
+  const { number, executor_id } = run.attempt;
+  const started_at = 'started_at' in run ? run.started_at : null;
+  const end = isEnded(run)
+    ? { ended_at: run.ended_at, end_reason: run.end_reason, error: run.error }
+    : { ended_at: null, end_reason: null, error: null };
+  return [...earlier, { number, executor: executorName(executor_id), gpu, started_at, ...end }];
+};

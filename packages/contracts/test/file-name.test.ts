@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { numberedFileName, safeFileName } from '../src/file-name.ts';
+
+describe('a safe file name', () => {
+  it.each([
+    ['photo.png', 'photo.png'],
+    ['Foto vom März.JPG', 'Foto vom März.JPG'],
+    ['../../etc/passwd', 'passwd'],
+    ['..\\..\\x.png', 'x.png'],
+    ['..', 'file'],
+    ['', 'file'],
+    ['.hidden', 'hidden'],
+    ['-rf', 'rf'],
+    ['con', '_con'],
+    ['CON.png', '_CON.png'],
+    ['a\u0000b\n.png', 'a_b_.png'],
+    ['a:b*c?.png', 'a_b_c_.png'],
+    ['name. . ', 'name'],
+    ['\ud800.png', '_.png'],
+  ])('of %j is %j', (given, expected) => {
+    expect(safeFileName(given)).toBe(expected);
+  });
+
+  it('has the extension of its type when it has none', () => {
+    expect(safeFileName('photo', 'image/png')).toBe('photo.png');
+    expect(safeFileName('', 'image/jpeg; q=1')).toBe('file.jpg');
+    expect(safeFileName('photo.webp', 'image/png')).toBe('photo.webp');
+    expect(safeFileName('con', 'image/png')).toBe('_con.png');
+  });
+
+  it('is short, and keeps its extension', () => {
+    expect(safeFileName(`${'x'.repeat(300)}.safetensors`)).toBe(`${'x'.repeat(168)}.safetensors`);
+  });
+
+  it('is one visible part of a path, however it was named', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.constantFrom('', 'image/png'), (given, type) => {
+        const name = safeFileName(given, type);
+        expect(name).toMatch(/^[\p{L}\p{M}\p{N}_][\p{L}\p{M}\p{N}._ -]*$/u);
+        expect(name).not.toMatch(/[. ]$/);
+        expect(Buffer.byteLength(name)).toBeLessThanOrEqual(200);
+        expect(safeFileName(name, type)).toBe(name);
+      }),
+    );
+  });
+
+  it('can be numbered', () => {
+    expect(numberedFileName('photo.png', 2)).toBe('photo-2.png');
+    expect(numberedFileName('photo', 2)).toBe('photo-2');
+  });
+});

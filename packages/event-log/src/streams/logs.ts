@@ -1,0 +1,92 @@
+import {
+  LogChunk,
+  logFilter,
+  logSubject,
+  parseLogSubject,
+  runLogsFilter,
+  type LoggedAttempt,
+} from '@runledger/contracts/logs/log-chunk';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { Compile } from 'typebox/compile';
+import { callBroker } from '../connect/broker-call.ts';
+import type { EventLog } from '../connect/event-log.ts';
+import { readDirect } from '../messages/direct-read.ts';
+import { parseJson } from '../messages/stored-message.ts';
+
+const STREAM = 'LOGS';
+const Chunk = Compile(LogChunk);
+const utf8 = new TextEncoder();
+
+/**
+ * Stores a part of an attempt's log in place of what is in this slot. Not acknowledged: false while disconnected, and what was sent
+ * shortly before a disconnect may be lost.
+ */
+export const publishLogChunk = (log: EventLog, of: LoggedAttempt, slot: number, chunk: LogChunk): boolean =>
+  publishToSlot(log, of, slot, utf8.encode(JSON.stringify(chunk)));
+
+/** Empties a slot, when the log of the attempt is kept elsewhere. */
+export const clearLogSlot = (log: EventLog, of: LoggedAttempt, slot: number): boolean =>
+  publishToSlot(log, of, slot, new Uint8Array());
+
+/** A disconnected client would buffer messages in memory, without a limit. */
+const publishToSlot = (log: EventLog, of: LoggedAttempt, slot: number, data: Uint8Array): boolean => {
+  if (!log.connected()) return false;
+  log.nc.publish(logSubject(of, slot), data);
+  return true;
+};
+
+export interface StoredLog {
+  /** In the order of their lines. */
+  readonly chunks: readonly LogChunk[];
+  /** Whether the attempt's executor has emptied it: the log is kept elsewhere. */
+  readonly isCleared: boolean;
+}
+
+/** What is stored of an attempt's log, from any replica, which may not have the newest yet. @throws {LogUnavailable} */
+export const readLog = async (log: EventLog, of: LoggedAttempt): Promise<StoredLog> => {
+  const query = { multi_last: [logFilter(of)] };
+  const { messages } = await readDirect(log, STREAM, query, 'reading the log of an attempt');
+  const chunks = messages.flatMap(({ data }) => parseChunk(data) ?? []);
+  return {
+    chunks: chunks.toSorted((a, b) => a.first - b.first),
+    isCleared: messages.some(({ data }) => data.byteLength === 0),
+  };
+};
+
+const parseChunk = (data: Uint8Array): LogChunk | undefined => {
+  const chunk = parseJson(data);
+  return Chunk.Check(chunk) ? chunk : undefined;
+};
+
+/**
+ * Calls `onChunk` for each part of the logs of a run that is stored from now on. Returns a function that ends the subscription.
+ * Parts that are stored while disconnected do not arrive: read the log after a reconnect.
+ */
+export const subscribeToLogs = (
+  log: EventLog,
+  key: RunKey,
+  onChunk: (of: LoggedAttempt, chunk: LogChunk) => void,
+): (() => void) => {
+  const subscription = log.nc.subscribe(runLogsFilter(key), {
+    callback: (error, message) => {
+      if (error) {
+        log.logger.warn({ err: error, run_id: key.run_id }, 'the log of a run can no longer be received');
+        return;
+      }
+      const of = parseLogSubject(message.subject);
+      const chunk = parseChunk(message.data);
+      if (of && chunk) onChunk(of, chunk);
+    },
+  });
+  // A closed connection has no subscriptions.
+  return () => {
+    if (!log.nc.isClosed()) subscription.unsubscribe();
+  };
+};
+
+/** Erases the logs of all attempts of a run. @throws {LogUnavailable} */
+export const eraseLogs = async (log: EventLog, key: RunKey): Promise<void> => {
+  await callBroker('erasing the logs of a run', () =>
+    log.jsm.streams.purge(STREAM, { filter: runLogsFilter(key) }),
+  );
+};

@@ -1,0 +1,93 @@
+"""Makes a function a program that stays loaded between the runs of Runledger."""
+
+import json
+import os
+import queue
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import Any, Callable, Dict, Optional
+
+
+class RunFailed(Exception):
+    """Fails the run with a message that its client sees. `retryable`: the same run may succeed another time."""
+
+    def __init__(self, message: str, retryable: bool = True):
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class Cancelled(Exception):
+    """The run must end: clean up, and let it pass."""
+
+
+class Context:
+    """What a run has beside its inputs."""
+
+    def __init__(self, run: Dict[str, Any], send: Callable[..., None]):
+        self.run_id: str = run["run_id"]
+        self.attempt: int = run["attempt"]  # from 1; work that was lost is done again
+        self.workflow: Any = run["workflow"]
+        self.gpu: str = run["gpu"]
+        self.output_dir = Path(run["output_dir"])  # files that are here at the end are the outputs of the run
+        self.input_dir = Path(run["input_dir"])  # the files of its inputs
+        self.cancelled = threading.Event()  # set when the run must end
+        self._send = send
+
+    def progress(self, progress: float, live_status: Optional[str] = None) -> None:
+        """From 0 to 1, with one short line for people. Raises Cancelled when the run must end."""
+        if self.cancelled.is_set():
+            raise Cancelled("cancelled")
+        self._send(type="progress", run_id=self.run_id, progress=progress, live_status=live_status)
+
+    def output(self, *texts: str, kind: str = "text") -> None:
+        """Adds texts to the outputs of the run."""
+        self._send(type="output", run_id=self.run_id, **{kind: texts})
+
+
+def serve(run: Callable[[Dict[str, Any], Context], Any]) -> None:
+    """Executes runs, one at a time, until the executor ends the program. Call it when everything is loaded.
+
+    What is printed from then on, also by libraries and child processes, is the log of the current run."""
+    sys.stdout.reconfigure(line_buffering=True)
+    messages, lines = os.fdopen(os.dup(1), "w", encoding="utf-8"), os.fdopen(os.dup(0), encoding="utf-8")
+    os.dup2(2, 1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    writing = threading.Lock()
+
+    def send(**message: Any) -> None:
+        with writing:
+            messages.write(json.dumps(message) + "\n")
+            messages.flush()
+
+    runs: "queue.Queue[Optional[tuple[Dict[str, Any], Context]]]" = queue.Queue()
+
+    def read() -> None:
+        context = None
+        for line in lines:
+            message = json.loads(line)
+            if message["type"] == "run":
+                context = Context(message, send)
+                runs.put((message["inputs"], context))
+            elif message["type"] == "cancel" and context is not None and context.run_id == message["run_id"]:
+                context.cancelled.set()
+        if context is not None:
+            context.cancelled.set()
+        runs.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    messages.write("\n")  # what was printed before may end within a line
+    send(type="ready")
+    for inputs, context in iter(runs.get, None):
+        try:
+            run(inputs, context)
+            result: Dict[str, Any] = {"type": "done"}
+        except Exception as error:
+            traceback.print_exc()
+            named = isinstance(error, (RunFailed, Cancelled))
+            message = str(error) if named else f"{type(error).__name__}: {error}"
+            retryable = error.retryable if isinstance(error, RunFailed) else True
+            result = {"type": "failed", "message": message, "retryable": retryable}
+        sys.stdout.flush()
+        send(run_id=context.run_id, **result)

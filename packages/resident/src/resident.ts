@@ -1,0 +1,86 @@
+import { createInterface } from 'node:readline';
+
+/** What a run has beside its inputs. */
+export interface Context {
+  readonly runId: string;
+  /** From 1; work that was lost is done again. */
+  readonly attempt: number;
+  readonly workflow: unknown;
+  readonly gpu: string;
+  /** Files that are in this folder at the end are the outputs of the run. */
+  readonly outputDir: string;
+  /** The files of its inputs. An input that is a file has the file's name in it as its value. */
+  readonly inputDir: string;
+  /** Aborted when the run must end: clean up and return or throw. */
+  readonly signal: AbortSignal;
+  /** From 0 to 1, with one short line for people. Throws when the run must end. */
+  progress(progress: number, liveStatus?: string): void;
+  /** Adds texts to the outputs of the run. */
+  output(texts: string | readonly string[], kind?: string): void;
+}
+
+export type Run = (inputs: Readonly<Record<string, unknown>>, context: Context) => Promise<void> | void;
+
+/** Fails the run with a message that its client sees. `retryable`: the same run may succeed another time. */
+export class RunFailed extends Error {
+  readonly retryable: boolean;
+
+  constructor(message: string, { retryable = true }: { readonly retryable?: boolean } = {}) {
+    super(message);
+    this.retryable = retryable;
+  }
+}
+
+/**
+ * Executes runs, one at a time, until the executor ends the program. Call it when everything is loaded. What is printed from then
+ * on is the log of the current run.
+ */
+export const serve = async (run: Run): Promise<void> => {
+  const write = process.stdout.write.bind(process.stdout);
+  const send = (message: object): void => void write(`${JSON.stringify(message)}\n`);
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  // What was printed before may end within a line.
+  write('\n');
+  send({ type: 'ready' });
+  let current = { runId: '', stop: new AbortController(), over: Promise.resolve() };
+  for await (const line of createInterface({ input: process.stdin })) {
+    const message = JSON.parse(line);
+    if (message.type === 'cancel' && message.run_id === current.runId)
+      current.stop.abort(new Error('cancelled'));
+    if (message.type !== 'run') continue;
+    const stop = new AbortController();
+    current = { runId: message.run_id, stop, over: execute(run, message, stop.signal, send) };
+  }
+  current.stop.abort(new Error('stopped'));
+  await current.over;
+};
+
+const execute = async (run: Run, message: RunMessage, signal: AbortSignal, send: Send): Promise<void> => {
+  const { run_id, attempt, workflow, inputs, gpu, output_dir, input_dir } = message;
+  const say = (type: string, members: object = {}): void => send({ type, run_id, ...members });
+  const progress: Context['progress'] = (value, live_status) => {
+    signal.throwIfAborted();
+    say('progress', { progress: value, live_status });
+  };
+  const output: Context['output'] = (texts, kind = 'text') =>
+    say('output', { [kind]: typeof texts === 'string' ? [texts] : texts });
+  const folders = { outputDir: output_dir, inputDir: input_dir };
+  try {
+    await run(inputs, { runId: run_id, attempt, workflow, gpu, ...folders, signal, progress, output });
+    say('done');
+  } catch (error) {
+    // oxlint-disable-next-line no-console -- the log of the run
+    console.error(error);
+    const retryable = error instanceof RunFailed ? error.retryable : true;
+    say('failed', { message: error instanceof Error ? error.message : String(error), retryable });
+  }
+};
+
+type Send = (message: object) => void;
+
+interface RunMessage extends Pick<Context, 'attempt' | 'workflow' | 'gpu'> {
+  readonly run_id: string;
+  readonly inputs: Readonly<Record<string, unknown>>;
+  readonly output_dir: string;
+  readonly input_dir: string;
+}

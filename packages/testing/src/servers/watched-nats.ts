@@ -1,0 +1,162 @@
+import { mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '@runledger/local-servers/free-port';
+import { findNatsServer, type NatsClusterSettings } from '@runledger/local-servers/nats/nats-server';
+import { natsServerConfig } from '@runledger/local-servers/nats/nats-server-config';
+import type { Exit } from '@runledger/local-servers/process/managed-process';
+import { startServer, type ServerProcess } from '@runledger/local-servers/process/server-process';
+import { brokerAccess } from './broker-access.ts';
+import { environment } from './environment.ts';
+import type { TestNats } from './nats.ts';
+
+/** A nats-server under the watchdog of its image, which is started again when it ends, as containers and systemd do it. */
+export interface WatchedNats extends TestNats {
+  /** Stops the watchdog and nats-server with SIGSTOP, as a paused container or machine does. */
+  pause(): Promise<void>;
+  /** SIGTERM to the watchdog. It is not started again before `restart`. */
+  stop(): Promise<Exit>;
+  /** Of the watchdog, which leads a process group. */
+  readonly pid: () => number;
+  readonly natsServerPid: () => Promise<number>;
+  /** The last lines of the watchdog and of nats-server. */
+  readonly output: () => string;
+  /** It is killed from now on when it does not answer. */
+  readonly isWatched: () => boolean;
+  /** It accepts clients. */
+  accepts(): Promise<boolean>;
+  /** It has a majority, and all that it holds is current. */
+  isWell(): Promise<boolean>;
+  /** How it ended, each time. */
+  readonly endings: readonly Ending[];
+}
+
+export interface Ending {
+  readonly exit: Exit;
+  readonly output: string;
+}
+
+export interface WatchedNatsOptions {
+  readonly serverName: string;
+  readonly cluster?: NatsClusterSettings;
+  /** Of the watchdog; that of this process by default. */
+  readonly path?: string;
+}
+
+const WATCHDOG = fileURLToPath(new URL('../../../../deploy/nats/nats-watchdog.sh', import.meta.url));
+/** What the watchdog says when it has had enough answers. */
+const WATCHED = 'it is killed when';
+/** The first pause of Docker before it starts a container again. */
+const START_AGAIN_AFTER_MS = 100;
+
+export const watchedNats = async (options: WatchedNatsOptions): Promise<WatchedNats> => {
+  await using opened = new AsyncDisposableStack();
+  const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'runledger-test-nats-')));
+  const [port, monitorPort] = [await freePort(), await freePort()];
+  let isWatched = false;
+  const start = await watchdogIn(folder.path, { ...options, port, monitorPort }, (line) => {
+    isWatched ||= line.includes(WATCHED);
+  });
+  const endings: Ending[] = [];
+  let server = await start();
+  let isKept = true;
+  const keep = async (): Promise<void> => {
+    const kept = server;
+    endings.push({ exit: await kept.exited, output: kept.tail() });
+    isWatched = false;
+    await delay(START_AGAIN_AFTER_MS);
+    if (!isKept || server !== kept) return;
+    server = await start();
+    void keep();
+  };
+  void keep();
+
+  const kill9 = async (): Promise<void> => {
+    isKept = false;
+    signalGroup(server.pid, 'SIGKILL');
+    await server.exited;
+  };
+  const stop = (): Promise<Exit> => {
+    isKept = false;
+    return server.stop();
+  };
+  opened.defer(kill9);
+  const open = opened.move();
+  return {
+    ...brokerAccess({ url: `nats://127.0.0.1:${port}` }),
+    pid: () => server.pid,
+    natsServerPid: async () => Number(await readFile(pidFileIn(folder.path), 'utf8')),
+    output: () => server.tail(),
+    isWatched: () => isWatched,
+    accepts: () => answersWell(monitorPort, ACCEPTS),
+    isWell: () => answersWell(monitorPort, ''),
+    endings,
+    kill9,
+    stop,
+    restart: async () => {
+      await stop();
+      server = await start();
+      isKept = true;
+      void keep();
+    },
+    pause: async () => {
+      signalGroup(server.pid, 'SIGSTOP');
+      await server.pause();
+    },
+    resume: () => signalGroup(server.pid, 'SIGCONT'),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+};
+
+const pidFileIn = (folder: string): string => join(folder, 'nats-server.pid');
+
+interface Ports {
+  readonly port: number;
+  readonly monitorPort: number;
+}
+
+/** What starts nats-server as its image does, and waits until it accepts clients. */
+const watchdogIn = async (
+  folder: string,
+  { path, port, monitorPort, ...settings }: WatchedNatsOptions & Ports,
+  onLine: (line: string) => void,
+): Promise<() => Promise<ServerProcess>> => {
+  const { path: binary } = await findNatsServer({ env: environment });
+  const config = join(folder, 'nats.conf');
+  const storeDir = join(folder, 'data');
+  await writeFile(
+    config,
+    natsServerConfig({ ...settings, storeDir, port, monitorPort, syncInterval: 'always' }),
+  );
+  const args = [WATCHDOG, String(monitorPort), binary, '--pid', pidFileIn(folder), '--config', config];
+  return async () => {
+    const { server } = await startServer({
+      name: 'nats-server under its watchdog',
+      file: 'sh',
+      args,
+      onLine,
+      env: { ...environment, PATH: path ?? environment['PATH'] },
+      ready: async () => (await answersWell(monitorPort, ACCEPTS)) || undefined,
+    });
+    return server;
+  };
+};
+
+/** JetStream is on, whatever it holds. */
+const ACCEPTS = '?js-enabled-only=true';
+
+const answersWell = async (monitorPort: number, query: string): Promise<boolean> => {
+  const url = `http://127.0.0.1:${monitorPort}/healthz${query}`;
+  const answer = await fetch(url, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
+  return answer?.ok === true;
+};
+
+const signalGroup = (leader: number, signal: NodeJS.Signals): void => {
+  try {
+    process.kill(-leader, signal);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+};

@@ -1,0 +1,13 @@
+import { url } from '@runledger/service-kit/config/config-schemas';
+import { Type } from 'typebox';
+
+/** The environment variable of the proxy for all requests to addresses that others choose. */
+export const egressConfig = {
+  RUNLEDGER_WEBHOOK_PROXY: Type.Optional(
+    url({
+      secret: true,
+      description:
+        'a forward proxy (CONNECT) that every notification, and every request for the URL of an input, goes through, such as http://user:password@proxy:3128',
+    }),
+  ),
+};

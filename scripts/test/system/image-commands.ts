@@ -1,0 +1,18 @@
+import { spawnSync } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Replaces netcat for the script on a machine without busybox. */
+const NETCAT = `#!${process.execPath}
+const [host, port] = process.argv.slice(-2);
+process.stdin.pipe(require('node:net').connect(Number(port), host)).pipe(process.stdout);
+`;
+
+/** The PATH of the image of the broker, with the commands of busybox; without busybox, those of this machine. */
+export const commandsIn = async (folder: string): Promise<string> => {
+  await mkdir(folder);
+  const { error } = spawnSync('busybox', ['--install', '-s', folder]);
+  if (error === undefined) return folder;
+  await writeFile(join(folder, 'nc'), NETCAT, { mode: 0o700 });
+  return `${folder}:${process.env['PATH']}`;
+};

@@ -1,0 +1,93 @@
+import type { BlobStore } from '@runledger/blob-store/store/blob-store';
+import { BlobStoreFull } from '@runledger/blob-store/store/blob-store';
+import type { BlobRef } from '@runledger/contracts/blobs';
+import type { ExecutingRun } from '@runledger/contracts/fold/run';
+import { AttemptLog, type KeptLogs } from '@runledger/contracts/logs/kept-log';
+import { MAX_LOGS_BYTES } from '@runledger/contracts/limits';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { readLog } from '@runledger/event-log/streams/logs';
+import type { Context, Middleware } from 'koa';
+import { invalid, Refused } from '../http/refusal.ts';
+import { compressLogs, readCompressed, readKeptLogs } from '../logs/kept-logs.ts';
+import type { BlobQuota } from '../quotas/blob-quota.ts';
+import { namedAttempt, permittedRun } from './attempt-permission.ts';
+
+export interface LogRoute {
+  readonly log: EventLog;
+  readonly blobs: Pick<BlobStore, 'get'>;
+  readonly blobQuota: BlobQuota;
+}
+
+/**
+ * `PUT /executions/{org_id}/{run_id}/{attempt}/log`: keeps the log of an attempt that ends, with those of the earlier attempts of the
+ * run, in one blob. The event that ends the attempt refers to it.
+ */
+export const logRoute =
+  ({ log, blobs, blobQuota }: LogRoute): Middleware =>
+  async (ctx) => {
+    const named = namedAttempt(ctx);
+    const { run } = await permittedRun(log, ctx, named);
+    const own = await readCompressed(AttemptLog, await bodyOf(ctx));
+    if (!own) throw refused('Value error, the body is not the compressed log of an attempt');
+    const kept = await readKeptLogs(blobs, run);
+    const before = kept.kind === 'found' ? kept.logs.attempts : [];
+    const earlier = await Promise.all(earlierAttempts(run).map((of) => logOfEarlier(log, before, of)));
+    const logs = { attempts: [...earlier.flat(), { attempt: named.attempt, ...own }] };
+    const bytes = await compressLogs(logs);
+    const ref = await blobQuota.put(run.org_id, bytes).catch(refuseWhenFull);
+    if (ref === 'over_quota') throw overQuota(blobQuota.limit);
+    ctx.body = ref satisfies BlobRef;
+    ctx.status = 201;
+  };
+
+type LoggedAttempts = KeptLogs['attempts'];
+
+const earlierAttempts = ({ org_id, run_id, earlier_attempts }: ExecutingRun) =>
+  earlier_attempts.map(({ number, executor_id }) => ({ org_id, run_id, attempt: number, executor_id }));
+
+/** As it was kept, or as its executor left it at the brokers when it was lost. */
+const logOfEarlier = async (
+  log: EventLog,
+  before: LoggedAttempts,
+  of: ReturnType<typeof earlierAttempts>[number],
+): Promise<LoggedAttempts> => {
+  const known = before.find(({ attempt }) => attempt === of.attempt);
+  if (known) return [known];
+  const { chunks } = await readLog(log, of);
+  const last = chunks.at(-1);
+  if (!last) return [];
+  const lines = last.first + last.lines.length;
+  return [{ attempt: of.attempt, chunks: [...chunks], lines, bytes: last.before + last.bytes }];
+};
+
+/** @throws {Refused} when it is too large, or was interrupted */
+const bodyOf = async ({ req }: Context): Promise<Buffer> => {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of req.iterator({ destroyOnReturn: false })) {
+      const read = Buffer.isBuffer(piece) ? piece : Buffer.from(String(piece));
+      bytes += read.byteLength;
+      if (bytes > MAX_LOGS_BYTES) break;
+      pieces.push(read);
+    }
+  } catch {
+    throw new Refused({ kind: 'bad_request', why: 'The upload was interrupted; nothing of it was stored' });
+  }
+  if (bytes <= MAX_LOGS_BYTES) return Buffer.concat(pieces);
+  throw new Refused({ kind: 'too_large', why: `A log may have at most ${MAX_LOGS_BYTES} bytes, compressed` });
+};
+
+const refused = (msg: string): Refused =>
+  new Refused({ kind: 'invalid', problems: [invalid(['body'], 'value_error', msg)] });
+
+/** The attempt ends without it. */
+const overQuota = (limit: number): Refused =>
+  new Refused({
+    kind: 'storage_full',
+    why: `With this log the inputs, lists of outputs and logs of the organisation would have more than its quota of ${limit} bytes. Delete runs, or an operator has to raise RUNLEDGER_QUOTA_BLOB_BYTES of the gateway`,
+  });
+
+const refuseWhenFull = (error: unknown): never => {
+  throw error instanceof BlobStoreFull ? new Refused({ kind: 'storage_full', why: error.message }) : error;
+};

@@ -1,0 +1,131 @@
+import { Uuid } from '@runledger/contracts/http/fields/values';
+import { UploadedFile } from '@runledger/contracts/http/files';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Context } from 'koa';
+import { Type } from 'typebox';
+import { operation, route, type Route } from '../http/operation.ts';
+import { Refused } from '../http/refusal.ts';
+import { requestBody } from '../http/request-body.ts';
+import { sendFile } from '../outputs/send-file.ts';
+import type { OutputStore } from '../outputs/store/output-store.ts';
+import type { Files } from './files.ts';
+import { presentFile, type ApiUrl } from './present-file.ts';
+import { readParts } from './store/read-parts.ts';
+
+export interface FileRoutes {
+  readonly files: Files;
+  readonly store: OutputStore;
+  readonly apiUrl: ApiUrl;
+  readonly logger: Logger;
+}
+
+const tag = 'Files';
+const FilePath = Type.Object({ id: Uuid });
+
+const uploadFile = operation({
+  id: 'uploadFile',
+  method: 'POST',
+  path: '/files',
+  tag,
+  summary: 'Upload a file',
+  description:
+    'The body is the file, with its `Content-Type` and `Content-Length`. Its `id` is the value of an input of type `file`, `image`, `audio` or `video`. The address of an output of a run is such a value too. Equal bytes are one file: it then has the name and the type that were sent last. A file is kept for some days after it was uploaded or a run with it was queued. Send a file that is larger than 64 MiB by a resumable upload.',
+  scope: 'runs:write',
+  request: {
+    query: Type.Object({
+      filename: Type.Optional(
+        Type.String({
+          maxLength: 1_024,
+          description: 'Its last part is the name, without characters that some system forbids.',
+        }),
+      ),
+    }),
+  },
+  rawBody: 'The bytes of the file.',
+  response: { status: 201, description: 'The file is stored.', body: UploadedFile },
+  refusals: [507],
+});
+
+const getFile = operation({
+  id: 'getFile',
+  method: 'GET',
+  path: '/files/{id}',
+  tag,
+  summary: 'Read what a file is',
+  scope: 'runs:read',
+  request: { path: FilePath },
+  response: { status: 200, description: 'The file.', body: UploadedFile },
+  refusals: [404],
+});
+
+const getFileContent = operation({
+  id: 'getFileContent',
+  method: 'GET',
+  path: '/files/{id}/content',
+  tag,
+  summary: 'Download a file',
+  description: 'The response has the type of the file. A part of it can be requested with `Range`.',
+  scope: 'runs:read',
+  request: { path: FilePath },
+  response: { status: 200, description: 'Its bytes.', contentType: 'application/octet-stream' },
+  refusals: [404],
+});
+
+const deleteFile = operation({
+  id: 'deleteFile',
+  method: 'DELETE',
+  path: '/files/{id}',
+  tag,
+  summary: 'Delete a file',
+  description: 'A run that names it and has not begun will fail, because its input cannot be fetched.',
+  scope: 'runs:write',
+  request: { path: FilePath },
+  response: { status: 204, description: 'The file is gone.' },
+  refusals: [404],
+});
+
+/** The operations on files of the organisation. */
+export const fileRoutes = ({ files, store, apiUrl, logger }: FileRoutes): Route[] => [
+  route(uploadFile, async ({ query }, { org_id }, ctx) => {
+    const file = { filename: query.filename ?? '', ...sentFile(ctx) };
+    const stored = await files.store(org_id, file, requestBody(ctx.req));
+    return presentFile(stored, await files.times(), apiUrl);
+  }),
+  route(getFile, async ({ path }, { org_id }) => {
+    const file = await files.find(org_id, path.id);
+    if (!file) throw noFile();
+    return presentFile(file, await files.times(), apiUrl);
+  }),
+  route(getFileContent, async ({ path }, { org_id }, ctx) => {
+    const file = await files.find(org_id, path.id);
+    if (!file) throw noFile();
+    const { parts, ...described } = file.value;
+    const read = readParts.bind(undefined, store, parts);
+    await sendFile(ctx, { file: described, cacheControl: 'private, no-cache', read }, logger);
+  }),
+  route(deleteFile, async ({ path }, { org_id }) => {
+    if (!(await files.remove(org_id, path.id))) throw noFile();
+  }),
+];
+
+const noFile = (): Refused => new Refused({ kind: 'not_found', what: 'File' });
+
+/** The type that curl sends unless it is told another one. */
+const OF_A_FORM = 'application/x-www-form-urlencoded';
+
+/** What the headers say about the body. @throws {Refused} */
+const sentFile = (ctx: Context): { readonly content_type: string; readonly bytes: number } => {
+  const type = ctx.get('content-type');
+  if (/^multipart\//i.test(type)) {
+    throw new Refused({
+      kind: 'unsupported_type',
+      why: "Send the file itself as the body, not a form, such as: curl --data-binary @photo.png -H 'Content-Type: image/png' '…/files?filename=photo.png'",
+    });
+  }
+  if (ctx.get('content-encoding') !== '') {
+    throw new Refused({ kind: 'unsupported_type', why: 'Send the file without Content-Encoding' });
+  }
+  const length = ctx.get('content-length');
+  if (length === '') throw new Refused({ kind: 'length_required' });
+  return { content_type: type.toLowerCase() === OF_A_FORM ? '' : type, bytes: Number(length) };
+};

@@ -1,0 +1,141 @@
+import type { OrgId } from '@runledger/contracts/ids';
+import type { Entry } from '@runledger/event-log/streams/bucket';
+import { Refused } from '../http/refusal.ts';
+import type { OutputStore } from '../outputs/store/output-store.ts';
+import { fileExpiresAt, uploadExpiresAt, type FileTimes } from './store/file-lifetime.ts';
+import {
+  fileKey,
+  isComplete,
+  uploadKey,
+  type FileRecords,
+  type StoredFile,
+  type Upload,
+} from './store/file-records.ts';
+import { removeParts } from './store/remove-parts.ts';
+import { beginUpload, type BeginUpload, type FileToUpload } from './upload/begin-upload.ts';
+import { finishUpload } from './upload/finish-upload.ts';
+import { receiveUpload, type ReceiveUpload } from './upload/receive-upload.ts';
+
+/** Files that clients upload, by organisation. Every method may throw LogUnavailable, those with bytes also OutputStoreUnavailable. */
+export interface Files {
+  /** @throws {Refused} when the file is too large, or for a quota */
+  begin(org_id: OrgId, file: FileToUpload): Promise<Entry<Upload>>;
+  /** Stores the bytes that follow in an upload, and makes its file when these were the last. @throws {Refused} */
+  receive(upload: Entry<Upload>, body: AsyncIterable<Uint8Array>): Promise<Entry<Upload>>;
+  /** The file of an upload that has all its bytes; undefined when it was deleted. */
+  finish(upload: Entry<Upload>): Promise<Entry<StoredFile> | undefined>;
+  /** Stores a whole file, or nothing of it. @throws {Refused} */
+  store(org_id: OrgId, file: FileToUpload, body: AsyncIterable<Uint8Array>): Promise<Entry<StoredFile>>;
+  find(org_id: OrgId, id: string): Promise<Entry<StoredFile> | undefined>;
+  findUpload(org_id: OrgId, id: string): Promise<Entry<Upload> | undefined>;
+  /** Keeps a file for a run that is queued now, until it has ended. */
+  use(org_id: OrgId, id: string): Promise<'kept' | 'unknown' | 'expires_soon'>;
+  /** False when there is none. */
+  remove(org_id: OrgId, id: string): Promise<boolean>;
+  removeUpload(upload: Entry<Upload>): Promise<void>;
+  readonly times: () => Promise<FileTimes>;
+}
+
+export interface FilesOptions extends Omit<BeginUpload, 'quotas'>, Omit<ReceiveUpload, 'quotas'> {
+  readonly records: FileRecords;
+  readonly store: OutputStore;
+  readonly quotas: BeginUpload['quotas'] & ReceiveUpload['quotas'];
+  /** How long a file is kept from its last use on. */
+  readonly keptMs: number;
+}
+
+export const openFiles = (options: FilesOptions): Files => {
+  const { records, store, brokerTime, keptMs } = options;
+  const times = async (): Promise<FileTimes> => ({
+    fileKeptMs: keptMs,
+    partKeptMs: await store.keepsForMs(),
+  });
+  const now = async (): Promise<number> => (await brokerTime()).getTime();
+  const find: Files['find'] = async (org_id, id) => {
+    const file = await records.files.get(fileKey({ org_id, id }));
+    return file && (await now()) < fileExpiresAt(file, await times()) ? file : undefined;
+  };
+  return {
+    times,
+    begin: (org_id, file) => beginUpload(options, org_id, file),
+    receive: async (begun, body) => {
+      const { upload, sha256 } = await receiveUpload(options, begun, body);
+      if (isComplete(upload.value)) await finishUpload(options, upload, sha256);
+      return (await records.uploads.get(upload.key)) ?? upload;
+    },
+    finish: (upload) => finishUpload(options, upload),
+    store: (org_id, file, body) => storeWhole(options, org_id, file, body),
+    find,
+    findUpload: async (org_id, id) => {
+      const upload = await records.uploads.get(uploadKey({ org_id, id }));
+      return upload && (await now()) < uploadExpiresAt(upload) ? upload : undefined;
+    },
+    use: (org_id, id) =>
+      untilUnchanged(id, async () => {
+        const file = await find(org_id, id);
+        if (!file) return 'unknown';
+        const [present, { partKeptMs }] = await Promise.all([now(), times()]);
+        if (Date.parse(file.value.stored_at) + partKeptMs < present + keptMs) return 'expires_soon';
+        if (present < file.changedAt.getTime() + keptMs * USE_WRITTEN_PART) return 'kept';
+        const revision = await records.files.update(file.key, file.value, file.revision);
+        return revision === false ? 'changed' : 'kept';
+      }),
+    remove: (org_id, id) =>
+      untilUnchanged(id, async () => {
+        const file = await find(org_id, id);
+        if (!file) return false;
+        if (!(await records.files.eraseAt(file.key, file.revision))) return 'changed';
+        await removeParts(store, file.value.parts);
+        return true;
+      }),
+    removeUpload: (upload) => removeUpload(options, upload),
+  };
+};
+
+/** A use is written down only when the last one is older than this part of the time for which a file is kept. */
+const USE_WRITTEN_PART = 1 / 24;
+const MAX_TRIES = 50;
+
+const untilUnchanged = async <Result>(
+  id: string,
+  change: () => Promise<Result | 'changed'>,
+): Promise<Result> => {
+  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+    const result = await change();
+    if (result !== 'changed') return result;
+  }
+  throw new Error(`The record of file ${id} changed again and again.`);
+};
+
+const storeWhole = async (
+  options: FilesOptions,
+  org_id: OrgId,
+  file: FileToUpload,
+  body: AsyncIterable<Uint8Array>,
+): Promise<Entry<StoredFile>> => {
+  const begun = await beginUpload(options, org_id, file);
+  try {
+    const { upload, sha256 } = await receiveUpload(options, begun, body);
+    if (sha256 === undefined)
+      throw new Refused({
+        kind: 'bad_request',
+        why: 'The upload was interrupted; nothing of it was stored',
+      });
+    const stored = await finishUpload(options, upload, sha256);
+    if (stored) return stored;
+    throw new Error(`The new file of upload ${begun.value.id} was deleted at once.`);
+  } finally {
+    const upload = await options.records.uploads.get(begun.key).catch(() => undefined);
+    // What stays expires.
+    if (upload) await removeUpload(options, upload).catch(() => undefined);
+  }
+};
+
+/** The parts of a file belong to the file. */
+const removeUpload = async (
+  { records, store }: Pick<FilesOptions, 'records' | 'store'>,
+  { key, value: { parts, coming, file_id } }: Entry<Upload>,
+): Promise<void> => {
+  await records.uploads.erase(key);
+  if (file_id === null) await removeParts(store, [...parts, ...(coming ? [coming] : [])]);
+};

@@ -1,0 +1,71 @@
+import { Sha256 } from '@runledger/contracts/blobs';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { openBucket, type Bucket } from '@runledger/event-log/streams/bucket';
+import { Type, type Static } from 'typebox';
+
+/** Bytes in the output store, under a key that was never used before and is in one record. */
+const Part = Type.Object({ key: Type.String(), bytes: Type.Integer({ minimum: 1 }) });
+export type Part = Static<typeof Part>;
+
+const common = {
+  id: Type.String(),
+  org_id: Type.String(),
+  filename: Type.String(),
+  content_type: Type.String(),
+  /** Of the whole file. */
+  bytes: Type.Integer({ minimum: 0 }),
+  /** In order. */
+  parts: Type.Array(Part),
+};
+
+/** A whole file. Its id is made of the organisation and the hash, so equal bytes have one record. */
+const StoredFile = Type.Object({
+  ...common,
+  sha256: Sha256,
+  /** When its first part may have been stored. The output store keeps no part longer than its own time. */
+  stored_at: Type.String(),
+});
+export type StoredFile = Static<typeof StoredFile>;
+
+/** A file that is being uploaded. */
+const Upload = Type.Object({
+  ...common,
+  begun_at: Type.String(),
+  /** The key of the part that is being stored, and who stores it; null while nobody does. */
+  coming: Type.Union([Type.Object({ key: Type.String(), writer: Type.String() }), Type.Null()]),
+  /** The file that its bytes are, once all have arrived. Without parts, that file has them. */
+  file_id: Type.Union([Type.String(), Type.Null()]),
+});
+export type Upload = Static<typeof Upload>;
+
+/** Records by `<kind>.<organisation>.<id>`. Each change is a compare-and-set, and counts as a use: records expire in the order of changes. */
+export interface FileRecords {
+  readonly files: Bucket<StoredFile>;
+  readonly uploads: Bucket<Upload>;
+}
+
+export const FILES = 'files';
+export const UPLOADS = 'uploads';
+
+interface Owned {
+  readonly org_id: string;
+  readonly id: string;
+}
+
+export const fileKey = ({ org_id, id }: Owned): string => `${FILES}.${org_id}.${id}`;
+export const uploadKey = ({ org_id, id }: Owned): string => `${UPLOADS}.${org_id}.${id}`;
+
+export const fileRecords = (log: EventLog): FileRecords => ({
+  files: openBucket(log, 'FILES', StoredFile),
+  uploads: openBucket(log, 'FILES', Upload),
+});
+
+/** All its bytes are stored. */
+export const isComplete = (upload: Upload): boolean => offsetOf(upload) === upload.bytes;
+
+/** The bytes that are stored. Those of a finished upload are in its file. */
+export const offsetOf = ({ bytes, parts, file_id }: Upload): number =>
+  file_id === null ? storedBytes(parts) : bytes;
+
+export const storedBytes = (parts: readonly Part[]): number =>
+  parts.reduce((sum, { bytes }) => sum + bytes, 0);

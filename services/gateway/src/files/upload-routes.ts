@@ -1,0 +1,161 @@
+import { Uuid } from '@runledger/contracts/http/fields/values';
+import { FileUpload } from '@runledger/contracts/http/files';
+import type { Entry } from '@runledger/event-log/streams/bucket';
+import type { Context } from 'koa';
+import { Type } from 'typebox';
+import { operation, route, type Route } from '../http/operation.ts';
+import { invalid, Refused } from '../http/refusal.ts';
+import { requestBody } from '../http/request-body.ts';
+import { readUploadMetadata } from './core/upload-metadata.ts';
+import type { Files } from './files.ts';
+import { presentFile, presentUpload, type ApiUrl } from './present-file.ts';
+import { uploadExpiresAt } from './store/file-lifetime.ts';
+import { isComplete, offsetOf, type Upload } from './store/file-records.ts';
+
+export interface UploadRoutes {
+  readonly files: Files;
+  readonly apiUrl: ApiUrl;
+}
+
+const tag = 'Files';
+const VERSION = '1.0.0';
+const BODY_TYPE = 'application/offset+octet-stream';
+const UploadPath = Type.Object({ id: Uuid });
+const TusResumable = Type.Optional(Type.Enum([VERSION], { description: 'The version of tus.' }));
+
+const beginUpload = operation({
+  id: 'beginFileUpload',
+  method: 'POST',
+  path: '/files/uploads',
+  tag,
+  summary: 'Begin a resumable upload',
+  description:
+    'As [tus 1.0](https://tus.io/protocols/resumable-upload) describes it, with its extensions creation, expiration and termination: any client of tus can upload here. `Location` is the address of the upload, at every gateway. An upload that receives nothing for a day is erased.',
+  scope: 'runs:write',
+  request: {
+    headers: Type.Object({
+      'Tus-Resumable': TusResumable,
+      'Upload-Length': Type.Integer({ minimum: 0, description: 'Bytes of the whole file.' }),
+      'Upload-Metadata': Type.Optional(
+        Type.String({
+          maxLength: 4_096,
+          description:
+            'Names with values in base64, of which `filename` and `filetype` are used: `filename cGhvdG8ucG5n,filetype aW1hZ2UvcG5n`.',
+        }),
+      ),
+    }),
+  },
+  response: { status: 201, description: 'Bytes can be sent.', body: FileUpload },
+  refusals: [413],
+});
+
+const getUpload = operation({
+  id: 'getFileUpload',
+  method: 'GET',
+  path: '/files/uploads/{id}',
+  tag,
+  summary: 'Read how far an upload is',
+  description:
+    '`HEAD` gives the same in the headers `Upload-Offset` and `Upload-Length`. `file` is the file once all bytes have arrived.',
+  scope: 'runs:read',
+  request: { path: UploadPath },
+  response: { status: 200, description: 'The upload.', body: FileUpload, holdsSecret: true },
+  refusals: [404],
+});
+
+const continueUpload = operation({
+  id: 'continueFileUpload',
+  method: 'PATCH',
+  path: '/files/uploads/{id}',
+  tag,
+  summary: 'Send bytes of an upload',
+  description:
+    'The bytes follow those that are stored. When the connection breaks, what arrived stays: read `Upload-Offset`, and continue there. One request at a time sends bytes of an upload; another one is refused with 409.',
+  scope: 'runs:write',
+  request: {
+    path: UploadPath,
+    headers: Type.Object({
+      'Tus-Resumable': TusResumable,
+      'Upload-Offset': Type.Integer({ minimum: 0, description: 'Where the bytes begin.' }),
+    }),
+  },
+  rawBody: 'The next bytes of the file.',
+  response: {
+    status: 204,
+    description: 'The bytes are stored. `Upload-Offset` is where the next ones begin.',
+  },
+  refusals: [404, 409, 507],
+});
+
+const deleteUpload = operation({
+  id: 'deleteFileUpload',
+  method: 'DELETE',
+  path: '/files/uploads/{id}',
+  tag,
+  summary: 'End an upload',
+  description: 'What was stored is erased. The file of a finished upload stays.',
+  scope: 'runs:write',
+  request: { path: UploadPath },
+  response: { status: 204, description: 'The upload is gone.' },
+  refusals: [404],
+});
+
+/** Resumable uploads, by the protocol tus. */
+export const uploadRoutes = ({ files, apiUrl }: UploadRoutes): Route[] => [
+  route(beginUpload, async ({ headers }, { org_id }, ctx) => {
+    const metadata = readUploadMetadata(headers['Upload-Metadata'] ?? '', decoded);
+    if (!metadata) throw new Refused({ kind: 'invalid', problems: [WRONG_METADATA] });
+    const upload = await files.begin(org_id, { ...metadata, bytes: headers['Upload-Length'] });
+    const presented = presentUpload(upload, null, apiUrl);
+    ctx.set({ ...headersOf(upload), Location: presented.url });
+    return presented;
+  }),
+  route(getUpload, async ({ path }, { org_id }, ctx) => {
+    const found = await files.findUpload(org_id, path.id);
+    if (!found) throw noUpload();
+    const file = isComplete(found.value) ? await files.finish(found) : undefined;
+    const upload = (await files.findUpload(org_id, path.id)) ?? found;
+    ctx.set(headersOf(upload));
+    return presentUpload(upload, file ? presentFile(file, await files.times(), apiUrl) : null, apiUrl);
+  }),
+  route(continueUpload, async ({ path, headers }, { org_id }, ctx) => {
+    const found = await files.findUpload(org_id, path.id);
+    if (!found) throw noUpload();
+    refuseOtherBytes(ctx, found.value, headers['Upload-Offset']);
+    ctx.set(headersOf(await files.receive(found, requestBody(ctx.req))));
+  }),
+  route(deleteUpload, async ({ path }, { org_id }, ctx) => {
+    const found = await files.findUpload(org_id, path.id);
+    if (!found) throw noUpload();
+    await files.removeUpload(found);
+    ctx.set('Tus-Resumable', VERSION);
+  }),
+];
+
+const noUpload = (): Refused => new Refused({ kind: 'not_found', what: 'Upload' });
+
+const headersOf = (upload: Entry<Upload>): Record<string, string> => ({
+  'Tus-Resumable': VERSION,
+  'Upload-Offset': String(offsetOf(upload.value)),
+  'Upload-Length': String(upload.value.bytes),
+  'Upload-Expires': new Date(uploadExpiresAt(upload)).toUTCString(),
+});
+
+/** @throws {Refused} */
+const refuseOtherBytes = (ctx: Context, upload: Upload, offset: number): void => {
+  if (ctx.get('content-type') !== BODY_TYPE)
+    throw new Refused({ kind: 'unsupported_type', why: `Send the bytes as ${BODY_TYPE}` });
+  const stored = offsetOf(upload);
+  if (offset !== stored)
+    throw new Refused({ kind: 'conflict', why: `The upload has ${stored} bytes: send those that follow` });
+  if (Number(ctx.get('content-length') || 0) > upload.bytes - stored)
+    throw new Refused({ kind: 'too_large', why: `The file has ${upload.bytes} bytes, and more were sent` });
+};
+
+const decoded = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
+
+const WRONG_METADATA = invalid(
+  ['header', 'Upload-Metadata'],
+  'value_error',
+  'Value error, write names and values in base64 with a space between, and commas between the pairs',
+);

@@ -1,0 +1,73 @@
+import { safeFileName } from '@runledger/contracts/file-name';
+import type { OrgId } from '@runledger/contracts/ids';
+import type { Entry } from '@runledger/event-log/streams/bucket';
+import { contentTypeIn } from '../../http/content-type.ts';
+import { Refused } from '../../http/refusal.ts';
+import { overQuota } from '../../quotas/over-quota.ts';
+import type { Quotas } from '../../quotas/quotas.ts';
+import { uploadKey, type FileRecords, type Upload } from '../store/file-records.ts';
+
+/** What a client says about a file before it sends it. */
+export interface FileToUpload {
+  readonly filename: string;
+  readonly content_type: string;
+  readonly bytes: number;
+}
+
+export interface BeginUpload {
+  readonly records: Pick<FileRecords, 'uploads'>;
+  readonly quotas: Pick<Quotas, 'files' | 'file_bytes'>;
+  readonly maxBytes: number;
+  readonly newId: () => string;
+  /** The broker's time. */
+  readonly brokerTime: () => Promise<Date>;
+}
+
+/** From now on the whole file counts to the quota. @throws {Refused} @throws {LogUnavailable} */
+export const beginUpload = async (
+  options: BeginUpload,
+  org_id: OrgId,
+  { filename, content_type: type, bytes }: FileToUpload,
+): Promise<Entry<Upload>> => {
+  const { records, maxBytes, newId, brokerTime } = options;
+  if (bytes > maxBytes) {
+    const why = `A file may have at most ${maxBytes} bytes (RUNLEDGER_FILE_MAX_BYTES), and this one has ${bytes}`;
+    throw new Refused({ kind: 'too_large', why });
+  }
+  const content_type = contentTypeIn(type);
+  const upload: Upload = {
+    id: newId(),
+    org_id,
+    filename: safeFileName(filename, content_type),
+    content_type,
+    bytes,
+    parts: [],
+    begun_at: (await brokerTime()).toISOString(),
+    coming: null,
+    file_id: null,
+  };
+  const key = uploadKey(upload);
+  await withinQuotas(options, org_id, bytes, () => records.uploads.create(key, upload));
+  const entry = await records.uploads.get(key);
+  if (entry) return entry;
+  throw new Error(`The new upload ${upload.id} is gone.`);
+};
+
+const withinQuotas = async (
+  { quotas: { files, file_bytes } }: BeginUpload,
+  org_id: OrgId,
+  bytes: number,
+  create: () => Promise<unknown>,
+): Promise<void> => {
+  const result = await files.within(org_id, 1, async () =>
+    (await file_bytes.within(org_id, bytes, create)) === 'over_quota' ? 'too_many_bytes' : 'created',
+  );
+  if (result === 'over_quota')
+    throw overQuota(
+      `The organisation has ${files.limit} files and uploads, which is its limit (RUNLEDGER_QUOTA_FILES). Delete some, or wait until they expire`,
+    );
+  if (result === 'too_many_bytes')
+    throw overQuota(
+      `With this file the files and uploads of the organisation would have more than its limit of ${file_bytes.limit} bytes (RUNLEDGER_QUOTA_FILE_BYTES). Delete some, or wait until they expire`,
+    );
+};

@@ -1,0 +1,56 @@
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import { BlobDamaged, type BlobStore } from '@runledger/blob-store/store/blob-store';
+import type { Run } from '@runledger/contracts/fold/run';
+import { parseJson } from '@runledger/contracts/json';
+import { LOG_HEAD_CHUNKS, LOG_TAIL_CHUNKS } from '@runledger/contracts/logs/log-chunk';
+import { boundedLogs, KeptLogs, MAX_LOG_JSON_BYTES } from '@runledger/contracts/logs/kept-log';
+import { MAX_LOGS_BYTES } from '@runledger/contracts/limits';
+import type { TSchema, Static } from 'typebox';
+import { Value } from 'typebox/value';
+
+const compress = promisify(gzip);
+const decompress = promisify(gunzip);
+
+/** Compressed JSON that matches the schema; undefined for anything else. */
+export const readCompressed = async <Schema extends TSchema>(
+  schema: Schema,
+  bytes: Uint8Array,
+): Promise<Static<Schema> | undefined> => {
+  const json = await decompress(bytes, { maxOutputLength: MAX_LOG_JSON_BYTES }).catch(() => undefined);
+  const value = json && parseJson(json.toString('utf8'));
+  return Value.Check(schema, value) ? value : undefined;
+};
+
+/** As one blob. Text that can hardly be compressed has less room: of its middle, more is left out. */
+export const compressLogs = async (logs: KeptLogs): Promise<Uint8Array> => {
+  let [head, tail] = [LOG_HEAD_CHUNKS, LOG_TAIL_CHUNKS];
+  for (;;) {
+    const bytes = await compress(JSON.stringify(boundedLogs(logs, head, tail)));
+    if (bytes.byteLength <= MAX_LOGS_BYTES) return bytes;
+    [head, tail] = [head - SMALLER_BY, tail - SMALLER_BY];
+  }
+};
+
+const SMALLER_BY = 8;
+
+export type FoundLogs =
+  | { readonly kind: 'found'; readonly logs: KeptLogs }
+  | { readonly kind: 'none' | 'gone' | 'damaged' };
+
+/** The logs that are kept with a run. @throws {LogUnavailable} */
+export const readKeptLogs = async (
+  blobs: Pick<BlobStore, 'get'>,
+  { org_id, log_blob }: Pick<Run, 'org_id' | 'log_blob'>,
+): Promise<FoundLogs> => {
+  if (!log_blob) return { kind: 'none' };
+  try {
+    const bytes = await blobs.get(org_id, log_blob.sha256);
+    if (!bytes) return { kind: 'gone' };
+    const logs = await readCompressed(KeptLogs, bytes);
+    return logs ? { kind: 'found', logs } : { kind: 'damaged' };
+  } catch (error) {
+    if (error instanceof BlobDamaged) return { kind: 'damaged' };
+    throw error;
+  }
+};

@@ -1,0 +1,65 @@
+import { pipeline } from 'node:stream/promises';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Context } from 'koa';
+import { Refused } from '../http/refusal.ts';
+import { readRange, type ByteSpan, type Range } from './core/byte-range.ts';
+import { fileHeaders, type DescribedFile } from './file-headers.ts';
+
+export interface FileToSend {
+  readonly file: DescribedFile;
+  readonly cacheControl: string;
+  readonly read: (span: ByteSpan) => AsyncIterable<Uint8Array>;
+}
+
+/** A client that reads nothing for this time is disconnected. */
+const STALLED_MS = 300_000;
+
+/** Sends a file, or a part of it, with its entity tag. @throws {Refused} */
+export const sendFile = async (
+  ctx: Context,
+  { file, cacheControl, read }: FileToSend,
+  logger: Logger,
+): Promise<void> => {
+  const etag = entityTag(file);
+  const headers = { ...fileHeaders(file), ETag: etag, 'Cache-Control': cacheControl };
+  if (isKnown(ctx, etag)) {
+    ctx.set(headers);
+    ctx.remove('Content-Type');
+    ctx.status = 304;
+    return;
+  }
+  const range = rangeOf(ctx, file, etag);
+  if (range.kind === 'unsatisfiable') {
+    throw new Refused({ kind: 'range_not_satisfiable', bytes: file.bytes });
+  }
+  const span = range.kind === 'part' ? range.span : { first: 0, last: file.bytes - 1 };
+  ctx.set(headers);
+  ctx.status = range.kind === 'part' ? 206 : 200;
+  if (range.kind === 'part') {
+    ctx.set('Content-Range', `bytes ${span.first}-${span.last}/${file.bytes}`);
+  }
+  ctx.set('Content-Length', String(span.last - span.first + 1));
+  ctx.respond = false;
+  if (ctx.method === 'HEAD' || file.bytes === 0) {
+    ctx.res.end();
+    return;
+  }
+  ctx.res.setTimeout(STALLED_MS, () => ctx.res.destroy());
+  // It reads the next chunk only when the socket has accepted the one before.
+  await pipeline(read(span), ctx.res).catch((err: unknown) => {
+    logger.debug({ err, filename: file.filename }, 'a file was not sent completely');
+  });
+};
+
+const entityTag = ({ sha256 }: DescribedFile): string => `"${sha256}"`;
+
+const isKnown = (ctx: Context, etag: string): boolean => {
+  const known = ctx.get('if-none-match');
+  return known === '*' || known.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+};
+
+const rangeOf = (ctx: Context, { bytes }: DescribedFile, etag: string): Range => {
+  const condition = ctx.get('if-range');
+  if (ctx.method !== 'GET' || (condition !== '' && condition !== etag)) return { kind: 'whole' };
+  return readRange(ctx.get('range'), bytes);
+};

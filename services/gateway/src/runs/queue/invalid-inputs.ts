@@ -1,0 +1,37 @@
+import { FILE_FORMS, type WrongInput } from '../../catalogue/core/input-values.ts';
+import { invalid, type Invalid } from '../../http/refusal.ts';
+import {
+  aboveMaximum,
+  belowMinimum,
+  MISSING,
+  notListed,
+  wrongType,
+  type Words,
+} from '../../validation/pydantic-words.ts';
+
+/** Inputs that do not fit their definitions, as a client sees it. */
+export const invalidInputs = (wrong: readonly WrongInput[]): Invalid[] =>
+  wrong.map((input) => {
+    const { type, msg } = wordsOf(input);
+    return invalid(['body', 'inputs', input.name], type, msg);
+  });
+
+/** What is wrong with a file, and what to do. */
+export const noFile = (why: string): Words => ({ type: 'value_error', msg: `Value error, ${why}` });
+
+const wordsOf = (wrong: WrongInput): Words => {
+  switch (wrong.kind) {
+    case 'missing':
+      return MISSING;
+    case 'wrong_type':
+      return wrongType({ schema: { type: wrong.type }, value: wrong.value, isText: false });
+    case 'no_file':
+      return noFile(FILE_FORMS);
+    case 'not_listed':
+      return notListed(wrong.values);
+    case 'below_minimum':
+      return belowMinimum(wrong.minimum);
+    case 'above_maximum':
+      return aboveMaximum(wrong.maximum);
+  }
+};

@@ -1,0 +1,126 @@
+import { readFileValue, type FileValue } from '@runledger/contracts/catalogue/file-inputs';
+import type { OrgId } from '@runledger/contracts/ids';
+import type { JsonObject, JsonValue } from '@runledger/contracts/json';
+import { FILE_FORMS } from '../../catalogue/core/input-values.ts';
+import { readOwnAddress, type OwnAddresses } from '../../files/core/own-address.ts';
+import type { Files } from '../../files/files.ts';
+import type { OutputStore } from '../../outputs/store/output-store.ts';
+import { invalid, type Invalid } from '../../http/refusal.ts';
+import type { CallbackRules } from './callback-rules.ts';
+import { noFile } from './invalid-inputs.ts';
+
+export interface KeepFilesOptions {
+  readonly files: Pick<Files, 'use' | 'store'>;
+  /** What the policy says of a URL. The executor asks it again when it fetches the file. */
+  readonly addresses: Pick<CallbackRules, 'destination'>;
+  readonly outputs: Pick<OutputStore, 'find' | 'read'>;
+  readonly own: () => OwnAddresses;
+}
+
+type KeptFiles =
+  /** A data URL, and the address of an output of this installation, is the id of its file now. */
+  | { readonly kind: 'kept'; readonly inputs: JsonObject }
+  | { readonly kind: 'invalid'; readonly problems: readonly Invalid[] };
+
+/**
+ * Keeps the files that a new run names, by the names of its inputs, until the run has ended.
+ * @throws {Refused} for a data URL: too large, or over a quota @throws {LogUnavailable} @throws {OutputStoreUnavailable}
+ */
+export type KeepFiles = (org_id: OrgId, inputs: JsonObject, names: readonly string[]) => Promise<KeptFiles>;
+
+type KeptFile =
+  | { readonly kind: 'kept'; readonly name: string; readonly value: JsonValue }
+  | { readonly kind: 'invalid'; readonly problem: Invalid };
+
+export const keepFiles =
+  (options: KeepFilesOptions): KeepFiles =>
+  async (org_id, inputs, names) => {
+    const kept = await Promise.all(
+      names.map((name) => keepFile(options, org_id, name, inputs[name] ?? null)),
+    );
+    const problems = kept.flatMap((file) => (file.kind === 'invalid' ? [file.problem] : []));
+    if (problems.length > 0) return { kind: 'invalid', problems };
+    const values = kept.flatMap((file) => (file.kind === 'kept' ? [[file.name, file.value] as const] : []));
+    return { kind: 'kept', inputs: Object.fromEntries([...Object.entries(inputs), ...values]) };
+  };
+
+const keepFile = async (
+  options: KeepFilesOptions,
+  org_id: OrgId,
+  name: string,
+  value: JsonValue,
+): Promise<KeptFile> => {
+  const { files, addresses, own } = options;
+  const loc = ['body', 'inputs', name];
+  const kept = (id: string): KeptFile => ({ kind: 'kept', name, value: id });
+  const refused = (why: string): KeptFile => {
+    const { type, msg } = noFile(why);
+    return { kind: 'invalid', problem: invalid(loc, type, msg) };
+  };
+  const use = async (id: string): Promise<KeptFile> => {
+    const used = await files.use(org_id, id);
+    return used === 'kept' ? kept(id) : refused(NOT_USED[used]);
+  };
+  const file = readFileValue(value);
+  switch (file?.kind) {
+    case undefined:
+      return refused(FILE_FORMS);
+    case 'id':
+      return use(file.id);
+    case 'url': {
+      const address = readOwnAddress(file.url, own());
+      if (address?.kind === 'file') return use(address.id);
+      if (address?.kind === 'output') {
+        const id = await storeOutput(options, org_id, address);
+        return id === undefined
+          ? refused('this output file is gone: it was deleted or has expired')
+          : kept(id);
+      }
+      const problem = await addresses.destination(file.url, loc);
+      return problem ? { kind: 'invalid', problem } : { kind: 'kept', name, value };
+    }
+    case 'data': {
+      const bytes = bytesOf(file);
+      if (!bytes)
+        return refused('the data of this data URL is not valid base64, or not valid percent-encoding');
+      const { content_type } = file;
+      const description = { filename: '', content_type, bytes: bytes.byteLength };
+      return kept((await files.store(org_id, description, only(bytes))).value.id);
+    }
+  }
+};
+
+const NOT_USED = {
+  unknown: 'the organisation has no file with this id: it was deleted or has expired. Upload it',
+  expires_soon: 'this file expires before such a run must have ended: upload it again',
+};
+
+/** An output of a run becomes a file: it may be deleted before the new run begins. Its id; undefined when there is no such output. */
+const storeOutput = async (
+  { files, outputs }: KeepFilesOptions,
+  org_id: OrgId,
+  { key, filename }: { readonly key: string; readonly filename: string },
+): Promise<string | undefined> => {
+  const output = await outputs.find(key);
+  if (output?.filename !== filename) return undefined;
+  const body = outputs.read(output, { first: 0, last: output.bytes - 1 });
+  return (await files.store(org_id, output, output.bytes === 0 ? only(new Uint8Array()) : body)).value.id;
+};
+
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+const bytesOf = ({ isBase64, text }: Extract<FileValue, { kind: 'data' }>): Buffer | undefined => {
+  if (isBase64) {
+    const plain = text.replaceAll('%2B', '+').replaceAll('%2F', '/').replaceAll('%3D', '=');
+    return BASE64.test(plain) ? Buffer.from(plain, 'base64') : undefined;
+  }
+  try {
+    return Buffer.from(decodeURIComponent(text), 'utf8');
+  } catch {
+    return undefined;
+  }
+};
+
+async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

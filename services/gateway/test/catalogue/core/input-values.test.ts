@@ -1,0 +1,152 @@
+import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
+import type { JsonObject, JsonValue } from '@runledger/contracts/json';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fitInputs, wrongValue, type ValueRules } from '../../../src/catalogue/core/input-values.ts';
+import { definitionProblems } from '../../../src/catalogue/core/input-definitions.ts';
+
+describe('a value', () => {
+  it.each<[ValueRules, JsonValue]>([
+    [{ type: 'string' }, ''],
+    [{ type: 'string', enum: ['a', 'b'] }, 'b'],
+    [{ type: 'integer' }, 5],
+    [{ type: 'integer', minimum: 5, maximum: 5 }, 5],
+    [{ type: 'integer', enum: [1, 2] }, 2],
+    [{ type: 'number', minimum: 0.5 }, 0.5],
+    [{ type: 'boolean' }, false],
+    [{ type: 'array' }, [null, {}]],
+  ])('fits %j: %j', (rules, value) => expect(wrongValue(rules, value)).toBeUndefined());
+
+  it.each<[ValueRules, JsonValue, string]>([
+    [{ type: 'string' }, 5, 'wrong_type'],
+    [{ type: 'string', enum: ['a', 'b'] }, 'A', 'not_listed'],
+    [{ type: 'integer' }, 5.5, 'wrong_type'],
+    [{ type: 'integer' }, '5', 'wrong_type'],
+    [{ type: 'integer', minimum: 5 }, 4, 'below_minimum'],
+    [{ type: 'number', maximum: 5 }, 5.001, 'above_maximum'],
+    [{ type: 'number', enum: [1], maximum: 5 }, 6, 'not_listed'],
+    [{ type: 'boolean' }, 0, 'wrong_type'],
+    [{ type: 'array' }, {}, 'wrong_type'],
+  ])('does not fit %j: %j is %s', (rules, value, kind) =>
+    expect(wrongValue(rules, value)).toMatchObject({ kind }),
+  );
+});
+
+const define = (definition: Partial<WorkflowInput> & { readonly name: string }): WorkflowInput => ({
+  type: 'string',
+  required: false,
+  ...definition,
+});
+
+describe('the inputs of a run', () => {
+  it('get the defaults of those that are left out, also of required ones', () => {
+    const definitions = [
+      define({ name: 'a', default: 'x' }),
+      define({ name: 'b', required: true, default: 'y' }),
+      define({ name: 'c' }),
+    ];
+    expect(fitInputs(definitions, { a: 'mine', d: 1 })).toEqual({
+      kind: 'fitted',
+      inputs: { a: 'mine', d: 1, b: 'y' },
+    });
+  });
+
+  it('are refused with everything that is wrong, in the order of the definitions', () => {
+    const definitions = [
+      define({ name: 'a', required: true }),
+      define({ name: 'b', type: 'integer' }),
+      define({ name: 'c', type: 'number', maximum: 1 }),
+    ];
+    expect(fitInputs(definitions, { c: 2, b: 'x', d: null })).toEqual({
+      kind: 'wrong',
+      wrong: [
+        { name: 'a', kind: 'missing' },
+        { name: 'b', kind: 'wrong_type', type: 'integer', value: 'x' },
+        { name: 'c', kind: 'above_maximum', maximum: 1 },
+      ],
+    });
+  });
+
+  it('may have names that mean something in JavaScript', () => {
+    const names = ['__proto__', 'constructor', 'toString'];
+    const missing = fitInputs(
+      names.map((name) => define({ name, required: true })),
+      {},
+    );
+    expect(missing).toMatchObject({ kind: 'wrong', wrong: names.map((name) => ({ name, kind: 'missing' })) });
+    const filled = fitInputs(
+      names.map((name) => define({ name, default: name })),
+      {},
+    );
+    expect(filled.kind === 'fitted' && Object.entries(filled.inputs)).toEqual(
+      names.map((name) => [name, name]),
+    );
+  });
+});
+
+const aName = fc.constantFrom('a', 'b', 'c', '__proto__', '0');
+const aValue = fc.oneof(
+  fc.constantFrom('x', 'y'),
+  fc.integer({ min: -3, max: 3 }),
+  fc.constantFrom(0.5, -1.5),
+  fc.boolean(),
+  fc.constant<JsonValue>([1]),
+);
+const aNumber = fc.oneof(fc.integer({ min: -3, max: 3 }), fc.constant(0.5));
+/** Definitions that a version can have. */
+const definitionsOf = fc
+  .uniqueArray(
+    fc.record(
+      {
+        name: aName,
+        type: fc.constantFrom('string', 'integer', 'number', 'boolean', 'array'),
+        required: fc.boolean(),
+        default: aValue,
+        enum: fc.array(fc.oneof(aNumber, fc.constantFrom('x', 'y')), { minLength: 1, maxLength: 3 }),
+        minimum: aNumber,
+        maximum: aNumber,
+      },
+      { requiredKeys: ['name', 'type', 'required'] },
+    ),
+    { selector: ({ name }) => name },
+  )
+  .map((all): WorkflowInput[] =>
+    all.filter((definition) => definitionProblems([[0, definition]], {}).length === 0),
+  );
+const someInputs = fc
+  .array(fc.tuple(aName, aValue))
+  .map((entries): JsonObject => Object.fromEntries(entries));
+
+describe('any inputs with any definitions', () => {
+  it('have after fitting every default, every value of the request, and nothing else', () => {
+    fc.assert(
+      fc.property(definitionsOf, someInputs, (definitions, inputs) => {
+        const fitted = fitInputs(definitions, inputs);
+        fc.pre(fitted.kind === 'fitted');
+        const defaults = definitions.flatMap(({ name, default: value }): [string, JsonValue][] =>
+          value === undefined ? [] : [[name, value]],
+        );
+        const expected = new Map([...defaults, ...Object.entries(inputs)]);
+        expect(new Map(Object.entries(fitted.inputs))).toEqual(expected);
+        expect(fitInputs(definitions, fitted.inputs)).toEqual(fitted);
+      }),
+    );
+  });
+
+  it('are refused exactly when a value does not fit or a required one is missing', () => {
+    fc.assert(
+      fc.property(definitionsOf, someInputs, (definitions, inputs) => {
+        const wrong = definitions.filter((definition) => {
+          const { name, required, default: value } = definition;
+          return Object.hasOwn(inputs, name)
+            ? wrongValue(definition, inputs[name] ?? null) !== undefined
+            : required && value === undefined;
+        });
+        const fitted = fitInputs(definitions, inputs);
+        expect(fitted.kind === 'wrong' ? fitted.wrong.map(({ name }) => name) : []).toEqual(
+          wrong.map(({ name }) => name),
+        );
+      }),
+    );
+  });
+});

@@ -1,0 +1,148 @@
+import { MAX_INPUTS_BYTES } from '@runledger/contracts/limits';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  aCatalogueApi,
+  aMachine,
+  wrongIn,
+  type CatalogueApi,
+  type Client,
+} from '../../catalogue/a-catalogue.ts';
+import { post, postKeyed, type ApiAnswer } from '../../fixtures/requests/requests.ts';
+
+let catalogue: CatalogueApi;
+let admin: Client;
+let key: string;
+beforeAll(async () => {
+  catalogue = await aCatalogueApi();
+  admin = await catalogue.admin();
+  ({ key } = catalogue.bed.tenant);
+});
+afterAll(() => catalogue[Symbol.asyncDispose]());
+
+const DEFINITIONS = [
+  { name: 'prompt', type: 'string', required: true },
+  { name: 'steps', type: 'integer', default: 20, minimum: 1, maximum: 50 },
+  { name: 'sampler', type: 'string', default: 'euler', enum: ['euler', 'ddim'] },
+  { name: 'strength', type: 'number', maximum: 1 },
+  { name: 'tiled', type: 'boolean' },
+  { name: 'tags', type: 'array', default: ['a'] },
+];
+
+const aDeployment = async (inputs: readonly object[] = DEFINITIONS) => {
+  const workflow_id = (await admin.post('/workflows', { name: 'sampler' })).body.id;
+  const version = await admin.post(`/workflows/${workflow_id}/versions`, { workflow: {}, inputs });
+  expect(version.status).toBe(201);
+  const machine = await admin.post('/machines', aMachine);
+  const { status, body } = await admin.post('/deployments', {
+    name: 'sampler',
+    workflow_version_id: version.body.id,
+    machine_id: machine.body.id,
+  });
+  expect(status).toBe(201);
+  return { deployment_id: String(body.id), version_id: String(version.body.id) };
+};
+const queue = (request: object): Promise<ApiAnswer> =>
+  post(`${catalogue.api}/run/deployment/queue`, key, request);
+const inputsOf = async ({ body }: ApiAnswer) =>
+  (await admin.get(`/run/${body.run_id}?include=inputs`)).body.workflow_inputs;
+
+describe('inputs that a version defines', () => {
+  it('get the defaults of those that are left out; names without a definition are passed on', async () => {
+    const { deployment_id } = await aDeployment();
+    const inputs = { prompt: 'a fox', steps: 30, 'not defined': [1] };
+    expect(await inputsOf(await queue({ deployment_id, inputs }))).toEqual({
+      ...inputs,
+      sampler: 'euler',
+      tags: ['a'],
+    });
+  });
+
+  it('are refused in the form of the API, each with its name', async () => {
+    const { deployment_id } = await aDeployment();
+    const wrong = { steps: 51, sampler: 'heun', strength: '0.5', tiled: 1, tags: 'a' };
+    const { status, body } = await queue({ deployment_id, inputs: wrong });
+    expect(status).toBe(422);
+    expect(body.detail).toEqual([
+      { loc: ['body', 'inputs', 'prompt'], type: 'missing', msg: 'Field required' },
+      {
+        loc: ['body', 'inputs', 'steps'],
+        type: 'less_than_equal',
+        msg: 'Input should be less than or equal to 50',
+      },
+      { loc: ['body', 'inputs', 'sampler'], type: 'enum', msg: "Input should be 'euler' or 'ddim'" },
+      { loc: ['body', 'inputs', 'strength'], type: 'float_type', msg: 'Input should be a valid number' },
+      { loc: ['body', 'inputs', 'tiled'], type: 'bool_type', msg: 'Input should be a valid boolean' },
+      { loc: ['body', 'inputs', 'tags'], type: 'list_type', msg: 'Input should be a valid list' },
+    ]);
+  });
+
+  it.each([
+    [{ prompt: 5 }, 'prompt', 'string_type'],
+    [{ prompt: 'x', steps: 2.5 }, 'steps', 'int_from_float'],
+    [{ prompt: 'x', steps: '20' }, 'steps', 'int_type'],
+    [{ prompt: 'x', steps: 0 }, 'steps', 'greater_than_equal'],
+  ])('%j: %s is %s', async (inputs, name, type) => {
+    const { deployment_id } = await aDeployment();
+    expect(wrongIn(await queue({ deployment_id, inputs }))).toEqual([[`inputs.${name}`, type]]);
+  });
+
+  it('are refused together with a forbidden callback', async () => {
+    const { deployment_id } = await aDeployment();
+    catalogue.bed.dns.set('hooks.example', ['10.0.0.1']);
+    const webhook = 'https://hooks.example/';
+    const wrong = wrongIn(await queue({ deployment_id, webhook }));
+    expect(wrong).toEqual([
+      ['inputs.prompt', 'missing'],
+      ['webhook', 'value_error'],
+    ]);
+  });
+
+  it('are compared without the defaults when a request is repeated with its key', async () => {
+    const { deployment_id } = await aDeployment();
+    const queueAs = (name: string, inputs: object) =>
+      postKeyed(`${catalogue.api}/run/deployment/queue`, key, name, { deployment_id, inputs });
+    const [right, wrong] = [{ prompt: 'a fox' }, { prompt: 5 }];
+    const [first, again] = [await queueAs('fox', right), await queueAs('fox', right)];
+    expect([first.status, again.body]).toEqual([200, first.body]);
+    expect((await queueAs('fox', wrong)).status).toBe(409);
+    expect((await queueAs('refused', wrong)).status).toBe(422);
+    expect((await queueAs('refused', right)).status).toBe(200);
+  });
+
+  it('are checked again in a rerun with other inputs, and kept in one without', async () => {
+    const { deployment_id } = await aDeployment();
+    const origin = await queue({ deployment_id, inputs: { prompt: 'a fox', steps: 2 } });
+    const rerun = (body?: object) => post(`${catalogue.api}/run/${origin.body.run_id}/rerun`, key, body);
+    expect(await inputsOf(await rerun())).toEqual(await inputsOf(origin));
+    expect(await inputsOf(await rerun({ inputs: { prompt: 'a cat' } }))).toMatchObject({
+      prompt: 'a cat',
+      steps: 20,
+    });
+    expect(wrongIn(await rerun({ inputs: { steps: 0 } }))).toEqual([
+      ['inputs.prompt', 'missing'],
+      ['inputs.steps', 'greater_than_equal'],
+    ]);
+  });
+
+  it('may not become too large by the defaults', async () => {
+    const { deployment_id } = await aDeployment([
+      { name: 'text', type: 'string' },
+      { name: 'more', type: 'string', default: 'x'.repeat(1_000) },
+    ]);
+    const room = MAX_INPUTS_BYTES - '{"text":""}'.length;
+    const { status, body } = await queue({ deployment_id, inputs: { text: 'x'.repeat(room) } });
+    expect([status, body.detail]).toEqual([413, expect.stringContaining('With the defaults')]);
+    const small = await queue({ deployment_id, inputs: { text: 'x'.repeat(room - 1_100) } });
+    expect(small.status).toBe(200);
+  });
+
+  it('are checked without reading the version for each run', async () => {
+    const { deployment_id, version_id } = await aDeployment();
+    expect((await queue({ deployment_id, inputs: { prompt: 'one' } })).status).toBe(200);
+    const { log, tenant } = catalogue.bed;
+    const filter = `$KV.CATALOGUE.workflow_versions.${tenant.org_id}.${version_id}`;
+    expect((await log.jsm.streams.purge('KV_CATALOGUE', { filter })).purged).toBe(1);
+    expect((await queue({ deployment_id, inputs: { prompt: 'two' } })).status).toBe(200);
+    expect((await queue({ deployment_id })).status).toBe(422);
+  });
+});

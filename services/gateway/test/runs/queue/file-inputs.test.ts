@@ -1,0 +1,192 @@
+import { newAttemptKeys, signAttempt } from '@runledger/contracts/access/attempt-token';
+import { newUuid, orgId, runId } from '@runledger/contracts/ids';
+import { readRun } from '@runledger/event-log/read/read-run';
+import { assigned } from '@runledger/testing/events/run-events';
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aCatalogueApi, aMachine, type CatalogueApi, type Client } from '../../catalogue/a-catalogue.ts';
+import { anAttemptOf, numbered, upload as store } from '../../executions/an-upload.ts';
+import { appendAll } from '../../fixtures/runs/appended-facts.ts';
+import { call, post, type ApiAnswer } from '../../fixtures/requests/requests.ts';
+
+let catalogue: CatalogueApi;
+let admin: Client;
+let key: string;
+let deployment_id: string;
+beforeAll(async () => {
+  catalogue = await aCatalogueApi();
+  admin = await catalogue.admin();
+  ({ key } = catalogue.bed.tenant);
+  deployment_id = await aDeployment([
+    { name: 'photo', type: 'image', required: true },
+    { name: 'mask', type: 'file' },
+    { name: 'note', type: 'string' },
+  ]);
+});
+afterAll(() => catalogue[Symbol.asyncDispose]());
+
+const aDeployment = async (inputs: readonly object[]): Promise<string> => {
+  const workflow_id = (await admin.post('/workflows', { name: 'portrait' })).body.id;
+  const version = await admin.post(`/workflows/${workflow_id}/versions`, { workflow: {}, inputs });
+  expect(version.status).toBe(201);
+  const machine = await admin.post('/machines', aMachine);
+  const request = { name: 'portrait', workflow_version_id: version.body.id, machine_id: machine.body.id };
+  return (await admin.post('/deployments', request)).body.id;
+};
+
+const queue = (inputs: object): Promise<ApiAnswer> =>
+  post(`${catalogue.api}/run/deployment/queue`, key, { deployment_id, inputs });
+const inputsOf = async (run_id: string) =>
+  (await admin.get(`/run/${run_id}?include=inputs`)).body.workflow_inputs;
+const upload = (bytes = randomBytes(100), apiKey = key): Promise<ApiAnswer> =>
+  call(`${catalogue.api}/files?filename=photo.png`, apiKey, {
+    method: 'POST',
+    body: bytes,
+    headers: { 'content-type': 'image/png' },
+  });
+const problemsOf = ({ status, body }: ApiAnswer): unknown => [status, body.detail];
+const valueError = (name: string, msg: string) => ({
+  loc: ['body', 'inputs', name],
+  type: 'value_error',
+  msg: `Value error, ${msg}`,
+});
+const runOf = async ({ body }: ApiAnswer) => {
+  const run = { org_id: orgId(catalogue.bed.tenant.org_id), run_id: runId(body.run_id) };
+  const read = await readRun(catalogue.bed.log, run);
+  if (read.kind !== 'found') throw new Error(read.kind);
+  return { key: run, request: read.run.request };
+};
+
+describe('an input that is a file', () => {
+  it('is an uploaded file, by its id', async () => {
+    const { body: file } = await upload();
+    const queued = await queue({ photo: file.id, note: 'x' });
+    expect(queued.status).toBe(200);
+    expect(await inputsOf(queued.body.run_id)).toEqual({ photo: file.id, note: 'x' });
+    expect((await runOf(queued)).request.file_inputs).toEqual(['photo']);
+  });
+
+  it('is refused when the id is unknown, of another organisation, or deleted', async () => {
+    const id = newUuid();
+    const gone = 'the organisation has no file with this id: it was deleted or has expired. Upload it';
+    expect(problemsOf(await queue({ photo: id }))).toEqual([422, [valueError('photo', gone)]]);
+    const other = await upload(randomBytes(10), (await catalogue.bed.newTenant()).key);
+    expect(problemsOf(await queue({ photo: other.body.id }))).toEqual([422, [valueError('photo', gone)]]);
+    const mine = await upload();
+    await call(`${catalogue.api}/files/${mine.body.id}`, key, { method: 'DELETE' });
+    expect(problemsOf(await queue({ photo: mine.body.id }))).toEqual([422, [valueError('photo', gone)]]);
+  });
+
+  it('is a URL that the policy allows', async () => {
+    catalogue.bed.dns.set('pictures.example', ['93.184.216.34']);
+    catalogue.bed.dns.set('inside.example', ['10.0.0.7']);
+    const url = 'https://pictures.example/a.png?size=2';
+    const queued = await queue({ photo: url });
+    expect(await inputsOf(queued.body.run_id)).toEqual({ photo: url });
+    for (const forbidden of [
+      'http://127.0.0.1/a.png',
+      'http://169.254.169.254/latest/meta-data',
+      'http://[::1]/a.png',
+      'https://inside.example/a.png',
+      'https://user:password@pictures.example/a.png',
+    ]) {
+      const { status, body } = await queue({ photo: forbidden });
+      expect([forbidden, status, body.detail[0].loc]).toEqual([forbidden, 422, ['body', 'inputs', 'photo']]);
+    }
+  });
+
+  it('is the address of a file, or of an output, of this installation', async () => {
+    const { body: file } = await upload();
+    const mine = await queue({ photo: file.url });
+    expect(await inputsOf(mine.body.run_id)).toEqual({ photo: file.id });
+    const bytes = numbered(5_000);
+    const { key: run } = await runOf(mine);
+    const attempt = await anAttemptOf(catalogue.bed, run, bytes.length);
+    const output = await store({ url: catalogue.api.replace(/\/api$/, '') }, attempt, bytes);
+    const address = `${catalogue.api.replace(/\/api$/, '')}/outputs/${output.body.key}/file.png`;
+    const next = await queue({ photo: address });
+    const { photo } = await inputsOf(next.body.run_id);
+    expect((await call(`${catalogue.api}/files/${photo}`, key)).body).toMatchObject({
+      filename: 'file.png',
+      content_type: 'image/png',
+      sha256: output.body.sha256,
+    });
+    const gone = await queue({ photo: address.replace('file.png', 'other.png') });
+    expect(gone).toMatchObject({
+      status: 422,
+      body: { detail: [{ msg: expect.stringContaining('is gone') }] },
+    });
+  });
+
+  it('is a data URL, which becomes a file', async () => {
+    const bytes = randomBytes(300_000);
+    const queued = await queue({ photo: `data:image/png;base64,${bytes.toString('base64')}` });
+    expect(queued.status).toBe(200);
+    const { photo } = await inputsOf(queued.body.run_id);
+    const { body: file } = await call(`${catalogue.api}/files/${photo}`, key);
+    expect(file).toMatchObject({ filename: 'file.png', content_type: 'image/png', bytes: 300_000 });
+    const text = await inputsOf((await queue({ photo: 'data:,a%20fox' })).body.run_id);
+    expect((await call(`${catalogue.api}/files/${text.photo}`, key)).body).toMatchObject({ bytes: 5 });
+    const wrong = await queue({ photo: 'data:image/png;base64,!!!' });
+    expect(wrong).toMatchObject({
+      status: 422,
+      body: { detail: [{ msg: expect.stringContaining('base64') }] },
+    });
+  });
+
+  it.each([['a fox'], ['file:///etc/passwd'], [7], ['../../x']])('is not %j', async (value) => {
+    expect(problemsOf(await queue({ photo: value }))).toEqual([
+      422,
+      [valueError('photo', 'send the id of an uploaded file, an http or https URL, or a data URL')],
+    ]);
+  });
+
+  it('is kept for a rerun, which is refused when the file is gone', async () => {
+    const { body: file } = await upload();
+    const { body } = await queue({ photo: file.id });
+    const again = await post(`${catalogue.api}/run/${body.run_id}/rerun`, key);
+    expect((await runOf(again)).request.file_inputs).toEqual(['photo']);
+    await call(`${catalogue.api}/files/${file.id}`, key, { method: 'DELETE' });
+    expect((await post(`${catalogue.api}/run/${body.run_id}/rerun`, key)).status).toBe(422);
+  });
+
+  it('must have a short name, when there are many', async () => {
+    const workflow_id = (await admin.post('/workflows', { name: 'many' })).body.id;
+    const inputs = Array.from({ length: 20 }, (_, index) => ({
+      name: `a long name of an image ${index}`,
+      type: 'image',
+    }));
+    const version = await admin.post(`/workflows/${workflow_id}/versions`, { workflow: {}, inputs });
+    expect(version.status).toBe(422);
+    expect(version.body.detail[0].msg).toContain('at most 320 bytes as JSON');
+  });
+});
+
+describe('the executor of a run', () => {
+  it('fetches the files that its inputs name, and no others', async () => {
+    const bytes = randomBytes(5_000);
+    const [{ body: file }, { body: other }] = [await upload(bytes), await upload()];
+    const { key: run } = await runOf(await queue({ photo: file.id, note: other.id }));
+    const keys = await newAttemptKeys();
+    await appendAll(catalogue.bed.log, assigned(run, { publicKey: keys.publicKey }));
+    const token = await signAttempt(keys, run, 1);
+    const origin = catalogue.api.replace(/\/api$/, '');
+    const read = async (id: string, bearer = token) => {
+      const url = `${origin}/executions/${run.org_id}/${run.run_id}/1/files/${id}`;
+      const response = await fetch(url, { headers: { authorization: `Bearer ${bearer}` } });
+      return { response, body: Buffer.from(await response.arrayBuffer()) };
+    };
+    const { response, body } = await read(file.id);
+    expect([response.status, body.equals(bytes)]).toEqual([200, true]);
+    expect(response.headers.get('etag')).toBe(`"${file.sha256}"`);
+    expect(response.headers.get('content-disposition')).toBe('inline; filename=photo.png');
+    expect((await read(other.id)).response.status).toBe(410);
+    expect((await read(file.id, 'x'.repeat(86))).response.status).toBe(401);
+    await call(`${catalogue.api}/files/${file.id}`, key, { method: 'DELETE' });
+    const gone = await read(file.id);
+    expect([gone.response.status, gone.body.toString()]).toEqual([
+      410,
+      expect.stringContaining('was deleted or has expired'),
+    ]);
+  });
+});

@@ -1,0 +1,119 @@
+// What a run of a program costs: the runners of programs beside a bare spawn of the same program. See README.md.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newUuid } from '@runledger/contracts/ids';
+import { sleep } from '@runledger/resilience/abort';
+import { processorTime } from '@runledger/testing/measuring/processor-time';
+import { openResidentProcesses } from '../src/resident-process/resident-processes.ts';
+import { programRunner } from '../src/runner/program/program-runner.ts';
+import { residentRunner } from '../src/runner/resident/resident-runner.ts';
+import type { Runner } from '../src/runner/runner.ts';
+import { probeContainment, processGroup, type Containment } from '../src/supervision/containment.ts';
+import { ownMark } from '../src/supervision/process-mark.ts';
+import { openSupervisors } from '../src/supervision/supervisors.ts';
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const [runs = 200, rounds = 3] = process.argv.slice(2).map(Number);
+/** A fork copies the page tables of its process, and an executor has about so much memory more than this bench. */
+const EXECUTOR_BYTES = 64 * 1024 * 1024;
+
+const bare = async (): Promise<void> => {
+  const program = spawn('/bin/true', { detached: true, stdio: 'pipe' });
+  program.stdin.on('error', () => undefined).end('{}');
+  program.stdout.resume();
+  program.stderr.resume();
+  await once(program, 'close');
+};
+
+const runOnce = async (runner: Runner, folder: string): Promise<void> => {
+  const [inputDir, outputDir] = [join(folder, newUuid()), join(folder, newUuid())];
+  for (const each of [inputDir, outputDir]) mkdirSync(each);
+  const result = await runner.run(
+    {
+      run_id: newUuid(),
+      workflow: {},
+      inputs: {},
+      gpu: 'A10G',
+      attempt: 1,
+      choice: { kind: 'program', program: 'nothing' },
+      slot: SLOT,
+      inputDir,
+      outputDir,
+      inputTargets: [],
+      traceparent: null,
+    },
+    { begin: async () => true, progress: () => undefined, log: () => undefined, masked: (text) => text },
+    new AbortController().signal,
+  );
+  if (result.outcome !== 'succeeded') throw new Error(`a run has not succeeded: ${JSON.stringify(result)}`);
+};
+
+const measure = async (what: string, one: () => Promise<void>): Promise<number> => {
+  await one();
+  const [before, begin] = [processorTime(), performance.now()];
+  for (let run = 0; run < runs; run += 1) await one();
+  const wall = (performance.now() - begin) / runs;
+  const each = (processorTime() - before) / runs;
+  print(`  ${what.padEnd(24)} ${each.toFixed(2).padStart(7)} ms of processor time, ${wall.toFixed(1)} ms`);
+  return each;
+};
+
+/** The time of a supervisor that ends counts where it is waited for. */
+const untilNoChild = async (): Promise<void> => {
+  const children = `/proc/self/task/${process.pid}/children`;
+  while (readFileSync(children, 'utf8').trim() !== '') await sleep(20);
+};
+
+const SLOT = { index: 0, gpu: 'A10G', device: '0' } as const;
+const LIMITS = { startTimeoutMs: 60_000, idleTimeoutMs: null, maxRuns: null, preload: false };
+/** Reads nothing but the id of a run, so that it takes next to nothing itself. */
+const RESIDENT = `echo '{"type":"ready"}'; while IFS='"' read -r _ _ _ _ _ _ _ run_id _; do
+  echo "{\\"type\\":\\"done\\",\\"run_id\\":\\"$run_id\\"}"; done`;
+
+const measureRunner = async (containment: Containment, mode: 'once' | 'resident'): Promise<number> => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'bench-programs-'));
+  const mark = await ownMark(folder.path);
+  using supervisors = openSupervisors(containment, mark, process.env['PATH'] ?? '');
+  const warn = (fields: object, message: string): void => print(`${message} ${JSON.stringify(fields)}`);
+  const log = { debug: () => undefined, info: () => undefined, warn };
+  const processes = { env: process.env, workFolder: folder.path, supervisors, mark, log };
+  await using residents = openResidentProcesses({ ...processes, stopGraceMs: 10_000 });
+  const host = { ...processes, residents, slots: [SLOT], cancelGraceMs: 10_000 };
+  const runner =
+    mode === 'once'
+      ? programRunner({
+          ...host,
+          programs: new Map([['nothing', { command: '/bin/true', args: [], env: {} }]]),
+        })
+      : residentRunner(host, 'nothing', {
+          command: '/bin/sh',
+          args: ['-c', RESIDENT],
+          env: {},
+          limits: LIMITS,
+        });
+  return await measure(`${mode}, ${containment.kind}`, () => runOnce(runner, folder.path));
+};
+
+const probed = await probeContainment();
+const group = processGroup('chosen by the bench');
+print(`${runs} runs of /bin/true in each line; the first one in a small process`);
+const program = await measure('bare spawn', bare);
+const asLarge = Buffer.alloc(EXECUTOR_BYTES, 1);
+for (let round = 1; round <= rounds; round += 1) {
+  print(`round ${round}, in a process with ${asLarge.length / 1024 / 1024} MiB more`);
+  await measure('bare spawn', bare);
+  for (const containment of probed.kind === 'namespace' ? [probed, group] : [group]) {
+    const each = await measureRunner(containment, 'once');
+    await untilNoChild();
+    print(
+      `    beyond the first bare spawn: ${(each - program).toFixed(2)} ms, ratio ${(each / program).toFixed(2)}`,
+    );
+    await measureRunner(containment, 'resident');
+    await untilNoChild();
+  }
+}

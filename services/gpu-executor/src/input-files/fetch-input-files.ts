@@ -1,0 +1,93 @@
+import { mkdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readFileValue } from '@runledger/contracts/catalogue/file-inputs';
+import { fetchAssigned, type FetchedAssignment, type FetchSettings } from '../assignment/fetch-assigned.ts';
+import type { Assignment } from '../attempt/core/assignment.ts';
+import { openAttemptGateway, type AttemptGateway, type GatewaySettings } from '../gateway/attempt-gateway.ts';
+import type { FetchOptions, NotFetched } from '../assignment/fetch-text.ts';
+import { inputNames } from './core/input-name.ts';
+import { notFetched, type FetchedFile } from './fetched-file.ts';
+import { fetchUpload, type FileToFetch } from './fetch-upload.ts';
+import type { FetchUrl } from './fetch-url.ts';
+
+type Inputs = Readonly<Record<string, unknown>>;
+
+export interface InputFileSettings extends Pick<GatewaySettings, 'log'> {
+  readonly fetchUrl: FetchUrl;
+  /** Of all files of a run. */
+  readonly maxBytes: number;
+}
+
+export interface InputFolder {
+  /** Where the files go. */
+  readonly inputDir: string;
+  /** On the same disk, and need not exist: a file on its way has no name that a runner could find. */
+  readonly incomingDir: string;
+}
+
+type FetchedInputs = { readonly kind: 'fetched'; readonly inputs: Inputs } | NotFetched;
+
+/** What an assignment names, with the files of its inputs. */
+export const fetchWithFiles = async (
+  settings: FetchSettings & InputFileSettings,
+  assignment: Assignment,
+  folder: InputFolder,
+  options: FetchOptions,
+): Promise<FetchedAssignment> => {
+  const fetched = await fetchAssigned(settings, assignment, options);
+  if (fetched.kind !== 'fetched' || assignment.event.data.file_inputs === undefined) return fetched;
+  const gateway = await openAttemptGateway(settings, assignment);
+  const files = await fetchInputFiles(settings, gateway, fetched.inputs, folder, options);
+  return files.kind === 'fetched' ? { ...fetched, inputs: files.inputs } : files;
+};
+
+/** Fetches the files of a run's inputs, one after the other. Each of these inputs then is the name of its file in the input folder. */
+const fetchInputFiles = async (
+  settings: InputFileSettings,
+  gateway: AttemptGateway,
+  inputs: Inputs,
+  { inputDir, incomingDir }: InputFolder,
+  options: FetchOptions,
+): Promise<FetchedInputs> => {
+  const nameOf = inputNames();
+  const named: [string, string][] = [];
+  let left = settings.maxBytes;
+  await mkdir(incomingDir, { recursive: true, mode: 0o700 });
+  for (const input of gateway.assignment.event.data.file_inputs ?? []) {
+    const path = join(incomingDir, 'file');
+    const fetched = await fetchFile(
+      settings,
+      gateway,
+      inputs[input],
+      { input, path, maxBytes: left },
+      options,
+    );
+    if (fetched.kind !== 'fetched') return fetched;
+    left -= fetched.bytes;
+    const name = nameOf(fetched.filename, fetched.content_type);
+    await rename(path, join(inputDir, name));
+    named.push([input, name]);
+  }
+  // Entries, because `__proto__` is an ordinary name.
+  return { kind: 'fetched', inputs: Object.fromEntries([...Object.entries(inputs), ...named]) };
+};
+
+const fetchFile = async (
+  settings: InputFileSettings,
+  gateway: AttemptGateway,
+  value: unknown,
+  file: FileToFetch,
+  options: FetchOptions,
+): Promise<FetchedFile> => {
+  const named = readFileValue(value);
+  switch (named?.kind) {
+    case 'id':
+      return fetchUpload(settings, gateway, named.id, file, options);
+    case 'url':
+      return settings.fetchUrl(named.url, file, options.stop);
+    case 'data':
+    case undefined:
+      // The gateway accepts no such run: it makes a file of a data URL.
+      return notFetched(`The input ${file.input} names no file.`, false);
+  }
+};

@@ -1,0 +1,152 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { createSecureContext } from 'node:tls';
+import { setTimeout as pause } from 'node:timers/promises';
+import { unlessAborted } from '@runledger/resilience/abort';
+import { failureOf, failureOfEnd, SendFailure } from '@runledger/webhooks/outgoing/failure-reason';
+import { readProxy } from '@runledger/webhooks/outgoing/proxy-tunnel';
+import { resolveChecked } from '@runledger/webhooks/outgoing/resolve-checked';
+import { allowedAddresses, openRoute, routeTo, type RouteParts } from '@runledger/webhooks/outgoing/route';
+import { startStopwatch, type Stopwatch } from '@runledger/webhooks/outgoing/stopwatch';
+import { limitTime } from '@runledger/webhooks/outgoing/time-limit';
+import type { CallbackPolicy } from '@runledger/webhooks/policy/callback-policy';
+import { mayConnect, type ResolvingParts } from '@runledger/webhooks/policy/resolve-callback';
+import { nameInDisposition, nameInUrl } from './core/input-name.ts';
+import { notFetched, type FetchedFile } from './fetched-file.ts';
+import { tooLarge, type FileToFetch } from './fetch-upload.ts';
+import { saveBody, TooLarge } from './save-body.ts';
+
+export interface UrlFetcherOptions {
+  readonly policy: CallbackPolicy;
+  readonly resolver: ResolvingParts['resolver'];
+  /** Everything goes through it by CONNECT. */
+  readonly proxy: URL | undefined;
+  /** For one file, with its redirects. */
+  readonly withinMs: number;
+}
+
+/** Fetches the file of a URL under the policy for addresses. */
+export type FetchUrl = (url: string, file: FileToFetch, stop: AbortSignal) => Promise<FetchedFile>;
+
+const MAX_REDIRECTS = 5;
+const MAX_TRIES = 3;
+const TRY_AGAIN_AFTER_MS = 1_000;
+const MAX_HEADER_BYTES = 16 * 1_024;
+const IDLE_MS = 30_000;
+
+/** @throws {RangeError} for an invalid proxy */
+export const openUrlFetcher = (options: UrlFetcherOptions): FetchUrl => {
+  const { policy, proxy, withinMs } = options;
+  const parts: FetchParts = {
+    resolve: resolveChecked(options),
+    mayConnect: (host, address, port) => mayConnect(policy, host, address, port),
+    proxy: proxy && readProxy(proxy),
+    secureContext: createSecureContext({ minVersion: 'TLSv1.2' }),
+    withinMs,
+  };
+  return async (url, file, stop) => {
+    for (let tries = 1; ; tries += 1) {
+      const fetched = await fetchOnce(parts, url, file, stop);
+      const mayTryAgain = fetched.kind === 'refused' && fetched.error.retryable && tries < MAX_TRIES;
+      if (!mayTryAgain) return fetched;
+      await pause(TRY_AGAIN_AFTER_MS * tries, undefined, { signal: stop }).catch(() => undefined);
+    }
+  };
+};
+
+interface FetchParts extends RouteParts {
+  readonly resolve: ReturnType<typeof resolveChecked>;
+  readonly withinMs: number;
+}
+
+/** Never rejects because of the other side, and always ends in time. */
+const fetchOnce = async (
+  parts: FetchParts,
+  text: string,
+  file: FileToFetch,
+  stop: AbortSignal,
+): Promise<FetchedFile> => {
+  const failed = (why: string, retryable: boolean): FetchedFile =>
+    notFetched(`The file of input ${file.input} cannot be fetched: ${why}`, retryable);
+  using limit = limitTime(parts.withinMs, [stop]);
+  let clock = startStopwatch('dns');
+  let host = 'the host';
+  try {
+    let url = readUrl(text);
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+      host = url.host;
+      clock = startStopwatch('dns');
+      const incoming = await get(parts, url, clock, limit.signal);
+      const status = incoming.statusCode ?? 0;
+      if (status === 200) return await save(incoming, url, file);
+      incoming.destroy();
+      const next = status >= 300 && status < 400 ? incoming.headers.location : undefined;
+      if (next === undefined) return failed(`${host} answered ${status}.`, isTemporary(status));
+      url = readUrl(next, url);
+    }
+    return failed(`${host} redirects more than ${MAX_REDIRECTS} times.`, false);
+  } catch (error) {
+    if (stop.aborted) return { kind: 'stopped' };
+    if (error instanceof TooLarge) return notFetched(tooLarge(file.input, file.maxBytes), false);
+    const { reason, message } =
+      limit.ended === undefined
+        ? failureOf(error, clock.stage, host)
+        : failureOfEnd(limit.ended, clock.stage, host, parts.withinMs);
+    return failed(message, reason !== 'forbidden' && reason !== 'name_not_found');
+  }
+};
+
+const readUrl = (text: string, base?: URL): URL => {
+  const url = URL.parse(text, base?.href);
+  if (url && (url.protocol === 'http:' || url.protocol === 'https:')) return url;
+  throw new SendFailure('forbidden', 'The address is no http or https URL.');
+};
+
+const isTemporary = (status: number): boolean => status === 408 || status === 429 || status >= 500;
+
+/** The response to a request whose address was checked, and whose peer was checked before anything was sent. */
+const get = async (
+  parts: FetchParts,
+  url: URL,
+  clock: Stopwatch,
+  signal: AbortSignal,
+): Promise<IncomingMessage> => {
+  signal.throwIfAborted();
+  const found = await unlessAborted(parts.resolve(url, signal), signal);
+  const socket = await openRoute(routeTo(url, allowedAddresses(found)), { ...parts, clock, signal });
+  clock.enter('wait');
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const request = httpRequest({
+    method: 'GET',
+    path: `${url.pathname}${url.search}`,
+    headers: { host: url.host, accept: '*/*', 'accept-encoding': 'identity', connection: 'close' },
+    createConnection: () => socket,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    insecureHTTPParser: false,
+    timeout: IDLE_MS,
+    signal,
+  });
+  request.on('timeout', () =>
+    request.destroy(new SendFailure('timed_out', `${url.host} sent nothing for 30 s.`)),
+  );
+  request.on('error', reject);
+  request.once('upgrade', (_response, upgraded) => {
+    upgraded.destroy();
+    reject(new SendFailure('malformed_answer', `${url.host} switched protocols (101).`));
+  });
+  request.once('response', (response) => {
+    clock.enter('body');
+    resolve(response);
+  });
+  request.end();
+  return promise;
+};
+
+const save = async (
+  incoming: IncomingMessage,
+  url: URL,
+  { path, maxBytes }: FileToFetch,
+): Promise<FetchedFile> => {
+  const { 'content-disposition': disposition, 'content-type': content_type = '' } = incoming.headers;
+  const { bytes } = await saveBody(incoming, path, maxBytes);
+  return { kind: 'fetched', bytes, filename: nameInDisposition(disposition) || nameInUrl(url), content_type };
+};

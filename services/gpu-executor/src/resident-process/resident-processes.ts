@@ -1,0 +1,85 @@
+import { untilAborted } from '@runledger/resilience/abort';
+import type { GpuSlot } from '../gpu/gpu-slots.ts';
+import { openResidentProcess, type ResidentProcess } from './resident-process.ts';
+import type { Acquired, ResidentConnection, ResidentSpec } from './resident-spec.ts';
+import type { ResidentHost } from './start-process.ts';
+
+/**
+ * Keeps processes between runs: a program with a loaded model, or a model server. A slot keeps one: a run that uses another one stops it
+ * first, because both may not fit on the card. To use it in a runner:
+ *
+ * 1. When the runner is opened, `open` a `ResidentSpec` for each kind of process: what to start, and `connect`, which says when a
+ *    started process is ready and gives runs the way to talk to it.
+ * 2. In a run, `acquire` it for the slot of the run. It is started when it does not run yet. On `refused` the run fails.
+ * 3. Execute the run through the `connection` of the lease. It fails when `ended` settles before.
+ * 4. `release` the lease for the next run, or `discard` it when the process no longer obeys.
+ *
+ * A process is contained like one of a run (`src/supervision/`), so nothing of it is left when the executor is killed.
+ */
+export interface ResidentProcesses extends AsyncDisposable {
+  /** A process of this kind for each of the slots, started when a run wants it or, with `preload`, at once. */
+  open<Connection extends ResidentConnection>(
+    spec: ResidentSpec<Connection>,
+    slots: readonly GpuSlot[],
+  ): SlotProcesses<Connection>;
+}
+
+export interface SlotProcesses<Connection> {
+  /** Waits until the process of the slot is ready; `onLoading` is called when it is not. */
+  acquire(slot: GpuSlot, signal: AbortSignal, onLoading?: () => void): Promise<Acquired<Connection>>;
+}
+
+/** What a slot keeps. */
+interface Kept {
+  occupant: Pick<ResidentProcess<unknown>, 'stop'> | null;
+  /** Every earlier occupant has ended. */
+  vacated: Promise<unknown>;
+}
+
+export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => {
+  const slots = new Map<number, Kept>();
+  const keptIn = ({ index }: GpuSlot): Kept => {
+    const kept = slots.get(index) ?? { occupant: null, vacated: Promise.resolve() };
+    slots.set(index, kept);
+    return kept;
+  };
+
+  return {
+    open: (spec, forSlots) => {
+      const processes = new Map(
+        forSlots.map((slot) => [slot.index, openResidentProcess(spec, slot, host)] as const),
+      );
+      for (const slot of spec.limits.preload ? forSlots : []) {
+        const kept = keptIn(slot);
+        if (kept.occupant !== null) {
+          const advice = 'it is not preloaded: another one is, and a slot keeps one process';
+          host.log.warn({ resident: spec.name, slot: slot.index }, advice);
+          continue;
+        }
+        kept.occupant = processes.get(slot.index) ?? null;
+        processes.get(slot.index)?.preload();
+      }
+      return {
+        acquire: async (slot, signal, onLoading) => {
+          const process = processes.get(slot.index);
+          if (process === undefined) throw new Error(`${spec.name} was not opened for slot ${slot.index}.`);
+          const kept = keptIn(slot);
+          if (kept.occupant !== process) {
+            kept.vacated = Promise.all([kept.vacated, kept.occupant?.stop()]);
+            kept.occupant = process;
+          }
+          if (!process.isReady()) onLoading?.();
+          await untilAborted(kept.vacated, signal);
+          return process.acquire(signal);
+        },
+      };
+    },
+    [Symbol.asyncDispose]: async () => {
+      const ended = [...slots.values()].map(async ({ occupant, vacated }) => {
+        await occupant?.stop();
+        await vacated;
+      });
+      await Promise.all(ended);
+    },
+  };
+};

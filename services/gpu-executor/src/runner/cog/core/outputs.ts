@@ -1,0 +1,110 @@
+import { isJsonObject } from '@runledger/contracts/json';
+import type { RunData } from '../../runner.ts';
+import { extensionOf } from './extension.ts';
+import { markedFile } from './split-answer.ts';
+
+/** A file of an output and where it goes below the output folder of the run. */
+interface NamedFile {
+  /** Its number in the answer. */
+  readonly number: number;
+  /** Folders and the name. */
+  readonly place: readonly string[];
+}
+
+export interface PredictionOutputs {
+  readonly data: RunData;
+  readonly files: readonly NamedFile[];
+}
+
+/** How the files of one answer are recognised. */
+export interface AnswerFiles {
+  readonly nonce: string;
+  /** Their MIME types, by their numbers. */
+  readonly types: readonly string[];
+}
+
+const MAX_KIND = 64;
+
+/**
+ * The output of a prediction as texts and files. A member of an object becomes a kind of text with its name; without a name a text is of
+ * the kind `text`, and one that is a URL of the kind `urls`. Other JSON becomes text. A file is named after its place in the output:
+ * `output.png`, `output.0.png` in a list, `mask.png` or `masks/left.png` in an object.
+ */
+export const readOutputs = (output: unknown, answer: AnswerFiles): PredictionOutputs => {
+  const found: Found = { data: new Map(), files: [], taken: new Set(), answer };
+  if (isJsonObject(output)) {
+    for (const [name, value] of Object.entries(output)) readValues(found, kindOf(name), [name], value);
+  } else readValues(found, null, ['output'], output);
+  return { data: Object.fromEntries(found.data), files: found.files };
+};
+
+interface Found {
+  readonly data: Map<string, string[]>;
+  readonly files: NamedFile[];
+  readonly taken: Set<string>;
+  readonly answer: AnswerFiles;
+}
+
+const kindOf = (name: string): string => (name === '' || name.length > MAX_KIND ? 'text' : name);
+
+/** A list is several values. */
+const readValues = (found: Found, kind: string | null, place: readonly string[], value: unknown): void => {
+  const values = Array.isArray(value)
+    ? value.map((item: unknown, index) => ({ item, at: indexed(place, index) }))
+    : [{ item: value, at: place }];
+  for (const { item, at } of values) {
+    const rest = withoutFiles(found, at, item);
+    if (rest === undefined || rest === null) continue;
+    const text = typeof rest === 'string' ? rest : JSON.stringify(rest);
+    const own = kind ?? (typeof rest === 'string' && URL_TEXT.test(rest) ? 'urls' : 'text');
+    const texts = found.data.get(own) ?? [];
+    texts.push(text.toWellFormed());
+    found.data.set(own, texts);
+  }
+};
+
+const URL_TEXT = /^https?:\/\/\S+$/i;
+const MAX_DEPTH = 8;
+
+const indexed = (place: readonly string[], index: number): string[] => [
+  ...place.slice(0, -1),
+  `${place.at(-1)}.${index}`,
+];
+
+/** The value with the names of its files in their places; undefined when it is nothing but files. */
+const withoutFiles = (found: Found, place: readonly string[], value: unknown): unknown => {
+  const number = typeof value === 'string' ? markedFile(found.answer.nonce, value) : null;
+  if (number !== null) {
+    nameFile(found, number, place);
+    return undefined;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown, index) => withoutFiles(found, indexed(place, index), item));
+    const rest = items.filter((item) => item !== undefined);
+    return rest.length === 0 && items.length > 0 ? undefined : rest;
+  }
+  const members = Object.entries(value).map(
+    ([name, member]) =>
+      [name, withoutFiles(found, place.length < MAX_DEPTH ? [...place, name] : place, member)] as const,
+  );
+  const rest = members.filter(([, member]) => member !== undefined);
+  return rest.length === 0 && members.length > 0 ? undefined : Object.fromEntries(rest);
+};
+
+const nameFile = ({ files, taken, answer }: Found, number: number, place: readonly string[]): void => {
+  const parts = place.map(safeName);
+  const extension = extensionOf(answer.types[number] ?? '');
+  const base = parts.join('/');
+  let path = `${base}${extension}`;
+  for (let again = 2; taken.has(path.toLowerCase()); again += 1) path = `${base}-${again}${extension}`;
+  taken.add(path.toLowerCase());
+  files.push({ number, place: path.split('/') });
+};
+
+/** Of letters, digits, dashes and dots, and no hidden one. */
+const safeName = (name: string): string =>
+  name
+    .replaceAll(/[^\p{L}\p{N}._-]+/gu, '_')
+    .replace(/^\.+/, '_')
+    .slice(0, 60) || '_';

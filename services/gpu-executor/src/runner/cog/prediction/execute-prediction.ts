@@ -1,0 +1,128 @@
+import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { sleep } from '@runledger/resilience/abort';
+import { within } from '@runledger/resilience/within';
+import { join } from 'node:path';
+import { cancelWithGrace } from '../../../supervision/cancel-with-grace.ts';
+import { inputFiles } from '../../model-server/input-files.ts';
+import { countOomKills } from '../../process-output/oom-kills.ts';
+import type { RunObserver, RunnerWork } from '../../runner.ts';
+import { refusal } from '../core/prediction.ts';
+import type { ServerLease } from '../server/cog-server.ts';
+import { predictionBody } from './prediction-body.ts';
+import {
+  failed,
+  lostError,
+  resultOf,
+  stopped,
+  tooLarge,
+  STORAGE_FULL,
+  type Executed,
+} from './prediction-result.ts';
+import { readAnswer, type AnswerFailure, type ReadAnswer } from './read-answer.ts';
+import { watchPrediction, type WatchedPrediction } from './watch-prediction.ts';
+
+export interface PredictionTask {
+  readonly model: string;
+  readonly work: RunnerWork;
+  /** A folder of this run alone. */
+  readonly temporary: string;
+  readonly cancelGraceMs: number;
+  /** How long a server may refuse it because it executes something else. */
+  readonly busyMs: number;
+}
+
+/** Executes a run as one prediction, from sending it to its files. */
+export const executePrediction = async (
+  lease: ServerLease,
+  task: PredictionTask,
+  observe: RunObserver,
+  signal: AbortSignal,
+): Promise<Executed> => {
+  const { work, temporary } = task;
+  const id = `${work.run_id}-${work.attempt}`;
+  const oomKills = await countOomKills();
+  const giveUp = new AbortController();
+  const over = new AbortController();
+  const stop = { terminate: () => void repeatCancel(lease, id, over.signal), kill: () => giveUp.abort() };
+  using cancel = cancelWithGrace(stop, signal, task.cancelGraceMs);
+  await using watched = watchPrediction(lease.api, id, temporary, observe);
+  const sent = await send({ lease, task, id, watched }, signal, AbortSignal.any([giveUp.signal, lease.gone]));
+  over.abort();
+  const last = await watched.stop();
+  if (signal.aborted) return stopped(work, { sent, last, forced: cancel.forced });
+  switch (sent.kind) {
+    case 'ended':
+      return resultOf(task, { answer: sent.answer, last, watched });
+    case 'refused':
+      return failed(work, sent.error, { isUsable: true });
+    case 'too_large':
+      return failed(work, tooLarge(task.model, sent.why), { isUsable: true });
+    case 'storage_full':
+      return failed(work, STORAGE_FULL, { isUsable: true });
+    case 'lost': {
+      // A connection may break just before the end of the process is known.
+      const end = await within(ENDS_WITHIN_MS, lease.ended, () => null);
+      const isMemoryShort = (await countOomKills()) > oomKills;
+      return failed(work, lostError(task.model, { why: sent.why, end, isMemoryShort }), { isUsable: false });
+    }
+  }
+};
+
+const ENDS_WITHIN_MS = 2_000;
+const CANCEL_EVERY_MS = 500;
+const AGAIN_AFTER_MS = 250;
+
+/** A prediction may not heed the first one, and the server does not know it before it has the whole request. */
+const repeatCancel = async ({ api }: ServerLease, id: string, over: AbortSignal): Promise<void> => {
+  while (!over.aborted) {
+    await api.cancel(id);
+    await sleep(CANCEL_EVERY_MS, over);
+  }
+};
+
+export type Sent =
+  | { readonly kind: 'ended'; readonly answer: ReadAnswer }
+  | { readonly kind: 'refused'; readonly error: AttemptError }
+  | AnswerFailure;
+
+interface Sending {
+  readonly lease: ServerLease;
+  readonly task: PredictionTask;
+  readonly id: string;
+  readonly watched: WatchedPrediction;
+}
+
+/** Sends the prediction until the server takes it, and waits for its end. */
+const send = async (
+  { lease, task, id, watched }: Sending,
+  signal: AbortSignal,
+  giveUp: AbortSignal,
+): Promise<Sent> => {
+  const { model, work, temporary } = task;
+  const files = await inputFiles(work);
+  const since = performance.now();
+  for (let tries = 0; ; tries += 1) {
+    const body = predictionBody(work, files);
+    const answer = await lease.api.predict(
+      { id, body, traceparent: work.traceparent },
+      () => watched.begin(),
+      giveUp,
+    );
+    if (answer.kind === 'lost') return answer;
+    const read = await readAnswer(answer.body, join(temporary, `answer-${tries}`));
+    if ('kind' in read) return read;
+    if (answer.status === 200 && read.prediction !== null) return { kind: 'ended', answer: read };
+    // 202: the server still has a look at this prediction that it took for one.
+    const error = answer.status === 202 ? null : refusal(answer.status, read.text, model);
+    if (error !== null) return { kind: 'refused', error };
+    if (signal.aborted) return { kind: 'lost', why: 'the run was stopped' };
+    if (performance.now() - since > task.busyMs) return { kind: 'refused', error: stillBusy(task) };
+    await sleep(AGAIN_AFTER_MS, giveUp);
+  }
+};
+
+const stillBusy = ({ model, busyMs }: PredictionTask): AttemptError =>
+  errorOf(
+    'setup_failed',
+    `The server of the Cog model ${model} has taken no prediction for ${busyMs / 1_000} s: it executes others, or was not set up.`,
+  );

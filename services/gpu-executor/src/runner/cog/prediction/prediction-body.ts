@@ -1,0 +1,47 @@
+import { contentTypeOf } from '@runledger/contracts/content-type';
+import { isJsonObject } from '@runledger/contracts/json';
+import { createReadStream } from 'node:fs';
+
+import type { RunnerWork } from '../../runner.ts';
+
+/** As many bytes as base64 has whole groups for, so that the groups of two chunks can be joined. */
+const CHUNK_BYTES = 3 * 64 * 1024;
+
+/**
+ * The request of a prediction: the inputs of the workflow version, and over them those of the run, with a data URL for each file.
+ * Nothing of a file stays in memory.
+ */
+export async function* predictionBody(
+  { workflow, inputs }: Pick<RunnerWork, 'workflow' | 'inputs'>,
+  files: ReadonlyMap<string, string>,
+): AsyncGenerator<string, void> {
+  const all = { ...inputsOf(workflow), ...inputs };
+  let before = '{"input":{';
+  for (const [name, value] of Object.entries(all)) {
+    if (value === undefined) continue;
+    yield `${before}${JSON.stringify(name)}:`;
+    before = ',';
+    const path = files.get(name);
+    if (path === undefined) yield JSON.stringify(value);
+    else yield* dataUrl(path);
+  }
+  yield before === ',' ? '}}' : '{"input":{}}';
+}
+
+const inputsOf = (workflow: unknown): Readonly<Record<string, unknown>> => {
+  const input = isJsonObject(workflow) ? workflow['input'] : undefined;
+  return isJsonObject(input) ? input : {};
+};
+
+async function* dataUrl(path: string): AsyncGenerator<string, void> {
+  const [type = ''] = contentTypeOf(path).split(';');
+  yield `"data:${type};base64,`;
+  let rest = Buffer.alloc(0);
+  for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES })) {
+    const bytes = Buffer.concat([rest, chunk as Buffer]);
+    const whole = bytes.length - (bytes.length % 3);
+    yield bytes.toString('base64', 0, whole);
+    rest = bytes.subarray(whole);
+  }
+  yield `${rest.toString('base64')}"`;
+}

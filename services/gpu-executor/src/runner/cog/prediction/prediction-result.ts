@@ -1,0 +1,121 @@
+import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
+import { mkdir, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { ProcessEnd } from '../../../supervision/supervised-process.ts';
+import { describeEnd } from '../../model-server/describe-end.ts';
+import { collectFiles, FILE_LIMITS } from '../../output-files.ts';
+import type { OutputFile, RunData, RunResult, RunnerWork } from '../../runner.ts';
+import { readOutputs } from '../core/outputs.ts';
+import { endOfPrediction } from '../core/prediction.ts';
+import type { PredictionTask, Sent } from './execute-prediction.ts';
+import type { ReadAnswer } from './read-answer.ts';
+import type { WatchedPrediction } from './watch-prediction.ts';
+
+export interface Executed {
+  readonly result: RunResult;
+  /** The server can take the next run. */
+  readonly isUsable: boolean;
+}
+
+interface EndedPrediction {
+  readonly answer: ReadAnswer;
+  /** What was seen of it last while it ran. */
+  readonly last: ReadAnswer | null;
+  readonly watched: WatchedPrediction;
+}
+
+export const resultOf = async (
+  { model, work }: PredictionTask,
+  { answer, last, watched }: EndedPrediction,
+): Promise<Executed> => {
+  const { prediction } = answer;
+  const end = prediction && endOfPrediction(prediction, model);
+  if (prediction === null || end === null) return failed(work, noEnd(model), { isUsable: false });
+  watched.log(longer(prediction.logs, last?.prediction?.logs ?? ''), true);
+  const { data } = await keepOutputs(work, prediction.output === null ? (last ?? answer) : answer);
+  if (end.kind === 'failed') return failed(work, end.error, { isUsable: !end.isWorkerGone });
+  if (end.kind === 'canceled') return failed(work, CANCELED_ELSEWHERE, { isUsable: true });
+  if (Buffer.byteLength(JSON.stringify(data)) > MAX_OUTPUTS_BYTES)
+    return failed(work, textTooLarge(model), { isUsable: true });
+  return { result: { outcome: 'succeeded', data, files: await filesOf(work) }, isUsable: true };
+};
+
+/** The last answer of a prediction that failed has no logs. */
+const longer = (one: string, other: string): string => (one.length >= other.length ? one : other);
+
+/** A run that was stopped, with what it had put out. */
+export const stopped = async (
+  work: RunnerWork,
+  { sent, last, forced }: { readonly sent: Sent; readonly last: ReadAnswer | null; readonly forced: boolean },
+): Promise<Executed> => {
+  const answer = sent.kind === 'ended' && sent.answer.prediction?.output ? sent.answer : last;
+  if (answer !== null) await keepOutputs(work, answer);
+  const result: RunResult = { outcome: 'cancelled', forced, files: await filesOf(work) };
+  return { result, isUsable: !forced };
+};
+
+export const failed = async (
+  work: RunnerWork,
+  error: AttemptError,
+  { isUsable }: Pick<Executed, 'isUsable'>,
+): Promise<Executed> => ({ result: { outcome: 'failed', error, files: await filesOf(work) }, isUsable });
+
+/** Moves the files of an answer to where the run's files are. */
+const keepOutputs = async (
+  { outputDir }: RunnerWork,
+  { prediction, files, folder }: ReadAnswer,
+): Promise<{ readonly data: RunData }> => {
+  const outputs = readOutputs(prediction?.output ?? null, files);
+  for (const { number, place } of outputs.files) {
+    const path = join(outputDir, ...place);
+    await mkdir(dirname(path), { recursive: true });
+    await rename(join(folder, String(number)), path);
+  }
+  return outputs;
+};
+
+/** Everything was written by this runner, within the limits. */
+const filesOf = async ({ outputDir }: RunnerWork): Promise<readonly OutputFile[]> =>
+  (await collectFiles(outputDir, FILE_LIMITS)).files;
+
+const noEnd = (model: string): AttemptError =>
+  errorOf(
+    'crashed',
+    `The server of the Cog model ${model} answered with something that is no end of a prediction.`,
+  );
+
+const CANCELED_ELSEWHERE = errorOf(
+  'execution_error',
+  'Somebody canceled the prediction at the Cog server itself.',
+);
+
+const textTooLarge = (model: string): AttemptError =>
+  errorOf(
+    'output_too_large',
+    `The texts of the Cog model ${model} are larger than ${MAX_OUTPUTS_BYTES / 1024} KiB as JSON. Let it return large results as files.`,
+  );
+
+export const tooLarge = (model: string, why: string): AttemptError =>
+  errorOf('output_too_large', `The outputs of the Cog model ${model} cannot be kept: ${why}.`);
+
+export const STORAGE_FULL = errorOf(
+  'storage_full',
+  'The work folder of the executor has no room for the files of the run.',
+);
+
+interface Lost {
+  readonly why: string;
+  /** Of the executor's own server; null when it has not ended. */
+  readonly end: ProcessEnd | null;
+  readonly isMemoryShort: boolean;
+}
+
+export const lostError = (model: string, { why, end, isMemoryShort }: Lost): AttemptError => {
+  const server = `The server of the Cog model ${model}`;
+  if (end === null)
+    return errorOf('crashed', `The connection to the server of the Cog model ${model} broke (${why}).`);
+  return isMemoryShort
+    ? errorOf('out_of_memory', `${server} was killed: the machine had no memory left.`)
+    : errorOf('crashed', `${server} ended${describeEnd(end)}.`);
+};

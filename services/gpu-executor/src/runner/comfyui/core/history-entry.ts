@@ -1,0 +1,45 @@
+import { isJsonObject } from '@runledger/contracts/json';
+import { Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { MessageEnd } from './prompt-state.ts';
+import { parsePythonJson } from './python-json.ts';
+import { readEvent } from './server-message.ts';
+
+/** How a prompt ended, and what its nodes made. */
+export interface PromptEnd {
+  readonly end: MessageEnd;
+  readonly outputs: Readonly<Record<string, unknown>>;
+}
+
+export type ReadHistory =
+  | ({ readonly kind: 'ended' } & PromptEnd)
+  /** The prompt has not ended, or the server does not know it. */
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unreadable' };
+
+const Entry = Type.Object({
+  outputs: Type.Record(Type.String(), Type.Unknown()),
+  status: Type.Object({
+    status_str: Type.String(),
+    messages: Type.Array(Type.Tuple([Type.String(), Type.Unknown()])),
+  }),
+});
+const entry = Compile(Entry);
+
+/** Reads the answer to `GET /history/{prompt_id}`. */
+export const readHistory = (text: string, prompt_id: string): ReadHistory => {
+  const answer = parsePythonJson(text);
+  if (!isJsonObject(answer)) return { kind: 'unreadable' };
+  const found = Object.hasOwn(answer, prompt_id) ? answer[prompt_id] : undefined;
+  if (found === undefined) return { kind: 'absent' };
+  if (!entry.Check(found)) return { kind: 'unreadable' };
+  const { outputs, status } = found;
+  if (status.status_str === 'success') return { kind: 'ended', end: { kind: 'succeeded' }, outputs };
+  const last = status.messages.map(([type, data]) => readEvent(type, data)).findLast(isEnd);
+  if (last === undefined) return { kind: 'unreadable' };
+  return { kind: 'ended', end: last, outputs };
+};
+
+/** An interrupted prompt has the status of a failed one; only its last message tells. */
+const isEnd = (message: ReturnType<typeof readEvent>): message is Extract<typeof message, MessageEnd> =>
+  message.kind === 'interrupted' || message.kind === 'failed';

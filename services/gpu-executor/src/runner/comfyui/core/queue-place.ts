@@ -1,0 +1,20 @@
+import { Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { parsePythonJson } from './python-json.ts';
+
+/** Where a prompt is in the queue of the server. `behind`: another prompt runs before it. */
+export type QueuePlace = 'running' | 'pending' | 'behind' | 'absent' | 'unreadable';
+
+const Item = Type.Array(Type.Unknown(), { minItems: 2 });
+const queue = Compile(Type.Object({ queue_running: Type.Array(Item), queue_pending: Type.Array(Item) }));
+
+/** Reads the answer to `GET /queue`. */
+export const readQueuePlace = (text: string, prompt_id: string): QueuePlace => {
+  const answer = parsePythonJson(text);
+  if (!queue.Check(answer)) return 'unreadable';
+  const { queue_running, queue_pending } = answer;
+  const isThis = (item: readonly unknown[]): boolean => item[1] === prompt_id;
+  if (queue_running.some(isThis)) return 'running';
+  if (!queue_pending.some(isThis)) return 'absent';
+  return queue_running.length > 0 ? 'behind' : 'pending';
+};

@@ -1,0 +1,39 @@
+import { Type, type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+
+const Node = Type.Object({
+  class_type: Type.String({ minLength: 1 }),
+  inputs: Type.Record(Type.String(), Type.Unknown()),
+  _meta: Type.Optional(Type.Unknown()),
+});
+
+/** A workflow in ComfyUI's API format: its nodes by their ids. */
+const Workflow = Type.Record(Type.String(), Node);
+export type WorkflowNode = Static<typeof Node>;
+export type ComfyWorkflow = Readonly<Record<string, WorkflowNode>>;
+
+const workflow = Compile(Workflow);
+
+export type ReadWorkflow =
+  | { readonly kind: 'workflow'; readonly workflow: ComfyWorkflow }
+  | { readonly kind: 'not_one'; why: string };
+
+export const readWorkflow = (value: unknown): ReadWorkflow => {
+  if (workflow.Check(value) && Object.keys(value).length > 0) return { kind: 'workflow', workflow: value };
+  const isSaved = typeof value === 'object' && value !== null && 'nodes' in value && 'links' in value;
+  const found = isSaved ? 'It is in the format in which ComfyUI saves it. ' : '';
+  return {
+    kind: 'not_one',
+    why: `The workflow is not one in ComfyUI's API format. ${found}In ComfyUI, choose "Export (API)", and create a version with that file.`,
+  };
+};
+
+/** What people call a node: its title, or its class. */
+export const nodeTitle = ({ class_type, _meta }: WorkflowNode): string => {
+  const title = typeof _meta === 'object' && _meta !== null && 'title' in _meta ? _meta.title : undefined;
+  return typeof title === 'string' && title.trim() !== '' ? title.trim() : class_type;
+};
+
+/** The node of the workflow that a node belongs to: a node that expands brings ids such as `2.0.0.1`. */
+export const nodeInWorkflow = (nodes: ComfyWorkflow, id: string): string =>
+  Object.hasOwn(nodes, id) ? id : (id.split('.')[0] ?? id);

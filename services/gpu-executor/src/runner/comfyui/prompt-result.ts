@@ -1,0 +1,64 @@
+import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { collectFiles, FILE_LIMITS } from '../output-files.ts';
+import type { OutputFile, RunResult, RunnerWork } from '../runner.ts';
+import type { PromptEnd } from './core/history-entry.ts';
+import { nodeError } from './core/prompt-error.ts';
+import { runFolder } from './core/run-folder.ts';
+import { fetchOutputs } from './prompt/fetch-outputs.ts';
+import type { NewPrompt } from './prompt/send-prompt.ts';
+import type { ServerLease } from './server/comfy-server.ts';
+
+export interface Executed {
+  readonly result: RunResult;
+  /** The server can take the next run. */
+  readonly isUsable: boolean;
+}
+
+interface EndedPrompt {
+  readonly lease: ServerLease;
+  readonly work: RunnerWork;
+  readonly prompt: NewPrompt;
+  readonly end: PromptEnd;
+}
+
+/** Fetches what a prompt made, and removes its entry: the server keeps 10,000 of them in memory. */
+export const resultOfEnd = async (
+  { lease, work, prompt, end }: EndedPrompt,
+  signal: AbortSignal,
+): Promise<Executed> => {
+  const folder = runFolder(work.run_id, work.attempt);
+  const fetched = await fetchOutputs(lease.api, end.outputs, { outputDir: work.outputDir, folder }, signal);
+  await lease.api.post('history', { delete: [prompt.prompt_id] });
+  if (signal.aborted) return { result: await cancelled(work, false), isUsable: true };
+  const error = errorOfEnd(end, prompt) ?? fetched.error;
+  if (error !== null) return failed(work, error, { isUsable: true });
+  return { result: { outcome: 'succeeded', data: fetched.data, files: await filesOf(work) }, isUsable: true };
+};
+
+const errorOfEnd = ({ end }: PromptEnd, { workflow }: NewPrompt): AttemptError | null => {
+  switch (end.kind) {
+    case 'succeeded':
+      return null;
+    case 'failed':
+      return nodeError(workflow, end.failure);
+    case 'interrupted':
+      return errorOf('execution_error', 'Somebody interrupted the run at the ComfyUI server itself.');
+  }
+};
+
+/** With the files that exist by then. */
+export const failed = async (
+  work: RunnerWork,
+  error: AttemptError,
+  { isUsable }: Pick<Executed, 'isUsable'>,
+): Promise<Executed> => ({ result: { outcome: 'failed', error, files: await filesOf(work) }, isUsable });
+
+export const cancelled = async (work: RunnerWork, forced: boolean): Promise<RunResult> => ({
+  outcome: 'cancelled',
+  forced,
+  files: await filesOf(work),
+});
+
+/** Everything was written by this runner, within the limits. */
+const filesOf = async ({ outputDir }: RunnerWork): Promise<readonly OutputFile[]> =>
+  (await collectFiles(outputDir, FILE_LIMITS)).files;

@@ -1,0 +1,97 @@
+import { errorMessage } from '@runledger/contracts/events/error-message';
+import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { isJsonObject, parseJson } from '@runledger/contracts/json';
+import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
+import { sleep } from '@runledger/resilience/abort';
+import { nodeName, refusedNodes, refusedPrompt } from '../core/prompt-error.ts';
+import type { ComfyWorkflow } from '../core/workflow.ts';
+import type { ComfyAnswer } from '../server/comfy-api.ts';
+import type { ServerLease } from '../server/comfy-server.ts';
+import { lookUp } from './look-up.ts';
+
+export interface NewPrompt {
+  /** A UUID in lower case. */
+  readonly prompt_id: string;
+  readonly clientId: string;
+  readonly workflow: ComfyWorkflow;
+}
+
+export type Sent =
+  | { readonly kind: 'sent' }
+  /** The rest of it may run, and would end in success. */
+  | { readonly kind: 'refused'; readonly error: AttemptError }
+  | { readonly kind: 'unreachable'; readonly why: string };
+
+const SEND_AGAIN_MS = 500;
+const SUCCESS = 200;
+/** Answers of a proxy before the server. */
+const GATEWAY_ERRORS: readonly number[] = [502, 503, 504];
+
+/** Sends a prompt, once: after an answer that is lost the server may have it. Gives up when the signal is aborted. */
+export const sendPrompt = async (
+  { api }: Pick<ServerLease, 'api'>,
+  { prompt_id, clientId, workflow }: NewPrompt,
+  stop: AbortSignal,
+): Promise<Sent> => {
+  for (;;) {
+    const answer = await api.post('prompt', { prompt: workflow, prompt_id, client_id: clientId });
+    if (answer.kind === 'answered' && answer.status < 500) return read(workflow, answer);
+    const known = await untilClear(api, prompt_id, stop);
+    // It may be accepted although the answer is an error.
+    if (known === 'known') return { kind: 'sent' };
+    if (answer.kind === 'answered' && !GATEWAY_ERRORS.includes(answer.status)) return read(workflow, answer);
+    if (stop.aborted)
+      return {
+        kind: 'unreachable',
+        why: answer.kind === 'unreachable' ? answer.why : `status ${answer.status}`,
+      };
+    await sleep(SEND_AGAIN_MS, stop);
+  }
+};
+
+const untilClear = async (
+  api: ServerLease['api'],
+  prompt_id: string,
+  stop: AbortSignal,
+): Promise<'known' | 'unknown'> => {
+  for (;;) {
+    const found = await lookUp(api, prompt_id);
+    if (found.kind !== 'unclear') return found.kind === 'unknown' ? 'unknown' : 'known';
+    if (stop.aborted) return 'unknown';
+    await sleep(SEND_AGAIN_MS, stop);
+  }
+};
+
+const read = (
+  workflow: ComfyWorkflow,
+  { status, text }: ComfyAnswer & { readonly kind: 'answered' },
+): Sent => {
+  if (status !== SUCCESS) return { kind: 'refused', error: refusedPrompt(workflow, status, text) };
+  const answer = parseJson(text);
+  const error = refusedNodes(workflow, isJsonObject(answer) ? answer['node_errors'] : undefined);
+  return error === undefined ? { kind: 'sent' } : { kind: 'refused', error };
+};
+
+/** The nodes whose class the server does not have; null when it has all, or does not say. */
+export const missingNodes = async (
+  { api, knownNodes }: ServerLease,
+  workflow: ComfyWorkflow,
+): Promise<AttemptError | null> => {
+  const missing: string[] = [];
+  for (const [id, { class_type }] of Object.entries(workflow)) {
+    if (knownNodes.has(class_type)) continue;
+    const answer = await api.get(`object_info/${encodeURIComponent(class_type)}`);
+    const info = answer.kind === 'answered' && answer.status === SUCCESS ? parseJson(answer.text) : undefined;
+    if (!isJsonObject(info)) return null;
+    if (Object.hasOwn(info, class_type)) knownNodes.add(class_type);
+    else missing.push(id);
+  }
+  const [first] = missing;
+  if (first === undefined) return null;
+  const names = missing.map((id) => nodeName(workflow, id)).join(', ');
+  const message = `The ComfyUI server of this executor does not have the class of: ${names}. Install the custom nodes that bring it there, and start the server again.`;
+  return errorOf('not_runnable', errorMessage(message), {
+    node: first.slice(0, MAX_ERROR_NAME),
+    retryable: false,
+  });
+};

@@ -1,0 +1,84 @@
+import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { isJsonObject, parseJson } from '@runledger/contracts/json';
+import { createHash } from 'node:crypto';
+import { createReadStream, openAsBlob } from 'node:fs';
+import { extname } from 'node:path';
+import { inputFiles } from '../../model-server/input-files.ts';
+import type { RunnerWork } from '../../runner.ts';
+import type { ComfyApi } from '../server/comfy-api.ts';
+
+type Inputs = RunnerWork['inputs'];
+
+export type UploadedInputs =
+  | { readonly kind: 'uploaded'; readonly inputs: Inputs }
+  | { readonly kind: 'failed'; readonly error: AttemptError };
+
+/** The folder of all input files of the executor below the input folder of the server. */
+const SUBFOLDER = 'runledger';
+const TOO_LARGE = 413;
+
+/**
+ * Gives the server the input files of a run, and the inputs the names by which its nodes find them. A file is named by its content, so
+ * that the server keeps it once, and takes what it made of it from its cache.
+ */
+export const uploadInputs = async (
+  api: ComfyApi,
+  work: Pick<RunnerWork, 'inputDir' | 'inputs'>,
+): Promise<UploadedInputs> => {
+  const uploaded: [string, unknown][] = [];
+  for (const [name, path] of await inputFiles(work)) {
+    const file = await upload(api, path);
+    if (typeof file !== 'string') return { kind: 'failed', error: file.error(name) };
+    uploaded.push([name, file]);
+  }
+  return { kind: 'uploaded', inputs: { ...work.inputs, ...Object.fromEntries(uploaded) } };
+};
+
+interface NotUploaded {
+  readonly error: (input: string) => AttemptError;
+}
+
+/** Twice when the first try fails: it is the same file again. */
+const upload = async (api: ComfyApi, path: string): Promise<string | NotUploaded> => {
+  const form = new FormData();
+  form.append('image', await openAsBlob(path), `${await sha256Of(path)}${extname(path).toLowerCase()}`);
+  form.append('subfolder', SUBFOLDER);
+  form.append('type', 'input');
+  form.append('overwrite', 'true');
+  let answer = await api.upload('upload/image', form);
+  if (answer.kind === 'unreachable') answer = await api.upload('upload/image', form);
+  if (answer.kind === 'unreachable') {
+    const { why } = answer;
+    return {
+      error: (input) =>
+        errorOf(
+          'crashed',
+          `The file of the input "${input}" cannot be given to ComfyUI: it does not answer (${why}).`,
+        ),
+    };
+  }
+  const { status, text } = answer;
+  const name = status === 200 ? nameOf(parseJson(text)) : undefined;
+  return name ?? { error: (input) => refused(input, status) };
+};
+
+const refused = (input: string, status: number): AttemptError =>
+  status === TOO_LARGE
+    ? errorOf(
+        'invalid_inputs',
+        `The file of the input "${input}" is larger than the ComfyUI server of the executor takes. Send a smaller one, or start the server with a larger --max-upload-size.`,
+      )
+    : errorOf('execution_error', `ComfyUI refuses the file of the input "${input}" with status ${status}.`);
+
+/** It may give the file another name. */
+const nameOf = (answer: unknown): string | undefined => {
+  if (!isJsonObject(answer) || typeof answer['name'] !== 'string') return undefined;
+  const { name, subfolder } = answer;
+  return typeof subfolder === 'string' && subfolder !== '' ? `${subfolder}/${name}` : name;
+};
+
+const sha256Of = async (path: string): Promise<string> => {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+};

@@ -1,0 +1,90 @@
+import { sleep, untilAborted } from '@runledger/resilience/abort';
+import { boundedText, whyOf } from '../../model-server/http-answer.ts';
+
+/** The HTTP interface of one server. Nothing here throws: a server that cannot be reached is a value. */
+export interface ComfyApi {
+  get(path: string, query?: Readonly<Record<string, string>>): Promise<ComfyAnswer>;
+  post(path: string, body: unknown): Promise<ComfyAnswer>;
+  /** A file of an input, as a form with some fields beside it. */
+  upload(path: string, form: FormData): Promise<ComfyAnswer>;
+  /** The body as it comes. */
+  download(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Download>;
+  readonly socketUrl: (clientId: string) => URL;
+}
+
+export type ComfyAnswer =
+  | { readonly kind: 'answered'; readonly status: number; readonly text: string }
+  | { readonly kind: 'unreachable'; readonly why: string };
+
+type Download =
+  | { readonly kind: 'body'; readonly body: AsyncIterable<Uint8Array> }
+  | { readonly kind: 'refused'; readonly status: number }
+  | { readonly kind: 'unreachable'; readonly why: string };
+
+const ANSWERS_WITHIN_MS = 30_000;
+/** An upload has the bytes of a file to take, and the check of a large prompt opens its input files. */
+const TAKES_WITHIN_MS = 300_000;
+/** As many as a websocket message may have. A history entry is as large as the outputs that are text. */
+const MAX_TEXT_BYTES = 128 * 1024 ** 2;
+
+/** `base` ends with a slash. */
+export const comfyApi = (base: URL): ComfyApi => {
+  const urlOf = (path: string, query: Readonly<Record<string, string>> = {}): URL => {
+    const url = new URL(path, base);
+    url.search = new URLSearchParams(query).toString();
+    return url;
+  };
+  const post = (path: string, body: FormData | string): Promise<ComfyAnswer> =>
+    answerOf(urlOf(path), {
+      method: 'POST',
+      body,
+      ...(typeof body === 'string' ? { headers: { 'Content-Type': 'application/json' } } : {}),
+      signal: AbortSignal.timeout(TAKES_WITHIN_MS),
+    });
+  return {
+    get: (path, query) => answerOf(urlOf(path, query), { signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) }),
+    post: (path, body) => post(path, JSON.stringify(body)),
+    upload: post,
+    download: async (query, signal) => {
+      try {
+        const response = await fetch(urlOf('view', query), { signal, redirect: 'error' });
+        if (response.status === 200 && response.body) return { kind: 'body', body: response.body };
+        await response.body?.cancel();
+        return { kind: 'refused', status: response.status };
+      } catch (error) {
+        return { kind: 'unreachable', why: whyOf(error) };
+      }
+    },
+    socketUrl: (clientId) => {
+      const url = urlOf('ws', { clientId });
+      url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+      return url;
+    },
+  };
+};
+
+const answerOf = async (url: URL, request: RequestInit): Promise<ComfyAnswer> => {
+  try {
+    const response = await fetch(url, { ...request, redirect: 'error' });
+    const text = await boundedText(response.body, MAX_TEXT_BYTES);
+    if (text === undefined)
+      return { kind: 'unreachable', why: `it answers with more than ${MAX_TEXT_BYTES} bytes` };
+    return { kind: 'answered', status: response.status, text };
+  } catch (error) {
+    return { kind: 'unreachable', why: whyOf(error) };
+  }
+};
+
+const ASK_EVERY_MS = 250;
+
+export type Answering = { readonly kind: 'answers'; readonly tries: number } | { readonly kind: 'silent' };
+
+/** Waits until the server answers, or the signal is aborted. */
+export const untilAnswering = async (api: ComfyApi, signal: AbortSignal): Promise<Answering> => {
+  for (let tries = 1; !signal.aborted; tries += 1) {
+    const answer = await untilAborted(api.get('system_stats'), signal);
+    if (answer?.kind === 'answered' && answer.status === 200) return { kind: 'answers', tries };
+    await sleep(ASK_EVERY_MS, signal);
+  }
+  return { kind: 'silent' };
+};

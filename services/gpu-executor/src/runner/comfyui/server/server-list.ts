@@ -1,0 +1,37 @@
+import { parseJson } from '@runledger/contracts/json';
+import type { ConfigProblem } from '@runledger/service-kit/config/config';
+import { readServerEntry, type ServerEntry } from '../../model-server/server-entry.ts';
+
+export type ReadServers =
+  | { readonly ok: true; readonly servers: readonly ServerEntry[] }
+  | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
+
+/** Reads `EXECUTOR_COMFYUI` and finds each command. There are none, or one for each slot. */
+export const readServers = async (setting: string, path: string, slots: number): Promise<ReadServers> => {
+  const entries = parseJson(setting);
+  if (!Array.isArray(entries)) return invalid(['is not a JSON list']);
+  const read = await Promise.all(entries.map((entry: unknown) => readServerEntry(entry, path)));
+  const servers = read.filter((server) => typeof server !== 'string');
+  const wrong = read.flatMap((server, index) =>
+    typeof server === 'string' ? [`has the server ${index}, ${server}`] : [],
+  );
+  const origins = new Set(servers.map(({ url }) => url.href));
+  if (origins.size < servers.length) {
+    wrong.push('names a server twice, and a server executes one run at a time');
+  }
+  if (entries.length > 0 && entries.length !== slots) {
+    wrong.push(`has ${entries.length} servers, and this executor has ${slots} slots`);
+  }
+  return wrong.length > 0 ? invalid(wrong) : { ok: true, servers };
+};
+
+const invalid = (wrong: readonly string[]): ReadServers => ({
+  ok: false,
+  problems: wrong.map((each) => ({
+    variable: 'EXECUTOR_COMFYUI',
+    wrong: each,
+    right:
+      '[{"url": "http://127.0.0.1:8188", "command": "…", "args": […], "env": {…}, "cwd": "…"}, …], one server for each slot; ' +
+      'without a command the server runs anyway',
+  })),
+});

@@ -1,0 +1,66 @@
+import { sleep } from '@runledger/resilience/abort';
+import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
+import { cutLines } from '../process-output/cut-lines.ts';
+import { readStreams, type StreamReader } from '../process-output/read-streams.ts';
+import type { LogLine } from '../runner.ts';
+
+/** What a server that the executor started writes. */
+export interface ServerOutput {
+  /** From now on its lines go there. Call what it returns to stop that. */
+  listen(onLine: (line: LogLine) => void): () => void;
+  /** The end of a run comes by another way than its last lines, and may overtake them. Resolves when no more come, or after a second. */
+  untilQuiet(): Promise<void>;
+  /** What it wrote last, for a run that cannot have it. */
+  lastLines(): readonly LogLine[];
+}
+
+const MAX_LINE_BYTES = 16 * 1024;
+const LAST_LINES = 40;
+const QUIET_MS = 100;
+const QUIET_WITHIN_MS = 1_000;
+
+/** Reads the output of a server until it is `gone`. */
+export const readServerOutput = (
+  { stdout, stderr }: Pick<SupervisedProcess, 'stdout' | 'stderr'>,
+  gone: AbortSignal,
+): ServerOutput => {
+  const last: LogLine[] = [];
+  let listener: ((line: LogLine) => void) | undefined;
+  let lineAt = 0;
+  const take = (line: LogLine): void => {
+    lineAt = performance.now();
+    last.push(line);
+    if (last.length > LAST_LINES) last.shift();
+    listener?.(line);
+  };
+  const streams = readStreams(
+    { stdout, stderr },
+    {
+      stdout: lineReader((line) => take({ stream: 'stdout', line })),
+      stderr: lineReader((line) => take({ stream: 'stderr', line })),
+    },
+  );
+  gone.addEventListener('abort', () => void streams.drained(), { once: true });
+  return {
+    lastLines: () => last,
+    untilQuiet: async () => {
+      const deadline = performance.now() + QUIET_WITHIN_MS;
+      do await sleep(QUIET_MS);
+      while (performance.now() - lineAt < QUIET_MS && performance.now() < deadline);
+    },
+    listen: (onLine) => {
+      listener = onLine;
+      return () => {
+        listener = undefined;
+      };
+    },
+  };
+};
+
+const lineReader = (onLine: (line: string) => void): StreamReader => {
+  const lines = cutLines(MAX_LINE_BYTES);
+  return {
+    chunk: (chunk) => lines.push(chunk).forEach(({ text }) => onLine(text)),
+    end: () => lines.end().forEach(({ text }) => onLine(text)),
+  };
+};

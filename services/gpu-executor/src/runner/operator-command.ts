@@ -1,0 +1,78 @@
+import { isJsonObject } from '@runledger/contracts/json';
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { delimiter, isAbsolute, join } from 'node:path';
+
+/** A command that the operator allows, as settings have it. */
+export interface OperatorCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** The folder in which it runs. */
+  readonly cwd?: string;
+}
+
+/** The command of an object with `command`, `args`, `env` and `cwd`, or what is wrong with it, after the name of the thing. */
+export const readCommand = (given: Readonly<Record<string, unknown>>): OperatorCommand | string => {
+  const { command, args = [], env = {}, cwd } = given;
+  if (!isText(command) || command === '') return 'which has no command';
+  if (!Array.isArray(args) || !args.every(isText)) return 'whose arguments are not a list of texts';
+  if (!isJsonObject(env)) return 'whose env is not a map of texts';
+  if (cwd !== undefined && !(isText(cwd) && isAbsolute(cwd))) return 'whose cwd is not an absolute path';
+  const variables = parseVariables(env);
+  if (typeof variables === 'string') return variables;
+  return { command, args, env: variables, ...(cwd === undefined ? {} : { cwd }) };
+};
+
+const parseVariables = (env: Record<string, unknown>): Record<string, string> | string => {
+  const variables: Record<string, string> = {};
+  for (const [variable, value] of Object.entries(env)) {
+    if (!/^[A-Za-z_]\w*$/.test(variable) || !isText(value))
+      return `whose variable ${JSON.stringify(variable)} is not a name with a text as its value`;
+    if (isReserved(variable)) return `whose variable ${variable} is one that the executor sets itself`;
+    variables[variable] = value;
+  }
+  return variables;
+};
+
+const isReserved = (variable: string): boolean =>
+  variable.startsWith('RUNLEDGER_') ||
+  ['CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER', 'TMPDIR', '__proto__'].includes(variable);
+
+/** Searched for once, at the start, so that a wrong entry is found there and not by a run. Its command is then absolute. */
+export const locateCommand = async <Command extends OperatorCommand>(
+  given: Command,
+  path: string,
+): Promise<Command | string> => {
+  const candidates = candidatesOf(given, path);
+  if (candidates.length === 0) return `whose command ${given.command} is relative, but to no known folder`;
+  let why = `whose command ${given.command} is in no folder of PATH`;
+  for (const command of candidates) {
+    const refusal = await whyNotExecutable(command);
+    if (refusal === null) return { ...given, command };
+    if (refusal !== 'ENOENT' || given.command.includes('/'))
+      why = `whose command ${command} cannot be executed (${refusal})`;
+  }
+  return why;
+};
+
+const candidatesOf = ({ command, cwd }: OperatorCommand, path: string): string[] => {
+  if (isAbsolute(command)) return [command];
+  if (command.includes('/')) return cwd === undefined ? [] : [join(cwd, command)];
+  return path
+    .split(delimiter)
+    .filter(isAbsolute)
+    .map((folder) => join(folder, command));
+};
+
+/** Null when it can be executed now, else the system's error code, such as `ENOENT`. */
+export const whyNotExecutable = async (command: string): Promise<string | null> => {
+  try {
+    await access(command, constants.X_OK);
+    return (await stat(command)).isFile() ? null : 'EISDIR';
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  }
+};
+
+const isText = (value: unknown): value is string => typeof value === 'string' && !value.includes('\0');

@@ -1,0 +1,61 @@
+import type { ProgressReport, RunData } from '../runner.ts';
+import type { LostOutput, OutputEntries, ProgramMessage } from './program-messages.ts';
+
+/** The messages of a program so far: its last progress, and its text outputs. */
+export interface CollectedMessages {
+  take(message: ProgramMessage): void;
+  data(): RunData;
+  /** Why the data is incomplete; null when it is complete. */
+  lost(): LostOutput | null;
+}
+
+export const collectMessages = (
+  onProgress: (report: ProgressReport) => void,
+  onLog: (text: string) => void,
+  /** Bytes of all outputs as JSON. */
+  limit: number,
+): CollectedMessages => {
+  let last: ProgressReport = { progress: 0, live_status: null };
+  let lost: LostOutput | null = null;
+  let bytes = 0;
+  const collected = new Map<string, string[]>();
+
+  const collect = (entries: OutputEntries): void => {
+    bytes += jsonSize(entries);
+    if (bytes > limit) {
+      const why = `its outputs are larger than ${limit / 1024} KiB as JSON`;
+      lost ??= { kind: 'output_too_large', why };
+      return;
+    }
+    for (const [kind, values] of entries) collected.set(kind, [...(collected.get(kind) ?? []), ...values]);
+  };
+
+  const progress = (message: ProgramMessage & { kind: 'report' }): void => {
+    if (message.progress === undefined && message.liveStatus === undefined) return;
+    last = {
+      progress: Math.max(last.progress, message.progress ?? 0),
+      live_status: message.liveStatus ?? last.live_status,
+    };
+    onProgress(last);
+  };
+
+  return {
+    take: (message) => {
+      switch (message.kind) {
+        case 'log':
+          onLog(message.text);
+          break;
+        case 'bad_output':
+          lost ??= message.lost;
+          break;
+        case 'report':
+          progress(message);
+          if (message.output !== undefined) collect(message.output);
+      }
+    },
+    data: () => Object.fromEntries(collected),
+    lost: () => lost,
+  };
+};
+
+const jsonSize = (entries: OutputEntries): number => Buffer.byteLength(JSON.stringify(entries));

@@ -1,0 +1,54 @@
+import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import type { StartFailure } from '../../resident-process/resident-spec.ts';
+import type { ProcessEnd } from '../../supervision/supervised-process.ts';
+import { programError } from '../process-output/program-error.ts';
+import type { RunResult } from '../runner.ts';
+
+export interface FailedProgram {
+  readonly name: string;
+  /** The kernel killed a process of this machine meanwhile, because memory was short. */
+  readonly isMemoryShort: boolean;
+  /** The last lines of its standard error, for people. */
+  readonly stderr: string;
+}
+
+/** The result of a run whose program could not be made ready. */
+export const notReady = (why: StartFailure, program: FailedProgram): RunResult => {
+  const failed = (error: AttemptError): RunResult => ({ outcome: 'failed', error, files: [] });
+  const { name } = program;
+  switch (why.kind) {
+    case 'stopped':
+      return { outcome: 'cancelled', forced: false, files: [] };
+    case 'timeout':
+      return failed(setupFailed(`The program ${name} was not ready within ${why.ms / 1_000} s.`, program));
+    case 'not_ready':
+      return failed(setupFailed(why.why, program));
+    case 'ended':
+      return why.end.kind === 'not_started'
+        ? { outcome: 'not_runnable', why: `The program ${name} cannot be started: ${why.end.code}.` }
+        : failed(endedBeforeReady(why.end, program));
+  }
+};
+
+const setupFailed = (message: string, { stderr }: Pick<FailedProgram, 'stderr'>): AttemptError =>
+  errorOf('setup_failed', stderr === '' ? message : `${message}\n${stderr}`);
+
+const endedBeforeReady = (
+  end: Exclude<ProcessEnd, { kind: 'not_started' }>,
+  program: FailedProgram,
+): AttemptError => {
+  const error = programError({ ...program, end });
+  if (error === null) return setupFailed(`The program ${program.name} ended before it was ready.`, program);
+  return error.kind === 'out_of_memory'
+    ? error
+    : { ...error, kind: 'setup_failed', message: `While it was started: ${error.message}` };
+};
+
+/** The error of a run whose program ended before it said how the run ended. */
+export const crashed = (end: ProcessEnd, program: FailedProgram): AttemptError => {
+  const { name, stderr } = program;
+  const error = end.kind === 'not_started' ? null : programError({ ...program, end });
+  if (error !== null) return error;
+  const message = `The program ${name} ended before it said that the run is done.`;
+  return errorOf('crashed', stderr === '' ? message : `${message}\n${stderr}`);
+};

@@ -1,0 +1,94 @@
+import type { Line } from '../process-output/cut-lines.ts';
+import {
+  badOutput,
+  member,
+  parseObject,
+  reportOf,
+  type ProgramMessage,
+} from '../process-output/program-messages.ts';
+import type { RunnerWork } from '../runner.ts';
+
+/** One line of a resident program's standard output, parsed. */
+export type ResidentMessage =
+  | { readonly kind: 'ready' }
+  /** Of the current run. The run of a line that is too long is not known. */
+  | {
+      readonly kind: 'report';
+      readonly run_id: string | null;
+      readonly message: Exclude<ProgramMessage, { kind: 'log' }>;
+    }
+  | { readonly kind: 'done'; readonly run_id: string }
+  /** `retryable` is null when the program does not say it. */
+  | {
+      readonly kind: 'failed';
+      readonly run_id: string;
+      readonly message: string;
+      readonly retryable: boolean | null;
+    }
+  | { readonly kind: 'log'; readonly text: string };
+
+export const readResidentMessage = ({ text, cut }: Line): ResidentMessage => {
+  if (cut && /^\s*\{\s*"type"\s*:\s*"output"/.test(text)) {
+    const message = badOutput('output_too_large', 'an "output" line is longer than 260 KiB');
+    return { kind: 'report', run_id: null, message };
+  }
+  const value = cut ? undefined : parseObject(text);
+  return (value === undefined ? null : messageOf(value)) ?? { kind: 'log', text };
+};
+
+const messageOf = (value: Readonly<Record<string, unknown>>): ResidentMessage | null => {
+  const type = member(value, 'type');
+  if (type === 'ready') return { kind: 'ready' };
+  const run_id = member(value, 'run_id');
+  if (typeof run_id !== 'string') return null;
+  switch (type) {
+    case 'progress': {
+      const { progress, live_status } = value;
+      const message = reportOf({ progress, live_status });
+      return message === null ? null : { kind: 'report', run_id, message };
+    }
+    case 'output': {
+      const { type: _, run_id: __, ...output } = value;
+      const message = reportOf({ output });
+      return message === null ? null : { kind: 'report', run_id, message };
+    }
+    case 'done':
+      return { kind: 'done', run_id };
+    case 'failed': {
+      const [message, retryable] = [member(value, 'message'), member(value, 'retryable')];
+      return {
+        kind: 'failed',
+        run_id,
+        message: typeof message === 'string' ? message : '',
+        retryable: typeof retryable === 'boolean' ? retryable : null,
+      };
+    }
+    default:
+      return null;
+  }
+};
+
+/** The line that begins a run. */
+export const runLine = ({
+  run_id,
+  attempt,
+  workflow,
+  inputs,
+  gpu,
+  outputDir,
+  inputDir,
+}: Omit<RunnerWork, 'choice' | 'slot' | 'traceparent'>): string =>
+  line({
+    type: 'run',
+    run_id,
+    attempt,
+    workflow,
+    inputs,
+    gpu,
+    output_dir: outputDir,
+    input_dir: inputDir,
+  });
+
+export const cancelLine = (run_id: string): string => line({ type: 'cancel', run_id });
+
+const line = (value: object): string => `${JSON.stringify(value)}\n`;

@@ -1,0 +1,168 @@
+import { errorOf } from '@runledger/contracts/events/run-error';
+import type { Limits } from '../../resident-process/core/lifecycle.ts';
+import type { SlotProcesses } from '../../resident-process/resident-processes.ts';
+import type { Acquired, Lease } from '../../resident-process/resident-spec.ts';
+import { cancelWithGrace } from '../../supervision/cancel-with-grace.ts';
+import { debugLines } from './debug-lines.ts';
+import type { OperatorCommand } from '../operator-command.ts';
+import { countOomKills } from '../process-output/oom-kills.ts';
+import { collectOutputs, outputResult } from '../process-output/output-result.ts';
+import { hidingValues, shownStderr } from '../process-output/shown-stderr.ts';
+import type { RunnerHost } from '../runner-type.ts';
+import type { LogLine, Runner, RunObserver, RunResult, RunnerWork } from '../runner.ts';
+import { connectProgram, type ProgramConnection, type RunOver } from './program-connection.ts';
+import { crashed, notReady, type FailedProgram } from './resident-error.ts';
+
+export interface ResidentProgram extends OperatorCommand {
+  readonly limits: Limits;
+}
+
+/** A program that stays loaded between runs and executes one at a time in each slot. The README has the contract for programs. */
+export const residentRunner = (host: RunnerHost, name: string, program: ResidentProgram): Runner => {
+  const slots = new Map(host.slots.map((slot) => [slot.index, openSlot(host, name, program, slot)]));
+  return {
+    run: async (work, observe, signal) => {
+      const slot = slots.get(work.slot.index);
+      if (slot === undefined) throw new Error(`The program ${name} has no slot ${work.slot.index}.`);
+      const hide = hidingValues({ env: {} }, { input_dir: work.inputDir, output_dir: work.outputDir });
+      slot.takeLog(({ stream, line }) => observe.log({ stream, line: hide(line) }));
+      try {
+        return await run({ host, name, program, processes: slot.processes, work, observe, signal, hide });
+      } finally {
+        slot.takeLog(null);
+      }
+    },
+  };
+};
+
+interface SlotOfProgram {
+  readonly processes: SlotProcesses<ConnectedProgram>;
+  /** Who gets what the program writes: the run that waits for it or that it executes. */
+  takeLog(log: RunObserver['log'] | null): void;
+}
+
+interface ConnectedProgram extends ProgramConnection {
+  /** A text without what clients must not see of the process. */
+  readonly hide: (text: string) => string;
+}
+
+const openSlot = (
+  { residents, log }: RunnerHost,
+  name: string,
+  program: ResidentProgram,
+  slot: RunnerWork['slot'],
+): SlotOfProgram => {
+  /** What it writes without a run is for the operator, and the beginning of it is enough. */
+  const withoutRun = (): ((line: LogLine) => void) => debugLines(log, { program: name, slot: slot.index });
+  let logLine = withoutRun();
+  const processes = residents.open(
+    {
+      name: `program ${name}`,
+      ...program,
+      connect: (process, _gone, temporary) => {
+        const hide = hidingValues(program, { TMPDIR: temporary });
+        return {
+          ...connectProgram(process, ({ stream, line }) => logLine({ stream, line: hide(line) })),
+          hide,
+        };
+      },
+      askToEnd: (process) => void process.stdin.end(),
+    },
+    [slot],
+  );
+  return {
+    processes,
+    takeLog: (runLog) => {
+      logLine = runLog ?? withoutRun();
+    },
+  };
+};
+
+interface Run {
+  readonly host: RunnerHost;
+  readonly name: string;
+  readonly program: ResidentProgram;
+  readonly processes: SlotProcesses<ConnectedProgram>;
+  readonly work: RunnerWork;
+  readonly observe: RunObserver;
+  readonly signal: AbortSignal;
+  /** A text without what clients must not see of the run. */
+  readonly hide: (text: string) => string;
+}
+
+const CANCELLED: RunResult = { outcome: 'cancelled', forced: false, files: [] };
+
+const run = async (of: Run): Promise<RunResult> => {
+  const { name, processes, work, observe, signal } = of;
+  const oomKills = await countOomKills();
+  let isLoading = false;
+  const acquired = await processes.acquire(work.slot, signal, () => {
+    isLoading = true;
+    observe.progress({ progress: 0, live_status: `loading ${name}` });
+  });
+  if (isLoading) observe.progress({ progress: 0, live_status: null });
+  if (acquired.kind === 'cancelled') return CANCELLED;
+  if (acquired.kind === 'refused') return refused(of, acquired, oomKills);
+  const { lease } = acquired;
+  if (!(await observe.begin(lease.loadingMs))) {
+    lease.release();
+    return CANCELLED;
+  }
+  return execute(of, lease, oomKills);
+};
+
+const refused = async (
+  of: Run,
+  { why, connection }: Extract<Acquired<ConnectedProgram>, { readonly kind: 'refused' }>,
+  oomKills: number,
+): Promise<RunResult> => {
+  if (why.kind === 'ended') await connection?.drained;
+  const { log } = of.host;
+  log.warn(
+    { run_id: of.work.run_id, program: of.name, command: of.program.command, why },
+    'a program is not ready',
+  );
+  return notReady(why, await failedProgram(of, connection, oomKills));
+};
+
+const execute = async (of: Run, lease: Lease<ConnectedProgram>, oomKills: number): Promise<RunResult> => {
+  const { host, work, observe, signal } = of;
+  const { connection } = lease;
+  const current = connection.begin(work, observe);
+  const process = { terminate: () => current.cancel(), kill: () => void lease.discard() };
+  using cancel = cancelWithGrace(process, signal, host.cancelGraceMs);
+  const over = await current.over;
+  if (over.kind === 'crashed' || cancel.forced) await lease.ended;
+  else lease.release();
+
+  const collected = await collectOutputs(work, host.log);
+  const { files } = collected;
+  if (signal.aborted) return { outcome: 'cancelled', forced: cancel.forced, files };
+  if (over.kind === 'done') return outputResult(of.name, current, collected);
+  const error =
+    over.kind === 'failed'
+      ? errorOf('execution_error', messageOf(over, of, connection), retryableOf(over))
+      : crashed(await lease.ended, await failedProgram(of, connection, oomKills));
+  return { outcome: 'failed', error, files };
+};
+
+type Failed = Extract<RunOver, { readonly kind: 'failed' }>;
+
+const messageOf = ({ message }: Failed, { name, hide }: Run, connection: ConnectedProgram): string =>
+  message.trim() === ''
+    ? `The program ${name} says that the run has failed, and not why.`
+    : hide(connection.hide(message));
+
+const retryableOf = ({ retryable }: Failed): { readonly retryable?: boolean } =>
+  retryable === null ? {} : { retryable };
+
+const failedProgram = async (
+  { name, observe, hide }: Run,
+  connection: ConnectedProgram | null,
+  oomKills: number,
+): Promise<FailedProgram> => ({
+  name,
+  isMemoryShort: (await countOomKills()) > oomKills,
+  stderr:
+    connection === null ? '' : shownStderr(observe.masked(hide(connection.hide(connection.stderrTail())))),
+});

@@ -1,0 +1,41 @@
+import { formatMark, MARK_VARIABLE, type Mark } from './process-mark.ts';
+
+/** The part of the executor's environment that a workflow may see. */
+export interface HostEnvironment {
+  readonly PATH?: string | undefined;
+  readonly HOME?: string | undefined;
+  readonly LANG?: string | undefined;
+}
+
+export interface EnvironmentParts {
+  readonly host: HostEnvironment;
+  /** What the operator set for it. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The `CUDA_VISIBLE_DEVICES` of its slot. */
+  readonly device: string;
+  /** The folder for its temporary files. */
+  readonly temporary: string;
+  readonly mark: Mark;
+}
+
+/**
+ * What every process of a workflow has in its environment. It inherits nothing from the executor, whose environment has credentials; what it
+ * needs beyond this its operator sets.
+ */
+export const processEnvironment = ({
+  host,
+  env,
+  device,
+  temporary,
+  mark,
+}: EnvironmentParts): Record<string, string> => ({
+  PATH: host.PATH ?? '/usr/local/bin:/usr/bin:/bin',
+  HOME: host.HOME ?? temporary,
+  LANG: host.LANG ?? 'C.UTF-8',
+  ...env,
+  TMPDIR: temporary,
+  // Indices then mean what nvidia-smi shows; CUDA's own order puts the fastest card first.
+  CUDA_DEVICE_ORDER: 'PCI_BUS_ID',
+  CUDA_VISIBLE_DEVICES: device,
+  [MARK_VARIABLE]: formatMark(mark),
+});

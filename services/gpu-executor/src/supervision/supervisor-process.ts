@@ -1,0 +1,172 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { Duplex } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { sleep } from '@runledger/resilience/abort';
+import { backoff } from '@runledger/resilience/backoff';
+import { within } from '@runledger/resilience/within';
+import type { Containment } from './containment.ts';
+import { groupHasEnded, killStrays } from './stray-processes.ts';
+import { linkedProcess, type LinkedProcess, type SupervisedProcess } from './supervised-process.ts';
+import {
+  encodeMessage,
+  messageReader,
+  NO_STRAYS,
+  parseReport,
+  type MessageKind,
+  type Start,
+} from './supervisor-link.ts';
+
+export interface SupervisorSettings {
+  readonly containment: Containment;
+  /** With the mark of this executor. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** One supervisor, from its start to its end. It has one program at a time. */
+export interface Supervisor {
+  start(start: Start): SupervisedProcess;
+  /** Ends it, and with it what it started. */
+  close(): void;
+}
+
+const SUPERVISOR_PATH = fileURLToPath(new URL('./supervisor.ts', import.meta.url));
+/** SIGUSR1 from a program must not open a debugger in its supervisor. */
+const NODE_OPTIONS = ['--disable-sigusr1', '--no-warnings'];
+/** How long the supervisor may take to kill what it started before the executor kills it. */
+const SUPERVISOR_WITHIN_MS = 2_000;
+const MAX_COMPLAINT = 500;
+
+export const openSupervisor = (
+  settings: SupervisorSettings,
+  on: { readonly idle: (supervisor: Supervisor) => void; readonly closed: (supervisor: Supervisor) => void },
+): Supervisor => {
+  const child = spawnSupervisor(settings);
+  const link = linkOf(child);
+  let current: LinkedProcess | null = null;
+  let env: Start['env'] = {};
+
+  const receive = messageReader((kind, content) => {
+    if (kind === 'idle') {
+      current?.release();
+      current = null;
+      // The last program may have left it paused.
+      link.resume();
+      return on.idle(supervisor);
+    }
+    if (current !== null) pass(kind, content, current);
+  });
+  link.on('data', (chunk: Buffer) => {
+    try {
+      receive(chunk);
+    } catch {
+      killGroup(child.pid);
+    }
+  });
+
+  const close = (): void => {
+    link.resume();
+    link.end();
+    const overrule = setTimeout(() => {
+      killGroup(current?.group);
+      killGroup(child.pid);
+    }, SUPERVISOR_WITHIN_MS);
+    child.once('exit', () => clearTimeout(overrule));
+  };
+  const supervisor: Supervisor = {
+    start: (start) => {
+      current = linkedProcess({
+        send: (kind, content) => void (link.writable && link.write(encodeMessage(kind, content))),
+        flow: (open) => void (open ? link.resume() : link.pause()),
+        kill: close,
+      });
+      env = start.env;
+      link.write(encodeMessage('start', JSON.stringify(start)));
+      return current;
+    },
+    close,
+  };
+  for (const end of ['exit', 'error'] as const) child.once(end, () => on.closed(supervisor));
+  void untilClosed(child, link).then(async (why) => {
+    if (current === null) return;
+    // It kills what it started as its last action. If it was killed before, that is still there.
+    await killWhatIsLeft([child.pid, current.group]);
+    const strays = settings.containment.kind === 'namespace' ? NO_STRAYS : await killStrays(env);
+    current.end({ kind: 'unreported', why, strays });
+    current.release();
+  });
+  return supervisor;
+};
+
+const pass = (kind: MessageKind, content: Buffer, process: LinkedProcess): void => {
+  if (kind === 'stdout' || kind === 'stderr') return process.output(kind, content);
+  if (kind === 'group') process.group = Number(content.toString());
+  if (kind !== 'ended') return;
+  const report = parseReport(content.toString());
+  if (report === null) throw new Error('The report of the supervisor is invalid.');
+  process.group = null;
+  process.end(report);
+};
+
+const spawnSupervisor = ({ containment, env }: SupervisorSettings): ChildProcess => {
+  const node = [process.execPath, ...NODE_OPTIONS, SUPERVISOR_PATH];
+  const [command = '', ...args] =
+    containment.kind === 'namespace' ? [containment.command, ...containment.args, '--', ...node] : node;
+  return spawn(command, args, {
+    cwd: '/',
+    env,
+    // Its own session and process group, led by the supervisor (or by the unshare around it).
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+  });
+};
+
+const linkOf = (child: ChildProcess): Duplex => {
+  const link = child.stdio[3];
+  if (!(link instanceof Duplex)) throw new Error('spawn opened no pipe to the supervisor');
+  // The end of the process says more than the errors of its broken pipes.
+  for (const stream of [child, link]) stream.on('error', () => undefined);
+  return link;
+};
+
+/** Resolves when the process has ended and everything that it sent is received: how it ended, in words. */
+const untilClosed = async (child: ChildProcess, link: Duplex): Promise<string> => {
+  const linkClosed = once(link, 'close').catch(() => undefined);
+  let complaint = '';
+  child.stderr?.on(
+    'data',
+    (chunk: Buffer) => (complaint = (complaint + chunk.toString()).slice(-MAX_COMPLAINT)),
+  );
+  try {
+    await once(child, 'exit');
+  } catch (error) {
+    return `its supervisor could not be started: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  await within(SUPERVISOR_WITHIN_MS, linkClosed, () => undefined);
+  link.destroy();
+  const said = complaint.trim() === '' ? '' : `: ${complaint.trim().replaceAll(/\s+/g, ' ')}`;
+  return `its supervisor ended with ${child.signalCode ?? `exit code ${child.exitCode}`}${said}`;
+};
+
+/**
+ * Its own group ends after everything in its namespace. A process that hangs in the kernel ends only when the kernel
+ * returns, so there is no deadline here.
+ */
+const killWhatIsLeft = async (groups: readonly (number | null | undefined)[]): Promise<void> => {
+  for (const group of groups.filter(isGroup)) {
+    const delays = backoff({ firstMs: 2, longestMs: 500 });
+    killGroup(group);
+    while (!(await groupHasEnded(group))) await sleep(delays.next());
+  }
+};
+
+const isGroup = (group: number | null | undefined): group is number => typeof group === 'number' && group > 1;
+
+const killGroup = (group: number | null | undefined): void => {
+  if (!isGroup(group)) return;
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch {
+    // No process of the group is left.
+  }
+};

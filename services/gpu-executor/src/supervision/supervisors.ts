@@ -1,0 +1,42 @@
+import type { Containment } from './containment.ts';
+import { formatMark, MARK_VARIABLE, type Mark } from './process-mark.ts';
+import type { SupervisedProcess } from './supervised-process.ts';
+import type { Start } from './supervisor-link.ts';
+import { openSupervisor, type Supervisor } from './supervisor-process.ts';
+
+/** Starts processes that die with this executor. It has as many supervisors as programs ran at once, and keeps them. */
+export interface Supervisors extends Disposable {
+  /** How the processes of a run are kept together. */
+  readonly containment: Containment;
+  start(start: Start): SupervisedProcess;
+}
+
+export const openSupervisors = (containment: Containment, mark: Mark, path: string): Supervisors => {
+  const idle = new Set<Supervisor>();
+  const open = new Set<Supervisor>();
+  const openAnother = (): Supervisor => {
+    const supervisor = openSupervisor(
+      { containment, env: { PATH: path, [MARK_VARIABLE]: formatMark(mark) } },
+      {
+        idle: () => idle.add(supervisor),
+        closed: () => {
+          idle.delete(supervisor);
+          open.delete(supervisor);
+        },
+      },
+    );
+    open.add(supervisor);
+    return supervisor;
+  };
+  return {
+    containment,
+    start: (start) => {
+      const [supervisor = openAnother()] = idle;
+      idle.delete(supervisor);
+      return supervisor.start(start);
+    },
+    [Symbol.dispose]: () => {
+      for (const supervisor of open) supervisor.close();
+    },
+  };
+};

@@ -1,0 +1,159 @@
+import { readdirSync } from 'node:fs';
+import { onTestFinished, describe, expect, it, vi } from 'vitest';
+import {
+  openResidentProcesses,
+  type ResidentProcesses,
+} from '../../src/resident-process/resident-processes.ts';
+import type { Lease } from '../../src/resident-process/resident-spec.ts';
+import { ownMark } from '../../src/supervision/process-mark.ts';
+import { openSupervisors } from '../../src/supervision/supervisors.ts';
+import { processesOfRuns } from '../fixtures/marked-processes.ts';
+import { containments, temporaryFolder } from '../runner/program/run-a-program.ts';
+import { ECHO, shellResident, type Shell } from './shell-resident.ts';
+
+const SLOTS = [0, 1].map((index) => ({ index, gpu: 'A10G', device: String(index) }) as const);
+const [SLOT] = SLOTS as [(typeof SLOTS)[number]];
+const never = new AbortController().signal;
+
+const until = (condition: () => boolean | Promise<boolean>): Promise<unknown> =>
+  vi.waitUntil(condition, { timeout: 20_000, interval: 10 });
+
+describe.each(containments)('resident processes %s', (_, containment) => {
+  const open = async (): Promise<{ residents: ResidentProcesses; workFolder: string }> => {
+    const workFolder = temporaryFolder();
+    const mark = await ownMark(workFolder);
+    const supervisors = openSupervisors(containment, mark, process.env.PATH ?? '');
+    onTestFinished(() => supervisors[Symbol.dispose]());
+    const log = { info: () => undefined, warn: () => undefined };
+    const residents = openResidentProcesses({
+      env: process.env,
+      workFolder,
+      supervisors,
+      mark,
+      stopGraceMs: 300,
+      log,
+    });
+    return { residents, workFolder };
+  };
+
+  const leased = async (
+    shells: ReturnType<typeof residentsOf>,
+    slot: (typeof SLOTS)[number] = SLOT,
+  ): Promise<Lease<Shell>> => {
+    const acquired = await shells.acquire(slot, never);
+    if (acquired.kind !== 'ready') throw new Error(JSON.stringify(acquired));
+    return acquired.lease;
+  };
+  const residentsOf = (residents: ResidentProcesses, ...spec: Parameters<typeof shellResident>) =>
+    residents.open(shellResident(...spec), SLOTS);
+
+  /** What the process of a lease responds. */
+  const responseTo = async ({ connection }: Lease<Shell>, line: string): Promise<string | undefined> => {
+    const { length } = connection.lines;
+    connection.say(line);
+    await until(() => connection.lines.length > length);
+    return connection.lines.at(-1);
+  };
+
+  it('serve the runs of a slot one after the other, and load once', async () => {
+    const shells = residentsOf((await open()).residents, 'echo', `sleep 0.2; ${ECHO}`);
+    const first = await leased(shells);
+    expect(first.loadingMs).toBeGreaterThanOrEqual(200);
+    const response = await responseTo(first, 'hello');
+    first.release();
+    const second = await leased(shells);
+    expect(second.loadingMs).toBe(0);
+    expect(await responseTo(second, 'hello')).toBe(response);
+    // Each slot has its own.
+    expect((await leased(shells, SLOTS[1])).connection).not.toBe(second.connection);
+  });
+
+  it('count as loading only what the run waited for', async () => {
+    const shells = residentsOf((await open()).residents, 'echo', `sleep 0.6; ${ECHO}`, { preload: true });
+    const from = performance.now();
+    const { loadingMs } = await leased(shells);
+    expect(loadingMs).toBeGreaterThan(0);
+    expect(loadingMs).toBeLessThanOrEqual(performance.now() - from);
+  });
+
+  it.each([
+    ['ends', 'exit 3', { kind: 'ended', end: { kind: 'exited', code: 3 } }],
+    ['cannot become ready', 'echo "no: no weights"; sleep 60', { kind: 'not_ready', why: 'no weights' }],
+  ])('refuse the run when the process %s, and start it anew for the next', async (_what, script, why) => {
+    const { residents, workFolder } = await open();
+    const again = `${workFolder}/again`;
+    const onceBroken = `if test -e ${again}; then ${ECHO}; else touch ${again}; ${script}; fi`;
+    const shells = residentsOf(residents, 'broken', onceBroken);
+    expect(await shells.acquire(SLOT, never)).toMatchObject({ kind: 'refused', why });
+    expect(await shells.acquire(SLOT, never)).toMatchObject({ kind: 'ready' });
+  });
+
+  it('refuse the run when the process is not ready in time', async () => {
+    const { residents, workFolder } = await open();
+    const shells = residentsOf(residents, 'slow', 'sleep 600', { startTimeoutMs: 300 });
+    expect(await shells.acquire(SLOT, never)).toMatchObject({ why: { kind: 'timeout', ms: 300 } });
+    await until(async () => (await processesOfRuns(workFolder)).length === 0);
+  });
+
+  it('that crash end the lease of their run, and are started anew for the next one', async () => {
+    const crashing = `echo ready; while read -r line; do kill -9 $$; done`;
+    const shells = residentsOf((await open()).residents, 'crashing', crashing);
+    const one = await leased(shells);
+    one.connection.say('crash');
+    expect(await one.ended).toMatchObject({ kind: 'exited', signal: 'SIGKILL' });
+    const next = await leased(shells);
+    expect(next.connection).not.toBe(one.connection);
+    expect(next.loadingMs).toBeGreaterThan(0);
+  });
+
+  it('leave nothing behind when they are stopped, discarded or disposed', async () => {
+    const { residents, workFolder } = await open();
+    const stubborn = `trap '' TERM; echo ready; while :; do sleep 1; done`;
+    const shells = residentsOf(residents, 'stubborn', stubborn);
+    const lease = await leased(shells);
+    await lease.discard();
+    expect(await processesOfRuns(workFolder)).toEqual([]);
+    (await leased(shells)).release();
+    await residents[Symbol.asyncDispose]();
+    expect(await processesOfRuns(workFolder)).toEqual([]);
+    expect(readdirSync(workFolder)).toEqual([]);
+  });
+
+  it('give their slot to another one', async () => {
+    const { residents, workFolder } = await open();
+    const one = residentsOf(residents, 'one', ECHO);
+    const other = residentsOf(residents, 'other', ECHO);
+    (await leased(one)).release();
+    const before = await processesOfRuns(workFolder);
+    (await leased(other)).release();
+    const now = await processesOfRuns(workFolder);
+    expect(now).toHaveLength(1);
+    expect(now).not.toEqual(before);
+    expect((await leased(one)).loadingMs).toBeGreaterThan(0);
+  });
+
+  it('end after a while without a run, and after their last run', async () => {
+    const { residents, workFolder } = await open();
+    const brief = residentsOf(residents, 'brief', ECHO, { idleTimeoutMs: 100 });
+    (await leased(brief)).release();
+    await until(async () => (await processesOfRuns(workFolder)).length === 0);
+    const few = residentsOf(residents, 'few', ECHO, { maxRuns: 2 });
+    const responses: (string | undefined)[] = [];
+    for (let run = 0; run < 3; run += 1) {
+      const lease = await leased(few);
+      responses.push(await responseTo(lease, 'hello'));
+      lease.release();
+    }
+    expect(responses[1]).toBe(responses[0]);
+    expect(responses[2]).not.toBe(responses[0]);
+  });
+
+  it('let a run go that is cancelled while they load, and go on loading', async () => {
+    const shells = residentsOf((await open()).residents, 'slow', `sleep 0.3; ${ECHO}`);
+    const cancelling = new AbortController();
+    const acquired = shells.acquire(SLOT, cancelling.signal);
+    cancelling.abort();
+    expect(await acquired).toEqual({ kind: 'cancelled' });
+    await leased(shells);
+  });
+});

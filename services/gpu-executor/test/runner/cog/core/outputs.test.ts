@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { readOutputs } from '../../../../src/runner/cog/core/outputs.ts';
+import { fileMark } from '../../../../src/runner/cog/core/split-answer.ts';
+
+const FILES = { nonce: 'n0nce', types: ['image/png', 'image/jpeg', 'application/x-none', ''] };
+const file = (number: number): string => fileMark(FILES.nonce, number);
+
+const read = (output: unknown): unknown => {
+  const { data, files } = readOutputs(output, FILES);
+  return { data, files: files.map(({ number, place }) => [number, place.join('/')]) };
+};
+
+describe('the output of a prediction', () => {
+  it.each([
+    ['nothing', null, {}, []],
+    ['a text', 'hello', { text: ['hello'] }, []],
+    ['a number', 7, { text: ['7'] }, []],
+    ['the parts of an iterator', ['a', 'b'], { text: ['a', 'b'] }, []],
+    [
+      'URLs',
+      ['https://x.example/1.png', 'see https://x.example'],
+      { urls: ['https://x.example/1.png'], text: ['see https://x.example'] },
+      [],
+    ],
+    ['a file', file(0), {}, [[0, 'output.png']]],
+    [
+      'a list of files',
+      [file(0), file(1)],
+      {},
+      [
+        [0, 'output.0.png'],
+        [1, 'output.1.jpg'],
+      ],
+    ],
+    [
+      'an object',
+      { caption: 'cat', seed: 7, mask: file(0) },
+      { caption: ['cat'], seed: ['7'] },
+      [[0, 'mask.png']],
+    ],
+    [
+      'files in objects',
+      { masks: { left: file(0), right: [file(1)] } },
+      {},
+      [
+        [0, 'masks/left.png'],
+        [1, 'masks/right.0.jpg'],
+      ],
+    ],
+    ['other JSON', { boxes: [{ x: 1, crop: file(0) }] }, { boxes: ['{"x":1}'] }, [[0, 'boxes.0/crop.png']]],
+    [
+      'a type without an extension',
+      [file(2), file(3)],
+      {},
+      [
+        [2, 'output.0.none'],
+        [3, 'output.1'],
+      ],
+    ],
+    [
+      'names that are no file names',
+      { '../a b': file(0), '.._a_b': file(0) },
+      {},
+      [
+        [0, '__a_b.png'],
+        [0, '__a_b-2.png'],
+      ],
+    ],
+  ])('is %s', (_what, output, data, files) => {
+    expect(read(output)).toEqual({ data, files });
+  });
+});

@@ -1,0 +1,202 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { cogRunnerType } from '../../../src/runner/cog/cog-runner-type.ts';
+import { doing, foreignServer, openCog, ownServer } from './run-cog.ts';
+import { dataUrl } from './server/steps.ts';
+
+const WAITS = doing({ print: 'step 1/2' }, { wait: 'for a cancel' });
+const WORKS = doing({ output: 'done' });
+const DONE = { outcome: 'succeeded', data: { text: ['done'] } };
+
+const until = (condition: () => boolean): Promise<unknown> =>
+  vi.waitUntil(condition, { timeout: 20_000, interval: 10 });
+
+describe('a prediction', () => {
+  it.each([false, true])('executes once, although its state is asked for (schema: %s)', async (hasSchema) => {
+    const server = await foreignServer({ hasSchema });
+    const { start } = await openCog({ models: { painter: server } });
+    const look = { wait: 'for a look' } as const;
+    const run = start(doing({ print: 'step 1/2' }, look, look, look, { output: 'done' }));
+    expect(await run.result).toMatchObject(DONE);
+    expect(run.reports).toEqual([{ progress: 0.5, live_status: 'step 1/2' }]);
+    expect(server.executed).toHaveLength(1);
+  });
+
+  it('gets the inputs of the version, and over them those of the run', async () => {
+    const { start } = await openCog({ models: { painter: await foreignServer() } });
+    const workflow = { input: { steps: [{ echo: true }], size: 1, style: 'oil' } };
+    const { result } = start(workflow, { inputs: { size: 2 } });
+    expect(await result).toMatchObject({ data: { text: [JSON.stringify({ size: 2, style: 'oil' })] } });
+  });
+
+  it('gets and leaves files of many megabytes', async () => {
+    const { start } = await openCog({ models: { painter: await foreignServer() } });
+    const content = 'picture '.repeat(2_000_000);
+    const run = start(doing({ copy: 'picture', to: 'copy' }), {
+      inputs: { picture: 'picture.png' },
+      inputFiles: { 'picture.png': content },
+    });
+    expect(await run.result).toMatchObject({ files: [{ filename: 'copy', bytes: content.length }] });
+    const hash = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');
+    expect(hash(readFileSync(join(run.outputDir, 'copy')))).toBe(hash(content));
+  });
+
+  it('fails when it makes more files than a run may have', async () => {
+    const { start } = await openCog({ models: { painter: await foreignServer() } });
+    const { result } = start(doing({ output: Array.from({ length: 501 }, () => dataUrl('image/png', 'x')) }));
+    expect(await result).toMatchObject({ outcome: 'failed', error: { kind: 'output_too_large' } });
+  });
+
+  it('is cancelled while its connection is held open, and the server is free for the next one', async () => {
+    const { start } = await openCog({ models: { painter: await foreignServer() } });
+    const run = start(WAITS);
+    await until(() => run.reports.length > 0);
+    run.cancel();
+    expect(await run.result).toMatchObject({ outcome: 'cancelled', forced: false });
+    expect(await start(WORKS).result).toMatchObject(DONE);
+  });
+
+  it('fails when its connection breaks, and is not sent again', async () => {
+    const server = await foreignServer();
+    const { start } = await openCog({ models: { painter: server } });
+    const run = start(WAITS);
+    await until(() => run.reports.length > 0);
+    server.cut();
+    expect(await run.result).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'crashed', retryable: true },
+    });
+    expect(server.executed).toHaveLength(1);
+  });
+});
+
+describe('a server that runs anyway', () => {
+  it('is waited for while it is set up, and this is the time of loading', async () => {
+    const server = await foreignServer();
+    server.become('STARTING');
+    const { start } = await openCog({ models: { painter: server } });
+    const run = start(WORKS);
+    await until(() => run.reports.length > 0);
+    server.become('READY');
+    expect(await run.result).toMatchObject(DONE);
+    expect(run.reports[0]).toEqual({ progress: 0, live_status: 'loading painter' });
+    expect(run.begun[0]).toBeGreaterThan(0);
+    const warm = start(WORKS);
+    await warm.result;
+    expect(warm.begun).toEqual([0]);
+  });
+
+  it('fails a run with the end of what its setup printed', async () => {
+    const server = await foreignServer();
+    server.become('SETUP_FAILED');
+    const { start } = await openCog({ models: { painter: server } });
+    expect(await start(WORKS).result).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'setup_failed', message: expect.stringContaining('no weights at /weights') },
+    });
+  });
+
+  it('is waited for while it executes something else, as long as a setup may take', async () => {
+    const server = await foreignServer();
+    const release = server.occupy();
+    const { start } = await openCog({ models: { painter: server }, startTimeoutS: 1 });
+    expect(await start(WORKS).result).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'setup_failed', message: expect.stringContaining('somebody else') },
+    });
+    const run = start(WORKS);
+    await until(() => run.reports.length > 0);
+    release();
+    expect(await run.result).toMatchObject(DONE);
+    expect(run.begun).toEqual([0]);
+  });
+
+  it('executes the runs of several slots one after the other', async () => {
+    const server = await foreignServer();
+    const { start } = await openCog({ models: { painter: server }, slots: 2 });
+    const one = start(WAITS);
+    await until(() => one.reports.length > 0);
+    const other = start(WORKS, { slot: 1 });
+    one.cancel();
+    expect(await other.result).toMatchObject(DONE);
+    expect(server.executed).toHaveLength(2);
+  });
+
+  it('has to be started by its operator when its worker crashed', async () => {
+    const { start } = await openCog({ models: { painter: await foreignServer() } });
+    expect(await start(doing({ crash: 'worker' })).result).toMatchObject({ error: { kind: 'crashed' } });
+    expect(await start(WORKS).result).toMatchObject({
+      error: { kind: 'setup_failed', message: expect.stringContaining('start it again') },
+    });
+  });
+
+  it('is not there', async () => {
+    const models = { painter: { url: 'http://127.0.0.1:1' } };
+    const { start } = await openCog({ models, startTimeoutS: 1 });
+    expect(await start(WORKS).result).toMatchObject({
+      error: { kind: 'setup_failed', message: expect.stringContaining('does not answer') },
+    });
+  });
+});
+
+describe('a server of the executor', () => {
+  it('is started again when its worker crashed', async () => {
+    const { start } = await openCog({ models: { painter: await ownServer() } });
+    expect(await start(doing({ crash: 'worker' })).result).toMatchObject({ error: { kind: 'crashed' } });
+    expect(await start(WORKS).result).toMatchObject(DONE);
+  });
+
+  it('says how it ended', async () => {
+    const { start } = await openCog({ models: { painter: await ownServer() } });
+    expect(await start(doing({ crash: 'server' })).result).toMatchObject({
+      error: { kind: 'crashed', message: 'The server of the Cog model painter ended with exit code 9.' },
+    });
+  });
+
+  it('shows why it did not start', async () => {
+    const entry = {
+      url: 'http://127.0.0.1:1',
+      command: '/bin/sh',
+      args: ['-c', 'echo no weights >&2; exit 3'],
+    };
+    const { start } = await openCog({ models: { painter: entry } });
+    const run = start(WORKS);
+    expect(await run.result).toMatchObject({
+      error: { kind: 'setup_failed', message: expect.stringContaining('with exit code 3') },
+    });
+    expect(run.lines).toContainEqual({ stream: 'stderr', line: 'no weights' });
+  });
+});
+
+describe('EXECUTOR_COG', () => {
+  const own = (url: string): object => ({ url, command: '/bin/sh' });
+
+  it.each([
+    ['[]', 'is not a JSON object'],
+    ['{"a/b": {"url": "http://127.0.0.1:5000"}}', 'whose name is not'],
+    ['{"a": {"url": "127.0.0.1:5000"}}', 'whose url is not'],
+    ['{"a": {"url": "http://127.0.0.1:5000", "command": "no-such-command"}}', 'is in no folder of PATH'],
+    [
+      '{"a": {"url": "http://127.0.0.1:5000", "command": "/bin/sh", "env": {"PORT": "1"}}}',
+      'whose env has PORT',
+    ],
+    [
+      JSON.stringify({ a: own('http://127.0.0.1:5000'), b: own('http://127.0.0.1:5001') }),
+      'whose ports overlap',
+    ],
+  ])('refuses %s', async (setting, wrong) => {
+    const settings = { EXECUTOR_COG: setting, EXECUTOR_COG_START_TIMEOUT_S: 1 };
+    const slots = [0, 1].map((index) => ({ index, gpu: 'CPU', device: '' }) as const);
+    const read = await cogRunnerType.configure(settings, { PATH: '/bin', slots });
+    expect(read).toMatchObject({ problems: [{ wrong: expect.stringContaining(wrong) }] });
+  });
+
+  it('registers each model, and lets two of them have the same port', async () => {
+    const models = { a: own('http://127.0.0.1:5000'), b: own('http://127.0.0.1:5000') };
+    const settings = { EXECUTOR_COG: JSON.stringify(models), EXECUTOR_COG_START_TIMEOUT_S: 1 };
+    const read = await cogRunnerType.configure(settings, { PATH: '/bin', slots: [] });
+    expect(read).toMatchObject({ capabilities: { programs: ['runner:cog:a', 'runner:cog:b'] } });
+  });
+});

@@ -1,0 +1,276 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { StartedRun } from '../runner-conformance.ts';
+import { openComfyui, type ComfyOptions, type ComfyRun } from './run-comfyui.ts';
+import { playing, type Step } from './server/play.ts';
+import { startTestServer, type TestServer } from './server/test-server.ts';
+
+const PLAY = { input_id: 'picture', filename_prefix: 'cats/cat' };
+
+interface Opened {
+  readonly server: TestServer;
+  readonly start: (steps: readonly Step[], run?: ComfyRun) => StartedRun;
+}
+
+const open = async (options: Omit<ComfyOptions, 'servers'> = {}): Promise<Opened> => {
+  const server = await startTestServer();
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const comfyui = await openComfyui({ servers: [{ url: server.url }], ...options });
+  return { server, start: (steps, run) => comfyui.start(playing(steps, PLAY), run) };
+};
+
+const until = (condition: () => boolean): Promise<unknown> =>
+  vi.waitUntil(condition, { timeout: 20_000, interval: 10 });
+
+const SLOW: readonly Step[] = [
+  { progress: 0.5 },
+  { wait: 1_500 },
+  { progress: 0.75 },
+  { file: 'a.png', content: 'a' },
+];
+
+describe('a prompt', () => {
+  it('is sent once when its answer is lost', async () => {
+    const { server, start } = await open();
+    server.faults.lostAnswers = 1;
+    expect(await start([{ text: { text: ['done'] } }]).result).toMatchObject({ data: { text: ['done'] } });
+    expect(server.prompts).toHaveLength(1);
+  });
+
+  it('is sent once when it is queued although the answer is an error', async () => {
+    const { server, start } = await open();
+    server.faults.falseErrors = 1;
+    expect(await start([{ text: { text: ['done'] } }]).result).toMatchObject({ outcome: 'succeeded' });
+    expect(server.prompts).toHaveLength(1);
+  });
+
+  it('has an id in lower case, and a client of its own', async () => {
+    const { server, start } = await open();
+    await start([]).result;
+    const [{ prompt_id, client_id } = { prompt_id: '', client_id: '' }] = server.prompts;
+    expect(prompt_id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(client_id).toMatch(/^[0-9a-f-]{36}-1$/);
+  });
+
+  it('fails with what the server says when it is refused', async () => {
+    const { server, start } = await open();
+    const node_errors = { '1': { errors: [{ message: 'Value not in list', details: 'ckpt_name' }] } };
+    server.faults.refusal = { status: 400, text: JSON.stringify({ error: { message: 'no' }, node_errors }) };
+    expect(await start([]).result).toMatchObject({
+      outcome: 'failed',
+      error: {
+        kind: 'invalid_inputs',
+        node: '1',
+        message: expect.stringContaining('Value not in list (ckpt_name)'),
+      },
+    });
+  });
+
+  it('is stopped, and fails, when the server accepts a part of it', async () => {
+    const { server, start } = await open();
+    server.faults.nodeErrors = { '9': { errors: [{ message: 'Value -1 smaller than min of 1' }] } };
+    const { result } = start([{ wait: 'for an interrupt' }]);
+    expect(await result).toMatchObject({ error: { kind: 'invalid_inputs', node: '9' } });
+    expect(server.engine().running()).toBeNull();
+  });
+
+  it('does not begin without the classes of its nodes', async () => {
+    const { server, start } = await open();
+    server.faults.missingNodes.add('ComfyUIDeployExternalImage');
+    const { result } = start([]);
+    expect(await result).toMatchObject({
+      outcome: 'failed',
+      error: {
+        kind: 'not_runnable',
+        node: '1',
+        retryable: false,
+        message: expect.stringContaining('Node 1 "Play" (ComfyUIDeployExternalImage)'),
+      },
+    });
+    expect(server.prompts).toEqual([]);
+  });
+
+  it('leaves no entry in the history', async () => {
+    const { server, start } = await open();
+    await start([{ fail: 'no' }]).result;
+    expect([...server.engine().history]).toEqual([]);
+  });
+});
+
+describe('the connection', () => {
+  it('is opened again in the middle of a run, which goes on', async () => {
+    const { server, start } = await open();
+    const run = start(SLOW);
+    await until(() => run.reports.length > 0);
+    server.dropSockets();
+    expect(await run.result).toMatchObject({
+      outcome: 'succeeded',
+      files: [{ filename: 'a.png', subfolder: 'cats' }],
+    });
+    expect(run.reports.map(({ progress }) => progress)).toEqual([0.5, 0.75, 1]);
+  });
+
+  it('is not needed for the end', async () => {
+    const { server, start } = await open();
+    server.faults.isMute = true;
+    expect(await start([{ file: 'a.png', content: 'a' }]).result).toMatchObject({ outcome: 'succeeded' });
+  });
+
+  it('may bring what is no message, of others, or half of one', async () => {
+    const { server, start } = await open();
+    const run = start(SLOW);
+    await until(() => run.reports.length > 0);
+    for (const message of [
+      '',
+      '{"type": "progress_state", "data": {"no',
+      '[]',
+      Buffer.from([0, 0, 0, 4, 0, 0]),
+    ])
+      server.tellEverybody(message);
+    const foreign = { type: 'execution_error', data: { prompt_id: 'another', node_id: '1' } };
+    server.tellEverybody(JSON.stringify(foreign));
+    expect(await run.result).toMatchObject({ outcome: 'succeeded' });
+  });
+
+  it('is closed after the run', async () => {
+    const { server, start } = await open();
+    await start([]).result;
+    await until(() => server.sockets() === 0);
+    expect(server.sockets()).toBe(0);
+  });
+});
+
+describe('a server', () => {
+  it('may not answer for a while', async () => {
+    const { server, start } = await open();
+    const run = start(SLOW);
+    await until(() => run.reports.length > 0);
+    server.faults.isDown = true;
+    setTimeout(() => (server.faults.isDown = false), 2_500);
+    expect(await run.result).toMatchObject({ outcome: 'succeeded', files: [{ filename: 'a.png' }] });
+  });
+
+  it('fails the run when it does not answer any more', async () => {
+    const { server, start } = await open({ startTimeoutS: 1 });
+    const run = start([{ progress: 0.5 }, { wait: 'for ever' }]);
+    await until(() => run.reports.length > 0);
+    server.faults.isDown = true;
+    expect(await run.result).toMatchObject({ error: { kind: 'crashed', node: '1' } });
+  });
+
+  it('fails the run when it was started again, and executes the next one', async () => {
+    const { server, start } = await open();
+    const run = start([{ progress: 0.5 }, { wait: 'for ever' }]);
+    await until(() => run.reports.length > 0);
+    server.restart();
+    expect(await run.result).toMatchObject({
+      error: { kind: 'crashed', message: expect.stringContaining('was started again'), retryable: true },
+    });
+  });
+
+  it('has told of the end when somebody clears its history', async () => {
+    const { server, start } = await open();
+    server.engine().history.set = () => server.engine().history;
+    expect(await start([{ text: { text: ['done'] } }]).result).toMatchObject({
+      outcome: 'succeeded',
+      data: { text: ['done'] },
+    });
+  });
+
+  it('counts as dead when it answers, and gives no sign that it works', async () => {
+    const { start } = await open({ silenceS: 1, graceMs: 300 });
+    expect(await start([{ progress: 0.5 }, { die: true }]).result).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'crashed', node: '1', message: expect.stringContaining('EXECUTOR_COMFYUI_SILENCE_S') },
+    });
+  });
+
+  it('is the one that the machine names, if it names one', async () => {
+    const { server, start } = await open();
+    const elsewhere = { kind: 'comfyui', url: 'http://169.254.169.254/' } as const;
+    expect(await start([], { choice: elsewhere }).result).toMatchObject({ outcome: 'not_runnable' });
+    expect(await start([], { slot: 0, choice: { kind: 'comfyui', url: server.url } }).result).toMatchObject({
+      outcome: 'succeeded',
+    });
+  });
+});
+
+describe('a cancel', () => {
+  it('is repeated until it is heeded', async () => {
+    const { server, start } = await open();
+    server.faults.lostInterrupts = 3;
+    const run = start([{ progress: 0.5 }, { wait: 'for an interrupt' }]);
+    await until(() => run.reports.length > 0);
+    run.cancel();
+    expect(await run.result).toMatchObject({ outcome: 'cancelled', forced: false });
+    expect(server.requests.filter((request) => request === 'POST /interrupt')).toHaveLength(4);
+  });
+
+  it('takes a run from the queue that waits behind another one, and leaves that one alone', async () => {
+    const { server, start } = await open();
+    const foreign = { number: 0, prompt_id: 'foreign', client_id: 'somebody' };
+    server.engine().add({ ...foreign, prompt: playing([{ wait: 'for an interrupt' }]) as never });
+    await until(() => server.engine().running() !== null);
+    const run = start([]);
+    await until(() => server.engine().pending.length > 0);
+    run.cancel();
+    expect(await run.result).toMatchObject({ outcome: 'cancelled', forced: false });
+    expect(server.engine().pending).toEqual([]);
+    expect(server.engine().running()?.prompt_id).toBe('foreign');
+    expect(server.requests).not.toContain('POST /interrupt');
+  });
+
+  it('by somebody else fails the run', async () => {
+    const { server, start } = await open();
+    const run = start([{ progress: 0.5 }, { wait: 'for an interrupt' }]);
+    await until(() => run.reports.length > 0);
+    server.engine().interrupt();
+    expect(await run.result).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'execution_error', message: expect.stringContaining('interrupted') },
+    });
+  });
+});
+
+describe('inputs', () => {
+  it('are written into the nodes that the version names', async () => {
+    const { server, start } = await open();
+    const inputTargets = [{ name: 'seed', node: '1', field: 'noise' }];
+    const { result, lines } = start([], { inputs: { seed: 9 }, inputTargets });
+    expect(await result).toMatchObject({ outcome: 'succeeded' });
+    expect(server.prompts[0]?.prompt['1']?.inputs['noise']).toBe(9);
+    expect(lines).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  it('of two runs are never mixed up', async () => {
+    const { server, start } = await open();
+    const steps: readonly Step[] = [{ file: 'cat_00001_.png', content: 'a cat' }];
+    await start(steps).result;
+    await start(steps, { slot: 0 }).result;
+    const [one, other] = server.prompts.map(({ prompt }) => prompt['1']?.inputs['filename_prefix']);
+    expect(one).toMatch(/^runledger\/[0-9a-f-]{36}-1\/cats\/cat$/);
+    expect(other).not.toBe(one);
+  });
+
+  it('that are gone fail the run, and empty the cache for the next one', async () => {
+    const { server, start } = await open();
+    server.outputs.set = () => server.outputs;
+    expect(await start([{ file: 'a.png', content: 'a' }]).result).toMatchObject({
+      outcome: 'failed',
+      error: { kind: 'invalid_output', node: '1', retryable: true },
+    });
+    expect(server.requests).toContain('POST /free');
+  });
+
+  it('of inputs are uploaded under the name of their content', async () => {
+    const { server, start } = await open();
+    const run = { inputs: { picture: 'me.PNG', other: 'x' }, inputFiles: { 'me.PNG': '12345' } };
+    const { result, lines } = start([{ copy: 'copy' }], run);
+    expect(await result).toMatchObject({ outcome: 'succeeded', files: [{ filename: 'copy', bytes: 5 }] });
+    expect([...server.inputFiles.keys()]).toEqual([
+      'runledger/5994471abb01112afcc18159f6cc74b4f511b99806da59b3caf5a9c173cacfc5.png',
+    ]);
+    expect(lines).toEqual([{ stream: 'runner', line: 'No node of the workflow takes the input "other".' }]);
+  });
+});

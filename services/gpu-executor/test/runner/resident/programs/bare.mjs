@@ -1,0 +1,110 @@
+// A resident program without a helper: each run names in its inputs what it does.
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const say = (message) => void process.stdout.write(`${JSON.stringify(message)}\n`);
+let cancelled = () => undefined;
+
+const begin = ({ run_id, inputs, output_dir, input_dir }) => {
+  const of = (type, rest) => say({ type, run_id, ...rest });
+  const file = (name, content = '') => writeFileSync(join(output_dir, name), content);
+  const done = () => of('done');
+  const works = {
+    'succeeds with text and a file': () => {
+      of('progress', { progress: 0.25, live_status: 'row 1/2' });
+      process.stdout.write('a line of its log\n');
+      of('output', { text: ['one'], seed: [7] });
+      of('progress', { progress: 1 });
+      of('output', { text: ['two'] });
+      mkdirSync(join(output_dir, 'frames'));
+      file('frames/1.png', '12345');
+      done();
+    },
+    fails: () => of('failed', { message: 'size is too large', retryable: true }),
+    'fails after a file': () => {
+      file('half.png');
+      of('failed', { message: 'no memory' });
+    },
+    crashes: () => process.kill(process.pid, 'SIGKILL'),
+    'ends when it is cancelled': () => {
+      cancelled = () => {
+        file('tidied');
+        of('failed', { message: 'cancelled' });
+      };
+      of('progress', { progress: 0.5 });
+    },
+    'ignores a cancel': () => of('progress', { progress: 0.5 }),
+    'leaves a file': () => {
+      file('begun');
+      done();
+    },
+    'writes its log': () => {
+      process.stdout.write('one\n');
+      process.stdout.write('two\n');
+      done();
+    },
+    'floods its output': () => {
+      process.stdout.write('x'.repeat(30_000_000));
+      process.stderr.write('error\n'.repeat(1_500_000));
+      process.stdout.write(`\n${'y\n'.repeat(5_000_000)}`);
+      of('output', { text: ['last'] });
+      done();
+    },
+    'writes too much text': () => {
+      for (let line = 0; line < 7; line += 1) of('output', { text: ['x'.repeat(40_000)] });
+      done();
+    },
+    'copies an input file': () => {
+      copyFileSync(join(input_dir, inputs.picture), join(output_dir, 'copy'));
+      done();
+    },
+    'ignores its input': done,
+    // Beyond the contract of every runner:
+    'says its process': () => {
+      of('output', { text: [String(process.pid)] });
+      done();
+    },
+    'ends after it': () => {
+      process.stderr.write(`the end of ${process.env.TOKEN} in ${output_dir}\n`, () =>
+        process.exit(inputs.code),
+      );
+    },
+    'speaks for another run': () => {
+      say({ type: 'output', run_id: 'another', text: ['wrong'] });
+      say({ type: 'done', run_id: 'another' });
+      say({ type: 'progress', run_id, progress: 7 });
+      process.stdout.write('{"type":"done"}\n{"type":\n[1]\n');
+      of('output', { text: 'right' });
+      done();
+    },
+    'fails for good': () => of('failed', { message: `${process.env.TOKEN} is wrong`, retryable: false }),
+    'leaves an invalid output': () => {
+      of('output', { text: [{}] });
+      done();
+    },
+    'writes one long text': () => {
+      of('output', { text: ['x'.repeat(200_000)] });
+      done();
+    },
+    'returns its run': () => {
+      of('output', { text: [JSON.stringify(Object.keys(lastRun))] });
+      done();
+    },
+  };
+  works[inputs.workload]();
+};
+
+let lastRun;
+if (process.env.FAILS_TO_START) {
+  process.stderr.write(`no weights in ${process.env.TOKEN}\n`, () => process.exit(3));
+} else {
+  createInterface({ input: process.stdin })
+    .on('line', (line) => {
+      const message = JSON.parse(line);
+      if (message.type === 'run') begin((lastRun = message));
+      if (message.type === 'cancel') cancelled();
+    })
+    .on('close', () => process.exit());
+  say({ type: 'ready' });
+}

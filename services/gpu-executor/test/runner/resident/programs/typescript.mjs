@@ -1,0 +1,66 @@
+// The workloads of the conformance suite with the TypeScript helper.
+// oxlint-disable no-console -- what a program prints is its log
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { RunFailed, serve } from '@runledger/resident';
+
+const file = (context, name, content = '') => writeFile(join(context.outputDir, name), content);
+const aborted = (signal) => new Promise((resolve) => signal.addEventListener('abort', resolve));
+
+const works = {
+  'succeeds with text and a file': async (_, context) => {
+    context.progress(0.25, 'row 1/2');
+    console.log('a line of its log');
+    context.output('one');
+    context.output('7', 'seed');
+    context.progress(1);
+    context.output(['two']);
+    await mkdir(join(context.outputDir, 'frames'));
+    await file(context, 'frames/1.png', '12345');
+  },
+  fails: () => {
+    throw new Error('size is too large');
+  },
+  'fails after a file': async (_, context) => {
+    await file(context, 'half.png');
+    throw new RunFailed('no memory');
+  },
+  crashes: () => process.kill(process.pid, 'SIGKILL'),
+  'ends when it is cancelled': async (_, context) => {
+    context.progress(0.5);
+    await aborted(context.signal);
+    await file(context, 'tidied');
+    context.progress(0.6);
+  },
+  'ignores a cancel': (_, context) => {
+    context.progress(0.5);
+    return new Promise(() => undefined);
+  },
+  'leaves a file': (_, context) => file(context, 'begun'),
+  'writes its log': () => {
+    console.log('one');
+    process.stdout.write('two\n');
+  },
+  'floods its output': (_, context) => {
+    process.stdout.write('x'.repeat(30_000_000));
+    process.stdout.write(`\n${'y\n'.repeat(5_000_000)}`);
+    context.output('last');
+  },
+  'writes too much text': (_, context) => {
+    for (let line = 0; line < 7; line += 1) context.output('x'.repeat(40_000));
+  },
+  'copies an input file': (inputs, context) =>
+    copyFile(join(context.inputDir, inputs.picture), join(context.outputDir, 'copy')),
+  'ignores its input': () => undefined,
+  'fails for good': () => {
+    throw new RunFailed('the size is wrong', { retryable: false });
+  },
+  'prints what looks like a message': (_, context) => {
+    console.log(JSON.stringify({ type: 'failed', run_id: context.runId, message: 'printed' }));
+    process.stdout.write('{"type":');
+    context.output('whole');
+  },
+};
+
+if (process.env.PRINTS_WHILE_LOADING) process.stdout.write('loading, without the end of a line');
+await serve((inputs, context) => works[inputs.workload](inputs, context));

@@ -1,0 +1,109 @@
+# The workloads of the conformance suite with the Python helper.
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from runledger_resident import RunFailed, serve
+
+
+def succeeds(inputs, context):
+    context.progress(0.25, "row 1/2")
+    print("a line of its log")
+    context.output("one")
+    context.output("7", kind="seed")
+    context.progress(1)
+    context.output("two")
+    (context.output_dir / "frames").mkdir()
+    (context.output_dir / "frames" / "1.png").write_text("12345")
+
+
+def fails(inputs, context):
+    raise ValueError("size is too large")
+
+
+def fails_after_a_file(inputs, context):
+    (context.output_dir / "half.png").touch()
+    raise RunFailed("no memory")
+
+
+def crashes(inputs, context):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def ends_when_it_is_cancelled(inputs, context):
+    try:
+        while True:
+            context.progress(0.5)
+            time.sleep(0.01)
+    finally:
+        (context.output_dir / "tidied").touch()
+
+
+def ignores_a_cancel(inputs, context):
+    context.progress(0.5)
+    while True:
+        time.sleep(1)
+
+
+def leaves_a_file(inputs, context):
+    (context.output_dir / "begun").touch()
+
+
+def writes_its_log(inputs, context):
+    print("one")
+    subprocess.run(["echo", "two"], check=True)
+
+
+def floods_its_output(inputs, context):
+    print("x" * 30_000_000)
+    print("y\n" * 5_000_000)
+    context.output("last")
+
+
+def writes_too_much_text(inputs, context):
+    for _ in range(7):
+        context.output("x" * 40_000)
+
+
+def copies_an_input_file(inputs, context):
+    shutil.copy(context.input_dir / inputs["picture"], context.output_dir / "copy")
+
+
+def ignores_its_input(inputs, context):
+    # Its own input is that of nobody.
+    assert sys.stdin.read() == ""
+
+
+def fails_for_good(inputs, context):
+    raise RunFailed("the size is wrong", retryable=False)
+
+
+def prints_what_looks_like_a_message(inputs, context):
+    print('{"type":"failed","run_id":"%s","message":"printed"}' % context.run_id)
+    os.write(1, b'{"type":')
+    context.output("whole")
+
+
+WORKS = {
+    "succeeds with text and a file": succeeds,
+    "fails": fails,
+    "fails after a file": fails_after_a_file,
+    "crashes": crashes,
+    "ends when it is cancelled": ends_when_it_is_cancelled,
+    "ignores a cancel": ignores_a_cancel,
+    "leaves a file": leaves_a_file,
+    "writes its log": writes_its_log,
+    "floods its output": floods_its_output,
+    "writes too much text": writes_too_much_text,
+    "copies an input file": copies_an_input_file,
+    "ignores its input": ignores_its_input,
+    "fails for good": fails_for_good,
+    "prints what looks like a message": prints_what_looks_like_a_message,
+}
+
+if "PRINTS_WHILE_LOADING" in os.environ:
+    print("loading, without the end of a line", end="")
+serve(lambda inputs, context: WORKS[inputs["workload"]](inputs, context))

@@ -1,0 +1,76 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { newUuid } from '@runledger/contracts/ids';
+import { onTestFinished } from 'vitest';
+import { openResidentProcesses } from '../../../src/resident-process/resident-processes.ts';
+import { residentRunner, type ResidentProgram } from '../../../src/runner/resident/resident-runner.ts';
+import type { RunnerWork } from '../../../src/runner/runner.ts';
+import { processGroup, type Containment } from '../../../src/supervision/containment.ts';
+import { ownMark } from '../../../src/supervision/process-mark.ts';
+import { openSupervisors } from '../../../src/supervision/supervisors.ts';
+import { observed } from '../observed.ts';
+import { temporaryFolder } from '../program/run-a-program.ts';
+import { runFolders } from '../run-folders.ts';
+import type { StartedRun, StartOptions } from '../runner-conformance.ts';
+
+const SLOTS = [0, 1].map((index) => ({ index, gpu: 'A10G', device: String(index) }) as const);
+
+export const PROGRAMS = join(import.meta.dirname, 'programs');
+
+export const bareProgram = (env: Readonly<Record<string, string>> = {}): ResidentProgram => ({
+  command: process.execPath,
+  args: [join(PROGRAMS, 'bare.mjs')],
+  env,
+  limits: { startTimeoutMs: 60_000, idleTimeoutMs: null, maxRuns: null, preload: false },
+});
+
+interface Options {
+  readonly containment?: Containment;
+  readonly graceMs?: number;
+}
+
+/** A resident program as the executor has it: each run says in its inputs what it does. */
+export const openResidentProgram = async (
+  program: ResidentProgram,
+  { containment = processGroup('chosen by the test'), graceMs = 60_000 }: Options = {},
+): Promise<(workload: string, run?: StartOptions) => StartedRun> => {
+  const folder = temporaryFolder();
+  const [workFolder, processFolder] = [join(folder, 'runs'), join(folder, 'processes')];
+  for (const path of [workFolder, processFolder]) mkdirSync(path);
+  const logged: object[] = [];
+  const note = (fields: object): void => void logged.push(fields);
+  const log = { debug: note, info: note, warn: note };
+  const mark = await ownMark(processFolder);
+  const supervisors = openSupervisors(containment, mark, process.env.PATH ?? '');
+  const host = { env: process.env, workFolder: processFolder, supervisors, mark, log };
+  const residents = openResidentProcesses({ ...host, stopGraceMs: 2_000 });
+  onTestFinished(async () => {
+    await residents[Symbol.asyncDispose]();
+    supervisors[Symbol.dispose]();
+  });
+  const runner = residentRunner(
+    { ...host, slots: SLOTS, residents, cancelGraceMs: graceMs },
+    'test',
+    program,
+  );
+  return (workload, run = {}) => {
+    const { slot: index = 0, workflow = {}, inputs = {} } = run;
+    const folders = runFolders(workFolder, run);
+    const { observe, ...reported } = observed(run.mayBegin);
+    const cancelling = new AbortController();
+    const work: RunnerWork = {
+      run_id: newUuid(),
+      workflow,
+      inputs: { ...inputs, workload },
+      gpu: 'A10G',
+      attempt: 1,
+      choice: { kind: 'program', program: 'test' },
+      slot: SLOTS[index] ?? SLOTS[0] ?? { index, gpu: 'A10G', device: '' },
+      ...folders,
+      inputTargets: [],
+      traceparent: null,
+    };
+    const result = runner.run(work, observe, cancelling.signal);
+    return { result, ...reported, logged, cancel: () => cancelling.abort(), ...folders, workFolder };
+  };
+};

@@ -1,0 +1,96 @@
+import { newUuid } from '@runledger/contracts/ids';
+import { onTestFinished } from 'vitest';
+import { openResidentProcesses } from '../../src/resident-process/resident-processes.ts';
+import type {
+  ConfiguredHost,
+  ConfiguredRunner,
+  InvalidSettings,
+  OpenRunner,
+} from '../../src/runner/runner-type.ts';
+import type { RunnerWork } from '../../src/runner/runner.ts';
+import { processGroup } from '../../src/supervision/containment.ts';
+import { ownMark } from '../../src/supervision/process-mark.ts';
+import { openSupervisors } from '../../src/supervision/supervisors.ts';
+import { observed } from './observed.ts';
+import { temporaryFolder } from './program/run-a-program.ts';
+import { runFolders } from './run-folders.ts';
+import type { StartedRun, StartOptions } from './runner-conformance.ts';
+
+export interface ConfiguredRun extends StartOptions {
+  /** Instead of the usual one. */
+  readonly choice?: RunnerWork['choice'];
+  readonly inputTargets?: RunnerWork['inputTargets'];
+}
+
+export interface ConfiguredRuns {
+  readonly start: (workflow: unknown, options?: ConfiguredRun) => StartedRun;
+  readonly logged: readonly object[];
+}
+
+export interface ConfiguredOptions {
+  readonly slots: number;
+  readonly graceMs: number;
+  readonly choice: RunnerWork['choice'];
+  readonly configure: (host: ConfiguredHost) => Promise<ConfiguredRunner | InvalidSettings>;
+}
+
+/** A runner as an executor with its settings has it, with so many slots. */
+export const openConfigured = async (options: ConfiguredOptions): Promise<ConfiguredRuns> => {
+  const { graceMs, choice, configure } = options;
+  const slots = Array.from(
+    { length: options.slots },
+    (_, index) => ({ index, gpu: 'A10G', device: String(index) }) as const,
+  );
+  const logged: object[] = [];
+  const log = {
+    debug: (fields: object) => logged.push(fields),
+    info: (fields: object) => logged.push(fields),
+    warn: (fields: object) => logged.push(fields),
+  };
+  const env = { PATH: process.env['PATH'] };
+  const configured = await configure({ ...env, slots });
+  if ('problems' in configured) throw new Error(JSON.stringify(configured.problems));
+
+  const hostFolder = temporaryFolder();
+  const mark = await ownMark(hostFolder);
+  const supervisors = openSupervisors(processGroup('chosen by the test'), mark, env.PATH ?? '');
+  const processes = { env, workFolder: hostFolder, supervisors, mark, log };
+  const residents = openResidentProcesses({ ...processes, stopGraceMs: 5_000 });
+  onTestFinished(async () => {
+    await residents[Symbol.asyncDispose]();
+    supervisors[Symbol.dispose]();
+  });
+  const runner: OpenRunner = configured.open({ ...processes, slots, residents, cancelGraceMs: graceMs });
+  return {
+    logged,
+    start: (workflow, run = {}) => startRun(runner, { workflow, logged, run: { choice, ...run } }),
+  };
+};
+
+interface Start {
+  readonly workflow: unknown;
+  readonly logged: readonly object[];
+  readonly run: ConfiguredRun & Pick<RunnerWork, 'choice'>;
+}
+
+const startRun = (runner: OpenRunner, { workflow, logged, run }: Start): StartedRun => {
+  const { slot = 0, inputs = {}, inputTargets = [], mayBegin, choice } = run;
+  const workFolder = temporaryFolder();
+  const folders = runFolders(workFolder, run);
+  const { observe, ...reported } = observed(mayBegin);
+  const cancelling = new AbortController();
+  const work: RunnerWork = {
+    run_id: newUuid(),
+    workflow,
+    inputs,
+    inputTargets,
+    gpu: 'A10G',
+    attempt: 1,
+    traceparent: null,
+    choice,
+    slot: { index: slot, gpu: 'A10G', device: String(slot) },
+    ...folders,
+  };
+  const result = runner.run(work, observe, cancelling.signal);
+  return { result, ...reported, logged, cancel: () => cancelling.abort(), ...folders, workFolder };
+};

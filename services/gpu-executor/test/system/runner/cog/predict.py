@@ -1,0 +1,46 @@
+"""A model whose predictions do what the tests of the real server ask for."""
+
+import os
+import sys
+import time
+from typing import Any
+
+from cog import BasePredictor, Input, Path
+
+
+class Predictor(BasePredictor):
+    def setup(self) -> None:
+        if os.environ.get("SETUP") == "fails":
+            raise RuntimeError("no weights at /weights")
+        time.sleep(1)
+
+    def predict(
+        self,
+        what: str = Input(default="text"),
+        steps: int = Input(default=4),
+        picture: Path = Input(default=None),
+    ) -> Any:
+        if what == "steps":
+            for step in range(steps):
+                print(f"step {step + 1}/{steps}", flush=True)
+                time.sleep(0.4)
+            return "done"
+        if what == "copy":
+            # A folder of the server, which is removed with it.
+            copy = Path(os.environ["TMPDIR"]) / "copy.png"
+            copy.write_bytes(picture.read_bytes())
+            return copy
+        if what == "object":
+            return {"caption": "a cat", "seed": 7}
+        if what == "raise":
+            raise ValueError("no such style")
+        if what == "crash":
+            os.kill(os.getpid(), 9)
+        if what == "deaf":
+            while True:
+                try:
+                    print("step 1/2", flush=True)
+                    time.sleep(1)
+                except BaseException:
+                    pass
+        return f"python {sys.version_info.major}"

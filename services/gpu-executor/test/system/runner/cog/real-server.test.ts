@@ -1,0 +1,127 @@
+import { ensureCog } from '@runledger/local-servers/cog';
+import { freePort } from '@runledger/local-servers/free-port';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { openCog } from '../../../runner/cog/run-cog.ts';
+import type { ConfiguredRuns } from '../../../runner/run-configured.ts';
+
+let entry: object;
+/** Has nothing but `python`. */
+const bin = mkdtempSync(join(tmpdir(), 'runledger-cog-'));
+
+// Installs Cog into the cache when it is not there.
+beforeAll(async () => {
+  const { python, env } = await ensureCog({ env: process.env });
+  // The server starts its worker as `python`.
+  symlinkSync(python, join(bin, 'python'));
+  entry = {
+    command: python,
+    args: ['-m', 'cog.server.http', '--host', '127.0.0.1'],
+    cwd: import.meta.dirname,
+    env: {
+      PATH: `${bin}:${process.env['PATH']}`,
+      PYTHONPATH: env['PYTHONPATH'],
+      PYTHONDONTWRITEBYTECODE: '1',
+      COG_PREDICT_TYPE_STUB: 'predict.py:Predictor',
+    },
+  };
+}, 600_000);
+
+afterAll(() => rmSync(bin, { recursive: true }));
+
+const open = async (
+  env: object = {},
+  options: { readonly graceMs?: number; readonly slots?: number } = {},
+) => {
+  const own = { ...entry, env: { ...Object(entry).env, ...env } };
+  return openCog({
+    models: { painter: { ...own, url: `http://127.0.0.1:${await freePort()}` } },
+    startTimeoutS: 120,
+    ...options,
+  });
+};
+
+const doing = (what: string): object => ({ input: { what } });
+
+const until = (condition: () => boolean): Promise<unknown> =>
+  vi.waitUntil(condition, { timeout: 60_000, interval: 20 });
+
+const succeeds = async (cog: ConfiguredRuns): Promise<void> =>
+  expect(await cog.start(doing('text')).result).toMatchObject({
+    outcome: 'succeeded',
+    data: { text: ['python 3'] },
+  });
+
+describe('a real Cog server', () => {
+  it('is started once, and executes runs with progress, logs and outputs', async () => {
+    const cog = await open();
+    const run = cog.start(doing('steps'));
+    expect(await run.result).toMatchObject({ outcome: 'succeeded', data: { text: ['done'] } });
+    expect(run.begun[0]).toBeGreaterThan(0);
+    const reported = run.reports.map(({ progress }) => progress);
+    expect(reported).toEqual(expect.arrayContaining([0.25, 0.5, 0.75, 1]));
+    expect(run.lines.map(({ line }) => line)).toEqual(expect.arrayContaining(['step 1/4', 'step 4/4']));
+
+    const warm = cog.start(doing('object'));
+    expect(await warm.result).toMatchObject({ data: { caption: ['a cat'], seed: ['7'] } });
+    expect(warm.begun).toEqual([0]);
+  });
+
+  it('gets an input file of some megabytes, and gives a file', async () => {
+    const cog = await open();
+    const content = 'picture '.repeat(1_000_000);
+    const run = cog.start(doing('copy'), {
+      inputs: { picture: 'picture.png' },
+      inputFiles: { 'picture.png': content },
+    });
+    expect(await run.result).toMatchObject({ files: [{ filename: 'output.png', bytes: content.length }] });
+    expect(readFileSync(join(run.outputDir, 'output.png'), 'utf8') === content).toBe(true);
+  });
+
+  it('has a server for each slot', async () => {
+    const cog = await open({}, { slots: 2 });
+    const runs = [0, 1].map((slot) => cog.start(doing('steps'), { slot }));
+    for (const { result } of runs) expect(await result).toMatchObject({ outcome: 'succeeded' });
+  });
+
+  it('says why a prediction failed, and executes the next one', async () => {
+    const cog = await open();
+    expect(await cog.start(doing('raise')).result).toMatchObject({
+      error: { kind: 'execution_error', message: 'ValueError: no such style' },
+    });
+    await succeeds(cog);
+  });
+
+  it('is started again when its worker crashed', async () => {
+    const cog = await open();
+    expect(await cog.start(doing('crash')).result).toMatchObject({ error: { kind: 'crashed' } });
+    await succeeds(cog);
+  });
+
+  it('heeds a cancel', async () => {
+    const cog = await open();
+    const run = cog.start({ input: { what: 'steps', steps: 1_000 } });
+    await until(() => run.reports.some(({ progress }) => progress > 0));
+    run.cancel();
+    expect(await run.result).toMatchObject({ outcome: 'cancelled', forced: false });
+    await succeeds(cog);
+  });
+
+  it('is killed when a prediction does not heed a cancel, and started again', async () => {
+    const cog = await open({}, { graceMs: 1_000 });
+    const run = cog.start(doing('deaf'));
+    await until(() => run.reports.some(({ progress }) => progress > 0));
+    run.cancel();
+    expect(await run.result).toMatchObject({ outcome: 'cancelled', forced: true });
+    await succeeds(cog);
+  });
+
+  it('says why its setup failed', async () => {
+    const cog = await open({ SETUP: 'fails' });
+    expect(await cog.start(doing('text')).result).toMatchObject({
+      error: { kind: 'setup_failed', message: expect.stringContaining('no weights at /weights') },
+    });
+  });
+});

@@ -1,0 +1,84 @@
+import { freePort } from '@runledger/local-servers/free-port';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sha256Of, type AssignedRun } from '../../fixtures/assigned-run.ts';
+import { playing, type Step } from '../../runner/comfyui/server/play.ts';
+import { startTestServer, type TestServer } from '../../runner/comfyui/server/test-server.ts';
+import { startService, type ServiceTestBed } from './service-test-bed.ts';
+
+let foreign: TestServer;
+let own: string;
+let service: ServiceTestBed;
+beforeAll(async () => {
+  foreign = await startTestServer();
+  const port = await freePort();
+  own = `http://127.0.0.1:${port}`;
+  const args = [join(import.meta.dirname, '../../runner/comfyui/server/main.ts'), String(port)];
+  const servers = [{ url: foreign.url }, { url: own, command: process.execPath, args }];
+  service = await startService({ EXECUTOR_COMFYUI: JSON.stringify(servers) });
+});
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  await foreign[Symbol.asyncDispose]();
+});
+
+const assign = async (steps: readonly Step[], slot: number, more: object = {}): Promise<AssignedRun> => {
+  const workflow = JSON.stringify(playing(steps, { filename_prefix: 'cats/cat' }));
+  service.gateway.texts.set('workflow', workflow);
+  const data = { runner: { kind: 'comfyui' }, workflow_sha256: sha256Of(workflow), slot, ...more } as const;
+  return (await service.assign('comfyui', data)).run;
+};
+
+const answers = (): Promise<boolean> =>
+  fetch(`${own}/system_stats`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+describe('an executor with ComfyUI servers', () => {
+  it('registers that it runs ComfyUI workflows', () => {
+    expect(service.registered.programs).toContain('runner:comfyui');
+  });
+
+  it.each([
+    ['that runs anyway', 0],
+    ['of its own', 1],
+  ])('runs a workflow on a server %s, and stores its files', async (_, slot) => {
+    const run = await assign([{ text: { text: ['a cat'] } }, { file: 'cat.png', content: '12345' }], slot);
+    expect(await service.fact(run, 'RunSucceeded')).toMatchObject({
+      data: {
+        outputs: [
+          {
+            output_id: 'comfyui',
+            data: { text: ['a cat'], images: [{ filename: 'cat.png', subfolder: 'cats', bytes: 5 }] },
+          },
+        ],
+      },
+    });
+  });
+
+  it('fails a run with the node that failed', async () => {
+    const run = await assign([{ fail: 'size is too large' }], 1);
+    expect(await service.fact(run, 'RunFailed')).toMatchObject({
+      data: {
+        error: { kind: 'execution_error', node: '1', message: expect.stringContaining('size is too large') },
+      },
+    });
+  });
+
+  it('fetches which nodes take the inputs, when the run says so', async () => {
+    service.gateway.texts.set('input-targets', JSON.stringify([{ name: 'seed', node: '1', field: 'noise' }]));
+    const run = await assign([], 0, { has_input_targets: true, inputs: { seed: 9 } });
+    await service.fact(run, 'RunSucceeded');
+    expect(foreign.prompts.at(-1)?.prompt['1']?.inputs['noise']).toBe(9);
+  });
+
+  it('takes its own server with it when it is killed', async () => {
+    expect(await answers()).toBe(true);
+    service.kill('SIGKILL');
+    await service.exit();
+    await waitFor('the end of the server', async () => !(await answers()));
+    expect(await answers()).toBe(false);
+  });
+});

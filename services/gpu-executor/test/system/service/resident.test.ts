@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs';
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it } from 'vitest';
+import { processesOfRuns } from '../../fixtures/marked-processes.ts';
+import { startService, type ServiceTestBed } from './service-test-bed.ts';
+
+/** Loads for half a second, says that each run is done, and leaves a file when it may end by itself. */
+const SCRIPT = `sleep 0.5; echo '{"type":"ready"}'
+  while IFS='"' read -r _ _ _ _ _ _ _ run_id _; do echo "{\\"type\\":\\"done\\",\\"run_id\\":\\"$run_id\\"}"; done
+  touch "$ENDED"`;
+
+const startWithModel = async (ended: string, limits: object = {}): Promise<ServiceTestBed> => {
+  const model = { command: 'sh', args: ['-c', SCRIPT], env: { ENDED: ended }, mode: 'resident', ...limits };
+  return startService({ EXECUTOR_GPUS: 'A10G:1', EXECUTOR_PROGRAMS: JSON.stringify({ model }) });
+};
+
+const coldStartOf = async (service: ServiceTestBed): Promise<number> => {
+  const { run } = await service.assign('model');
+  await service.fact(run, 'RunSucceeded');
+  const started = await service.fact(run, 'RunStarted');
+  return started.type === 'RunStarted' ? started.data.cold_start_s : Number.NaN;
+};
+
+describe('a resident program of the service', () => {
+  it('is loaded once: RunStarted says how long the run waited for it', async () => {
+    await using service = await startWithModel('/dev/null');
+    expect(await coldStartOf(service)).toBeGreaterThanOrEqual(0.5);
+    expect(await coldStartOf(service)).toBe(0);
+    expect(await processesOfRuns(service.workFolder)).toHaveLength(1);
+  });
+
+  it('is loaded with the service when it is preloaded', async () => {
+    await using service = await startWithModel('/dev/null', { preload: true });
+    await waitFor('the end of loading', async () => service.output().includes('a resident process is ready'));
+    expect(await coldStartOf(service)).toBe(0);
+  });
+
+  it('ends with the service by itself', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'resident-'));
+    const ended = join(folder.path, 'ended');
+    await using service = await startWithModel(ended);
+    await coldStartOf(service);
+    service.kill('SIGTERM');
+    expect(await service.exit()).toBe(0);
+    expect(existsSync(ended)).toBe(true);
+    expect(await processesOfRuns(service.workFolder)).toEqual([]);
+  });
+});
