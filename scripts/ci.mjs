@@ -1,7 +1,8 @@
 // A change must pass this: all checks, then the tests of both tiers. It shows all failures, not only the first.
 import { failedChecks } from './checks.mjs';
 import { installWhenNeeded } from './node24.mjs';
-import { reportResult, runTests, sumOf } from './run-tests.mjs';
+import { runTests } from './run-tests.mjs';
+import { printResult, sumOf } from './test-result.mjs';
 
 if (!installWhenNeeded()) {
   console.log('0 passed, 1 failed');
@@ -14,5 +15,5 @@ if (service.status !== 0) failed.push('npm test');
 if (system.status !== 0) failed.push('npm run test:system');
 
 console.log(failed.length === 0 ? 'Verified.' : `Failed: ${failed.join('; ')}.`);
-reportResult(sumOf([service, system]));
+printResult(sumOf([service, system]));
 if (failed.length > 0) process.exitCode = 1;

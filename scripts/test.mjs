@@ -2,7 +2,8 @@
 // the changed workspaces and their dependents. npm run test:system runs the tests that kill, pause and start many processes.
 // The last line is the result.
 import { installWhenNeeded } from './node24.mjs';
-import { reportResult, runAffectedTests, runTests } from './run-tests.mjs';
+import { runAffectedTests, runTests } from './run-tests.mjs';
+import { printResult } from './test-result.mjs';
 
 const [first, ...others] = process.argv.slice(2);
 const project = first === '--system' ? 'system' : 'service';
@@ -15,4 +16,4 @@ if (!installWhenNeeded()) {
   process.exit(1);
 }
 const projects = namesSystemTest ? [] : ['--project', project];
-reportResult(first === '--affected' ? await runAffectedTests() : await runTests([...projects, ...args]));
+printResult(first === '--affected' ? await runAffectedTests() : await runTests([...projects, ...args]));

@@ -21,13 +21,13 @@ const logger = createLogger({
 });
 
 let open: AsyncDisposable | undefined;
-const start = async (env: Environment): Promise<void> => {
+const start = async (env: Environment, flushWithinMs = 30_000): Promise<void> => {
   const settings = readConfig(Type.Object(tracingConfig), env);
   open = await openTracing(settings, {
     service: 'a-service',
     instance: 'a-service-1',
     logger,
-    flushWithinMs: 500,
+    flushWithinMs,
   });
 };
 /** Sends what is left. */
@@ -177,7 +177,7 @@ describe('a service whose settings name a collector', () => {
   it('stops in time if the collector never answers', async () => {
     const silent = createServer(() => undefined);
     const url = await listen(silent, { name: 'silent', host: '127.0.0.1', port: 0, setting: 'none' });
-    await start({ OTEL_EXPORTER_OTLP_ENDPOINT: url });
+    await start({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, 500);
     // More than wait for a collector: the rest is dropped.
     for (let count = 0; count < 5_000; count += 1) await aSpan(null);
     await expect(stop()).resolves.toBeUndefined();
