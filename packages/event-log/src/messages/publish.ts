@@ -168,11 +168,18 @@ const findStored = async (
   return ownSequence(found, message);
 };
 
-/** Whether the leader has come as far as the fence, and does not have the message that it names: it has expired, or was removed. */
+/**
+ * Whether the message that the fence names has expired, or was removed. Each answer must prove it alone: until a former leader
+ * hears from the others again, it may give the next answer.
+ */
 const isGone = async (log: EventLog, { stream, fence }: Publication, withinMs: number): Promise<boolean> => {
   if (!fence) return false;
-  await streamStateFrom(log, stream, fence.sequence);
-  return ((await lastMessage(log, stream, fence.filter, withinMs))?.seq ?? 0) < fence.sequence;
+  const { sequence } = fence;
+  const { state } = await streamStateFrom(log, stream, sequence);
+  // All up to it have expired, or the stream has lost its end.
+  if (state.first_seq > sequence || state.last_seq < sequence) return true;
+  const next = await nextMessage(log, stream, sequence, '>', withinMs);
+  return next !== null && next.seq > sequence;
 };
 
 const ownSequence = (found: StoredMsg | null | undefined, { id }: Publication): number | undefined =>
