@@ -83,7 +83,7 @@ const measureRunner = async (containment: Containment, mode: 'once' | 'resident'
   const log = { debug: () => undefined, info: () => undefined, warn };
   const processes = { env: process.env, workFolder: folder.path, supervisors, mark, log };
   await using residents = openResidentProcesses({ ...processes, stopGraceMs: 10_000 });
-  const host = { ...processes, residents, slots: [SLOT], cancelGraceMs: 10_000 };
+  const host = { ...processes, executorName: 'bench', residents, slots: [SLOT], cancelGraceMs: 10_000 };
   const runner =
     mode === 'once'
       ? programRunner({

@@ -48,7 +48,7 @@ const start = async (
   const { executor, counts } = openExecutor(log, {
     executor_id,
     slots,
-    runnerFor: openRunners(runners, { ...processes, slots }),
+    runnerFor: openRunners(runners, { ...processes, slots, executorName: executorName(executor_id) }),
     workFolder,
     keys,
     gateway: new URL(config.RUNLEDGER_GATEWAY_URL),
@@ -92,7 +92,7 @@ const openProcesses = async (
   env: HostEnvironment,
   log: ServiceBase<ExecutorConfig>['logger'],
   open: AsyncDisposableStack,
-): Promise<Omit<RunnerHost, 'slots'> & { readonly stopWithinMs: number }> => {
+): Promise<Omit<RunnerHost, 'slots' | 'executorName'> & { readonly stopWithinMs: number }> => {
   const { path: workFolder, mark } = await openWorkFolder(config.EXECUTOR_WORK_DIR, log);
   const containment = await chooseContainment(config.EXECUTOR_PID_NAMESPACE);
   const supervisors = open.use(openSupervisors(containment, mark, config.PATH));

@@ -50,6 +50,8 @@ export interface OpenRunner extends Runner {
 
 /** What the executor provides to every runner. */
 export interface RunnerHost {
+  /** The name of the executor, over its restarts. */
+  readonly executorName: string;
   readonly env: HostEnvironment;
   /** For temporary folders. */
   readonly workFolder: string;

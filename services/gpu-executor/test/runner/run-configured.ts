@@ -60,7 +60,13 @@ export const openConfigured = async (options: ConfiguredOptions): Promise<Config
     await residents[Symbol.asyncDispose]();
     supervisors[Symbol.dispose]();
   });
-  const runner: OpenRunner = configured.open({ ...processes, slots, residents, cancelGraceMs: graceMs });
+  const runner: OpenRunner = configured.open({
+    ...processes,
+    executorName: 'box',
+    slots,
+    residents,
+    cancelGraceMs: graceMs,
+  });
   return {
     logged,
     start: (workflow, run = {}) => startRun(runner, { workflow, logged, run: { choice, ...run } }),

@@ -41,8 +41,9 @@ export const comfyuiRunnerType: RunnerType<typeof settings> = {
     return {
       kind: 'comfyui',
       capabilities: { programs: servers.length > 0 ? ['runner:comfyui'] : [] },
-      open: ({ residents, slots: open, cancelGraceMs, log }) => ({
+      open: ({ executorName, residents, slots: open, cancelGraceMs, log }) => ({
         ...comfyuiRunner({
+          executorName,
           servers: new Map(
             open.flatMap((slot, index) => {
               const entry = servers[index];

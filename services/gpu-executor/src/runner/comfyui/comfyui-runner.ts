@@ -2,15 +2,18 @@ import { errorOf, type AttemptError } from '@runledger/contracts/events/run-erro
 import { untilAborted } from '@runledger/resilience/abort';
 import type { RunObserver, RunResult, Runner, RunnerWork } from '../runner.ts';
 import { bindInputs } from './core/bind-inputs.ts';
+import { newClientId } from './core/client-id.ts';
 import { readWorkflow, type ComfyWorkflow } from './core/workflow.ts';
 import { executePrompt, type PromptLimits } from './execute-prompt.ts';
 import type { Executed } from './prompt-result.ts';
 import { missingNodes } from './prompt/send-prompt.ts';
 import { serverError } from './prompt/server-error.ts';
+import { stopLeftovers } from './prompt/stop-leftovers.ts';
 import { uploadInputs } from './prompt/upload-inputs.ts';
 import type { ComfyServer, ServerLease } from './server/comfy-server.ts';
 
 export interface ComfyuiRunnerSettings {
+  readonly executorName: string;
   /** By the index of their slot. */
   readonly servers: ReadonlyMap<number, ComfyServer>;
   readonly limits: PromptLimits;
@@ -18,7 +21,7 @@ export interface ComfyuiRunnerSettings {
 }
 
 /** Runs a workflow as one prompt of the ComfyUI server of its slot. */
-export const comfyuiRunner = ({ servers, limits, log }: ComfyuiRunnerSettings): Runner => ({
+export const comfyuiRunner = ({ executorName, servers, limits, log }: ComfyuiRunnerSettings): Runner => ({
   run: async (work, observe, signal) => {
     const read = readWorkflow(work.workflow);
     if (read.kind === 'not_one') return failed(errorOf('invalid_inputs', read.why));
@@ -34,7 +37,7 @@ export const comfyuiRunner = ({ servers, limits, log }: ComfyuiRunnerSettings): 
     const { lease } = acquired;
     const { result, isUsable } = await onServer(
       lease,
-      { work, workflow: read.workflow, limits },
+      { executorName, work, workflow: read.workflow, limits },
       observe,
       signal,
     );
@@ -65,6 +68,7 @@ const ELSEWHERE =
 const CANCELLED: RunResult = { outcome: 'cancelled', forced: false, files: [] };
 
 interface Task {
+  readonly executorName: string;
   readonly work: RunnerWork;
   readonly workflow: ComfyWorkflow;
   readonly limits: PromptLimits;
@@ -85,7 +89,13 @@ const onServer = async (
     return { result: failed(serverError(end, { workflow: task.workflow, current: null })), isUsable: false };
   }
   if (prepared.kind === 'failed') return asItWas(failed(prepared.error));
-  return executePrompt(lease, { ...task, workflow: prepared.workflow }, observe, signal);
+  const { executorName, work, limits } = task;
+  if (!lease.isOwn) {
+    const grace = AbortSignal.timeout(limits.cancelGraceMs);
+    await stopLeftovers(lease.api, executorName, AbortSignal.any([grace, signal]));
+  }
+  const clientId = newClientId(executorName, work);
+  return executePrompt(lease, { work, clientId, workflow: prepared.workflow, limits }, observe, signal);
 };
 
 type Prepared =

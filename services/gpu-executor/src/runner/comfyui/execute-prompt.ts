@@ -19,6 +19,7 @@ export interface PromptLimits extends FollowLimits {
 
 export interface PromptTask {
   readonly work: RunnerWork;
+  readonly clientId: string;
   /** With its inputs. */
   readonly workflow: ComfyWorkflow;
   readonly limits: PromptLimits;
@@ -27,14 +28,14 @@ export interface PromptTask {
 /** Executes a workflow as one prompt, from sending it to fetching what it made. */
 export const executePrompt = async (
   lease: ServerLease,
-  { work, workflow, limits }: PromptTask,
+  { work, clientId, workflow, limits }: PromptTask,
   observe: RunObserver,
   signal: AbortSignal,
 ): Promise<Executed> => {
   const { run_id, attempt } = work;
   const prompt: NewPrompt = {
     prompt_id: newUuid(),
-    clientId: `${run_id}-${attempt}`,
+    clientId,
     workflow: inRunFolder(workflow, runFolder(run_id, attempt)),
   };
   const oomKills = await countOomKills();

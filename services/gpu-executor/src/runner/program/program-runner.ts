@@ -14,7 +14,7 @@ import type { SupervisedProcess } from '../../supervision/supervised-process.ts'
 import type { RunnerHost } from '../runner-type.ts';
 import type { Runner, RunObserver, RunResult, RunnerWork } from '../runner.ts';
 
-export interface ProgramRunnerSettings extends Omit<RunnerHost, 'slots' | 'residents'> {
+export interface ProgramRunnerSettings extends Omit<RunnerHost, 'executorName' | 'slots' | 'residents'> {
   readonly programs: AllowList['once'];
 }
 

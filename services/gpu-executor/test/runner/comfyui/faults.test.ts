@@ -48,7 +48,7 @@ describe('a prompt', () => {
     await start([]).result;
     const [{ prompt_id, client_id } = { prompt_id: '', client_id: '' }] = server.prompts;
     expect(prompt_id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-    expect(client_id).toMatch(/^[0-9a-f-]{36}-1$/);
+    expect(client_id).toMatch(/^runledger\.box\.[0-9a-f-]{36}-1$/);
   });
 
   it('fails with what the server says when it is refused', async () => {

@@ -49,7 +49,7 @@ export const openResidentProgram = async (
     supervisors[Symbol.dispose]();
   });
   const runner = residentRunner(
-    { ...host, slots: SLOTS, residents, cancelGraceMs: graceMs },
+    { ...host, executorName: 'box', slots: SLOTS, residents, cancelGraceMs: graceMs },
     'test',
     program,
   );

@@ -53,7 +53,13 @@ const openSteps = async (workFolder: string, cancelGraceMs: number): Promise<Ope
   const supervisors = openSupervisors(processGroup('chosen by the test'), mark, '');
   const processes = { env: {}, workFolder, supervisors, mark, log: NO_LOG };
   const residents = openResidentProcesses({ ...processes, stopGraceMs: cancelGraceMs });
-  const runnerFor = openRunners(configured, { ...processes, slots: [], residents, cancelGraceMs });
+  const runnerFor = openRunners(configured, {
+    ...processes,
+    executorName: 'box',
+    slots: [],
+    residents,
+    cancelGraceMs,
+  });
   // No machine can have this kind: it is a runner of this test.
   const runner = runnerFor({ kind: 'steps' } as unknown as RunnerWork['choice']);
   if (runner === undefined) throw new Error('the registry has no runner of steps');

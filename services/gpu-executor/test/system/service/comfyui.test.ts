@@ -3,6 +3,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sha256Of, type AssignedRun } from '../../fixtures/assigned-run.ts';
+import type { QueuedPrompt } from '../../runner/comfyui/server/engine.ts';
 import { playing, type Step } from '../../runner/comfyui/server/play.ts';
 import { startTestServer, type TestServer } from '../../runner/comfyui/server/test-server.ts';
 import { startService, type ServiceTestBed } from './service-test-bed.ts';
@@ -10,13 +11,17 @@ import { startService, type ServiceTestBed } from './service-test-bed.ts';
 let foreign: TestServer;
 let own: string;
 let service: ServiceTestBed;
+/** Of the clients of an executor with the name that these have. */
+const CLIENT = 'runledger.box.';
+const startWithServers = (): Promise<ServiceTestBed> => {
+  const args = [join(import.meta.dirname, '../../runner/comfyui/server/main.ts'), new URL(own).port];
+  const servers = [{ url: foreign.url }, { url: own, command: process.execPath, args }];
+  return startService({ EXECUTOR_COMFYUI: JSON.stringify(servers) });
+};
 beforeAll(async () => {
   foreign = await startTestServer();
-  const port = await freePort();
-  own = `http://127.0.0.1:${port}`;
-  const args = [join(import.meta.dirname, '../../runner/comfyui/server/main.ts'), String(port)];
-  const servers = [{ url: foreign.url }, { url: own, command: process.execPath, args }];
-  service = await startService({ EXECUTOR_COMFYUI: JSON.stringify(servers) });
+  own = `http://127.0.0.1:${await freePort()}`;
+  service = await startWithServers();
 });
 afterAll(async () => {
   await service[Symbol.asyncDispose]();
@@ -74,11 +79,26 @@ describe('an executor with ComfyUI servers', () => {
     expect(foreign.prompts.at(-1)?.prompt['1']?.inputs['noise']).toBe(9);
   });
 
-  it('takes its own server with it when it is killed', async () => {
+  it('takes its own server with it when it is killed, and its next process stops what it left at another one', async () => {
     expect(await answers()).toBe(true);
+    await assign([{ wait: 'for an interrupt' }], 0);
+    await waitFor('the prompt to run', () => foreign.engine().running()?.client_id?.startsWith(CLIENT));
+    const left = foreign.engine().running();
+    // Somebody else's prompt on that server is not its business.
+    const visitor = { number: 0, prompt_id: 'visitor', client_id: 'visitor', prompt: playing([]) };
+    foreign.engine().add(visitor as QueuedPrompt);
     service.kill('SIGKILL');
     await service.exit();
     await waitFor('the end of the server', async () => !(await answers()));
-    expect(await answers()).toBe(false);
+    expect(foreign.engine().running()).toBe(left);
+
+    await service[Symbol.asyncDispose]();
+    service = await startWithServers();
+    const run = await assign([{ text: { text: ['a cat'] } }], 0);
+    expect(await service.fact(run, 'RunSucceeded')).toMatchObject({
+      data: { outputs: [{ data: { text: ['a cat'] } }] },
+    });
+    expect(foreign.engine().history.get(left?.prompt_id ?? '')).toContain('execution_interrupted');
+    expect(foreign.engine().history.get('visitor')).toContain('execution_success');
   });
 });

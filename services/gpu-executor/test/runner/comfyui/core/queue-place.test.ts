@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readQueuePlace } from '../../../../src/runner/comfyui/core/queue-place.ts';
+import { readQueue, readQueuePlace } from '../../../../src/runner/comfyui/core/queue-place.ts';
 import { recordedCases, recordedText, VERSIONS } from '../recordings/recorded-cases.ts';
 import { recordedExchanges } from '../recordings/recorded-prompts.ts';
 
@@ -32,5 +32,7 @@ describe('the place of a prompt in the queue', () => {
     expect(answers.map(({ response }) => readQueuePlace(recordedText(response), 'nobody'))).not.toContain(
       'unreadable',
     );
+    const clients = answers.flatMap(({ response }) => readQueue(recordedText(response)));
+    expect(clients.map(({ client_id }) => client_id)).toContain('client-a');
   });
 });

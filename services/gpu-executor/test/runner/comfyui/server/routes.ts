@@ -103,7 +103,7 @@ const route = async (request: IncomingMessage, url: URL, body: Buffer, context: 
 };
 
 const item = (prompt: QueuedPrompt | null): unknown[] =>
-  prompt ? [[prompt.number, prompt.prompt_id, prompt.prompt, {}, []]] : [];
+  prompt ? [[prompt.number, prompt.prompt_id, prompt.prompt, { client_id: prompt.client_id }, []]] : [];
 
 const accept = (body: Record<string, unknown>, { faults, prompts, add }: Context): Answer => {
   if (faults.refusal) return [faults.refusal.status, faults.refusal.text];

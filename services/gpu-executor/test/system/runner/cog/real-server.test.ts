@@ -1,41 +1,22 @@
-import { ensureCog } from '@runledger/local-servers/cog';
 import { freePort } from '@runledger/local-servers/free-port';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cogCommand, type CogCommand } from '@runledger/testing/servers/cog';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openCog } from '../../../runner/cog/run-cog.ts';
 import type { ConfiguredRuns } from '../../../runner/run-configured.ts';
 
-let entry: object;
-/** Has nothing but `python`. */
-const bin = mkdtempSync(join(tmpdir(), 'runledger-cog-'));
-
-// Installs Cog into the cache when it is not there.
+let real: CogCommand;
 beforeAll(async () => {
-  const { python, env } = await ensureCog({ env: process.env });
-  // The server starts its worker as `python`.
-  symlinkSync(python, join(bin, 'python'));
-  entry = {
-    command: python,
-    args: ['-m', 'cog.server.http', '--host', '127.0.0.1'],
-    cwd: import.meta.dirname,
-    env: {
-      PATH: `${bin}:${process.env['PATH']}`,
-      PYTHONPATH: env['PYTHONPATH'],
-      PYTHONDONTWRITEBYTECODE: '1',
-      COG_PREDICT_TYPE_STUB: 'predict.py:Predictor',
-    },
-  };
+  real = await cogCommand(join(import.meta.dirname, 'predict.py'));
 }, 600_000);
-
-afterAll(() => rmSync(bin, { recursive: true }));
+afterAll(() => real[Symbol.dispose]());
 
 const open = async (
   env: object = {},
   options: { readonly graceMs?: number; readonly slots?: number } = {},
 ) => {
-  const own = { ...entry, env: { ...Object(entry).env, ...env } };
+  const own = { ...real.entry, env: { ...real.entry.env, ...env } };
   return openCog({
     models: { painter: { ...own, url: `http://127.0.0.1:${await freePort()}` } },
     startTimeoutS: 120,
