@@ -84,7 +84,7 @@ describe('a standalone with a full disk', () => {
 });
 
 describe('a standalone with a full disk for output files', () => {
-  it('ends a run that has files at once, and says which store is full; with free space the next one succeeds', async (context) => {
+  it('ends a run that has files at once, refuses uploads, and says which store is full; with free space the next ones succeed', async (context) => {
     const why = whyNoSmallDisk();
     if (why !== undefined) return context.skip(why);
     await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-outputs-'));
@@ -107,7 +107,19 @@ describe('a standalone with a full disk for output files', () => {
         message: expect.stringContaining('The disk of the output files is full'),
       },
     });
+    const upload = (): Promise<Response> =>
+      fetch(`${standalone.url}/files`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${standalone.api_key}` },
+        body: Buffer.alloc(1024 ** 2, 'x'),
+      });
+    const refused = await upload();
+    expect([refused.status, await refused.json()]).toEqual([
+      507,
+      { detail: expect.stringContaining('The disk of the output files is full') },
+    ]);
     makeRoom();
+    expect((await upload()).status).toBe(201);
     const next = await api.ended(await api.queue({ seconds: 0, size: 16 }), LONG_WAIT.withinMs);
     expect(next).toMatchObject({ status: 'success', end_reason: 'completed' });
   });

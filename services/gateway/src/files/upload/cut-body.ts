@@ -1,5 +1,5 @@
 /** A body that is read in parts, one after the other. */
-export interface CutBody {
+export interface CutBody extends AsyncDisposable {
   /** The next bytes, at most so many. Nothing when the body has ended. */
   part(maxBytes: number): AsyncGenerator<Uint8Array, void>;
   /** The body has ended, or its connection broke. */
@@ -31,5 +31,7 @@ export const cutBody = (body: AsyncIterable<Uint8Array>): CutBody => {
       }
     },
     ended: () => ended,
+    // Whoever answers a client before it has sent everything reads the rest.
+    [Symbol.asyncDispose]: async () => void (await pieces.return?.()),
   };
 };

@@ -52,7 +52,7 @@ export const receiveBytes = async (
   if (!(await claim.begin())) return { kind: 'busy' };
   if (lost !== null) await removeQuietly(options, lost.key);
 
-  const cut = cutBody(body);
+  await using cut = cutBody(body);
   const partBytes = Math.max(LEAST_PART_BYTES, Math.ceil(upload.value.bytes / USUAL_PARTS));
   const hash = storedBytes(upload.value.parts) === 0 ? createHash('sha256') : undefined;
   const hashed = async function* (pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
