@@ -10,6 +10,7 @@ import { deleteRecords, type DeleteRecords } from './catalogue/delete-records.ts
 import { openFiles, type Files, type FilesOptions } from './files/files.ts';
 import { fileRecords, type FileRecords } from './files/store/file-records.ts';
 import { sumFiles } from './files/store/sum-files.ts';
+import { openLogShares } from './logs/log-shares.ts';
 import { openFileSweep } from './files/store/sweep-files.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
@@ -78,6 +79,7 @@ export const openRunServices = (
   const records = catalogueRecords(log);
   const { versions } = records;
   const onErased = metrics.erased;
+  open.use(openLogShares({ log, isProjecting, logger }));
   open.use(openBlobSweep({ log, stores, versions, views, fresh, isProjecting, logger, onErased }));
   const outputs = openOutputStore(config, { log, logger, now });
   open.use(outputs.store);

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { isExecutorId, isOrgId, isRunId, type ExecutorId } from '../ids.ts';
+import { isExecutorId, isOrgId, isRunId, type ExecutorId, type OrgId } from '../ids.ts';
 import type { RunKey } from '../subjects/run-subjects.ts';
 import { LOG_STREAMS } from './log-line.ts';
 
@@ -53,6 +53,8 @@ export const logFilter = (of: LoggedAttempt): string => `${prefixOf(of)}.*`;
 
 /** The logs of all attempts of a run, also of attempts that it never had: whoever reads compares the executor. */
 export const runLogsFilter = ({ org_id, run_id }: RunKey): string => `logs.${org_id}.${run_id}.*.*.*.*`;
+
+export const orgLogsFilter = (org_id: OrgId): string => `logs.${org_id}.*.*.*.*.*`;
 
 export const ALL_LOGS = 'logs.*.*.*.*.*.*';
 

@@ -97,7 +97,7 @@ const hashOf = (message: JsMsg): string => {
 const SCHEDULE = /^@at (.+)$/;
 
 const endsAtMs = ({ headers, timestampNanos }: JsMsg, { max_age }: StreamConfig): number | undefined => {
-  // Of a heartbeat, or of the marker behind it: both live for a minute at most.
+  // Of a heartbeat, of the marker behind it, or of an emptied slot of a log: all live for a minute at most.
   if (headers?.has('Nats-TTL') === true) return 0;
   const [, fires] = SCHEDULE.exec(headers?.get('Nats-Schedule') ?? '') ?? [];
   if (fires !== undefined) return Date.parse(fires);

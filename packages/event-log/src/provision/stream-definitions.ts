@@ -150,6 +150,8 @@ const logs = (settings: Settings): StreamDefinition =>
         max_bytes: settings.logsMaxBytes,
         max_age: nanos(settings.logsMaxAgeMs),
         max_msgs_per_subject: 1,
+        // What empties a slot goes by itself.
+        allow_msg_ttl: true,
       },
     ),
     settings,

@@ -1,15 +1,20 @@
 import {
+  ALL_LOGS,
   LogChunk,
   logFilter,
   logSubject,
+  orgLogsFilter,
   parseLogSubject,
   runLogsFilter,
   type LoggedAttempt,
 } from '@runledger/contracts/logs/log-chunk';
+import { isOrgId, type OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { Compile } from 'typebox/compile';
+import { headers, type PublishOptions } from '@nats-io/transport-node';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
+import { streamState } from '../messages/leader-state.ts';
 import { readDirect } from '../messages/direct-read.ts';
 import { parseJson } from '../messages/stored-message.ts';
 
@@ -24,14 +29,23 @@ const utf8 = new TextEncoder();
 export const publishLogChunk = (log: EventLog, of: LoggedAttempt, slot: number, chunk: LogChunk): boolean =>
   publishToSlot(log, of, slot, utf8.encode(JSON.stringify(chunk)));
 
-/** Empties a slot, when the log of the attempt is kept elsewhere. */
-export const clearLogSlot = (log: EventLog, of: LoggedAttempt, slot: number): boolean =>
-  publishToSlot(log, of, slot, new Uint8Array());
+/** Empties a slot, when the log of the attempt is kept elsewhere. For a minute readers see that. */
+export const clearLogSlot = (log: EventLog, of: LoggedAttempt, slot: number): boolean => {
+  const expires = headers();
+  expires.set('Nats-TTL', '1m');
+  return publishToSlot(log, of, slot, new Uint8Array(), { headers: expires });
+};
 
 /** A disconnected client would buffer messages in memory, without a limit. */
-const publishToSlot = (log: EventLog, of: LoggedAttempt, slot: number, data: Uint8Array): boolean => {
+const publishToSlot = (
+  log: EventLog,
+  of: LoggedAttempt,
+  slot: number,
+  data: Uint8Array,
+  options: PublishOptions = {},
+): boolean => {
   if (!log.connected()) return false;
-  log.nc.publish(logSubject(of, slot), data);
+  log.nc.publish(logSubject(of, slot), data, options);
   return true;
 };
 
@@ -88,5 +102,31 @@ export const subscribeToLogs = (
 export const eraseLogs = async (log: EventLog, key: RunKey): Promise<void> => {
   await callBroker('erasing the logs of a run', () =>
     log.jsm.streams.purge(STREAM, { filter: runLogsFilter(key) }),
+  );
+};
+
+/** How full the stream is, from 0 to 1. @throws {LogUnavailable} */
+export const logsFill = async (log: EventLog): Promise<number> => {
+  const { state, config } = await streamState(log, STREAM);
+  return config.max_bytes > 0 ? state.bytes / config.max_bytes : 0;
+};
+
+/** How many slots of attempts each organisation uses. @throws {LogUnavailable} */
+export const countLogSlots = async (log: EventLog): Promise<ReadonlyMap<OrgId, number>> => {
+  const { state } = await callBroker('counting the logs of organisations', () =>
+    log.jsm.streams.info(STREAM, { subjects_filter: ALL_LOGS }),
+  );
+  const slots = new Map<OrgId, number>();
+  for (const subject of Object.keys(state.subjects ?? {})) {
+    const [, org_id = ''] = subject.split('.');
+    if (isOrgId(org_id)) slots.set(org_id, (slots.get(org_id) ?? 0) + 1);
+  }
+  return slots;
+};
+
+/** Keeps this number of an organisation's slots, those that were written last. @throws {LogUnavailable} */
+export const dropOldLogs = async (log: EventLog, org_id: OrgId, keep: number): Promise<void> => {
+  await callBroker('dropping old logs of an organisation', () =>
+    log.jsm.streams.purge(STREAM, { filter: orgLogsFilter(org_id), keep }),
   );
 };

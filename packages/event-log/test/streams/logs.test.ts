@@ -56,6 +56,12 @@ describe('the stored log of an attempt', () => {
     expect(await readLog(test.log, of)).toEqual({ chunks: [], isCleared: false });
     clearLogSlot(test.log, of, 0);
     await expect.poll(async () => (await readLog(test.log, of)).isCleared, { timeout: 10_000 }).toBe(true);
+    const cleared = await test.log.jsm.streams.getMessage('LOGS', { last_by_subj: logSubject(of, 0) });
+    expect(cleared?.header.get('Nats-TTL')).toBe('1m');
+    expect((await test.log.jsm.streams.info('LOGS')).config).toMatchObject({
+      allow_msg_ttl: true,
+      allow_rollup_hdrs: false,
+    });
   });
 
   it('is erased with all attempts of its run, and with no other run', async () => {
