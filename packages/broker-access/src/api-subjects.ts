@@ -32,6 +32,7 @@ export const durableConsumer = (stream: string, name: string, filter: string): r
   api(`CONSUMER.CREATE.${stream}.${name}.${filter}`),
   api(`CONSUMER.INFO.${stream}.${name}`),
   api(`CONSUMER.DELETE.${stream}.${name}`),
+  api(`CONSUMER.RESET.${stream}.${name}`),
   api(`CONSUMER.MSG.NEXT.${stream}.${name}`),
   `$JS.ACK.${stream}.${name}.>`,
 ];

@@ -141,6 +141,7 @@ const executor = (name: string): Allowed => ({
       `CONSUMER.CREATE.RUNS.executor-${name}.runs.*.*.life.*.*.*.${name}.*`,
       `CONSUMER.INFO.RUNS.executor-${name}`,
       `CONSUMER.DELETE.RUNS.executor-${name}`,
+      `CONSUMER.RESET.RUNS.executor-${name}`,
       `CONSUMER.MSG.NEXT.RUNS.executor-${name}`,
       `DIRECT.GET.RUNS.runs.*.*.life.*.*.*.${name}.*`,
     ]),

@@ -7,8 +7,6 @@ export interface ConsumeOptions {
   readonly subjects: readonly string[];
   /** Where a new consumer begins: with all stored messages, or with new ones only. */
   readonly deliver: 'all' | 'new';
-  /** 1 when left out: strictly in order. More messages are handled concurrently, in any order. */
-  readonly maxInFlight?: number;
   /**
    * The consumer is for one process at a time, and for one subject. It is not opened while another process uses it.
    * The consumption stops with ConsumerTakenOver when another process has it all the same, and with ConsumerChanged when

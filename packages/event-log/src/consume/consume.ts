@@ -1,11 +1,12 @@
 import type { JsMsg } from '@nats-io/jetstream';
-import { onConsumerLost } from '../connect/consumer-lost.ts';
+import { acknowledgeHandled } from './acknowledge-handled.ts';
 import { ConsumerTakenOver } from './consumer-owner.ts';
 import type { ConsumeOptions } from './consume-options.ts';
 import type { Handle } from './outcome.ts';
-import { handleMessage, type InFlight } from './handle-message.ts';
+import { handleMessage } from './handle-message.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { openConsumer } from './open-consumer.ts';
+import { pullBatches } from '../follow/pull-batches.ts';
+import { openConsumer, rewind } from './open-consumer.ts';
 import type { Readiness } from '../connect/readiness.ts';
 import { waitForConsumer, watchConsumer, type Opened } from './watch-consumer.ts';
 
@@ -21,12 +22,12 @@ export interface Consumption extends AsyncDisposable {
   readonly failed: Promise<Error>;
 }
 
-const PULL_FOR_MS = 10_000;
-const IDLE_HEARTBEAT_MS = 2_000;
+const LOOK_EVERY_MS = 10_000;
 
 /**
- * Passes every message under the subjects to `handle`, at least once. A message becomes a dead letter, and the next one
- * follows, when it is not JSON, when the handler returns `dead_letter`, or when the handler throws five times.
+ * Passes every message under the subjects to `handle`, one after the other in the order of the stream, at least once. A message
+ * becomes a dead letter, and the next one follows, when it is not JSON, when the handler returns `dead_letter`, or when the
+ * handler throws five times. After every interruption the broker delivers again what was not acknowledged.
  * @throws {LogUnavailable} @throws {ConsumerInUse} when another process owns and uses the consumer
  */
 export const consume = async (
@@ -34,73 +35,57 @@ export const consume = async (
   options: ConsumeOptions,
   handle: Handle,
 ): Promise<Consumption> => {
-  const { name, stream, maxInFlight = 1, owner } = options;
+  const { name, stream, owner } = options;
   const stop = new AbortController();
   const failed = Promise.withResolvers<Error>();
-  const inFlight: InFlight = new Map();
   let state: Readiness = { ok: true };
-  const fail = (error: Error): void => {
+  const fail = (reason: unknown): void => {
     if (stop.signal.aborted) return;
+    const error = reason instanceof Error ? reason : new Error(String(reason));
     state = { ok: false, why: error.message };
     log.logger.error({ err: error, consumer: name, stream }, 'a consumer has stopped');
     stop.abort();
     failed.resolve(error);
   };
 
-  const info = await openConsumer(log, options);
-  const opened = { info, owner };
-  const take = (message: JsMsg): void => {
-    if (owner?.owns(message.subject) === false) {
-      message.nak();
-      fail(new ConsumerTakenOver(name, owner));
-      return;
+  const opened = { info: await openConsumer(log, options), owner };
+  const handling = { log, name, stream, handle, stop: stop.signal };
+  const handled = acknowledgeHandled();
+  const take = async (messages: readonly JsMsg[]): Promise<void> => {
+    for (const message of messages) {
+      if (owner?.owns(message.subject) === false) throw new ConsumerTakenOver(name, owner);
+      if (!(await handleMessage(message, handling))) return;
+      handled.add(message);
     }
-    const handling = { log, name, stream, handle, inFlight, onNewer: fail, stop: stop.signal };
-    void handleMessage(message, handling).catch((error: unknown) => fail(asError(error)));
   };
-  const orFail = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => fail(asError(error)));
-  const running = orFail(keepPulling(log, opened, { maxInFlight, take }, stop.signal));
-  const looking = owner && orFail(watchConsumer(log, opened, PULL_FOR_MS, stop.signal));
+  const running = keepPulling(log, opened, (messages) => take(messages).catch(fail), stop.signal).catch(fail);
+  const looking = owner && watchConsumer(log, opened, LOOK_EVERY_MS, stop.signal).catch(fail);
   return {
     state: () => state,
     failed: failed.promise,
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await Promise.all([running, looking]);
-      await Promise.allSettled([...inFlight.values()].map(({ finished }) => finished));
+      handled[Symbol.dispose]();
     },
   };
 };
 
-/** Sends one pull after the other, over restarts of the broker, until the signal. @throws as `waitForConsumer` */
+/** Pulls over restarts of the broker, until the signal. @throws as `waitForConsumer` */
 const keepPulling = async (
   log: EventLog,
   opened: Opened,
-  { maxInFlight, take }: { readonly maxInFlight: number; readonly take: (message: JsMsg) => void },
+  take: (messages: readonly JsMsg[]) => Promise<void>,
   stop: AbortSignal,
 ): Promise<void> => {
   const { name, stream_name: stream } = opened.info;
-  const consumer = log.js.consumers.getConsumerFromInfo(opened.info);
-  for (let { info } = opened; ;) {
-    const messages = await consumer.consume({
-      max_messages: maxInFlight,
-      expires: PULL_FOR_MS,
-      idle_heartbeat: IDLE_HEARTBEAT_MS,
-      abort_on_missing_resource: true,
-      callback: take,
-    });
-    const close = (): void => messages.stop();
-    stop.addEventListener('abort', close, { once: true });
-    // Otherwise the driver may wait before it retries a broker that was not ready at once.
-    const offLost = onConsumerLost(log, info, close);
-    if (stop.aborted) close();
-    const error = await messages.closed();
-    offLost();
-    stop.removeEventListener('abort', close);
-    if (stop.aborted) return;
-    log.logger.warn({ err: error, consumer: name, stream }, 'a consumer was interrupted; it continues');
-    info = await waitForConsumer(log, opened, stop);
+  for (let { info } = opened; !stop.aborted;) {
+    try {
+      await pullBatches(log, info, take, stop);
+    } catch (error) {
+      if (stop.aborted) return;
+      log.logger.warn({ err: error, consumer: name, stream }, 'a consumer was interrupted; it continues');
+      info = await waitForConsumer(log, opened, stop, rewind);
+    }
   }
 };
-
-const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

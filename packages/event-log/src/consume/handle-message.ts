@@ -4,71 +4,40 @@ import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import type { Handle, Outcome } from './outcome.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
-import { newerVersionOf, type NewerVersion } from '../follow/newer-version.ts';
+import { newerVersionOf } from '../follow/newer-version.ts';
 import { storeDeadLetter } from '../streams/dead-letters.ts';
 import { fromDelivered } from '../messages/stored-message.ts';
 
-/** A process that dies while it handles a message delays the next ones for this time. */
-export const ACK_WITHIN_MS = 10_000;
-const STILL_WORKING_EVERY_MS = 3_000;
 const MAX_THROWS = 5;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-
-/** By sequence. After a restart the broker delivers a message again; the newer delivery is the one to acknowledge. */
-export type InFlight = Map<number, { message: JsMsg; finished: Promise<void> }>;
 
 export interface Handling {
   readonly log: EventLog;
   readonly name: string;
   readonly stream: string;
   readonly handle: Handle;
-  readonly inFlight: InFlight;
-  readonly onNewer: (newer: NewerVersion) => void;
   readonly stop: AbortSignal;
 }
 
-/** Handles one delivered message or stores it as a dead letter, then acknowledges it. After a stop it is delivered again. */
-export const handleMessage = async (message: JsMsg, handling: Handling): Promise<void> => {
-  const { inFlight, stop, onNewer, stream } = handling;
-  const again = inFlight.get(message.seq);
-  if (again) {
-    again.message = message;
-    return;
-  }
-  if (stop.aborted) {
-    message.nak();
-    return;
-  }
+/**
+ * Handles one delivered message or stores it as a dead letter. False when it was stopped before an outcome.
+ * @throws {NewerVersion}
+ */
+export const handleMessage = async (message: JsMsg, handling: Handling): Promise<boolean> => {
   const stored = fromDelivered(message);
-  const newer = newerVersionOf(stream, stored);
-  if (newer) {
-    onNewer(newer);
-    return;
-  }
-  const finished = Promise.withResolvers<void>();
-  const held = { message, finished: finished.promise };
-  inFlight.set(message.seq, held);
-  const working = setInterval(() => held.message.working(), STILL_WORKING_EVERY_MS);
-  try {
-    if (await finish(message, stored, handling)) await acknowledge(held, stop);
-    // Otherwise the next process would wait until the time for the acknowledgement is over.
-    else held.message.nak();
-  } finally {
-    clearInterval(working);
-    inFlight.delete(message.seq);
-    finished.resolve();
-  }
+  const newer = newerVersionOf(handling.stream, stored);
+  if (newer) throw newer;
+  return finish(message, stored, handling);
 };
 
-/** False when it was stopped before an outcome. */
 const finish = async (message: JsMsg, stored: StoredMessage, handling: Handling): Promise<boolean> => {
   const { stop } = handling;
   const delays = backoff({ firstMs: FIRST_PAUSE_MS, longestMs: LONGEST_PAUSE_MS });
   for (let throws = 0; !stop.aborted;) {
     let outcome: Outcome;
     try {
-      outcome = await decide(message, stored, handling.handle);
+      outcome = await decide(stored, handling.handle);
     } catch (error) {
       // The message is not the cause when the broker is unavailable.
       if (!(error instanceof LogUnavailable)) throws += 1;
@@ -94,10 +63,10 @@ const finish = async (message: JsMsg, stored: StoredMessage, handling: Handling)
   return false;
 };
 
-const decide = async (message: JsMsg, stored: StoredMessage, handle: Handle): Promise<Outcome> => {
+const decide = async (stored: StoredMessage, handle: Handle): Promise<Outcome> => {
   if (stored.body === undefined) return { kind: 'dead_letter', because: 'the payload is not JSON in UTF-8' };
   const { subject, sequence, time, body } = stored;
-  return handle({ stored, subject, sequence, time, body, redelivered: message.redelivered });
+  return handle({ stored, subject, sequence, time, body });
 };
 
 const storeDeadLetterUntilDone = async (
@@ -121,16 +90,4 @@ const storeDeadLetterUntilDone = async (
     }
   }
   return false;
-};
-
-/** Repeats until the broker confirms: a lost acknowledgement would delay the next message. */
-const acknowledge = async (held: { readonly message: JsMsg }, stop: AbortSignal): Promise<void> => {
-  for (let tries = 0; tries === 0 || !stop.aborted; tries += 1) {
-    try {
-      await held.message.ackAck({ timeout: 2_000 });
-      return;
-    } catch {
-      await sleep(FIRST_PAUSE_MS, stop);
-    }
-  }
 };

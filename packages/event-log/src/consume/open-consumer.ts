@@ -6,7 +6,6 @@ import { callBroker } from '../connect/broker-call.ts';
 import type { ConsumeOptions } from './consume-options.ts';
 import { ConsumerInUse, metadataOf, ownerOf, type Owner } from './consumer-owner.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
-import { ACK_WITHIN_MS } from './handle-message.ts';
 
 // Error codes of nats-server: https://github.com/nats-io/nats-server/blob/main/server/errors.json
 const EXISTS: ReadonlySet<number> = new Set([10013, 10105, 10148]);
@@ -14,6 +13,10 @@ const MAX_TRIES = 5;
 /** A living process sends the next pull at once, and within this time after the broker was unavailable. */
 const UNUSED_FOR_MS = 1_000;
 const POLL_MS = 200;
+/** Far more than one acknowledgement is for. */
+const MAX_UNACKNOWLEDGED = 20_000;
+/** A connection that ends loses what was on its way: it comes again by `rewind`, in its order, and not one by one after this time. */
+const ACK_WITHIN_MS = 3_600_000;
 
 /**
  * Opens the durable consumer under its name. A consumer of an earlier owner is replaced.
@@ -42,10 +45,17 @@ export const findConsumer = async (
 
 const openShared = async (log: EventLog, options: ConsumeOptions): Promise<ConsumerInfo> => {
   const { name, stream, subjects } = options;
-  const config = { ...configOf(options), filter_subjects: [...subjects] };
-  return (await findConsumer(log, stream, name)) === undefined
-    ? log.jsm.consumers.add(stream, { ...config, ...startOf(options) })
-    : log.jsm.consumers.update(stream, name, config);
+  const config = { ...CONFIG, filter_subjects: [...subjects] };
+  if ((await findConsumer(log, stream, name)) === undefined)
+    return log.jsm.consumers.add(stream, { ...config, ...startOf(options) });
+  const updated = await log.jsm.consumers.update(stream, name, config);
+  await rewind(log, updated);
+  return updated;
+};
+
+/** What was delivered and not acknowledged is delivered again, before everything else. */
+export const rewind = async (log: EventLog, { stream_name, name }: ConsumerInfo): Promise<void> => {
+  await log.jsm.consumers.reset(stream_name, name);
 };
 
 /** With one filter, which is part of the request's subject, so that the broker can limit a process to its own filter. */
@@ -54,11 +64,14 @@ const openOwned = async (log: EventLog, options: ConsumeOptions, owner: Owner): 
   const [subject, ...more] = subjects;
   if (subject === undefined || more.length > 0)
     throw new TypeError(`The consumer ${name} needs one subject.`);
-  const config = { ...configOf(options), filter_subject: subject, metadata: metadataOf(owner) };
+  const config = { ...CONFIG, filter_subject: subject, metadata: metadataOf(owner) };
   for (let tries = 1; ; tries += 1) {
     const found = await findConsumerOrUnavailable(log, stream, name);
     const before = found && ownerOf(found);
-    if (found && before === owner.id) return found;
+    if (found && before === owner.id) {
+      await rewind(log, found);
+      return found;
+    }
     if (found) {
       await waitUntilUnused(log, found);
       log.logger.warn({ consumer: name, stream, before }, 'the consumer of an earlier process is replaced');
@@ -109,16 +122,15 @@ const removeConsumer = async (log: EventLog, stream: string, name: string): Prom
   }
 };
 
-const configOf = ({ maxInFlight = 1 }: ConsumeOptions): Partial<ConsumerConfig> => ({
+const CONFIG: Partial<ConsumerConfig> = {
   ack_wait: nanos(ACK_WITHIN_MS),
-  // With one at a time the broker keeps the order, also over redeliveries.
-  max_ack_pending: maxInFlight,
+  max_ack_pending: MAX_UNACKNOWLEDGED,
   max_deliver: -1,
-});
+};
 
 const startOf = ({ name, deliver }: ConsumeOptions): Partial<ConsumerConfig> => ({
   durable_name: name,
-  ack_policy: AckPolicy.Explicit,
+  ack_policy: AckPolicy.All,
   deliver_policy: deliver === 'all' ? DeliverPolicy.All : DeliverPolicy.New,
 });
 

@@ -18,7 +18,6 @@ export interface Received {
   readonly time: string;
   /** Parsed JSON. */
   readonly body: unknown;
-  readonly redelivered: boolean;
 }
 
 export type Handle = (message: Received) => Promise<Outcome>;

@@ -3,6 +3,7 @@ import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { consume, done, ConsumerInUse, retryIn, ConsumerTakenOver } from '../../src/consume/consume.ts';
+import { head } from '../../src/read/read-run.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 import { aRun, assigned, EXECUTOR, OTHER_EXECUTOR, queued } from '@runledger/testing/events/run-events';
@@ -104,14 +105,14 @@ describe('consume, after a loss', () => {
     await begun.promise;
     await stopped[Symbol.asyncDispose]();
 
-    const again = Promise.withResolvers<boolean>();
+    const again = Promise.withResolvers<number>();
     await using open = new AsyncDisposableStack();
     open.use(
-      await consume(log, consumerOf('stopped', key), async ({ redelivered }) => {
-        again.resolve(redelivered);
+      await consume(log, consumerOf('stopped', key), async ({ sequence }) => {
+        again.resolve(sequence);
         return done;
       }),
     );
-    expect(await again.promise).toBe(true);
+    expect(await again.promise).toBe(await head(log, key));
   });
 });

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+import { waitFor } from '@runledger/testing/time/wait-for';
 import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
@@ -73,32 +75,44 @@ describe('consume', () => {
       .toEqual(more.kind === 'appended' ? [more.sequence] : []);
   });
 
-  it('handles at most the allowed number of messages at once', async () => {
-    const keys = Array.from({ length: 12 }, aRun);
-    for (const key of keys) await append(log, queued(key), 0);
+  it('handles one message at a time, however many are waiting', async () => {
+    const keys = Array.from({ length: 300 }, () => aRun());
+    const [{ org_id } = aRun()] = keys;
+    for (const { run_id } of keys) await append(log, queued({ org_id, run_id }), 0);
+    const seen: number[] = [];
     let inside = 0;
     let most = 0;
-    let handled = 0;
-    const allInside = Promise.withResolvers<void>();
-    const options = {
-      ...consumerOf('side-by-side', aRun()),
-      subjects: keys.map(lifecycleFilter),
-      maxInFlight: 4,
-    };
-    await using open = new AsyncDisposableStack();
-    open.use(
-      await consume(log, options, async () => {
-        inside += 1;
-        most = Math.max(most, inside);
-        if (inside === 4) allInside.resolve();
-        await allInside.promise;
-        inside -= 1;
-        handled += 1;
-        return done;
-      }),
-    );
-    await expect.poll(() => handled, { timeout: 10_000 }).toBe(12);
-    expect(most).toBe(4);
+    const options = { ...consumerOf('one-by-one', aRun()), subjects: [`runs.${org_id}.>`] };
+    await using consumption = await consume(log, options, async ({ sequence }) => {
+      inside += 1;
+      most = Math.max(most, inside);
+      await setImmediate();
+      inside -= 1;
+      seen.push(sequence);
+      return done;
+    });
+    await waitFor('all messages', () => seen.length === keys.length);
+    expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+    expect(most).toBe(1);
+    expect(consumption.state()).toEqual({ ok: true });
+  });
+
+  it('acknowledges what was handled, soon and at its end', async () => {
+    const key = aRun();
+    const sequences = await history(log, key);
+    const unacknowledged = async (): Promise<number> =>
+      (await log.jsm.consumers.info('RUNS', 'acknowledging')).num_ack_pending;
+    const seen: number[] = [];
+    const consumption = await consume(log, consumerOf('acknowledging', key), async ({ sequence }) => {
+      seen.push(sequence);
+      return done;
+    });
+    await waitFor('all messages', () => seen.length === sequences.length);
+    await waitFor('the acknowledgement', async () => (await unacknowledged()) === 0);
+    await append(log, assigned(key, { attempt: 2 }), sequences.at(-1) ?? 0);
+    await waitFor('one more', () => seen.length === sequences.length + 1);
+    await consumption[Symbol.asyncDispose]();
+    await waitFor('the last acknowledgement', async () => (await unacknowledged()) === 0);
   });
 });
 
@@ -124,8 +138,11 @@ describe('an event of a later release', () => {
     expect(error).toMatchObject({ type: 'RunAssigned', version: 2, sequence: newer.seq });
     expect(consumption.state()).toEqual({ ok: false, why: error.message });
     expect(seen).toHaveLength(3);
-    const { num_ack_pending } = await log.jsm.consumers.info('RUNS', 'older-release');
-    expect(num_ack_pending).toBe(1);
+    await consumption[Symbol.asyncDispose]();
+    await waitFor('its acknowledgement', async () => {
+      const { num_ack_pending } = await log.jsm.consumers.info('RUNS', 'older-release');
+      return num_ack_pending === 1;
+    });
   });
 
   it('does not stop the consumption when its fence is forged', async () => {

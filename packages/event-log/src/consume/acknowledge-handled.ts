@@ -1,0 +1,29 @@
+import type { JsMsg } from '@nats-io/jetstream';
+
+/** What was handled, in the order of the stream. On disposal the broker gets the last acknowledgement. */
+interface Handled extends Disposable {
+  add(message: JsMsg): void;
+}
+
+const ACKNOWLEDGE_EVERY_MS = 500;
+
+/** Acknowledges the last message with all before it: each on its own would cost the broker as much as storing one. */
+export const acknowledgeHandled = (): Handled => {
+  let last: JsMsg | undefined;
+  let due: NodeJS.Timeout | undefined;
+  const acknowledge = (): void => {
+    due = undefined;
+    last?.ack();
+  };
+  return {
+    add: (message) => {
+      last = message;
+      due ??= setTimeout(acknowledge, ACKNOWLEDGE_EVERY_MS);
+    },
+    [Symbol.dispose]: () => {
+      if (due === undefined) return;
+      clearTimeout(due);
+      acknowledge();
+    },
+  };
+};
