@@ -10,6 +10,7 @@ import { createDecisionLoop, type DecisionLoop } from './effects/decision-loop.t
 import { lead, beforeStop } from './leadership/lead.ts';
 import { electLeader } from './leadership/leader-election.ts';
 import { followLog, type FollowedLog, type WhenAvailable } from './log/follow-log.ts';
+import { recentRequests, type RecentRequests } from './log/recent-requests.ts';
 import { respondToSchedulerRedrives } from './requests/redrive.ts';
 import { schedulerMetrics, type SchedulerMetrics } from './metrics/scheduler-metrics.ts';
 import { liveRunsOf, openSnapshots, type Snapshots } from './snapshot/snapshots.ts';
@@ -53,6 +54,7 @@ export const openScheduler = async (
   });
   const loop = createDecisionLoop(scheduling);
   const clock = new BrokerClock();
+  const requests = recentRequests();
   const counted = schedulerMetrics(metrics, {
     scheduling,
     leading: loop.leading,
@@ -64,6 +66,7 @@ export const openScheduler = async (
       whenAvailable,
       scheduling,
       take: loop.take,
+      requests,
       clock,
       restoredUpTo: snapshots.restoredUpTo,
       onFact: (type, run) => {
@@ -76,7 +79,7 @@ export const openScheduler = async (
   );
   opened.use(respondToSchedulerRedrives(log, { loop, followed, onRedriven: snapshots.changed }));
   const leadership = opened.use(
-    openLeadership(log, settings, { loop, clock, followed, snapshots, metrics: counted }),
+    openLeadership(log, settings, { loop, clock, requests, followed, snapshots, metrics: counted }),
   );
   const open = opened.move();
   return {
@@ -90,6 +93,7 @@ export const openScheduler = async (
 interface LeadershipParts {
   readonly loop: DecisionLoop;
   readonly clock: BrokerClock;
+  readonly requests: RecentRequests;
   readonly followed: FollowedLog;
   readonly snapshots: Snapshots;
   readonly metrics: SchedulerMetrics;

@@ -1,16 +1,18 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { isExecuting } from '@runledger/contracts/fold/run';
-import { parseRunEvent, type RunEvent, type RunEventOf } from '@runledger/contracts/events/run-event';
+import { parseRunEvent, type RunEvent } from '@runledger/contracts/events/run-event';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readStored } from '@runledger/event-log/messages/stream-identity';
 import type { Assign, RunDecision } from '../core/decisions/decision.ts';
+import type { RecentRequests, RequestedInputs } from '../log/recent-requests.ts';
 import { assignedEvent, endingEvent, giveUpInstead, type Stamp } from '../core/decisions/decided-event.ts';
 
 export interface EventSources {
   readonly log: EventLog;
   /** Distinguishes this process from others of the same service. */
   readonly instance: string;
+  readonly requests: Pick<RecentRequests, 'inputsOf'>;
 }
 
 /** The event of a decision. Reads what the scheduler does not keep in memory. @throws {LogUnavailable} */
@@ -33,8 +35,8 @@ export const makeGiveUp = (sources: EventSources, decision: Assign, message: str
 
 const makeAssignment = async (sources: EventSources, decision: Assign): Promise<RunEvent> => {
   const { run } = decision;
-  const request = await readRequest(sources, decision);
-  if (!request) {
+  const requested = sources.requests.inputsOf(run.number) ?? (await readRequest(sources, decision));
+  if (!requested) {
     return makeGiveUp(
       sources,
       decision,
@@ -42,18 +44,20 @@ const makeAssignment = async (sources: EventSources, decision: Assign): Promise<
         'The log keeps events for less time than the run waited: raise runsMaxAgeMs in the log settings, and queue the run again.',
     );
   }
-  const { inputs, inputs_blob } = request.data;
+  const { inputs, inputs_blob } = requested;
   return assignedEvent(decision, stamp(sources), { slot_allocation_id: newUuid(), inputs, inputs_blob });
 };
 
 const readRequest = async (
   { log }: EventSources,
   { key, run }: Assign,
-): Promise<RunEventOf<'RunQueued'> | undefined> => {
+): Promise<RequestedInputs | undefined> => {
   const stored = await readStored(log, run.number);
   const parsed = stored && parseRunEvent(stored.body);
   if (parsed?.kind !== 'event' || parsed.event.type !== 'RunQueued') return undefined;
-  return parsed.event.run_id === key.run_id && parsed.event.org_id === key.org_id ? parsed.event : undefined;
+  return parsed.event.run_id === key.run_id && parsed.event.org_id === key.org_id
+    ? parsed.event.data
+    : undefined;
 };
 
 const progressOf = async ({ log }: EventSources, { key, run }: RunDecision): Promise<number | undefined> => {

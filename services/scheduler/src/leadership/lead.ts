@@ -6,6 +6,7 @@ import type { DecisionLoop } from '../effects/decision-loop.ts';
 import type { DecisionMetrics } from '../effects/decision-metrics.ts';
 import { executeDecisions } from '../effects/execute-decisions.ts';
 import type { FollowedLog } from '../log/follow-log.ts';
+import type { RecentRequests } from '../log/recent-requests.ts';
 import { takeLogSize, tickUntilAborted } from './tick.ts';
 import { respondToRequests } from '../requests/respond-to-requests.ts';
 import type { SnapshotSaver } from '../snapshot/snapshot-saver.ts';
@@ -13,6 +14,7 @@ import type { SnapshotSaver } from '../snapshot/snapshot-saver.ts';
 export interface LeadOptions {
   readonly loop: DecisionLoop;
   readonly followed: FollowedLog;
+  readonly requests: RecentRequests;
   readonly instance: string;
   readonly metrics: DecisionMetrics;
   readonly clock: BrokerClock;

@@ -11,6 +11,7 @@ import type { SchedulerInput } from '../core/state/scheduler-input.ts';
 import type { FleetFact } from './fleet-message.ts';
 import { followFleet } from './follow-fleet.ts';
 import { followRuns } from './follow-runs.ts';
+import type { RecentRequests } from './recent-requests.ts';
 
 /** Opens something as soon as the log is available. */
 export type WhenAvailable = <Opened>(open: () => Promise<Opened>) => Promise<Opened>;
@@ -19,6 +20,7 @@ export interface FollowLogOptions {
   readonly whenAvailable: WhenAvailable;
   readonly scheduling: Scheduling;
   readonly take: (input: SchedulerInput) => void;
+  readonly requests: Pick<RecentRequests, 'take'>;
   readonly clock: BrokerClock;
   /** The sequence in RUNS that the restored state ends with; undefined when it is rebuilt from the whole log. */
   readonly restoredUpTo: number | undefined;
@@ -48,7 +50,7 @@ export interface FollowedLog extends AsyncDisposable {
 /** Follows RUNS, FLEET and the heartbeats until it is disposed of. @throws what `whenAvailable` throws */
 export const followLog = async (log: EventLog, options: FollowLogOptions): Promise<FollowedLog> => {
   await using opened = new AsyncDisposableStack();
-  const { whenAvailable, scheduling, take, clock, restoredUpTo, onFact, onTaken } = options;
+  const { whenAvailable, scheduling, take, requests, clock, restoredUpTo, onFact, onTaken } = options;
   const caughtUp = { runs: Promise.withResolvers<void>(), fleet: Promise.withResolvers<void>() };
   const bothCaughtUp = Promise.all([caughtUp.runs.promise, caughtUp.fleet.promise]);
   let replaying = true;
@@ -70,6 +72,7 @@ export const followLog = async (log: EventLog, options: FollowLogOptions): Promi
         scheduling,
         after: restoredUpTo ?? 0,
         take,
+        requests,
         onFact,
         onTaken: (message) => {
           clock.sample(Date.parse(message.time), performance.now());

@@ -13,12 +13,14 @@ import { follow, NewerVersion, type Following } from '@runledger/event-log/follo
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { readRun } from '@runledger/event-log/read/read-run';
 import type { Scheduling } from '../core/scheduling.ts';
+import type { RecentRequests } from './recent-requests.ts';
 import type { SchedulerInput } from '../core/state/scheduler-input.ts';
 
 export interface FollowRunsOptions {
   readonly scheduling: Scheduling;
   readonly after: number;
   readonly take: (input: SchedulerInput) => void;
+  readonly requests: Pick<RecentRequests, 'take'>;
   /** Each fact of a run that was accepted, and the run after it. */
   readonly onFact: (type: RunEventType, run: Run) => void;
   /** Each message, once it is taken. */
@@ -61,6 +63,8 @@ const takeMessage = async (
     case 'accepted': {
       const { event } = accepted.fact;
       const { writer } = RUN_EVENTS[event.type];
+      // Before the core decides on it.
+      options.requests.take(event, accepted.state.number);
       take({ type: 'run_fact', key, history: accepted.history, event_id: event.event_id, writer });
       if (!isDeleted(accepted.state)) options.onFact(event.type, accepted.state);
       return;

@@ -3,6 +3,7 @@ import { ALL_FLEET } from '@runledger/contracts/subjects/run-subjects';
 import { createMetrics } from '@runledger/service-kit/observability/metrics';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { createScheduling } from '../../src/core/scheduling.ts';
+import { recentRequests } from '../../src/log/recent-requests.ts';
 import { executeDecisions } from '../../src/effects/execute-decisions.ts';
 import type { DeclareLost } from '../../src/core/decisions/decision.ts';
 import { schedulerMetrics } from '../../src/metrics/scheduler-metrics.ts';
@@ -20,6 +21,7 @@ const executeLoss = async (bed: SchedulerTestBed, decision: DeclareLost) => {
     {
       log: bed.log,
       instance: 'test',
+      requests: recentRequests(),
       metrics,
       settle: (_decision, outcome) => settled.push(outcome),
       onHeartbeat: ({ executor_id }) => received.push(executor_id),

@@ -10,6 +10,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Assign } from '../../../src/core/decisions/decision.ts';
 import type { Outcome } from '../../../src/core/state/scheduler-input.ts';
+import { recentRequests } from '../../../src/log/recent-requests.ts';
 import { storeDecision } from '../../../src/effects/store-decision.ts';
 
 let cluster: LaggingCluster;
@@ -54,7 +55,7 @@ const decided = async (
     await append(elsewhere, ahead, head);
     return assignment(elsewhere, key);
   });
-  const options = { log: behind, instance: 'test', metrics: uncounted };
+  const options = { log: behind, instance: 'test', requests: recentRequests(), metrics: uncounted };
   const outcome = await storeDecision(options, decision, AbortSignal.timeout(60_000));
   // A replica may not have it yet.
   if (outcome === 'stored') await waitFor('the decision', () => isStarted(behind, key));
