@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface AttemptFolder extends AsyncDisposable {
@@ -25,8 +25,17 @@ export const openAttemptFolder = async (workFolder: string): Promise<AttemptFold
     incomingDir,
     outputDir,
     textDir,
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+    [Symbol.asyncDispose]: () => remove(folder, [inputDir, outputDir]),
   };
+};
+
+/** As a rule only the folders made at its opening are in it, and they are empty: then nothing has to be looked at. */
+const remove = async (folder: string, inside: readonly string[]): Promise<void> => {
+  try {
+    for (const path of [...inside, folder]) await rmdir(path);
+  } catch {
+    await rm(folder, { recursive: true, force: true });
+  }
 };
 
 /** Removes the folders that attempts of a killed executor left behind. Call it when their processes have ended. */

@@ -38,7 +38,7 @@ export const executePrompt = async (
     clientId,
     workflow: inRunFolder(workflow, runFolder(run_id, attempt)),
   };
-  const oomKills = await countOomKills();
+  const oomKills = countOomKills();
   using grace = graceAfter(signal, limits.cancelGraceMs);
   using heard = hearPrompt({ api: lease.api, ...prompt, observe });
   const sending: Sending = { lease, prompt, heard, limits, grace: grace.signal };
@@ -62,7 +62,7 @@ export const executePrompt = async (
       return await failed(work, error, { isUsable });
     }
     case 'server_ended': {
-      const isMemoryShort = (await countOomKills()) > oomKills;
+      const isMemoryShort = countOomKills() > oomKills;
       return await failed(work, serverError({ ...followed, isMemoryShort }, heard.state()), {
         isUsable: false,
       });

@@ -62,7 +62,7 @@ const execute = async (
 ): Promise<RunResult> => {
   const { log, cancelGraceMs } = settings;
   const { work } = run;
-  const oomKills = await countOomKills();
+  const oomKills = countOomKills();
   const started = tryStart(settings, run);
   if (started instanceof Error) return notStarted(settings, run, started.message);
 
@@ -86,7 +86,7 @@ const execute = async (
 
   const collected = await collectOutputs(work, log);
   if (signal.aborted) return { outcome: 'cancelled', forced: cancel.forced, files: collected.files };
-  const isMemoryShort = (await countOomKills()) > oomKills;
+  const isMemoryShort = countOomKills() > oomKills;
   const stderr = shownStderr(observe.masked(hide(output.stderrTail())));
   const error = programError({ name: run.name, end, isMemoryShort, stderr });
   return error === null

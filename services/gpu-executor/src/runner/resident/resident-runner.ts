@@ -94,7 +94,7 @@ const CANCELLED: RunResult = { outcome: 'cancelled', forced: false, files: [] };
 
 const run = async (of: Run): Promise<RunResult> => {
   const { name, processes, work, observe, signal } = of;
-  const oomKills = await countOomKills();
+  const oomKills = countOomKills();
   let isLoading = false;
   const acquired = await processes.acquire(work.slot, signal, () => {
     isLoading = true;
@@ -162,7 +162,7 @@ const failedProgram = async (
   oomKills: number,
 ): Promise<FailedProgram> => ({
   name,
-  isMemoryShort: (await countOomKills()) > oomKills,
+  isMemoryShort: countOomKills() > oomKills,
   stderr:
     connection === null ? '' : shownStderr(observe.masked(hide(connection.hide(connection.stderrTail())))),
 });

@@ -40,7 +40,7 @@ export const executePrediction = async (
 ): Promise<Executed> => {
   const { work, temporary } = task;
   const id = `${work.run_id}-${work.attempt}`;
-  const oomKills = await countOomKills();
+  const oomKills = countOomKills();
   const giveUp = new AbortController();
   const over = new AbortController();
   const stop = { terminate: () => void repeatCancel(lease, id, over.signal), kill: () => giveUp.abort() };
@@ -62,7 +62,7 @@ export const executePrediction = async (
     case 'lost': {
       // A connection may break just before the end of the process is known.
       const end = await within(ENDS_WITHIN_MS, lease.ended, () => null);
-      const isMemoryShort = (await countOomKills()) > oomKills;
+      const isMemoryShort = countOomKills() > oomKills;
       return failed(work, lostError(task.model, { why: sent.why, end, isMemoryShort }), { isUsable: false });
     }
   }
