@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import {
   defaultTextMapGetter,
   defaultTextMapSetter,
@@ -19,8 +19,8 @@ const MAX_LENGTH = 512;
 export const childTraceparent = (header: string | undefined): string => {
   const parent = header === undefined ? undefined : read(header);
   const span = {
-    traceId: parent?.traceId ?? randomBytes(16).toString('hex'),
-    spanId: randomBytes(8).toString('hex'),
+    traceId: parent?.traceId ?? randomHex(),
+    spanId: randomHex().slice(16),
     // Only known flags: the library writes two digits for these only.
     traceFlags: parent === undefined ? TraceFlags.SAMPLED : parent.traceFlags & TraceFlags.SAMPLED,
   };
@@ -28,6 +28,9 @@ export const childTraceparent = (header: string | undefined): string => {
   propagator.inject(trace.setSpanContext(ROOT_CONTEXT, span), carrier, defaultTextMapSetter);
   return carrier.traceparent ?? childTraceparent(header);
 };
+
+/** 32 digits. Unlike other random bytes, Node draws those of UUIDs for many at once: each system call takes longer than all the rest. */
+const randomHex = (): string => randomUUID().replaceAll('-', '');
 
 /** The library accepts spaces around the header, which the standard does not allow. */
 const read = (traceparent: string): ReturnType<typeof trace.getSpanContext> =>

@@ -36,7 +36,7 @@ export const fetchAssigned = async (
 ): Promise<FetchedAssignment> => {
   const { org_id, event } = assignment;
   const { workflow_sha256, inputs, inputs_blob } = event.data;
-  const gateway = await openAttemptGateway(settings, assignment);
+  const gateway = openAttemptGateway(settings, assignment);
   const workflow = await settings.workflows.get(
     { org_id, sha256: workflow_sha256 },
     () => {

@@ -30,7 +30,12 @@ export const fetchJson = async (
     log.warn({ run_id, attempt, why }, `fetching the ${what} again`);
     onWaiting();
   };
-  const request = { method: 'GET', url: url(path), token, maxResponseBytes: MAX_BYTES } as const;
+  const request = {
+    method: 'GET',
+    url: url(path),
+    token: await token(),
+    maxResponseBytes: MAX_BYTES,
+  } as const;
   const answer = await untilAnswered({ stop, onRetry }, () => {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(FETCH_WITHIN_MS)]);
     return requestSpan({ assignment, method: 'GET', what }, () => requestGateway(request, signal));

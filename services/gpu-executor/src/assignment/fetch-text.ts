@@ -42,7 +42,12 @@ export const fetchText = async (
     log.warn({ run_id, attempt, why }, `fetching the ${name} again`);
     onWaiting();
   };
-  const request = { method: 'GET', url: url(name), token, maxResponseBytes: maxBytes } as const;
+  const request = {
+    method: 'GET',
+    url: url(name),
+    token: await token(),
+    maxResponseBytes: maxBytes,
+  } as const;
   const answer = await untilAnswered({ stop, onRetry }, () => {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(FETCH_WITHIN_MS)]);
     return requestSpan({ assignment, method: 'GET', what: name }, () => requestGateway(request, signal));

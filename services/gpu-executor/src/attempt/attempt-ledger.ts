@@ -32,6 +32,9 @@ const FORMER_LEADER_MS = 15_000;
 /** A stored fact is refused only when another one arrived late. */
 const MAX_REFUSED = 8;
 
+/** Made once: an abort without a reason makes an error with its stack each time, and every attempt ends with one. */
+const STOPPED = new Error('the attempt is over, or its workflow has to stop');
+
 interface OpenLedger {
   readonly settings: LedgerSettings;
   readonly assignment: Assignment;
@@ -65,7 +68,7 @@ export const openLedger = (facts: AttemptFacts, settings: LedgerSettings): Attem
 const setFacts = (ledger: OpenLedger, next: AttemptFacts): void => {
   ledger.facts = next;
   const attempt = underWay(next);
-  if (attempt === null || attempt.cancel !== null) ledger.stopping.abort();
+  if (attempt === null || attempt.cancel !== null) ledger.stopping.abort(STOPPED);
   ledger.changed.resolve();
   ledger.changed = Promise.withResolvers();
 };

@@ -5,8 +5,8 @@ export interface AttemptGateway {
   readonly assignment: Assignment;
   /** The address of what the gateway keeps for the attempt: `/executions/{org_id}/{run_id}/{attempt}/{name}`. */
   readonly url: (name: string, query?: Readonly<Record<string, string>>) => URL;
-  /** Signed by this executor; worth nothing after the attempt. */
-  readonly token: string;
+  /** Signed by this executor when it is first needed, which few attempts do; worth nothing after the attempt. */
+  readonly token: () => Promise<string>;
 }
 
 export interface GatewaySettings {
@@ -15,14 +15,15 @@ export interface GatewaySettings {
   readonly log: { warn(fields: object, message: string): void };
 }
 
-export const openAttemptGateway = async (
+export const openAttemptGateway = (
   { gateway, signAttempt }: Pick<GatewaySettings, 'gateway' | 'signAttempt'>,
   assignment: Assignment,
-): Promise<AttemptGateway> => {
+): AttemptGateway => {
   const { org_id, run_id, attempt } = assignment;
+  let token: Promise<string> | undefined;
   return {
     assignment,
-    token: await signAttempt(assignment),
+    token: () => (token ??= signAttempt(assignment)),
     url: (name, query) => {
       const url = new URL(gateway);
       const base = gateway.pathname.replace(/\/$/, '');

@@ -36,7 +36,7 @@ export const fetchWithFiles = async (
 ): Promise<FetchedAssignment> => {
   const fetched = await fetchAssigned(settings, assignment, options);
   if (fetched.kind !== 'fetched' || assignment.event.data.file_inputs === undefined) return fetched;
-  const gateway = await openAttemptGateway(settings, assignment);
+  const gateway = openAttemptGateway(settings, assignment);
   const files = await fetchInputFiles(settings, gateway, fetched.inputs, folder, options);
   return files.kind === 'fetched' ? { ...fetched, inputs: files.inputs } : files;
 };

@@ -28,7 +28,7 @@ export const fetchUpload = async (
     log.warn({ run_id, attempt, why }, 'fetching a file again');
     onWaiting();
   };
-  const request = { method: 'GET', url: url(`files/${id}`), token } as const;
+  const request = { method: 'GET', url: url(`files/${id}`), token: await token() } as const;
   const answer = await untilAnswered({ stop, onRetry }, () =>
     requestSpan({ assignment, method: 'GET', what: 'file' }, () =>
       requestFromGateway(request, stop, async (incoming) => {

@@ -24,14 +24,14 @@ export const keepLog = async (
 ): Promise<BlobRef | undefined> => {
   if (log.chunks.length === 0) return undefined;
   const { run_id, attempt } = assignment;
-  const { url, token } = await openAttemptGateway(settings, assignment);
+  const { url, token } = openAttemptGateway(settings, assignment);
   const content = await compress(JSON.stringify(log));
   const bytes = content.byteLength;
   const body = { type: 'application/gzip', bytes, content };
   const request = {
     method: 'PUT',
     url: url('log'),
-    token,
+    token: await token(),
     body,
     maxResponseBytes: MAX_RESPONSE_BYTES,
   } as const;

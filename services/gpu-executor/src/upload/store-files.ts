@@ -25,7 +25,7 @@ export const storeFiles = async (
   files: readonly OutputFile[],
   stop: AbortSignal,
 ): Promise<StoredFiles> => {
-  const gateway = await openAttemptGateway(settings, assignment);
+  const gateway = openAttemptGateway(settings, assignment);
   const stored: StoredFile[] = [];
   for (const file of files) {
     const result = await storeFile(settings, gateway, file, stop);
@@ -49,7 +49,7 @@ const storeFile = async (
   const { filename, subfolder, bytes } = file;
   const target = {
     url: url('outputs', { filename, subfolder, type: 'output' }),
-    token,
+    token: await token(),
     contentType: contentTypeOf(filename),
   };
   const onRetry = (why: string): void =>

@@ -25,13 +25,13 @@ export const storeList = async (
   stop: AbortSignal,
 ): Promise<StoredList> => {
   const { run_id, attempt } = assignment;
-  const { url, token } = await openAttemptGateway(settings, assignment);
+  const { url, token } = openAttemptGateway(settings, assignment);
   const content = Buffer.from(JSON.stringify(outputs));
   const bytes = content.byteLength;
   const request = {
     method: 'PUT',
     url: url('output-list'),
-    token,
+    token: await token(),
     body: { type: 'application/json', bytes, content },
     maxResponseBytes: MAX_RESPONSE_BYTES,
   } as const;
