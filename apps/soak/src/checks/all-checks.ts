@@ -5,6 +5,8 @@ import { serviceHealth } from './service-health.ts';
 import { cancels } from './cancels.ts';
 import { deletions } from './deletions.ts';
 import { drains } from './drains.ts';
+import { inputFiles } from './programs/input-files.ts';
+import { logs } from './programs/logs.ts';
 import { notifications } from './notifications.ts';
 import { queuedOnce } from './queued-once.ts';
 import { expiry } from './stores/expiry.ts';
@@ -37,6 +39,8 @@ export const CHECKS: readonly NamedCheck[] = [
   { name: 'streams', invariants: [10], check: streams },
   { name: 'drains', invariants: [15], check: drains },
   { name: 'deletions', invariants: [9, 17], check: deletions },
+  { name: 'input-files', invariants: [7, 16], check: inputFiles },
+  { name: 'logs', invariants: [7, 16], check: logs },
   { name: 'tenancy', invariants: [7], check: tenancy },
   { name: 'permissions', invariants: [13], check: permissions },
   { name: 'refusals', invariants: [16], check: refusals },

@@ -108,6 +108,7 @@ const positionsIn = (logged: LoggedRun, { answer }: Exchange): PositionRange | u
     case 'redelivered':
     case 'drain_state':
     case 'created':
+    case 'uploaded':
     case 'done':
     case 'listed':
     case 'lost':

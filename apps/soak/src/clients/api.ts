@@ -1,3 +1,4 @@
+import { UploadedFile } from '@runledger/contracts/http/files';
 import { CreateRunResponse } from '@runledger/contracts/http/runs/queue-run';
 import { CancelRunResponse, WorkflowRun } from '@runledger/contracts/http/runs/run';
 import { DeleteOutputsResponse, DeleteRunResponse } from '@runledger/contracts/http/runs/delete-run';
@@ -11,6 +12,7 @@ import { Compile } from 'typebox/compile';
 import type { Clock } from '../cluster/clock.ts';
 import type { Answer, Exchange, RequestKind, ShownRun } from './client-records.ts';
 
+const File = Compile(UploadedFile);
 const Created = Compile(CreateRunResponse);
 const Run = Compile(WorkflowRun);
 const Cancelled = Compile(CancelRunResponse);
@@ -68,7 +70,11 @@ export const sendAndRecord =
 /** Whatever a client gets, it should not. */
 const NEVER_ANSWERED: ReadonlySet<RequestKind> = new Set(['foreign', 'after_deletion']);
 
-const STATUS_OF: Partial<Readonly<Record<RequestKind, number>>> = { create: 201, delete_record: 204 };
+const STATUS_OF: Partial<Readonly<Record<RequestKind, number>>> = {
+  upload: 201,
+  create: 201,
+  delete_record: 204,
+};
 
 const answerOf = async (
   kind: RequestKind,
@@ -93,6 +99,8 @@ export const reasonOf = (error: unknown): string => {
 
 const parseAnswer = (kind: RequestKind, body: unknown): Answer | undefined => {
   switch (kind) {
+    case 'upload':
+      return File.Check(body) ? { kind: 'uploaded', id: body.id } : undefined;
     case 'queue':
     case 'queue_other':
     case 'queue_deleted':

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../cluster/clock.ts';
-import type { Organisation, Stranger } from '../cluster/organisation.ts';
+import { INPUT_FILE, type Organisation, type Stranger } from '../cluster/organisation.ts';
 import type { RandomSource } from '../parameters/random-source.ts';
 import { sendAndRecord, type Request, type SendRequest } from './api.ts';
 import type { Answer, CreatedRecord, Drain, Exchange, RunStream } from './client-records.ts';
@@ -32,6 +32,8 @@ export interface ClientContext extends ClientOptions {
   readonly gateway: () => string;
   /** Resolves early when the clients give up. */
   readonly rest: (ms: number) => Promise<void>;
+  /** The ids of the files that were uploaded, by request. */
+  readonly files: Map<number, string>;
 }
 
 export const contextOf = (options: ClientOptions): ClientContext => {
@@ -41,6 +43,7 @@ export const contextOf = (options: ClientOptions): ClientContext => {
     ...options,
     send: sendAndRecord(organisation.api_key, now, (exchange) => exchanges.push(exchange)),
     gateway: () => random.pick([first, ...others]),
+    files: new Map(),
     rest: (ms) => pause(ms, undefined, { signal }).catch(() => undefined),
   };
 };
@@ -55,6 +58,8 @@ export const SHORTAGES: ReadonlySet<RefusalKind> = new Set([
   'a store is full',
   'BLOBS is full',
   'WORKFLOWS is full',
+  'OUTPUTS is full',
+  'too many uploads',
   'outlives the log',
 ]);
 
@@ -85,12 +90,26 @@ const LARGE = 5_000;
 
 const paddingOf = (request: number): string => `${request} `.repeat(LARGE / 2);
 
+/** The file that is an input of a run. Some are equal, and stored once. */
+export const inputFileOf = (request: number): object => ({
+  file: request % DIFFERENT_FILES,
+  padding: 'x'.repeat(10_000),
+});
+
+/** Their number has a quota. */
+const DIFFERENT_FILES = 20;
+
 export const queueBody = (
-  { organisation, receiver }: ClientContext,
+  { organisation, receiver, files }: ClientContext,
   { request, deployment, gpu, work, webhook, hasLargeInputs }: RunPlan,
 ): { readonly inputs: object } & Readonly<Record<string, unknown>> => ({
   deployment_id: organisation.deployments[deployment],
-  inputs: { ...work, request, ...(hasLargeInputs ? { padding: paddingOf(request) } : {}) },
+  inputs: {
+    ...work,
+    request,
+    ...(files.has(request) ? { [INPUT_FILE]: files.get(request) } : {}),
+    ...(hasLargeInputs ? { padding: paddingOf(request) } : {}),
+  },
   ...(gpu === null ? {} : { gpu }),
   ...(webhook === 'none' ? {} : { webhook: `${receiverUrl(receiver, webhook)}/${request}` }),
   webhook_intermediate_status: webhook === 'every state',

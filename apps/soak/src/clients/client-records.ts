@@ -34,6 +34,7 @@ export type Answer =
   | { readonly kind: 'redelivered'; readonly round: number }
   | { readonly kind: 'drain_state'; readonly draining: boolean }
   | { readonly kind: 'created'; readonly id: string }
+  | { readonly kind: 'uploaded'; readonly id: string }
   | { readonly kind: 'deleted'; readonly outcome: 'deleted' | 'already_deleted' }
   | { readonly kind: 'listed'; readonly runs: readonly { readonly run: string; readonly shown: ShownRun }[] }
   /** A record of the catalogue was archived or deleted. */
@@ -43,6 +44,8 @@ export type Answer =
   | { readonly kind: 'lost'; readonly why: string };
 
 export type RequestKind =
+  /** Of the file that is an input of the run. */
+  | 'upload'
   | 'queue'
   /** With the key of an accepted request and another body. */
   | 'queue_other'

@@ -15,7 +15,11 @@ export interface RunPlan {
   readonly work: {
     readonly what: 'success' | 'failure' | 'file' | 'text' | 'list';
     readonly seconds: string;
+    /** How many lines its program writes to its log. */
+    readonly lines?: string;
   };
+  /** The client uploads a file, which is an input of the run. */
+  readonly hasInputFile: boolean;
   /** Too large for an event, so that they are stored as a blob. */
   readonly hasLargeInputs: boolean;
   readonly key: string | null;
@@ -51,8 +55,17 @@ export const planRuns = (
     const webhook = hasUnreachable && random.chance(10) ? 'unreachable' : one.webhook;
     return { ...one, webhook, ...(hasLong ? longLife(random, rate, shortLogAgeMs) : {}) };
   });
-  return plans.map((one) => ({ ...one, deletes: deletionOf(random) }));
+  return plans
+    .map((one) => ({ ...one, deletes: deletionOf(random) }))
+    .map((one) => ({
+      ...one,
+      // What such a program puts out is known beforehand.
+      hasInputFile: random.chance(10) && one.work.what !== 'list',
+      work: random.chance(25) ? { ...one.work, lines: LOG_LINES } : one.work,
+    }));
 };
+
+const LOG_LINES = '20';
 
 const deletionOf = (random: RandomSource): RunPlan['deletes'] => {
   const kind = random.integer(1, 100);
@@ -101,6 +114,7 @@ const plan = (random: RandomSource, request: number, at: number): RunPlan => {
     reusesKey: key !== null && random.chance(10),
     isForeignTarget: random.chance(10),
     deletes: null,
+    hasInputFile: false,
   };
 };
 

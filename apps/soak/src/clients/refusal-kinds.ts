@@ -6,6 +6,8 @@ const REFUSAL_TEXTS = [
   [503, 'a store is full', /^The log is full /],
   [507, 'BLOBS is full', /^The store of large inputs is full/],
   [507, 'WORKFLOWS is full', /^The store of workflows is full/],
+  [507, 'OUTPUTS is full', /^The object store OUTPUTS of the broker is full/],
+  [429, 'too many uploads', /uploads in progress at this gateway/],
   [409, 'outlives the log', /^Nothing was queued: A run of this deployment could live /],
   [422, 'outlives the log', /A run of this deployment could live /],
   [429, 'over quota', /^(The organisation (has reached|would exceed) |With these inputs )/],

@@ -2,6 +2,7 @@ import { catalogueClient, type CatalogueClient } from './catalogue-client.ts';
 import {
   ANSWER_WITHIN_MS,
   contextOf,
+  inputFileOf,
   QUEUE,
   queueBody,
   readRun,
@@ -63,6 +64,7 @@ export const clientsOf = (options: ClientOptions): Clients => {
 const queueRun = async (context: ClientContext, plan: RunPlan): Promise<string | undefined> => {
   const { send, gateway } = context;
   const { request, key, abortFirstAfterMs } = plan;
+  await uploadInputFile(context, plan);
   const body = queueBody(context, plan);
   const queue = { kind: 'queue', request, run: null, key, method: 'POST', path: QUEUE, body } as const;
   // Without a key, a client cannot know whether a lost answer queued a run. It sends its request once.
@@ -71,6 +73,14 @@ const queueRun = async (context: ClientContext, plan: RunPlan): Promise<string |
       ? await send({ ...queue, gateway: gateway(), withinMs: ANSWER_WITHIN_MS })
       : await sendUntilAnswered(context, queue, { firstWithinMs: abortFirstAfterMs });
   return answer?.kind === 'queued' ? answer.run : undefined;
+};
+
+/** A run whose file could not be uploaded has none. */
+const uploadInputFile = async (context: ClientContext, { hasInputFile, request }: RunPlan): Promise<void> => {
+  if (!hasInputFile) return;
+  const upload = { kind: 'upload', request, run: null, method: 'POST', path: '/files' } as const;
+  const answer = await sendUntilAnswered(context, { ...upload, body: inputFileOf(request) });
+  if (answer?.kind === 'uploaded') context.files.set(request, answer.id);
 };
 
 const readUntilEnded = async (

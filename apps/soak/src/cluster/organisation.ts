@@ -20,6 +20,9 @@ export type DeploymentName = keyof typeof DEPLOYMENTS;
 /** A GPU that no executor of the cluster has. */
 export const MISSING_GPU = 'H100';
 
+/** The input of each workflow that takes a file. */
+export const INPUT_FILE = 'file';
+
 export interface Organisation {
   readonly org_id: string;
   readonly api_key: string;
@@ -80,7 +83,8 @@ export const storeOrganisation = async (log: EventLog, now: Date, name = 'soak')
   });
   await records.putWorkflow({ ...owned, id: workflow_id, name: 'work', archived: false });
   const workflow = {};
-  const version = { ...owned, id: workflow_version_id, workflow_id, number: 1, workflow, inputs: [] };
+  const inputs = [{ name: INPUT_FILE, type: 'file' as const, required: false }];
+  const version = { ...owned, id: workflow_version_id, workflow_id, number: 1, workflow, inputs };
   await records.createWorkflowVersion(version);
   const deployed = async (of: DeploymentName): Promise<string> => {
     const record: Deployment = {

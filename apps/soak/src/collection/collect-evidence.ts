@@ -21,6 +21,7 @@ import { readLog, type RecordedLog } from './read-log.ts';
 import { refusedUploads } from './refused-uploads.ts';
 import { shownByGateway } from './shown-by-gateways.ts';
 import { shownFiles } from './shown-files.ts';
+import { shownLogs } from './shown-logs.ts';
 import { shownRecords } from './shown-records.ts';
 
 export interface CollectionOptions {
@@ -62,6 +63,7 @@ export const collectEvidence = async ({
     vanished: vanishedFrom(stored, recorded.messages, limits, size),
     shown: [],
     files: [],
+    logs: [],
     catalogue: [],
     shownToStranger: await shownToStranger(cluster, runs),
     org_id: cluster.organisation.org_id,
@@ -79,7 +81,9 @@ export const collectEvidence = async ({
   };
   const shown = await shownWhenCaughtUp(cluster, evidence);
   const catalogue = await shownRecords(cluster, records.catalogue);
-  return { ...evidence, shown, catalogue, files: await filesWhenErased(cluster, evidence) };
+  const { gateways, organisation } = cluster;
+  const logs = await shownLogs(gateways, organisation.api_key, runsOf(evidence, evidence.org_id));
+  return { ...evidence, shown, catalogue, logs, files: await filesWhenErased(cluster, evidence) };
 };
 
 const shownWith = (

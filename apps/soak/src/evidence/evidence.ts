@@ -1,3 +1,4 @@
+import type { RunLogItem } from '@runledger/contracts/http/runs/run-logs';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { ClientRecords, ShownRun } from '../clients/client-records.ts';
 import type { RunPlan } from '../clients/plan.ts';
@@ -28,6 +29,14 @@ export interface ShownFile {
   readonly status: number;
   /** Of the content, in hexadecimal digits. */
   readonly sha256: string;
+}
+
+/** What a gateway answers for the logs of a run that has ended. */
+export interface ShownLogs {
+  readonly gateway: string;
+  readonly run: string;
+  readonly status: number;
+  readonly items: readonly RunLogItem[];
 }
 
 /** The same for a record of the catalogue. */
@@ -62,6 +71,8 @@ export interface Evidence {
   readonly shown: readonly ShownByGateway[];
   /** Every file that the log names, also those that were deleted. */
   readonly files: readonly ShownFile[];
+  /** Of each run that was to write lines to its log, at one gateway. */
+  readonly logs: readonly ShownLogs[];
   /** Every record that clients created. */
   readonly catalogue: readonly ShownRecord[];
   /** The same as `shown` with the API key of another organisation, which has no run. */

@@ -5,6 +5,7 @@ import { readChain, type ReadChain } from '@runledger/contracts/fold/read-chain'
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import { isDeleted, isEnded, type RunFact, type Run, type RunState } from '@runledger/contracts/fold/run';
+import { INPUT_FILE } from '../cluster/organisation.ts';
 import { lifecycleFilter, runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Webhook, WebhookFact } from '@runledger/contracts/fold/webhook';
 
@@ -111,3 +112,15 @@ export const outputsDeletedAt = ({ facts }: LoggedRun): string | undefined =>
 
 /** The latest state of the run, before it was deleted. */
 export const lastOf = ({ situations }: LoggedRun): Run | undefined => situations.at(-1)?.run;
+
+const inputsOf = ({ situations }: LoggedRun): Readonly<Record<string, unknown>> =>
+  situations[0]?.run.request.inputs ?? {};
+
+/** How many lines each attempt of the run is to write to its log. */
+export const linesRequestedBy = (logged: LoggedRun): number => Number(inputsOf(logged)['lines'] ?? 0);
+
+/** The request whose file is an input of the run. */
+export const inputFileRequestOf = (logged: LoggedRun): number | undefined => {
+  const { [INPUT_FILE]: file, request } = inputsOf(logged);
+  return file === undefined || typeof request !== 'number' ? undefined : request;
+};

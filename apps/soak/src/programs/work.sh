@@ -8,7 +8,15 @@ field() {
 }
 echo "$RUNLEDGER_RUN_ID $RUNLEDGER_ATTEMPT" >> "$SOAK_PROGRAM_STARTS"
 echo '{"progress": 0.1, "live_status": "working"}'
+lines=$(field lines)
+written=0
+write_lines() { while [ "$written" -lt "$1" ]; do written=$((written + 1)); echo "$RUNLEDGER_RUN_ID.$RUNLEDGER_ATTEMPT line $written"; done; }
+write_lines $((${lines:-0} / 2))
+for file in "$RUNLEDGER_INPUT_DIR"/*; do
+  [ -f "$file" ] && echo "{\"output\": {\"text\": [\"input $(sha256sum < "$file" | cut -c 1-64)\"]}}"
+done
 sleep "$(field seconds)"
+write_lines "${lines:-0}"
 case $(field what) in
   failure) echo 'the inputs of this run request a failure' >&2; exit 3 ;;
   file) echo "$RUNLEDGER_RUN_ID" > "$RUNLEDGER_OUTPUT_DIR/result.txt" ;;

@@ -1,6 +1,6 @@
 import { isEnded } from '@runledger/contracts/fold/run';
 import type { Evidence } from '../evidence/evidence.ts';
-import { lastOf } from '../evidence/logged-run.ts';
+import { inputFileRequestOf, lastOf } from '../evidence/logged-run.ts';
 import { refusalOf } from '../clients/refusal-kinds.ts';
 import type { LimitKind } from '../limits/limit-changes.ts';
 import { brokerFaultName, quotaRefusals, withoutEffect } from './broken-promises.ts';
@@ -22,6 +22,7 @@ export const exercised = (evidence: Evidence): string[] => {
   return [
     `The glutton queued ${gluttonRuns(evidence)} runs, and was refused for its quota of ${[...quotaRefusals(evidence)].map(([resource, count]) => `${resource} ${count}`).join(', ')}.`,
     `Deleted: ${deletedIn(evidence)}. Without effect: ${counts(withoutEffect(evidence))}.`,
+    `Input files: ${counts(inputFilesIn(evidence))}. Logs: ${counts(logsIn(evidence))}.`,
     `Forbidden at the broker: ${evidence.trespasses.length} tries of ${forbidden.size} kinds, ${evidence.trespasses.filter(({ refused }) => refused).length} refused.`,
     ...(brokerFaults.length > 0 ? [`Of the brokers: ${counts(brokerFaults.map(brokerFaultName))}.`] : []),
     `Limits: ${counts(limits.map(({ store, kind }) => `${store} ${LIMIT_TEXT[kind]}`))}.`,
@@ -39,6 +40,19 @@ const deletedIn = ({ runs, records, files }: Evidence): string => {
     ...Array.from(erased, () => 'file'),
   ]);
 };
+
+/** Of runs that succeeded. */
+const inputFilesIn = ({ runs }: Evidence): string[] =>
+  [...runs.values()].flatMap((logged) =>
+    inputFileRequestOf(logged) !== undefined && lastOf(logged)?.status === 'success' ? ['found'] : [],
+  );
+
+const logsIn = ({ logs, runs }: Evidence): string[] =>
+  logs.flatMap(({ run }) => {
+    const logged = runs.get(run);
+    const last = logged && lastOf(logged);
+    return last && !logged.isDeleted ? [last.log_blob === undefined ? 'not kept' : 'kept'] : [];
+  });
 
 const LIMIT_TEXT: Readonly<Record<LimitKind, string>> = {
   full: 'full',

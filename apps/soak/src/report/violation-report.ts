@@ -110,6 +110,7 @@ const answerText = (answer: Answer): string => {
     case 'drain_state':
       return `200, ${answer.draining ? 'drained' : 'resumed'}`;
     case 'created':
+    case 'uploaded':
       return '201, created';
     case 'deleted':
       return `200, ${answer.outcome}`;

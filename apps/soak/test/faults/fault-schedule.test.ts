@@ -69,6 +69,8 @@ describe('the requests of a soak', () => {
     expect(new Set(plans.map(({ deletes }) => deletes)).size).toBe(3);
     expect(new Set(plans.map(({ follow, webhook }) => `${follow} ${webhook}`)).size).toBe(12);
     expect(plans.some(({ hasLargeInputs }) => hasLargeInputs)).toBe(true);
+    expect(plans.some(({ hasInputFile }) => hasInputFile)).toBe(true);
+    expect(plans.some(({ work }) => work.lines !== undefined)).toBe(true);
     expect(plans.some(({ cancelAfterMs }) => cancelAfterMs === 0)).toBe(true);
     expect(plans.some(({ rerun, key }) => rerun && key === null)).toBe(true);
     expect(plans.some(({ abortFirstAfterMs }) => abortFirstAfterMs !== null)).toBe(true);

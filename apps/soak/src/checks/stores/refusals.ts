@@ -33,7 +33,11 @@ const isExplained = (
   switch (refusalOf(answer)) {
     case 'not found':
     case 'unavailable':
+    // Those whose clients gave up while the gateway was paused are among them.
+    case 'too many uploads':
       return true;
+    case 'OUTPUTS is full':
+      return isLimited(limits, ['full'], span, 'OBJ_OUTPUTS');
     case 'a store is full':
       return isLimited(limits, ['full'], span);
     case 'no room in RUNS':

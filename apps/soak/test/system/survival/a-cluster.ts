@@ -114,6 +114,7 @@ const aPlan = (request: number): RunPlan => ({
   gpu: null,
   work: { what: 'success', seconds: '0.2' },
   hasLargeInputs: false,
+  hasInputFile: false,
   key: `survival-${request}`,
   abortFirstAfterMs: null,
   webhook: 'final',
