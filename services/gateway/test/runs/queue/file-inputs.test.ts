@@ -141,6 +141,16 @@ describe('an input that is a file', () => {
     ]);
   });
 
+  it('is none of a rerun whose own inputs have no file', async () => {
+    const optional = await aDeployment([{ name: 'mask', type: 'file' }]);
+    const { body: file } = await upload();
+    const inputs = { deployment_id: optional, inputs: { mask: file.id } };
+    const { body } = await post(`${catalogue.api}/run/deployment/queue`, key, inputs);
+    const again = await post(`${catalogue.api}/run/${body.run_id}/rerun`, key, { inputs: { note: 'x' } });
+    const { inputs: queued, file_inputs } = (await runOf(again)).request;
+    expect([queued, file_inputs]).toEqual([{ note: 'x' }, undefined]);
+  });
+
   it('is kept for a rerun, which is refused when the file is gone', async () => {
     const { body: file } = await upload();
     const { body } = await queue({ photo: file.id });

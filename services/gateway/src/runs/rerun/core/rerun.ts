@@ -26,8 +26,8 @@ export const rerun = (
   const fitted = others && fitInputs(version.inputs, others);
   if (fitted?.kind === 'wrong')
     return { kind: 'refused', why: { kind: 'wrong_inputs', wrong: fitted.wrong } };
-  // The idempotency key belongs to the request that queued the origin.
-  const { idempotency: _idempotency, inputs, inputs_blob, ...settings } = request;
+  // The idempotency key belongs to the request that queued the origin, and which inputs are files to its inputs.
+  const { idempotency: _key, file_inputs: _files, inputs, inputs_blob, ...settings } = request;
   return {
     kind: 'queued',
     run: {
