@@ -38,6 +38,8 @@ describe('files', () => {
     expect((await gateway.cli(['files', 'show', id])).stdout).toContain(
       `photo.png, image/png, ${SIZE} bytes`,
     );
+    const lines = (await gateway.cli(['files', 'list'])).stdout.split('\n');
+    expect(lines[1]).toMatch(new RegExp(`^${id}  ${SIZE} +20\\d\\d-\\S+  photo\\.png$`));
     expect((await gateway.cli(['files', 'delete', id])).code).toBe(0);
     expect(await gateway.cli(['files', 'show', id])).toMatchObject({
       code: 2,

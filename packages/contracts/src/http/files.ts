@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { MAX_FILENAME } from '../limits.ts';
 import { nullable } from './fields/optional.ts';
+import { Cursor, NextCursor, PageLimit } from './fields/values.ts';
 
 const FileId = Type.String({ format: 'uuid', description: 'The value of an input that is this file.' });
 const ExpiresAt = Type.String({
@@ -25,6 +26,16 @@ export const UploadedFile = Type.Object(
   { title: 'UploadedFile' },
 );
 export type UploadedFile = Static<typeof UploadedFile>;
+
+export const FilesQuery = Type.Object({
+  limit: Type.Optional(PageLimit),
+  cursor: Type.Optional(Cursor),
+});
+
+export const FilePage = Type.Object(
+  { files: Type.Array(UploadedFile), next_cursor: NextCursor },
+  { title: 'FilePage' },
+);
 
 /** A resumable upload. */
 export const FileUpload = Type.Object(

@@ -1,9 +1,11 @@
 import { Uuid } from '@runledger/contracts/http/fields/values';
-import { UploadedFile } from '@runledger/contracts/http/files';
+import { FilePage, FilesQuery, UploadedFile } from '@runledger/contracts/http/files';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
+import { checkRecordCursor, recordSpan } from '../catalogue/record-lists.ts';
 import { operation, route, type Route } from '../http/operation.ts';
+import { cursorAt } from '../http/pagination.ts';
 import { Refused } from '../http/refusal.ts';
 import { requestBody } from '../http/request-body.ts';
 import { sendFile } from '../outputs/send-file.ts';
@@ -44,6 +46,19 @@ const uploadFile = operation({
   rawBody: 'The bytes of the file.',
   response: { status: 201, description: 'The file is stored.', body: UploadedFile },
   refusals: [507],
+});
+
+const listFiles = operation({
+  id: 'listFiles',
+  method: 'GET',
+  path: '/files',
+  tag,
+  summary: 'List files',
+  description: 'Of the organisation, the last uploaded one first. Unfinished uploads are not among them.',
+  scope: 'runs:read',
+  request: { query: FilesQuery },
+  response: { status: 200, description: 'A page of files.', body: FilePage },
+  refusals: [],
 });
 
 const getFile = operation({
@@ -91,6 +106,18 @@ export const fileRoutes = ({ files, store, apiUrl, logger }: FileRoutes): Route[
     const stored = await files.store(org_id, file, requestBody(ctx.req));
     return presentFile(stored, await files.times(), apiUrl);
   }),
+  route(
+    listFiles,
+    async ({ query }, { org_id }) => {
+      const { items, end } = await files.list(org_id, recordSpan(query));
+      const times = await files.times();
+      return {
+        files: items.map(({ file }) => presentFile(file, times, apiUrl)),
+        next_cursor: cursorAt(end),
+      };
+    },
+    checkRecordCursor,
+  ),
   route(getFile, async ({ path }, { org_id }) => {
     const file = await files.find(org_id, path.id);
     if (!file) throw noFile();

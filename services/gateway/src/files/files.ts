@@ -1,10 +1,18 @@
 import type { OrgId } from '@runledger/contracts/ids';
 import type { Entry } from '@runledger/event-log/streams/bucket';
+import {
+  listed,
+  recordPage,
+  type Listed,
+  type RecordPage,
+  type RecordSpan,
+} from '../catalogue/store/core/record-page.ts';
 import { Refused } from '../http/refusal.ts';
 import type { OutputStore } from '../outputs/store/output-store.ts';
 import { fileExpiresAt, uploadExpiresAt, type FileTimes } from './store/file-lifetime.ts';
 import {
   fileKey,
+  FILES,
   isComplete,
   uploadKey,
   type FileRecords,
@@ -27,6 +35,7 @@ export interface Files {
   /** Stores a whole file, or nothing of it. @throws {Refused} */
   store(org_id: OrgId, file: FileToUpload, body: AsyncIterable<Uint8Array>): Promise<Entry<StoredFile>>;
   find(org_id: OrgId, id: string): Promise<Entry<StoredFile> | undefined>;
+  list(org_id: OrgId, span: Pick<RecordSpan, 'limit' | 'after'>): Promise<RecordPage<ListedFile>>;
   findUpload(org_id: OrgId, id: string): Promise<Entry<Upload> | undefined>;
   /** Keeps a file for a run that is queued now, until it has ended. */
   use(org_id: OrgId, id: string): Promise<'kept' | 'unknown' | 'expires_soon'>;
@@ -66,6 +75,11 @@ export const openFiles = (options: FilesOptions): Files => {
     finish: (upload) => finishUpload(options, upload),
     store: (org_id, file, body) => storeWhole(options, org_id, file, body),
     find,
+    list: async (org_id, span) => {
+      const stored = await records.files.list(`${FILES}.${org_id}`);
+      const [present, known] = await Promise.all([now(), times()]);
+      return recordPage(newestFirst(stored), span, ({ file }) => present < fileExpiresAt(file, known));
+    },
     findUpload: async (org_id, id) => {
       const upload = await records.uploads.get(uploadKey({ org_id, id }));
       return upload && (await now()) < uploadExpiresAt(upload) ? upload : undefined;
@@ -91,6 +105,15 @@ export const openFiles = (options: FilesOptions): Files => {
     removeUpload: (upload) => removeUpload(options, upload),
   };
 };
+
+interface ListedFile extends Listed {
+  readonly file: Entry<StoredFile>;
+}
+
+const newestFirst = (files: readonly Entry<StoredFile>[]): ListedFile[] =>
+  files
+    .map((file) => ({ ...listed({ id: file.value.id, created_at: file.value.stored_at }), file }))
+    .toSorted((a, b) => (a.sortKey < b.sortKey ? 1 : -1));
 
 /** A use is written down only when the last one is older than this part of the time for which a file is kept. */
 const USE_WRITTEN_PART = 1 / 24;

@@ -37,6 +37,24 @@ const content = async (url: string, key: string, headers: Record<string, string>
   return { response, bytes: Buffer.from(await response.arrayBuffer()) };
 };
 
+describe('the list of files', () => {
+  it('has those of the organisation, the last uploaded one first, in pages', async () => {
+    const [{ key }, stranger] = [await bed.newTenant(), await bed.newTenant()];
+    const list = (query = '') => call(`${gateway.api}/files${query}`, key);
+    expect((await list()).body).toEqual({ files: [], next_cursor: null });
+    await upload(stranger.key, randomBytes(10));
+    const uploaded: unknown[] = [];
+    for (const name of ['a.png', 'b.png', 'c.png'])
+      uploaded.unshift((await upload(key, randomBytes(10), name)).body);
+    expect((await list()).body).toEqual({ files: uploaded, next_cursor: null });
+    const first = await list('?limit=2');
+    expect(first.body.files).toEqual(uploaded.slice(0, 2));
+    const second = await list(`?limit=2&cursor=${first.body.next_cursor}`);
+    expect(second.body).toEqual({ files: uploaded.slice(2), next_cursor: null });
+    expect((await list('?cursor=x')).status).toBe(422);
+  });
+});
+
 describe('a file', () => {
   it('is described by its upload, and read at its address', async () => {
     const { key } = await bed.newTenant();
