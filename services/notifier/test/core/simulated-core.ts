@@ -3,7 +3,7 @@ import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
 import { BREAKER_SETTINGS } from '../../src/core/breakers/breaker-settings.ts';
 import { take as takeInput } from '../../src/core/decide/take.ts';
 import type { FinalDelivery } from '../../src/core/delivery/final-delivery.ts';
-import { receiverKey, type Receiver } from '../../src/core/receivers/receiver.ts';
+import type { Receiver } from '../../src/core/receivers/receiver.ts';
 import type { Effect } from '../../src/core/state/effect.ts';
 import type { NotifierInput, Outcome } from '../../src/core/state/input.ts';
 import type { PartitionStart } from '../../src/core/state/partition.ts';
@@ -139,7 +139,7 @@ export const simulateCore = (options: SimulationOptions = {}): SimulatedCore => 
     },
     deferredAt: (receiver) =>
       [...core.deferred.values()].filter(
-        ({ key, origin }) => receiverKey({ org_id: key.org_id, origin }) === receiverKey(receiver),
+        ({ key, origin }) => key.org_id === receiver.org_id && origin === receiver.origin,
       ),
     surroundings: {
       attempt: () => undefined,

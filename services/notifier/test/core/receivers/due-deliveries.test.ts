@@ -64,9 +64,9 @@ describe('deliveries that are all due after an outage', () => {
       storeDeferred(core, stage.delivery);
       core.take({ type: 'deferral_finished', run: stage.delivery.key.run_id, outcome: STORED });
     }
+    const deferred = new Set(core.deferred.values().map(({ key }) => key.run_id));
     for (const delivery of due) {
-      const isDeferred = core.deferred.values().some(({ key }) => key.run_id === delivery.key.run_id);
-      if (!isDeferred) core.deferred.set(delivery.source.sequence, delivery);
+      if (!deferred.has(delivery.key.run_id)) core.deferred.set(delivery.source.sequence, delivery);
     }
     core.surroundings.attempt = (effect) => {
       if (effect.type !== 'attempt_final') return;
