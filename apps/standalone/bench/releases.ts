@@ -2,7 +2,7 @@
  * Two checkouts side by side, each as one standalone: how many runs a second clients queue and read over HTTP, with views in SQLite
  * and in MongoDB, and what a whole run leaves on disk. Both stand at the same time and take turns of a second or less, so that
  * a machine whose speed changes is as fast for one as for the other.
- * `node scripts/run.mjs apps/standalone/bench/releases.ts [turns] [folder of another checkout]`
+ * `node scripts/run.mjs apps/standalone/bench/releases.ts [turns] [runs of a turn] [whole runs] [folder of another checkout]`
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -12,17 +12,17 @@ import { aStandalone, type MeasuredStandalone } from './a-standalone.ts';
 
 const TURNS = Number(process.argv[2] ?? 12);
 const OWN = join(import.meta.dirname, '..', '..', '..');
-const CHECKOUTS = [OWN, ...process.argv.slice(3, 4)];
+const CHECKOUTS = [OWN, ...process.argv.slice(5, 6)];
 const AT_ONCE = 16;
 /** In each turn. */
-const QUEUED = 200;
-const READ_ENDED = 500;
+const QUEUED = Number(process.argv[3] ?? 200);
+const READ_ENDED = 2.5 * QUEUED;
 /** After each measure. */
 const SETTLE_MS = 300;
 const WORKFLOW_BYTES = 100_000;
 const INPUT_BYTES = [1_000, 100_000];
 /** They wait for an executor, which takes longer than to queue them. */
-const WHOLE_RUNS = 20;
+const WHOLE_RUNS = Number(process.argv[4] ?? 20);
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
