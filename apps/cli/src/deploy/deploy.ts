@@ -19,7 +19,7 @@ import { plain } from '../output/plain-text.ts';
 import { headLine, rowLine } from '../output/table.ts';
 import type { Column } from '../output/table.ts';
 import { checkWorkflow } from './check-workflow.ts';
-import { requestLine } from './request-line.ts';
+import { queueLine, requestLine } from './request-line.ts';
 
 export interface DeployOptions extends RunnerOptions, Json {
   readonly name: string;
@@ -68,7 +68,7 @@ export const deploy = async (client: Client, file: string, options: DeployOption
   for (const row of rows) screen.print(rowLine(columns, row));
   screen.print(`\nQueue a run with:\n`);
   screen.print(`  ${plain(requestLine(connection.url, deployment.item.id, version.item.inputs))}`);
-  screen.print(`  runledger queue --watch --deployment ${deployment.item.id}`);
+  screen.print(`  ${plain(queueLine(name, version.item.inputs))}`);
   screen.hint(`\n$RUNLEDGER_API_KEY stands for your key. This command used the one of ${connection.source}.`);
   return EXIT.done;
 };

@@ -13,8 +13,22 @@ export const requestLine = (
   return `curl -s ${quoted(`${url}/run/deployment/queue`)} -H "Authorization: Bearer $RUNLEDGER_API_KEY" -H 'Content-Type: application/json' -d ${quoted(body)}`;
 };
 
+/** The same with this tool. `FILE` is to be replaced, as are the other values. */
+export const queueLine = (deployment: string, inputs: readonly NewInputDefinition[]): string => {
+  const examples = inputs.filter(isNeeded).map((input) => `${input.name}=${wordOf(exampleOf(input))}`);
+  const options = examples.map((example) => ` --input ${quoted(example)}`).join('');
+  return `runledger queue --watch --deployment ${quoted(deployment)}${options}`;
+};
+
+const wordOf = (value: unknown): string => {
+  if (value === EXAMPLE_URL) return '@FILE';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+};
+
+const EXAMPLE_URL = 'https://example.com/FILE';
+
 const quoted = (text: string): string =>
-  /^[\w:/.-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  /^[\w:/.@=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 const isNeeded = (input: NewInputDefinition): boolean =>
   input.required === true && (input.default ?? null) === null;
@@ -36,6 +50,6 @@ const exampleOf = ({ type, enum: values, minimum, maximum }: NewInputDefinition)
     case 'image':
     case 'audio':
     case 'video':
-      return 'https://example.com/FILE';
+      return EXAMPLE_URL;
   }
 };

@@ -23,8 +23,10 @@ export const watchRun = async (
     if (json) {
       if (differs(shown, now)) screen.printJson(now);
       shown = now;
-    } else if (hasEnded(now)) printEnd(now, screen);
-    else if (screen.isTerminal) screen.redraw(progressLine(now, screen.columns()));
+    } else if (hasEnded(now)) {
+      printEnd(now, screen);
+      if (code === EXIT.runFailed) screen.hint(`Its log: runledger logs ${run}`);
+    } else if (screen.isTerminal) screen.redraw(progressLine(now, screen.columns()));
     else if (isWorthALine(shown, now)) {
       screen.print(progressSentence(now));
       shown = now;

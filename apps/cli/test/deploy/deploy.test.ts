@@ -66,9 +66,9 @@ describe('runledger deploy', () => {
     );
     const [, url, body = ''] = /curl -s (\S+) -H .* -d '(.*)'\n/.exec(stdout) ?? [];
     expect(url).toMatch(/^http:\/\/\S+\/api\/run\/deployment\/queue$/);
-    expect(JSON.parse(body)).toMatchObject({ inputs: {} });
-    const { deployment_id } = JSON.parse(body);
-    expect(stdout).toContain(`  runledger queue --watch --deployment ${deployment_id}\n`);
+    const { deployment_id, inputs } = JSON.parse(body);
+    expect(inputs).toEqual({});
+    expect(stdout).toContain(`  runledger queue --watch --deployment 'Anna'\\''s'\n`);
     expect(stderr).toContain('$RUNLEDGER_API_KEY stands for your key.');
     expect((await cli(['queue', '--deployment', deployment_id])).code).toBe(0);
   });

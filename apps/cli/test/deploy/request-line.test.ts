@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflow-versions';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { requestLine } from '../../src/deploy/request-line.ts';
+import { queueLine, requestLine } from '../../src/deploy/request-line.ts';
 
 const URL = 'http://127.0.0.1:8080/api';
 
@@ -61,5 +61,32 @@ describe('the line that queues a run', () => {
       }),
       { numRuns: 40 },
     );
+  });
+});
+
+describe('the command that queues a run', () => {
+  const argumentsOfCommand = (inputs: readonly NewInputDefinition[]): string[] =>
+    argumentsOf(queueLine("Anna's", inputs).replace(/^runledger/, 'curl'));
+
+  it('names the deployment, and has an example of each input that a run needs', () => {
+    expect(
+      argumentsOfCommand([
+        { name: 'prompt', type: 'string', required: true },
+        { name: 'steps', type: 'integer', minimum: 4, required: true },
+        { name: 'photo', type: 'image', required: true },
+        { name: 'seed', type: 'integer' },
+      ]).slice(0, -1),
+    ).toEqual([
+      'queue',
+      '--watch',
+      '--deployment',
+      "Anna's",
+      '--input',
+      'prompt=TEXT',
+      '--input',
+      'steps=4',
+      '--input',
+      'photo=@FILE',
+    ]);
   });
 });

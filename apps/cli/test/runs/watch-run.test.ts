@@ -58,7 +58,7 @@ describe('runledger watch', () => {
     expect(result).toEqual({
       code,
       stdout: `${RUN}\n${status} (${end_reason}) after 1.0 s\n${why}`,
-      stderr: '',
+      stderr: code === 1 ? `Its log: runledger logs ${RUN}\n` : '',
     });
   });
 
