@@ -2,8 +2,7 @@ import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { COG_MODEL_NAME } from '@runledger/contracts/runners/cog';
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import { readServerEntry } from '../model-server/server-entry.ts';
-import type { CogModel } from './server/cog-server.ts';
-import { portOf } from './server/own-servers.ts';
+import { portOf, type CogModel } from './server/cog-server.ts';
 
 export type ReadModels =
   | { readonly ok: true; readonly models: readonly CogModel[] }

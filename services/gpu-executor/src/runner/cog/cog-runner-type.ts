@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { RunnerType } from '../runner-type.ts';
 import { readModels } from './cog-models.ts';
 import { cogRunner } from './cog-runner.ts';
-import { openServers } from './server/cog-server.ts';
+import { openCogServers } from './server/cog-server.ts';
 
 const settings = {
   EXECUTOR_COG: Type.String({
@@ -32,7 +32,7 @@ export const cogRunnerType: RunnerType<typeof settings> = {
       capabilities: { programs: read.models.map(({ name }) => `runner:cog:${name}`) },
       open: (host) => {
         const models = new Map(
-          read.models.map((model) => [model.name, openServers(model, host, startTimeoutMs)]),
+          read.models.map((model) => [model.name, openCogServers(model, host, startTimeoutMs)]),
         );
         return {
           ...cogRunner({ ...host, models, startTimeoutMs }),

@@ -1,13 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { RunObserver, RunResult, Runner, RunnerWork } from '../runner.ts';
-import { executePrediction } from './prediction/execute-prediction.ts';
-import type { Executed } from './prediction/prediction-result.ts';
-import type { CogServers, ServerLease } from './server/cog-server.ts';
+import type { Executed } from '../model-server/executed.ts';
+import { runOnServer } from '../model-server/run-on-server.ts';
+import type { Runner } from '../runner.ts';
+import { executePrediction, type PredictionTask } from './prediction/execute-prediction.ts';
+import type { CogServer } from './server/cog-server.ts';
 
 export interface CogRunnerSettings {
-  /** By the names of their models. */
-  readonly models: ReadonlyMap<string, CogServers>;
+  /** By the names of their models, and the indexes of the slots. */
+  readonly models: ReadonlyMap<string, ReadonlyMap<number, CogServer>>;
   readonly workFolder: string;
   readonly cancelGraceMs: number;
   readonly startTimeoutMs: number;
@@ -17,63 +18,33 @@ export interface CogRunnerSettings {
 /** Executes a run as one prediction of a Cog server. */
 export const cogRunner = (settings: CogRunnerSettings): Runner => ({
   run: async (work, observe, signal) => {
+    const { models, cancelGraceMs, startTimeoutMs, log } = settings;
     const model = work.choice.kind === 'cog' ? work.choice.model : '';
-    const servers = settings.models.get(model);
+    const servers = models.get(model);
     if (servers === undefined) {
       return { outcome: 'not_runnable', why: `EXECUTOR_COG of the executor names no model "${model}".` };
     }
-    const acquired = await acquire(servers, { model, work, observe }, signal);
-    if (acquired.kind === 'cancelled') return CANCELLED;
-    if (acquired.kind === 'refused') return { outcome: 'failed', error: acquired.error, files: [] };
-    const { lease } = acquired;
-    const { result, isUsable } = await onServer(settings, { model, work, lease, observe }, signal);
-    if (isUsable) lease.release();
-    else {
-      const fields = { run_id: work.run_id, model, outcome: result.outcome };
-      settings.log.warn(fields, 'a Cog server cannot be used further');
-      await lease.discard();
-    }
-    return result;
+    const server = servers.get(work.slot.index);
+    if (server === undefined) throw new Error(`The Cog model ${model} has no slot ${work.slot.index}.`);
+    return runOnServer(
+      { server, title: model, work, observe, log },
+      (lease, shown) =>
+        inTemporaryFolder(settings, (temporary) => {
+          const task: PredictionTask = { model, work, temporary, cancelGraceMs, busyMs: startTimeoutMs };
+          return executePrediction(lease, task, shown, signal);
+        }),
+      signal,
+    );
   },
 });
 
-const CANCELLED: RunResult = { outcome: 'cancelled', forced: false, files: [] };
-
-interface Run {
-  readonly model: string;
-  readonly work: RunnerWork;
-  readonly observe: RunObserver;
-}
-
-const acquire = async (
-  servers: CogServers,
-  { model, work, observe }: Run,
-  signal: AbortSignal,
-): ReturnType<CogServers['acquire']> => {
-  let isLoading = false;
-  const onLoading = (): void => {
-    isLoading = true;
-    observe.progress({ progress: 0, live_status: `loading ${model}` });
-  };
-  const acquired = await servers.acquire(
-    work.slot,
-    { onLoading, onLine: (line) => observe.log(line) },
-    signal,
-  );
-  if (isLoading) observe.progress({ progress: 0, live_status: null });
-  return acquired;
-};
-
-const onServer = async (
-  { workFolder, cancelGraceMs, startTimeoutMs, log }: CogRunnerSettings,
-  { model, work, lease, observe }: Run & { readonly lease: ServerLease },
-  signal: AbortSignal,
+const inTemporaryFolder = async (
+  { workFolder, log }: CogRunnerSettings,
+  execute: (temporary: string) => Promise<Executed>,
 ): Promise<Executed> => {
-  if (signal.aborted || !(await observe.begin(lease.loadingMs))) return { result: CANCELLED, isUsable: true };
   const temporary = await mkdtemp(join(workFolder, 'tmp-'));
   try {
-    const task = { model, work, temporary, cancelGraceMs, busyMs: startTimeoutMs };
-    return await executePrediction(lease, task, observe, signal);
+    return await execute(temporary);
   } finally {
     await rm(temporary, { recursive: true, force: true }).catch((err: unknown) =>
       log.warn({ err, folder: temporary }, 'a temporary folder could not be removed'),

@@ -2,7 +2,7 @@ import { seconds } from '@runledger/service-kit/config/config-schemas';
 import { Type } from 'typebox';
 import type { RunnerType } from '../runner-type.ts';
 import { comfyuiRunner } from './comfyui-runner.ts';
-import { openServer } from './server/comfy-server.ts';
+import { openComfyServer } from './server/comfy-server.ts';
 import { readServers } from './server/server-list.ts';
 
 const settings = {
@@ -47,7 +47,9 @@ export const comfyuiRunnerType: RunnerType<typeof settings> = {
           servers: new Map(
             open.flatMap((slot, index) => {
               const entry = servers[index];
-              return entry ? [[slot.index, openServer(entry, slot, residents, startTimeoutMs)] as const] : [];
+              return entry
+                ? [[slot.index, openComfyServer(entry, slot, residents, startTimeoutMs)] as const]
+                : [];
             }),
           ),
           limits: {

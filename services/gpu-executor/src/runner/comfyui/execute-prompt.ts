@@ -1,6 +1,7 @@
 import type { AttemptError } from '@runledger/contracts/events/run-error';
 import { newUuid } from '@runledger/contracts/ids';
 import { untilAborted } from '@runledger/resilience/abort';
+import { cancelled, failed, type Executed } from '../model-server/executed.ts';
 import { countOomKills } from '../process-output/oom-kills.ts';
 import type { RunObserver, RunnerWork } from '../runner.ts';
 import { inRunFolder, runFolder } from './core/run-folder.ts';
@@ -10,8 +11,8 @@ import { graceAfter } from './prompt/grace.ts';
 import { hearPrompt, type HeardPrompt } from './prompt/heard-prompt.ts';
 import { serverError } from './prompt/server-error.ts';
 import { sendPrompt, type NewPrompt } from './prompt/send-prompt.ts';
-import { cancelled, failed, resultOfEnd, type Executed } from './prompt-result.ts';
-import type { ServerLease } from './server/comfy-server.ts';
+import { resultOfEnd } from './prompt-result.ts';
+import type { ComfyLease } from './server/comfy-server.ts';
 
 export interface PromptLimits extends FollowLimits {
   readonly cancelGraceMs: number;
@@ -27,7 +28,7 @@ export interface PromptTask {
 
 /** Executes a workflow as one prompt, from sending it to fetching what it made. */
 export const executePrompt = async (
-  lease: ServerLease,
+  lease: ComfyLease,
   { work, clientId, workflow, limits }: PromptTask,
   observe: RunObserver,
   signal: AbortSignal,
@@ -71,7 +72,7 @@ export const executePrompt = async (
 };
 
 interface Sending {
-  readonly lease: ServerLease;
+  readonly lease: ComfyLease;
   readonly prompt: NewPrompt;
   readonly heard: HeardPrompt;
   readonly limits: PromptLimits;
@@ -87,7 +88,10 @@ const sendAndFollow = async (
   if (signal.aborted) return { kind: 'stopped' };
   const giveUp = AbortSignal.any([grace, lease.gone, AbortSignal.timeout(limits.unreachableMs)]);
   // Also when it is cancelled meanwhile: what the server has must be stopped there.
-  const sent = await untilAborted(sendPrompt(lease, prompt, giveUp), AbortSignal.any([grace, lease.gone]));
+  const sent = await untilAborted(
+    sendPrompt(lease.api, prompt, giveUp),
+    AbortSignal.any([grace, lease.gone]),
+  );
   if (lease.gone.aborted) return { kind: 'server_ended', end: await lease.ended };
   if (signal.aborted || sent === undefined) return { kind: 'stopped' };
   return sent.kind === 'sent' ? followPrompt(lease, heard, limits, signal) : sent;

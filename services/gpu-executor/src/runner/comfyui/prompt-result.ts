@@ -1,21 +1,15 @@
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
-import { collectFiles, FILE_LIMITS } from '../output-files.ts';
-import type { OutputFile, RunResult, RunnerWork } from '../runner.ts';
+import { cancelled, failed, filesOf, type Executed } from '../model-server/executed.ts';
+import type { RunnerWork } from '../runner.ts';
 import type { PromptEnd } from './core/history-entry.ts';
 import { nodeError } from './core/prompt-error.ts';
 import { runFolder } from './core/run-folder.ts';
 import { fetchOutputs } from './prompt/fetch-outputs.ts';
 import type { NewPrompt } from './prompt/send-prompt.ts';
-import type { ServerLease } from './server/comfy-server.ts';
-
-export interface Executed {
-  readonly result: RunResult;
-  /** The server can take the next run. */
-  readonly isUsable: boolean;
-}
+import type { ComfyLease } from './server/comfy-server.ts';
 
 interface EndedPrompt {
-  readonly lease: ServerLease;
+  readonly lease: ComfyLease;
   readonly work: RunnerWork;
   readonly prompt: NewPrompt;
   readonly end: PromptEnd;
@@ -45,20 +39,3 @@ const errorOfEnd = ({ end }: PromptEnd, { workflow }: NewPrompt): AttemptError |
       return errorOf('execution_error', 'Somebody interrupted the run at the ComfyUI server itself.');
   }
 };
-
-/** With the files that exist by then. */
-export const failed = async (
-  work: RunnerWork,
-  error: AttemptError,
-  { isUsable }: Pick<Executed, 'isUsable'>,
-): Promise<Executed> => ({ result: { outcome: 'failed', error, files: await filesOf(work) }, isUsable });
-
-export const cancelled = async (work: RunnerWork, forced: boolean): Promise<RunResult> => ({
-  outcome: 'cancelled',
-  forced,
-  files: await filesOf(work),
-});
-
-/** Everything was written by this runner, within the limits. */
-const filesOf = async ({ outputDir }: RunnerWork): Promise<readonly OutputFile[]> =>
-  (await collectFiles(outputDir, FILE_LIMITS)).files;

@@ -23,12 +23,14 @@ const QUIET_WITHIN_MS = 1_000;
 export const readServerOutput = (
   { stdout, stderr }: Pick<SupervisedProcess, 'stdout' | 'stderr'>,
   gone: AbortSignal,
+  shownLine: (line: string) => string,
 ): ServerOutput => {
   const last: LogLine[] = [];
   let listener: ((line: LogLine) => void) | undefined;
   let lineAt = 0;
-  const take = (line: LogLine): void => {
+  const take = ({ stream, line: written }: LogLine): void => {
     lineAt = performance.now();
+    const line: LogLine = { stream, line: shownLine(written) };
     last.push(line);
     if (last.length > LAST_LINES) last.shift();
     listener?.(line);

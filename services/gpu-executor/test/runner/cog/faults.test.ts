@@ -168,6 +168,24 @@ describe('a server of the executor', () => {
     });
     expect(run.lines).toContainEqual({ stream: 'stderr', line: 'no weights' });
   });
+
+  it('keeps the values to itself that its operator set for it', async () => {
+    const { start } = await openCog({ models: { painter: await ownServer({ HF_TOKEN: 'hf_12345' }) } });
+    const run = start(
+      doing({ print: 'with hf_12345' }, { wait: 'for a look' }, { wait: 'for a look' }, { fail: 'hf_12345' }),
+    );
+    expect(await run.result).toMatchObject({ error: { message: 'ValueError: $HF_TOKEN' } });
+    expect(run.lines).toContainEqual({ stream: 'stdout', line: 'with $HF_TOKEN' });
+  });
+
+  it('keeps them to itself when it does not start', async () => {
+    const script = 'echo "with $HF_TOKEN"; exit 3';
+    const entry = { url: 'http://127.0.0.1:1', command: '/bin/sh', args: ['-c', script] };
+    const { start } = await openCog({ models: { painter: { ...entry, env: { HF_TOKEN: 'hf_12345' } } } });
+    const run = start(WORKS);
+    await run.result;
+    expect(run.lines).toEqual([{ stream: 'stdout', line: 'with $HF_TOKEN' }]);
+  });
 });
 
 describe('EXECUTOR_COG', () => {

@@ -41,10 +41,10 @@ export const foreignServer = async (options?: TestServerOptions): Promise<TestSe
 };
 
 /** The entry of a server that the executor starts. */
-export const ownServer = async (): Promise<object> => {
+export const ownServer = async (env: Readonly<Record<string, string>> = {}): Promise<object> => {
   const port = await freePort();
   const args = [join(import.meta.dirname, 'server', 'main.ts')];
-  return { url: `http://127.0.0.1:${port}`, command: process.execPath, args };
+  return { url: `http://127.0.0.1:${port}`, command: process.execPath, args, env };
 };
 
 export const doing = (...steps: readonly Step[]): object => ({ input: { steps } });

@@ -3,21 +3,14 @@ import { sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { join } from 'node:path';
 import { cancelWithGrace } from '../../../supervision/cancel-with-grace.ts';
+import { failed, type Executed } from '../../model-server/executed.ts';
 import { inputFiles } from '../../model-server/input-files.ts';
 import { countOomKills } from '../../process-output/oom-kills.ts';
 import type { RunObserver, RunnerWork } from '../../runner.ts';
 import { refusal } from '../core/prediction.ts';
-import type { ServerLease } from '../server/cog-server.ts';
+import type { CogLease } from '../server/cog-server.ts';
 import { predictionBody } from './prediction-body.ts';
-import {
-  failed,
-  lostError,
-  resultOf,
-  stopped,
-  tooLarge,
-  STORAGE_FULL,
-  type Executed,
-} from './prediction-result.ts';
+import { lostError, resultOf, stopped, tooLarge, STORAGE_FULL } from './prediction-result.ts';
 import { readAnswer, type AnswerFailure, type ReadAnswer } from './read-answer.ts';
 import { watchPrediction, type WatchedPrediction } from './watch-prediction.ts';
 
@@ -33,7 +26,7 @@ export interface PredictionTask {
 
 /** Executes a run as one prediction, from sending it to its files. */
 export const executePrediction = async (
-  lease: ServerLease,
+  lease: CogLease,
   task: PredictionTask,
   observe: RunObserver,
   signal: AbortSignal,
@@ -73,7 +66,7 @@ const CANCEL_EVERY_MS = 500;
 const AGAIN_AFTER_MS = 250;
 
 /** A prediction may not heed the first one, and the server does not know it before it has the whole request. */
-const repeatCancel = async ({ api }: ServerLease, id: string, over: AbortSignal): Promise<void> => {
+const repeatCancel = async ({ api }: CogLease, id: string, over: AbortSignal): Promise<void> => {
   while (!over.aborted) {
     await api.cancel(id);
     await sleep(CANCEL_EVERY_MS, over);
@@ -86,7 +79,7 @@ export type Sent =
   | AnswerFailure;
 
 interface Sending {
-  readonly lease: ServerLease;
+  readonly lease: CogLease;
   readonly task: PredictionTask;
   readonly id: string;
   readonly watched: WatchedPrediction;

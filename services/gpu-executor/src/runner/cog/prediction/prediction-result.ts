@@ -4,19 +4,13 @@ import { mkdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ProcessEnd } from '../../../supervision/supervised-process.ts';
 import { describeEnd } from '../../model-server/describe-end.ts';
-import { collectFiles, FILE_LIMITS } from '../../output-files.ts';
-import type { OutputFile, RunData, RunResult, RunnerWork } from '../../runner.ts';
+import { cancelled, failed, filesOf, type Executed } from '../../model-server/executed.ts';
+import type { RunData, RunnerWork } from '../../runner.ts';
 import { readOutputs } from '../core/outputs.ts';
 import { endOfPrediction } from '../core/prediction.ts';
 import type { PredictionTask, Sent } from './execute-prediction.ts';
 import type { ReadAnswer } from './read-answer.ts';
 import type { WatchedPrediction } from './watch-prediction.ts';
-
-export interface Executed {
-  readonly result: RunResult;
-  /** The server can take the next run. */
-  readonly isUsable: boolean;
-}
 
 interface EndedPrediction {
   readonly answer: ReadAnswer;
@@ -51,15 +45,8 @@ export const stopped = async (
 ): Promise<Executed> => {
   const answer = sent.kind === 'ended' && sent.answer.prediction?.output ? sent.answer : last;
   if (answer !== null) await keepOutputs(work, answer);
-  const result: RunResult = { outcome: 'cancelled', forced, files: await filesOf(work) };
-  return { result, isUsable: !forced };
+  return { result: await cancelled(work, forced), isUsable: !forced };
 };
-
-export const failed = async (
-  work: RunnerWork,
-  error: AttemptError,
-  { isUsable }: Pick<Executed, 'isUsable'>,
-): Promise<Executed> => ({ result: { outcome: 'failed', error, files: await filesOf(work) }, isUsable });
 
 /** Moves the files of an answer to where the run's files are. */
 const keepOutputs = async (
@@ -74,10 +61,6 @@ const keepOutputs = async (
   }
   return outputs;
 };
-
-/** Everything was written by this runner, within the limits. */
-const filesOf = async ({ outputDir }: RunnerWork): Promise<readonly OutputFile[]> =>
-  (await collectFiles(outputDir, FILE_LIMITS)).files;
 
 const noEnd = (model: string): AttemptError =>
   errorOf(

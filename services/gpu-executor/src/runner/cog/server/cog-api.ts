@@ -1,4 +1,3 @@
-import { sleep, untilAborted } from '@runledger/resilience/abort';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
@@ -111,23 +110,4 @@ const put = async (url: URL, { body, traceparent, onSent, signal }: Put): Promis
     answer.catch(() => undefined);
     return { kind: 'lost', why: whyOf(error) };
   }
-};
-
-const ASK_EVERY_MS = 250;
-
-/** Asks for its health until `isEnough`, or the signal is aborted: then it is undefined. `onWait` is called before it is asked again. */
-export const untilHealth = async (
-  api: CogApi,
-  isEnough: (answer: HealthAnswer) => boolean,
-  signal: AbortSignal,
-  onWait: (answer: HealthAnswer) => void = () => undefined,
-): Promise<HealthAnswer | undefined> => {
-  while (!signal.aborted) {
-    const answer = await untilAborted(api.health(), signal);
-    if (answer === undefined) break;
-    if (isEnough(answer)) return answer;
-    onWait(answer);
-    await sleep(ASK_EVERY_MS, signal);
-  }
-  return undefined;
 };

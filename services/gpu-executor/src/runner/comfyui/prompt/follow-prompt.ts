@@ -1,7 +1,7 @@
 import { sleep, untilAborted } from '@runledger/resilience/abort';
 import type { ProcessEnd } from '../../../supervision/supervised-process.ts';
 import type { PromptEnd } from '../core/history-entry.ts';
-import type { ServerLease } from '../server/comfy-server.ts';
+import type { ComfyLease } from '../server/comfy-server.ts';
 import type { HeardPrompt } from './heard-prompt.ts';
 import { lookUp, type LookedUp } from './look-up.ts';
 
@@ -29,7 +29,7 @@ const RENEW_AFTER_MS = 60_000;
 
 /** Follows a prompt to its end, by what the server tells and by asking it, for what it tells may be lost. */
 export const followPrompt = async (
-  lease: ServerLease,
+  lease: ComfyLease,
   heard: HeardPrompt,
   limits: FollowLimits,
   signal: AbortSignal,
@@ -46,7 +46,7 @@ export const followPrompt = async (
 };
 
 const untilFound = async (
-  { api }: ServerLease,
+  { api }: ComfyLease,
   heard: HeardPrompt,
   { silenceMs, unreachableMs }: FollowLimits,
   signal: AbortSignal,
@@ -88,7 +88,7 @@ const endAsHeard = (heard: HeardPrompt): Followed => {
  * Null when the deadline is over first: a node may be deaf.
  */
 export const stopPrompt = async (
-  { api }: Pick<ServerLease, 'api'>,
+  { api }: Pick<ComfyLease, 'api'>,
   prompt_id: string,
   deadline: AbortSignal,
 ): Promise<StoppedPrompt | null> => {

@@ -5,8 +5,7 @@ import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { sleep } from '@runledger/resilience/abort';
 import { nodeName, refusedNodes, refusedPrompt } from '../core/prompt-error.ts';
 import type { ComfyWorkflow } from '../core/workflow.ts';
-import type { ComfyAnswer } from '../server/comfy-api.ts';
-import type { ServerLease } from '../server/comfy-server.ts';
+import type { ComfyAnswer, ComfyApi } from '../server/comfy-api.ts';
 import { lookUp } from './look-up.ts';
 
 export interface NewPrompt {
@@ -29,7 +28,7 @@ const GATEWAY_ERRORS: readonly number[] = [502, 503, 504];
 
 /** Sends a prompt, once: after an answer that is lost the server may have it. Gives up when the signal is aborted. */
 export const sendPrompt = async (
-  { api }: Pick<ServerLease, 'api'>,
+  api: ComfyApi,
   { prompt_id, clientId, workflow }: NewPrompt,
   stop: AbortSignal,
 ): Promise<Sent> => {
@@ -50,7 +49,7 @@ export const sendPrompt = async (
 };
 
 const untilClear = async (
-  api: ServerLease['api'],
+  api: ComfyApi,
   prompt_id: string,
   stop: AbortSignal,
 ): Promise<'known' | 'unknown'> => {
@@ -73,17 +72,14 @@ const read = (
 };
 
 /** The nodes whose class the server does not have; null when it has all, or does not say. */
-export const missingNodes = async (
-  { api, knownNodes }: ServerLease,
-  workflow: ComfyWorkflow,
-): Promise<AttemptError | null> => {
+export const missingNodes = async (api: ComfyApi, workflow: ComfyWorkflow): Promise<AttemptError | null> => {
   const missing: string[] = [];
   for (const [id, { class_type }] of Object.entries(workflow)) {
-    if (knownNodes.has(class_type)) continue;
+    if (api.knownNodes.has(class_type)) continue;
     const answer = await api.get(`object_info/${encodeURIComponent(class_type)}`);
     const info = answer.kind === 'answered' && answer.status === SUCCESS ? parseJson(answer.text) : undefined;
     if (!isJsonObject(info)) return null;
-    if (Object.hasOwn(info, class_type)) knownNodes.add(class_type);
+    if (Object.hasOwn(info, class_type)) api.knownNodes.add(class_type);
     else missing.push(id);
   }
   const [first] = missing;

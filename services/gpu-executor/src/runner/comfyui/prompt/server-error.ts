@@ -20,11 +20,11 @@ export const serverError = (
   { workflow, current }: Pick<PromptState, 'workflow' | 'current'>,
 ): AttemptError => {
   const id = current === null ? undefined : nodeInWorkflow(workflow, current);
-  const where = id === undefined ? '' : ` It was at ${nodeName(workflow, id)}.`;
+  const where = id === undefined ? '' : `At ${nodeName(workflow, id)}: `;
   const node = id === undefined ? {} : { node: id.slice(0, MAX_ERROR_NAME) };
   const isKilled = failure.kind === 'server_ended' && failure.isMemoryShort;
   const kind = isKilled ? 'out_of_memory' : 'crashed';
-  return errorOf(kind, errorMessage(`${whatHappened(failure)}${where}`), node);
+  return errorOf(kind, errorMessage(`${where}${whatHappened(failure)}`), node);
 };
 
 const whatHappened = (failure: ServerFailure): string => {

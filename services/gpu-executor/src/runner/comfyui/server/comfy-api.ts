@@ -1,4 +1,3 @@
-import { sleep, untilAborted } from '@runledger/resilience/abort';
 import { boundedText, whyOf } from '../../model-server/http-answer.ts';
 
 /** The HTTP interface of one server. Nothing here throws: a server that cannot be reached is a value. */
@@ -10,6 +9,8 @@ export interface ComfyApi {
   /** The body as it comes. */
   download(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Download>;
   readonly socketUrl: (clientId: string) => URL;
+  /** The node classes that the server is known to have. */
+  readonly knownNodes: Set<string>;
 }
 
 export type ComfyAnswer =
@@ -60,6 +61,7 @@ export const comfyApi = (base: URL): ComfyApi => {
       url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
       return url;
     },
+    knownNodes: new Set(),
   };
 };
 
@@ -73,18 +75,4 @@ const answerOf = async (url: URL, request: RequestInit): Promise<ComfyAnswer> =>
   } catch (error) {
     return { kind: 'unreachable', why: whyOf(error) };
   }
-};
-
-const ASK_EVERY_MS = 250;
-
-export type Answering = { readonly kind: 'answers'; readonly tries: number } | { readonly kind: 'silent' };
-
-/** Waits until the server answers, or the signal is aborted. */
-export const untilAnswering = async (api: ComfyApi, signal: AbortSignal): Promise<Answering> => {
-  for (let tries = 1; !signal.aborted; tries += 1) {
-    const answer = await untilAborted(api.get('system_stats'), signal);
-    if (answer?.kind === 'answered' && answer.status === 200) return { kind: 'answers', tries };
-    await sleep(ASK_EVERY_MS, signal);
-  }
-  return { kind: 'silent' };
 };

@@ -1,0 +1,68 @@
+import type { AttemptError } from '@runledger/contracts/events/run-error';
+import type { ProcessEnd } from '../../supervision/supervised-process.ts';
+import type { LogLine } from '../runner.ts';
+
+/** A server that executes the runs of a slot, one after the other. */
+export interface ModelServer<Api> {
+  readonly url: URL;
+  /** Waits until it can execute a run. It is started when it is the executor's own. */
+  acquire(waiting: Waiting, signal: AbortSignal): Promise<AcquiredServer<Api>>;
+}
+
+export interface Waiting {
+  /** It is not ready, or others are before this run. */
+  readonly onLoading: () => void;
+  /** What a server of the executor itself writes for this run: while it loads, and afterwards if it writes logs. */
+  readonly onLine: (line: LogLine) => void;
+}
+
+export type AcquiredServer<Api> =
+  | { readonly kind: 'ready'; readonly lease: ServerLease<Api> }
+  | { readonly kind: 'refused'; readonly error: AttemptError }
+  | { readonly kind: 'cancelled' };
+
+/** One run has the server until it gives it back, once. */
+export interface ServerLease<Api> {
+  readonly api: Api;
+  /** How long this run waited until it was loaded; 0 when it was warm. */
+  readonly loadingMs: number;
+  /** Settles when the executor's own server has ended. */
+  readonly ended: Promise<ProcessEnd>;
+  /** Aborted then. */
+  readonly gone: AbortSignal;
+  /** The executor started it, and can start it again. */
+  readonly isOwn: boolean;
+  /** A text without what clients must not see of the server. */
+  readonly hide: (text: string) => string;
+  /** It can take the next run. */
+  release(): Promise<void>;
+  /** A run goes on in it that cannot be stopped, or it takes no runs any more. The executor's own is killed. */
+  discard(): Promise<void>;
+}
+
+/** What is special about the servers of a runner. */
+export interface ServerType<Api> {
+  /** What is loaded, such as the name of a model. */
+  readonly title: string;
+  /** For the beginning of a sentence, such as `The ComfyUI server`. */
+  readonly name: string;
+  /** Made anew for each process of the executor. */
+  readonly connect: (url: URL) => Api;
+  /** What it says about itself now. Never rejects. */
+  readonly probe: (api: Api) => Promise<ServerState>;
+  /** It is started with the executor, and not by the first run. */
+  readonly preload: boolean;
+  /** What it writes during a run is the log of that run. Else its answers have the log. */
+  readonly writesLogs: boolean;
+  /** A line that it wrote, for people. */
+  readonly shownLine: (line: string) => string;
+}
+
+/** `why` is a whole sentence for people. */
+export type ServerState =
+  | { readonly kind: 'ready' }
+  /** It has loaded, and executes something else. */
+  | { readonly kind: 'busy'; readonly why: string }
+  | { readonly kind: 'loading'; readonly why: string }
+  /** It will take no run before it is started again. */
+  | { readonly kind: 'never'; readonly why: string };

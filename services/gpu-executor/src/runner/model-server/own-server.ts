@@ -1,0 +1,129 @@
+import { errorMessage } from '@runledger/contracts/events/error-message';
+import { errorOf } from '@runledger/contracts/events/run-error';
+import type { GpuSlot } from '../../gpu/gpu-slots.ts';
+import type { ResidentProcesses, SlotProcesses } from '../../resident-process/resident-processes.ts';
+import type {
+  Lease,
+  ResidentConnection,
+  ResidentSpec,
+  StartFailure,
+} from '../../resident-process/resident-spec.ts';
+import type { OperatorCommand } from '../operator-command.ts';
+import { hidingValues } from '../process-output/shown-stderr.ts';
+import { describeEnd } from './describe-end.ts';
+import type { AcquiredServer, ModelServer, ServerLease, ServerType, Waiting } from './model-server.ts';
+import { readServerOutput, type ServerOutput } from './server-output.ts';
+import { untilReady } from './until-ready.ts';
+
+export interface OwnServer<Api> {
+  readonly type: ServerType<Api>;
+  readonly url: URL;
+  readonly command: OperatorCommand;
+  readonly slot: GpuSlot;
+  readonly startTimeoutMs: number;
+}
+
+/** A server that the executor starts for a slot, keeps between runs, and starts again. */
+export const openOwnServer = <Api>(
+  server: OwnServer<Api>,
+  residents: Pick<ResidentProcesses, 'open'>,
+): ModelServer<Api> => {
+  const processes = residents.open(serverProcess(server), [server.slot]);
+  return {
+    url: server.url,
+    acquire: (waiting, signal) => acquire(server, processes, waiting, signal),
+  };
+};
+
+interface ServerConnection<Api> extends ResidentConnection, ServerOutput {
+  readonly api: Api;
+  /** Aborted when the process has ended. */
+  readonly gone: AbortSignal;
+  readonly hide: ServerLease<Api>['hide'];
+}
+
+const serverProcess = <Api>({
+  type,
+  url,
+  command,
+  startTimeoutMs,
+}: OwnServer<Api>): ResidentSpec<ServerConnection<Api>> => ({
+  name: `server of ${type.title}`,
+  ...command,
+  limits: { startTimeoutMs, idleTimeoutMs: null, maxRuns: null, preload: type.preload },
+  connect: (process, gone, temporary) => {
+    process.stdin.end();
+    const api = type.connect(url);
+    const hide = hidingValues(command, { TMPDIR: temporary });
+    const isReady = async (): Promise<string | null> => {
+      const state = await untilReady(type, api, gone);
+      // When it ends first, its end says why, and nobody waits for this any more.
+      if (state === undefined) return new Promise(() => undefined);
+      return state.kind === 'ready' ? null : hide(state.why);
+    };
+    const output = readServerOutput(process, gone, (line) => hide(type.shownLine(line)));
+    return { ...output, ready: isReady(), api, gone, hide };
+  },
+  askToEnd: (process) => process.terminate(),
+});
+
+const acquire = async <Api>(
+  { type, slot }: OwnServer<Api>,
+  processes: SlotProcesses<ServerConnection<Api>>,
+  { onLoading, onLine }: Waiting,
+  signal: AbortSignal,
+): Promise<AcquiredServer<Api>> => {
+  let isLoading = false;
+  const acquired = await processes.acquire(slot, signal, () => {
+    isLoading = true;
+    onLoading();
+  });
+  if (acquired.kind === 'cancelled') return acquired;
+  const connection = acquired.kind === 'ready' ? acquired.lease.connection : acquired.connection;
+  if (isLoading) connection?.lastLines().forEach(onLine);
+  if (acquired.kind === 'ready') return { kind: 'ready', lease: leaseOf(type, acquired.lease, onLine) };
+  if (acquired.why.kind === 'stopped') return { kind: 'cancelled' };
+  return {
+    kind: 'refused',
+    error: errorOf('setup_failed', errorMessage(whyRefused(type.name, acquired.why))),
+  };
+};
+
+const leaseOf = <Api>(
+  { writesLogs }: ServerType<Api>,
+  { connection, loadingMs, ended, ...held }: Lease<ServerConnection<Api>>,
+  onLine: Waiting['onLine'],
+): ServerLease<Api> => {
+  const { api, gone, hide } = connection;
+  const stopListening = writesLogs ? connection.listen(onLine) : undefined;
+  return {
+    api,
+    loadingMs,
+    ended,
+    gone,
+    isOwn: true,
+    hide,
+    release: async () => {
+      if (stopListening) await connection.untilQuiet();
+      stopListening?.();
+      held.release();
+    },
+    discard: async () => {
+      await held.discard();
+      stopListening?.();
+    },
+  };
+};
+
+const whyRefused = (name: string, why: Exclude<StartFailure, { readonly kind: 'stopped' }>): string => {
+  switch (why.kind) {
+    case 'timeout':
+      return `${name} was not ready within ${why.ms / 1_000} s of its start. ${SEE_LOG}`;
+    case 'not_ready':
+      return `${why.why} ${SEE_LOG}`;
+    case 'ended':
+      return `${name} ended before it was ready${describeEnd(why.end)}. ${SEE_LOG}`;
+  }
+};
+
+const SEE_LOG = 'What it wrote last is in the log of the run.';

@@ -1,0 +1,69 @@
+import { errorMessage } from '@runledger/contracts/events/error-message';
+import type { RunObserver, RunResult, RunnerWork } from '../runner.ts';
+import type { Executed } from './executed.ts';
+import type { AcquiredServer, ModelServer, ServerLease } from './model-server.ts';
+
+export interface ServerRun<Api> {
+  readonly server: ModelServer<Api>;
+  /** What is loaded, such as the name of a model. */
+  readonly title: string;
+  readonly work: RunnerWork;
+  readonly observe: RunObserver;
+  readonly log: { warn(fields: object, message: string): void };
+}
+
+/** Executes a run that has begun. It need not hide anything of the server. */
+export type ExecuteOn<Api> = (lease: ServerLease<Api>, observe: RunObserver) => Promise<Executed>;
+
+/** Executes a run on a server, from waiting for it to giving it back. */
+export const runOnServer = async <Api>(
+  run: ServerRun<Api>,
+  execute: ExecuteOn<Api>,
+  signal: AbortSignal,
+): Promise<RunResult> => {
+  const { title, work, log } = run;
+  const acquired = await acquire(run, signal);
+  if (acquired.kind === 'cancelled') return CANCELLED;
+  if (acquired.kind === 'refused') return { outcome: 'failed', error: acquired.error, files: [] };
+  const { lease } = acquired;
+  const { result, isUsable } = await executeOn(lease, run, execute, signal);
+  if (isUsable) await lease.release();
+  else {
+    const fields = { run_id: work.run_id, slot: work.slot.index, server: title, outcome: result.outcome };
+    log.warn(fields, 'a model server cannot be used further');
+    await lease.discard();
+  }
+  return withoutHidden(result, lease);
+};
+
+const CANCELLED: RunResult = { outcome: 'cancelled', forced: false, files: [] };
+
+const acquire = async <Api>(
+  { server, title, observe }: ServerRun<Api>,
+  signal: AbortSignal,
+): Promise<AcquiredServer<Api>> => {
+  let isLoading = false;
+  const onLoading = (): void => {
+    isLoading = true;
+    observe.progress({ progress: 0, live_status: `loading ${title}` });
+  };
+  const acquired = await server.acquire({ onLoading, onLine: (line) => observe.log(line) }, signal);
+  if (isLoading) observe.progress({ progress: 0, live_status: null });
+  return acquired;
+};
+
+const executeOn = async <Api>(
+  lease: ServerLease<Api>,
+  { observe }: ServerRun<Api>,
+  execute: ExecuteOn<Api>,
+  signal: AbortSignal,
+): Promise<Executed> => {
+  if (signal.aborted || !(await observe.begin(lease.loadingMs))) return { result: CANCELLED, isUsable: true };
+  const log: RunObserver['log'] = ({ stream, line }) => observe.log({ stream, line: lease.hide(line) });
+  return execute(lease, { ...observe, log });
+};
+
+const withoutHidden = (result: RunResult, { hide }: Pick<ServerLease<unknown>, 'hide'>): RunResult =>
+  result.outcome === 'failed'
+    ? { ...result, error: { ...result.error, message: errorMessage(hide(result.error.message)) } }
+    : result;
