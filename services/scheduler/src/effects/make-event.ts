@@ -15,8 +15,14 @@ export interface EventSources {
   readonly requests: Pick<RecentRequests, 'inputsOf'>;
 }
 
-/** The event of a decision. Reads what the scheduler does not keep in memory. @throws {LogUnavailable} */
-export const makeEvent = async (sources: EventSources, decision: RunDecision): Promise<RunEvent> => {
+/**
+ * The event of a decision. Reads what the scheduler does not keep in memory; undefined when that has left the log, and with it the
+ * beginning of the run. @throws {LogUnavailable}
+ */
+export const makeEvent = async (
+  sources: EventSources,
+  decision: RunDecision,
+): Promise<RunEvent | undefined> => {
   switch (decision.type) {
     case 'assign':
       return makeAssignment(sources, decision);
@@ -33,17 +39,9 @@ export const makeEvent = async (sources: EventSources, decision: RunDecision): P
 export const makeGiveUp = (sources: EventSources, decision: Assign, message: string): RunEvent =>
   endingEvent(giveUpInstead(decision, message), stamp(sources));
 
-const makeAssignment = async (sources: EventSources, decision: Assign): Promise<RunEvent> => {
-  const { run } = decision;
-  const requested = sources.requests.inputsOf(run.number) ?? (await readRequest(sources, decision));
-  if (!requested) {
-    return makeGiveUp(
-      sources,
-      decision,
-      `The request of this run, message ${run.number} of RUNS, is no longer in the log. ` +
-        'The log keeps events for less time than the run waited: raise runsMaxAgeMs in the log settings, and queue the run again.',
-    );
-  }
+const makeAssignment = async (sources: EventSources, decision: Assign): Promise<RunEvent | undefined> => {
+  const requested = sources.requests.inputsOf(decision.run.number) ?? (await readRequest(sources, decision));
+  if (!requested) return undefined;
   const { inputs, inputs_blob } = requested;
   return assignedEvent(decision, stamp(sources), { slot_allocation_id: newUuid(), inputs, inputs_blob });
 };

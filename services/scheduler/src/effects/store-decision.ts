@@ -21,7 +21,9 @@ export const storeDecision = async (
     const event = await retryWhileUnavailable({ signal, logger: log.logger }, () =>
       makeEvent(options, decision),
     );
-    return await store(options, decision, event, signal);
+    return event === undefined
+      ? expired(options, decision, 0)
+      : await store(options, decision, event, signal);
   } catch (error) {
     if (!(error instanceof EventTooLarge) || decision.type !== 'assign') throw error;
     // A run that cannot be assigned would wait forever, and take a slot each time.
@@ -33,11 +35,13 @@ export const storeDecision = async (
 
 /** While the log is unavailable the same event is appended again. The log recognises it by its id. */
 const store = async (
-  { log, metrics }: StoreOptions,
-  { expected }: RunDecision,
+  options: StoreOptions,
+  decision: RunDecision,
   event: RunEvent,
   signal: AbortSignal,
 ): Promise<Outcome> => {
+  const { log, metrics } = options;
+  const { expected } = decision;
   const { run_id, type } = event;
   const appended = await retryWhileUnavailable({ signal, logger: log.logger }, () =>
     append(log, event, expected),
@@ -52,8 +56,13 @@ const store = async (
     log.logger.debug({ run_id, type, head }, 'another fact came first');
     return 'refused';
   }
+  return expired(options, decision, head);
+};
+
+/** A gateway ends the run. */
+const expired = ({ log }: StoreOptions, { key, type, expected }: RunDecision, head: number): 'expired' => {
   log.logger.error(
-    { run_id, type, expected, head },
+    { run_id: key.run_id, decision: type, expected, head },
     'the log no longer holds the events of a run that has not ended: raise runsMaxAgeMs in the log settings',
   );
   return 'expired';
