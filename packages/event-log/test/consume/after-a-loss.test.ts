@@ -1,5 +1,7 @@
 import type { ExecutorId } from '@runledger/contracts/ids';
 import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';
+import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { consume, done, ConsumerInUse, retryIn, ConsumerTakenOver } from '../../src/consume/consume.ts';
@@ -8,6 +10,7 @@ import type { EventLog } from '../../src/connect/event-log.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 import { aRun, assigned, EXECUTOR, OTHER_EXECUTOR, queued } from '@runledger/testing/events/run-events';
 
+import { stored } from '../fixtures/stored.ts';
 import { consumerOf } from '../fixtures/consumed-runs.ts';
 
 let test: TestLog;
@@ -92,6 +95,26 @@ describe('consume, after a loss', () => {
     expect(refused).toEqual([expect.any(ConsumerInUse)]);
     expect(one?.state()).toEqual({ ok: true });
     await one?.[Symbol.asyncDispose]();
+  });
+
+  it('handles every message in order, whatever is lost on its way', async () => {
+    await using proxy = await tcpProxy(() => test.nats.port);
+    const { org_id } = aRun();
+    const seen: number[] = [];
+    const options = { ...consumerOf('cut-off', aRun()), subjects: [`runs.${org_id}.>`] };
+    await using consumption = await consume(await test.open(proxy.url), options, async ({ sequence }) => {
+      seen.push(sequence);
+      return done;
+    });
+    const sequences: number[] = [];
+    for (let cut = 1; cut <= 4; cut += 1) {
+      proxy.loseNext('$JS.ACK.RUNS.cut-off.');
+      for (let n = 0; n < 20; n += 1) sequences.push(await stored(log, queued({ ...aRun(), org_id }), 0));
+      await waitFor('the loss', () => proxy.lost() === cut);
+    }
+    await waitFor('the last message', () => seen.at(-1) === sequences.at(-1));
+    expect([...new Set(seen)]).toEqual(sequences);
+    expect(consumption.state()).toEqual({ ok: true });
   });
 
   it('leaves an unfinished message to the next process', async () => {
