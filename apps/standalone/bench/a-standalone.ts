@@ -4,6 +4,7 @@ import { globSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { processorTime } from '@runledger/testing/measuring/processor-time';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { readConnectionFile } from '../src/data-folder/connection-files.ts';
@@ -28,6 +29,7 @@ export const aStandalone = async (
     env: { ...environment, RUNLEDGER_DATA_DIR: folder, RUNLEDGER_PORT: '0', RUNLEDGER_RATE_LIMIT: '0' },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
+  killWithParent(child);
   const ended = once(child, 'exit');
   const { content } = await waitFor(
     `the standalone of ${checkout} to be ready`,

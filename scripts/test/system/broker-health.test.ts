@@ -11,6 +11,7 @@ import { provision } from '@runledger/event-log/provision/provision';
 import { openServiceLog, type ServiceLogOptions } from '@runledger/event-log/provision/service-log';
 import { freePort } from '@runledger/local-servers/free-port';
 import { findNatsServer } from '@runledger/local-servers/nats/nats-server';
+import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { fillDisk, whyNoSmallDisk, withSmallDisk } from '@runledger/testing/servers/small-disk';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -39,6 +40,7 @@ const startBroker = async (folder: string, more = '') => {
   const child = spawn(file, [...args, binary, '--pid', pidFile, '--config', join(folder, 'nats.conf')], {
     stdio: 'ignore',
   });
+  killWithParent(child);
   const exited = once(child, 'exit');
   const checkHealth = (): { output: string; code: number | null } => {
     const seen = join(`/proc/${child.pid}/root`, store);

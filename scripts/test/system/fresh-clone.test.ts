@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
+import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
@@ -58,6 +59,7 @@ describe('a fresh clone, for a user without privileges', () => {
   it('runs the sample to success after npm start', { timeout: INSTALLED_WITHIN_MS * 1.5 }, async () => {
     // A separate process group, as in a terminal.
     const started = spawn('npm', ['start'], { ...newcomer, detached: true });
+    killWithParent(started, 'group');
     const signalAll = (signal: NodeJS.Signals): void => void process.kill(-Number(started.pid), signal);
     let output = '';
     for (const stream of [started.stdout, started.stderr])

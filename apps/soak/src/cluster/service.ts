@@ -32,6 +32,7 @@ export const runningService = async ({
     logFile,
     stopWithinMs: STOP_WITHIN_MS,
     print: () => undefined,
+    diesWithParent: true,
   });
   const { pid, state } = started;
   if (pid === undefined) throw new Error(`${name} did not start: ${await started.ended}`);

@@ -13,6 +13,8 @@ export interface ServiceProcessOptions {
   /** From SIGTERM to SIGKILL. Longer than the deadline of the service itself. */
   readonly stopWithinMs: number;
   readonly print: (line: string) => void;
+  /** Kills it when this process dies, also while SIGSTOP keeps it from noticing that by its IPC channel. */
+  readonly diesWithParent?: boolean;
 }
 
 export type ServiceState =
@@ -38,6 +40,7 @@ export const startService = ({
   logFile,
   stopWithinMs,
   print,
+  diesWithParent = false,
 }: ServiceProcessOptions): ServiceProcess => {
   const log = openLogFile(logFile);
   let health: string | undefined;
@@ -46,6 +49,7 @@ export const startService = ({
     args: [main],
     env: { ...env },
     stopWithinMs,
+    diesWithParent,
     onLine: (line) => {
       log.write(line);
       const short = terminalLine(name, line);

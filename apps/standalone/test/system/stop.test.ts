@@ -1,5 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { descendants, isAlive } from '../fixtures/processes.ts';
@@ -7,6 +11,8 @@ import { runApi } from '../fixtures/run-api.ts';
 import { spawnStandalone, startStandalone } from '../fixtures/start-standalone.ts';
 import type { Standalone } from '../fixtures/start-standalone.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+
+const STARTER = fileURLToPath(new URL('../fixtures/standalone-starter.ts', import.meta.url));
 
 describe('a standalone', () => {
   let standalone: Standalone;
@@ -68,5 +74,21 @@ describe('a standalone', () => {
       withinMs: 60_000,
     });
     expect(started.filter(({ pid }) => isAlive(pid))).toEqual([]);
+  });
+});
+
+describe('a test run', () => {
+  it('leaves no process of its standalone after kill -9', { timeout: 180_000 }, async () => {
+    const starter = spawn(process.execPath, [STARTER, temporaryFolder()], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    killWithParent(starter);
+    const [pid] = await once(starter.stdout, 'data');
+    const started = descendants(Number(pid));
+    expect(started.length).toBeGreaterThan(4);
+    starter.kill('SIGKILL');
+    await waitFor('its processes to end', () => started.every((one) => !isAlive(one.pid)), {
+      withinMs: 60_000,
+    });
   });
 });

@@ -6,10 +6,17 @@ import type { ChildProcess } from 'node:child_process';
  * pipe closes when this process ends. The kernel's `PR_SET_PDEATHSIG` needs a tool that not every machine has, and takes
  * effect when the starting *thread* ends.
  */
-export const killWithParent = (child: ChildProcess, pid: number): void => {
+export const killWithParent = (
+  child: ChildProcess,
+  /** `group`: the process group that a detached child leads. */
+  reach: 'process' | 'group' = 'process',
+): void => {
+  const { pid } = child;
+  if (pid === undefined) return;
+  const target = reach === 'group' ? -pid : pid;
   const watcher = spawn(
     '/bin/sh',
-    ['-c', 'read -r ended || kill -KILL "$1"', 'kill-with-parent', String(pid)],
+    ['-c', 'read -r ended || kill -KILL "$1"', 'kill-with-parent', String(target)],
     {
       // A separate process group, so that neither Ctrl-C nor a signal to our group ends the watcher first.
       detached: true,

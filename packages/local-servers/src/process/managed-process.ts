@@ -17,7 +17,7 @@ export interface ProcessSpec {
   readonly onLine?: (line: string) => void;
   /** Opens an IPC channel to a Node.js process, which closes when this process dies. */
   readonly onMessage?: (message: unknown) => void;
-  /** Kills the process when this one dies, even by `kill -9`. */
+  /** Kills the process and its process group when this one dies, even by `kill -9`. */
   readonly diesWithParent?: boolean;
 }
 
@@ -69,7 +69,7 @@ export const launchProcess = (spec: ProcessSpec): ManagedProcess => {
     });
   }
   if (onMessage) child.on('message', onMessage);
-  if (spec.diesWithParent === true && child.pid !== undefined) killWithParent(child, child.pid);
+  if (spec.diesWithParent === true) killWithParent(child, 'group');
   let exit: Exit | undefined;
   const exited = exitOf(child).then((how) => (exit = how));
   const kill = (signal: NodeJS.Signals): void => void child.kill(signal);

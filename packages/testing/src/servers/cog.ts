@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { ensureCog } from '@runledger/local-servers/cog';
 import { freePort } from '@runledger/local-servers/free-port';
+import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { waitFor } from '../time/wait-for.ts';
 import { environment } from './environment.ts';
 
@@ -50,6 +51,7 @@ export const startCog = async ({ entry }: CogCommand): Promise<CogServer> => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const server = spawn(command, args, { cwd, env: { ...env, PORT: String(port) }, stdio: 'ignore' });
+  killWithParent(server);
   const exited = once(server, 'exit');
   await waitFor('the setup of the Cog model', async () => (await cogStatus(url)) === 'READY');
   return {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { NOON, held, readLock, refusal } from '../../fixtures/opened-folder.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
@@ -10,6 +11,7 @@ const holdElsewhere = async (
 ): Promise<{ pid: number | undefined; kill9: () => Promise<void> }> => {
   const program = fileURLToPath(new URL('./hold-folder.ts', import.meta.url));
   const child = spawn(process.execPath, [program, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  killWithParent(child);
   onTestFinished(() => void child.kill('SIGKILL'));
   const [line] = await once(child.stdout, 'data');
   expect(String(line)).toBe('holding\n');

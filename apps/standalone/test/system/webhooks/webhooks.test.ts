@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@runledger/local-servers/free-port';
+import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readOperatorFile } from '../../../src/data-folder/connection-files.ts';
@@ -24,6 +25,7 @@ const startListening = async (
     env: { PATH, HOME, RUNLEDGER_DATA_DIR: dataFolder },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  killWithParent(child);
   onTestFinished(async () => {
     const closed = once(child, 'close');
     child.kill('SIGINT');

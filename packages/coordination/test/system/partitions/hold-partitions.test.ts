@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
+import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -232,6 +233,7 @@ const aProcess = (name: string): Child => {
   const child = spawn(process.execPath, [fixture, login, name, String(PARTITIONS), String(ttlMs)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  killWithParent(child);
   const exited = once(child, 'exit');
   const held = new Set<number>();
   let releases = 0;

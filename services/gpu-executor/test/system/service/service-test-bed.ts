@@ -14,6 +14,7 @@ import { parseFleetEvent } from '@runledger/event-log/messages/fleet';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
 import { readRun } from '@runledger/event-log/read/read-run';
+import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { testNats } from '@runledger/testing/servers/nats';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { anAssignedRun, type AssignedRun } from '../../fixtures/assigned-run.ts';
@@ -101,6 +102,8 @@ export const startService = async (env: Record<string, string> = {}): Promise<Se
       ...env,
     },
   });
+  // Frozen, it does not notice the end of its parent.
+  killWithParent(child);
   let output = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));
   let health: string | undefined;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { probeContainment } from '../../../src/supervision/containment.ts';
 import { ownMark } from '../../../src/supervision/process-mark.ts';
@@ -36,6 +37,7 @@ const executorWith = async (
   const child = spawn(process.execPath, [executor, containment, workFolder, script, mode], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  killWithParent(child);
   const kill = async (): Promise<void> => {
     const exited = once(child, 'exit');
     child.kill('SIGKILL');
