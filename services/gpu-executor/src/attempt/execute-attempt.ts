@@ -40,8 +40,10 @@ const PROGRESS_EVERY_MS = 200;
 /** Executes one attempt from its assignment to its end. The ledger decides what may still be stored. */
 export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools): Promise<void> => {
   const { assignment } = ledger;
+  // Drawn once, so that an error has one answer: for what is stored, and for each try to append the end.
+  const random = tools.random();
   const retry: RetryAfter = (error) =>
-    retryAfterS(error, { attempt: assignment.attempt, ...assignment.event.data }, tools.random());
+    retryAfterS(error, { attempt: assignment.attempt, ...assignment.event.data }, random);
   using progress = coalesceProgress((report) => tools.sendProgress(assignment, report), PROGRESS_EVERY_MS);
   const plan = planOf(assignment, tools);
   if ('why' in plan) {
