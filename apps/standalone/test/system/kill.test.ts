@@ -1,3 +1,6 @@
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
@@ -19,20 +22,37 @@ const ENDS: ReadonlySet<string> = new Set([
   'RunCancelEnforced',
 ]);
 
+/** Instead of the sample, which starts a Node process for each run. It ends a second after its run has a file in the folder. */
+const program = (folder: string): readonly string[] => [
+  '/bin/sh',
+  '-c',
+  `echo '{"progress": 0.5}'
+  until [ -e '${folder}'/"$RUNLEDGER_RUN_ID" ]; do sleep 0.2; done
+  sleep 1
+  echo done > "$RUNLEDGER_OUTPUT_DIR/result.txt"`,
+];
+
 describe('kill -9 during 50 runs', () => {
   let views: StoredViews | string;
   let standalone: Standalone;
   let api: RunApi;
+  let folder: Awaited<ReturnType<typeof mkdtempDisposable>>;
   beforeAll(async () => {
     views = await viewsInMongo();
-    const env = typeof views === 'string' ? {} : views.env;
+    folder = await mkdtempDisposable(join(tmpdir(), 'runledger-kill-'));
     standalone = await startStandalone({
-      env: { ...env, EXECUTOR_GPUS: 'A10G:8', RUNLEDGER_HEARTBEAT_PERIOD_S: String(PERIOD_S) },
+      env: {
+        ...(typeof views === 'string' ? {} : views.env),
+        EXECUTOR_GPUS: 'A10G:8',
+        EXECUTOR_PROGRAMS: JSON.stringify({ 'render-image': program(folder.path) }),
+        RUNLEDGER_HEARTBEAT_PERIOD_S: String(PERIOD_S),
+      },
     });
     api = runApi(standalone);
   }, 120_000);
   afterAll(async () => {
     await standalone.stop();
+    await folder.remove();
     if (typeof views !== 'string') await views[Symbol.asyncDispose]();
   });
 
@@ -44,15 +64,11 @@ describe('kill -9 during 50 runs', () => {
     MongoDB: (context) => (typeof views === 'string' ? context.skip(views) : views.kill9AndRestart()),
   };
 
-  /** All are queued, some run, and none has ended. */
-  const underWay = async (): Promise<string[]> => {
-    const runs = await Promise.all(Array.from({ length: RUNS }, () => api.queue({ seconds: 1, size: 32 })));
-    const shown = await waitFor('some runs to run', async () => {
-      const all = await Promise.all(runs.map((run) => api.get(run)));
-      return all.some(({ status }) => status === 'running') && all;
-    });
-    expect(shown.filter(({ finished }) => finished)).toEqual([]);
-    return runs;
+  const queueSome = async (count: number): Promise<readonly string[]> =>
+    Promise.all(Array.from({ length: count }, () => api.queue()));
+
+  const letEnd = async (runs: readonly string[]): Promise<void> => {
+    for (const run of runs) await writeFile(join(folder.path, run), '');
   };
 
   const expectAllToEndOnce = async (runs: readonly string[]): Promise<void> => {
@@ -66,42 +82,56 @@ describe('kill -9 during 50 runs', () => {
     if (typeof views !== 'string') await views.equalTheLog(standalone.dataFolder, shown);
   };
 
+  /** Kills when all are queued, some run, and none has ended. */
+  const expectSurvived = async (kill: () => Promise<void>): Promise<void> => {
+    const runs = await queueSome(RUNS);
+    try {
+      const shown = await waitFor('some runs to run', async () => {
+        const all = await Promise.all(runs.map((run) => api.get(run)));
+        return all.some(({ status }) => status === 'running') && all;
+      });
+      expect(shown.filter(({ finished }) => finished)).toEqual([]);
+      await kill();
+    } finally {
+      await letEnd(runs);
+    }
+    await expectAllToEndOnce(runs);
+  };
+
   it.for(Object.entries(parts))(
     'of %s: all 50 end, none twice, and the views equal the log',
     { timeout: ALL_END_WITHIN_MS * 1.5 },
-    async ([, kill], context) => {
-      const runs = await underWay();
-      await kill(context);
-      await expectAllToEndOnce(runs);
-    },
+    ([, kill], context) => expectSurvived(() => kill(context)),
   );
 
   it(
     'of everything at once: all 50 end, none twice, and the views equal the log',
     { timeout: ALL_END_WITHIN_MS * 1.5 },
-    async (context) => {
-      const runs = await underWay();
-      const { MongoDB, ...own } = parts;
-      await Promise.all(Object.values(own).map((kill) => kill(context)));
-      if (typeof views !== 'string') await MongoDB?.(context);
-      await expectAllToEndOnce(runs);
-    },
+    (context) =>
+      expectSurvived(async () => {
+        const { MongoDB, ...own } = parts;
+        await Promise.all(Object.values(own).map((kill) => kill(context)));
+        if (typeof views !== 'string') await MongoDB?.(context);
+      }),
   );
 
   it(
     'of nats-server for three heartbeat periods starts no healthy run again',
     { timeout: ALL_END_WITHIN_MS },
     async () => {
-      const runs = await Promise.all(
-        Array.from({ length: 8 }, () => api.queue({ seconds: PERIOD_S * 3 + 4, size: 32 })),
-      );
-      for (const run of runs) await api.reaches(run, 'running', 30_000);
-      const [broker] = descendantsOf(standalone.pid, 'nats-server.conf');
-      if (broker === undefined) throw new Error('no nats-server runs');
-      process.kill(broker, 'SIGSTOP');
-      // The only wait by the clock: the test is about the length of the outage.
-      await pause(PERIOD_S * 3 * 1_000);
-      process.kill(broker, 'SIGCONT');
+      const runs = await queueSome(8);
+      try {
+        for (const run of runs) await api.reaches(run, 'running', 30_000);
+        const [broker] = descendantsOf(standalone.pid, 'nats-server.conf');
+        if (broker === undefined) throw new Error('no nats-server runs');
+        process.kill(broker, 'SIGSTOP');
+        // The only waits by the clock: the test is about the length of the outage, and what follows would come in two periods.
+        await pause(PERIOD_S * 3 * 1_000);
+        process.kill(broker, 'SIGCONT');
+        await pause(PERIOD_S * 2 * 1_000);
+      } finally {
+        await letEnd(runs);
+      }
       for (const run of runs) {
         const ended = await api.ended(run, 60_000);
         expect(ended).toMatchObject({ status: 'success', compute_function_call_id: `${run}.1` });
