@@ -2,7 +2,7 @@
  * What it costs that one of three brokers is frozen for 30 s, a follower of RUNS: the longest time from one good answer of each
  * gateway to the next, how many requests were refused, and at the end the attempts of programs that ran all the time.
  * Its return is included, which costs an election (ADR 49): services/gateway/bench/frozen-broker.ts measures both apart.
- * `node scripts/run.mjs apps/soak/bench/frozen-broker.ts [rounds] [seconds]`
+ * `node scripts/run.mjs apps/soak/bench/frozen-broker.ts [rounds] [seconds] [executors]`
  */
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,6 +19,7 @@ import { SMALL } from '../src/parameters/size.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 3);
 const FROZEN_MS = Number(process.argv[3] ?? 30) * 1_000;
+const EXECUTORS = Number(process.argv[4] ?? 2);
 /** By every request. */
 const NEEDED: readonly string[] = ['KV_KEYS', 'KV_CATALOGUE', 'KV_RATES'];
 const ASK_EVERY_MS = 100;
@@ -27,7 +28,14 @@ const ANSWER_WITHIN_MS = 15_000;
 const PROGRAM_S = ROUNDS * (FROZEN_MS / 1_000 + 30);
 const QUOTAS = { ...SMALL.quotas, queuedRuns: 100_000 };
 /** The product's heartbeat period. */
-const SIZE = { ...SMALL, heartbeatPeriodS: 6, brokers: 3, executors: 2, slotsPerExecutor: 2, quotas: QUOTAS };
+const SIZE = {
+  ...SMALL,
+  heartbeatPeriodS: 6,
+  brokers: 3,
+  executors: EXECUTORS,
+  slotsPerExecutor: 2,
+  quotas: QUOTAS,
+};
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 

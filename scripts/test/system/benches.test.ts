@@ -9,19 +9,19 @@ const ENDS_WITHIN_MS = 240_000;
 
 /** Every bench, with arguments that make it as short as it can be. */
 const SHORTEST: Readonly<Record<string, readonly string[]>> = {
-  'apps/soak/bench/frozen-broker.ts': ['1', '5'],
+  'apps/soak/bench/frozen-broker.ts': ['1', '1', '1'],
   'apps/standalone/bench/releases.ts': ['0', '4', '1'],
   'packages/event-log/bench/append.ts': ['64', '1'],
   'packages/event-log/bench/elections.ts': ['1'],
   'packages/event-log/bench/migrate.ts': ['5'],
   'packages/event-log/bench/reads.ts': ['8', '1', '50'],
   'services/gateway/bench/catalogue.ts': ['120', '1', '4'],
-  'services/gateway/bench/frozen-broker.ts': ['1', '5', 'kill'],
+  'services/gateway/bench/frozen-broker.ts': ['1', '1', 'kill', '1'],
   'services/gateway/bench/not-found.ts': ['4', '1'],
   'services/gateway/bench/pages.ts': ['2000', '1', '2000'],
   'services/gateway/bench/streams.ts': ['10', '1', '10'],
   'services/notifier/bench/deferred.ts': ['100', '0', '20'],
-  'services/notifier/bench/left-in-log.ts': ['20', '1', '1', '4'],
+  'services/notifier/bench/left-in-log.ts': ['10', '1', '1', '4', '10'],
   'services/notifier/bench/throughput.ts': ['20', '1', '1 host'],
   'services/scheduler/bench/queued-runs.ts': ['1000', '10'],
 };

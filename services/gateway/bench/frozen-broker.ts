@@ -2,7 +2,7 @@
  * What clients of three gateways notice when one of three brokers is frozen, a follower of all streams: the longest time from one good
  * answer to the next before, while it is frozen, and after it is back. It goes on where it was (`thaw`), is killed and started (`kill`),
  * or goes on under the watchdog of its image, which was frozen with it (`watched`) or saw it hang (`hung`).
- * `node scripts/run.mjs services/gateway/bench/frozen-broker.ts [rounds] [seconds] [thaw|kill|watched|hung]`
+ * `node scripts/run.mjs services/gateway/bench/frozen-broker.ts [rounds] [seconds] [thaw|kill|watched|hung] [seconds back]`
  */
 import { loadavg } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -19,8 +19,8 @@ const ROUNDS = Number(process.argv[2] ?? 6);
 const FROZEN_MS = Number(process.argv[3] ?? 30) * 1_000;
 const BACK = process.argv[4] ?? 'thaw';
 const ASK_EVERY_MS = 50;
-const WARM_UP_MS = 4_000;
-const BACK_MS = 12_000;
+const BACK_MS = Number(process.argv[5] ?? 12) * 1_000;
+const WARM_UP_MS = BACK_MS / 3;
 const GATEWAYS = [0, 1, 2];
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -1,7 +1,7 @@
 /**
  * One organisation's receivers fail, and many deliveries wait for them, more than TIMERS has room for if it is small: what that costs
  * healthy receivers and the notifier, what a restart costs, and how long it takes until all is delivered when the receivers recover.
- * `node scripts/run.mjs services/notifier/bench/left-in-log.ts [deliveries] [MiB of TIMERS] [seconds of a phase] [healthy a second]`
+ * `node scripts/run.mjs services/notifier/bench/left-in-log.ts [deliveries] [MiB of TIMERS] [seconds of a phase] [healthy a second] [ends a second]`
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { newUuid } from '@runledger/contracts/ids';
@@ -23,7 +23,7 @@ const HEALTHY = 20;
 const FAILING = 10;
 const HEALTHY_PER_SECOND = Number(process.argv[5] ?? 50);
 /** Of the failing receivers, and as many of nobody's before. */
-const ENDS_PER_SECOND = 500;
+const ENDS_PER_SECOND = Number(process.argv[6] ?? 500);
 const PHASE_MS = Number(process.argv[4] ?? 30) * 1_000;
 /** Without an accepted notification for so long, the others count as lost: longer than a breaker stays open. */
 const LOST_AFTER_MS = 1_000_000;
