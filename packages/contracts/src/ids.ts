@@ -65,10 +65,10 @@ export const executorToken = (name: string): string => {
 
 const RANDOM_BYTES = 16;
 /** Random bytes of many ids: to ask the system for each takes longer than everything else about an id. */
-const drawn = new Uint8Array(256 * RANDOM_BYTES);
+const drawn = Buffer.alloc(256 * RANDOM_BYTES);
 let next = drawn.length;
 
-const drawRandom = (): Uint8Array => {
+const drawRandom = (): Buffer => {
   if (next === drawn.length) {
     crypto.getRandomValues(drawn);
     next = 0;
@@ -77,5 +77,15 @@ const drawRandom = (): Uint8Array => {
   return drawn.subarray(next - RANDOM_BYTES, next);
 };
 
-/** A new UUIDv7: sortable by creation time, to the millisecond. */
-export const newUuid = (): string => uuidv7({ rng: drawRandom });
+let latest = { msecs: 0, seq: 0 };
+
+/** A new UUIDv7: sortable by creation time, and of this process in the order of creation. */
+export const newUuid = (): string => {
+  const random = drawRandom();
+  const msecs = Date.now();
+  latest =
+    msecs > latest.msecs
+      ? { msecs, seq: random.readUInt32BE(6) >>> 1 }
+      : { msecs: latest.msecs, seq: latest.seq + 1 };
+  return uuidv7({ random, ...latest });
+};

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EXECUTOR_NAME_PATTERN, executorToken, isExecutorId } from '../src/ids.ts';
+import { EXECUTOR_NAME_PATTERN, executorToken, isExecutorId, isUuid, newUuid } from '../src/ids.ts';
 
 /** Names in which the cut after 48 characters falls on anything. */
 const names = fc.oneof(
@@ -9,6 +9,15 @@ const names = fc.oneof(
     .array(fc.constantFrom('a', 'Z', '7', '_', '-', '.', ' ', 'ö'), { minLength: 60, maxLength: 100 })
     .map((of) => of.join('')),
 );
+
+describe('a new id', () => {
+  it('is a UUID of version 7 that no other has, and sorts behind all that were made before', () => {
+    const ids = Array.from({ length: 20_000 }, () => newUuid());
+    expect(ids.every((id) => isUuid(id) && id[14] === '7')).toBe(true);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toEqual(ids.toSorted());
+  });
+});
 
 describe('the name of an executor in subjects', () => {
   it('is unchanged when it is converted again, for any name', () => {

@@ -64,6 +64,7 @@ describe('the OpenAPI document', () => {
         'POST /webhooks/redeliver',
         'GET /webhooks/secret',
         'POST /webhooks/secret',
+        'GET /files',
         'POST /files',
         'GET /files/{id}',
         'GET /files/{id}/content',
