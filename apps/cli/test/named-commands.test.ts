@@ -9,7 +9,7 @@ const PAGES = globSync(['*.md', 'docs/*.md', '{apps,services}/*/README.md'], { c
 /** Each `runledger …` in code, up to the end of the shell command. */
 const namedIn = (page: string): string[] => {
   const text = readFileSync(`${ROOT}/${page}`, 'utf8');
-  const code = [...text.matchAll(/```[a-z]*\n([^]*?)```|`([^`\n]+)`/g)].map(
+  const code = [...text.matchAll(/```[^\n`]*\n([^]*?)```|`([^`\n]+)`/g)].map(
     ([, block, inline]) => block ?? inline ?? '',
   );
   return code.flatMap((part) =>

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
-import { processorTime } from '@runledger/testing/measuring/processor-time';
+import { processorTime, processorTimes } from '@runledger/testing/measuring/processor-time';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { readConnectionFile } from '../src/data-folder/connection-files.ts';
 
@@ -16,6 +16,8 @@ export interface MeasuredStandalone extends AsyncDisposable {
   readonly deploymentId: string;
   /** What all its processes have used up, in ms. */
   readonly processorTime: () => number;
+  /** The same by process: a service, `nats-server`, `supervisors`, or `programs`. */
+  readonly processorTimes: () => ReadonlyMap<string, number>;
   /** The bytes of the files of a stream. */
   readonly streamBytes: (stream: string) => number;
 }
@@ -51,6 +53,7 @@ export const aStandalone = async (
       return JSON.parse(text) as Record<string, unknown>;
     },
     processorTime: () => processorTime(child.pid),
+    processorTimes: () => processorTimes(child.pid ?? 0, nameOf),
     streamBytes: (stream) =>
       globSync(`**/streams/${stream}/msgs/*.blk`, { cwd: folder })
         .map((file) => statSync(join(folder, file)).size)
@@ -61,4 +64,12 @@ export const aStandalone = async (
       await rm(folder, { recursive: true, force: true });
     },
   };
+};
+
+const nameOf = (commandLine: string): string => {
+  const service = /services\/([\w-]+)\/src\/main\.ts/.exec(commandLine)?.[1];
+  if (service !== undefined) return service;
+  if (commandLine.includes('supervisor.ts')) return 'supervisors';
+  if (commandLine.includes('standalone/src/main.ts')) return 'standalone';
+  return commandLine.includes('nats-server') ? 'nats-server' : 'programs';
 };

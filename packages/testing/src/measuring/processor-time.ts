@@ -4,23 +4,40 @@ import { readdirSync, readFileSync } from 'node:fs';
 const MS_PER_TICK = 10;
 
 /** The processor time in ms of a process and its descendants, with those that ended and were waited for. */
-export const processorTime = (root: number = process.pid): number => {
-  const stats = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? readTimes(Number(name)) : []));
-  const children = Map.groupBy(stats, ({ parent }) => parent);
-  const below = (pid: number): number =>
-    (children.get(pid) ?? []).reduce((sum, child) => sum + child.ms + below(child.pid), 0);
-  const [own] = readTimes(root);
-  return (own?.ms ?? 0) + below(root);
+export const processorTime = (root: number = process.pid): number =>
+  familyOf(root).reduce((sum, { ms }) => sum + ms, 0);
+
+/** The same, by what `nameOf` makes of each command line. */
+export const processorTimes = (
+  root: number,
+  nameOf: (commandLine: string) => string,
+): ReadonlyMap<string, number> => {
+  const times = new Map<string, number>();
+  for (const { pid, ms } of familyOf(root)) {
+    const name = nameOf(read(`/proc/${pid}/cmdline`)?.replaceAll('\0', ' ') ?? '');
+    times.set(name, (times.get(name) ?? 0) + ms);
+  }
+  return times;
+};
+
+interface ProcessTime {
+  readonly pid: number;
+  readonly parent: number;
+  readonly ms: number;
+}
+
+const familyOf = (root: number): ProcessTime[] => {
+  const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? timeOf(Number(name)) : []));
+  const children = Map.groupBy(all, ({ parent }) => parent);
+  const below = (pid: number): ProcessTime[] =>
+    (children.get(pid) ?? []).flatMap((child) => [child, ...below(child.pid)]);
+  return [...timeOf(root), ...below(root)];
 };
 
 /** Nothing of a process that has ended. */
-const readTimes = (pid: number): { readonly pid: number; readonly parent: number; readonly ms: number }[] => {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  } catch {
-    return [];
-  }
+const timeOf = (pid: number): ProcessTime[] => {
+  const stat = read(`/proc/${pid}/stat`);
+  if (stat === undefined) return [];
   // Behind the name, which may hold anything but is in brackets.
   const fields = stat
     .slice(stat.lastIndexOf(')') + 2)
@@ -29,4 +46,12 @@ const readTimes = (pid: number): { readonly pid: number; readonly parent: number
   const [, parent = 0] = fields;
   // utime, stime, cutime and cstime
   return [{ pid, parent, ms: MS_PER_TICK * fields.slice(11, 15).reduce((sum, ticks) => sum + ticks, 0) }];
+};
+
+const read = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
 };

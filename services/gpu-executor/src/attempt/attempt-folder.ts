@@ -19,7 +19,7 @@ export const openAttemptFolder = async (workFolder: string): Promise<AttemptFold
   const incomingDir = join(folder, 'incoming');
   const outputDir = join(folder, 'outputs');
   const textDir = join(folder, 'texts');
-  for (const path of [inputDir, outputDir]) await mkdir(path, { mode: 0o700 });
+  await Promise.all([inputDir, outputDir].map((path) => mkdir(path, { mode: 0o700 })));
   return {
     inputDir,
     incomingDir,
