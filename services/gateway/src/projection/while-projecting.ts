@@ -17,8 +17,8 @@ export interface WhileProjecting {
 }
 
 const CHECK_EVERY_MS = 1_000;
-/** Several of them stop one after the other. */
-const STOP_WITHIN_MS = 500;
+/** Several of them stop one after the other, within the time that a service has for its stop. */
+const STOP_WITHIN_MS = 100;
 
 /** Works from time to time, and soon after it began, while this gateway keeps the views, until it is disposed of. */
 export const whileProjecting = (options: WhileProjecting): AsyncDisposable => {
