@@ -13,7 +13,11 @@ export const acknowledgeHandled = (): Handled => {
   let due: NodeJS.Timeout | undefined;
   const acknowledge = (): void => {
     due = undefined;
-    last?.ack();
+    try {
+      last?.ack();
+    } catch {
+      // The connection was closed. It is delivered again to whoever comes next.
+    }
   };
   return {
     add: (message) => {
