@@ -7,7 +7,8 @@ import type { Assignment } from '../attempt/core/assignment.ts';
 import { openAttemptGateway, type GatewaySettings } from '../gateway/attempt-gateway.ts';
 import { fetchInputTargets } from './fetch-input-targets.ts';
 import { fetchLogMasks } from './fetch-log-masks.ts';
-import { fetchText, type FetchOptions, type NotFetched } from './fetch-text.ts';
+import type { FetchOptions, NotFetched } from './fetch-body.ts';
+import { fetchText } from './fetch-text.ts';
 import type { WorkflowCache } from './workflow-cache.ts';
 
 export type FetchedAssignment =

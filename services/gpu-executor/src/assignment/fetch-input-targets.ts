@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { AttemptGateway, GatewaySettings } from '../gateway/attempt-gateway.ts';
 import { fetchJson, notUsable } from './fetch-json.ts';
-import type { FetchOptions, NotFetched } from './fetch-text.ts';
+import type { FetchOptions, NotFetched } from './fetch-body.ts';
 
 export type FetchedTargets =
   | { readonly kind: 'fetched'; readonly targets: readonly InputTarget[] }

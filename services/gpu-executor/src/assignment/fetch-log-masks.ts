@@ -2,7 +2,7 @@ import { compileMasks, LogMasks, type MaskText } from '@runledger/contracts/logs
 import { Value } from 'typebox/value';
 import type { AttemptGateway, GatewaySettings } from '../gateway/attempt-gateway.ts';
 import { fetchJson, notUsable } from './fetch-json.ts';
-import type { FetchOptions, NotFetched } from './fetch-text.ts';
+import type { FetchOptions, NotFetched } from './fetch-body.ts';
 
 export type FetchedMasks = { readonly kind: 'fetched'; readonly mask: MaskText } | NotFetched;
 

@@ -3,7 +3,7 @@ import type { BlobRef } from '@runledger/contracts/blobs';
 import type { AttemptLog as KeptLog } from '@runledger/contracts/logs/kept-log';
 import type { MaskText } from '@runledger/contracts/logs/log-masks';
 import type { FetchedAssignment } from '../assignment/fetch-assigned.ts';
-import type { FetchOptions } from '../assignment/fetch-text.ts';
+import type { FetchOptions } from '../assignment/fetch-body.ts';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
 import type { OpenRunner, RunnerFor } from '../runner/runner-type.ts';
 import type { AttemptLog } from '../logs/attempt-log.ts';

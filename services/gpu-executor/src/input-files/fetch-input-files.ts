@@ -4,7 +4,7 @@ import { readFileValue } from '@runledger/contracts/catalogue/file-inputs';
 import { fetchAssigned, type FetchedAssignment, type FetchSettings } from '../assignment/fetch-assigned.ts';
 import type { Assignment } from '../attempt/core/assignment.ts';
 import { openAttemptGateway, type AttemptGateway, type GatewaySettings } from '../gateway/attempt-gateway.ts';
-import type { FetchOptions, NotFetched } from '../assignment/fetch-text.ts';
+import type { FetchOptions, NotFetched } from '../assignment/fetch-body.ts';
 import { inputNames } from './core/input-name.ts';
 import { notFetched, type FetchedFile } from './fetched-file.ts';
 import { fetchUpload, type FileToFetch } from './fetch-upload.ts';

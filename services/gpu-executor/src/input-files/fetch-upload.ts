@@ -2,7 +2,7 @@ import type { AttemptGateway, GatewaySettings } from '../gateway/attempt-gateway
 import { requestFromGateway } from '../gateway/gateway-request.ts';
 import { requestSpan } from '../gateway/request-span.ts';
 import { untilAnswered } from '../gateway/until-answered.ts';
-import type { FetchOptions } from '../assignment/fetch-text.ts';
+import type { FetchOptions } from '../assignment/fetch-body.ts';
 import { nameInDisposition } from './core/input-name.ts';
 import { notFetched, type FetchedFile } from './fetched-file.ts';
 import { saveBody, TooLarge } from './save-body.ts';
