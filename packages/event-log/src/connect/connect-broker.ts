@@ -61,15 +61,20 @@ const leastRecentlyTried: ReconnectToServerHandler = (servers) =>
     .filter(({ gossiped }) => !gossiped)
     .toSorted((one, other) => one.lastConnect - other.lastConnect)[0] ?? null;
 
-const identity = ({ seed, user, password }: BrokerSettings): ConnectionOptions => {
+const identity = (settings: BrokerSettings): ConnectionOptions => {
+  const { seed, user, password } = settings;
   if (seed === undefined) {
     return { ...(user === undefined ? {} : { user }), ...(password === undefined ? {} : { pass: password }) };
   }
   return {
     authenticator: nkeyAuthenticator(new TextEncoder().encode(seed.trim())),
-    inboxPrefix: inboxOf(publicKeyOf(seed)),
+    inboxPrefix: inboxPrefixOf(settings),
   };
 };
+
+/** The beginning of the subjects to which this user gets responses. */
+export const inboxPrefixOf = ({ seed }: BrokerSettings): string =>
+  seed === undefined ? '_INBOX' : inboxOf(publicKeyOf(seed));
 
 export const notAllowed = (
   { url, name, user, seed }: BrokerSettings,

@@ -1,4 +1,14 @@
-import { TimeoutError, type NatsConnection } from '@nats-io/transport-node';
+import {
+  ClosedConnectionError,
+  createInbox,
+  NoRespondersError,
+  type PermissionViolationError,
+  RequestError,
+  TimeoutError,
+  type Msg,
+  type NatsConnection,
+  type Subscription,
+} from '@nats-io/transport-node';
 import { within } from '@runledger/resilience/within';
 
 /** The connection was lost before the response came. The request may or may not have had its effect. */
@@ -11,40 +21,95 @@ export interface ConnectedRequests {
   readonly lost: (why: string) => void;
   /** There is a connection again, or never will be. */
   readonly back: () => void;
+  /** The broker does not permit a request: the first one to its subject ends with the error. */
+  readonly refused: (error: PermissionViolationError) => void;
+}
+
+type Request = NatsConnection['request'];
+
+interface Waiting {
+  readonly subject: string;
+  readonly settle: (result: Msg | Error) => void;
 }
 
 const DEFAULT_TIMEOUT_MS = 1_000;
+const NO_RESPONDERS = 503;
 
 /**
  * Makes the requests of a connection end with it, and wait for the next one. The driver leaves them to their timeouts, and drops what
- * is sent before it begins to connect again.
+ * is sent before it begins to connect again. One subscription takes all responses, as in the driver, whose request takes twice the
+ * processor time: it makes an error with its stack for each response that it receives.
  */
-export const connectRequests = (nc: NatsConnection): ConnectedRequests => {
-  const waiting = new Set<(error: Error) => void>();
+export const connectRequests = (nc: NatsConnection, inboxPrefix: string): ConnectedRequests => {
+  const inbox = `${createInbox(inboxPrefix)}.`;
+  const waiting = new Map<string, Waiting>();
   let outage: PromiseWithResolvers<void> | undefined;
-  const request = nc.request.bind(nc);
+  let responses: Subscription | undefined;
+  let sent = 0;
+
+  const endAll = (error: Error): void => waiting.forEach(({ settle }) => settle(error));
+
+  const receive = (error: Error | null, message: Msg): void => {
+    if (error === null) return waiting.get(message.subject.slice(inbox.length))?.settle(message);
+    // The broker ended the subscription, so the next request opens another.
+    responses = undefined;
+    endAll(error);
+  };
+
+  const send: Request = (subject, payload, options) => {
+    const { timeout = DEFAULT_TIMEOUT_MS, headers } = options ?? {};
+    const { promise, resolve, reject } = Promise.withResolvers<Msg>();
+    sent += 1;
+    const id = sent.toString(36);
+    const settle: Waiting['settle'] = (result) => {
+      clearTimeout(timer);
+      waiting.delete(id);
+      if (result instanceof Error) reject(result);
+      else if (hasNoResponders(result)) reject(noResponders(subject));
+      else resolve(result);
+    };
+    const timer = setTimeout(() => settle(new TimeoutError()), timeout);
+    waiting.set(id, { subject, settle });
+    try {
+      responses ??= nc.subscribe(`${inbox}*`, { callback: receive });
+      nc.publish(subject, payload, { reply: inbox + id, ...(headers && { headers }) });
+    } catch (error) {
+      settle(error instanceof Error ? error : new Error(String(error)));
+    }
+    return promise;
+  };
+
   nc.request = async (subject, payload, options) => {
     if (outage) {
       await within(options?.timeout ?? DEFAULT_TIMEOUT_MS, outage.promise, () => {
         throw new TimeoutError();
       });
     }
-    const ended = Promise.withResolvers<never>();
-    waiting.add(ended.reject);
-    try {
-      return await Promise.race([request(subject, payload, options), ended.promise]);
-    } finally {
-      waiting.delete(ended.reject);
-    }
+    return send(subject, payload, options);
   };
+  void nc.closed().then(() => endAll(new ClosedConnectionError()));
+
   return {
     lost: (why) => {
       outage ??= Promise.withResolvers();
-      for (const end of waiting) end(new ConnectionLost(why));
+      endAll(new ConnectionLost(why));
     },
     back: () => {
       outage?.resolve();
       outage = undefined;
     },
+    refused: (error) => {
+      if (error.operation !== 'publish') return;
+      [...waiting.values()].find(({ subject }) => subject === error.subject)?.settle(error);
+    },
   };
+};
+
+const hasNoResponders = ({ data, headers }: Msg): boolean =>
+  data.length === 0 && headers?.code === NO_RESPONDERS;
+
+/** In the driver's form, by which its JetStream client recognises it. */
+const noResponders = (subject: string): RequestError => {
+  const cause = new NoRespondersError(subject);
+  return new RequestError(cause.message, { cause });
 };

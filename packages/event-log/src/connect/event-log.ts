@@ -1,9 +1,15 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
-import { AuthorizationError } from '@nats-io/transport-node';
+import { AuthorizationError, PermissionViolationError } from '@nats-io/transport-node';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { within } from '@runledger/resilience/within';
-import { connectWithoutLimit, notAllowed, orClosed, type BrokerSettings } from './connect-broker.ts';
+import {
+  connectWithoutLimit,
+  inboxPrefixOf,
+  notAllowed,
+  orClosed,
+  type BrokerSettings,
+} from './connect-broker.ts';
 import { connectRequests } from './connected-requests.ts';
 import { listeners } from './listeners.ts';
 import { API_PREFIX, OWN_API_PREFIX } from './log-account.ts';
@@ -83,7 +89,7 @@ const watchConnection = (
   const errors = errorReport(watch);
   let connected = true;
   observer.connected(true);
-  const requests = connectRequests(nc);
+  const requests = connectRequests(nc, inboxPrefixOf(watch.settings));
   const [reconnected, serverLeft, servers] = [listeners(), listeners(), serversOfCluster(nc)];
   const follow = async (): Promise<void> => {
     for await (const status of nc.status()) {
@@ -102,6 +108,7 @@ const watchConnection = (
       } else if (status.type === 'update') {
         if (servers.hasOneLeft()) serverLeft.call();
       } else if (status.type === 'error') {
+        if (status.error instanceof PermissionViolationError) requests.refused(status.error);
         errors.report(status.error);
       } else if (status.type === 'slowConsumer') {
         logger.warn(
