@@ -42,10 +42,11 @@ export const configSchema = Type.Object({
   }),
   RUNLEDGER_WEBHOOK_BODY_MAX_BYTES: Type.Integer({
     default: 128 * KiB,
-    minimum: KiB,
+    // The error of a run alone may take half of it.
+    minimum: 8 * KiB,
     maximum: 512 * KiB,
     description:
-      'the most bytes of a notification; outputs that do not fit are left out, and it has a link to the run',
+      'the most bytes of a notification; attempts and outputs that do not fit are left out, and it has a link to the run',
   }),
   RUNLEDGER_WEBHOOK_RECONCILE_EVERY_S: seconds({
     default: 60,

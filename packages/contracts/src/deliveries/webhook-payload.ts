@@ -27,6 +27,7 @@ export const WebhookPayload = Type.Object(
     finished: Type.Boolean({ description: 'Nothing about this run follows.' }),
     end_reason: nullable(EndReason),
     error: Type.Optional(WorkflowRun.properties.error),
+    attempts: WorkflowRun.properties.attempts,
     missing_members: Type.Optional(
       Type.Array(MissingMember, {
         description: 'As a run shows them; only present when outputs are lost or deleted.',
@@ -34,7 +35,8 @@ export const WebhookPayload = Type.Object(
     ),
     truncated: Type.Optional(
       Type.Literal(true, {
-        description: 'Only present when outputs were left out. `run_url` shows all of them.',
+        description:
+          'Only present when the attempts were left out, and outputs if need be. `run_url` shows all of them.',
       }),
     ),
     run_url: Type.Optional(Type.String()),
@@ -59,7 +61,7 @@ export interface PayloadInput {
 
 const utf8 = new TextEncoder();
 
-/** The body of a notification: the current run, in JSON. Outputs that do not fit are left out, the last ones first. */
+/** The body of a notification: the current run, in JSON. When it does not fit, the attempts are left out, and the last outputs. */
 export const webhookBody = ({
   run,
   lost,
@@ -82,12 +84,13 @@ export const webhookBody = ({
   };
   const body = utf8.encode(JSON.stringify(whole));
   if (body.byteLength <= maxBytes) return body;
-  const bare: WebhookPayload = { ...whole, outputs: [], truncated: true, run_url: runUrl };
+  const bare: WebhookPayload = { ...whole, outputs: [], attempts: [], truncated: true, run_url: runUrl };
   // A comma precedes each output except the first.
   let room = maxBytes - utf8.encode(JSON.stringify(bare)).byteLength + 1;
-  const fitting = whole.outputs.findIndex((output) => {
+  const tooMany = whole.outputs.findIndex((output) => {
     room -= utf8.encode(JSON.stringify(output)).byteLength + 1;
     return room < 0;
   });
-  return utf8.encode(JSON.stringify({ ...bare, outputs: whole.outputs.slice(0, Math.max(fitting, 0)) }));
+  const outputs = tooMany === -1 ? whole.outputs : whole.outputs.slice(0, tooMany);
+  return utf8.encode(JSON.stringify({ ...bare, outputs }));
 };

@@ -1,8 +1,13 @@
 import { isEnded, type Run } from '../fold/run.ts';
 import type { WorkflowRun } from '../http/runs/run.ts';
+import { shownAttempts } from './shown-attempts.ts';
 
-/** The end of a run, as every response, event and notification shows it. */
-export const shownEnd = (run: Run): Pick<WorkflowRun, 'finished' | 'end_reason' | 'error'> =>
-  isEnded(run)
-    ? { finished: true, end_reason: run.end_reason, error: run.error }
-    : { finished: false, end_reason: null, error: null };
+type ShownEnd = Pick<WorkflowRun, 'finished' | 'end_reason' | 'error' | 'attempts'>;
+
+/** How a run ended and what became of its attempts, as every response, event and notification shows it. */
+export const shownEnd = (run: Run): ShownEnd => {
+  const attempts = shownAttempts(run);
+  return isEnded(run)
+    ? { finished: true, end_reason: run.end_reason, error: run.error, attempts }
+    : { finished: false, end_reason: null, error: null, attempts };
+};

@@ -17,7 +17,8 @@ describe('the body of a notification', () => {
         `{"id":"01920000-0000-7000-8000-000000000000","run_id":"${RUN}","output_id":"text-0",` +
         '"data":{"text":["done"]},"node_meta":null,' +
         '"created_at":"2026-01-01T00:00:04.000Z","updated_at":"2026-01-01T00:00:04.000Z","type":null,"node_id":null}' +
-        '],"sequence":4,"finished":true,"end_reason":"completed","error":null}',
+        '],"sequence":4,"finished":true,"end_reason":"completed","error":null,"attempts":[{"number":1,"executor":"box","gpu":"A10G",' +
+        '"started_at":"2026-01-01T00:00:03.000Z","ended_at":"2026-01-01T00:00:04.000Z","end_reason":"completed","error":null}]}',
     );
   });
 
@@ -109,6 +110,28 @@ describe('a final notification', () => {
   });
 });
 
+describe('the attempts in a notification', () => {
+  it('are those that the run shows, with what became of each', () => {
+    expect(payloadOf(REQUEUED).attempts).toMatchObject([
+      { number: 1, end_reason: 'executor_lost', error: { kind: 'executor_lost' } },
+    ]);
+    expect(payloadOf(INPUTS.failed).attempts).toMatchObject([
+      { number: 1, ended_at: expect.any(String), end_reason: 'workflow_error', error: { exit_code: 3 } },
+    ]);
+  });
+
+  it('are left out when the body is too large with them, and run_url is set', () => {
+    const whole = succeededWith(textOutputs('short'));
+    const maxBytes = webhookBody(whole).byteLength - 1;
+    expect(payloadOf({ ...whole, maxBytes: maxBytes + 1 }).attempts).toHaveLength(1);
+    expect(payloadOf({ ...whole, maxBytes })).toMatchObject({
+      attempts: [],
+      truncated: true,
+      run_url: `https://runs.example.com/api/run/${RUN}`,
+    });
+  });
+});
+
 describe('outputs that do not fit', () => {
   it('are left out, the last ones first, and run_url is set', () => {
     const outputs = textOutputs('first', 'second', 'x'.repeat(2_000), 'last');
@@ -155,8 +178,8 @@ describe('outputs that do not fit', () => {
         const payload = payloadOf(cut);
         expect(webhookBody(cut).byteLength).toBeLessThanOrEqual(maxBytes);
         expect(payload.outputs).toEqual(all.outputs.slice(0, payload.outputs.length));
-        expect(payload.truncated ?? false).toBe(payload.outputs.length < all.outputs.length);
-        if (!payload.truncated) return;
+        expect(payload.truncated ?? false).toBe(Buffer.byteLength(JSON.stringify(all)) > maxBytes);
+        if (payload.outputs.length === all.outputs.length) return;
         const oneMore = { ...payload, outputs: all.outputs.slice(0, payload.outputs.length + 1) };
         expect(Buffer.byteLength(JSON.stringify(oneMore))).toBeGreaterThan(maxBytes);
       }),

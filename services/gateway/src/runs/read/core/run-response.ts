@@ -5,7 +5,6 @@ import type { QueuePosition } from '@runledger/contracts/requests/queue-position
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { liveStatus } from '@runledger/contracts/run-view/live-status';
 import { missingOutputs } from '@runledger/contracts/run-view/missing-outputs';
-import { shownAttempts } from '@runledger/contracts/run-view/shown-attempts';
 import { shownEnd } from '@runledger/contracts/run-view/shown-end';
 import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
 import { runTimes } from './run-times.ts';
@@ -58,7 +57,6 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     webhook_intermediate_status: request.webhook_intermediate_status,
     outputs: isEnded(run) ? shownOutputs(run, shown.publicUrl) : [],
     ...shownEnd(run),
-    attempts: shownAttempts(run),
     queue_position: run.status === 'queued' && shown.position ? shown.position.ahead + 1 : null,
     rerun_of: request.rerun_of,
     missing_members: [...shown.included.missing, ...missingOutputs(run, [])],

@@ -3,7 +3,6 @@ import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import { liveStatus } from '@runledger/contracts/run-view/live-status';
 import { isEnded, type RunFact, type Run } from '@runledger/contracts/fold/run';
 import { missingOutputs } from '@runledger/contracts/run-view/missing-outputs';
-import { shownAttempts } from '@runledger/contracts/run-view/shown-attempts';
 import { shownEnd } from '@runledger/contracts/run-view/shown-end';
 import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
 import type { RunView } from '../../../projection/core/run-view.ts';
@@ -41,7 +40,7 @@ type Situation = Omit<RunFactEvent, 'sequence' | 'type' | 'time' | 'attempt'>;
 
 const situation = (run: Run, { publicUrl, lost }: ShownEnd): Situation => {
   const { status } = run;
-  const end = { ...shownEnd(run), attempts: shownAttempts(run) };
+  const end = shownEnd(run);
   if (!isEnded(run)) {
     return { status, live_status: liveStatus(run, null), progress: 0, ...end };
   }
