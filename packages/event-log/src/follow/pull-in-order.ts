@@ -4,6 +4,7 @@ import { backoff } from '@runledger/resilience/backoff';
 import { within } from '@runledger/resilience/within';
 import type { EventLog } from '../connect/event-log.ts';
 import type { Readiness } from '../connect/readiness.ts';
+import { catchingUp } from './catching-up.ts';
 import {
   openEphemeralConsumer,
   openUnlessAborted,
@@ -41,16 +42,11 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
   const stop = new AbortController();
   const failed = Promise.withResolvers<Error>();
   let state: Readiness = { ok: true };
-  let caughtUp = pull.onCaughtUp === undefined;
+  const catching = catchingUp(log, pull.onCaughtUp && (() => pull.onCaughtUp?.()));
 
-  const reached = (): void => {
-    if (caughtUp) return;
-    caughtUp = true;
-    pull.onCaughtUp?.();
-  };
-  const onTaken = (pending: number | undefined): void => {
+  const onTaken = (last: JsMsg | undefined): void => {
     delays.reset();
-    if (pending === 0) reached();
+    catching.onTaken(last);
   };
   const delays = backoff({ firstMs: 100, longestMs: LONGEST_PAUSE_MS });
   const { begin, take } = endingOnError(pull);
@@ -61,7 +57,8 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
       try {
         open ??= await openUnlessAborted(log, options, stop.signal);
         state = { ok: true };
-        if (open.pending === 0) reached();
+        using opened = new DisposableStack();
+        opened.defer(catching.begin(open));
         await pullBatches(log, open.info, takeFrom(open.from, take, onTaken), stop.signal);
       } catch (error) {
         if (error instanceof Ended) throw error.cause;
@@ -103,11 +100,11 @@ const openFirst = (log: EventLog, options: EphemeralConsumerOptions): Promise<Ep
 
 /** A consumer at a server that does not have its first message yet delivers what comes next there, which may be earlier. */
 const takeFrom =
-  (from: number, take: PullInOrder['take'], onTaken: (pending: number | undefined) => void) =>
+  (from: number, take: PullInOrder['take'], onTaken: (last: JsMsg | undefined) => void) =>
   async (delivered: readonly JsMsg[]): Promise<void> => {
     const messages = delivered.filter(({ seq }) => seq >= from);
     if (messages.length > 0) await take(messages);
-    onTaken(delivered.at(-1)?.info.pending);
+    onTaken(delivered.at(-1));
   };
 
 /** Carries an error of the caller past the attempts to begin again. */
