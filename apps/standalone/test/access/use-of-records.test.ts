@@ -37,7 +37,10 @@ describe('with only its own key', () => {
       const revision = await bucket.create('one.two', 'first');
       expect(revision).not.toBe(false);
       expect(await bucket.update('one.two', 'second', Number(revision))).not.toBe(false);
-      await bucket.put('one.three', 'third');
+      const third = await bucket.put('one.three', 'third');
+      expect(await bucket.putWhile('one.three', 'fourth', { key: 'one.three', revision: third })).not.toBe(
+        false,
+      );
       expect(await bucket.get('one.two')).toMatchObject({ value: 'second' });
       expect(await bucket.nextWrite('one', 0)).toBeDefined();
       await bucket.delete('one.three');

@@ -1,6 +1,7 @@
 import { Kvm, type KV } from '@nats-io/kv';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
+import { OWN_API_PREFIX } from '../connect/log-account.ts';
 import { isConflict } from '../messages/publish.ts';
 import { explainRefusal } from '../messages/refusals.ts';
 
@@ -36,6 +37,23 @@ export const writeRecord = async (
     if (!isConflict(error)) throw error;
     return tries === 1 ? false : 'unclear';
   }
+};
+
+/** Stores a record while another key has a revision. The driver's condition is about the key that it writes. */
+export const publishWhile = async (
+  { js, apiPrefix }: EventLog,
+  { bucket, key, data }: Omit<RecordWrite, 'withinMs'>,
+  other: { readonly key: string; readonly revision: number },
+): Promise<number> => {
+  const subject = `$KV.${bucket}.${key}`;
+  // A user with an account of its own writes under the prefix, as the driver does (ADR 25).
+  const { seq } = await js.publish(apiPrefix === OWN_API_PREFIX ? subject : `${apiPrefix}.${subject}`, data, {
+    expect: {
+      lastSubjectSequence: other.revision,
+      lastSubjectSequenceSubject: `$KV.${bucket}.${other.key}`,
+    },
+  });
+  return seq;
 };
 
 /** Opens the bucket at the first use, and again after a failure. Only provisioning creates it. */

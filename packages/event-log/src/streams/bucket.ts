@@ -8,7 +8,7 @@ import { nextMessage } from '../messages/leader-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { lastPerSubject } from '../follow/last-per-subject.ts';
 import { parseJson } from '../messages/stored-message.ts';
-import { bucketOpener, writeRecord, type BucketName, type Store } from './bucket-writes.ts';
+import { bucketOpener, publishWhile, writeRecord, type BucketName, type Store } from './bucket-writes.ts';
 import { recordValidator } from './record-validator.ts';
 
 export type { BucketName } from './bucket-writes.ts';
@@ -36,6 +36,8 @@ export interface Bucket<Value> {
   /** The new revision, or false when the key exists. */
   create(key: string, value: Value): Promise<number | false>;
   put(key: string, value: Value): Promise<number>;
+  /** As `put`; false, and nothing is written, when the other key has another revision by now, or none. */
+  putWhile(key: string, value: Value, other: Write): Promise<number | false>;
   /** The new revision, or false when the key has another revision by now. */
   update(key: string, value: Value, revision: number): Promise<number | false>;
   /** As `update`, with a single request: false means for certain that nothing was written; after LogUnavailable it is unknown. */
@@ -109,6 +111,10 @@ export const openBucket = <Schema extends TSchema>(
       if (revision === false)
         throw new Error(`${bucket} refused ${key} with a conflict, although no revision was expected`);
       return revision;
+    },
+    putWhile: (key, value, other) => {
+      checkKey(bucket, other.key);
+      return write(key, value, (_open, data) => publishWhile(log, { bucket, key, data }, other));
     },
     update: (key, value, revision) => write(key, value, (open, data) => open.update(key, data, revision)),
     updateOnce: (key, value, revision) =>

@@ -69,6 +69,22 @@ describe('a bucket', () => {
     expect(await machines.update('machines.c.1', { name: 'late' }, first)).toBe(false);
   });
 
+  it('puts a key while another one has a revision, and not after it was changed or erased', async () => {
+    const key = 'machines.w.1';
+    const first = await machines.put(key, { name: 'one' });
+    expect(await machines.putWhile('machines.w.2', { name: 'a' }, { key, revision: first })).toBeGreaterThan(
+      first,
+    );
+    const second = await machines.put(key, { name: 'two' });
+    expect(await machines.putWhile('machines.w.2', { name: 'b' }, { key, revision: first })).toBe(false);
+    expect(await machines.putWhile('machines.w.2', { name: 'c' }, { key, revision: second })).toBeGreaterThan(
+      second,
+    );
+    await machines.erase(key);
+    expect(await machines.putWhile('machines.w.2', { name: 'd' }, { key, revision: second })).toBe(false);
+    expect((await machines.get('machines.w.2'))?.value).toEqual({ name: 'c' });
+  });
+
   it('updates with one request, and reports a certain conflict', async () => {
     const first = await machines.put('machines.o.1', { name: 'one' });
     const second = await machines.updateOnce('machines.o.1', { name: 'two' }, first);
