@@ -5,6 +5,7 @@ import { roomGauges, subscriptionGauges } from './gateway-gauges.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { apiKeyRoutes } from './auth/api-keys-routes.ts';
 import type { PlainRoute } from './http/plain-route.ts';
+import { clientAddress } from './server/client-address.ts';
 import { createApp, type AppOptions } from './server/app.ts';
 import { knownFailures } from './known-failures.ts';
 import { identifyCaller } from './auth/identify-caller.ts';
@@ -19,6 +20,7 @@ import { cachedAuthentication } from './auth/cached-authentication.ts';
 import { RATE_LIMIT_TIMEOUT_MS, rateLimit } from './rate-limit/rate-limit.ts';
 import { referencePages } from './openapi/reference-pages.ts';
 import { outputRoutes } from './outputs/output-routes.ts';
+import { catalogue } from './catalogue/catalogue.ts';
 import { catalogueRoutes } from './catalogue/catalogue-routes.ts';
 import { admitUpload } from './quotas/admit-upload.ts';
 import { usageRoute } from './quotas/usage-route.ts';
@@ -93,7 +95,7 @@ const allRoutes = (
       runsDays: config.RUNLEDGER_RUN_RETENTION_DAYS,
       keepsOutputsForMs: () => services.outputs.store.keepsForMs(),
     }),
-    ...apiKeyRoutes({ log, now }),
+    ...apiKeyRoutes({ log, findUser: (org_id, id) => catalogue(log).getUser(org_id, id), now }),
     ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),
   ];
 };
@@ -133,16 +135,17 @@ const servingOf = (
   metrics: GatewayMetrics,
 ): Omit<AppOptions, 'basePath' | 'routes' | 'plainRoutes'> => ({
   serving: {
-    identifyCaller: identifyCaller(
-      cachedAuthentication({ log, now, clock }),
-      rateLimit({
+    identifyCaller: identifyCaller({
+      authenticate: cachedAuthentication({ log, now, clock }),
+      addressOf: clientAddress(config.RUNLEDGER_TRUSTED_PROXIES),
+      limitRate: rateLimit({
         log,
         limit: config.RUNLEDGER_RATE_LIMIT,
         clock,
         timeoutMs: RATE_LIMIT_TIMEOUT_MS,
         counters: metrics.rate,
       }),
-    ),
+    }),
     body: jsonBody(config.RUNLEDGER_BODY_MAX_BYTES),
   },
   edge: {

@@ -20,7 +20,9 @@ const columns: readonly Column<ApiKeyItem>[] = [
   { title: 'KEY', width: 12, of: ({ prefix }) => `${prefix}…` },
   { title: 'SCOPES', width: 26, of: ({ scopes }) => scopes.join(',') },
   { title: 'LAST USED', width: 24, of: ({ last_used_at }) => last_used_at ?? 'never' },
+  { title: 'FROM', width: 15, of: ({ last_used_address }) => last_used_address },
   { title: 'EXPIRES', width: 24, of: ({ expires_at }) => expires_at ?? 'never' },
+  { title: 'MADE BY', width: 36, of: ({ parent_key_id }) => parent_key_id },
   { title: 'NAME', width: 0, of: ({ name }) => name },
 ];
 
@@ -30,6 +32,11 @@ interface CreateOptions extends Json {
   readonly expiresIn?: string;
   readonly operator?: boolean;
   readonly organisation?: string;
+  readonly user?: string;
+}
+
+interface RevokeOptions extends Json {
+  readonly keepDescendants?: boolean;
 }
 
 /** The API keys that the key of the connection may see. */
@@ -43,6 +50,7 @@ export const addKeyCommands = (program: Command, parts: CommandContext): void =>
     .requiredOption('--name <name>', 'for people, such as where it is used')
     .option('--scope <scope>', 'runs:read, runs:write or admin; can be repeated', repeated, [])
     .option('--expires-in <time>', 'such as 12h or 30d; never by default')
+    .option('--user <id>', 'of another user of the organisation; needs the scope admin')
     .option(
       '--operator',
       'a key that may also see and drain the executors; needs the credentials of the broker',
@@ -52,9 +60,11 @@ export const addKeyCommands = (program: Command, parts: CommandContext): void =>
       'with --operator: the organisation of the key; optional if there is only one',
     )
     .action(async (options: CreateOptions) => end(await createKey(parts, options)));
-  add(group, 'revoke <key>', 'revoke a key by its id, or by a name that no other key has').action(
-    async (given: string, { json = false }: Json) => end(await revokeKey(await client(), given, json)),
-  );
+  add(group, 'revoke <key>', 'revoke a key by its id, or by a name that no other key has')
+    .option('--keep-descendants', 'keep the keys that were made with it; they are revoked as well otherwise')
+    .action(async (given: string, options: RevokeOptions) =>
+      end(await revokeKey(await client(), given, options)),
+    );
 };
 
 const repeated = (text: string, before: readonly string[]): string[] => [...before, ...text.split(',')];
@@ -72,18 +82,21 @@ const createKey = async (
   { client, asOperator, screen }: CommandContext,
   options: CreateOptions,
 ): Promise<ExitCode> => {
-  const { name, scope, operator = false, organisation, json = false } = options;
+  const { name, scope, operator = false, organisation, user, json = false } = options;
   const seconds = secondsOf('--expires-in', options.expiresIn);
   const expires_at = seconds === undefined ? undefined : new Date(Date.now() + seconds * 1_000).toISOString();
   if (organisation !== undefined && !operator)
     throw new CommandError(
       'Use --organisation only with --operator. Any other key belongs to your own organisation.',
     );
+  if (user !== undefined && operator)
+    throw new CommandError('Use --user without --operator: a key of an operator belongs to the first user.');
   const created = operator
     ? await asOperator(({ log }) => createOperatorKey(log, { name, organisation, scopes: scope, expires_at }))
     : await requestKey(await client(), {
         name,
         scopes: scope.length === 0 ? undefined : scope,
+        user_id: user,
         expires_at,
       });
   if (json) screen.printJson(created);
@@ -114,10 +127,20 @@ const keyIdOf = async (call: ApiCall, given: string): Promise<string> => {
 const requestKey = ({ call }: Client, body: object): Promise<Static<typeof CreatedApiKeyItem>> =>
   call(CreatedApiKeyItem, { method: 'POST', path: '/api-keys', body });
 
-const revokeKey = async ({ call, screen }: Client, given: string, json: boolean): Promise<ExitCode> => {
+const revokeKey = async (
+  { call, screen }: Client,
+  given: string,
+  { keepDescendants = false, json = false }: RevokeOptions,
+): Promise<ExitCode> => {
   const id = await keyIdOf(call, given);
-  await call(Nothing, { method: 'DELETE', path: at`/api-keys/${id}` });
+  const query = keepDescendants ? { keep_descendants: true } : {};
+  await call(Nothing, { method: 'DELETE', path: at`/api-keys/${id}`, query });
   if (json) screen.printJson({ id, revoked: true });
-  else screen.print(`The key ${plain(given)} is revoked. Every gateway refuses it within a second.`);
+  else if (keepDescendants)
+    screen.print(`The key ${plain(given)} is revoked. Every gateway refuses it within a second.`);
+  else
+    screen.print(
+      `The key ${plain(given)} is revoked, and all keys that were made with it. Every gateway refuses them within a second.`,
+    );
   return EXIT.done;
 };

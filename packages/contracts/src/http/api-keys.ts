@@ -36,7 +36,20 @@ const shown = {
   last_used_at: nullable(
     Type.String({ format: 'date-time', description: 'Up to a minute late; null before the first use.' }),
   ),
+  last_used_address: nullable(
+    Type.String({
+      description:
+        'Where the last use came from: the address of the client, as the trusted proxies report it. Null before the first use.',
+    }),
+  ),
   user_id: Type.String({ format: 'uuid', description: 'The user of the key.' }),
+  parent_key_id: nullable(
+    Type.String({
+      format: 'uuid',
+      description:
+        'The key that made it, which may be revoked by now. Null for a key that was made by an operator, or by an earlier release.',
+    }),
+  ),
 };
 
 export const ApiKeyItem = Type.Object(shown, { title: 'ApiKey' });
@@ -58,6 +71,11 @@ export const NewApiKeyRequest = Type.Object(
         description: 'Only scopes that the key of this request has.',
       }),
     ),
+    user_id: optional({
+      ...Uuid,
+      description:
+        'The user that the key belongs to, by default the one of the key of this request. Another user needs the scope `admin`.',
+    }),
     expires_at: optional({
       ...TimeOrDay,
       description:
@@ -71,5 +89,14 @@ export const CreatedApiKeyItem = Type.Object(
   { ...shown, key: Type.String({ description: 'Shown only here: the server stores a hash of it.' }) },
   { title: 'CreatedApiKey' },
 );
+
+export const RevokeQuery = Type.Object({
+  keep_descendants: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'true revokes this key alone. The keys that were made with it stay valid.',
+    }),
+  ),
+});
 
 export const ApiKeyPath = Type.Object({ key_id: Uuid });

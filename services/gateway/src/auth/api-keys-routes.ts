@@ -3,12 +3,16 @@ import {
   ApiKeyPath,
   CreatedApiKeyItem,
   NewApiKeyRequest,
+  RevokeQuery,
   type ApiKeyItem,
 } from '@runledger/contracts/http/api-keys';
+import type { User } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { deriveKey, type DerivedKeyRequest } from './derive-key.ts';
 import type { CreatedApiKey } from './new-key.ts';
+import { notAuthenticated } from './identify-caller.ts';
 import { listKeys, revokeKey, type ListedKey } from './owned-keys.ts';
+import { allows } from './scopes.ts';
 
 import { operation, route, type Caller, type ExtraCheck, type Route } from '../http/operation.ts';
 import { invalid, Refused } from '../http/refusal.ts';
@@ -35,7 +39,7 @@ const createOperation = operation({
   tag: 'API keys',
   summary: 'Create an API key',
   description:
-    'The new key belongs to the user and the organisation of the calling key. It has no scope that the calling key lacks, expires no later, and shares its rate: a key and all keys derived from it are limited together. An organisation has at most 1,000 keys.',
+    'The new key belongs to the organisation of the calling key, and to its user; with the scope `admin` it may belong to another user. It has no scope that the calling key lacks, expires no later, and shares its rate: a key and all keys derived from it are limited together. Revoking the calling key, or a key above it, revokes the new key as well. An organisation has at most 1,000 keys, and a key at most 32 keys above it.',
   scope: 'runs:write',
   request: { body: NewApiKeyRequest },
   response: {
@@ -54,51 +58,59 @@ const deleteOperation = operation({
   tag: 'API keys',
   summary: 'Revoke an API key',
   description:
-    'A key can always revoke itself. To revoke another key of its user, it needs the scope `runs:write` and every scope of that key. With the scope `admin` it can revoke the keys of the organisation. A revoked key is refused everywhere within a second.',
+    'All keys that were made with it are revoked too, and those that were made with these, unless `keep_descendants` is true. A key can always revoke itself. To revoke another key of its user, it needs the scope `runs:write` and every scope of that key. With the scope `admin` it can revoke the keys of the organisation. A revoked key is refused everywhere within a second. After a 503, or no response, repeat the request: the key is valid or listed until all of this is done.',
   scope: 'runs:read',
-  request: { path: ApiKeyPath },
+  request: { path: ApiKeyPath, query: RevokeQuery },
   response: { status: 204, description: 'The key is revoked.' },
   refusals: [404],
 });
 
 export interface ApiKeyRoutes {
   readonly log: EventLog;
+  readonly findUser: (org_id: string, id: string) => Promise<User | undefined>;
   readonly now: () => Date;
 }
 
-export const apiKeyRoutes = ({ log, now }: ApiKeyRoutes): Route[] => [
+export const apiKeyRoutes = ({ log, findUser, now }: ApiKeyRoutes): Route[] => [
   route(listOperation, async (_given, caller) => ({
     api_keys: (await listKeys(log, caller.key)).map(shown),
   })),
   route(
     createOperation,
-    async ({ body: { name, scopes, expires_at } }, caller) => {
+    async ({ body: { name, scopes, user_id, expires_at } }, caller) => {
       const newKey = {
         name,
+        ...(user_id ? { user_id: await knownUser(findUser, caller, user_id.toLowerCase()) } : {}),
         ...(scopes ? { scopes } : {}),
         ...(expires_at ? { expires_at: new Date(expires_at) } : {}),
       };
       const { record, key } = await create(log, caller, newKey, now());
-      return { ...shown({ ...record, last_used_at: null }), key };
+      return { ...shown({ ...record, last_used_at: null, last_used_address: null }), key };
     },
     isInTheFuture(now),
   ),
-  route(deleteOperation, async ({ path }, caller) => {
-    const result = await revokeKey(log, caller.key, path.key_id);
+  route(deleteOperation, async ({ path, query: { keep_descendants = false } }, caller) => {
+    const result = await revokeKey(log, caller.key, path.key_id, { keepDescendants: keep_descendants });
     switch (result.kind) {
       case 'revoked':
         return;
       case 'not_found':
         throw new Refused({ kind: 'not_found', what: 'API key' });
       case 'lacks_scope':
-        throw new Refused({ kind: 'not_allowed', scope: result.scope });
+        throw new Refused({
+          kind: 'not_allowed',
+          scope: result.scope,
+          instead:
+            'Use a key that has it. Without it, a key can revoke itself only, and no key can revoke one with more scopes',
+        });
     }
   }),
 ];
 
 const shown = ({ id, name, prefix, scopes, created_at, expires_at, ...key }: ListedKey): ApiKeyItem => {
-  const { last_used_at, user_id } = key;
-  return { id, name, prefix, scopes, created_at, expires_at, last_used_at, user_id };
+  const { last_used_at, last_used_address, user_id, parent_key_id = null } = key;
+  const use = { last_used_at, last_used_address };
+  return { id, name, prefix, scopes, created_at, expires_at, ...use, user_id, parent_key_id };
 };
 
 /** Refuses a key that would never be valid, together with everything else that is wrong. */
@@ -112,6 +124,21 @@ const isInTheFuture =
 
 const EXPIRES_AT = ['body', 'expires_at'];
 
+/** A key without `admin` does not learn which users there are. @throws {Refused} */
+const knownUser = async (
+  findUser: ApiKeyRoutes['findUser'],
+  { org_id, user_id, key }: Caller,
+  wanted: string,
+): Promise<string> => {
+  if (wanted === user_id || !allows(key.scopes, 'admin') || (await findUser(org_id, wanted))) return wanted;
+  throw new Refused({
+    kind: 'invalid',
+    problems: [
+      invalid(['body', 'user_id'], 'value_error', 'Value error, the organisation has no user with this id'),
+    ],
+  });
+};
+
 const create = async (
   log: EventLog,
   { key }: Caller,
@@ -122,8 +149,22 @@ const create = async (
   switch (result.kind) {
     case 'derived':
       return result.created;
+    case 'revoked':
+      throw notAuthenticated();
     case 'lacks_scope':
-      throw new Refused({ kind: 'not_allowed', scope: result.scope });
+      throw new Refused({
+        kind: 'not_allowed',
+        scope: result.scope,
+        instead:
+          request.user_id === undefined || request.user_id === key.user_id
+            ? 'Create the key without it, or with a key that has it'
+            : 'Leave user_id out to create a key of your own',
+      });
+    case 'too_deep':
+      throw new Refused({
+        kind: 'conflict',
+        why: `This API key has ${result.most} keys above it, which is the limit: make the key with one of those`,
+      });
     case 'outlives_parent':
       throw new Refused({
         kind: 'invalid',

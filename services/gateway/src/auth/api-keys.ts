@@ -2,6 +2,7 @@ import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { keyStore } from './key-store.ts';
 import { isKeyText, isSameHash, sha256Of } from './key-text.ts';
+import { revokeWithDescendants } from './revoke-keys.ts';
 import { newKey, type CreatedApiKey, type NewApiKey } from './new-key.ts';
 
 const systemNow = (): Date => new Date();
@@ -60,10 +61,10 @@ export const authenticate = async (
 const hasExpired = ({ expires_at }: ApiKey, now: Date): boolean =>
   expires_at !== null && Date.parse(expires_at) <= now.getTime();
 
-/** Revokes the key with this text, if it exists. @throws {LogUnavailable} */
+/** Revokes the key with this text, if it exists, and all keys below it. @throws {LogUnavailable} */
 export const revokeApiKey = async (log: EventLog, key: string): Promise<void> => {
   const store = keyStore(log);
   const sha256 = sha256Of(key);
   const record = await store.find(sha256);
-  if (record) await store.revoke({ sha256, record });
+  if (record) await revokeWithDescendants(store, { sha256, record });
 };

@@ -1,11 +1,14 @@
 import type { ApiKey, OrganisationScope } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { ancestorsBelow } from './core/ancestors.ts';
 import { keyStore } from './key-store.ts';
 import { DEFAULT_SCOPES, newKey, type CreatedApiKey } from './new-key.ts';
 import { allows } from './scopes.ts';
 
 export interface DerivedKeyRequest {
   readonly name: string;
+  /** That of the parent when left out. */
+  readonly user_id?: string;
   /** `runs:write` when left out. */
   readonly scopes?: readonly OrganisationScope[];
   /** The expiry of the parent when left out. */
@@ -18,32 +21,50 @@ export type DeriveKeyResult =
   | { readonly kind: 'lacks_scope'; readonly scope: OrganisationScope }
   /** Otherwise a leaked key would stay valid in the keys derived from it. */
   | { readonly kind: 'outlives_parent'; readonly expires_at: string }
-  | { readonly kind: 'too_many'; readonly most: number };
+  | { readonly kind: 'too_many'; readonly most: number }
+  | { readonly kind: 'too_deep'; readonly most: number }
+  /** The parent was revoked meanwhile. */
+  | { readonly kind: 'revoked' };
 
 const MOST_OF_AN_ORGANISATION = 1_000;
+/** Each key names all keys above it. */
+const MOST_ANCESTORS = 32;
 
-/** Creates a key for the user and the organisation of another key. @throws {LogUnavailable} */
+/**
+ * Creates a key for the organisation of another key, its parent. It is stored only while the parent is valid. Only an admin makes
+ * keys for another user. @throws {LogUnavailable}
+ */
 export const deriveKey = async (
   log: EventLog,
   parent: ApiKey,
   request: DerivedKeyRequest,
   now: Date,
 ): Promise<DeriveKeyResult> => {
-  const { scopes = DEFAULT_SCOPES } = request;
-  const lacked = scopes.find((scope) => !allows(parent.scopes, scope));
+  const { scopes = DEFAULT_SCOPES, user_id = parent.user_id } = request;
+  const wanted = user_id === parent.user_id ? scopes : [...scopes, 'admin' as const];
+  const lacked = wanted.find((scope) => !allows(parent.scopes, scope));
   if (lacked !== undefined) return { kind: 'lacks_scope', scope: lacked };
   const expires_at = request.expires_at?.toISOString() ?? parent.expires_at;
   if (parent.expires_at !== null && isLater(expires_at, parent.expires_at)) {
     return { kind: 'outlives_parent', expires_at: parent.expires_at };
   }
-  const { org_id, user_id } = parent;
-  // With a rate of its own, a key could multiply its limit.
-  const rate_key = parent.rate_key ?? parent.id;
+  const { org_id } = parent;
+  const store = keyStore(log);
+  const present = (await store.listIndexed(org_id)).map(({ value }) => value);
+  const indexedParent = present.find(({ record }) => record.id === parent.id);
+  if (indexedParent === undefined) return { kind: 'revoked' };
+  const ancestors = ancestorsBelow(indexedParent, present);
+  if (ancestors.length > MOST_ANCESTORS) return { kind: 'too_deep', most: MOST_ANCESTORS };
+  const family = {
+    parent_key_id: parent.id,
+    ancestors,
+    // With a rate of its own, a key could multiply its limit.
+    rate_key: parent.rate_key ?? parent.id,
+  };
   const { stored, ...created } = newKey(
-    { org_id, user_id, name: request.name, scopes, expires_at, rate_key },
+    { org_id, user_id, name: request.name, scopes, expires_at, ...family },
     now,
   );
-  const store = keyStore(log);
   const position = await store.index(stored);
   // The limit also holds for concurrent requests: a key beyond it, in the order of the index, is erased again.
   const indexed = await store.listIndexed(org_id);
@@ -54,8 +75,9 @@ export const deriveKey = async (
     await store.eraseIndexed(created.record);
     return { kind: 'too_many', most: MOST_OF_AN_ORGANISATION };
   }
-  await store.create(stored);
-  return { kind: 'derived', created };
+  if (await store.createWhileValid(stored, parent)) return { kind: 'derived', created };
+  await store.eraseIndexed(created.record);
+  return { kind: 'revoked' };
 };
 
 const isLater = (one: string | null, other: string): boolean =>

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import { orgId } from '@runledger/contracts/ids';
 import { allows } from './scopes.ts';
@@ -9,8 +10,17 @@ import { Refused } from '../http/refusal.ts';
 
 export type Authenticate = (key: string) => Promise<ApiKey | undefined>;
 
+/** The address is undefined when the connection was closed already. */
+export type AuthenticateClient = (key: string, address: string | undefined) => Promise<ApiKey | undefined>;
+
+export interface IdentifyCallerOptions {
+  readonly authenticate: AuthenticateClient;
+  readonly addressOf: (req: IncomingMessage) => string | undefined;
+  readonly limitRate: LimitRate;
+}
+
 export const identifyCaller =
-  (authenticate: Authenticate, limitRate: LimitRate): IdentifyCaller =>
+  ({ authenticate, addressOf, limitRate }: IdentifyCallerOptions): IdentifyCaller =>
   async (ctx, scope) => {
     const key = bearerOf(ctx.req);
     if (key === undefined) {
@@ -19,10 +29,8 @@ export const identifyCaller =
         why: 'Not authenticated: send the header "Authorization: Bearer <API_KEY>"',
       });
     }
-    const record = await authenticate(key);
-    if (!record) {
-      throw new Refused({ kind: 'not_authenticated', why: 'The API key is invalid, expired or revoked' });
-    }
+    const record = await authenticate(key, addressOf(ctx.req));
+    if (!record) throw notAuthenticated();
     if (!allows(record.scopes, scope)) throw new Refused({ kind: 'not_allowed', scope });
     ctx.state['org_id'] = record.org_id;
     const rate = await limitRate(record);
@@ -36,3 +44,6 @@ export const identifyCaller =
     }
     return { org_id: orgId(record.org_id), user_id: record.user_id, key: record };
   };
+
+export const notAuthenticated = (): Refused =>
+  new Refused({ kind: 'not_authenticated', why: 'The API key is invalid, expired or revoked' });

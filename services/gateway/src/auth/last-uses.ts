@@ -14,25 +14,30 @@ export interface LastUses {
   readonly clock: () => number;
 }
 
-/** When the use was last written, on the monotonic clock. */
+/** Of the client; undefined when the connection was closed already. */
+export type RecordUse = (record: ApiKey, address: string | undefined) => void;
+
+/** When the stored use was, on the monotonic clock. */
 interface Recorded {
   at: number;
 }
 
 /**
- * Writes that a key was used: at its first use at this gateway, and then at most once a minute. Writes run in the background
- * and neither delay nor fail a request. A failed write is repeated with a later use.
+ * Writes when and from where a key was used: at its first use, and then at most once a minute, whichever gateways see it. Writes
+ * run in the background and neither delay nor fail a request. A failed write is repeated with a later use.
  */
-export const lastUses = ({ log, now, clock }: LastUses): ((record: ApiKey) => void) => {
+export const lastUses = ({ log, now, clock }: LastUses): RecordUse => {
   const cache = new LRUCache<string, Recorded>({
     max: MAX_CACHED,
     memoMethod: () => ({ at: Number.NEGATIVE_INFINITY }),
   });
   let writing = 0;
-  const write = async (record: ApiKey, recorded: Recorded): Promise<void> => {
+  const write = async (record: ApiKey, address: string | undefined, recorded: Recorded): Promise<void> => {
     writing += 1;
+    const [at, began] = [now(), clock()];
     try {
-      await keyStore(log).recordUse(record, now());
+      const stored = await keyStore(log).recordUse(record, { at, address }, WRITE_EVERY_MS);
+      recorded.at = began - Math.max(0, at.getTime() - stored.getTime());
     } catch (error) {
       log.logger.debug({ err: error, key_id: record.id }, 'the last use of an API key could not be stored');
       recorded.at = Number.NEGATIVE_INFINITY;
@@ -40,11 +45,11 @@ export const lastUses = ({ log, now, clock }: LastUses): ((record: ApiKey) => vo
       writing -= 1;
     }
   };
-  return (record) => {
+  return (record, address) => {
     const recorded = cache.memo(record.id);
     const at = clock();
     if (at - recorded.at < WRITE_EVERY_MS || writing >= MAX_CONCURRENT_WRITES) return;
     recorded.at = at;
-    void write(record, recorded);
+    void write(record, address, recorded);
   };
 };

@@ -11,6 +11,10 @@ export interface NewApiKey {
   readonly scopes?: readonly KeyScope[];
   /** ISO 8601; never when left out. */
   readonly expires_at?: string | null;
+  /** The id of the key that makes it. */
+  readonly parent_key_id?: string;
+  /** The ids of that key and those above it. */
+  readonly ancestors?: readonly string[];
   /** The id of the key whose rate it shares; a rate of its own when left out. */
   readonly rate_key?: string;
   /** A key that was chosen elsewhere: 16 to 255 printable characters without spaces. A random one when left out. */
@@ -37,9 +41,10 @@ export const newKey = (request: NewApiKey, now: Date): CreatedApiKey & { readonl
     prefix: prefixOf(key),
     sha256,
     scopes: [...new Set(request.scopes ?? DEFAULT_SCOPES)],
+    ...(request.parent_key_id === undefined ? {} : { parent_key_id: request.parent_key_id }),
     ...(request.rate_key === undefined ? {} : { rate_key: request.rate_key }),
     created_at: now.toISOString(),
     expires_at: request.expires_at ?? null,
   };
-  return { record, key, stored: { sha256, record } };
+  return { record, key, stored: { sha256, record, ancestors: [...(request.ancestors ?? [])] } };
 };

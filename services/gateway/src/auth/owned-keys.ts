@@ -1,10 +1,12 @@
 import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { keyStore } from './key-store.ts';
+import { revokeWithDescendants } from './revoke-keys.ts';
 import { allows } from './scopes.ts';
 
 export interface ListedKey extends ApiKey {
   readonly last_used_at: string | null;
+  readonly last_used_address: string | null;
 }
 
 /** The keys of the calling key's user, for an admin those of the organisation, newest first. @throws {LogUnavailable} */
@@ -15,7 +17,10 @@ export const listKeys = async (log: EventLog, caller: ApiKey): Promise<ListedKey
     store.lastUses(caller.org_id),
   ]);
   return indexed
-    .map(({ value }) => ({ ...value.record, last_used_at: uses.get(value.record.id) ?? null }))
+    .map(({ value: { record } }) => {
+      const { at: last_used_at = null, address: last_used_address = null } = uses.get(record.id) ?? {};
+      return { ...record, last_used_at, last_used_address };
+    })
     .filter((record) => mayManage(caller, record))
     .sort(newestFirst);
 };
@@ -27,11 +32,22 @@ export type RevokedKey =
   /** A key cannot revoke one with more scopes: a leaked key must not lock out its owner. */
   | { readonly kind: 'lacks_scope'; readonly scope: KeyScope };
 
+export interface RevokeOptions {
+  /** Otherwise all keys below it are revoked as well. */
+  readonly keepDescendants: boolean;
+}
+
 /**
- * A key may revoke itself. With `runs:write` it may revoke each key in its list that has no scope that it lacks.
+ * A key may revoke itself. With `runs:write` it may revoke each key in its list that has no scope that it lacks. Keys below it have no
+ * other scopes, and belong to other users only if an admin made them.
  * @throws {LogUnavailable}
  */
-export const revokeKey = async (log: EventLog, caller: ApiKey, id: string): Promise<RevokedKey> => {
+export const revokeKey = async (
+  log: EventLog,
+  caller: ApiKey,
+  id: string,
+  { keepDescendants }: RevokeOptions = { keepDescendants: false },
+): Promise<RevokedKey> => {
   const isItself = id === caller.id;
   if (!isItself && !allows(caller.scopes, 'runs:write')) return { kind: 'lacks_scope', scope: 'runs:write' };
   const store = keyStore(log);
@@ -39,7 +55,7 @@ export const revokeKey = async (log: EventLog, caller: ApiKey, id: string): Prom
   if (!key || !mayManage(caller, key.record)) return { kind: 'not_found' };
   const lacked = key.record.scopes.find((scope) => !allows(caller.scopes, scope));
   if (!isItself && lacked !== undefined) return { kind: 'lacks_scope', scope: lacked };
-  await store.revoke(key);
+  await (keepDescendants ? store.revoke(key) : revokeWithDescendants(store, key));
   return { kind: 'revoked' };
 };
 

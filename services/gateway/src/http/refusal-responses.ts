@@ -47,7 +47,8 @@ export const REFUSALS = {
   },
   not_allowed: {
     status: 403,
-    detail: ({ scope }) => `This API key lacks the scope ${scope}`,
+    detail: ({ scope, instead }) =>
+      `This API key lacks the scope ${scope}${instead === undefined ? '' : `. ${instead}`}`,
     described: { of: 'all', description: 'The API key is valid and lacks the scope.', uncounted: true },
   },
   no_such_path: { status: 404, detail: () => 'Not Found' },

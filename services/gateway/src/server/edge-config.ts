@@ -51,7 +51,7 @@ export const edgeConfig = {
       default: [],
       maxItems: MAX_ENTRIES,
       description:
-        'the proxies whose X-Forwarded-For is trusted for the address of a client in the log, for example loopback, 10.0.0.5, 10.1.0.0/16; empty for none',
+        'the proxies whose X-Forwarded-For is trusted for the address of a client, in the log and as the last use of its key, for example loopback, 10.0.0.5, 10.1.0.0/16; empty for none',
     },
   ),
 };

@@ -2,6 +2,7 @@ import type { KeyScope } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { catalogue } from '../../src/catalogue/catalogue.ts';
 import { createApiKey } from '../../src/auth/api-keys.ts';
 import { keyStore } from '../../src/auth/key-store.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
@@ -30,6 +31,7 @@ const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 describe('POST /api-keys', () => {
   it('returns a valid key, this once', async () => {
     const { tenant, key } = await aTenantsKey(['runs:write']);
+    const [parent] = (await list(key)).body.api_keys;
     const { status, body, headers } = await create(key, { name: 'ci' });
     expect([status, headers.get('cache-control')]).toEqual([201, 'no-store']);
     const { key: made, ...shown } = body;
@@ -41,7 +43,9 @@ describe('POST /api-keys', () => {
       created_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
       expires_at: null,
       last_used_at: null,
+      last_used_address: null,
       user_id: tenant.user_id,
+      parent_key_id: parent.id,
     });
     const listed = await list(made);
     expect(listed.body.api_keys[0]).toMatchObject({ id: body.id, name: 'ci' });
@@ -57,7 +61,10 @@ describe('POST /api-keys', () => {
   it('grants no scope that the calling key lacks', async () => {
     const { key } = await aTenantsKey(['runs:write']);
     const refused = await create(key, { name: 'x', scopes: ['runs:read', 'admin'] });
-    expect([refused.status, refused.body]).toEqual([403, { detail: 'This API key lacks the scope admin' }]);
+    expect([refused.status, refused.body.detail]).toEqual([
+      403,
+      'This API key lacks the scope admin. Create the key without it, or with a key that has it',
+    ]);
     const reader = await create(key, { name: 'x', scopes: ['runs:read', 'runs:read'] });
     expect([reader.status, reader.body.scopes]).toEqual([201, ['runs:read']]);
     const { status, body } = await create(reader.body.key, { name: 'x' });
@@ -93,6 +100,38 @@ describe('POST /api-keys', () => {
       [{ loc: ['body', 'expires_at'], type: 'value_error', msg: expect.stringContaining(expires_at) }],
     ]);
     expect((await create(key, { name: 'x', expires_at: null })).body.expires_at).toBe(expires_at);
+  });
+
+  it('creates a key for another user of the organisation for an admin only', async () => {
+    const { tenant, key } = await aTenantsKey(['runs:write']);
+    const { org_id } = tenant;
+    const admin = await aKey(bed.log, tenant, { scopes: ['admin'] });
+    const colleague = { id: newUuid(), org_id, name: 'colleague', created_at: '2026-01-01T00:00:00.000Z' };
+    await catalogue(bed.log).createUser(colleague);
+    const request = { name: 'x', user_id: colleague.id.toUpperCase() };
+    const made = await create(admin, request);
+    expect([made.status, made.body.user_id]).toEqual([201, colleague.id]);
+    expect((await list(made.body.key)).body.api_keys).toHaveLength(1);
+    for (const user_id of [colleague.id, newUuid()]) {
+      const { status, body } = await create(key, { name: 'x', user_id });
+      expect([status, body.detail]).toEqual([
+        403,
+        'This API key lacks the scope admin. Leave user_id out to create a key of your own',
+      ]);
+    }
+    const unknown = await create(admin, { name: 'x', user_id: newUuid() });
+    expect([unknown.status, unknown.body.detail[0].loc]).toEqual([422, ['body', 'user_id']]);
+    expect((await create(key, { name: 'x', user_id: tenant.user_id })).status).toBe(201);
+  });
+
+  it('creates no key for a key that was revoked', async () => {
+    const { key } = await aTenantsKey(['runs:write']);
+    const { body } = await create(key, { name: 'x' });
+    expect((await list(body.key)).status).toBe(200);
+    expect((await revoke(key, body.id)).status).toBe(204);
+    expect((await create(body.key, { name: 'y' })).status).toBe(401);
+    const names = (await list(key)).body.api_keys.map(({ name }: { name: string }) => name);
+    expect(names).not.toContain('y');
   });
 
   it('lists everything that is wrong at once', async () => {
@@ -171,6 +210,23 @@ describe('GET /api-keys', () => {
     });
     expect(Date.parse(used.last_used_at)).toBeGreaterThanOrEqual(before);
     expect(Date.parse(used.last_used_at)).toBeLessThanOrEqual(Date.now());
+    expect(used.last_used_address).toBe('127.0.0.1');
+  });
+
+  it('shows the address that a trusted proxy reports, and none that others report', async () => {
+    const proxied = await bed.gateway({ environment: { RUNLEDGER_TRUSTED_PROXIES: 'loopback' } });
+    for (const [at, expected] of [
+      [proxied, '203.0.113.7'],
+      [gateway, '127.0.0.1'],
+    ] as const) {
+      const { tenant, key } = await aTenantsKey(['runs:read']);
+      const headers = { 'X-Forwarded-For': '198.51.100.1, 203.0.113.7' };
+      expect((await call(`${at.api}/api-keys`, key, { headers })).status).toBe(200);
+      const use = await waitFor('the use to be noted', async () =>
+        [...(await keyStore(bed.log).lastUses(tenant.org_id)).values()].at(0),
+      );
+      expect(use.address).toBe(expected);
+    }
   });
 });
 
@@ -185,6 +241,34 @@ describe('DELETE /api-keys/{key_id}', () => {
     await waitFor('both to refuse it', async () => (await at(gateway)).status === 401, { withinMs: 5_000 });
     await waitFor('both to refuse it', async () => (await at(other)).status === 401, { withinMs: 5_000 });
     expect(await keyStore(bed.log).lastUses(tenant.org_id)).not.toContain(body.id);
+  });
+
+  it('revokes the keys that were made with it, unless they are to be kept', async () => {
+    const { tenant, key } = await aTenantsKey(['runs:write']);
+    const child = (await create(key, { name: 'child' })).body;
+    const below = (await create(child.key, { name: 'below' })).body;
+    const kept = (await create(below.key, { name: 'kept' })).body;
+    const at = async ({ api }: TestGateway, one: string) => (await call(`${api}/api-keys`, one)).status;
+    expect([await at(other, child.key), await at(other, kept.key)]).toEqual([200, 200]);
+
+    const alone = `${gateway.api}/api-keys/${below.id}?keep_descendants=true`;
+    expect((await call(alone, key, { method: 'DELETE' })).status).toBe(204);
+    await waitFor('it to be refused', async () => (await at(other, below.key)) === 401, { withinMs: 5_000 });
+    expect(await at(other, kept.key)).toBe(200);
+    const shown = (await list(key)).body.api_keys.find(({ id }: { id: string }) => id === kept.id);
+    expect(shown.parent_key_id).toBe(below.id);
+
+    const admin = await aKey(bed.log, tenant, { scopes: ['admin'] });
+    expect((await revoke(admin, child.id)).status).toBe(204);
+    for (const gone of [child, kept])
+      await waitFor('both to be refused', async () => (await at(other, gone.key)) === 401, {
+        withinMs: 5_000,
+      });
+    expect([await at(other, key), await at(other, admin)]).toEqual([200, 200]);
+    const wrong = await call(`${gateway.api}/api-keys/${child.id}?keep_descendants=x`, key, {
+      method: 'DELETE',
+    });
+    expect([wrong.status, wrong.body.detail[0].loc]).toEqual([422, ['query', 'keep_descendants']]);
   });
 
   it('answers alike for an unknown key, a key of another organisation, and one of another user', async () => {
@@ -219,14 +303,19 @@ describe('DELETE /api-keys/{key_id}', () => {
       scopes: ['admin'],
     });
     const { status, body } = await revoke(key, greater.record.id);
-    expect([status, body]).toEqual([403, { detail: 'This API key lacks the scope admin' }]);
+    expect([status, body.detail]).toEqual([
+      403,
+      'This API key lacks the scope admin. Use a key that has it. Without it, a key can revoke itself only, and no key can revoke one with more scopes',
+    ]);
     expect((await list(greater.key)).status).toBe(200);
   });
 
   it('revokes a key that may only read when it is the calling one', async () => {
     const { key } = await aTenantsKey(['runs:write']);
     const reader = (await create(key, { name: 'x', scopes: ['runs:read'] })).body;
-    expect((await revoke(reader.key, newUuid())).body.detail).toBe('This API key lacks the scope runs:write');
+    expect((await revoke(reader.key, newUuid())).body.detail).toMatch(
+      /^This API key lacks the scope runs:write\. Use a key that has it\. Without it, a key can revoke itself only/,
+    );
     expect((await revoke(reader.key, reader.id)).status).toBe(204);
   });
 

@@ -1,0 +1,21 @@
+import type { ApiKey } from '@runledger/contracts/catalogue/records';
+
+/** A key, and the keys above it that were there when it was made. */
+export interface Descendant {
+  readonly record: ApiKey;
+  readonly ancestors?: readonly string[] | undefined;
+}
+
+/** The ids of the keys whose revocation revokes this one. A key of an earlier release knows the first of them only. */
+export const ancestorsOf = ({ record: { rate_key }, ancestors }: Descendant): readonly string[] =>
+  ancestors ?? (rate_key === undefined ? [] : [rate_key]);
+
+/** The ancestors of a key that `parent` makes now. Those that were revoked meanwhile, without their descendants, are left out. */
+export const ancestorsBelow = (parent: Descendant, present: readonly Descendant[]): string[] => {
+  const ids = new Set(present.map(({ record }) => record.id));
+  return [...ancestorsOf(parent).filter((id) => ids.has(id)), parent.record.id];
+};
+
+/** Those that the key made, those that they made, and so on. */
+export const descendantsOf = <Key extends Descendant>(id: string, keys: readonly Key[]): Key[] =>
+  keys.filter((key) => ancestorsOf(key).includes(id));
