@@ -161,12 +161,11 @@ const takeBatch = async (
     const view = present.find((one) => isSameRun(one, gap.key));
     read.push(...(await closeGap(options, gap, view)));
   }
-  await views.save([...projected.views, ...read]);
   const last = messages.at(-1);
   if (!last) return from;
   const counts = messages.reduce(countRuns, from.counts);
   const to = { ...from, sequence: last.sequence, event_id: eventIdOf(last), counts };
-  if (await views.movePosition(from, to)) return to;
+  if (await views.advance([...projected.views, ...read], from, to)) return to;
   throw new ViewsReplaced(`the views are not at ${from.sequence}, which was written last`);
 };
 

@@ -70,10 +70,10 @@ export interface RunViews {
   remove(views: readonly StoredView[]): Promise<number>;
   position(): Promise<ProjectionPosition | undefined>;
   /**
-   * Moves the position from exactly this one to the next. False when it is another one: the store was emptied, was restored
-   * from a copy, or another gateway has moved it.
+   * Stores views as `save` does, and then moves the position from exactly this one to the next, so that the views always have what
+   * the position says. False when it is another one: the store was emptied, was restored from a copy, or another gateway has moved it.
    */
-  movePosition(from: ProjectionPosition, to: ProjectionPosition): Promise<boolean>;
+  advance(views: readonly StoredView[], from: ProjectionPosition, to: ProjectionPosition): Promise<boolean>;
   /**
    * The views will be derived again from the log that was created at that time: all heads and the position go back to 0.
    * Runs that the log no longer has stay.

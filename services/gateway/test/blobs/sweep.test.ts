@@ -115,7 +115,7 @@ describe('a sweep of inputs and lists of outputs', () => {
     const { created, state } = await log.jsm.streams.info('RUNS');
     const later = new Date(Date.parse(state.last_ts) + 1).toISOString();
     await derived.resetTo(beginningOf({ created, since: later }, 2));
-    await derived.movePosition(beginningOf({ created, since: later }, 2), {
+    await derived.advance([], beginningOf({ created, since: later }, 2), {
       ...beginningOf({ created, since: later }, 2),
       sequence: state.last_seq,
     });

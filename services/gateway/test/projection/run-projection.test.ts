@@ -172,8 +172,8 @@ describeWithMongo('a projection into MongoDB', () => {
     let lost = 0;
     const losing: RunViews = {
       ...views,
-      movePosition: async (from, to) => {
-        const moved = await views.movePosition(from, to);
+      advance: async (...step) => {
+        const moved = await views.advance(...step);
         lost += 1;
         if (lost === 1) throw new ViewsUnavailable('the connection was lost before the response');
         return moved;

@@ -143,25 +143,36 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       expect(JSON.stringify(found && existing(found)?.run.request.inputs)).toBe(JSON.stringify(inputs));
     });
 
+    const log = '2026-01-01T00:00:00.000000001Z';
+    const positionAt = (sequence: number, stream_created = log) => ({
+      stream_created,
+      derivation: 1,
+      derived_from: log,
+      sequence,
+      event_id: sequence === 0 ? null : `event-${sequence}`,
+      counts: sequence === 0 ? NO_RUNS : { from: 1, live: sequence, executing: sequence - 1 },
+    });
+
+    it('store the views with which their position moves, unless they are stale', async () => {
+      const [run, later] = [history(), history()];
+      await views.resetTo(beginningOf({ created: log, since: log }, 1));
+      await views.save([at(later, 3)]);
+      expect(await views.advance([at(run, 0), at(later, 1)], positionAt(0), positionAt(20))).toBe(true);
+      expect(await views.load([at(run, 0).run, at(later, 0).run])).toEqual([at(run, 0), at(later, 3)]);
+      expect(await views.position()).toEqual(positionAt(20));
+    });
+
     it('move their position from exactly the one that it is', async () => {
-      const log = '2026-01-01T00:00:00.000000001Z';
-      const at = (sequence: number, stream_created = log) => ({
-        stream_created,
-        derivation: 1,
-        derived_from: log,
-        sequence,
-        event_id: sequence === 0 ? null : `event-${sequence}`,
-        counts: sequence === 0 ? NO_RUNS : { from: 1, live: sequence, executing: sequence - 1 },
-      });
+      const at = positionAt;
       await views.resetTo(beginningOf({ created: log, since: log }, 1));
       expect(await views.position()).toEqual(at(0));
-      expect(await views.movePosition(at(0), at(7))).toBe(true);
-      expect(await views.movePosition(at(0), at(9))).toBe(false);
-      expect(await views.movePosition({ ...at(7), event_id: 'another' }, at(9))).toBe(false);
-      expect(await views.movePosition(at(7, 'another log'), at(900, 'another log'))).toBe(false);
-      expect(await views.movePosition({ ...at(7), derivation: 2 }, at(9))).toBe(false);
+      expect(await views.advance([], at(0), at(7))).toBe(true);
+      expect(await views.advance([], at(0), at(9))).toBe(false);
+      expect(await views.advance([], { ...at(7), event_id: 'another' }, at(9))).toBe(false);
+      expect(await views.advance([], at(7, 'another log'), at(900, 'another log'))).toBe(false);
+      expect(await views.advance([], { ...at(7), derivation: 2 }, at(9))).toBe(false);
       expect(await views.position()).toEqual(at(7));
-      expect(await views.movePosition(at(7), at(9))).toBe(true);
+      expect(await views.advance([], at(7), at(9))).toBe(true);
       expect(await views.position()).toEqual(at(9));
     });
 
@@ -181,6 +192,18 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       await views.save([{ ...at(again, 0), head: 2 }]);
       expect(await views.find(at(again, 0).run)).toEqual({ ...at(again, 0), head: 2 });
       expect(await views.find(at(kept, 0).run)).toEqual({ ...at(kept, 3), head: 0 });
+    });
+
+    it('list a run by what its first fact says in the log that it was derived from last', async () => {
+      const key = aRun();
+      const [before, now] = [newUuid(), newUuid()];
+      const inLog = (deployment_id: string) => folded(queued(key, { deployment_id }), assigned(key));
+      const listed = async (deploymentId: string) =>
+        (await views.listRuns({ org_id: key.org_id, deploymentId, limit: 9 })).items.length;
+      await views.save([aView(2, inLog(before))]);
+      await views.resetTo(beginningOf({ created: newUuid(), since: newUuid() }, 1));
+      await views.save([aView(2, inLog(now))]);
+      expect([await listed(before), await listed(now)]).toEqual([0, 1]);
     });
 
     it('reset the state of the notifications too', async () => {

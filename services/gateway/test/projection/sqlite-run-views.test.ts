@@ -26,8 +26,7 @@ describe('run views in a file', () => {
     {
       await using views = openViews(path);
       await views.resetTo(beginning);
-      await views.save([view]);
-      await views.movePosition(beginning, position);
+      await views.advance([view], beginning, position);
     }
     await using views = openViews(path);
     expect(await views.find(view.run)).toEqual(view);

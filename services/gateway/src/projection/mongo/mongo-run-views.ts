@@ -59,21 +59,22 @@ export const openMongoRunViews = ({
 const writeViews = (
   database: Db,
   writeWithinMs: number,
-): Pick<RunViews, 'save' | 'remove' | 'position' | 'movePosition' | 'resetTo'> => {
+): Pick<RunViews, 'save' | 'remove' | 'position' | 'advance' | 'resetTo'> => {
   const runs = database.collection<RunDocument>('run_views');
   const position = storedPosition(database);
   const index = () =>
     orUnavailable('making the indexes of run views', SOCKET_WITHIN_MS, () => createIndexes(runs));
   const whenIndexed = once(index);
+  const save: RunViews['save'] = async (views) => {
+    if (views.length === 0) return;
+    await whenIndexed();
+    const writes = views.map(guardedWrite);
+    await orUnavailable('saving run views', writeWithinMs, () =>
+      ignoringStale(() => runs.bulkWrite(writes, { ordered: false })),
+    );
+  };
   return {
-    save: async (views) => {
-      if (views.length === 0) return;
-      await whenIndexed();
-      const writes = views.map(guardedWrite);
-      await orUnavailable('saving run views', writeWithinMs, () =>
-        ignoringStale(() => runs.bulkWrite(writes, { ordered: false })),
-      );
-    },
+    save,
     remove: async (views) => {
       if (views.length === 0) return 0;
       const removals = views.map(guardedRemoval);
@@ -84,8 +85,12 @@ const writeViews = (
     },
     position: () =>
       orUnavailable('reading the position of the projection', writeWithinMs, () => position.read()),
-    movePosition: (from, to) =>
-      orUnavailable('saving the position of the projection', writeWithinMs, () => position.move(from, to)),
+    advance: async (views, from, to) => {
+      await save(views);
+      return orUnavailable('saving the position of the projection', writeWithinMs, () =>
+        position.move(from, to),
+      );
+    },
     resetTo: async (beginning) => {
       const step = <Result>(work: () => Promise<Result>): Promise<Result> =>
         orUnavailable('resetting the run views', writeWithinMs, work);

@@ -1,0 +1,43 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { StoredRun } from '../core/stored-run.ts';
+import { COLUMNS } from './schema.ts';
+
+/** What the first fact of a run says, which its sort key names: it stays as it is until the run is deleted. */
+const OF_FIRST_FACT: ReadonlySet<keyof StoredRun> = new Set([
+  'run_id',
+  'org_id',
+  'sort_key',
+  'number',
+  'created_at',
+  'deployment_id',
+  'workflow_id',
+  'gpu',
+  'origin',
+  'webhook_host',
+  'webhook_url',
+]);
+const LATER_COLUMNS = COLUMNS.filter((column) => !OF_FIRST_FACT.has(column));
+
+/**
+ * Writes a row unless the stored one has a later head, and says whether it did. A run is written once for each of its facts, and
+ * most of the indexes have only what the first fact says: without that, a later write leaves them alone.
+ */
+export const rowWriter = (database: DatabaseSync): ((stored: StoredRun) => boolean) => {
+  // A row whose head is 0 may be of another log, or of an earlier release: it is written as a whole.
+  const update = database.prepare(
+    `UPDATE run_views SET ${LATER_COLUMNS.map((column) => `${column} = ?`).join(', ')}
+     WHERE run_id = ? AND org_id = ? AND sort_key = ? AND head > 0 AND head <= ? AND webhook_head <= ?`,
+  );
+  const changes = COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ');
+  const upsert = database.prepare(
+    `INSERT INTO run_views (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})
+     ON CONFLICT (run_id) DO UPDATE SET ${changes}
+     WHERE org_id = excluded.org_id AND head <= excluded.head AND webhook_head <= excluded.webhook_head`,
+  );
+  const updates = (stored: StoredRun): boolean => {
+    const { run_id, org_id, sort_key, head, webhook_head } = stored;
+    const later = LATER_COLUMNS.map((column) => stored[column]);
+    return update.run(...later, run_id, org_id, sort_key, head, webhook_head).changes !== 0;
+  };
+  return (stored) => updates(stored) || upsert.run(...COLUMNS.map((column) => stored[column])).changes !== 0;
+};
