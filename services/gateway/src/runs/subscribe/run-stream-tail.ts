@@ -2,7 +2,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { tailRuns } from '@runledger/event-log/follow/tail-runs';
-import { sleep, untilAborted } from '@runledger/resilience/abort';
+import { sleep } from '@runledger/resilience/abort';
 import { runName } from '../../projection/core/run-name.ts';
 
 interface TailListener {
@@ -18,27 +18,50 @@ export interface RunStreamTail extends AsyncDisposable {
   listen(key: RunKey, listener: TailListener): () => void;
 }
 
-const RETRY_AFTER_MS = 1_000;
+export interface RunStreamTailOptions {
+  readonly log: EventLog;
+  readonly logger: Logger;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+  /** How long it goes on reading without a listener. */
+  readonly keepForMs?: number;
+}
 
-/** One reader of all lifecycles, for all listeners. It begins with the first listener. */
-export const runStreamTail = (log: EventLog, logger: Logger): RunStreamTail => {
+const RETRY_AFTER_MS = 1_000;
+/** Requests that wait follow each other as a rule, and a consumer costs more than the messages of some seconds. */
+const KEEP_FOR_MS = 10_000;
+
+/** One reader of all lifecycles, for all listeners. It begins with the first listener, and ends some time after the last one. */
+export const runStreamTail = ({
+  log,
+  logger,
+  clock,
+  keepForMs = KEEP_FOR_MS,
+}: RunStreamTailOptions): RunStreamTail => {
   const listeners = new Map<string, TailListener>();
   const stop = new AbortController();
+  let lastLeft = -Infinity;
   let running: Promise<void> | undefined;
 
+  const isUsed = (): boolean => listeners.size > 0 || clock() - lastLeft < keepForMs;
+  const unused = async (): Promise<void> => {
+    while (isUsed() && !stop.signal.aborted) await sleep(keepForMs, stop.signal);
+  };
   const run = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
+    while (isUsed() && !stop.signal.aborted) {
       try {
         await using tail = await tailRuns(log, {
           onMessage: (key, sequence) => listeners.get(runName(key))?.onMessage(sequence),
           onGap: () => listeners.forEach(({ onGap }) => onGap()),
         });
-        await untilAborted(tail.failed, stop.signal);
+        const failure = await Promise.race([tail.failed, unused()]);
+        if (failure) throw failure;
       } catch (error) {
         logger.warn({ err: error }, 'the stream tail was interrupted; trying again');
+        await sleep(RETRY_AFTER_MS, stop.signal);
       }
-      await sleep(RETRY_AFTER_MS, stop.signal);
     }
+    running = undefined;
   };
   return {
     listen: (key, listener) => {
@@ -47,6 +70,7 @@ export const runStreamTail = (log: EventLog, logger: Logger): RunStreamTail => {
       running ??= run();
       return () => {
         if (listeners.get(name) === listener) listeners.delete(name);
+        lastLeft = clock();
       };
     },
     [Symbol.asyncDispose]: async () => {

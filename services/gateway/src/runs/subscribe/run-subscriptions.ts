@@ -32,7 +32,7 @@ const MAX_CONCURRENT_READS = 32;
 
 /** Reads nothing before the first subscription. */
 export const openRunSubscriptions = (options: RunSubscriptionsOptions): RunSubscriptions => {
-  const tail = runStreamTail(options.log, options.logger);
+  const tail = runStreamTail(options);
   const runs = sharedRuns({ ...options, tail, limit: pLimit(MAX_CONCURRENT_READS) });
   let subscribers = 0;
   let waits = 0;
