@@ -49,7 +49,7 @@ export const openBreaker = <Args extends readonly unknown[], Result>({
 }: BreakerOptions<Args, Result>): Breaker<Args, Result> => {
   // An async function: opossum does not count an error thrown before the first await as a failed call.
   const circuit = new CircuitBreaker<Args, Result>(
-    async (...args) => action(AbortSignal.timeout(timeoutMs), ...args),
+    async (...args) => abortingAfter(timeoutMs, (signal) => action(signal, ...args)),
     {
       ...THRESHOLDS[opensOn],
       timeout: timeoutMs,
@@ -76,6 +76,20 @@ export const openBreaker = <Args extends readonly unknown[], Result>({
     call: (...args) => circuit.fire(...args),
     [Symbol.dispose]: () => circuit.shutdown(),
   };
+};
+
+/** Unlike `AbortSignal.timeout`, it leaves nothing behind when the work is done in time: that would fire for each call, much later. */
+const abortingAfter = async <Result>(
+  ms: number,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> => {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), ms);
+  try {
+    return await work(late.signal);
+  } finally {
+    clearTimeout(timer);
+  }
 };
 
 const whyOf = (error: Error): NoResult => {
