@@ -4,16 +4,11 @@ export interface JsonObject {
   [name: string]: JsonValue;
 }
 
-/** Whether arrays and objects are nested at most this deep. Not recursive: deep input must not overflow the stack. */
-export const isNestedAtMost = (depth: number, value: unknown): boolean => {
-  let level: unknown[] = [value];
-  for (let deep = 0; level.length > 0; deep += 1) {
-    const containers = level.filter((item): item is object => typeof item === 'object' && item !== null);
-    if (containers.length > 0 && deep >= depth) return false;
-    level = containers.flatMap((container): unknown[] => Object.values(container));
-  }
-  return true;
-};
+/** Whether arrays and objects are nested at most this deep. It looks no deeper, so deep input does not overflow the stack. */
+export const isNestedAtMost = (depth: number, value: unknown): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  (depth > 0 && Object.values(value).every((member) => isNestedAtMost(depth - 1, member)));
 
 /** The size of a value as JSON in UTF-8 bytes, the unit of every limit on inputs, outputs and workflows. */
 export const jsonBytes = (value: JsonValue): number =>
