@@ -13,7 +13,9 @@ export type OrgId = Branded<'OrgId'>;
  */
 export type ExecutorId = Branded<'ExecutorId'>;
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+/** Without anchors, for schemas. */
+export const UUID_PATTERN = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
+const UUID = new RegExp(`^${UUID_PATTERN}$`);
 /** Of an executor id, for schemas. */
 export const EXECUTOR_ID_PATTERN = String.raw`^(?=.{1,64}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`;
 /** Of an executor's name, for schemas. */

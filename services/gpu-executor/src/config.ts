@@ -1,5 +1,7 @@
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MAX_MACHINE_REFERENCE } from '@runledger/contracts/events/fleet-event';
+import { UUID_PATTERN } from '@runledger/contracts/ids';
 import { brokerConfig } from '@runledger/event-log/connect/broker-config';
 import { list, oneOf, seconds, url } from '@runledger/service-kit/config/config-schemas';
 import { readConfig, type Environment } from '@runledger/service-kit/config/config';
@@ -29,6 +31,14 @@ const inheritedSettings = {
   ),
 };
 
+const MACHINE = new RegExp(`^(?:\\*|${UUID_PATTERN}(?:/.+)?)$`);
+/** A name alone would also match the machines that another organisation gives this name. */
+const Machine = Type.Refine(
+  Type.String({ maxLength: MAX_MACHINE_REFERENCE }),
+  (text) => MACHINE.test(text),
+  () => 'is not *, the id of a machine, or the id of an organisation with a slash and the name of a machine',
+);
+
 export const configSchema = Type.Object({
   ...brokerConfig,
   EXECUTOR_NAME: Type.String({
@@ -43,10 +53,11 @@ export const configSchema = Type.Object({
     }),
   ),
   ...runnerSettings,
-  EXECUTOR_MACHINES: list(Type.String({ minLength: 1, maxLength: 128 }), {
+  EXECUTOR_MACHINES: list(Machine, {
     default: ['*'],
     maxItems: 1024,
-    description: 'ids or names of the machines that it serves, * for all',
+    description:
+      'the machines that it serves: ids, or the id of an organisation, a slash and a name; * serves all',
   }),
   EXECUTOR_CANCEL_GRACE_S: seconds({
     default: 10,

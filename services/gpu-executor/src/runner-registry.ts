@@ -34,6 +34,7 @@ export const configureRunners = async (
 /** The capabilities that the executor registers for these runners. */
 export const registeredBy = (runners: readonly ConfiguredRunner[]): Required<RunnerCapabilities> => ({
   programs: runners.flatMap(({ capabilities }) => capabilities.programs ?? []),
+  dedicated: Object.assign({}, ...runners.map(({ capabilities }) => capabilities.dedicated ?? {})),
 });
 
 export const openRunners = (runners: readonly ConfiguredRunner[], host: RunnerHost): RunnerFor => {

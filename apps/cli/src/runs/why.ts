@@ -54,7 +54,7 @@ const nextStep = ({ reason, gpu, ahead }: Waiting): string => {
     case 'not_served':
       return `start an executor with ${gpu} slots that serves its machine (EXECUTOR_MACHINES)`;
     case 'no_runner':
-      return 'configure one of these executors for its workflow (EXECUTOR_PROGRAMS, EXECUTOR_COG, EXECUTOR_COMFYUI)';
+      return 'configure one of these executors for its workflow and organisation (EXECUTOR_PROGRAMS, EXECUTOR_COG, EXECUTOR_COMFYUI)';
   }
 };
 

@@ -10,6 +10,11 @@ export const GpuSlot = Type.Object({
 });
 export type GpuSlot = Static<typeof GpuSlot>;
 
+/** The id of an organisation, a slash, and the name of a machine. */
+export const MAX_MACHINE_REFERENCE = 36 + 1 + 128;
+/** One program may be for so many organisations. */
+export const MAX_DEDICATED_TO = 64;
+
 const fleetFact = <const Name extends string>(type: Name) => ({
   type: Type.Literal(type),
   version: Type.Literal(1),
@@ -22,10 +27,15 @@ const fleetFact = <const Name extends string>(type: Name) => ({
 export const ExecutorRegistered = Type.Object({
   ...fleetFact('ExecutorRegistered'),
   slots: Type.Array(GpuSlot, { maxItems: 1024 }),
-  /** Machine ids or names that it serves; `*` serves every machine. */
-  machines: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 1024 }),
+  /** The machines that it serves, by id or as `organisation id/name`; `*` serves every machine. */
+  machines: Type.Array(Type.String({ minLength: 1, maxLength: MAX_MACHINE_REFERENCE }), { maxItems: 1024 }),
   /** The capabilities of its runners: names in its allow-list of programs, and `runner:<kind>` or `runner:<kind>:<name>` for other kinds. */
   programs: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 1024 }),
+  /** The organisations that may use a capability, for those that not every organisation may use. */
+  dedicated: Type.Record(
+    Type.String({ maxLength: 128 }),
+    Type.Array(Type.String({ format: 'uuid' }), { maxItems: MAX_DEDICATED_TO }),
+  ),
   /** Ed25519 (SPKI, DER, base64url); signs the upload tokens of its attempts. */
   public_key: Type.String({ minLength: 1, maxLength: 256 }),
   software_version: Type.String(),

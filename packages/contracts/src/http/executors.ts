@@ -59,7 +59,9 @@ export const Executor = Type.Object(
     },
     drain: nullable(Drain),
     slots: Type.Array(Slot),
-    machines: Names('Ids or names of the machines that it serves, `*` for every machine'),
+    machines: Names(
+      'The machines that it serves: ids, or the id of an organisation, a slash and a name; `*` for every machine',
+    ),
     machine_count: Type.Integer({ minimum: 0 }),
     programs: Names('The programs that it may execute'),
     program_count: Type.Integer({ minimum: 0 }),

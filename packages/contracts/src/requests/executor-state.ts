@@ -56,7 +56,7 @@ export const ExecutorState = Type.Object({
     }),
     { maxItems: 1024 },
   ),
-  /** Machine ids or names, the first MAX_LISTED_NAMES; `*` for every machine. */
+  /** As registered, the first MAX_LISTED_NAMES. */
   machines: Type.Array(Type.String(), { maxItems: MAX_LISTED_NAMES }),
   /** The number of all its machines. */
   machine_count: Type.Integer({ minimum: 0 }),

@@ -36,6 +36,7 @@ const FLEET_EVENTS: readonly FleetEvent[] = [
     type: 'ExecutorRegistered',
     slots: [{ slot: 0, gpu: 'A10G' }],
     machines: ['*'],
+    dedicated: { render: ['01920000-0000-7000-8000-00000000000a'] },
     programs: ['render-image'],
     public_key: 'MCowBQYDK2VwAyEA',
     software_version: '0.1.0',

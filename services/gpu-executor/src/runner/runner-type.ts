@@ -41,7 +41,7 @@ export interface ConfiguredRunner {
   readonly open: (host: RunnerHost) => OpenRunner;
 }
 
-export type RunnerCapabilities = Partial<Pick<ExecutorRegistered, 'programs'>>;
+export type RunnerCapabilities = Partial<Pick<ExecutorRegistered, 'programs' | 'dedicated'>>;
 
 export interface OpenRunner extends Runner {
   /** Names the outputs of such a run, for people. */

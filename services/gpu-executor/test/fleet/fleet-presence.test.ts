@@ -25,6 +25,7 @@ const aBroker = (): {
     slots: [],
     machines: ['*'],
     programs: [],
+    dedicated: {},
     public_key: 'key',
     software_version: '1',
   };

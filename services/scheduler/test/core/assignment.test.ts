@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { executor, queued, stored, succeeded, cancelRequested, left, heartbeatOf, running } from './steps.ts';
-import { given, type TestCapabilities, type RequestedRun } from './test-bed.ts';
+import { given, ORG, type TestCapabilities, type RequestedRun } from './test-bed.ts';
+
+const OTHER = '01920000-0000-7000-8000-0000000000ff';
 
 describe('a queued run', () => {
   it('is assigned at once to a free slot of its GPU model', () =>
@@ -22,7 +24,10 @@ describe('a queued run', () => {
   it.each<[string, RequestedRun, TestCapabilities]>([
     ['of another GPU model', { gpu: 'H100' }, {}],
     ['that does not serve its machine', { machine: 'farm' }, { machines: ['studio'] }],
+    ['that serves a machine of this name, but of another organisation', {}, { machines: [`${OTHER}/farm`] }],
     ['without its program', { program: 'train' }, {}],
+    ['whose program is for another organisation', {}, { dedicated: { render: [OTHER] } }],
+    ['whose program is for nobody', {}, { dedicated: { render: [] } }],
   ])('is not assigned to an executor %s', (_why, request, capabilities) =>
     expect(given(executor('box', capabilities)).when(queued('one', request))).toEqual([]),
   );
@@ -33,6 +38,15 @@ describe('a queued run', () => {
       expect(given(executor('box', { machines: [machine] })).when(queued('one'))).toEqual([
         'one is assigned to box slot 0, attempt 1',
       ]),
+  );
+
+  it.each<[string, Record<string, string[]>]>([
+    ['its organisation and another', { render: [OTHER, ORG] }],
+    ['all, while another program is not', { train: [OTHER] }],
+  ])('goes to an executor whose program is for %s', (_who, dedicated) =>
+    expect(given(executor('box', { dedicated })).when(queued('one'))).toEqual([
+      'one is assigned to box slot 0, attempt 1',
+    ]),
   );
 
   it('is not assigned to a draining executor', () =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ExecutorState, ExecutorsRequest } from '@runledger/contracts/requests/executor-state';
 import { executor } from './steps.ts';
-import { OPERATOR, TestBed } from './test-bed.ts';
+import { OPERATOR, ORG, TestBed } from './test-bed.ts';
 
 const ALL: ExecutorsRequest = { name: null, after: null, limit: 200 };
 const statesOf = (bed: TestBed, question: Partial<ExecutorsRequest> = {}): ExecutorState[] =>
@@ -33,7 +33,7 @@ describe('the state of executors', () => {
           },
           { slot: 1, gpu: 'H100', run: null },
         ],
-        machines: ['farm'],
+        machines: [`${ORG}/farm`],
         machine_count: 1,
         programs: ['render'],
         program_count: 1,

@@ -79,7 +79,14 @@ it('a hundred thousand queued runs go through a thousand executors in their orde
   for (let n = 0; n < EXECUTORS; n += 1) {
     const executor_id = executorId(`box.${n}`);
     const slots = [{ slot: 0, gpu: n % 2 === 0 ? 'A10G' : 'H100' } as const];
-    const registration = { executor_id, slots, machines: ['*'], programs: ['render'], public_key: 'k' };
+    const registration = {
+      executor_id,
+      slots,
+      machines: ['*'],
+      programs: ['render'],
+      dedicated: {},
+      public_key: 'k',
+    };
     scheduling.take({
       type: 'fleet_fact',
       event: {

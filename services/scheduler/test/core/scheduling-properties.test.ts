@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/core/decisions/decision.ts';
 import { Invariants } from './invariants.ts';
-import { TestBed } from './test-bed.ts';
+import { ORG, TestBed } from './test-bed.ts';
 
 const EXECUTORS = ['a', 'b', 'c', 'd'] as const;
 const gpu = fc.constantFrom('A10G', 'H100');
@@ -29,6 +29,7 @@ const simulatedStep = fc.oneof(
       any,
       gpus: fc.array(gpu, { minLength: 1, maxLength: 3 }),
       programs: fc.uniqueArray(program, { minLength: 1 }),
+      dedicated: fc.dictionary(program, fc.constantFrom([], [ORG]), { maxKeys: 1 }),
     }),
   },
   { weight: 10, arbitrary: fc.record({ what: fc.constant('heartbeat'), any, honest: fc.boolean() }) },
@@ -60,6 +61,7 @@ const simulate = (simulation: TestBed, step: SimulatedStep): void => {
     return simulation.register(pick(EXECUTORS, step.any) ?? 'a', {
       gpus: step.gpus,
       programs: step.programs,
+      dedicated: step.dedicated,
     });
   if ('ms' in step) return simulation.tickAfter(step.ms);
   if ('honest' in step) {

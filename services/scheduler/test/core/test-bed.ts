@@ -22,7 +22,7 @@ import { runRequest } from '@runledger/testing/events/run-events';
 
 export const PERIOD_MS = 6_000;
 export const ENFORCE_MS = 20_000;
-const ORG = orgId('01920000-0000-7000-8000-00000000000a');
+export const ORG = orgId('01920000-0000-7000-8000-00000000000a');
 const uuid = (n: number): string => `01920000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
 /** The API key that requests drains. */
 export const OPERATOR = uuid(8);
@@ -38,8 +38,10 @@ export interface RequestedRun {
 
 export interface TestCapabilities {
   readonly gpus?: readonly GpuModel[];
+  /** Names are of the organisation of the runs. */
   readonly machines?: readonly string[];
   readonly programs?: readonly string[];
+  readonly dedicated?: Readonly<Record<string, readonly string[]>>;
 }
 
 const newScheduling = (): Scheduling =>
@@ -126,13 +128,14 @@ export class TestBed {
   registerAs(
     name: string,
     id: string,
-    { gpus = ['A10G'], machines = ['*'], programs = ['render'] }: TestCapabilities = {},
+    { gpus = ['A10G'], machines = ['*'], programs = ['render'], dedicated = {} }: TestCapabilities = {},
   ): void {
     this.executorIds.set(name, executorId(id));
     this.#fleet(name, 'ExecutorRegistered', {
       slots: gpus.map((gpu, slot) => ({ slot, gpu })),
-      machines: [...machines],
+      machines: machines.map((machine) => (/^\w+$/.test(machine) ? `${ORG}/${machine}` : machine)),
       programs: [...programs],
+      dedicated: Object.fromEntries(Object.entries(dedicated).map(([name, ids]) => [name, [...ids]])),
       public_key: `key-of-${name}`,
       software_version: '0.1.0',
     });

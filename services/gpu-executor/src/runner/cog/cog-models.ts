@@ -2,6 +2,7 @@ import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import { COG_MODEL_NAME } from '@runledger/contracts/runners/cog';
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import { readServerEntry } from '../model-server/server-entry.ts';
+import { readOrganisations } from '../organisations.ts';
 import { portOf, type CogModel } from './server/cog-server.ts';
 
 export type ReadModels =
@@ -34,7 +35,10 @@ const readModel = async (name: string, entry: unknown, path: string): Promise<Co
   if (typeof server === 'string') return `${model}, ${server}`;
   if (server.command !== null && 'PORT' in server.command.env)
     return `${model}, whose env has PORT, which the executor sets to the port of url`;
-  return { name, ...server };
+  const organisations = isJsonObject(entry) ? readOrganisations(entry) : null;
+  return typeof organisations === 'string'
+    ? `${model}, ${organisations}`
+    : { name, organisations, ...server };
 };
 
 /** Each slot has a server of its own, on ports one after the other. A slot keeps one server, so two models may have the same ports. */
@@ -60,6 +64,6 @@ const invalid = (wrong: readonly string[]): ReadModels => ({
     wrong: each,
     right:
       '{"NAME": {"url": "http://127.0.0.1:5000", "command": "…", "args": […], "env": {…}, "cwd": "…"}}; ' +
-      'without a command the server runs anyway',
+      'without a command the server runs anyway; with "organisations": ["…"] it is not for all',
   })),
 });

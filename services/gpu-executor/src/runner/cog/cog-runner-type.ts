@@ -1,6 +1,8 @@
+import { cog } from '@runledger/contracts/runners/cog';
 import { seconds } from '@runledger/service-kit/config/config-schemas';
 import { Type } from 'typebox';
 import type { RunnerType } from '../runner-type.ts';
+import { dedicatedOf } from '../organisations.ts';
 import { readModels } from './cog-models.ts';
 import { cogRunner } from './cog-runner.ts';
 import { openCogServers } from './server/cog-server.ts';
@@ -9,7 +11,7 @@ const settings = {
   EXECUTOR_COG: Type.String({
     default: '{}',
     description:
-      'the Cog model servers as JSON: {"NAME": {"url", "command"?, "args"?, "env"?, "cwd"?}}; with a command the executor starts one for each slot, with its port in PORT',
+      'the Cog model servers as JSON: {"NAME": {"url", "command"?, "args"?, "env"?, "cwd"?, "organisations"?}}; with a command the executor starts one for each slot, with its port in PORT',
   }),
   EXECUTOR_COG_START_TIMEOUT_S: seconds({
     default: 600,
@@ -29,7 +31,12 @@ export const cogRunnerType: RunnerType<typeof settings> = {
     const startTimeoutMs = EXECUTOR_COG_START_TIMEOUT_S * 1_000;
     return {
       kind: 'cog',
-      capabilities: { programs: read.models.map(({ name }) => `runner:cog:${name}`) },
+      capabilities: {
+        programs: read.models.map(({ name }) => capabilityOf(name)),
+        dedicated: dedicatedOf(
+          read.models.map(({ name, organisations }) => [capabilityOf(name), organisations]),
+        ),
+      },
       open: (host) => {
         const models = new Map(
           read.models.map((model) => [model.name, openCogServers(model, host, startTimeoutMs)]),
@@ -42,3 +49,5 @@ export const cogRunnerType: RunnerType<typeof settings> = {
     };
   },
 };
+
+const capabilityOf = (model: string): string => cog.capability({ kind: 'cog', model });

@@ -2,6 +2,7 @@ import { isJsonObject } from '@runledger/contracts/json';
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import type { Limits } from '../../resident-process/core/lifecycle.ts';
 import { locateCommand, readCommand, type OperatorCommand } from '../operator-command.ts';
+import { readOrganisations, type Organisations } from '../organisations.ts';
 import { readLimits } from '../resident/read-limits.ts';
 import type { ResidentProgram } from '../resident/resident-runner.ts';
 
@@ -9,6 +10,8 @@ import type { ResidentProgram } from '../resident/resident-runner.ts';
 export interface AllowList {
   readonly once: ReadonlyMap<string, OperatorCommand>;
   readonly resident: ReadonlyMap<string, ResidentProgram>;
+  /** Who may use a program. */
+  readonly organisations: ReadonlyMap<string, Organisations>;
 }
 export type ReadAllowList = { ok: true; programs: AllowList } | { ok: false; problems: ConfigProblem[] };
 
@@ -18,19 +21,25 @@ export const readAllowList = async (setting: string, path: string): Promise<Read
   if (entries === null) return { ok: false, problems: [problem('is not a JSON object')] };
   const once = new Map<string, OperatorCommand>();
   const resident = new Map<string, ResidentProgram>();
+  const organisations = new Map<string, Organisations>();
   const problems: ConfigProblem[] = [];
   for (const [name, value] of entries) {
     const program = parseProgram(name, value);
     const found = typeof program === 'string' ? program : await locateProgram(program, path);
-    if (typeof found === 'string')
+    if (typeof found === 'string') {
       problems.push(problem(`has the program ${JSON.stringify(name)}, ${found}`));
-    else if (found.limits === null) once.set(name, found.command);
+      continue;
+    }
+    organisations.set(name, found.organisations);
+    if (found.limits === null) once.set(name, found.command);
     else resident.set(name, { ...found.command, limits: found.limits });
   }
   const preloaded = [...resident].flatMap(([name, { limits }]) => (limits.preload ? [name] : []));
   if (preloaded.length > 1)
     problems.push(problem(`preloads ${preloaded.join(' and ')}, but a slot keeps one process`));
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, programs: { once, resident } };
+  return problems.length > 0
+    ? { ok: false, problems }
+    : { ok: true, programs: { once, resident, organisations } };
 };
 
 const problem = (wrong: string): ConfigProblem => ({
@@ -38,7 +47,8 @@ const problem = (wrong: string): ConfigProblem => ({
   wrong,
   right:
     '{"name": ["command", "argument"]} or {"name": {"command": "…", "args": […], "env": {…}, "cwd": "…", "mode": "once"}}, ' +
-    'and for "mode": "resident" also "start_timeout_s", "idle_timeout_s", "max_runs" and "preload"; ' +
+    'for "mode": "resident" also "start_timeout_s", "idle_timeout_s", "max_runs" and "preload", ' +
+    'and "organisations": ["…"] for a program that is not for all; ' +
     'with commands that are absolute or on PATH and can be executed',
 });
 
@@ -55,14 +65,12 @@ interface ProgramEntry {
   readonly command: OperatorCommand;
   /** Null: one process for each run. */
   readonly limits: Limits | null;
+  readonly organisations: Organisations;
 }
 
-const locateProgram = async (
-  { command, limits }: ProgramEntry,
-  path: string,
-): Promise<ProgramEntry | string> => {
-  const located = await locateCommand(command, path);
-  return typeof located === 'string' ? located : { command: located, limits };
+const locateProgram = async (entry: ProgramEntry, path: string): Promise<ProgramEntry | string> => {
+  const command = await locateCommand(entry.command, path);
+  return typeof command === 'string' ? command : { ...entry, command };
 };
 
 /** The program, or what is wrong with it. */
@@ -73,7 +81,9 @@ const parseProgram = (name: string, value: unknown): ProgramEntry | string => {
   if (!isJsonObject(given)) return 'which is neither a list nor an object';
   const command = readCommand(given);
   const limits = readLimits(given);
+  const organisations = readOrganisations(given);
   if (typeof command === 'string') return command;
   if (typeof limits === 'string') return limits;
-  return { command, limits };
+  if (typeof organisations === 'string') return organisations;
+  return { command, limits, organisations };
 };

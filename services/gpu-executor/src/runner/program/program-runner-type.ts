@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { residentRunner } from '../resident/resident-runner.ts';
+import { dedicatedOf } from '../organisations.ts';
 import type { RunnerHost, RunnerType } from '../runner-type.ts';
 import type { Runner } from '../runner.ts';
 import { readAllowList, type AllowList } from './allow-list.ts';
@@ -9,7 +10,7 @@ const settings = {
   EXECUTOR_PROGRAMS: Type.String({
     default: '{}',
     description:
-      'the allow-list of programs as JSON: {"name": ["command", "argument"]}; {"name": {"command", "mode": "resident"}} stays loaded between runs',
+      'the allow-list of programs as JSON: {"name": ["command", "argument"]}; {"name": {"command", "mode": "resident"}} stays loaded between runs, {"name": {"command", "organisations": ["ID"]}} is for these organisations only',
   }),
 };
 
@@ -24,7 +25,7 @@ export const programRunnerType: RunnerType<typeof settings> = {
     const names = [...programs.once.keys(), ...programs.resident.keys()];
     return {
       kind: 'program',
-      capabilities: { programs: names },
+      capabilities: { programs: names, dedicated: dedicatedOf(programs.organisations) },
       open: (host) => ({
         run: runnerOf(host, programs),
         outputId: (choice) => (choice.kind === 'program' ? choice.program : choice.kind),

@@ -195,6 +195,7 @@ describe('EXECUTOR_COG', () => {
     ['[]', 'is not a JSON object'],
     ['{"a/b": {"url": "http://127.0.0.1:5000"}}', 'whose name is not'],
     ['{"a": {"url": "127.0.0.1:5000"}}', 'whose url is not'],
+    ['{"a": {"url": "http://127.0.0.1:5000", "organisations": ["acme"]}}', 'whose organisations are not'],
     ['{"a": {"url": "http://127.0.0.1:5000", "command": "no-such-command"}}', 'is in no folder of PATH'],
     [
       '{"a": {"url": "http://127.0.0.1:5000", "command": "/bin/sh", "env": {"PORT": "1"}}}',
@@ -212,9 +213,15 @@ describe('EXECUTOR_COG', () => {
   });
 
   it('registers each model, and lets two of them have the same port', async () => {
-    const models = { a: own('http://127.0.0.1:5000'), b: own('http://127.0.0.1:5000') };
+    const organisations = ['01920000-0000-7000-8000-00000000000a'];
+    const models = { a: own('http://127.0.0.1:5000'), b: { ...own('http://127.0.0.1:5000'), organisations } };
     const settings = { EXECUTOR_COG: JSON.stringify(models), EXECUTOR_COG_START_TIMEOUT_S: 1 };
     const read = await cogRunnerType.configure(settings, { PATH: '/bin', slots: [] });
-    expect(read).toMatchObject({ capabilities: { programs: ['runner:cog:a', 'runner:cog:b'] } });
+    expect(read).toMatchObject({
+      capabilities: {
+        programs: ['runner:cog:a', 'runner:cog:b'],
+        dedicated: { 'runner:cog:b': organisations },
+      },
+    });
   });
 });

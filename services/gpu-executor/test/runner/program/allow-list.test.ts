@@ -2,7 +2,10 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readAllowList } from '../../../src/runner/program/allow-list.ts';
+import { programRunnerType } from '../../../src/runner/program/program-runner-type.ts';
 import { temporaryFolder } from './run-a-program.ts';
+
+const ORG = '01920000-0000-7000-8000-00000000000a';
 
 const withProgram = (): { folder: string; render: string } => {
   const folder = temporaryFolder();
@@ -32,6 +35,18 @@ describe('EXECUTOR_PROGRAMS', () => {
     ]);
   });
 
+  it('has programs that are for some organisations only', async () => {
+    const { folder } = withProgram();
+    const setting = { one: { command: 'render', organisations: [ORG] }, all: ['render'] };
+    const configured = await programRunnerType.configure(
+      { EXECUTOR_PROGRAMS: JSON.stringify(setting) },
+      { PATH: folder, slots: [] },
+    );
+    expect(configured).toMatchObject({
+      capabilities: { programs: ['one', 'all'], dedicated: { one: [ORG] } },
+    });
+  });
+
   it('reports all invalid entries at once', async () => {
     const { folder, render } = withProgram();
     const plain = join(folder, 'plain');
@@ -51,6 +66,9 @@ describe('EXECUTOR_PROGRAMS', () => {
       device: { command: render, env: { CUDA_VISIBLE_DEVICES: '0' } },
       value: { command: render, env: { A: 1 } },
       'no folder': { command: render, cwd: 'work' },
+      'one organisation': { command: render, organisations: ORG },
+      'no id': { command: render, organisations: ['acme'] },
+      crowd: { command: render, organisations: Array.from({ length: 65 }, () => ORG) },
     };
     const read = await readAllowList(JSON.stringify(setting), folder);
     expect(read.ok ? [] : read.problems).toHaveLength(Object.keys(setting).length);

@@ -24,7 +24,7 @@ export class SharedRequests {
     const key = JSON.stringify([org_id, request]);
     const known = this.#shared.get(key);
     if (known) return known;
-    const shared = { org_id, request, requirements: requirementsOf(request) };
+    const shared = { org_id, request, requirements: requirementsOf({ org_id, request }) };
     this.#shared.set(key, shared);
     return shared;
   }

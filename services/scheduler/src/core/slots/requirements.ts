@@ -1,43 +1,63 @@
 import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
 import type { GpuModel } from '@runledger/contracts/gpu';
-import type { RunRequest } from '@runledger/contracts/fold/run';
+import type { OrgId } from '@runledger/contracts/ids';
+import type { Run } from '@runledger/contracts/fold/run';
 import { runnerKindOf, type RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
 
 /** What a run requires of an executor. Runs with equal requirements are served first come, first served. */
 export interface Requirements {
+  readonly org_id: OrgId;
   readonly gpu: GpuModel;
   readonly machine_id: string;
   readonly machine_name: string;
   readonly runner: RunnerChoice;
 }
 
-export const requirementsOf = ({ gpu, machine_id, machine_name, runner }: RunRequest): Requirements => ({
-  gpu,
-  machine_id,
-  machine_name,
-  runner,
-});
+export const requirementsOf = ({ org_id, request }: Pick<Run, 'org_id' | 'request'>): Requirements => {
+  const { gpu, machine_id, machine_name, runner } = request;
+  return { org_id, gpu, machine_id, machine_name, runner };
+};
 
 /** Equal for equal requirements. */
-export const requirementsKey = ({ gpu, machine_id, machine_name, runner }: Requirements): string =>
-  JSON.stringify([gpu, machine_id, machine_name, runner.kind, runnerKindOf(runner).capability(runner)]);
+export const requirementsKey = ({ org_id, gpu, machine_id, machine_name, runner }: Requirements): string =>
+  JSON.stringify([
+    org_id,
+    gpu,
+    machine_id,
+    machine_name,
+    runner.kind,
+    runnerKindOf(runner).capability(runner),
+  ]);
 
 /** What an executor registered that it can do, as sets for fast checks. */
 export interface Capabilities {
   readonly gpus: ReadonlySet<GpuModel>;
   readonly machines: ReadonlySet<string>;
   readonly programs: ReadonlySet<string>;
+  /** Who may use a program that not every organisation may use. */
+  readonly dedicated: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-export const capabilitiesOf = ({ slots, machines, programs }: ExecutorRegistered): Capabilities => ({
+export const capabilitiesOf = ({
+  slots,
+  machines,
+  programs,
+  dedicated,
+}: ExecutorRegistered): Capabilities => ({
   gpus: new Set(slots.map(({ gpu }) => gpu)),
   machines: new Set(machines),
   programs: new Set(programs),
+  dedicated: new Map(
+    Object.entries(dedicated).map(([name, organisations]) => [name, new Set(organisations)]),
+  ),
 });
 
 /** Equal for equal capabilities. */
-export const capabilitiesKey = ({ gpus, machines, programs }: Capabilities): string =>
-  JSON.stringify([gpus, machines, programs].map((names) => [...names].toSorted()));
+export const capabilitiesKey = ({ gpus, machines, programs, dedicated }: Capabilities): string =>
+  JSON.stringify([
+    ...[gpus, machines, programs].map((names) => [...names].toSorted()),
+    [...dedicated].map(([name, organisations]) => [name, ...[...organisations].toSorted()].join()).toSorted(),
+  ]);
 
 /** Whether the executor can execute such a run, whether a slot is free or not. */
 export const canServe = (capabilities: Capabilities, requirements: Requirements): boolean =>
@@ -47,8 +67,10 @@ export const canServe = (capabilities: Capabilities, requirements: Requirements)
 
 export const servesMachine = (
   { machines }: Capabilities,
-  { machine_id, machine_name }: Requirements,
-): boolean => machines.has('*') || machines.has(machine_id) || machines.has(machine_name);
+  { org_id, machine_id, machine_name }: Requirements,
+): boolean => machines.has('*') || machines.has(machine_id) || machines.has(`${org_id}/${machine_name}`);
 
-const hasRunner = ({ programs }: Capabilities, { runner }: Requirements): boolean =>
-  programs.has(runnerKindOf(runner).capability(runner));
+const hasRunner = ({ programs, dedicated }: Capabilities, { org_id, runner }: Requirements): boolean => {
+  const capability = runnerKindOf(runner).capability(runner);
+  return programs.has(capability) && (dedicated.get(capability)?.has(org_id) ?? true);
+};

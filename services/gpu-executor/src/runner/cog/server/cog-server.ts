@@ -2,6 +2,7 @@ import { openForeignServer } from '../../model-server/foreign-server.ts';
 import type { ModelServer, ServerLease, ServerType } from '../../model-server/model-server.ts';
 import { openOwnServer } from '../../model-server/own-server.ts';
 import type { ServerEntry } from '../../model-server/server-entry.ts';
+import type { Organisations } from '../../organisations.ts';
 import type { RunnerHost } from '../../runner-type.ts';
 import { serverLine } from '../core/server-line.ts';
 import { cogApi, type CogApi } from './cog-api.ts';
@@ -12,6 +13,7 @@ export type CogLease = ServerLease<CogApi>;
 
 export interface CogModel extends ServerEntry {
   readonly name: string;
+  readonly organisations: Organisations;
 }
 
 /** The servers of a model, by the index of their slot: one for each slot when the executor starts them, or one that all share. */
