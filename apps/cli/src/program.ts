@@ -18,6 +18,7 @@ import { addUsageCommand } from './organisations/usage.ts';
 import { CommandError, EXIT } from './output/command-error.ts';
 import type { ExitCode } from './output/command-error.ts';
 import type { Screen } from './output/screen.ts';
+import { addSealedValueCommands } from './sealing/sealed-values.ts';
 import { addRunCommands } from './runs/add-run-commands.ts';
 import { addManyRunsCommands } from './runs/many-runs.ts';
 import { addWebhookCommands } from './webhooks/add-webhook-commands.ts';
@@ -100,6 +101,7 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
   addUsageCommand(program, context);
   addRetentionCommands(program, context);
   addExecutorCommands(program, context);
+  addSealedValueCommands(program, context);
   addOperatorCommands(program, context, environment);
   return program;
 };

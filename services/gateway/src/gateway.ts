@@ -1,3 +1,5 @@
+import { sealedSigningSecrets } from '@runledger/webhooks/signing/sealed-records';
+import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import type Koa from 'koa';
 import { drainExecutor } from './executors/drain-executor.ts';
 import { executors } from './executors/executors.ts';
@@ -25,6 +27,7 @@ import { catalogueRoutes } from './catalogue/catalogue-routes.ts';
 import { admitUpload } from './quotas/admit-upload.ts';
 import { usageRoute } from './quotas/usage-route.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
+import { sealingRoutes } from './sealing/sealing-routes.ts';
 import { runRoutes } from './run-routes.ts';
 import { retentionRoutes } from './runs/retention/retention-routes.ts';
 import { openRunServices, type RunServices } from './run-services.ts';
@@ -66,6 +69,7 @@ const allRoutes = (
   const apiUrl = (): string => `${publicUrl()}${config.RUNLEDGER_BASE_PATH}`;
   const { current, room, shown, quotas, records } = services;
   const fleet = executors(services.scheduler);
+  const box = secretBox(config.RUNLEDGER_SECRET_KEYS);
   return [
     ...runRoutes({ parts, services, metrics }),
     ...webhookRoutes({
@@ -75,7 +79,7 @@ const allRoutes = (
       shown,
       room,
       writer: { service: 'gateway', instance },
-      secretKeys: config.RUNLEDGER_SECRET_KEYS,
+      box,
       now,
       onConflict: metrics.conflict,
     }),
@@ -96,6 +100,7 @@ const allRoutes = (
       keepsOutputsForMs: () => services.outputs.store.keepsForMs(),
     }),
     ...apiKeyRoutes({ log, findUser: (org_id, id) => catalogue(log).getUser(org_id, id), now }),
+    ...sealingRoutes({ kinds: [sealedSigningSecrets(log, box, now)], box }),
     ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),
   ];
 };

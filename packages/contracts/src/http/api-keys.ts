@@ -9,7 +9,7 @@ const ORGANISATION_SCOPES =
 
 const Scope = {
   ...KeyScope,
-  description: `${ORGANISATION_SCOPES} \`operator\` lists, drains and resumes the executors, which all organisations share. It implies no other scope, and no other scope implies it.`,
+  description: `${ORGANISATION_SCOPES} \`operator\` lists, drains and resumes the executors, which all organisations share, and checks and renews how stored values are sealed. It implies no other scope, and no other scope implies it.`,
 };
 
 /** The scopes that a request may name. */

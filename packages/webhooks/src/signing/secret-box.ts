@@ -11,11 +11,13 @@ import { Type } from 'typebox';
 
 /** Encrypts texts before they are stored. What was sealed for one context cannot be opened for another. */
 export interface SecretBox {
+  /** The ids of the keys, that of the first one first: hexadecimal, and nothing can be learned about the keys from them. */
+  readonly keyIds: readonly string[];
   /** `v1.<key id>.<nonce, text and tag in base64url>`; different each time. */
   seal(text: string, context: string): string;
   /** @throws {UnreadableSecret} when no key fits, or the sealed text was changed or sealed for another context */
   open(sealed: string, context: string): string;
-  /** Whether the first key sealed it. If not, seal it again before the old key is removed. */
+  /** Whether the first key sealed it. */
   isFresh(sealed: string): boolean;
 }
 
@@ -65,6 +67,7 @@ export const secretBox = (keys: readonly string[]): SecretBox => {
   }
   const byId = new Map([...others, sealing].map(({ id, key }) => [id, key]));
   return {
+    keyIds: [...new Set([sealing, ...others].map(({ id }) => id))],
     seal: (text, context) => {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(CIPHER, sealing.key, nonce).setAAD(Buffer.from(context));

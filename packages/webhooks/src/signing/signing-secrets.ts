@@ -57,7 +57,7 @@ export const signingSecrets = (
             value: { secret: newSecret(), created_at: now().toISOString(), previous: null },
             isWritten: false,
           }
-        : { value: stored.opened(org, present), isWritten: stored.isFresh(present) },
+        : { value: stored.opened(org, present), isWritten: true },
     );
 
   const recent = recentSecrets(current, now);
@@ -92,6 +92,6 @@ export const signingSecrets = (
 
 interface Change {
   readonly value: SigningSecret;
-  /** It is already stored, sealed with the first key. */
+  /** It is already stored. */
   readonly isWritten: boolean;
 }

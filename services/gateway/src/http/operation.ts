@@ -37,7 +37,15 @@ export interface Operation<
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Under the base path, with parameters in braces: `/run/{run_id}`. */
   readonly path: string;
-  readonly tag: 'Runs' | 'Files' | 'Webhooks' | 'Catalogue' | 'API keys' | 'Executors' | 'Organisation';
+  readonly tag:
+    | 'Runs'
+    | 'Files'
+    | 'Webhooks'
+    | 'Catalogue'
+    | 'API keys'
+    | 'Executors'
+    | 'Organisation'
+    | 'Sealed values';
   readonly summary: string;
   readonly description?: string;
   /** The scope that the API key needs. */

@@ -1,6 +1,6 @@
 import { readDeliveries, readDeliveryStates } from '@runledger/event-log/streams/delivery-attempts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { secretBox } from '@runledger/webhooks/signing/secret-box';
+import type { SecretBox } from '@runledger/webhooks/signing/secret-box';
 import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
 import type { Route } from '../http/operation.ts';
 import { Refused } from '../http/refusal.ts';
@@ -24,21 +24,20 @@ export interface WebhookRoutes {
   readonly shown: ShownWebhooks;
   readonly room: LogRoom;
   readonly writer: Envelope['writer'];
-  /** The newest first, as RUNLEDGER_SECRET_KEYS has them. */
-  readonly secretKeys: Parameters<typeof secretBox>[0];
+  readonly box: SecretBox;
   readonly now: () => Date;
   readonly onConflict: () => void;
 }
 
 /** Deliveries of notifications, redelivery, and the secret that signs them. */
-export const webhookRoutes = ({ log, views, room, secretKeys, now, ...parts }: WebhookRoutes): Route[] => {
+export const webhookRoutes = ({ log, views, room, box, now, ...parts }: WebhookRoutes): Route[] => {
   const redeliver = inRoom(room, redeliverRun({ log, now, ...parts }));
   return [
     deliveriesRoute({ current: parts.current, attempts: (key) => readDeliveries(log, key) }),
     redeliverRoute({ redeliver }),
     listDeliveriesRoute({ views, states: (deliveries) => readDeliveryStates(log, deliveries) }),
     redeliverManyRoute({ redeliverMany: redeliverMany({ views, redeliver }) }),
-    ...webhookSecretRoutes(signingSecrets(log, secretBox(secretKeys), { now })),
+    ...webhookSecretRoutes(signingSecrets(log, box, { now })),
   ];
 };
 

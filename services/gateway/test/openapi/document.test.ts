@@ -83,6 +83,8 @@ describe('the OpenAPI document', () => {
         'DELETE /workflows/{workflow_id}',
         'DELETE /workflows/{workflow_id}/versions/{version_id}',
         'DELETE /deployments/{deployment_id}',
+        'GET /sealed-values',
+        'POST /sealed-values/reseal',
         'GET /executors',
         'GET /executors/{name}',
         'POST /executors/{name}/drain',
