@@ -62,7 +62,7 @@ const supervised = (
   temporary: string,
 ): SupervisedProcess => {
   try {
-    return supervisors.start({
+    return supervisors.startKept({
       command,
       args,
       env: {

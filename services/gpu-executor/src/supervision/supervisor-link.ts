@@ -2,6 +2,17 @@ import { isJsonObject, parseJson } from '@runledger/contracts/json';
 import type { KilledProcesses } from './stray-processes.ts';
 
 /**
+ * How the standard streams of a program pass between it and the executor. `relayed`: as messages, so that the supervisor can take the next
+ * program. `direct`: as pipes that the supervisor does not read. It has one program then. It gets this as its argument.
+ */
+export type StreamsKind = 'relayed' | 'direct';
+
+/** The pipe of the messages. */
+export const LINK_DESCRIPTOR = 3;
+/** Standard input, output and error of the program, when they are `direct`. */
+export const DIRECT_DESCRIPTORS = [4, 5, 6] as const;
+
+/**
  * The messages between an executor and a supervisor, in both directions of one pipe: a byte for the kind, four for the length,
  * and the content. Executor and supervisor are of one release.
  */

@@ -6,24 +6,30 @@ import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import { within } from '@runledger/resilience/within';
 import type { Containment } from './containment.ts';
+import { directStreams, relayedStreams, type ProcessStreams } from './process-streams.ts';
 import { groupHasEnded, killStrays } from './stray-processes.ts';
 import { linkedProcess, type LinkedProcess, type SupervisedProcess } from './supervised-process.ts';
 import {
+  DIRECT_DESCRIPTORS,
   encodeMessage,
+  LINK_DESCRIPTOR,
   messageReader,
   NO_STRAYS,
   parseReport,
   type MessageKind,
   type Start,
+  type StreamsKind,
 } from './supervisor-link.ts';
 
 export interface SupervisorSettings {
   readonly containment: Containment;
   /** With the mark of this executor. */
   readonly env: Readonly<Record<string, string>>;
+  /** Of what it starts. */
+  readonly streams: StreamsKind;
 }
 
-/** One supervisor, from its start to its end. It has one program at a time. */
+/** One supervisor, from its start to its end. It has one program at a time, and with `direct` streams no other one. */
 export interface Supervisor {
   start(start: Start): SupervisedProcess;
   /** Ends it, and with it what it started. */
@@ -42,7 +48,9 @@ export const openSupervisor = (
   on: { readonly idle: (supervisor: Supervisor) => void; readonly closed: (supervisor: Supervisor) => void },
 ): Supervisor => {
   const child = spawnSupervisor(settings);
-  const link = linkOf(child);
+  const link = pipeOf(child, LINK_DESCRIPTOR);
+  // The end of the process says more than the errors of its broken pipes.
+  child.on('error', () => undefined);
   let current: LinkedProcess | null = null;
   let env: Start['env'] = {};
 
@@ -75,11 +83,14 @@ export const openSupervisor = (
   };
   const supervisor: Supervisor = {
     start: (start) => {
-      current = linkedProcess({
-        send: (kind, content) => void (link.writable && link.write(encodeMessage(kind, content))),
-        flow: (open) => void (open ? link.resume() : link.pause()),
-        kill: close,
-      });
+      current = linkedProcess(
+        {
+          send: (kind, content) => void (link.writable && link.write(encodeMessage(kind, content))),
+          flow: (open) => void (open ? link.resume() : link.pause()),
+          kill: close,
+        },
+        settings.streams === 'direct' ? () => streamsOf(child) : relayedStreams,
+      );
       env = start.env;
       link.write(encodeMessage('start', JSON.stringify(start)));
       return current;
@@ -108,8 +119,9 @@ const pass = (kind: MessageKind, content: Buffer, process: LinkedProcess): void 
   process.end(report);
 };
 
-const spawnSupervisor = ({ containment, env }: SupervisorSettings): ChildProcess => {
-  const node = [process.execPath, ...NODE_OPTIONS, SUPERVISOR_PATH];
+const spawnSupervisor = ({ containment, env, streams }: SupervisorSettings): ChildProcess => {
+  const node = [process.execPath, ...NODE_OPTIONS, SUPERVISOR_PATH, streams];
+  const pipes = streams === 'direct' ? [LINK_DESCRIPTOR, ...DIRECT_DESCRIPTORS] : [LINK_DESCRIPTOR];
   const [command = '', ...args] =
     containment.kind === 'namespace' ? [containment.command, ...containment.args, '--', ...node] : node;
   return spawn(command, args, {
@@ -117,16 +129,20 @@ const spawnSupervisor = ({ containment, env }: SupervisorSettings): ChildProcess
     env,
     // Its own session and process group, led by the supervisor (or by the unshare around it).
     detached: true,
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', ...pipes.map(() => 'pipe' as const)],
   });
 };
 
-const linkOf = (child: ChildProcess): Duplex => {
-  const link = child.stdio[3];
-  if (!(link instanceof Duplex)) throw new Error('spawn opened no pipe to the supervisor');
-  // The end of the process says more than the errors of its broken pipes.
-  for (const stream of [child, link]) stream.on('error', () => undefined);
-  return link;
+const pipeOf = (child: ChildProcess, descriptor: number): Duplex => {
+  const pipe = child.stdio.at(descriptor);
+  if (!(pipe instanceof Duplex)) throw new Error('spawn opened no pipe to the supervisor');
+  pipe.on('error', () => undefined);
+  return pipe;
+};
+
+const streamsOf = (child: ChildProcess): ProcessStreams => {
+  const [stdin, stdout, stderr] = DIRECT_DESCRIPTORS;
+  return directStreams(pipeOf(child, stdin), pipeOf(child, stdout), pipeOf(child, stderr));
 };
 
 /** Resolves when the process has ended and everything that it sent is received: how it ended, in words. */

@@ -1,10 +1,11 @@
 // The process between the executor and the programs of one slot, one program at a time. It starts them, passes on what they write, and
-// says how they ended. It holds one end of a pipe to the executor, descriptor 3: when the executor dies in any way, the run dies.
+// says how they ended. It holds one end of a pipe to the executor: when the executor dies in any way, the run dies. A process that is kept
+// between runs has a supervisor for itself, and pipes of its own to the executor.
 //
 // It is the first process of its own PID namespace, or each program leads a process group. After a program nothing of its run stays alive. Then
 // it takes the next one, if its namespace is as new; else it ends, and with it the namespace.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { closeSync, readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { sleep } from '@runledger/resilience/abort';
@@ -12,7 +13,9 @@ import { backoff } from '@runledger/resilience/backoff';
 import { allProcesses, readStat } from './process-mark.ts';
 import { groupHasEnded, killStrays } from './stray-processes.ts';
 import {
+  DIRECT_DESCRIPTORS,
   encodeMessage,
+  LINK_DESCRIPTOR,
   messageReader,
   NO_STRAYS,
   parseStart,
@@ -25,7 +28,8 @@ import {
 const MAX_ZOMBIES = 64;
 
 const ownNamespace = process.pid === 1;
-const executor = new Socket({ fd: 3 });
+const isDirect = process.argv[2] === 'direct';
+const executor = new Socket({ fd: LINK_DESCRIPTOR });
 let current: ChildProcess | null = null;
 
 const readMounts = (): string => (ownNamespace ? readFileSync('/proc/self/mountinfo', 'utf8') : '');
@@ -52,12 +56,14 @@ const send = (kind: MessageKind, content?: Buffer | string): boolean =>
 
 const start = (text: string): void => {
   const { command, args, env, folder } = parseStart(text);
-  const program = spawn(command, args, { cwd: folder, env, detached: true });
+  const stdio = isDirect ? [...DIRECT_DESCRIPTORS] : 'pipe';
+  const program = spawn(command, args, { cwd: folder, env, detached: true, stdio });
   current = program;
+  if (isDirect) DIRECT_DESCRIPTORS.forEach((descriptor) => closeSync(descriptor));
   // In a namespace this number means another process to the executor.
   if (!ownNamespace && program.pid !== undefined) send('group', String(program.pid));
   // A program need not read its input.
-  program.stdin.on('error', () => undefined);
+  program.stdin?.on('error', () => undefined);
   const outputs = [passOn(program.stdout, 'stdout'), passOn(program.stderr, 'stderr')];
   const finish = async (ending: Ending): Promise<void> => {
     await untilAllEnd(program);
@@ -70,21 +76,22 @@ const start = (text: string): void => {
 };
 
 /** Resolves when every writer has closed the stream. */
-const passOn = (output: Readable, kind: 'stdout' | 'stderr'): Promise<void> => {
+const passOn = async (output: Readable | null, kind: 'stdout' | 'stderr'): Promise<void> => {
+  if (output === null) return;
   output.on('error', () => undefined);
   output.on('data', (chunk: Buffer) => {
     if (send(kind, chunk)) return;
     output.pause();
     executor.once('drain', () => output.resume());
   });
-  return new Promise((resolve) => output.once('close', resolve));
+  await new Promise((resolve) => output.once('close', resolve));
 };
 
 const end = async (report: Report, outputs: readonly Promise<void>[]): Promise<void> => {
   send('ended', JSON.stringify(report));
   await Promise.all(outputs);
   current = null;
-  if (await isAsNew()) send('idle');
+  if (!isDirect && (await isAsNew())) send('idle');
   else executor.end(() => process.exit());
 };
 

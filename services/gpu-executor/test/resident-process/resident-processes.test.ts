@@ -7,7 +7,7 @@ import {
 import type { Lease } from '../../src/resident-process/resident-spec.ts';
 import { ownMark } from '../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../src/supervision/supervisors.ts';
-import { processesOfRuns } from '../fixtures/marked-processes.ts';
+import { processesOfRuns, supervisorsOf } from '../fixtures/marked-processes.ts';
 import { containments, temporaryFolder } from '../runner/program/run-a-program.ts';
 import { ECHO, shellResident, type Shell } from './shell-resident.ts';
 
@@ -119,6 +119,25 @@ describe.each(containments)('resident processes %s', (_, containment) => {
     expect(readdirSync(workFolder)).toEqual([]);
   });
 
+  it('have their standard streams, and no other descriptor of the executor', async () => {
+    const script = `echo ready; while read -r line; do
+      set --; for n in 0 1 2 3 4 5 6 7 8 9; do test -e /proc/$$/fd/$n && set -- "$@" $n; done; echo "$*"; done`;
+    const shells = residentsOf((await open()).residents, 'descriptors', script);
+    expect(await responseTo(await leased(shells), 'which')).toBe('0 1 2');
+  });
+
+  it('have a supervisor each, which ends with them', async () => {
+    const { residents, workFolder } = await open();
+    const shells = residentsOf(residents, 'echo', ECHO);
+    const lease = await leased(shells);
+    const first = await supervisorsOf(workFolder);
+    await leased(shells, SLOTS[1]);
+    expect(await supervisorsOf(workFolder)).toHaveLength(2 * first.length);
+    await lease.discard();
+    await until(async () => (await supervisorsOf(workFolder)).length === first.length);
+    expect(await supervisorsOf(workFolder)).not.toContain(first[0]);
+  });
+
   it('give their slot to another one', async () => {
     const { residents, workFolder } = await open();
     const one = residentsOf(residents, 'one', ECHO);
@@ -138,14 +157,15 @@ describe.each(containments)('resident processes %s', (_, containment) => {
     (await leased(brief)).release();
     await until(async () => (await processesOfRuns(workFolder)).length === 0);
     const few = residentsOf(residents, 'few', ECHO, { maxRuns: 2 });
-    const responses: (string | undefined)[] = [];
+    const used: Shell[] = [];
     for (let run = 0; run < 3; run += 1) {
       const lease = await leased(few);
-      responses.push(await responseTo(lease, 'hello'));
+      expect(await responseTo(lease, 'hello')).toMatch('hello');
+      used.push(lease.connection);
       lease.release();
     }
-    expect(responses[1]).toBe(responses[0]);
-    expect(responses[2]).not.toBe(responses[0]);
+    expect(used[1]).toBe(used[0]);
+    expect(used[2]).not.toBe(used[0]);
   });
 
   it('let a run go that is cancelled while they load, and go on loading', async () => {

@@ -24,6 +24,11 @@ export const bareProgram = (env: Readonly<Record<string, string>> = {}): Residen
   limits: { startTimeoutMs: 60_000, idleTimeoutMs: null, maxRuns: null, preload: false },
 });
 
+interface StartedResidentRun extends StartedRun {
+  /** The work folder of its process, which is not that of a run here. */
+  readonly processFolder: string;
+}
+
 interface Options {
   readonly containment?: Containment;
   readonly graceMs?: number;
@@ -33,7 +38,7 @@ interface Options {
 export const openResidentProgram = async (
   program: ResidentProgram,
   { containment = processGroup('chosen by the test'), graceMs = 60_000 }: Options = {},
-): Promise<(workload: string, run?: StartOptions) => StartedRun> => {
+): Promise<(workload: string, run?: StartOptions) => StartedResidentRun> => {
   const folder = temporaryFolder();
   const [workFolder, processFolder] = [join(folder, 'runs'), join(folder, 'processes')];
   for (const path of [workFolder, processFolder]) mkdirSync(path);
@@ -71,6 +76,14 @@ export const openResidentProgram = async (
       traceparent: null,
     };
     const result = runner.run(work, observe, cancelling.signal);
-    return { result, ...reported, logged, cancel: () => cancelling.abort(), ...folders, workFolder };
+    return {
+      result,
+      ...reported,
+      logged,
+      cancel: () => cancelling.abort(),
+      ...folders,
+      workFolder,
+      processFolder,
+    };
   };
 };
