@@ -27,7 +27,10 @@ export interface Executor {
 export interface ExecutorSettings {
   readonly ledger: LedgerSettings;
   readonly tools: AttemptTools;
-  readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
+  readonly log: {
+    debug(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
   readonly onOver: (assignment: Assignment) => void;
 }
 
@@ -90,7 +93,7 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
 
 const execute = async ({ tools, log }: ExecutorSettings, ledger: AttemptLedger): Promise<void> => {
   const { run_id, attempt } = ledger.assignment;
-  log.info({ run_id, attempt }, 'executing');
+  log.debug({ run_id, attempt }, 'executing');
   try {
     await executeAttempt(ledger, tools);
   } catch (err) {
@@ -98,7 +101,7 @@ const execute = async ({ tools, log }: ExecutorSettings, ledger: AttemptLedger):
     log.error({ err, run_id, attempt }, 'an attempt was given up because of a bug');
     await ledger.append((state) => failure(state)).catch(() => undefined);
   }
-  log.info({ run_id, attempt }, 'over');
+  log.debug({ run_id, attempt }, 'over');
 };
 
 /** What the bug is says the log of the executor alone. */
