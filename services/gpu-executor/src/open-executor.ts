@@ -96,8 +96,8 @@ const toolsOf = (
       reportProgress(log, run, run.attempt, executor_id, { ...report, time: new Date().toISOString() }),
     keepLog: (assignment, kept) => keepLog(settings, assignment, kept),
     openLog: (assignment, mask) => openAttemptLog(logSettings(log, assignment, mask)),
-    fetch: (assignment, folder, options) =>
-      fetchWithFiles({ ...settings, workflows, ...inputFiles }, assignment, folder, options),
+    fetch: (assignment, folders, options) =>
+      fetchWithFiles({ ...settings, workflows, ...inputFiles }, assignment, folders, options),
     store: (assignment, files, stop) => storeFiles(settings, assignment, files, stop),
     storeList: (assignment, outputs, stop) => storeList(settings, assignment, outputs, stop),
   };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { getuid } from 'node:process';
 import { formatMark, ownMark, parseMark, type Mark } from './supervision/process-mark.ts';
 import { isAlive, killOrphans } from './supervision/stray-processes.ts';
-import { clearWorkFolder } from './attempt/attempt-folder.ts';
+import { clearWorkFolder } from './attempt/attempt-folders.ts';
 
 export interface WorkFolder {
   readonly path: string;

@@ -22,10 +22,10 @@ it('takes over and clears the work folder of an executor that ended', async () =
   const folder = temporaryFolder();
   const { folder: name } = await ownMark(folder);
   writeFileSync(join(folder, 'owner'), `${name}.${process.ppid}.1`);
-  mkdirSync(join(folder, 'attempt-a', 'outputs'), { recursive: true });
+  mkdirSync(join(folder, 'attempt-a-outputs', 'frames'), { recursive: true });
   mkdirSync(join(folder, 'models'));
   await openWorkFolder(folder, noLog);
-  expect(existsSync(join(folder, 'attempt-a'))).toBe(false);
+  expect(existsSync(join(folder, 'attempt-a-outputs'))).toBe(false);
   expect(existsSync(join(folder, 'models'))).toBe(true);
 });
 

@@ -1,40 +1,44 @@
-import { mkdir, mkdtemp, readdir, rm, rmdir } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-export interface AttemptFolder extends AsyncDisposable {
+export interface AttemptFolders extends AsyncDisposable {
   readonly inputDir: string;
-  /** For input files on their way. Made by what needs it, since few runs do. */
-  readonly incomingDir: string;
   readonly outputDir: string;
-  /** For text outputs that become files. Made by what needs it. */
-  readonly textDir: string;
+  /** Makes a folder that the workflow does not know: for input files on their way, and texts that become files. Few runs need it. */
+  readonly makePrivateDir: () => Promise<string>;
 }
 
 const ATTEMPT_PREFIX = 'attempt-';
 
-/** New folders for one attempt, readable by the executor's user only. Removed when the attempt is over. */
-export const openAttemptFolder = async (workFolder: string): Promise<AttemptFolder> => {
-  const folder = await mkdtemp(join(workFolder, ATTEMPT_PREFIX));
-  const inputDir = join(folder, 'inputs');
-  const incomingDir = join(folder, 'incoming');
-  const outputDir = join(folder, 'outputs');
-  const textDir = join(folder, 'texts');
-  await Promise.all([inputDir, outputDir].map((path) => mkdir(path, { mode: 0o700 })));
+/**
+ * New folders for one attempt, readable by the executor's user only. Removed when the attempt is over. No name is used twice, so that a process
+ * which outlives its run cannot write into the folders of another one.
+ */
+export const openAttemptFolders = async (workFolder: string): Promise<AttemptFolders> => {
+  const name = join(workFolder, `${ATTEMPT_PREFIX}${randomUUID()}`);
+  const [inputDir, outputDir, privateDir] = [`${name}-inputs`, `${name}-outputs`, `${name}-private`];
+  const made = new Set([inputDir, outputDir]);
+  await Promise.all([...made].map((folder) => mkdir(folder, { mode: 0o700 })));
   return {
     inputDir,
-    incomingDir,
     outputDir,
-    textDir,
-    [Symbol.asyncDispose]: () => remove(folder, [inputDir, outputDir]),
+    makePrivateDir: async () => {
+      made.add(privateDir);
+      await mkdir(privateDir, { recursive: true, mode: 0o700 });
+      return privateDir;
+    },
+    [Symbol.asyncDispose]: async () => void (await Promise.all([...made].map(remove))),
   };
 };
 
-/** As a rule only the folders made at its opening are in it, and they are empty: then nothing has to be looked at. */
-const remove = async (folder: string, inside: readonly string[]): Promise<void> => {
+/** As a rule it is empty, or the runner has removed it: then nothing has to be looked at. */
+const remove = async (folder: string): Promise<void> => {
   try {
-    for (const path of [...inside, folder]) await rmdir(path);
-  } catch {
-    await rm(folder, { recursive: true, force: true });
+    await rmdir(folder);
+  } catch (error) {
+    const isGone = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    if (!isGone) await rm(folder, { recursive: true, force: true });
   }
 };
 

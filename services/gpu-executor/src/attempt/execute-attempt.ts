@@ -8,7 +8,7 @@ import type { GpuSlot } from '../gpu/gpu-slots.ts';
 import type { OpenRunner, RunnerFor } from '../runner/runner-type.ts';
 import type { AttemptLog } from '../logs/attempt-log.ts';
 import type { ProgressReport, RunObserver, RunResult } from '../runner/runner.ts';
-import { openAttemptFolder, type AttemptFolder } from './attempt-folder.ts';
+import { openAttemptFolders, type AttemptFolders } from './attempt-folders.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import { runnerSpan } from './attempt-spans.ts';
 import { coalesceProgress, type Coalesced } from './coalesce-progress.ts';
@@ -26,10 +26,10 @@ export interface AttemptTools extends OutputTools {
   /** Undefined when it is not kept. */
   readonly keepLog: (assignment: Assignment, log: KeptLog) => Promise<BlobRef | undefined>;
   readonly openLog: (assignment: Assignment, mask: MaskText) => AttemptLog;
-  /** The files of the inputs go to the folder. */
+  /** The files of the inputs go to their folder. */
   readonly fetch: (
     assignment: Assignment,
-    folder: AttemptFolder,
+    folders: AttemptFolders,
     options: FetchOptions,
   ) => Promise<FetchedAssignment>;
 }
@@ -52,8 +52,8 @@ export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools)
     );
     return;
   }
-  await using folder = await openAttemptFolder(tools.workFolder);
-  const fetched = await fetchAssigned(ledger, tools, { folder, progress });
+  await using folders = await openAttemptFolders(tools.workFolder);
+  const fetched = await fetchAssigned(ledger, tools, { folders, progress });
   if (fetched.kind === 'refused') {
     const { error } = fetched;
     await ledger.append((state) => endOf(state, ending({ outcome: 'not_fetched', error }, progress, retry)));
@@ -63,12 +63,12 @@ export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools)
     await ledger.append((state) => endOf(state, ending(NOT_BEGUN, progress, retry)));
     return;
   }
-  await execute(ledger, tools, { ...plan, ...fetched, folder, progress, retry });
+  await execute(ledger, tools, { ...plan, ...fetched, folders, progress, retry });
 };
 
 interface Execution extends Pick<Work, 'runner' | 'slot' | 'workflow' | 'inputs' | 'inputTargets'> {
   readonly mask: MaskText;
-  readonly folder: AttemptFolder;
+  readonly folders: AttemptFolders;
   readonly progress: Coalesced;
   readonly retry: RetryAfter;
 }
@@ -77,7 +77,7 @@ interface Execution extends Pick<Work, 'runner' | 'slot' | 'workflow' | 'inputs'
 const execute = async (
   ledger: AttemptLedger,
   tools: AttemptTools,
-  { mask, folder, progress, retry, ...work }: Execution,
+  { mask, folders, progress, retry, ...work }: Execution,
 ): Promise<void> => {
   const { assignment } = ledger;
   using log = tools.openLog(assignment, mask);
@@ -87,14 +87,12 @@ const execute = async (
     log: (line) => log.write(line),
     masked: mask,
   };
-  const result = await runWorkflow(ledger, { ...work, ...folder, observe });
+  const result = await runWorkflow(ledger, { ...work, ...folders, observe });
   const log_blob = await tools.keepLog(assignment, await log.end());
   // What a failed attempt left is of no use to the next one.
   const isRetried = result.outcome === 'failed' && retry(result.error) !== null;
   const outputId = work.runner.outputId(assignment.event.data.runner);
-  const stored = isRetried
-    ? {}
-    : await storeOutputs(ledger, tools, { result, outputId, textDir: folder.textDir });
+  const stored = isRetried ? {} : await storeOutputs(ledger, tools, { result, outputId, ...folders });
   const ended = { ...ending(result, progress, retry), ...stored, log_blob };
   const isEnded = await ledger.append((state) => endOf(state, ended));
   if (isEnded && log_blob) log.clear();
@@ -103,7 +101,7 @@ const execute = async (
 interface Work
   extends
     Pick<Extract<FetchedAssignment, { kind: 'fetched' }>, 'workflow' | 'inputs' | 'inputTargets'>,
-    Pick<AttemptFolder, 'inputDir' | 'outputDir'> {
+    Pick<AttemptFolders, 'inputDir' | 'outputDir'> {
   readonly runner: OpenRunner;
   readonly slot: GpuSlot;
   readonly observe: RunObserver;
@@ -160,14 +158,14 @@ const planOf = (
 const fetchAssigned = async (
   { assignment, stop }: AttemptLedger,
   { fetch }: AttemptTools,
-  { folder, progress }: Pick<Execution, 'folder' | 'progress'>,
+  { folders, progress }: Pick<Execution, 'folders' | 'progress'>,
 ): Promise<FetchedAssignment> => {
   let isWaiting = false;
   const onWaiting = (): void => {
     if (!isWaiting) progress.report({ progress: 0, live_status: 'waiting for the gateway' });
     isWaiting = true;
   };
-  const fetched = await fetch(assignment, folder, { stop, onWaiting });
+  const fetched = await fetch(assignment, folders, { stop, onWaiting });
   if (isWaiting) progress.report({ progress: 0, live_status: null });
   return fetched;
 };

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorOf } from '@runledger/contracts/events/run-error';
 import type { RunOutput } from '@runledger/contracts/events/run-event-data';
@@ -7,6 +7,7 @@ import { MAX_INLINE_BYTES, MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits
 import type { OutputFile, RunResult } from '../runner/runner.ts';
 import type { StoredFiles } from '../upload/store-files.ts';
 import type { StoredList } from '../upload/store-list.ts';
+import type { AttemptFolders } from './attempt-folders.ts';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import type { Assignment } from './core/assignment.ts';
 import { beginStoring, NO_OUTPUTS, type Ending, type Storing } from './core/end-of-attempt.ts';
@@ -30,8 +31,7 @@ export interface OutputTools {
 interface Executed {
   readonly result: RunResult;
   readonly outputId: string;
-  /** A folder that need not exist. */
-  readonly textDir: string;
+  readonly makePrivateDir: AttemptFolders['makePrivateDir'];
 }
 
 /**
@@ -41,14 +41,14 @@ interface Executed {
 export const storeOutputs = async (
   ledger: AttemptLedger,
   { store, storeList, newId }: OutputTools,
-  { result, outputId, textDir }: Executed,
+  { result, outputId, makePrivateDir }: Executed,
 ): Promise<Pick<Ending, 'storing' | 'outputs'>> => {
   if (result.outcome === 'not_runnable' || result.outcome === 'cancelled') {
     return { storing: { kind: 'stored' }, outputs: NO_OUTPUTS };
   }
   const data = result.outcome === 'succeeded' ? result.data : {};
   const large = largeTexts(data, result.files);
-  const files = [...(await Promise.all(large.map((text) => textFile(text, textDir)))), ...result.files];
+  const files = [...(await textFiles(large, makePrivateDir)), ...result.files];
   const stored = await storeFiles(ledger, store, files);
   const texts = withStoredTexts(data, large, stored.files.slice(0, large.length));
   const outputs = runOutputs(newId(), outputId, texts, stored.files.slice(large.length));
@@ -103,10 +103,18 @@ const storeFiles = async (
     : { storing: { kind: 'stopped' }, files: [] };
 };
 
+const textFiles = async (
+  texts: readonly LargeText[],
+  makeDir: Executed['makePrivateDir'],
+): Promise<OutputFile[]> => {
+  if (texts.length === 0) return [];
+  const folder = await makeDir();
+  return Promise.all(texts.map((text) => textFile(text, folder)));
+};
+
 const textFile = async ({ filename, text }: LargeText, folder: string): Promise<OutputFile> => {
   const path = join(folder, filename);
   const content = Buffer.from(text);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeFile(path, content);
   return { path, filename, subfolder: '', bytes: content.byteLength };
 };

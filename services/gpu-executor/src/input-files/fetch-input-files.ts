@@ -1,4 +1,4 @@
-import { mkdir, rename } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readFileValue } from '@runledger/contracts/catalogue/file-inputs';
 import { fetchAssigned, type FetchedAssignment, type FetchSettings } from '../assignment/fetch-assigned.ts';
@@ -18,11 +18,11 @@ export interface InputFileSettings extends Pick<GatewaySettings, 'log'> {
   readonly maxBytes: number;
 }
 
-export interface InputFolder {
+export interface InputFolders {
   /** Where the files go. */
   readonly inputDir: string;
-  /** On the same disk, and need not exist: a file on its way has no name that a runner could find. */
-  readonly incomingDir: string;
+  /** Makes a folder on the same disk: a file on its way has no name that a runner could find. */
+  readonly makePrivateDir: () => Promise<string>;
 }
 
 type FetchedInputs = { readonly kind: 'fetched'; readonly inputs: Inputs } | NotFetched;
@@ -31,13 +31,13 @@ type FetchedInputs = { readonly kind: 'fetched'; readonly inputs: Inputs } | Not
 export const fetchWithFiles = async (
   settings: FetchSettings & InputFileSettings,
   assignment: Assignment,
-  folder: InputFolder,
+  folders: InputFolders,
   options: FetchOptions,
 ): Promise<FetchedAssignment> => {
   const fetched = await fetchAssigned(settings, assignment, options);
   if (fetched.kind !== 'fetched' || assignment.event.data.file_inputs === undefined) return fetched;
   const gateway = openAttemptGateway(settings, assignment);
-  const files = await fetchInputFiles(settings, gateway, fetched.inputs, folder, options);
+  const files = await fetchInputFiles(settings, gateway, fetched.inputs, folders, options);
   return files.kind === 'fetched' ? { ...fetched, inputs: files.inputs } : files;
 };
 
@@ -46,26 +46,25 @@ const fetchInputFiles = async (
   settings: InputFileSettings,
   gateway: AttemptGateway,
   inputs: Inputs,
-  { inputDir, incomingDir }: InputFolder,
+  { inputDir, makePrivateDir }: InputFolders,
   options: FetchOptions,
 ): Promise<FetchedInputs> => {
   const nameOf = inputNames();
   const named: [string, string][] = [];
   let left = settings.maxBytes;
-  await mkdir(incomingDir, { recursive: true, mode: 0o700 });
+  const incoming = join(await makePrivateDir(), 'incoming');
   for (const input of gateway.assignment.event.data.file_inputs ?? []) {
-    const path = join(incomingDir, 'file');
     const fetched = await fetchFile(
       settings,
       gateway,
       inputs[input],
-      { input, path, maxBytes: left },
+      { input, path: incoming, maxBytes: left },
       options,
     );
     if (fetched.kind !== 'fetched') return fetched;
     left -= fetched.bytes;
     const name = nameOf(fetched.filename, fetched.content_type);
-    await rename(path, join(inputDir, name));
+    await rename(incoming, join(inputDir, name));
     named.push([input, name]);
   }
   // Entries, because `__proto__` is an ordinary name.

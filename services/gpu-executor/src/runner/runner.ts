@@ -30,7 +30,7 @@ export interface RunnerWork {
   readonly slot: GpuSlot;
   /** A folder of this attempt alone with the files of its inputs. An input that is a file has the file's name in it as its value. */
   readonly inputDir: string;
-  /** An empty folder of this attempt alone. The files that remain in it become the run's files. */
+  /** An empty folder of this attempt alone. The files that remain in it become the run's files; the runner may remove it when there are none. */
   readonly outputDir: string;
   /** W3C trace context, for a workflow with traces of its own. */
   readonly traceparent: string | null;

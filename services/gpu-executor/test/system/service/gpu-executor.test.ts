@@ -186,8 +186,8 @@ describe('an executor', () => {
       await waitFor('progress', () => progressOf(run));
       service.kill('SIGSTOP');
       if (what === 'ends') {
-        const [folder = ''] = readdirSync(service.workFolder).filter((name) => name.startsWith('attempt-'));
-        const outputs = join(service.workFolder, folder, 'outputs');
+        const folder = readdirSync(service.workFolder).find((name) => name.endsWith('-outputs')) ?? '';
+        const outputs = join(service.workFolder, folder);
         writeFileSync(join(outputs, 'go'), '');
         await waitFor('its end', () => existsSync(join(outputs, 'ended')));
       }
