@@ -26,13 +26,26 @@ export const aboutEvent = {
   traceparent: Type.Union([Type.String({ pattern: '^[0-9a-f-]{1,64}$' }), Type.Null()]),
 };
 
+/** A reader that skipped it would derive a wrong state, so it stops. */
+interface UnreadableEvent<Type extends string> {
+  readonly kind: 'newer_version';
+  readonly type: Type;
+  readonly version: number;
+}
+
 export type ParsedEvent<Type extends string, Event> =
   | { readonly kind: 'event'; readonly event: Event }
   /** A type of a later release. Readers of this release do not need it, and ignore it. */
   | { readonly kind: 'unknown_type'; readonly type: string }
-  /** A reader that skipped it would derive a wrong state, so it stops. */
-  | { readonly kind: 'newer_version'; readonly type: Type; readonly version: number }
+  | UnreadableEvent<Type>
   | { readonly kind: 'invalid'; readonly why: string };
+
+export interface EventReader<Type extends string, Event> {
+  /** Reads an event from JSON. */
+  readonly parse: (value: unknown) => ParsedEvent<Type, Event>;
+  /** As `parse`, for a reader that needs no more: nothing but the envelope is checked. */
+  readonly newerVersionOf: (value: unknown) => UnreadableEvent<Type> | undefined;
+}
 
 type EventSchema = TSchema & { readonly properties: { readonly version: TLiteral<number> } };
 
@@ -42,20 +55,25 @@ const Envelope = Compile(Type.Object({ type: Type.String(), version: Type.Intege
  * Reads events of the given types from JSON. Objects are open: unknown members are kept and ignored.
  * `Event` is the union of the schemas' types.
  */
-export const eventParser = <Name extends string, Event>(
+export const eventReader = <Name extends string, Event>(
   schemas: Readonly<Record<Name, { readonly schema: EventSchema }>>,
-): ((value: unknown) => ParsedEvent<Name, Event>) => {
+): EventReader<Name, Event> => {
   const isKnown = (text: string): text is Name => Object.hasOwn(schemas, text);
   const names = Object.keys(schemas).filter(isKnown);
   const validators = new Map(names.map((name) => [name, Compile(schemas[name].schema as TSchema)]));
-  return (value) => {
+  const isNewer = (type: Name, version: number): boolean =>
+    version > schemas[type].schema.properties.version.const;
+  const newerVersionOf = (value: unknown): UnreadableEvent<Name> | undefined => {
+    if (!Envelope.Check(value)) return undefined;
+    const { type, version } = value;
+    return isKnown(type) && isNewer(type, version) ? { kind: 'newer_version', type, version } : undefined;
+  };
+  const parse = (value: unknown): ParsedEvent<Name, Event> => {
     if (!Envelope.Check(value)) return { kind: 'invalid', why: 'the event has no type and version' };
     const { type, version } = value;
     const validator = isKnown(type) ? validators.get(type) : undefined;
     if (!isKnown(type) || !validator) return { kind: 'unknown_type', type };
-    if (version > schemas[type].schema.properties.version.const) {
-      return { kind: 'newer_version', type, version };
-    }
+    if (isNewer(type, version)) return { kind: 'newer_version', type, version };
     if (!isNestedAtMost(MAX_EVENT_NESTING, value)) {
       return { kind: 'invalid', why: `${type} nests more than ${MAX_EVENT_NESTING} levels` };
     }
@@ -67,4 +85,5 @@ export const eventParser = <Name extends string, Event>(
       why: `${type}${first?.instancePath ?? ''} ${first?.message ?? 'does not fit its schema'}`,
     };
   };
+  return { parse, newerVersionOf };
 };

@@ -1,6 +1,6 @@
 import { Type, type Static, type TObject } from 'typebox';
 import * as data from './run-event-data.ts';
-import { aboutEvent, eventParser, type ParsedEvent } from './event-envelope.ts';
+import { aboutEvent, eventReader, type ParsedEvent } from './event-envelope.ts';
 import { EXECUTOR_ID_PATTERN } from '../ids.ts';
 import type { WriterRole } from './writer.ts';
 
@@ -88,5 +88,6 @@ export const currentVersion = (type: RunEventType): number =>
 
 export type ParsedRunEvent = ParsedEvent<RunEventType, RunEvent>;
 
-/** Reads a lifecycle event from JSON. */
-export const parseRunEvent = eventParser<RunEventType, RunEvent>(RUN_EVENTS);
+export const { parse: parseRunEvent, newerVersionOf: newerRunEvent } = eventReader<RunEventType, RunEvent>(
+  RUN_EVENTS,
+);

@@ -1,6 +1,6 @@
 import { Type, type Static, type TObject } from 'typebox';
 import { DeliveryAttemptResult } from './delivery-attempt-result.ts';
-import { aboutEvent, eventParser, type ParsedEvent } from './event-envelope.ts';
+import { aboutEvent, eventReader, type ParsedEvent } from './event-envelope.ts';
 import { MAX_ERROR_MESSAGE } from '../limits.ts';
 import type { WriterRole } from './writer.ts';
 
@@ -91,5 +91,7 @@ export const isWebhookEvent = (event: { readonly type: string }): event is Webho
 
 export type ParsedWebhookEvent = ParsedEvent<WebhookEventType, WebhookEvent>;
 
-/** Reads a webhook event from JSON. */
-export const parseWebhookEvent = eventParser<WebhookEventType, WebhookEvent>(WEBHOOK_EVENTS);
+export const { parse: parseWebhookEvent, newerVersionOf: newerWebhookEvent } = eventReader<
+  WebhookEventType,
+  WebhookEvent
+>(WEBHOOK_EVENTS);

@@ -1,4 +1,4 @@
-import type { ParsedEvent } from '../events/event-envelope.ts';
+import type { EventReader } from '../events/event-envelope.ts';
 import type { RunKey } from '../subjects/run-subjects.ts';
 
 /** An event as the log holds it. `time` is the broker's timestamp, ISO 8601 in UTC with milliseconds. */
@@ -46,7 +46,8 @@ export interface Chain<Type extends string, Event, State> {
   readonly filterOf: (key: RunKey) => string;
   /** The run whose chain the subject belongs to; undefined when it belongs to none. */
   readonly keyOf: (subject: string) => RunKey | undefined;
-  readonly parse: (body: unknown) => ParsedEvent<Type, Event>;
+  readonly parse: EventReader<Type, Event>['parse'];
+  readonly newerVersionOf: EventReader<Type, Event>['newerVersionOf'];
   readonly subjectOf: (event: Event) => string;
   /** Whether events of this type, of any version, are stored under this subject. */
   readonly belongsUnder: (type: Type, subject: string) => boolean;

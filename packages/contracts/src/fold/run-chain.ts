@@ -1,4 +1,10 @@
-import { parseRunEvent, RUN_EVENTS, type RunEvent, type RunEventType } from '../events/run-event.ts';
+import {
+  newerRunEvent,
+  parseRunEvent,
+  RUN_EVENTS,
+  type RunEvent,
+  type RunEventType,
+} from '../events/run-event.ts';
 import { lifecycleFilter, parseLifecycleSubject, runEventSubject } from '../subjects/run-subjects.ts';
 import type { Chain, FactNeeds, History } from './chain.ts';
 import { evolveRun } from './evolve-run.ts';
@@ -18,6 +24,7 @@ export const RUN_CHAIN: Chain<RunEventType, RunEvent, RunState> = {
   filterOf: lifecycleFilter,
   keyOf: parseLifecycleSubject,
   parse: parseRunEvent,
+  newerVersionOf: newerRunEvent,
   subjectOf: runEventSubject,
   belongsUnder: (type, subject) => {
     const { fact, writer } = parseLifecycleSubject(subject) ?? {};

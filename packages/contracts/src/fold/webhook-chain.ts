@@ -1,4 +1,5 @@
 import {
+  newerWebhookEvent,
   parseWebhookEvent,
   WEBHOOK_EVENTS,
   type WebhookEvent,
@@ -16,6 +17,7 @@ export const WEBHOOK_CHAIN: Chain<WebhookEventType, WebhookEvent, Webhook> = {
   filterOf: webhookFilter,
   keyOf: parseWebhookSubject,
   parse: parseWebhookEvent,
+  newerVersionOf: newerWebhookEvent,
   subjectOf: webhookEventSubject,
   belongsUnder: (type, subject) => {
     const { fact, writer } = parseWebhookSubject(subject) ?? {};

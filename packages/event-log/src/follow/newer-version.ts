@@ -25,18 +25,18 @@ export class NewerVersion extends CannotContinue {
 
 /** Only under the run's own fence: a forged message must not stop a reader. */
 export const newerVersionOf = (stream: string, stored: StoredMessage): NewerVersion | undefined => {
-  const parsed = stream === 'FLEET' ? parseFleetEvent(stored.body) : parseFact(stream, stored);
+  const parsed = stream === 'FLEET' ? parseFleetEvent(stored.body) : newerFact(stream, stored);
   return parsed?.kind === 'newer_version'
     ? new NewerVersion({ type: parsed.type, version: parsed.version, sequence: stored.sequence })
     : undefined;
 };
 
-const parseFact = (stream: string, { subject, fence, body }: StoredMessage): ParsedFact | undefined => {
+const newerFact = (stream: string, { subject, fence, body }: StoredMessage): NewerFact | undefined => {
   if (stream !== 'RUNS') return undefined;
   return newerOf(RUN_CHAIN, subject, fence, body) ?? newerOf(WEBHOOK_CHAIN, subject, fence, body);
 };
 
-interface ParsedFact {
+interface NewerFact {
   readonly kind: 'newer_version';
   readonly type: string;
   readonly version: number;
@@ -47,8 +47,8 @@ const newerOf = <Type extends string, Event, State>(
   subject: string,
   fence: string | null,
   body: unknown,
-): ParsedFact | undefined => {
+): NewerFact | undefined => {
   if (fence === null || fenceOf(chain, subject) !== fence) return undefined;
-  const parsed = chain.parse(body);
-  return parsed.kind === 'newer_version' && chain.belongsUnder(parsed.type, subject) ? parsed : undefined;
+  const newer = chain.newerVersionOf(body);
+  return newer && chain.belongsUnder(newer.type, subject) ? newer : undefined;
 };
