@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { getuid } from 'node:process';
 import { describe, expect, it, vi } from 'vitest';
+import { readStat } from '../../../src/supervision/process-mark.ts';
 import { processesOfRuns, supervisorsOf } from '../../fixtures/marked-processes.ts';
 import type { RunResult } from '../../../src/runner/runner.ts';
 import { containments, openPrograms } from '../../runner/program/run-a-program.ts';
@@ -50,8 +50,10 @@ describe.each(containments)('a supervisor %s', (_, containment) => {
 
   it('ends a stopped program by force', async () => {
     const start = await openPrograms({ containment, graceMs: 100 });
-    const run = start('touch "$RUNLEDGER_OUTPUT_DIR/begun"; kill -STOP $$; sleep 600');
-    await until(() => existsSync(join(run.outputDir, 'begun')));
+    const run = start('kill -STOP $$; sleep 600');
+    const states = async (): Promise<(string | undefined)[]> =>
+      Promise.all((await processesOfRuns(run.workFolder)).map(async (pid) => (await readStat(pid))?.state));
+    await until(async () => (await states()).includes('T'));
     run.cancel();
     expect(await run.result).toMatchObject({ outcome: 'cancelled', forced: true });
     expect(await processesOfRuns(run.workFolder)).toEqual([]);
