@@ -5,6 +5,8 @@ import { join } from 'node:path';
 export interface AttemptFolders extends AsyncDisposable {
   readonly inputDir: string;
   readonly outputDir: string;
+  /** Resolves with null when these two exist, or with why they do not. */
+  readonly made: Promise<unknown>;
   /** Makes a folder that the workflow does not know: for input files on their way, and texts that become files. Few runs need it. */
   readonly makePrivateDir: () => Promise<string>;
 }
@@ -15,20 +17,28 @@ const ATTEMPT_PREFIX = 'attempt-';
  * New folders for one attempt, readable by the executor's user only. Removed when the attempt is over. No name is used twice, so that a process
  * which outlives its run cannot write into the folders of another one.
  */
-export const openAttemptFolders = async (workFolder: string): Promise<AttemptFolders> => {
+export const openAttemptFolders = (workFolder: string): AttemptFolders => {
   const name = join(workFolder, `${ATTEMPT_PREFIX}${randomUUID()}`);
   const [inputDir, outputDir, privateDir] = [`${name}-inputs`, `${name}-outputs`, `${name}-private`];
-  const made = new Set([inputDir, outputDir]);
-  await Promise.all([...made].map((folder) => mkdir(folder, { mode: 0o700 })));
+  const folders = new Set([inputDir, outputDir]);
+  const made = Promise.all([...folders].map((folder) => mkdir(folder, { mode: 0o700 }))).then(
+    () => null,
+    (error: unknown) => error,
+  );
   return {
     inputDir,
     outputDir,
+    made,
     makePrivateDir: async () => {
-      made.add(privateDir);
+      await made;
+      folders.add(privateDir);
       await mkdir(privateDir, { recursive: true, mode: 0o700 });
       return privateDir;
     },
-    [Symbol.asyncDispose]: async () => void (await Promise.all([...made].map(remove))),
+    [Symbol.asyncDispose]: async () => {
+      await made;
+      await Promise.all([...folders].map(remove));
+    },
   };
 };
 

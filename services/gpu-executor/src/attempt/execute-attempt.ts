@@ -52,7 +52,7 @@ export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools)
     );
     return;
   }
-  await using folders = await openAttemptFolders(tools.workFolder);
+  await using folders = openAttemptFolders(tools.workFolder);
   const fetched = await fetchAssigned(ledger, tools, { folders, progress });
   if (fetched.kind === 'refused') {
     const { error } = fetched;
@@ -82,12 +82,16 @@ const execute = async (
   const { assignment } = ledger;
   using log = tools.openLog(assignment, mask);
   const observe: RunObserver = {
-    begin: (loadingMs) => ledger.append((state) => begin(state, loadingMs)),
+    // The folders are made meanwhile.
+    begin: async (loadingMs) =>
+      (await ledger.append((state) => begin(state, loadingMs))) && (await folders.made) === null,
     progress: (report) => progress.report(report),
     log: (line) => log.write(line),
     masked: mask,
   };
   const result = await runWorkflow(ledger, { ...work, ...folders, observe });
+  const notMade = await folders.made;
+  if (notMade !== null) throw notMade;
   const log_blob = await tools.keepLog(assignment, await log.end());
   // What a failed attempt left is of no use to the next one.
   const isRetried = result.outcome === 'failed' && retry(result.error) !== null;

@@ -28,7 +28,10 @@ export interface RunnerWork {
   /** What the machine's record says about its runner, such as the name of a program. */
   readonly choice: RunnerChoice;
   readonly slot: GpuSlot;
-  /** A folder of this attempt alone with the files of its inputs. An input that is a file has the file's name in it as its value. */
+  /**
+   * A folder of this attempt alone with the files of its inputs. An input that is a file has the file's name in it as its value. Both folders
+   * exist when the run has begun.
+   */
   readonly inputDir: string;
   /** An empty folder of this attempt alone. The files that remain in it become the run's files; the runner may remove it when there are none. */
   readonly outputDir: string;

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtempDisposable } from 'node:fs/promises';
+import { mkdtempDisposable, rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -30,6 +30,17 @@ describe('a resident program of the service', () => {
     expect(await coldStartOf(service)).toBeGreaterThanOrEqual(0.5);
     expect(await coldStartOf(service)).toBe(0);
     expect(await processesOfRuns(service.workFolder)).toHaveLength(1);
+  });
+
+  it('takes the next run after one whose folders could not be made', async () => {
+    await using service = await startWithModel('/dev/null');
+    await coldStartOf(service);
+    await rename(service.workFolder, `${service.workFolder}-away`);
+    const { run } = await service.assign('model');
+    const failed = await service.fact(run, 'RunFailed');
+    await rename(`${service.workFolder}-away`, service.workFolder);
+    expect(failed).toMatchObject({ data: { error: { kind: 'internal_error' } } });
+    expect(await coldStartOf(service)).toBe(0);
   });
 
   it('is loaded with the service when it is preloaded', async () => {
