@@ -136,11 +136,9 @@ const revokeKey = async (
   const query = keepDescendants ? { keep_descendants: true } : {};
   await call(Nothing, { method: 'DELETE', path: at`/api-keys/${id}`, query });
   if (json) screen.printJson({ id, revoked: true });
-  else if (keepDescendants)
-    screen.print(`The key ${plain(given)} is revoked. Every gateway refuses it within a second.`);
-  else
-    screen.print(
-      `The key ${plain(given)} is revoked, and all keys that were made with it. Every gateway refuses them within a second.`,
-    );
+  else {
+    const refused = keepDescendants ? 'it' : 'it, and all keys that were made with it,';
+    screen.print(`The key ${plain(given)} is revoked. Every gateway refuses ${refused} within a second.`);
+  }
   return EXIT.done;
 };

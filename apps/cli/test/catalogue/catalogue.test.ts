@@ -105,7 +105,7 @@ describe('runledger keys', () => {
     expect(list.stdout).not.toContain(secret);
     expect(await cli(['keys', 'revoke', id])).toMatchObject({
       code: 0,
-      stdout: `The key ${id} is revoked. Every gateway refuses it within a second.\n`,
+      stdout: `The key ${id} is revoked. Every gateway refuses it, and all keys that were made with it, within a second.\n`,
     });
     expect(await cli(['keys', 'revoke', id])).toMatchObject({
       code: 2,

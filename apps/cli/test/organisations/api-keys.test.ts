@@ -36,7 +36,7 @@ describe('runledger keys', () => {
     expect(stdout).toMatch(/^ID +KEY +SCOPES +LAST USED +FROM +EXPIRES +MADE BY +NAME$/m);
     expect(stdout).toMatch(new RegExp(`${made.id}.* never +${first.id} +ci$`, 'm'));
     expect((await gateway.cli(['keys', 'revoke', 'ci'])).stdout).toBe(
-      'The key ci is revoked, and all keys that were made with it. Every gateway refuses them within a second.\n',
+      'The key ci is revoked. Every gateway refuses it, and all keys that were made with it, within a second.\n',
     );
   });
 

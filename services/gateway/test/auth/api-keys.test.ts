@@ -46,6 +46,12 @@ describe('an API key', () => {
     expect(first && (await listKeys(test.log, first.record))).toHaveLength(1);
   });
 
+  it('shows at most a quarter of itself', async () => {
+    const chosen = newUuid().slice(-16);
+    const { record } = await createApiKey(test.log, { ...newOwner(), key: chosen });
+    expect(record.prefix).toBe(chosen.slice(0, 4));
+  });
+
   it('is long enough and has no spaces', async () => {
     for (const key of ['short', 'with a space in it', 'ü'.repeat(20), '']) {
       await expect(createApiKey(test.log, { ...newOwner(), key })).rejects.toThrow(TypeError);
