@@ -1,6 +1,6 @@
 // A change must pass this: all checks, then the tests of both tiers. It shows all failures, not only the first.
 import { failedChecks } from './checks.mjs';
-import { installWhenNeeded } from './node24.mjs';
+import { installWhenNeeded } from './install.mjs';
 import { runTests } from './run-tests.mjs';
 import { printResult, sumOf } from './test-result.mjs';
 

@@ -1,6 +1,7 @@
 // Runs a source file on Node 24 after an install: `node scripts/run.mjs FILE [arguments]`, with FILE relative to the current folder.
 import { resolve } from 'node:path';
-import { installWhenNeeded, runWithNode24 } from './node24.mjs';
+import { installWhenNeeded } from './install.mjs';
+import { runWithNode24 } from './node24.mjs';
 
 const [file, ...args] = process.argv.slice(2);
 if (file === undefined) {

@@ -1,7 +1,7 @@
 // npm test runs the pure tests and those of one service, or the files of the arguments. npm test -- --affected runs those of
 // the changed workspaces and their dependents. npm run test:system runs the tests that kill, pause and start many processes.
 // The last line is the result.
-import { installWhenNeeded } from './node24.mjs';
+import { installWhenNeeded } from './install.mjs';
 import { runAffectedTests, runTests } from './run-tests.mjs';
 import { printResult } from './test-result.mjs';
 

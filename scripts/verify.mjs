@@ -1,6 +1,6 @@
 // npm run verify: all checks except the tests: format, lint, types, folders, boundaries, unused code, versions.
 import { failedChecks } from './checks.mjs';
-import { installWhenNeeded } from './node24.mjs';
+import { installWhenNeeded } from './install.mjs';
 
 if (!installWhenNeeded()) process.exit(1);
 const failed = failedChecks();
