@@ -1,12 +1,15 @@
-// Runs a source file on Node 24 after an install: `node scripts/run.mjs FILE [arguments]`, with FILE relative to the current folder.
+// Runs a source file on Node 24 after an install: `node scripts/run.mjs [--omit=dev] FILE [arguments]`, with FILE relative to the
+// current folder. With --omit=dev, as in npm, what only tests and checks need is not installed.
 import { resolve } from 'node:path';
 import { installWhenNeeded } from './install.mjs';
 import { runWithNode24 } from './node24.mjs';
 
-const [file, ...args] = process.argv.slice(2);
+const given = process.argv.slice(2);
+const omitDev = given[0] === '--omit=dev';
+const [file, ...args] = omitDev ? given.slice(1) : given;
 if (file === undefined) {
   console.error('Name the file to run, such as node scripts/run.mjs apps/standalone/src/main.ts');
   process.exit(2);
 }
-if (!installWhenNeeded()) process.exit(1);
+if (!installWhenNeeded({ omitDev })) process.exit(1);
 runWithNode24([resolve(file), ...args]);

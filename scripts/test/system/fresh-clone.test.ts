@@ -1,7 +1,7 @@
 import { execFile, spawn, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -13,6 +13,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const NOBODY = 65534;
+/** Some of the packages that npm start does not install. */
+const ONLY_TESTS_NEED = ['vitest', 'testcontainers', 'ajv', 'typescript'];
 const INSTALLED_WITHIN_MS = 300_000;
 
 const isRoot = process.getuid?.() === 0;
@@ -71,6 +73,8 @@ describe('a fresh clone, for a user without privileges', () => {
     const isOver = (): boolean => output.includes('Runledger is ready.') || started.exitCode !== null;
     await waitFor('Runledger to be ready', isOver, { withinMs: INSTALLED_WITHIN_MS });
     expect(output).toContain('Runledger is ready.');
+    const packages = await readdir(join(clone, 'node_modules'));
+    expect(packages.filter((name) => ONLY_TESTS_NEED.includes(name))).toEqual([]);
 
     const watched = await say('npx', ['runledger', 'queue', '--watch', '--input', 'seconds=1']);
     expect(watched.output).toContain('success after');
