@@ -1,7 +1,8 @@
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
+import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
+import { startNatsServer } from '@runledger/local-servers/nats/nats-server';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
 import { brokerConfiguration } from '../src/broker-configuration.ts';

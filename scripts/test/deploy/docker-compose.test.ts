@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { configSchema as gateway } from '@runledger/gateway/config';
 import { configSchema as gpuExecutor } from '@runledger/gpu-executor/config';
-import { findNatsServer } from '@runledger/local-servers/nats/nats-server';
+import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
+import { NATS_SERVER_RELEASE } from '@runledger/local-servers/nats/nats-server-release';
 import { configSchema as notifier } from '@runledger/notifier/config';
 import { configSchema as scheduler } from '@runledger/scheduler/config';
 import { describeConfig } from '@runledger/service-kit/config/config';
@@ -231,11 +232,7 @@ describe('the images of docker-compose.yml', () => {
   });
 
   it('include the nats-server version that is downloaded without Docker', () => {
-    const requirements = readFileSync(
-      join(ROOT, 'packages/local-servers/src/nats/nats-server-wheel.ts'),
-      'utf8',
-    );
-    const [, version] = /WHEEL_VERSION = '([\d.]+)'/.exec(requirements) ?? [];
+    const { version } = NATS_SERVER_RELEASE;
     expect(serviceNamed('nats')['image']).toBe(`runledger/nats:${version}`);
     expect(imageOf(readDockerfile('deploy/nats/Dockerfile')).base).toBe(`nats:${version}-alpine`);
   });

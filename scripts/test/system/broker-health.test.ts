@@ -10,7 +10,7 @@ import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
 import { openServiceLog, type ServiceLogOptions } from '@runledger/event-log/provision/service-log';
 import { freePort } from '@runledger/local-servers/free-port';
-import { findNatsServer } from '@runledger/local-servers/nats/nats-server';
+import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
 import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { fillDisk, whyNoSmallDisk, withSmallDisk } from '@runledger/testing/servers/small-disk';

@@ -1,7 +1,8 @@
 import { relative } from 'node:path';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
-import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
+import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
+import { startNatsServer } from '@runledger/local-servers/nats/nats-server';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { aFolder } from '../fixtures/config-folder.ts';

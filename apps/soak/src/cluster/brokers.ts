@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
+import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
+import { startNatsServer } from '@runledger/local-servers/nats/nats-server';
 import type { StartNatsServerOptions } from '@runledger/local-servers/nats/nats-server';
 import { whyNoSmallDisk } from '@runledger/testing/servers/small-disk';
 import { openBrokerDisk, type BrokerDisk } from './broker-disk.ts';

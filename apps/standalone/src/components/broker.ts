@@ -2,11 +2,8 @@ import { mkdir, rm } from 'node:fs/promises';
 import { brokerConfiguration } from '@runledger/broker-access/broker-configuration';
 import { OPERATOR } from '@runledger/broker-access/broker-user';
 import { freePort } from '@runledger/local-servers/free-port';
-import {
-  findNatsServer,
-  startNatsServer,
-  type SyncInterval,
-} from '@runledger/local-servers/nats/nats-server';
+import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
+import { startNatsServer, type SyncInterval } from '@runledger/local-servers/nats/nats-server';
 import { describeExit } from '@runledger/local-servers/process/managed-process';
 import { brokerUsers } from '../keys/broker-users.ts';
 import { keyFileOf, makeKeyFile } from '../keys/key-files.ts';
@@ -62,6 +59,7 @@ export const startBroker = async (
   const start = async (): Promise<SupervisedProcess> => {
     const server = await startNatsServer({
       binary: found.path,
+      sha256: found.sha256,
       storeDir,
       port,
       monitorPort,

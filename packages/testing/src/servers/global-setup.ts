@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findNatsServer } from '@runledger/local-servers/nats/nats-server';
-import type { NatsServerBinary } from '@runledger/local-servers/nats/nats-server';
+import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
+import type { NatsServerBinary } from '@runledger/local-servers/nats/find-nats-server';
 import { readConfig } from '@runledger/service-kit/config/config';
 import { Type } from 'typebox';
 import type { TestProject } from 'vitest/node';

@@ -1,4 +1,5 @@
-import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
+import { findNatsServer } from '@runledger/local-servers/nats/find-nats-server';
+import { startNatsServer } from '@runledger/local-servers/nats/nats-server';
 import type { StartNatsServerOptions } from '@runledger/local-servers/nats/nats-server';
 import { brokerAccess } from './broker-access.ts';
 import type { BrokerAccess } from './broker-access.ts';

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { findNatsServer, startNatsServer } from '../../../src/nats/nats-server.ts';
+import { findNatsServer } from '../../../src/nats/find-nats-server.ts';
+import { startNatsServer } from '../../../src/nats/nats-server.ts';
 
 const { path: binary } = await findNatsServer({ env: process.env });
 const temporaryFolder = () => mkdtempDisposable(join(tmpdir(), 'runledger-nats-server-'));
