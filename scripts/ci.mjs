@@ -1,4 +1,5 @@
 // A change must pass this: all checks, then the tests of both tiers. It shows all failures, not only the first.
+import { signaturesAreRight } from './audit-signatures.mjs';
 import { failedChecks } from './checks.mjs';
 import { installWhenNeeded } from './install.mjs';
 import { runTests } from './run-tests.mjs';
@@ -9,6 +10,7 @@ if (!installWhenNeeded()) {
   process.exit(1);
 }
 const failed = failedChecks();
+if (!signaturesAreRight()) failed.push('npm audit signatures');
 const service = await runTests(['--project', 'service']);
 const system = await runTests(['--project', 'system']);
 if (service.status !== 0) failed.push('npm test');
