@@ -97,7 +97,7 @@ it('the registry has the settings of both runners, and registers what both can d
   expect(Object.keys(settingsOf(TYPES))).toEqual(['EXECUTOR_PROGRAMS', 'EXECUTOR_STEPS']);
   const configured = await configureRunners(TYPES, SETTINGS, { PATH: process.env['PATH'], slots: [] });
   if ('problems' in configured) throw new Error(JSON.stringify(configured.problems));
-  expect(registeredBy(configured)).toEqual({ programs: ['shell'] });
+  expect(registeredBy(configured)).toEqual({ programs: ['shell'], dedicated: {} });
 });
 
 it('the registry reports what is wrong with the settings of any runner, at once', async () => {
