@@ -1,4 +1,5 @@
 import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
+import type { WebhookAllow } from './settings/webhook-allow.ts';
 import type { Views } from './components/database.ts';
 
 export interface BannerFacts {
@@ -9,8 +10,7 @@ export interface BannerFacts {
   readonly views: Views;
   readonly syncInterval: SyncInterval;
   readonly dataFolder: string;
-  /** The setting; undefined if it is not set, which allows loopback. */
-  readonly webhookAllow: readonly string[] | undefined;
+  readonly webhookAllow: WebhookAllow;
 }
 
 /** The default port of `runledger listen`. */
@@ -39,7 +39,7 @@ export const banner = ({
     ['data', dataFolder],
   ] as const;
   const header = `-H 'Authorization: Bearer ${apiKey}'`;
-  const listening = (webhookAllow ?? ['loopback']).includes('loopback') ? listen(url) : undefined;
+  const listening = webhookAllow.entries.includes('loopback') ? listen(url) : undefined;
   const body = JSON.stringify({
     deployment_id: deploymentId,
     inputs: { palette: 'ember' },
@@ -67,11 +67,14 @@ const listen = (url: string): { readonly webhook: string; readonly command: stri
   return { webhook: `http://127.0.0.1:${port}/hook`, command: `npx runledger listen${option}` };
 };
 
-const webhookWords = (allow: readonly string[] | undefined): string => {
-  if (allow === undefined)
-    return 'to public addresses, and to this machine (loopback) because RUNLEDGER_WEBHOOK_ALLOW is not set';
-  const more = allow.length === 0 ? 'only' : `and ${allow.join(',')}`;
-  return `to public addresses ${more} (RUNLEDGER_WEBHOOK_ALLOW)`;
+const webhookWords = ({ entries, isSet }: WebhookAllow): string => {
+  if (isSet) {
+    const more = entries.length === 0 ? 'only' : `and ${entries.join(',')}`;
+    return `to public addresses ${more} (RUNLEDGER_WEBHOOK_ALLOW)`;
+  }
+  return entries.length === 0
+    ? 'to public addresses only, since other machines reach the API (RUNLEDGER_WEBHOOK_ALLOW adds others)'
+    : 'to public addresses, and to this machine (loopback) because RUNLEDGER_WEBHOOK_ALLOW is not set';
 };
 
 const durabilityWords = (syncInterval: SyncInterval): string =>

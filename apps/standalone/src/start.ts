@@ -25,6 +25,7 @@ import { webhookSecretOf } from './records/webhook-secret.ts';
 import { readSettings } from './settings/settings.ts';
 import type { Settings } from './settings/settings.ts';
 import { StartRefused } from './settings/start-refused.ts';
+import { webhookAllowOf } from './settings/webhook-allow.ts';
 
 /** Opens everything into `open`: started in this order, stopped in reverse. Resolves when clients can queue runs. */
 export const start = async (
@@ -54,11 +55,11 @@ export const start = async (
 
   print('Starting gateway, scheduler, gpu-executor and notifier.');
   const programs = settings.EXECUTOR_PROGRAMS;
-  const webhookAllow = settings.RUNLEDGER_WEBHOOK_ALLOW ?? ['loopback'];
+  const webhookAllow = webhookAllowOf(settings.RUNLEDGER_WEBHOOK_ALLOW, host);
   const moreOwnServices = settings.RUNLEDGER_WEBHOOK_OWN_SERVICES;
   const publicUrl = settings.RUNLEDGER_PUBLIC_URL;
   const rateLimit = settings.RUNLEDGER_RATE_LIMIT;
-  const webhooks = { secretKeys, webhookAllow, moreOwnServices, publicUrl };
+  const webhooks = { secretKeys, webhookAllow: webhookAllow.entries, moreOwnServices, publicUrl };
   const parts = {
     folder,
     env,
@@ -85,7 +86,7 @@ export const start = async (
   await publishConnection(open, folder, { url, api_key, deployment_id, webhook_secret });
   const facts = { url, apiKey: api_key, deploymentId: deployment_id, slots: slots.description, views };
   const dataFolder = folder.path;
-  print(banner({ ...facts, syncInterval, dataFolder, webhookAllow: settings.RUNLEDGER_WEBHOOK_ALLOW }));
+  print(banner({ ...facts, syncInterval, dataFolder, webhookAllow }));
 };
 
 const holdFolder = async (open: AsyncDisposableStack, path: string): Promise<DataFolder> => {

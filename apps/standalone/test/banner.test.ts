@@ -9,7 +9,7 @@ const facts = {
   views: { kind: 'given', url: 'mongodb://user:p%40ss@db:27017/runledger?authSource=admin' },
   syncInterval: 'always',
   dataFolder: '/data',
-  webhookAllow: undefined,
+  webhookAllow: { entries: ['loopback'], isSet: false },
 } as const;
 
 it('shows everything a newcomer needs, without the password of the database', () => {
@@ -43,16 +43,25 @@ describe('webhooks in the banner', () => {
   });
 
   it('go to another port if the API has the default one', () => {
-    const text = banner({ ...facts, url: 'http://127.0.0.1:9000/api', webhookAllow: ['loopback'] });
+    const text = banner({
+      ...facts,
+      url: 'http://127.0.0.1:9000/api',
+      webhookAllow: { entries: ['loopback'], isSet: true },
+    });
     expect(text).toContain('"webhook":"http://127.0.0.1:9001/hook"');
     expect(text).toContain('npx runledger listen --port 9001\n');
   });
 
   it.each([
-    [[], 'to public addresses only (RUNLEDGER_WEBHOOK_ALLOW)'],
-    [['10.0.0.0/8', 'hooks.corp'], 'to public addresses and 10.0.0.0/8,hooks.corp (RUNLEDGER_WEBHOOK_ALLOW)'],
-  ])('have no example on this machine if loopback is not allowed: %j', (webhookAllow, words) => {
-    const text = banner({ ...facts, webhookAllow });
+    [[], true, 'to public addresses only (RUNLEDGER_WEBHOOK_ALLOW)'],
+    [
+      ['10.0.0.0/8', 'hooks.corp'],
+      true,
+      'to public addresses and 10.0.0.0/8,hooks.corp (RUNLEDGER_WEBHOOK_ALLOW)',
+    ],
+    [[], false, 'to public addresses only, since other machines reach the API'],
+  ])('have no example on this machine if loopback is not allowed: %j', (entries, isSet, words) => {
+    const text = banner({ ...facts, webhookAllow: { entries, isSet } });
     expect(text).toContain(words);
     expect(text).not.toContain('hook"');
     expect(text).not.toContain('runledger listen');

@@ -43,7 +43,7 @@ export const settingsSchema = Type.Object({
       maxItems: 1_024,
       emptyIsValue: true,
       description:
-        'where webhooks may go besides public addresses; loopback if it is not set, nowhere if it is empty',
+        'where webhooks may go besides public addresses; if it is not set, to loopback while RUNLEDGER_HOST is a loopback address; nowhere if it is empty',
     }),
   ),
   RUNLEDGER_WEBHOOK_OWN_SERVICES: policyConfig.RUNLEDGER_WEBHOOK_OWN_SERVICES,

@@ -28,7 +28,7 @@ export const DeliveryAttempt = Type.Object({
   reason: DeliveryAttemptResult,
   message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
   status: Type.Union([Type.Integer(), Type.Null()]),
-  /** The first part of the response's body. */
+  /** The first part of the response's body; null from an address that only the operator's settings allow: clients must not read what is there. */
   answer: Type.Union([Type.String({ maxLength: MAX_RESPONSE_EXCERPT_BYTES }), Type.Null()]),
 });
 export type DeliveryAttempt = Static<typeof DeliveryAttempt>;
@@ -72,8 +72,15 @@ export const runOfDeliverySubject = (subject: string): { org_id: OrgId; run_id: 
     : undefined;
 };
 
-/** A callback address for people: the part behind `?` may be a secret. */
+/** A callback address for people: the part behind `?` is a secret more often than not. */
 export const withoutQuery = (url: string): string => {
   const at = url.indexOf('?');
   return at === -1 ? url : `${url.slice(0, at)}?[hidden]`;
+};
+
+/** A callback address for those who may know where notifications go, and no more: the path may be a secret too. */
+export const withoutPath = (url: string): string => {
+  const parsed = URL.parse(url);
+  if (parsed === null) return '[hidden]';
+  return parsed.href === `${parsed.origin}/` ? url : `${parsed.origin}/[hidden]`;
 };

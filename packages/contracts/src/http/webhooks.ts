@@ -24,7 +24,12 @@ export const DeliveryAttempt = Type.Object(
     status: nullable(
       Type.Integer({ description: 'The HTTP status of the response; null without a response.' }),
     ),
-    answer: nullable(Type.String({ description: 'The beginning of the response body.' })),
+    answer: nullable(
+      Type.String({
+        description:
+          'The beginning of the response body; null without a response, and from an address that is not public.',
+      }),
+    ),
   },
   { title: 'DeliveryAttempt' },
 );

@@ -4,6 +4,7 @@ import {
   deliveryAttemptSubject,
   deliveryStateSubject,
   runOfDeliverySubject,
+  withoutPath,
   withoutQuery,
 } from '../../src/deliveries/delivery-attempts.ts';
 import { ORG, RUN } from '../fixtures/run-events.ts';
@@ -52,5 +53,20 @@ describe('a callback address for people', () => {
     ['https://example.com/?', 'https://example.com/?[hidden]'],
   ])('%s is shown as %s', (url, shown) => {
     expect(withoutQuery(url)).toBe(shown);
+  });
+
+  it.each([
+    ['https://example.com', 'https://example.com'],
+    ['https://example.com:8443/', 'https://example.com:8443/'],
+    ['http://[::1]:9000', 'http://[::1]:9000'],
+    ['https://example.com/hooks/T0/secret', 'https://example.com/[hidden]'],
+    ['https://example.com/?token=secret', 'https://example.com/[hidden]'],
+    ['https://example.com/?', 'https://example.com/[hidden]'],
+    ['https://example.com:8443/a?b=secret', 'https://example.com:8443/[hidden]'],
+    ['https://user:secret@example.com/', 'https://example.com/[hidden]'],
+    ['https://example.com/#secret', 'https://example.com/[hidden]'],
+    ['no URL, but a secret', '[hidden]'],
+  ])('%s is shown to those who may not see its path as %s', (url, shown) => {
+    expect(withoutPath(url)).toBe(shown);
   });
 });

@@ -79,7 +79,7 @@ const checkPeer = (
   if (!mayConnect(host, address, port)) {
     throw new SendFailure(
       'forbidden',
-      `The webhook policy does not allow a connection to ${host} at ${address}, port ${port}.`,
+      `The webhook policy does not allow a connection to an address of ${host} at port ${port}.`,
     );
   }
 };

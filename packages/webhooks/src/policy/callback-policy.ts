@@ -81,12 +81,18 @@ export interface HostRefusal {
 
 /** The refusal of a host, as written, by the rules for names, addresses and ports; undefined when they allow it. */
 export const refuseHost = (policy: CallbackPolicy, host: Host, port: number): HostRefusal | undefined => {
-  const own = refuseOwnService(policy, host, port);
-  if (own !== undefined) return { refusal: host.kind === 'name' ? 'name' : 'ip', why: own };
-  if (isExempt(policy, host)) return undefined;
+  const refusal = isExempt(policy, host) ? undefined : refuseOther(policy, host, port);
+  if (refusal !== undefined) return refusal;
+  // The last rule, so that no answer tells an address of ours from another one that is not public.
+  return isOwn(policy, host, port)
+    ? { refusal: host.kind === 'name' ? 'name' : 'ip', why: ownService(host, port) }
+    : undefined;
+};
+
+const refuseOther = (policy: CallbackPolicy, host: Host, port: number): HostRefusal | undefined => {
   if (host.kind === 'address') {
-    const why = refuseAddress(policy, host, host.address, port);
-    if (why !== undefined) return { refusal: 'ip', why };
+    const why = whyNotPublic(host.address);
+    if (why !== undefined) return { refusal: 'ip', why: notPublic(host, why) };
   } else {
     const why = whyNamePrivate(host.name);
     if (why !== undefined)
@@ -100,25 +106,30 @@ export const refuseHost = (policy: CallbackPolicy, host: Host, port: number): Ho
   };
 };
 
-/** The reason why callbacks to `host` may not connect to this canonical address of it; undefined if they may. */
+/**
+ * The reason why callbacks to `host` may not connect to this canonical address of it; undefined if they may. It names no address that
+ * the URL does not name: whoever chooses a name must not learn what it leads to here.
+ */
 export const refuseAddress = (
   policy: CallbackPolicy,
   host: Host,
   address: string,
   port: number,
 ): string | undefined => {
-  const own = refuseOwnService(policy, { kind: 'address', address }, port);
-  if (own !== undefined) return own;
-  if (policy.allowedNetworks.includes(address)) return undefined;
-  if (host.kind === 'name' && policy.allowedNames.has(host.name)) return undefined;
-  const why = whyNotPublic(address);
-  return why && `the address ${address} is not public (${why}); ${mayBeAllowed(address)}`;
+  const isAllowed =
+    policy.allowedNetworks.includes(address) || (host.kind === 'name' && policy.allowedNames.has(host.name));
+  const why = isAllowed ? undefined : whyNotPublic(address);
+  if (why !== undefined) return notPublic(host, why);
+  return isOwn(policy, { kind: 'address', address }, port) ? ownService(host, port) : undefined;
 };
 
-const refuseOwnService = (policy: CallbackPolicy, host: Host, port: number): string | undefined =>
-  policy.ownServices.some((service) => isOwnService(service, host, port))
-    ? ownService(host, port)
-    : undefined;
+const notPublic = (host: Host, why: string): string =>
+  host.kind === 'name'
+    ? `the host name ${host.name} has an address that is not public; ${mayBeAllowed(host.name)}`
+    : `the address ${host.address} is not public (${why}); ${mayBeAllowed(host.address)}`;
+
+const isOwn = (policy: CallbackPolicy, host: Host, port: number): boolean =>
+  policy.ownServices.some((service) => isOwnService(service, host, port));
 
 /** Without the name of a setting, because no setting can allow it. */
 export const ownService = (host: Host, port: number): string =>

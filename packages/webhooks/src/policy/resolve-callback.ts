@@ -1,4 +1,4 @@
-import { canonicalAddress } from '../hosts/address-rule.ts';
+import { canonicalAddress, whyNotPublic } from '../hosts/address-rule.ts';
 import { isExempt, ownService, refuseAddress, refuseHost, type CallbackPolicy } from './callback-policy.ts';
 import { checkParsedUrl, portOf } from './callback-url.ts';
 import { hostOf, type Host } from '../hosts/host.ts';
@@ -7,7 +7,7 @@ import { isOwnPort, sameAddress } from '../hosts/own-service.ts';
 
 /** Where a callback may connect to now; `allowed` has at least one address, none with brackets. */
 export type CallbackAddresses =
-  | { readonly kind: 'allowed'; readonly addresses: readonly string[] }
+  | { readonly kind: 'allowed'; readonly addresses: readonly string[]; readonly arePublic: boolean }
   | { readonly kind: 'forbidden'; readonly why: string }
   | Exclude<Resolution, { kind: 'addresses' }>;
 
@@ -38,7 +38,7 @@ export const resolveCallback = async (
   const addresses = [...new Set(found.addresses.map((address) => canonicalAddress(address) ?? address))];
   for (const address of addresses) {
     const why = refuseAddress(policy, host, address, port);
-    if (why !== undefined) return { kind: 'forbidden', why: ofName(host, why) };
+    if (why !== undefined) return { kind: 'forbidden', why };
   }
   return compareWithOwn(addresses, own, host, port);
 };
@@ -89,14 +89,10 @@ const compareWithOwn = (
   for (const service of own) {
     switch (service.kind) {
       case 'addresses': {
-        const hit = addresses.find((address) =>
+        const isHit = addresses.some((address) =>
           service.addresses.some((taken) => sameAddress(canonicalAddress(taken) ?? taken, address)),
         );
-        if (hit !== undefined)
-          return {
-            kind: 'forbidden',
-            why: ofName(host, ownService({ kind: 'address', address: hit }, port)),
-          };
+        if (isHit) return { kind: 'forbidden', why: ownService(host, port) };
         break;
       }
       case 'not_found':
@@ -104,13 +100,12 @@ const compareWithOwn = (
       // Without its address, the callback could reach the service. This is a failure on our side, so it is tried again later.
       case 'unanswered':
       case 'no_server':
-        return {
-          kind: 'no_server',
-          why: `the address of a service of Runledger is unknown: ${service.why}`,
-        };
+        return { kind: 'no_server', why: 'DNS gave no answer for the name of a service of Runledger itself' };
     }
   }
-  return { kind: 'allowed', addresses };
+  return {
+    kind: 'allowed',
+    addresses,
+    arePublic: addresses.every((address) => whyNotPublic(address) === undefined),
+  };
 };
-
-const ofName = (host: Host, why: string): string => (host.kind === 'name' ? `${host.name}: ${why}` : why);

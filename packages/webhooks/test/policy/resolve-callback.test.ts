@@ -24,7 +24,7 @@ describe('the addresses of a callback', () => {
   it('are all addresses of its name in DNS', async () => {
     expect(
       await resolved('https://a.example/', { 'a.example': ['8.8.8.8', '8.8.4.4', '2606:4700::1111'] }),
-    ).toEqual({ kind: 'allowed', addresses: ['8.8.8.8', '8.8.4.4', '2606:4700::1111'] });
+    ).toEqual({ kind: 'allowed', addresses: ['8.8.8.8', '8.8.4.4', '2606:4700::1111'], arePublic: true });
   });
 
   it.each([
@@ -35,9 +35,11 @@ describe('the addresses of a callback', () => {
     ['the address 0.0.0.0', ['0.0.0.0']],
     ['an IPv4-mapped loopback address', ['::ffff:127.0.0.1']],
     ['a NAT64 address', ['64:ff9b::7f00:1']],
-  ])('are refused for %s', async (_, answer) => {
+  ])('are refused for %s, in words that name no address', async (_, answer) => {
     expect(await resolved('https://a.example/', { 'a.example': answer })).toEqual(
-      forbidden(/^a\.example: the address \S+ is not public .* RUNLEDGER_WEBHOOK_ALLOW$/),
+      forbidden(
+        /^the host name a\.example has an address that is not public; the operator can allow it with a\.example in RUNLEDGER_WEBHOOK_ALLOW$/,
+      ),
     );
   });
 
@@ -47,11 +49,14 @@ describe('the addresses of a callback', () => {
     using resolver = nameResolver({ servers: [dns.server], clock: () => now });
     const parts = { policy: callbackPolicy({ allow: [], ports: [80], ownServices: [] }), resolver };
     const url = new URL('http://rebind.example/');
-    expect(await resolveCallback(url, parts, never)).toEqual({ kind: 'allowed', addresses: ['8.8.8.8'] });
+    expect(await resolveCallback(url, parts, never)).toMatchObject({
+      kind: 'allowed',
+      addresses: ['8.8.8.8'],
+    });
     dns.set('rebind.example', ['127.0.0.1']);
     now += 5_000;
     expect(await resolveCallback(url, parts, never)).toEqual(
-      forbidden(/127\.0\.0\.1 is not public \(loopback/),
+      forbidden(/^the host name rebind\.example has an address that is not public/),
     );
   });
 
@@ -63,10 +68,15 @@ describe('the addresses of a callback', () => {
   });
 
   it('are the address itself if the URL has one, without a query', async () => {
-    expect(await resolved('http://0x08.8.2056/', {})).toEqual({ kind: 'allowed', addresses: ['8.8.8.8'] });
+    expect(await resolved('http://0x08.8.2056/', {})).toEqual({
+      kind: 'allowed',
+      addresses: ['8.8.8.8'],
+      arePublic: true,
+    });
     expect(await resolved('http://[2606:4700:0::1111]/', {})).toEqual({
       kind: 'allowed',
       addresses: ['2606:4700::1111'],
+      arePublic: true,
     });
   });
 
@@ -115,6 +125,7 @@ describe('a setting', () => {
     expect(await resolved('http://localhost:9000/', names, { allow: ['loopback'] })).toEqual({
       kind: 'allowed',
       addresses: ['127.0.0.1', '::1'],
+      arePublic: false,
     });
   });
 
@@ -122,13 +133,24 @@ describe('a setting', () => {
     const names = { 'hooks.corp': ['10.0.0.1'], 'a.example': ['8.8.8.8', '10.1.0.1'] };
     expect(await resolved('http://hooks.corp:9000/', names, { allow: ['hooks.corp'] })).toMatchObject({
       kind: 'allowed',
+      arePublic: false,
     });
     expect(await resolved('http://a.example/', names, { allow: ['10.1.0.0/16'] })).toMatchObject({
       kind: 'allowed',
+      addresses: ['8.8.8.8', '10.1.0.1'],
+      arePublic: false,
     });
     expect(await resolved('http://a.example/', names, { allow: ['10.2.0.0/16'] })).toEqual(
-      forbidden(/10\.1\.0\.1/),
+      forbidden(/a\.example has an address that is not public/),
     );
+  });
+
+  it('that allows a host does not make its public addresses inner ones', async () => {
+    const names = { 'hooks.corp': ['8.8.8.8'] };
+    expect(await resolved('http://hooks.corp:9000/', names, { allow: ['hooks.corp'] })).toMatchObject({
+      kind: 'allowed',
+      arePublic: true,
+    });
   });
 });
 
@@ -149,6 +171,25 @@ describe('a service of our own', () => {
     expect(await resolved(url, names, settings)).toEqual(own);
   });
 
+  it.each([
+    ['an address of it', 'http://10.0.0.5:8080/', {}],
+    ['a name for it', 'http://a.example:8080/', { 'a.example': ['10.0.0.5'] }],
+    ['a name for loopback', 'https://a.example/', { 'a.example': ['127.0.0.2'] }],
+    ['its address in another spelling', 'https://[::ffff:127.0.0.1]/', {}],
+  ])('is refused like every other inner address that is not allowed: %s', async (_, url, names) => {
+    const all = { ...names, 'nats.corp': ['10.0.0.5'] };
+    const refusal = await resolved(url, all, { ...settings, allow: [] });
+    expect(refusal).toEqual(forbidden(/not public/));
+    expect(refusal).toEqual(await resolved(url, all, { allow: [] }));
+  });
+
+  it('is refused by a name without the address that the name has', async () => {
+    const names = { 'a.example': ['10.0.0.5'], 'nats.corp': ['10.0.0.5'] };
+    expect(await resolved('http://a.example:8080/', names, settings)).toEqual(
+      forbidden(/^a\.example at port 8080 is a service of Runledger itself/),
+    );
+  });
+
   it('is reachable for callbacks at its other ports', async () => {
     const names = { 'a.example': ['10.0.0.5'], 'nats.corp': ['10.0.0.5'] };
     expect(await resolved('http://a.example/', names, settings)).toMatchObject({ kind: 'allowed' });
@@ -163,7 +204,7 @@ describe('a service of our own', () => {
     const names = { 'a.example': ['8.8.8.8'], 'nats.corp': 'servfail' } as const;
     expect(await resolved('http://a.example:8080/', names, settings)).toMatchObject({
       kind: 'no_server',
-      why: 'the address of a service of Runledger is unknown: DNS gave no answer for the name nats.corp (ESERVFAIL)',
+      why: 'DNS gave no answer for the name of a service of Runledger itself',
     });
   });
 });

@@ -2,6 +2,7 @@ import { RunDeliveries } from '@runledger/contracts/http/webhooks';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { RecordedDeliveries } from '@runledger/event-log/streams/delivery-attempts';
 import { deliveriesResponse, NO_ATTEMPTS } from './core/delivery-response.ts';
+import { showCallback } from './core/show-callback.ts';
 import type { ReadCurrentRun } from '../runs/current/current-run.ts';
 import { operation, route, type Route } from '../http/operation.ts';
 import { notFoundRun, RunPath, runKeyOf } from '../runs/current/run-path.ts';
@@ -32,5 +33,5 @@ export const deliveriesRoute = ({ current, attempts }: DeliveriesRoute): Route =
     if (found.kind !== 'found') throw notFoundRun(found);
     const { run, webhook } = found;
     const kept = run.request.webhook === null ? NO_ATTEMPTS : await attempts(key);
-    return deliveriesResponse(run, webhook.state, kept);
+    return deliveriesResponse(run, webhook.state, kept, showCallback(caller.key.scopes));
   });

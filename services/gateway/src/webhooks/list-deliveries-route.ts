@@ -3,6 +3,7 @@ import { DeliveryPage, DeliveryQuery } from '@runledger/contracts/http/webhooks'
 import type { RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { listedDelivery } from './core/delivery-response.ts';
+import { showCallback } from './core/show-callback.ts';
 import { WEBHOOK_STATUSES } from '../projection/core/webhook-status.ts';
 import type { RunViews } from '../projection/run-views.ts';
 import { operation, route, type Route } from '../http/operation.ts';
@@ -32,17 +33,18 @@ const listDeliveriesOperation = operation({
 export const listDeliveriesRoute = ({ views, states }: ListDeliveriesRoute): Route =>
   route(
     listDeliveriesOperation,
-    async ({ query }, { org_id }) => {
+    async ({ query }, caller) => {
       const { items, end } = await views.listWebhooks({
-        org_id,
+        org_id: caller.org_id,
         statuses: query.status ?? WEBHOOK_STATUSES,
         ...(query.host === undefined ? {} : { host: query.host.toLowerCase() }),
         ...listRange(query, sortKeyAt(query.cursor)),
         limit: query.limit ?? DEFAULT_LIMIT,
       });
       const stored = await states(items);
+      const show = showCallback(caller.key.scopes);
       return {
-        deliveries: items.map((row) => listedDelivery(row, stored.get(row.run_id))),
+        deliveries: items.map((row) => listedDelivery(row, stored.get(row.run_id), show)),
         next_cursor: cursorAt(end),
       };
     },

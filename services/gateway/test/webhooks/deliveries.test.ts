@@ -21,13 +21,15 @@ import { anEndedRun, aState, aDeliveryAttempt, HOOK, shown } from '../fixtures/r
 
 let bed: TestBed;
 let gateway: TestGateway;
+let admin: string;
 beforeAll(async () => {
   bed = await openTestBed();
   gateway = await bed.gateway();
+  admin = await aKey(bed.log, bed.tenant, { scopes: ['admin'] });
 });
 afterAll(() => bed[Symbol.asyncDispose]());
 
-const deliveriesOf = ({ run_id }: RunKey, key = bed.tenant.key) =>
+const deliveriesOf = ({ run_id }: RunKey, key = admin) =>
   call(`${gateway.api}/run/${run_id}/deliveries`, key);
 
 describe('the deliveries of a run', () => {

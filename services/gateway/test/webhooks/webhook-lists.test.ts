@@ -49,7 +49,7 @@ overEachViews('runs with a webhook', (here) => {
     const success = await ended(A);
     await appendWebhook(here.bed.log, webhookDelivered(success, 1, { tries: 3 }));
     await listed(success, 'success');
-    const { status, body } = await list();
+    const { status, body } = await list('', await aKey(here.bed.log, here.tenant, { scopes: ['admin'] }));
     expect(status).toBe(200);
     const url = 'https://a.example/done?[hidden]';
     const settled = { state: null, next_try_at: null, given_up_reason: null, round: 1 };

@@ -70,6 +70,7 @@ const fetchOnce = async (
   using limit = limitTime(parts.withinMs, [stop]);
   let clock = startStopwatch('dns');
   let host = 'the host';
+  let redirectedBy: string | undefined;
   try {
     let url = readUrl(text);
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
@@ -81,6 +82,7 @@ const fetchOnce = async (
       incoming.destroy();
       const next = status >= 300 && status < 400 ? incoming.headers.location : undefined;
       if (next === undefined) return failed(`${host} answered ${status}.`, isTemporary(status));
+      redirectedBy ??= host;
       url = readUrl(next, url);
     }
     return failed(`${host} redirects more than ${MAX_REDIRECTS} times.`, false);
@@ -91,6 +93,12 @@ const fetchOnce = async (
       limit.ended === undefined
         ? failureOf(error, clock.stage, host)
         : failureOfEnd(limit.ended, clock.stage, host, parts.withinMs);
+    // The client did not write the address behind a redirect, and must not learn it.
+    if (reason === 'forbidden' && redirectedBy !== undefined)
+      return failed(
+        `${redirectedBy} redirects to a URL that the policy for addresses does not allow.`,
+        false,
+      );
     return failed(message, reason !== 'forbidden' && reason !== 'name_not_found');
   }
 };

@@ -111,14 +111,22 @@ describe('the file of a URL', () => {
     const inside = await aServer(sends);
     const { port } = await aServer(redirectsTo(() => `http://127.0.0.1:${inside.port}/secret`));
     const { fetched, isThere } = await fetch(`http://pictures.example:${port}/`);
-    expect(fetched).toMatchObject(refused('127.0.0.1', false));
+    expect(fetched).toMatchObject(
+      refused(
+        `pictures.example:${port} redirects to a URL that the policy for addresses does not allow`,
+        false,
+      ),
+    );
+    expect(JSON.stringify(fetched)).not.toContain('127.0.0.1');
     expect([inside.paths, isThere()]).toEqual([[], false]);
   });
 
   it('is not fetched when its name has a private address by now', async () => {
     dns.set('public.example', ['93.184.216.34']);
     dns.set('public.example', ['93.184.216.34', '10.0.0.7']);
-    expect((await fetch('http://public.example/x')).fetched).toMatchObject(refused('10.0.0.7', false));
+    const { fetched } = await fetch('http://public.example/x');
+    expect(fetched).toMatchObject(refused('public.example has an address that is not public', false));
+    expect(JSON.stringify(fetched)).not.toContain('10.0.0.7');
   });
 
   it('is not fetched from a service of Runledger, also where the policy allows more', async () => {
@@ -130,6 +138,16 @@ describe('the file of a URL', () => {
     expect(fetched).toMatchObject(refused('a service of Runledger itself', false));
     expect(paths).toEqual([]);
   });
+
+  it.each(['http://127.0.0.1/x', 'http://inner.example/x'])(
+    'is refused in the same words when %s is a service of Runledger and when it is not',
+    async (url) => {
+      dns.set('inner.example', ['127.0.0.1']);
+      const { fetched } = await fetch(url, { ownServices: ['127.0.0.1:80'] });
+      expect(fetched).toMatchObject(refused('not public', false));
+      expect(fetched).toEqual((await fetch(url)).fetched);
+    },
+  );
 
   it('is not fetched further than the limit of bytes, announced or not', async () => {
     const announced = await aServer(sends);

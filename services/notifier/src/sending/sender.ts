@@ -22,7 +22,7 @@ export interface SendResult {
   /** The header Retry-After as received. */
   readonly retry_after: string | null;
   readonly phases: DeliveryAttemptPhases;
-  /** The first 2 KiB of the body as text; null without a response. */
+  /** The first 2 KiB of the body as text; null without a response, and from an address that is not public. */
   readonly answer: string | null;
 }
 
@@ -72,7 +72,7 @@ export const openSender = (options: SenderOptions): Sender => {
         clock,
         signal: limit.signal,
       });
-      return answered(answer, url, clock);
+      return answered(answer, found.kind === 'allowed' && found.arePublic, url, clock);
     } catch (error) {
       return failed(
         limit.ended === undefined
@@ -103,6 +103,7 @@ export const openSender = (options: SenderOptions): Sender => {
 
 const answered = (
   { status, retry_after, answer }: ReceiverResponse,
+  isPublic: boolean,
   url: URL,
   clock: Stopwatch,
 ): SendResult => {
@@ -114,7 +115,7 @@ const answered = (
     status,
     retry_after,
     phases: clock.phases(),
-    answer,
+    answer: isPublic ? answer : null,
   };
 };
 

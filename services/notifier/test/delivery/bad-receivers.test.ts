@@ -5,15 +5,19 @@ import { again, BAD_RECEIVERS, cut, HEAD, WITHIN_MS } from '../fixtures/bad-rece
 import { FIRST_WAIT_MS, retryOf, attemptsOf } from '../fixtures/attempts-of.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 import { rawReceiver, saying, type Receiver } from '../sending/receivers.ts';
+import { senderTo } from '../sending/sending.ts';
 
 let bed: TestBed;
 let running: RunningNotifier;
+/** Takes this machine for a public receiver, whose answers are recorded. */
+const sender = senderTo(['127.0.0.1'], { withinMs: WITHIN_MS });
 beforeAll(async () => {
   bed = await openTestBed();
-  running = await bed.start({ withinMs: WITHIN_MS });
+  running = await bed.start({ sender });
 });
 afterAll(async () => {
   await running[Symbol.asyncDispose]();
+  await sender[Symbol.asyncDispose]();
   await bed[Symbol.asyncDispose]();
 });
 

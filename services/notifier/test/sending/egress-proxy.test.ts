@@ -127,7 +127,7 @@ describe('the setting of a proxy', () => {
       const open = (): unknown =>
         openSender({
           withinMs: 15_000,
-          resolve: () => Promise.resolve({ kind: 'allowed', addresses: [] }),
+          resolve: () => Promise.resolve({ kind: 'allowed', addresses: [], arePublic: true }),
           mayConnect: () => true,
           proxy: new URL(proxy),
         });

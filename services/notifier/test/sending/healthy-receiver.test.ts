@@ -48,6 +48,16 @@ describe('an attempt at a healthy receiver', () => {
     expect(await sendOnce(receiver.url)).toMatchObject({ status, reason });
   });
 
+  it('at an address that is not public keeps the status, and nothing of the answer', async () => {
+    await using receiver = await httpReceiver((_request, response) =>
+      response.writeHead(500).end('inner s3cret'),
+    );
+    const found = { kind: 'allowed', addresses: ['127.0.0.1'], arePublic: false } as const;
+    const answered = await sendOnce(receiver.url, { resolve: () => Promise.resolve(found) });
+    expect(answered).toMatchObject({ reason: 'server_error', status: 500, answer: null });
+    expect(JSON.stringify(answered)).not.toContain('s3cret');
+  });
+
   it('does not follow a redirect', async () => {
     await using inner = await httpReceiver((_request, response) => response.end());
     await using receiver = await httpReceiver((_request, response) =>

@@ -15,7 +15,7 @@ describe('a kept connection', () => {
     await using receiver = await httpReceiver((_request, response) => response.end());
     const answers = [['127.0.0.1'], ['127.0.0.1', '127.0.0.2']];
     await using sender = senderTo([], {
-      resolve: () => Promise.resolve({ kind: 'allowed', addresses: answers.shift() ?? [] }),
+      resolve: () => Promise.resolve({ kind: 'allowed', addresses: answers.shift() ?? [], arePublic: true }),
       mayConnect: () => true,
     });
     expect(await send(sender, receiver.url)).toMatchObject({ reason: 'accepted' });

@@ -2,13 +2,13 @@ import type { CallbackAddresses } from '@runledger/webhooks/policy/resolve-callb
 import { openSender, type SendResult, type Sender, type SenderOptions } from '../../src/sending/sender.ts';
 import type { OutgoingRequest } from '../../src/sending/exchange.ts';
 
-/** A sender whose names all stand for these addresses, and that may connect to each of them. */
+/** A sender whose names all stand for these addresses, and that may connect to each of them. It takes them for public ones. */
 export const senderTo = (
   addresses: readonly string[] = ['127.0.0.1'],
   options: Partial<SenderOptions> = {},
 ): Sender =>
   openSender({
-    resolve: () => Promise.resolve<CallbackAddresses>({ kind: 'allowed', addresses }),
+    resolve: () => Promise.resolve<CallbackAddresses>({ kind: 'allowed', addresses, arePublic: true }),
     mayConnect: (_host, address) => addresses.includes(address),
     withinMs: 15_000,
     ...options,

@@ -136,7 +136,12 @@ export const WorkflowRun = Type.Object(
     live_status: nullable(
       Type.String({ description: 'A short sentence about the current step; null at the end.' }),
     ),
-    webhook: nullable(Type.String()),
+    webhook: nullable(
+      Type.String({
+        description:
+          'The callback URL. To a key without the scope `admin` it shows the host only, since the rest may be a secret.',
+      }),
+    ),
     webhook_status: nullable(WebhookStatus),
     number: Type.Integer({ minimum: 1, description: 'Unique and increasing.' }),
     duration: seconds('From created_at to ended_at'),

@@ -5,6 +5,7 @@ import { cursorAt, DEFAULT_LIMIT } from '../../http/pagination.ts';
 import { listRange, runCursorProblems, sortKeyAt } from './list-range.ts';
 import { runFilterOf } from './run-filter.ts';
 import { includeOf } from '../read/read-included.ts';
+import { showCallback } from '../../webhooks/core/show-callback.ts';
 import { own } from '../../validation/node.ts';
 
 const listRunsOperation = operation({
@@ -24,15 +25,16 @@ const listRunsOperation = operation({
 export const listRunsRoute = ({ listRuns }: { readonly listRuns: ListRuns }): Route =>
   route(
     listRunsOperation,
-    async ({ query }, { org_id }) => {
+    async ({ query }, caller) => {
       const { items, end } = await listRuns(
         {
-          org_id,
+          org_id: caller.org_id,
           ...runFilterOf(query),
           ...listRange(query, sortKeyAt(query.cursor)),
           limit: query.limit ?? DEFAULT_LIMIT,
         },
         includeOf(query),
+        showCallback(caller.key.scopes),
       );
       return { runs: [...items], next_cursor: cursorAt(end) };
     },

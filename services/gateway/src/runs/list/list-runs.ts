@@ -14,6 +14,7 @@ import type { RunQuery } from '../../projection/core/list-query.ts';
 import type { RunView } from '../../projection/core/run-view.ts';
 import type { FreshViews } from '../../projection/fresh-views.ts';
 import type { PresentRuns } from './present-runs.ts';
+import type { ShowCallback } from '../../webhooks/core/show-callback.ts';
 import type { QueuePositions } from '../read/queue-positions.ts';
 
 export interface ListRunsOptions {
@@ -28,7 +29,11 @@ export interface ListRunsOptions {
 }
 
 /** @throws {ViewsUnavailable} @throws {LogUnavailable} when members are included */
-export type ListRuns = (query: RunQuery, include: Include) => Promise<Page<WorkflowRun>>;
+export type ListRuns = (
+  query: RunQuery,
+  include: Include,
+  showCallback: ShowCallback,
+) => Promise<Page<WorkflowRun>>;
 
 /** Blobs that are read before the page has room for them: some megabytes at most. */
 const READ_AHEAD = 8;
@@ -36,7 +41,7 @@ const READ_AHEAD = 8;
 /** Runs as a read of each shows them. A page ends early when the inputs, workflows and long lists of outputs in it become too large. */
 export const listRuns =
   ({ views, fresh, present, lists, progress, positions, included, publicUrl }: ListRunsOptions): ListRuns =>
-  async (query, include) => {
+  async (query, include, showCallback) => {
     const isFresh = await fresh.becomeFresh();
     const { items: viewed, end } = await views.listRuns(query);
     const items = isFresh ? viewed : await present(viewed);
@@ -53,6 +58,7 @@ export const listRuns =
         position: waiting.get(run.run_id),
         included: { ...members, missing: [...members.missing, ...missing] },
         publicUrl: publicUrl(),
+        showCallback,
       });
       return { item, sortKey: sortKeyOf(run), bytes: members.bytes + listBytes(known) };
     });

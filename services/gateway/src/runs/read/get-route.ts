@@ -9,6 +9,7 @@ import { runResponse } from './core/run-response.ts';
 import { includeOf, type OpenIncluded } from './read-included.ts';
 import type { ReadCurrentRun } from '../current/current-run.ts';
 import type { QueuePositions } from './queue-positions.ts';
+import { showCallback } from '../../webhooks/core/show-callback.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
 import type { WaitForEnd } from '../subscribe/wait-for-end.ts';
@@ -78,6 +79,7 @@ export const getRoute = ({
       position,
       included: { ...members, missing: [...members.missing, ...missing] },
       publicUrl: publicUrl(),
+      showCallback: showCallback(caller.key.scopes),
     });
   });
 

@@ -10,6 +10,7 @@ import type {
 } from '@runledger/contracts/http/webhooks';
 import type { Run } from '@runledger/contracts/fold/run';
 import { isSettled, roundOf, type Webhook } from '@runledger/contracts/fold/webhook';
+import type { ShowCallback } from './show-callback.ts';
 import { statusOf, webhookStatus } from '../../projection/core/webhook-status.ts';
 
 /** The stored delivery attempts and the state of a delivery. */
@@ -25,13 +26,14 @@ export const deliveriesResponse = (
   run: Run,
   webhook: Webhook | undefined,
   { attempts: tries, intermediate, state }: KeptAttempts,
+  show: ShowCallback,
 ): RunDeliveries => ({
   run_id: run.run_id,
-  webhook: run.request.webhook === null ? null : withoutQuery(run.request.webhook),
+  webhook: run.request.webhook === null ? null : show(withoutQuery(run.request.webhook)),
   webhook_status: webhookStatus(run, webhook),
   ...standing(webhook, state),
-  tries: tries.map(shownTry),
-  intermediate: intermediate ? shownTry(intermediate) : null,
+  tries: tries.map((made) => shownTry(made, show)),
+  intermediate: intermediate ? shownTry(intermediate, show) : null,
 });
 
 /** A run with a webhook, in a list. */
@@ -44,12 +46,16 @@ export interface Listed {
   readonly webhook: Webhook | undefined;
 }
 
-export const listedDelivery = (listed: Listed, stored: DeliveryState | undefined): ListedDelivery => {
+export const listedDelivery = (
+  listed: Listed,
+  stored: DeliveryState | undefined,
+  show: ShowCallback,
+): ListedDelivery => {
   const { webhook } = listed;
   const waiting = waitingOf(webhook, stored);
   return {
     run_id: listed.run_id,
-    url: withoutQuery(listed.url),
+    url: show(withoutQuery(listed.url)),
     host: listed.host,
     webhook_status: statusOf(webhook),
     ...standing(webhook, stored),
@@ -81,5 +87,7 @@ const waitingOf = (
 ): DeliveryState | undefined =>
   stored && stored.round === roundOf(webhook) && !isSettled(webhook) ? stored : undefined;
 
-const shownTry = ({ version: _version, notification: _notification, ...shown }: DeliveryAttempt): ShownTry =>
-  shown;
+const shownTry = (
+  { version: _version, notification: _notification, url, ...shown }: DeliveryAttempt,
+  show: ShowCallback,
+): ShownTry => ({ ...shown, url: show(url) });

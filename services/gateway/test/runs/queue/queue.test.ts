@@ -3,6 +3,7 @@ import { readRun } from '@runledger/event-log/read/read-run';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/catalogue/catalogue.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
+import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
@@ -88,7 +89,8 @@ describe('queueing a run', () => {
       webhook,
       webhook_intermediate_status: true,
     });
-    expect((await get(run_id)).body).toMatchObject({
+    const admin = await aKey(bed.log, bed.tenant, { scopes: ['admin'] });
+    expect((await get(run_id, admin)).body).toMatchObject({
       webhook,
       webhook_status: 'not-started',
       webhook_intermediate_status: true,

@@ -29,8 +29,8 @@ beforeEach(async () => {
 const urlOf = ({ run_id }: Pick<RunKey, 'run_id'>, { api } = gateway): string => `${api}/run/${run_id}/rerun`;
 const rerun = (of: Pick<RunKey, 'run_id'>, body?: unknown, at = gateway) =>
   post(urlOf(of, at), tenant.key, body);
-const show = async ({ run_id }: RunKey) =>
-  (await call(`${gateway.api}/run/${run_id}?include=inputs`, tenant.key)).body;
+const show = async ({ run_id }: RunKey, key = tenant.key) =>
+  (await call(`${gateway.api}/run/${run_id}?include=inputs`, key)).body;
 const requestOf = async (key: RunKey) => {
   const read = await readRun(bed.log, key);
   if (read.kind !== 'found') throw new Error('the run is not in the log');
@@ -58,7 +58,8 @@ describe('running a run again', () => {
       origin: 'replay',
       rerun_of: origin.run_id,
     });
-    expect(await show(again)).toMatchObject({
+    const admin = await aKey(bed.log, tenant, { scopes: ['admin'] });
+    expect(await show(again, admin)).toMatchObject({
       status: 'queued',
       origin: 'replay',
       rerun_of: origin.run_id,

@@ -8,6 +8,7 @@ import { missingOutputs } from '@runledger/contracts/run-view/missing-outputs';
 import { shownEnd } from '@runledger/contracts/run-view/shown-end';
 import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
 import { runTimes } from './run-times.ts';
+import type { ShowCallback } from '../../../webhooks/core/show-callback.ts';
 import { webhookStatus } from '../../../projection/core/webhook-status.ts';
 
 /** Members that are null unless the request includes them. `missing`: what is lost of them, and of the outputs. */
@@ -27,6 +28,7 @@ export interface Shown {
   readonly position: QueuePosition | undefined;
   readonly included: IncludedMembers;
   readonly publicUrl: string;
+  readonly showCallback: ShowCallback;
 }
 
 export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
@@ -48,7 +50,7 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     user_id: request.user_id,
     org_id: run.org_id,
     live_status: liveStatus(run, shown.report?.live_status ?? null, shown.position),
-    webhook: request.webhook,
+    webhook: request.webhook === null ? null : shown.showCallback(request.webhook),
     webhook_status: webhookStatus(run, shown.webhook),
     number: run.number,
     ...runTimes(run),

@@ -33,6 +33,7 @@ const alone: Shown = {
   position: undefined,
   included: { workflow_inputs: null, workflow_api: null, missing: [] },
   publicUrl: 'https://files.example',
+  showCallback: (url) => url,
 };
 const shown: Shown = { ...alone, report: { progress: 0.4, live_status: 'row 200/500' } };
 

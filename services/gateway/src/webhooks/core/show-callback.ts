@@ -1,0 +1,10 @@
+import { withoutPath } from '@runledger/contracts/deliveries/delivery-attempts';
+import type { KeyScope } from '@runledger/contracts/catalogue/records';
+import { allows } from '../../auth/scopes.ts';
+
+/** A callback URL as a caller sees it. */
+export type ShowCallback = (url: string) => string;
+
+/** What follows the host may be a secret: whoever has it can post to the receiver. Only an admin sees it. */
+export const showCallback = (scopes: readonly KeyScope[]): ShowCallback =>
+  allows(scopes, 'admin') ? (url) => url : withoutPath;
