@@ -133,7 +133,7 @@ const report = ({ screen }: Client, { counts, ...found }: Found, json: boolean):
       screen.print(`unreadable: ${kind} ${plain(id)}: ${plain(why)}`);
     if (isProven)
       screen.print(
-        `All ${counted(current, 'value')} were read and opened. The key ${sealing_key} sealed each of them.${removable(other_keys)}`,
+        `Proof: ${counted(current, 'value')} read, and each opens with the key ${sealing_key}.${removable(other_keys)}`,
       );
     else screen.hint(advice(old, unreadable.length));
   }

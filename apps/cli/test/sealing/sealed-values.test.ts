@@ -38,7 +38,7 @@ describe('runledger sealed-values', () => {
         `webhook secrets: 100 sealed again with the key ${nextId}, 10 left\n` +
         `webhook secrets: 110 sealed again with the key ${nextId}, 0 left\n` +
         `webhook secrets: 110 sealed with the key ${nextId}, 0 with an older one, 0 unreadable\n` +
-        `All 110 values were read and opened. The key ${nextId} sealed each of them. No other key is needed: remove ${oldId} from RUNLEDGER_SECRET_KEYS of all gateways and notifiers.\n`,
+        `Proof: 110 values read, and each opens with the key ${nextId}. No other key is needed: remove ${oldId} from RUNLEDGER_SECRET_KEYS of all gateways and notifiers.\n`,
       stderr: '',
     });
   });
