@@ -1,5 +1,5 @@
-import { networks } from '@runledger/webhooks/hosts/address-rule';
 import { hostOf } from '@runledger/webhooks/hosts/host';
+import { callbackPolicy, isExempt } from '@runledger/webhooks/policy/callback-policy';
 
 export interface WebhookAllow {
   /** Where webhooks may go besides public addresses. */
@@ -8,7 +8,7 @@ export interface WebhookAllow {
   readonly isSet: boolean;
 }
 
-const LOOPBACK = networks(['127.0.0.0/8', '::1']);
+const LOOPBACK = callbackPolicy({ allow: ['loopback'], ports: [], ownServices: [] });
 
 /**
  * The setting, or loopback for an API that only this machine reaches: whoever uses it reaches the services of the machine anyway. Others
@@ -16,7 +16,5 @@ const LOOPBACK = networks(['127.0.0.0/8', '::1']);
  */
 export const webhookAllowOf = (setting: readonly string[] | undefined, apiHost: string): WebhookAllow => {
   if (setting !== undefined) return { entries: setting, isSet: true };
-  const host = hostOf(apiHost);
-  const isLoopback = host.kind === 'name' ? host.name === 'localhost' : LOOPBACK.includes(host.address);
-  return { entries: isLoopback ? ['loopback'] : [], isSet: false };
+  return { entries: isExempt(LOOPBACK, hostOf(apiHost)) ? ['loopback'] : [], isSet: false };
 };
