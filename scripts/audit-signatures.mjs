@@ -1,4 +1,4 @@
-// Checks that the registry has signed the installed packages. This needs the registry's keys, from https://tuf-repo-cdn.sigstore.dev.
+// Checks that the registry has signed the installed packages. npm fetches the keys for this from elsewhere, which not every network allows.
 import { spawnSync } from 'node:child_process';
 import { root } from './node24.mjs';
 
