@@ -15,26 +15,31 @@ export const ONE_COPY_FOR_MS = 10_000;
 export const streamState = (log: EventLog, stream: string): Promise<StreamInfo> =>
   callBroker(`reading the state of stream ${stream}`, () => log.jsm.streams.info(stream));
 
+/** Asks the leader until a response is enough, or for 15 s: a former leader does not respond as one for longer. The last response. */
+export const askLeader = async <Response>(
+  ask: () => Promise<Response>,
+  isEnough: (response: Response) => boolean,
+): Promise<Response> => {
+  const deadline = performance.now() + FORMER_LEADER_MS;
+  const delays = backoff(DELAYS);
+  for (;;) {
+    const response = await ask();
+    const isLate = performance.now() > deadline;
+    if (isEnough(response) || isLate) return response;
+    await sleep(delays.next());
+  }
+};
+
 /**
  * The state of a stream when its leader has this message. A replica may have it, and a consumer may deliver it, some milliseconds
  * before the leader applies it; a former leader never has it. After 15 s the state as it is: the stream has lost its end.
  * @throws {LogUnavailable}
  */
-export const streamStateFrom = async (
-  log: EventLog,
-  stream: string,
-  sequence: number,
-): Promise<StreamInfo> => {
-  const deadline = performance.now() + FORMER_LEADER_MS;
-  const delays = backoff(DELAYS);
-  for (;;) {
-    const info = await streamState(log, stream);
-    const { state, config } = info;
-    const isLate = performance.now() > deadline;
-    if (state.last_seq >= sequence || config.num_replicas === 1 || isLate) return info;
-    await sleep(delays.next());
-  }
-};
+export const streamStateFrom = (log: EventLog, stream: string, sequence: number): Promise<StreamInfo> =>
+  askLeader(
+    () => streamState(log, stream),
+    ({ state, config }) => state.last_seq >= sequence || config.num_replicas === 1,
+  );
 
 interface Settled {
   upTo: number;

@@ -1,8 +1,8 @@
 import type { StreamInfo } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { streamState, streamStateFrom } from './leader-state.ts';
+import { nextMessage } from './leader-read.ts';
+import { askLeader, streamState, streamStateFrom } from './leader-state.ts';
 import type { RunLog } from './run-messages.ts';
 import { fromStored } from './stored-message.ts';
 
@@ -19,16 +19,16 @@ export const readStored = async (
     const next = stream === 'RUNS' ? await log.messages.next('>', sequence) : undefined;
     return next?.sequence === sequence ? next : undefined;
   }
-  const read = () =>
-    callBroker(`reading message ${sequence} of ${stream}`, () =>
-      log.jsm.streams.getMessage(stream, { seq: sequence }),
-    );
-  let message = await read();
-  if (!message) {
-    await streamStateFrom(log, stream, sequence);
-    message = await read();
-  }
-  return message ? fromStored(message) : undefined;
+  // A later message proves that this one is gone. The state does not: until a former leader hears from the others again, it may give
+  // one of the two responses.
+  const { next } = await askLeader(
+    async () => {
+      const found = await nextMessage(log, stream, sequence, '>');
+      return { next: found, info: found ? undefined : await streamState(log, stream) };
+    },
+    ({ info }) => !info || info.config.num_replicas === 1 || info.state.first_seq > sequence,
+  );
+  return next?.seq === sequence ? fromStored(next) : undefined;
 };
 
 /** In the metadata of every stream. */

@@ -45,6 +45,17 @@ describe('a reader that was handed what the leader does not have yet', { timeout
     expect(new Set(found.map((message) => message?.sequence))).toEqual(new Set([last]));
   });
 
+  it('finds the message while two servers respond as the leader', async () => {
+    const { behind, stored: found } = await cluster.leaveBehind('cut off', async (elsewhere) => ({
+      last: await stored(elsewhere, queued(aRun()), 0),
+      info: () => elsewhere.jsm.streams.info('RUNS'),
+    }));
+    const { last, info } = found;
+    const streams = Object.assign(Object.create(behind.jsm.streams), { info });
+    const both: EventLog = { ...behind, jsm: Object.assign(Object.create(behind.jsm), { streams }) };
+    expect((await readStored(both, last))?.sequence).toBe(last);
+  });
+
   it('reads the run with it', async () => {
     const { behind, run, last } = await ahead('paused');
     const found = await atOnce(() => readRun(behind, run, { atLeast: last }));
