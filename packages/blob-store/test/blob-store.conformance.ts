@@ -57,6 +57,20 @@ export const blobStoreConformance = (
       expect(found && sha256Of(found)).toBe(ref.sha256);
     });
 
+    it('are found with their copy, and stored again when they were erased before a reference was stored', async () => {
+      const bytes = someBytes();
+      const other = await storage.open();
+      const ref = await store.put(ORG, bytes);
+      const copy = await other.find(ORG, ref.sha256);
+      expect(copy).toMatchObject({ ...ref, org_id: ORG });
+      await store.confirm(ORG, bytes);
+      expect(await other.find(ORG, ref.sha256)).toEqual(copy);
+      if (copy) await other.erase(copy);
+      expect(await other.find(ORG, ref.sha256)).toBeUndefined();
+      await store.confirm(ORG, bytes);
+      expect(await read(other, ref.sha256)).toEqual(bytes);
+    });
+
     it.each([0, MAX_BLOB_BYTES + 1])('of %i bytes are refused', async (count) => {
       await expect(store.put(ORG, someBytes(count))).rejects.toThrow(RangeError);
     });

@@ -5,6 +5,7 @@ import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { cancelManyRoute } from './runs/cancel/cancel-many-route.ts';
 import { cancelRoute } from './runs/cancel/cancel-route.ts';
 import { deleteRoutes } from './runs/delete/delete-routes.ts';
+import { tombstoneRoute } from './runs/delete/tombstone-route.ts';
 import { deleteRun } from './runs/delete/delete-run.ts';
 import { attemptLogs } from './runs/logs/attempt-logs.ts';
 import { logsRoute } from './runs/logs/logs-route.ts';
@@ -92,7 +93,8 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
     eventsRoute({ current, subscriptions, keys }),
     runLogsRoute(parts, services),
     cancelRoute({ cancel }),
-    ...deleteRoutes({ deleteRun: deleteRun({ log, current, room, writer, now, onConflict }) }),
+    ...deleteRoutes({ deleteRun: deleteRun({ log, current, lists, room, writer, now, onConflict }) }),
+    tombstoneRoute({ log, views, fresh }),
     rerunRoute({ limits, rerun, onQueued }),
     listRunsRoute({
       listRuns: listRuns({ views, fresh, present, lists, progress, positions, included, publicUrl }),

@@ -6,6 +6,8 @@ import { outputLists, type OutputLists } from '@runledger/blob-store/output-list
 import { authenticate } from './auth/api-keys.ts';
 import { catalogueRecords, type CatalogueRecords } from './catalogue/store/catalogue-records.ts';
 import { openBlobSweep } from './blobs/blob-sweep.ts';
+import { eraseBlobs, type EraseBlobs } from './blobs/erase-blobs.ts';
+import { unreferencedByRuns, type RunReferencesOptions } from './blobs/unreferenced.ts';
 import { deleteRecords, type DeleteRecords } from './catalogue/delete-records.ts';
 import { openFiles, type Files, type FilesOptions } from './files/files.ts';
 import { fileRecords, type FileRecords } from './files/store/file-records.ts';
@@ -26,7 +28,7 @@ import { shownWebhooks, type ShownWebhooks } from './runs/current/shown-webhooks
 import { expireRun, type ExpireRun } from './runs/expire/expire-run.ts';
 import { expireNotification } from './runs/expire/expire-notification.ts';
 import { openRunExpiry, type ExpireRunsOptions } from './runs/expire/expire-runs.ts';
-import { openErasing } from './runs/erase/erase-deleted.ts';
+import { openErasing, type EraseDeletedOptions } from './runs/erase/erase-deleted.ts';
 import { eraseFiles } from './runs/erase/erase-files.ts';
 import { openRetention, type RetentionOptions } from './runs/retention/apply-retention.ts';
 import { retentionRecords, type RetentionRecords } from './runs/retention/retention-records.ts';
@@ -88,7 +90,8 @@ export const openRunServices = (
   const runsDays = config.RUNLEDGER_RUN_RETENTION_DAYS;
   const kept = { views, isProjecting, logger, records: retention, runsDays };
   const outliving = { expire, expireNotification: expireNotification(expiring) };
-  openUpkeep({ ...kept, ...outliving, log, erase, onRemoved: metrics.removed }, open);
+  const erasing = { log, erase, eraseBlobs: erasingBlobs({ stores, views, fresh }, metrics) };
+  openUpkeep({ ...kept, ...outliving, ...erasing, onRemoved: metrics.removed }, open);
   const ofFiles = fileRecords(log);
   const used = { stores, fresh, records, outputs, ofFiles };
   const quotas = openQuotas(countedUse({ config, views }, used, metrics), open);
@@ -174,13 +177,25 @@ const openUploads = (
   });
 };
 
+/** Erases inputs, lists of outputs and logs at once. */
+const erasingBlobs = (
+  { stores, ...references }: RunReferencesOptions & { readonly stores: BlobStores },
+  metrics: GatewayMetrics,
+): EraseBlobs =>
+  eraseBlobs({
+    store: stores.blobs,
+    unreferenced: unreferencedByRuns(references),
+    onErased: ({ bytes }) => metrics.erased('BLOBS', bytes),
+  });
+
 /** What the gateway that projects does to runs, by itself. */
 const openUpkeep = (
   {
     onRemoved,
     ...parts
   }: Omit<ExpireRunsOptions & RetentionOptions, 'views' | 'onRemoved'> &
-    Pick<GatewayParts, 'views'> & { readonly onRemoved: GatewayMetrics['removed'] },
+    Pick<GatewayParts, 'views'> &
+    Pick<EraseDeletedOptions, 'eraseBlobs'> & { readonly onRemoved: GatewayMetrics['removed'] },
   open: AsyncDisposableStack,
 ): void => {
   open.use(openRunExpiry(parts));

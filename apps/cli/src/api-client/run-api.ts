@@ -1,4 +1,8 @@
-import { DeleteOutputsResponse, DeleteRunResponse } from '@runledger/contracts/http/runs/delete-run';
+import {
+  DeleteOutputsResponse,
+  DeleteRunResponse,
+  Tombstone,
+} from '@runledger/contracts/http/runs/delete-run';
 import { CreateRunResponse } from '@runledger/contracts/http/runs/queue-run';
 import { CancelRunResponse } from '@runledger/contracts/http/runs/run';
 import { RedeliverResponse, RunRedelivery, WebhookSecret } from '@runledger/contracts/http/webhooks';
@@ -36,6 +40,7 @@ export interface RunApi {
   cancel(run: string): Promise<Cancel>;
   delete(run: string): Promise<Static<typeof DeleteRunResponse>>;
   deleteOutputs(run: string): Promise<Static<typeof DeleteOutputsResponse>>;
+  tombstone(run: string): Promise<Tombstone>;
   readonly events: RunEvents;
   readonly logs: ReadRunLogs;
   readonly followLogs: FollowRunLogs;
@@ -72,6 +77,7 @@ export const runApi = (connection: ApiConnection, call: ApiCall): RunApi => ({
   cancel: (run) => call(CancelRunResponse, { method: 'POST', path: at`/run/${run}/cancel` }),
   delete: (run) => call(DeleteRunResponse, { method: 'DELETE', path: at`/run/${run}` }),
   deleteOutputs: (run) => call(DeleteOutputsResponse, { method: 'DELETE', path: at`/run/${run}/outputs` }),
+  tombstone: (run) => call(Tombstone, { method: 'GET', path: at`/run/${run}/tombstone` }),
   events: runEvents(connection),
   logs: readRunLogs(connection),
   followLogs: followRunLogs(connection),

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { deleteRun, type DeleteOptions } from './delete-run.ts';
+import { deleteRun, tombstone, type DeleteOptions } from './delete-run.ts';
 import { cancel, get, queue, rerun } from './single-run.ts';
 import type { GetOptions, NewRunOptions, QueueOptions } from './single-run.ts';
 import { logs, type LogOptions } from './logs.ts';
@@ -24,11 +24,14 @@ export const addRunCommands = (program: Command, { client, end, add }: CommandCo
   add(program, 'cancel <run>', 'cancel a run').action(async (run: string, { json = false }: Json) =>
     end(await cancel(await client(), run, json)),
   );
-  add(program, 'delete <run>', 'delete a run that has ended, with its inputs, outputs and files')
+  add(program, 'delete <run>', 'delete a run that has ended, with its inputs, outputs, logs and files')
     .option('--outputs', 'delete only its outputs; the run stays')
     .action(async (run: string, options: DeleteOptions) =>
       end(await deleteRun(await client(), run, options)),
     );
+  add(program, 'tombstone <run>', 'show what the deletion of a run erased, when and by whom').action(
+    async (run: string, { json = false }: Json) => end(await tombstone(await client(), run, json)),
+  );
   add(program, 'why <run>', 'explain why a run waits, and what would help').action(
     async (run: string, { json = false }: Json) => end(await why(await client(), run, json)),
   );

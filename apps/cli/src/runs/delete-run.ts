@@ -1,6 +1,7 @@
 import type { Client } from '../api-client/client.ts';
 import { EXIT } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
+import { printRows } from '../output/table.ts';
 
 export interface DeleteOptions {
   readonly outputs?: boolean;
@@ -21,5 +22,28 @@ export const deleteRun = async (
     screen.print(
       outputs ? `The outputs of run ${answer.run_id} are deleted.` : `Run ${answer.run_id} is deleted.`,
     );
+  return EXIT.done;
+};
+
+/** Shows what the deletion of a run erased, when, and by whom. */
+export const tombstone = async ({ api, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
+  const found = await api.tombstone(run);
+  if (json) {
+    screen.printJson(found);
+    return EXIT.done;
+  }
+  const { deleted_by, erases } = found;
+  printRows(screen, [
+    ['run', found.run_id],
+    ['queued', found.created_at],
+    ['deleted', found.deleted_at],
+    ['by user', deleted_by.user_id],
+    ['with key', deleted_by.key_id],
+    ['state', found.state === 'erased' ? 'erased' : 'being erased'],
+    ['output files', erases && `${erases.files}, ${erases.file_bytes} bytes`],
+    ['stored inputs', erases && `${erases.inputs_bytes} bytes`],
+    ['stored list of outputs', erases && `${erases.outputs_bytes} bytes`],
+    ['stored log', erases && `${erases.log_bytes} bytes`],
+  ]);
   return EXIT.done;
 };

@@ -190,3 +190,26 @@ describe('runledger delete', () => {
     expect(gateway.requests[0]).toMatchObject({ method: 'DELETE', path: `/api/run/${RUN}${path}` });
   });
 });
+
+describe('runledger tombstone', () => {
+  it('shows what was erased, when and by whom', async () => {
+    const gateway = await aGateway({
+      status: 200,
+      body: {
+        run_id: RUN,
+        number: 1,
+        created_at: '2026-01-01T00:00:00.000Z',
+        deleted_at: '2026-01-02T00:00:00.000Z',
+        deleted_by: { user_id: RUN, key_id: null },
+        state: 'erased',
+        erases: { files: 2, file_bytes: 30, inputs_bytes: 5_000, outputs_bytes: 0, log_bytes: 70 },
+      },
+    });
+    const result = await runCli(['tombstone', RUN], at(gateway.url));
+    expect(result.code).toBe(0);
+    expect(result.stdout).toMatch(
+      /deleted +2026-01-02[^]*output files +2, 30 bytes[^]*stored inputs +5000 bytes/,
+    );
+    expect(gateway.requests[0]).toMatchObject({ method: 'GET', path: `/api/run/${RUN}/tombstone` });
+  });
+});

@@ -1,5 +1,6 @@
 import type { StoredMsg } from '@nats-io/jetstream';
 import { blobSubject, type BlobStream } from '@runledger/contracts/blobs';
+import { orgId } from '@runledger/contracts/ids';
 import { MAX_BLOB_BYTES } from '@runledger/contracts/limits';
 import { polledClock } from '@runledger/coordination/polled-clock';
 import { callBroker } from '@runledger/event-log/connect/broker-call';
@@ -9,7 +10,7 @@ import { lastMessage } from '@runledger/event-log/messages/leader-read';
 import { LRUCache } from 'lru-cache';
 import { sha256Of } from '../store/blob-hash.ts';
 import { BlobDamaged, type BlobStore } from '../store/blob-store.ts';
-import { eraseCopy, listCopies } from './stored-copies.ts';
+import { eraseCopy, hasCopy, listCopies } from './stored-copies.ts';
 import { storeCopy } from './store-copy.ts';
 
 const MAX_PRESENT = 10_000;
@@ -83,13 +84,38 @@ export const jetStreamBlobStore = (log: EventLog, { stream, youngForMs }: JetStr
       }
       return true;
     },
+    ...presence(log, stream, present),
     list: async (behind, limit) => ({
       blobs: await listCopies(log, stream, { behind, limit }),
       now: new Date(await time()),
     }),
-    erase: ({ copy }) => eraseCopy(log, stream, copy),
+    erase: async ({ org_id, sha256, copy }) => {
+      await eraseCopy(log, stream, copy);
+      present.delete(blobSubject(stream, org_id, sha256));
+    },
   };
 };
+
+/** Whether blobs are there, by the leader. */
+const presence = (
+  log: EventLog,
+  stream: BlobStream,
+  present: LRUCache<string, true>,
+): Pick<BlobStore, 'confirm' | 'find'> => ({
+  confirm: async (org_id, bytes) => {
+    const subject = blobSubject(stream, org_id, sha256Of(bytes));
+    if (await hasCopy(log, stream, subject)) return;
+    // Another writer may be faster.
+    await storeCopy(log, { stream, subject, data: bytes, replaces: 0 });
+    present.set(subject, true);
+  },
+  find: async (org_id, sha256) => {
+    const copy = await lastMessage(log, stream, blobSubject(stream, org_id, sha256));
+    return copy
+      ? { org_id: orgId(org_id), sha256, bytes: copy.data.byteLength, storedAt: copy.time, copy: copy.seq }
+      : undefined;
+  },
+});
 
 /** @throws {BlobDamaged} */
 const intact = ({ data, subject }: StoredMsg, sha256: string): Uint8Array => {

@@ -1,5 +1,6 @@
 import type { JsMsg } from '@nats-io/jetstream';
 import { allBlobs, parseBlobSubject, type BlobStream } from '@runledger/contracts/blobs';
+import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readToEnd } from '@runledger/event-log/follow/read-to-end';
 import { removeMessage } from '@runledger/event-log/messages/remove-message';
@@ -27,6 +28,14 @@ export const listCopies = async (
   for await (const message of readToEnd(log, options))
     if (found.push(storedBlob(stream, message)) >= limit) break;
   return found;
+};
+
+/** Asks the leader, without the bytes. @throws {LogUnavailable} */
+export const hasCopy = async (log: EventLog, stream: BlobStream, subject: string): Promise<boolean> => {
+  const { state } = await callBroker(`looking for a blob in ${stream}`, () =>
+    log.jsm.streams.info(stream, { subjects_filter: subject }),
+  );
+  return (state.subjects?.[subject] ?? 0) > 0;
 };
 
 /** Erases one copy. A sequence is never used again, so a later copy of the blob stays. @throws {LogUnavailable} */

@@ -35,6 +35,13 @@ export interface BlobStore {
    * @throws {BlobStoreFull} @throws {BlobDamaged}
    */
   renew(org_id: string, sha256: string): Promise<boolean>;
+  /**
+   * For the writer of a reference to bytes that it has put: call it when the reference is stored. Somebody may have erased the blob
+   * between the two, since nothing referred to it then; the bytes are stored again. @throws {BlobStoreFull}
+   */
+  confirm(org_id: string, bytes: Uint8Array): Promise<void>;
+  /** The copy that is stored now, without its bytes; undefined for none. */
+  find(org_id: string, sha256: string): Promise<StoredBlob | undefined>;
   /** The next blobs of all organisations behind a copy; 0 for the first. */
   list(behind: number, limit: number): Promise<StoredBlobs>;
   /** Erases this copy, unless it is already gone. One that was stored meanwhile stays. */

@@ -144,12 +144,36 @@ export const RunExpiredData = Type.Object({
   ]),
 });
 
-/** A client deletes the outputs of a run that has ended: their files are erased. */
-export const RunOutputsDeletedData = Type.Object({ user_id: Uuid });
+/** The API key with which somebody deletes; facts of earlier releases lack it. */
+const ByKey = Type.Optional(Uuid);
 
-/** A client deletes a run that has ended. What readers need of it is here, since the log may hold nothing else of it. */
+/** A client deletes the outputs of a run that has ended: their files are erased. */
+export const RunOutputsDeletedData = Type.Object({ user_id: Uuid, key_id: ByKey });
+
+const Count = Type.Integer({ minimum: 0 });
+
+/** What a run had outside of its facts. Blobs are those over 4 KiB; a run without one has 0 bytes of it. */
+export const ErasedContent = Type.Object({
+  /** Stored output files. */
+  files: Count,
+  file_bytes: Count,
+  inputs_bytes: Count,
+  /** The list of outputs. */
+  outputs_bytes: Count,
+  /** The kept log, which is compressed. */
+  log_bytes: Count,
+});
+export type ErasedContent = Static<typeof ErasedContent>;
+
+/**
+ * A client deletes a run that has ended. It is the tombstone of the run: it outlives all other facts of it, and what readers need is
+ * here, since the log may hold nothing else.
+ */
 export const RunDeletedData = Type.Object({
   user_id: Uuid,
+  key_id: ByKey,
+  /** What is erased because of it; facts of earlier releases lack it. */
+  erases: Type.Optional(ErasedContent),
   /** The log sequence of RunQueued. */
   number: Type.Integer({ minimum: 1 }),
   created_at: Time,
@@ -202,6 +226,10 @@ export type RunOutput = Static<typeof RunOutput>;
 
 /** All outputs of a run. */
 export const RunOutputs = Type.Array(RunOutput);
+
+/** The files among outputs. */
+export const storedFiles = (outputs: readonly RunOutput[]): StoredFile[] =>
+  outputs.flatMap(({ data }) => Object.values(data).flat()).filter((item) => typeof item !== 'string');
 
 /** The outputs of a run: in the event, or in a blob with a `RunOutputs`. */
 const listed = {

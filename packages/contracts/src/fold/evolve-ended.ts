@@ -2,14 +2,14 @@ import type { RunEventOf } from '../events/run-event.ts';
 import { orgId, runId } from '../ids.ts';
 import {
   isEnded,
+  NO_OUTPUTS,
   type DeletedRun,
   type EndedRun,
+  type LeftToErase,
   type OutputListing,
   type Run,
   type RunFact,
 } from './run.ts';
-
-export const NO_OUTPUTS: OutputListing = { outputs: [], outputs_blob: null };
 
 /**
  * The list of outputs is empty from now on. What was in it stays for whoever erases the files. Undefined for a fact that cannot
@@ -36,8 +36,22 @@ export const deleted = (run: Run | undefined, event: RunEventOf<'RunDeleted'>, t
   number: event.data.number,
   created_at: event.data.created_at,
   deleted_at: time,
+  deleted_by: byOf(event),
   to_erase: run && isEnded(run) ? leftToErase(run) : NO_OUTPUTS,
 });
 
-const leftToErase = ({ outputs, outputs_blob, deleted_outputs }: EndedRun): OutputListing =>
+const byOf = ({ data: { user_id, key_id, erases } }: RunEventOf<'RunDeleted'>): DeletedRun['deleted_by'] => ({
+  user_id,
+  ...(key_id !== undefined && { key_id }),
+  ...(erases && { erases }),
+});
+
+const leftToErase = (run: EndedRun): LeftToErase => {
+  const { outputs, outputs_blob } = outputsLeft(run);
+  const blobs = [run.request.inputs_blob, outputs_blob, run.log_blob].filter((blob) => !!blob);
+  return { outputs, outputs_blob, ...(blobs.length > 0 && { blobs }) };
+};
+
+/** The outputs of the run, or what is left to erase of those that were deleted. */
+const outputsLeft = ({ outputs, outputs_blob, deleted_outputs }: EndedRun): OutputListing =>
   deleted_outputs ? (deleted_outputs.to_erase ?? NO_OUTPUTS) : { outputs, outputs_blob };

@@ -1,17 +1,18 @@
 import type { RunEvent, RunEventOf } from '../events/run-event.ts';
 import type { BlobRef } from '../blobs.ts';
-import type { RunOutput } from '../events/run-event-data.ts';
+import { storedFiles, type RunOutput } from '../events/run-event-data.ts';
 import { endReasonOf, errorOf, type RunError } from '../events/run-error.ts';
 import { errorMessage } from '../events/error-message.ts';
 import { MAX_EARLIER_ERROR_MESSAGE } from '../limits.ts';
 import { executorId, isExecutorId, orgId, runId } from '../ids.ts';
 import type { Impossible } from './chain.ts';
 import { mayFollow } from './evolve-attempt.ts';
-import { deleted, NO_OUTPUTS, outputsDeleted } from './evolve-ended.ts';
+import { deleted, outputsDeleted } from './evolve-ended.ts';
 import {
   isDeleted,
   isEnded,
   isExecuting,
+  NO_OUTPUTS,
   type Attempt,
   type EarlierAttempt,
   type EndReason,
@@ -304,6 +305,4 @@ const end = (
 
 /** Of the files among outputs. */
 const bytesOf = (outputs: readonly RunOutput[]): number =>
-  outputs
-    .flatMap(({ data }) => Object.values(data).flat())
-    .reduce((sum, item) => sum + (typeof item === 'string' ? 0 : item.bytes), 0);
+  storedFiles(outputs).reduce((sum, { bytes }) => sum + bytes, 0);

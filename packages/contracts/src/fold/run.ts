@@ -88,6 +88,8 @@ export interface OutputListing {
   readonly outputs_blob: BlobRef | null;
 }
 
+export const NO_OUTPUTS: OutputListing = { outputs: [], outputs_blob: null };
+
 /** That a client deleted the outputs. */
 export interface DeletedOutputs {
   readonly deleted_at: string;
@@ -114,7 +116,13 @@ export type EndedRun = RunIdentity &
 export type ExecutingRun = StartedRun | RunningRun;
 export type Run = QueuedRun | ExecutingRun | EndedRun;
 
-/** What is left of a run that a client deleted. To clients it does not exist. */
+/** Of a deleted run. */
+export interface LeftToErase extends OutputListing {
+  /** All blobs of the run, which are erased after its files; views of earlier releases lack it. */
+  readonly blobs?: readonly BlobRef[];
+}
+
+/** What is left of a run that a client deleted, as its tombstone says it. To clients it does not exist. */
 export interface DeletedRun {
   readonly status: 'deleted';
   readonly org_id: OrgId;
@@ -122,8 +130,9 @@ export interface DeletedRun {
   readonly number: number;
   readonly created_at: string;
   readonly deleted_at: string;
-  /** What its outputs were, as far as the reader knew the run. */
-  readonly to_erase: OutputListing;
+  readonly deleted_by: Pick<RunEventOf<'RunDeleted'>['data'], 'user_id' | 'key_id' | 'erases'>;
+  /** What it referred to, as far as the reader knew the run. */
+  readonly to_erase: LeftToErase;
 }
 
 /** The fold of a run's lifecycle. */

@@ -122,4 +122,26 @@ describe('a deleted run', () => {
       }),
     );
   });
+
+  it('says who deleted it and what is erased, and names its blobs for whoever erases them', () => {
+    const blob = (digit: string) => ({ sha256: digit.repeat(64), bytes: 5_000 });
+    const request = anEvent('RunQueued', { inputs: null, inputs_blob: blob('1') });
+    const ended = anEvent('RunSucceeded', { outputs: null, outputs_blob: blob('2'), log_blob: blob('3') });
+    const [key_id, erases] = [
+      request.event_id,
+      { files: 2, file_bytes: 10, inputs_bytes: 5_000, outputs_bytes: 5_000, log_bytes: 5_000 },
+    ];
+    const messages = [
+      stored(request, 5, 0),
+      stored(anEvent('RunAssigned'), 8, 5),
+      stored(anEvent('RunStarted'), 9, 8),
+      stored(ended, 12, 9),
+    ];
+    const deletion = anEvent('RunDeleted', { key_id, erases });
+    const { user_id } = deletion.data;
+    expect(folded([...messages, stored(deletion, 20, 12)]).state).toMatchObject({
+      deleted_by: { user_id, key_id, erases },
+      to_erase: { outputs: null, outputs_blob: blob('2'), blobs: [blob('1'), blob('2'), blob('3')] },
+    });
+  });
 });

@@ -24,7 +24,7 @@ export const sweepStore = (options: SweepStoreOptions): ((stop: AbortSignal) => 
     for (let seen = 0; seen < IN_A_ROUND && !stop.aborted; seen += AT_ONCE) {
       const listed = await store.list(behind, AT_ONCE);
       const old = oldBlobs(listed, erasedAfterMs);
-      for (const blob of old.length === 0 ? [] : await unreferenced(old)) {
+      for (const blob of old.length === 0 ? [] : ((await unreferenced(old)) ?? [])) {
         if (stop.aborted) return;
         await store.erase(blob);
         onErased(blob);

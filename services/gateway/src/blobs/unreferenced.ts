@@ -7,10 +7,10 @@ import type { RunViews } from '../projection/run-views.ts';
 import { byOrganisation, storedAfter } from './core/old-blobs.ts';
 
 /**
- * Those of the blobs that nothing refers to, for certain: none while that is unknown. @throws {LogUnavailable}
+ * Those of the blobs that nothing refers to, for certain; undefined while that is unknown. @throws {LogUnavailable}
  * @throws {ViewsUnavailable}
  */
-export type FindUnreferenced = (blobs: readonly StoredBlob[]) => Promise<readonly StoredBlob[]>;
+export type FindUnreferenced = (blobs: readonly StoredBlob[]) => Promise<readonly StoredBlob[] | undefined>;
 
 export interface RunReferencesOptions {
   readonly views: Pick<RunViews, 'position' | 'referredBlobs'>;
@@ -38,13 +38,15 @@ const without = async (
  */
 const withoutRuns =
   ({ views, fresh }: RunReferencesOptions, stream: BlobStream) =>
-  async (judged: (derivedFrom: string) => readonly StoredBlob[]): Promise<readonly StoredBlob[]> => {
+  async (
+    judged: (derivedFrom: string) => readonly StoredBlob[],
+  ): Promise<readonly StoredBlob[] | undefined> => {
     const position = (await fresh.becomeFresh()) ? await views.position() : undefined;
-    if (!position) return [];
+    if (!position) return undefined;
     const free = await without(judged(position.derived_from), (org_id, hashes) =>
       views.referredBlobs(org_id, stream, hashes),
     );
-    return isContinued(position, await views.position()) ? free : [];
+    return isContinued(position, await views.position()) ? free : undefined;
   };
 
 /**

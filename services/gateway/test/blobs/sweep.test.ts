@@ -199,7 +199,7 @@ describe('a sweep of workflows', () => {
     const run = event.data.workflow_sha256;
     const all = [added.version.sha256, run, needed];
     const free = await find()(all.map((sha256) => stored(sha256)));
-    expect(free.map(({ sha256 }) => sha256)).toEqual([needed]);
+    expect(free?.map(({ sha256 }) => sha256)).toEqual([needed]);
     expect(await find()([stored(needed, new Date(0))])).toEqual([]);
   });
 });

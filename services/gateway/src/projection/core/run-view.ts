@@ -1,10 +1,4 @@
-import {
-  isDeleted,
-  isEnded,
-  type OutputListing,
-  type Run,
-  type RunState,
-} from '@runledger/contracts/fold/run';
+import { isDeleted, isEnded, type LeftToErase, type Run, type RunState } from '@runledger/contracts/fold/run';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 
@@ -38,7 +32,7 @@ export const upTo = ({ head, webhook }: StoredView): number =>
   head === 0 ? 0 : Math.max(head, webhook.head);
 
 /** Deleted outputs whose files are not erased yet; null for none. */
-export const outputsToErase = (run: RunState): OutputListing | null => {
+export const outputsToErase = (run: RunState): LeftToErase | null => {
   if (isDeleted(run)) return run.to_erase;
   return isEnded(run) ? (run.deleted_outputs?.to_erase ?? null) : null;
 };

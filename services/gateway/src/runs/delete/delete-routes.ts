@@ -14,7 +14,7 @@ const deleteRunOperation = operation({
   tag: 'Runs',
   summary: 'Delete a run',
   description:
-    'Deletes a run that has ended, with its inputs, outputs and files. From then on it is as if it did not exist: 404, also for this request when it is repeated. Files are erased within seconds. The facts of the run, which include short inputs and outputs, leave the log with its age, after 7 days by default.',
+    'Deletes a run that has ended, with its inputs, outputs, logs and files. From then on it is as if it did not exist: 404, also for this request when it is repeated. All of that is erased within seconds, except content that another run has too; `GET /run/{run_id}/tombstone` says when it is done. The facts of the run, which include inputs and outputs of up to 4 KiB, are shown to nobody and leave the log with its age, after 7 days by default.',
   scope: 'runs:write',
   request: { path: RunPath },
   response: { status: 200, description: 'The run is deleted.', body: DeleteRunResponse },
@@ -44,7 +44,11 @@ export const deleteRoutes = ({ deleteRun }: { readonly deleteRun: DeleteRun }): 
   ) => {
     const key = runKeyOf(path, caller);
     const { traceparent } = requestOf(ctx);
-    const result = await deleteRun(what, key, { user_id: caller.user_id, traceparent });
+    const result = await deleteRun(what, key, {
+      user_id: caller.user_id,
+      key_id: caller.key.id,
+      traceparent,
+    });
     switch (result.kind) {
       case 'deleted':
       case 'already_deleted':

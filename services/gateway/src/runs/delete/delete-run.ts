@@ -1,3 +1,6 @@
+import type { OutputLists } from '@runledger/blob-store/output-lists';
+import type { RunOutput } from '@runledger/contracts/events/run-event-data';
+import { isEnded } from '@runledger/contracts/fold/run';
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { decideAndAppend, type Decision } from '@runledger/event-log/append/decide-and-append';
@@ -23,6 +26,7 @@ type DeletionResult =
 export interface DeleteRunOptions {
   readonly log: EventLog;
   readonly current: ReadCurrentRun;
+  readonly lists: Pick<OutputLists, 'listed'>;
   readonly room: Pick<LogRoom, 'within'>;
   readonly writer: Envelope['writer'];
   readonly now: () => Date;
@@ -41,18 +45,23 @@ export type DeleteRun = (
  * erases the files. The run may be older than the log: then its view decides, and the fact follows what the log still has.
  */
 export const deleteRun =
-  ({ log, current, room, writer, now, onConflict }: DeleteRunOptions): DeleteRun =>
+  ({ log, current, lists, room, writer, now, onConflict }: DeleteRunOptions): DeleteRun =>
   async (what, key, { traceparent, ...by }) => {
     const store = () =>
       decideAndAppend<Known, DeletionResult>(log, {
-        read: async () => ({ head: await headOf(log, key), found: await current(key) }),
-        decide: ({ head, found }) => {
+        read: async () => {
+          const head = await headOf(log, key);
+          const found = await current(key);
+          const isListed = found.kind === 'found' && isEnded(found.run);
+          return { head, found, listed: isListed ? await lists.listed(key.org_id, found.run) : [] };
+        },
+        decide: ({ head, found, listed }) => {
           if (found.kind === 'deleted') return answer({ kind: 'deleted_before' });
           if (found.kind !== 'found') return answer(found);
           // What the view lacks has expired in part, and may expire before it is read.
           if (found.head < head) return answer(BEHIND);
           const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer, traceparent };
-          const decision = deletion(what, found.run, found.webhook.state, by, envelope);
+          const decision = deletion(what, found.run, { webhook: found.webhook.state, listed }, by, envelope);
           switch (decision.kind) {
             case 'refused':
               return answer(decision);
@@ -73,6 +82,7 @@ interface Known {
   /** Of the run's lifecycle in the log; 0 when the log holds nothing of it. */
   readonly head: number;
   readonly found: CurrentRun;
+  readonly listed: readonly RunOutput[];
 }
 
 const answer = (result: DeletionResult): Decision<DeletionResult> => ({ kind: 'answer', answer: result });

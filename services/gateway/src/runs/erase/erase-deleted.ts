@@ -1,4 +1,4 @@
-import { isDeleted, isEnded } from '@runledger/contracts/fold/run';
+import { isDeleted, isEnded, NO_OUTPUTS } from '@runledger/contracts/fold/run';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { eraseLogs } from '@runledger/event-log/streams/logs';
 import type { Logger } from '@runledger/event-log/connect/logger';
@@ -6,11 +6,13 @@ import pLimit from 'p-limit';
 import { outputsToErase, type StoredView } from '../../projection/core/run-view.ts';
 import type { RunViews } from '../../projection/run-views.ts';
 import { whileProjecting } from '../../projection/while-projecting.ts';
+import type { EraseBlobs } from '../../blobs/erase-blobs.ts';
 import type { EraseFiles } from './erase-files.ts';
 
 export interface EraseDeletedOptions {
   readonly views: Pick<RunViews, 'listToErase' | 'save' | 'remove'>;
   readonly erase: EraseFiles;
+  readonly eraseBlobs: EraseBlobs;
   readonly log: EventLog;
   /** Runs, and bytes of files. */
   readonly onErased: (erased: { readonly runs: number; readonly bytes: number }) => void;
@@ -23,8 +25,8 @@ const PAGE = 200;
 const MAX_CONCURRENT = 8;
 
 /**
- * Erases the files of deleted runs and outputs, until it is disposed of. A view says what is left to erase until all of it is
- * erased, so a crash in between loses nothing. The view of a deleted run goes with its files.
+ * Erases the files of deleted runs and outputs, and the logs and blobs of deleted runs, until it is disposed of. A view says what is
+ * left to erase until all of it is erased, so a crash in between loses nothing. The view of a deleted run goes last.
  */
 export const openErasing = (options: EraseDeletedOptions): AsyncDisposable =>
   whileProjecting({
@@ -36,7 +38,7 @@ export const openErasing = (options: EraseDeletedOptions): AsyncDisposable =>
   });
 
 const eraseDeleted = async (
-  { views, erase, log, onErased }: EraseDeletedOptions,
+  { views, erase, eraseBlobs, log, onErased }: EraseDeletedOptions,
   stopping: AbortSignal,
 ): Promise<void> => {
   const limit = pLimit(MAX_CONCURRENT);
@@ -47,10 +49,16 @@ const eraseDeleted = async (
     const bytes = await erase(run.org_id, outputs);
     if (isDeleted(run)) {
       await eraseLogs(log, run);
+      // The list names the files, so the view has kept it until now.
+      const unlisted = { ...view, run: { ...run, to_erase: { ...outputs, ...NO_OUTPUTS } } };
+      if (outputs.outputs_blob) await views.save([unlisted]);
+      if (!(await eraseBlobs(run.org_id, outputs.blobs ?? []))) return;
       await views.remove([view]);
     } else if (isEnded(run) && run.deleted_outputs) {
       const deleted_outputs = { ...run.deleted_outputs, to_erase: null };
       await views.save([{ ...view, run: { ...run, deleted_outputs } }]);
+      // What a crash leaves here goes with the sweep.
+      if (outputs.outputs_blob) await eraseBlobs(run.org_id, [outputs.outputs_blob]);
     }
     onErased({ runs: isDeleted(run) ? 1 : 0, bytes });
   };

@@ -1,4 +1,5 @@
 import type { OutputLists } from '@runledger/blob-store/output-lists';
+import { storedFiles } from '@runledger/contracts/events/run-event-data';
 import type { OutputListing } from '@runledger/contracts/fold/run';
 import type { OrgId } from '@runledger/contracts/ids';
 import pLimit from 'p-limit';
@@ -20,10 +21,7 @@ const MAX_CONCURRENT = 8;
 export const eraseFiles =
   ({ store, lists }: EraseFilesOptions): EraseFiles =>
   async (org_id, outputs) => {
-    const listed = await lists.listed(org_id, outputs);
-    const files = listed
-      .flatMap(({ data }) => Object.values(data).flat())
-      .filter((item) => typeof item !== 'string');
+    const files = storedFiles(await lists.listed(org_id, outputs));
     const limit = pLimit(MAX_CONCURRENT);
     const erased = await limit.map(files, async ({ key, bytes }) => ((await store.remove(key)) ? bytes : 0));
     return erased.reduce((sum, bytes) => sum + bytes, 0);

@@ -58,7 +58,7 @@ export interface QueueCaller {
 export interface AcceptRunOptions {
   readonly log: EventLog;
   /** Keeps large inputs. */
-  readonly blobs: Pick<BlobStore, 'renew'>;
+  readonly blobs: Pick<BlobStore, 'get' | 'confirm'>;
   readonly blobQuota: BlobQuota;
   readonly maxInputsBytes: number;
   readonly current: ReadCurrentRun;
@@ -169,7 +169,11 @@ const begin = async (
       maxBytes: maxInputsBytes,
       logger: log.logger,
     });
-    return kept.kind === 'kept' ? append(log, firstFact(kept.inputs), 0) : kept;
+    if (kept.kind !== 'kept') return kept;
+    const appended = await append(log, firstFact(kept.inputs), 0);
+    // A run with equal inputs may have been deleted meanwhile.
+    if (kept.blob && appended.kind === 'appended') await blobs.confirm(org_id, kept.blob);
+    return appended;
   };
   const appended = await room.within(() => queued.within(org_id, 1, store));
   if (appended === 'log_nearly_full') return { kind: 'log_nearly_full' };

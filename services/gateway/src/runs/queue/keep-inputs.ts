@@ -9,7 +9,7 @@ import type { KeptInputs } from './core/queue-run.ts';
 
 export interface KeepInputsOptions {
   readonly org_id: OrgId;
-  readonly blobs: Pick<BlobStore, 'renew'>;
+  readonly blobs: Pick<BlobStore, 'get'>;
   readonly quota: Pick<BlobQuota, 'put'>;
   /** The largest inputs, as JSON, that the first fact of the run has room for. */
   readonly maxInlineBytes: number;
@@ -19,7 +19,8 @@ export interface KeepInputsOptions {
 }
 
 type Kept =
-  | { readonly kind: 'kept'; readonly inputs: KeptInputs }
+  /** `blob`: the bytes of inputs that became a blob. */
+  | { readonly kind: 'kept'; readonly inputs: KeptInputs; readonly blob?: Uint8Array }
   /** The blob of the earlier run has expired, or is damaged. */
   | { readonly kind: 'inputs_gone' }
   | { readonly kind: 'inputs_store_full' }
@@ -38,21 +39,18 @@ export const keepInputs = async (
   { org_id, blobs, quota, maxInlineBytes, maxBytes, logger }: KeepInputsOptions,
 ): Promise<Kept> => {
   try {
-    if (inputs.kind === 'blob') {
-      const isKept = await blobs.renew(org_id, inputs.ref.sha256);
-      return isKept
-        ? { kind: 'kept', inputs: { inputs: null, inputs_blob: inputs.ref } }
-        : { kind: 'inputs_gone' };
-    }
-    const bytes = jsonBlob(inputs.value);
-    if (bytes.byteLength > maxBytes) return { kind: 'inputs_too_large', limit: maxBytes };
-    if (bytes.byteLength <= maxInlineBytes) {
-      return { kind: 'kept', inputs: { inputs: inputs.value, inputs_blob: null } };
+    const bytes =
+      inputs.kind === 'blob' ? await blobs.get(org_id, inputs.ref.sha256) : jsonBlob(inputs.value);
+    if (!bytes) return { kind: 'inputs_gone' };
+    if (inputs.kind === 'inline') {
+      if (bytes.byteLength > maxBytes) return { kind: 'inputs_too_large', limit: maxBytes };
+      if (bytes.byteLength <= maxInlineBytes)
+        return { kind: 'kept', inputs: { inputs: inputs.value, inputs_blob: null } };
     }
     const ref = await quota.put(org_id, bytes);
     return ref === 'over_quota'
       ? { kind: 'inputs_over_quota' }
-      : { kind: 'kept', inputs: { inputs: null, inputs_blob: ref } };
+      : { kind: 'kept', inputs: { inputs: null, inputs_blob: ref }, blob: bytes };
   } catch (error) {
     if (error instanceof BlobStoreFull) {
       logger.error({ err: error, org_id }, 'the inputs of a run do not fit into their store');

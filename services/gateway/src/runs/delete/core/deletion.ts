@@ -1,4 +1,5 @@
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
+import { storedFiles, type ErasedContent, type RunOutput } from '@runledger/contracts/events/run-event-data';
 import { isEnded, type EndedRun, type Run } from '@runledger/contracts/fold/run';
 import { isUnsettled, type Webhook } from '@runledger/contracts/fold/webhook';
 import type { Envelope } from '../../current/core/envelope.ts';
@@ -16,14 +17,21 @@ export type DeletionDecision =
 
 export interface DeletedBy {
   readonly user_id: string;
+  /** Of the API key. */
+  readonly key_id: string;
 }
 
-/** `webhook`: the state of its notifications. */
+export interface Deleting {
+  readonly webhook: Webhook | undefined;
+  readonly listed: readonly RunOutput[];
+}
+
+/** `webhook`: the state of its notifications. `listed`: the outputs of the run, also those of a list in a blob. */
 export const deletion = (
   what: Deletable,
   run: Run,
-  webhook: Webhook | undefined,
-  { user_id }: DeletedBy,
+  { webhook, listed }: Deleting,
+  by: DeletedBy,
   envelope: Omit<Envelope, 'correlation_id'>,
 ): DeletionDecision => {
   if (!isEnded(run)) return { kind: 'refused', because: 'not_ended' };
@@ -32,11 +40,26 @@ export const deletion = (
   const base = baseOf(run, envelope);
   if (what === 'run') {
     const { number, created_at } = run;
-    const event = { ...base, type: 'RunDeleted', data: { user_id, number, created_at } } as const;
+    const erases = erasedContent(run, listed);
+    const event = { ...base, type: 'RunDeleted', data: { ...by, number, created_at, erases } } as const;
     return { kind: 'append', event };
   }
   if (run.deleted_outputs) return { kind: 'nothing_to_do' };
-  return { kind: 'append', event: { ...base, type: 'RunOutputsDeleted', data: { user_id } } };
+  return { kind: 'append', event: { ...base, type: 'RunOutputsDeleted', data: by } };
+};
+
+const erasedContent = (
+  { request, outputs_blob, log_blob }: EndedRun,
+  listed: readonly RunOutput[],
+): ErasedContent => {
+  const files = storedFiles(listed);
+  return {
+    files: files.length,
+    file_bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+    inputs_bytes: request.inputs_blob?.bytes ?? 0,
+    outputs_bytes: outputs_blob?.bytes ?? 0,
+    log_bytes: log_blob?.bytes ?? 0,
+  };
 };
 
 const baseOf = (run: EndedRun, envelope: Omit<Envelope, 'correlation_id'>) => ({

@@ -27,7 +27,7 @@ import { folded, foldedWebhook } from '../../../fixtures/runs/folded-runs.ts';
 
 const key = aRun();
 const webhook = 'https://hooks.example/done';
-const by = { user_id: newUuid() };
+const by = { user_id: newUuid(), key_id: newUuid() };
 const envelope = {
   event_id: newUuid(),
   ...key,
@@ -35,7 +35,8 @@ const envelope = {
   writer: { service: 'gateway', instance: 'gateway-1' },
   traceparent: null,
 };
-const decide = (what: Deletable, run: Run, state?: Webhook) => deletion(what, run, state, by, envelope);
+const decide = (what: Deletable, run: Run, state?: Webhook) =>
+  deletion(what, run, { webhook: state, listed: [] }, by, envelope);
 
 const notified = (...events: Parameters<typeof foldedWebhook>[1][]): Webhook | undefined =>
   foldedWebhook(9, ...events).state;

@@ -1,0 +1,41 @@
+import { Tombstone } from '@runledger/contracts/http/runs/delete-run';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { readRun } from '@runledger/event-log/read/read-run';
+import { operation, route, type Route } from '../../http/operation.ts';
+import { Refused } from '../../http/refusal.ts';
+import type { FreshViews } from '../../projection/fresh-views.ts';
+import type { RunViews } from '../../projection/run-views.ts';
+import { RunPath, runKeyOf } from '../current/run-path.ts';
+
+const tombstoneOperation = operation({
+  id: 'getTombstone',
+  method: 'GET',
+  path: '/run/{run_id}/tombstone',
+  tag: 'Runs',
+  summary: 'Read what a deletion erased',
+  description:
+    'When and by whom a run was deleted, what it had, and whether all of that is erased. It is the last fact of the run, which leaves the log with its age, after 7 days by default.',
+  scope: 'runs:read',
+  request: { path: RunPath },
+  response: { status: 200, description: 'The run was deleted.', body: Tombstone },
+  refusals: [404],
+});
+
+export interface TombstoneRoute {
+  readonly log: EventLog;
+  readonly views: Pick<RunViews, 'find'>;
+  readonly fresh: Pick<FreshViews, 'becomeFresh'>;
+}
+
+export const tombstoneRoute = ({ log, views, fresh }: TombstoneRoute): Route =>
+  route(tombstoneOperation, async ({ path }, caller) => {
+    const key = runKeyOf(path, caller);
+    const read = await readRun(log, key);
+    if (read.kind !== 'deleted') throw new Refused({ kind: 'not_found', what: 'Tombstone' });
+    const { run_id, number, created_at, deleted_at, deleted_by } = read.run;
+    const { user_id, key_id = null, erases = null } = deleted_by;
+    // The view of a deleted run stays until everything is erased.
+    const isErased = (await fresh.becomeFresh()) && (await views.find(key)) === undefined;
+    const state = isErased ? ('erased' as const) : ('erasing' as const);
+    return { run_id, number, created_at, deleted_at, deleted_by: { user_id, key_id }, state, erases };
+  });
