@@ -83,6 +83,12 @@ export const configSchema = Type.Object({
     description:
       'days for which a file is kept after it was uploaded or a run with it was queued; at least as long as the log keeps facts (runsMaxAgeMs)',
   }),
+  RUNLEDGER_RUN_TOKEN_MAX_S: Type.Integer({
+    minimum: 1,
+    maximum: 604_800,
+    default: 86_400,
+    description: 'the most seconds for which a token of a run is valid',
+  }),
   RUNLEDGER_STREAMS_MAX: atMost(10_000, 1_000_000, 'event streams and waiting reads that are open at once'),
   RUNLEDGER_RATE_LIMIT: Type.Integer({
     minimum: 0,

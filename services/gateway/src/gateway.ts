@@ -51,7 +51,7 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
     basePath: config.RUNLEDGER_BASE_PATH,
     routes,
     plainRoutes: plainRoutesOf(parts, services, routes, metrics.uploaded),
-    ...servingOf(parts, metrics),
+    ...servingOf(parts, services, metrics),
   });
   return {
     app,
@@ -137,11 +137,12 @@ const plainRoutesOf = (
 /** What every request passes through. */
 const servingOf = (
   { config, log, logger }: Pick<GatewayParts, 'config' | 'log' | 'logger'>,
+  { tokens }: Pick<RunServices, 'tokens'>,
   metrics: GatewayMetrics,
 ): Omit<AppOptions, 'basePath' | 'routes' | 'plainRoutes'> => ({
   serving: {
     identifyCaller: identifyCaller({
-      authenticate: cachedAuthentication({ log, now, clock }),
+      authenticate: cachedAuthentication({ log, now, clock, tokens }),
       addressOf: clientAddress(config.RUNLEDGER_TRUSTED_PROXIES),
       limitRate: rateLimit({
         log,

@@ -32,6 +32,7 @@ import { queuePositions } from './runs/read/queue-positions.ts';
 import { rerunRun } from './runs/rerun/rerun-run.ts';
 import { openIncluded } from './runs/read/read-included.ts';
 import { runProgress } from './runs/read/run-progress.ts';
+import { tokenRoute } from './runs/tokens/token-route.ts';
 import { waitingRun } from './runs/read/waiting-run.ts';
 import type { RunServices } from './run-services.ts';
 
@@ -45,7 +46,7 @@ const RESOLVE_WITHIN_MS = 1_000;
 
 /** The operations on runs. */
 export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
-  const { stores, current, lists, quotas, room, fresh, scheduler, subscriptions, keys } = services;
+  const { stores, current, lists, quotas, room, fresh, scheduler, subscriptions, keys, tokens } = services;
   const { config, log, views, logger, instance, publicUrl, policy, resolver } = parts;
   const writer = { service: 'gateway', instance };
   const onConflict = metrics.conflict;
@@ -92,6 +93,7 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
     getRoute({ current, lists, progress, positions, wait, included, publicUrl }),
     eventsRoute({ current, subscriptions, keys }),
     runLogsRoute(parts, services),
+    tokenRoute({ current, tokens, maxS: config.RUNLEDGER_RUN_TOKEN_MAX_S, now }),
     cancelRoute({ cancel }),
     ...deleteRoutes({ deleteRun: deleteRun({ log, current, lists, room, writer, now, onConflict }) }),
     tombstoneRoute({ log, views, fresh }),

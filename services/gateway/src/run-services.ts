@@ -3,7 +3,9 @@ import { polledClock } from '@runledger/coordination/polled-clock';
 import { newUuid } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { outputLists, type OutputLists } from '@runledger/blob-store/output-lists';
-import { authenticate } from './auth/api-keys.ts';
+import { signer } from '@runledger/webhooks/signing/signer';
+import { isValidKey } from './auth/api-keys.ts';
+import { runTokens, type RunTokens } from './auth/run-token.ts';
 import { catalogueRecords, type CatalogueRecords } from './catalogue/store/catalogue-records.ts';
 import { openBlobSweep } from './blobs/blob-sweep.ts';
 import { eraseBlobs, type EraseBlobs } from './blobs/erase-blobs.ts';
@@ -58,6 +60,7 @@ export interface RunServices {
   readonly scheduler: SchedulerClient;
   readonly subscriptions: RunSubscriptions;
   readonly keys: KeyRevalidation;
+  readonly tokens: RunTokens;
   readonly stores: BlobStores;
 }
 
@@ -118,7 +121,8 @@ export const openRunServices = (
     subscriptions: open.use(
       openRunSubscriptions({ log, current, lists, publicUrl, maxSubscribers, streams, logger, clock }),
     ),
-    keys: open.use(openKeyRevalidation({ authenticate: (key) => authenticate(log, key, now), logger })),
+    keys: open.use(openKeyRevalidation({ isValid: (key) => isValidKey(log, key, now), now, logger })),
+    tokens: runTokens(signer(config.RUNLEDGER_SECRET_KEYS, 'run-token')),
   };
 };
 

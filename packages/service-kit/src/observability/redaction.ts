@@ -10,6 +10,12 @@ const BEARER = /\b(Bearer\s+)[\w.~+/=-]{16,}/gi;
 /** The signing secret of webhooks. */
 const SIGNING_SECRET = /\bwhsec_[\w+/=-]{16,}/g;
 
+/** A token of a run, which may stand in the query of a URL. */
+const RUN_TOKEN = /\brlt_[\w.-]{16,}/g;
+
+/** What makes the address of an output file valid. */
+const URL_SIGNATURE = /([?&]signature=)[\w-]{16,}/g;
+
 const isSecretField = (name: string): boolean => {
   const plain = name.toLowerCase().replaceAll(/[-_]/g, '');
   return (
@@ -18,11 +24,13 @@ const isSecretField = (name: string): boolean => {
   );
 };
 
-/** The text without the user and password of URLs, bearer tokens and signing secrets. */
+/** The text without the user and password of URLs, bearer tokens, tokens of runs, signatures of URLs and signing secrets. */
 export const hideSecretsInText = (text: string): string =>
   text
     .replaceAll(URL_USER_INFO, `$1${HIDDEN}@`)
     .replaceAll(BEARER, `$1${HIDDEN}`)
+    .replaceAll(RUN_TOKEN, `rlt_${HIDDEN}`)
+    .replaceAll(URL_SIGNATURE, `$1${HIDDEN}`)
     .replaceAll(SIGNING_SECRET, `whsec_${HIDDEN}`);
 
 const hideSecretFields = (line: string): string =>

@@ -61,7 +61,7 @@ describe('a logger', () => {
     expect(lines[0]).toMatchObject({ [name]: '[hidden]', msg: 'x', service: 'gateway' });
   });
 
-  it('hides the user of URLs, bearer tokens and signing secrets in messages and errors', () => {
+  it('hides the user of URLs, tokens, signatures of URLs and signing secrets in messages and errors', () => {
     const lines = logged((logger) => {
       logger.info('connected to nats://me:hunter2@host:4222 and mongodb://host/db');
       logger.error({
@@ -69,6 +69,8 @@ describe('a logger', () => {
       });
       logger.info('sent Bearer hunter2hunter2hunter2');
       logger.info('signed with whsec_hunter2+hunter2/hunter2=');
+      logger.info('GET /run/1/events?access_token=rlt_hunter2hunter2hunter2.hunter2 failed');
+      logger.info('GET /outputs/a/b.png?expires=1&signature=hunter2_hunter2-hunter2 failed');
     });
     expect(JSON.stringify(lines)).not.toContain('hunter2');
     expect(lines[0]).toMatchObject({ msg: 'connected to nats://[hidden]@host:4222 and mongodb://host/db' });

@@ -37,8 +37,8 @@ export const secretKeysConfig: { RUNLEDGER_SECRET_KEYS: Type.TArray<Type.TString
     minItems: 1,
     secret: true,
     description:
-      'the keys that encrypt the stored signing secrets of webhooks, the same in gateway and notifier: 32 random bytes ' +
-      `in base64, made with: ${MAKE_ONE}; the first key encrypts, all decrypt`,
+      'the keys that encrypt the stored signing secrets of webhooks, and sign tokens of runs and addresses of output files; the same in ' +
+      `gateway and notifier: 32 random bytes in base64, made with: ${MAKE_ONE}; the first key encrypts and signs, all decrypt and verify`,
   }),
 };
 
@@ -110,6 +110,13 @@ const decrypt = (bytes: Buffer, key: KeyObject, context: string): string => {
 
 /** A key object, because logs never show its bytes. */
 const readKey = (text: string, index: number): BoxKey => {
+  const bytes = secretKeyBytes(text, index);
+  const id = createHash('sha256').update('runledger key id').update(bytes).digest('hex').slice(0, 8);
+  return { id, key: createSecretKey(bytes) };
+};
+
+/** One of RUNLEDGER_SECRET_KEYS, whose `index` counts from 0. @throws TypeError for a key that is not 32 bytes in base64 */
+export const secretKeyBytes = (text: string, index: number): Buffer => {
   const bytes = Buffer.from(text, 'base64');
   if (!new RegExp(KEY_PATTERN).test(text) || bytes.length !== KEY_BYTES) {
     throw new TypeError(
@@ -117,6 +124,5 @@ const readKey = (text: string, index: number): BoxKey => {
         `Make one with: ${MAKE_ONE}`,
     );
   }
-  const id = createHash('sha256').update('runledger key id').update(bytes).digest('hex').slice(0, 8);
-  return { id, key: createSecretKey(bytes) };
+  return bytes;
 };

@@ -12,7 +12,7 @@ import { deriveKey, type DerivedKeyRequest } from './derive-key.ts';
 import type { CreatedApiKey } from './new-key.ts';
 import { notAuthenticated } from './identify-caller.ts';
 import { listKeys, revokeKey, type ListedKey } from './owned-keys.ts';
-import { allows } from './scopes.ts';
+import { allows, lacksScope } from './scopes.ts';
 
 import { operation, route, type Caller, type ExtraCheck, type Route } from '../http/operation.ts';
 import { invalid, Refused } from '../http/refusal.ts';
@@ -97,12 +97,10 @@ export const apiKeyRoutes = ({ log, findUser, now }: ApiKeyRoutes): Route[] => [
       case 'not_found':
         throw new Refused({ kind: 'not_found', what: 'API key' });
       case 'lacks_scope':
-        throw new Refused({
-          kind: 'not_allowed',
-          scope: result.scope,
-          instead:
-            'Use a key that has it. Without it, a key can revoke itself only, and no key can revoke one with more scopes',
-        });
+        throw lacksScope(
+          result.scope,
+          'Use a key that has it. Without it, a key can revoke itself only, and no key can revoke one with more scopes',
+        );
     }
   }),
 ];
@@ -152,14 +150,12 @@ const create = async (
     case 'revoked':
       throw notAuthenticated();
     case 'lacks_scope':
-      throw new Refused({
-        kind: 'not_allowed',
-        scope: result.scope,
-        instead:
-          request.user_id === undefined || request.user_id === key.user_id
-            ? 'Create the key without it, or with a key that has it'
-            : 'Leave user_id out to create a key of your own',
-      });
+      throw lacksScope(
+        result.scope,
+        request.user_id === undefined || request.user_id === key.user_id
+          ? 'Create the key without it, or with a key that has it'
+          : 'Leave user_id out to create a key of your own',
+      );
     case 'too_deep':
       throw new Refused({
         kind: 'conflict',

@@ -50,8 +50,27 @@ export const authenticate = async (
   key: string,
   now: () => Date = systemNow,
 ): Promise<ApiKey | undefined> => {
-  if (!isKeyText(key)) return undefined;
-  const sha256 = sha256Of(key);
+  return isKeyText(key) ? validKey(log, sha256Of(key), now) : undefined;
+};
+
+/** The key with this id, as `authenticate` finds it. @throws {LogUnavailable} */
+export const findValidKey = async (
+  log: EventLog,
+  key: Pick<ApiKey, 'org_id' | 'id'>,
+  now: () => Date = systemNow,
+): Promise<ApiKey | undefined> => {
+  const indexed = await keyStore(log).findIndexed(key);
+  return indexed && validKey(log, indexed.sha256, now);
+};
+
+/** Whether it is neither revoked nor expired now. @throws {LogUnavailable} */
+export const isValidKey = async (
+  log: EventLog,
+  { sha256 }: Pick<ApiKey, 'sha256'>,
+  now: () => Date = systemNow,
+): Promise<boolean> => (await validKey(log, sha256, now)) !== undefined;
+
+const validKey = async (log: EventLog, sha256: string, now: () => Date): Promise<ApiKey | undefined> => {
   const record = await keyStore(log).find(sha256);
   await log.freshSequence?.();
   if (record === undefined || !isSameHash(record.sha256, sha256)) return undefined;

@@ -1,17 +1,26 @@
 import type { IncomingMessage } from 'node:http';
 import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import { orgId } from '@runledger/contracts/ids';
-import { allows } from './scopes.ts';
+import type { Context } from 'koa';
+import type { Caller, IdentifyCaller, OperationAccess } from '../http/operation.ts';
+import { Refused } from '../http/refusal.ts';
 import { rateHeaders } from '../rate-limit/core/rate-decision.ts';
 import type { LimitRate } from '../rate-limit/rate-limit.ts';
-import { bearerOf } from './bearer.ts';
-import type { IdentifyCaller } from '../http/operation.ts';
-import { Refused } from '../http/refusal.ts';
+import type { RunToken } from './run-token.ts';
+import { allows, lacksScope } from './scopes.ts';
+import { sentCredential, type SentCredential } from './sent-credential.ts';
 
-export type Authenticate = (key: string) => Promise<ApiKey | undefined>;
+/** A valid API key, and the token if the request has one that the key made. */
+interface Credential {
+  readonly key: ApiKey;
+  readonly token?: RunToken;
+}
 
-/** The address is undefined when the connection was closed already. */
-export type AuthenticateClient = (key: string, address: string | undefined) => Promise<ApiKey | undefined>;
+/** Undefined when it is unknown, revoked or expired. The address is undefined when the connection was closed already. */
+export type AuthenticateClient = (
+  sent: SentCredential,
+  address: string | undefined,
+) => Promise<Credential | undefined>;
 
 export interface IdentifyCallerOptions {
   readonly authenticate: AuthenticateClient;
@@ -21,19 +30,13 @@ export interface IdentifyCallerOptions {
 
 export const identifyCaller =
   ({ authenticate, addressOf, limitRate }: IdentifyCallerOptions): IdentifyCaller =>
-  async (ctx, scope) => {
-    const key = bearerOf(ctx.req);
-    if (key === undefined) {
-      throw new Refused({
-        kind: 'not_authenticated',
-        why: 'Not authenticated: send the header "Authorization: Bearer <API_KEY>"',
-      });
-    }
-    const record = await authenticate(key, addressOf(ctx.req));
-    if (!record) throw notAuthenticated();
-    if (!allows(record.scopes, scope)) throw new Refused({ kind: 'not_allowed', scope });
-    ctx.state['org_id'] = record.org_id;
-    const rate = await limitRate(record);
+  async (ctx, operation) => {
+    const sent = sentCredential(ctx, operation.runToken);
+    const credential = await authenticate(sent, addressOf(ctx.req));
+    if (!credential) throw sent.isInQuery ? notInQuery() : notAuthenticated();
+    const caller = callerOf(ctx, operation, credential);
+    ctx.state['org_id'] = caller.org_id;
+    const rate = await limitRate(caller.key);
     ctx.set(rateHeaders(rate));
     if (rate?.allowed === false) {
       throw new Refused({
@@ -42,8 +45,34 @@ export const identifyCaller =
         retryAfterS: rate.resetS,
       });
     }
-    return { org_id: orgId(record.org_id), user_id: record.user_id, key: record };
+    return caller;
   };
 
+export const CREDENTIAL_INVALID = 'The API key or token is invalid, expired or revoked';
+
 export const notAuthenticated = (): Refused =>
-  new Refused({ kind: 'not_authenticated', why: 'The API key is invalid, expired or revoked' });
+  new Refused({ kind: 'not_authenticated', why: CREDENTIAL_INVALID });
+
+const notInQuery = (): Refused =>
+  new Refused({
+    kind: 'not_authenticated',
+    why: 'The token in the query is invalid, expired or revoked. Only a token of this run may stand there',
+  });
+
+/** @throws {Refused} when the credential does not permit the operation */
+const callerOf = (ctx: Context, operation: OperationAccess, { key, token }: Credential): Caller => {
+  const { org_id, user_id } = key;
+  if (!allows(key.scopes, operation.scope)) throw lacksScope(operation.scope);
+  if (token === undefined) return { org_id: orgId(org_id), user_id, key };
+  refuseOther(ctx, operation, token);
+  // Whoever has the token sees no more than the least key does.
+  return { org_id: orgId(org_id), user_id, key: { ...key, scopes: [operation.scope] }, token };
+};
+
+const refuseOther = (ctx: Context, { runToken }: OperationAccess, token: RunToken): void => {
+  const refused = (why: string): Refused => new Refused({ kind: 'not_allowed', why });
+  if (runToken === undefined) throw refused('A token of a run cannot do this: send an API key');
+  if (!token.scopes.includes(runToken.scope)) throw refused(`This token lacks the scope ${runToken.scope}`);
+  const { run_id }: Record<string, unknown> = ctx['params'] ?? {};
+  if (String(run_id).toLowerCase() !== token.run_id) throw refused('This token is for another run');
+};

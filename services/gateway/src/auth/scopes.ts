@@ -1,4 +1,5 @@
 import type { KeyScope } from '@runledger/contracts/catalogue/records';
+import { Refused } from '../http/refusal.ts';
 
 const IMPLIED: Readonly<Record<KeyScope, readonly KeyScope[]>> = {
   'runs:read': ['runs:read'],
@@ -11,3 +12,10 @@ const IMPLIED: Readonly<Record<KeyScope, readonly KeyScope[]>> = {
 /** Whether one of the scopes is the wanted one or implies it. */
 export const allows = (scopes: readonly KeyScope[], wanted: KeyScope): boolean =>
   scopes.some((scope) => IMPLIED[scope].includes(wanted));
+
+/** `instead`: what to do. */
+export const lacksScope = (scope: KeyScope, instead?: string): Refused =>
+  new Refused({
+    kind: 'not_allowed',
+    why: `This API key lacks the scope ${scope}${instead === undefined ? '' : `. ${instead}`}`,
+  });

@@ -1,4 +1,5 @@
 import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue/records';
+import type { RunTokenScope } from '@runledger/contracts/http/runs/run-tokens';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { JsonValue } from '@runledger/contracts/json';
 import type { Context } from 'koa';
@@ -27,6 +28,13 @@ export interface SuccessResponse {
   readonly holdsSecret?: true;
 }
 
+/** A token of the run that the path names permits the operation, with this scope. */
+export interface RunTokenUse {
+  readonly scope: RunTokenScope;
+  /** It may stand in the query: an `EventSource` of a browser sends no headers of its own. */
+  readonly inQuery?: true;
+}
+
 /** One operation of the API. The router, the checks of a request and the OpenAPI document are made from it. */
 export interface Operation<
   Request extends RequestSchemas = RequestSchemas,
@@ -50,6 +58,8 @@ export interface Operation<
   readonly description?: string;
   /** The scope that the API key needs. */
   readonly scope: KeyScope;
+  /** Left out where no token of a run is accepted. */
+  readonly runToken?: RunTokenUse;
   readonly request: Request;
   readonly bodyOptional?: true;
   /** What the body is, when it is no JSON: the operation reads it itself, as it arrives. */
@@ -70,16 +80,22 @@ export interface CheckedRequest<Request extends RequestSchemas> {
   readonly body: Fields<Request['body']>;
 }
 
-/** The owner of the API key of a request. */
+/** The owner of the API key of a request, or of the key that made the token of the request. */
 export interface Caller {
   /** Everything that the caller reads and writes belongs to this organisation. */
   readonly org_id: OrgId;
   readonly user_id: string;
+  /** Of a token, with the scope of the operation only. */
   readonly key: ApiKey;
+  /** Of a request with a token: when it expires, in milliseconds since 1970. */
+  readonly token?: { readonly expires_at: number };
 }
 
-/** Finds the caller of a request whose API key has the scope. @throws {Refused} with 401, 403 or 429 @throws {LogUnavailable} */
-export type IdentifyCaller = (ctx: Context, scope: KeyScope) => Promise<Caller>;
+/** What an operation says about who may call it. */
+export type OperationAccess = Pick<Operation, 'scope' | 'runToken'>;
+
+/** Finds the caller of a request that may call the operation. @throws {Refused} with 401, 403 or 429 @throws {LogUnavailable} */
+export type IdentifyCaller = (ctx: Context, operation: OperationAccess) => Promise<Caller>;
 
 type Body<Response extends SuccessResponse> = Response['body'] extends TSchema
   ? Static<Response['body']>

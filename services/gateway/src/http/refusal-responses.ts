@@ -40,16 +40,19 @@ export const REFUSALS = {
     headers: () => ({ 'WWW-Authenticate': 'Bearer' }),
     described: {
       of: 'all',
-      description: 'The API key is missing, invalid, expired or revoked.',
+      description: 'The API key, or the token, is missing, invalid, expired or revoked.',
       headers: ['WWW-Authenticate'],
       uncounted: true,
     },
   },
   not_allowed: {
     status: 403,
-    detail: ({ scope, instead }) =>
-      `This API key lacks the scope ${scope}${instead === undefined ? '' : `. ${instead}`}`,
-    described: { of: 'all', description: 'The API key is valid and lacks the scope.', uncounted: true },
+    detail: ({ why }) => why,
+    described: {
+      of: 'all',
+      description: 'The API key is valid and lacks the scope, or the token of a run does not permit this.',
+      uncounted: true,
+    },
   },
   no_such_path: { status: 404, detail: () => 'Not Found' },
   not_found: {

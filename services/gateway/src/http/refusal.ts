@@ -16,8 +16,7 @@ export type RecordKind = 'Machine' | 'Workflow' | 'Workflow version' | 'Deployme
 export type Refusal =
   | { readonly kind: 'bad_request'; readonly why: string }
   | { readonly kind: 'not_authenticated'; readonly why: string }
-  /** `instead`: what to do. */
-  | { readonly kind: 'not_allowed'; readonly scope: string; readonly instead?: string }
+  | { readonly kind: 'not_allowed'; readonly why: string }
   | { readonly kind: 'no_such_path' }
   | {
       readonly kind: 'not_found';

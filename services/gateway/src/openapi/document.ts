@@ -1,5 +1,5 @@
 import type { TObject } from 'typebox';
-import type { Operation } from '../http/operation.ts';
+import type { Operation, RunTokenUse } from '../http/operation.ts';
 import { own } from '../validation/node.ts';
 import { components, type Components, type JsonSchema } from './components.ts';
 import { INFO, TAGS } from './introduction.ts';
@@ -33,6 +33,13 @@ export const openApiDocument = (operations: readonly Operation[], server: string
     components: {
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the organisation.' },
+        runToken: { type: 'http', scheme: 'bearer', description: 'A token of the run that the path names.' },
+        runTokenInQuery: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'access_token',
+          description: 'A token of the run that the path names. An API key is refused here.',
+        },
       },
       schemas: schemas.schemas(),
       responses,
@@ -46,8 +53,7 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
     id,
     tag,
     summary,
-    description,
-    scope,
+    runToken,
     request,
     bodyOptional,
     rawBody,
@@ -59,12 +65,12 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
     ...parametersOf(request.query, 'query', schemas),
     ...parametersOf(request.headers, 'header', schemas),
   ];
-  const needs = `The API key needs the scope \`${scope}\`.`;
   return {
     operationId: id,
     tags: [tag],
     summary,
-    description: description === undefined ? needs : `${description}\n\n${needs}`,
+    description: descriptionOf(operation),
+    ...(runToken ? { security: securityOf(runToken) } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(request.body
       ? {
@@ -101,6 +107,18 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
     },
   };
 };
+
+const descriptionOf = ({ description, scope, runToken }: Operation): string => {
+  const needs = `The API key needs the scope \`${scope}\`.`;
+  const tokenNeeds = runToken ? ` A token of the run needs \`${runToken.scope}\`.` : '';
+  return `${description === undefined ? '' : `${description}\n\n`}${needs}${tokenNeeds}`;
+};
+
+const securityOf = ({ inQuery }: RunTokenUse): JsonSchema[] => [
+  { apiKey: [] },
+  { runToken: [] },
+  ...(inQuery ? [{ runTokenInQuery: [] }] : []),
+];
 
 const rawBodyOf = (description: string): JsonSchema => ({
   description,

@@ -12,11 +12,11 @@ export interface Serving {
 /** Checks a request in the order of the specification: credential, scope, rate, content type, size, validation. Then executes the operation. */
 export const serveOperation = (route: Route, { identifyCaller, body }: Serving): Middleware => {
   const { operation, handle } = route;
-  const { scope, request, response } = operation;
+  const { request, response } = operation;
   const check = checkedRequest(route);
   return async (ctx) => {
     ctx.state['operation'] = operation.id;
-    const caller = await identifyCaller(ctx, scope);
+    const caller = await identifyCaller(ctx, operation);
     const given = check(ctx, request.body ? await body(ctx) : undefined);
     const answer: unknown = await handle(given, caller, ctx);
     if (response.body) {

@@ -53,6 +53,7 @@ describe('the OpenAPI document', () => {
         'GET /run/{run_id}',
         'GET /run/{run_id}/tombstone',
         'GET /run/{run_id}/waiting',
+        'POST /run/{run_id}/tokens',
         'POST /run/{run_id}/cancel',
         'GET /run/{run_id}/events',
         'GET /run/{run_id}/logs',

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { isEnded } from '@runledger/contracts/fold/run';
 import { RunLogCut, RunLogEnd, RunLogLine, RunLogNotice } from '@runledger/contracts/http/runs/run-logs';
 import { Type } from 'typebox';
-import { bearerOf } from '../../auth/bearer.ts';
+import { CREDENTIAL_INVALID } from '../../auth/identify-caller.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
 import type { KeyRevalidation } from '../subscribe/key-revalidation.ts';
@@ -50,6 +50,7 @@ const logsOperation = operation({
   description:
     'What its attempts write, as JSON objects, one on each line: RunLogLine, RunLogCut where lines are missing, RunLogNotice about an attempt. The beginning and the end of each log are kept, at most 1 MiB of text. With `follow`, server-sent events with the same objects as data: `event: line`, `cut`, `notice`, and `end` (RunLogEnd) when the run has ended. A client that was disconnected sends the last `id` as `Last-Event-ID` and misses nothing that is kept.',
   scope: 'runs:read',
+  runToken: { scope: 'logs', inQuery: true },
   request: { path: RunPath, query: LogsQuery, headers: LogsHeaders },
   response: {
     status: 200,
@@ -97,9 +98,7 @@ export const logsRoute = ({ subscriptions, keys, ...parts }: LogsRoute): Route =
     // The client has disconnected already, so `close` will not come.
     if (ctx.res.destroyed) return;
     const stream = followLogs(parts, { res: ctx.res, key, from, attempt, onClosed: () => release() });
-    const release = keys.revalidate(bearerOf(ctx.req) ?? '', () =>
-      stream.end('the API key is invalid, expired or revoked', 'as usual'),
-    );
+    const release = keys.revalidate(caller, () => stream.end(CREDENTIAL_INVALID, 'as usual'));
   });
 
 const PIECE_LENGTH = 32 * 1024;

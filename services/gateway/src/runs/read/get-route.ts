@@ -11,6 +11,7 @@ import type { ReadCurrentRun } from '../current/current-run.ts';
 import type { QueuePositions } from './queue-positions.ts';
 import { showCallback } from '../../webhooks/core/show-callback.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
+import { Refused } from '../../http/refusal.ts';
 import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
 import type { WaitForEnd } from '../subscribe/wait-for-end.ts';
 
@@ -44,6 +45,7 @@ const getOperation = operation({
   summary: 'Read a run',
   description: 'The response never shows less than any earlier response, webhook or event.',
   scope: 'runs:read',
+  runToken: { scope: 'read' },
   request: { path: RunPath, query: GetQuery },
   response: { status: 200, description: 'The run.', body: WorkflowRun },
   refusals: [404],
@@ -59,11 +61,13 @@ export const getRoute = ({
   publicUrl,
 }: GetRoute): Route =>
   route(getOperation, async ({ path, query }, caller, ctx) => {
+    if (caller.token && query.include !== undefined)
+      throw new Refused({ kind: 'not_allowed', why: 'A token of a run includes no inputs and no workflow' });
     const key = runKeyOf(path, caller);
     const first = await current(key);
     const waitMs = (query.wait ?? 0) * 1_000;
     const waits = waitMs > 0 && first.kind === 'found' && !isEnded(first.run);
-    if (waits) await wait(key, ctx, waitMs);
+    if (waits) await wait(key, caller, ctx, waitMs);
     const found = waits ? await current(key) : first;
     if (found.kind !== 'found') throw notFoundRun(found);
     const { webhook } = found;

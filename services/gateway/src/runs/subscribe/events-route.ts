@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import type { ReadCurrentRun } from '../current/current-run.ts';
 import type { KeyRevalidation } from './key-revalidation.ts';
 import type { RunSubscriptions } from './run-subscriptions.ts';
-import { bearerOf } from '../../auth/bearer.ts';
+import { CREDENTIAL_INVALID } from '../../auth/identify-caller.ts';
 import { refuseWhenFull } from './refuse-when-full.ts';
 import { eventStream } from './event-stream.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
@@ -35,6 +35,7 @@ const eventsOperation = operation({
   description:
     'Server-sent events. `event: fact` (RunFactEvent) is a fact of the run. The facts come in order, from the first one, with their sequence in the log as `id`. `event: progress` (RunProgressEvent) is the progress of the current attempt, once a second at most. A comment comes every 15 s. The stream closes after the final fact. A client that was disconnected sends the last `id` as `Last-Event-ID` and misses nothing.',
   scope: 'runs:read',
+  runToken: { scope: 'events', inQuery: true },
   request: { path: RunPath, headers: EventsHeaders },
   response: {
     status: 200,
@@ -76,7 +77,5 @@ export const eventsRoute = ({ current, subscriptions, keys }: EventsRoute): Rout
       after: after > found.head ? -1 : after,
       onClosed: () => release(),
     });
-    const release = keys.revalidate(bearerOf(ctx.req) ?? '', () =>
-      stream.end('the API key is invalid, expired or revoked', 'as usual'),
-    );
+    const release = keys.revalidate(caller, () => stream.end(CREDENTIAL_INVALID, 'as usual'));
   });

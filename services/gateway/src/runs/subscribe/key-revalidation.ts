@@ -1,61 +1,79 @@
+import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import pLimit from 'p-limit';
-import type { Authenticate } from '../../auth/identify-caller.ts';
+import type { Caller } from '../../http/operation.ts';
 
-/** Checks periodically whether the API keys of open requests are still valid. */
+/** Checks periodically whether the API keys of open requests are still valid, and ends those of tokens when they expire. */
 export interface KeyRevalidation extends Disposable {
-  /** Calls `onInvalid` once, when the key was revoked or has expired, until the function that it returns is called. */
-  revalidate(key: string, onInvalid: () => void): () => void;
+  /** Calls `onInvalid` once, when the key was revoked or has expired, or the token has, until the function that it returns is called. */
+  revalidate(caller: Pick<Caller, 'key' | 'token'>, onInvalid: () => void): () => void;
 }
 
 export interface KeyRevalidationOptions {
   /** Without a cache: a revoked key is refused within a second. */
-  readonly authenticate: Authenticate;
+  readonly isValid: (key: ApiKey) => Promise<boolean>;
+  readonly now: () => Date;
   readonly logger: Logger;
 }
 
 const CHECK_EVERY_MS = 750;
 const MAX_CONCURRENT_CHECKS = 32;
 
-export const openKeyRevalidation = ({ authenticate, logger }: KeyRevalidationOptions): KeyRevalidation => {
-  const listenersOf = new Map<string, Set<() => void>>();
+interface Watched {
+  readonly key: ApiKey;
+  readonly listeners: Set<() => void>;
+}
+
+/** A key is checked once for all its requests, and for those of all tokens that it made. */
+export const openKeyRevalidation = ({ isValid, now, logger }: KeyRevalidationOptions): KeyRevalidation => {
+  const watchedKeys = new Map<string, Watched>();
   const limit = pLimit(MAX_CONCURRENT_CHECKS);
   let timer: NodeJS.Timeout | undefined;
   let isChecking = false;
   let isClosed = false;
 
-  const check = async (key: string): Promise<void> => {
+  const check = async ({ key, listeners }: Watched): Promise<void> => {
     try {
-      if ((await authenticate(key)) !== undefined) return;
+      if (await isValid(key)) return;
     } catch (error) {
       // The broker is unavailable. That does not make a key invalid.
       logger.debug({ err: error }, 'the API key of an open stream could not be checked');
       return;
     }
-    const listeners = listenersOf.get(key) ?? [];
-    listenersOf.delete(key);
+    watchedKeys.delete(key.sha256);
     for (const onInvalid of listeners) onInvalid();
   };
   const checkAll = async (): Promise<void> => {
     timer = undefined;
     isChecking = true;
-    await limit.map(listenersOf.keys(), check);
+    await limit.map(watchedKeys.values(), check);
     isChecking = false;
     checkSoon();
   };
   const checkSoon = (): void => {
-    if (isClosed || isChecking || listenersOf.size === 0) return;
+    if (isClosed || isChecking || watchedKeys.size === 0) return;
     timer ??= setTimeout(() => void checkAll(), CHECK_EVERY_MS);
   };
   return {
-    revalidate: (key, onInvalid) => {
-      const listeners = listenersOf.get(key) ?? new Set();
-      listenersOf.set(key, listeners.add(onInvalid));
+    revalidate: ({ key, token }, onInvalid) => {
+      const watched = watchedKeys.get(key.sha256) ?? { key, listeners: new Set() };
+      // Two requests may give the same function.
+      const listener = (): void => onInvalid();
+      watchedKeys.set(key.sha256, watched);
+      watched.listeners.add(listener);
       checkSoon();
-      return () => {
-        listeners.delete(onInvalid);
-        if (listeners.size === 0 && listenersOf.get(key) === listeners) listenersOf.delete(key);
+      const release = (): void => {
+        clearTimeout(expiry);
+        watched.listeners.delete(listener);
+        if (watched.listeners.size === 0 && watchedKeys.get(key.sha256) === watched)
+          watchedKeys.delete(key.sha256);
       };
+      const expire = (): void => {
+        release();
+        onInvalid();
+      };
+      const expiry = token && setTimeout(expire, Math.max(token.expires_at - now().getTime(), 0));
+      return release;
     },
     [Symbol.dispose]: () => {
       isClosed = true;

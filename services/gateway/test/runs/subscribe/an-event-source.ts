@@ -24,11 +24,11 @@ export interface EventSourceClient extends AsyncDisposable {
 
 export const openEventSource = async (
   url: string,
-  key: string,
+  key: string | null,
   { after, method = 'GET' }: { readonly after?: number | string; readonly method?: string } = {},
 ): Promise<EventSourceClient> => {
   const disconnected = new AbortController();
-  const headers = new Headers({ authorization: `Bearer ${key}` });
+  const headers = new Headers(key === null ? {} : { authorization: `Bearer ${key}` });
   if (after !== undefined) headers.set('last-event-id', String(after));
   const response = await fetch(url, { headers, method, signal: disconnected.signal });
   const events: StreamEvent[] = [];

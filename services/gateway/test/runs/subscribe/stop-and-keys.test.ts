@@ -84,7 +84,7 @@ describe('the streams of a key', () => {
     await revokeApiKey(bed.log, revoked);
     await Promise.all([first.ended, second.ended]);
     expect([first.comments.at(-1), first.retry()]).toEqual([
-      'the API key is invalid, expired or revoked',
+      'The API key or token is invalid, expired or revoked',
       undefined,
     ]);
     await appendAll(bed.log, assigned(run));

@@ -37,8 +37,14 @@ describe.concurrent('while the log is unavailable', { timeout: 60_000 }, () => {
     await using own = await openEventLog({ ...bed.nats.login, name: 'gateway' }, silentLogger);
     // lru-cache takes the time 0 for no time at all.
     let ms = 1;
-    const asClient = cachedAuthentication({ log: own, now: () => new Date(), clock: () => ms });
-    const authenticate = (one: string) => asClient(one, '10.0.0.1');
+    const asClient = cachedAuthentication({
+      log: own,
+      now: () => new Date(),
+      clock: () => ms,
+      tokens: { read: () => undefined },
+    });
+    const authenticate = async (text: string) =>
+      (await asClient({ text, isInQuery: false }, '10.0.0.1'))?.key;
     const { key, org_id } = bed.tenant;
     expect(await authenticate(key)).toMatchObject({ org_id });
     await bed.nats.kill9();
