@@ -87,6 +87,7 @@ const toolsOf = (
   };
   const workflows = workflowCache(workflowCacheBytes);
   return {
+    log: log.logger,
     slots,
     runnerFor,
     workFolder,

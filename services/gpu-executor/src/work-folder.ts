@@ -1,23 +1,26 @@
-import { mkdir, open, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, open, readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getuid } from 'node:process';
 import { formatMark, ownMark, parseMark, type Mark } from './supervision/process-mark.ts';
 import { isAlive, killOrphans } from './supervision/stray-processes.ts';
 import { clearWorkFolder } from './attempt/attempt-folders.ts';
+import { removeTree } from './leftovers/remove-tree.ts';
 
 export interface WorkFolder {
   readonly path: string;
   readonly mark: Mark;
 }
 
+interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
 /**
  * Takes the folder for this executor, and removes the processes and folders that an earlier executor left behind.
  * @throws when another executor uses it, or it belongs to another user
  */
-export const openWorkFolder = async (
-  folder: string,
-  log: { info(fields: object, message: string): void; warn(fields: object, message: string): void },
-): Promise<WorkFolder> => {
+export const openWorkFolder = async (folder: string, log: Log): Promise<WorkFolder> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = await realpath(folder);
   const { uid } = await stat(path);
@@ -27,18 +30,19 @@ export const openWorkFolder = async (
         'Give the executor a folder of its own user.',
     );
   const mark = await ownMark(path);
-  await takeOver(path, mark);
+  await chmod(path, 0o700);
+  await takeOver(path, mark, log);
   const { killed, survivors } = await killOrphans(mark);
   if (killed.length > 0) log.warn({ killed }, 'a killed executor left processes behind; they are killed');
   if (survivors.length > 0)
     log.warn({ survivors }, 'processes of a killed executor cannot be killed; their devices may be busy');
-  const cleared = await clearWorkFolder(path);
+  const cleared = await clearWorkFolder(path, log);
   if (cleared > 0) log.info({ folders: cleared }, 'folders of ended attempts are removed');
   return { path, mark };
 };
 
 /** Two executors in one folder would remove each other's files. */
-const takeOver = async (path: string, mark: Mark): Promise<void> => {
+const takeOver = async (path: string, mark: Mark, log: Log): Promise<void> => {
   const file = join(path, 'owner');
   const owner = parseMark(await readFile(file, 'utf8').catch(() => ''));
   if (owner !== null && owner.pid !== process.pid && (await isAlive(owner)))
@@ -46,7 +50,7 @@ const takeOver = async (path: string, mark: Mark): Promise<void> => {
       `EXECUTOR_WORK_DIR ${path} is in use by another executor (process ${owner.pid}). ` +
         'Give each executor a folder of its own, or stop that one.',
     );
-  await rm(file, { force: true });
+  await removeTree(file, log);
   // Of two executors that start at once, only one creates the file.
   await using taken = await open(file, 'wx', 0o600);
   await taken.writeFile(formatMark(mark));

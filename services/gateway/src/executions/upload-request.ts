@@ -13,8 +13,8 @@ export interface UploadRequest {
 }
 
 const MAX_SUBFOLDER = 1_024;
-// oxlint-disable-next-line no-control-regex -- these must not be in a name
-const CONTROLS = /[\u0000-\u001f\u007f]/;
+/** Control characters, and marks that change the direction of text: they disguise a name. */
+const DISGUISES = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
 
 /** The description of the file that an executor is about to send. Refuses with 411, 413 or 422. */
 export const uploadRequest = (ctx: Context, maxBytes: number): UploadRequest => {
@@ -30,7 +30,7 @@ export const uploadRequest = (ctx: Context, maxBytes: number): UploadRequest => 
   const wrong: Invalid[] = [];
   const filename = single(ctx, 'filename') ?? '';
   if (!isName(filename)) {
-    const msg = `Value error, a file name has 1 to ${MAX_FILENAME} characters, no slashes and no control characters`;
+    const msg = `Value error, a file name has 1 to ${MAX_FILENAME} characters, no slashes, no control characters and no marks that change the direction of text`;
     wrong.push(invalid(['query', 'filename'], 'value_error', msg));
   }
   const subfolder = single(ctx, 'subfolder') ?? '';
@@ -60,5 +60,5 @@ const isName = (text: string): boolean =>
   text !== '.' &&
   text !== '..' &&
   !/[/\\]/.test(text) &&
-  !CONTROLS.test(text) &&
+  !DISGUISES.test(text) &&
   text.isWellFormed();

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rm, rmdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeTree } from '../leftovers/remove-tree.ts';
 
 export interface AttemptFolders extends AsyncDisposable {
   readonly inputDir: string;
@@ -13,11 +14,15 @@ export interface AttemptFolders extends AsyncDisposable {
 
 const ATTEMPT_PREFIX = 'attempt-';
 
+interface Log {
+  warn(fields: object, message: string): void;
+}
+
 /**
  * New folders for one attempt, readable by the executor's user only. Removed when the attempt is over. No name is used twice, so that a process
  * which outlives its run cannot write into the folders of another one.
  */
-export const openAttemptFolders = (workFolder: string): AttemptFolders => {
+export const openAttemptFolders = (workFolder: string, log: Log): AttemptFolders => {
   const name = join(workFolder, `${ATTEMPT_PREFIX}${randomUUID()}`);
   const [inputDir, outputDir, privateDir] = [`${name}-inputs`, `${name}-outputs`, `${name}-private`];
   const folders = new Set([inputDir, outputDir]);
@@ -37,26 +42,16 @@ export const openAttemptFolders = (workFolder: string): AttemptFolders => {
     },
     [Symbol.asyncDispose]: async () => {
       await made;
-      await Promise.all([...folders].map(remove));
+      await Promise.all([...folders].map((folder) => removeTree(folder, log)));
     },
   };
 };
 
-/** As a rule it is empty, or the runner has removed it: then nothing has to be looked at. */
-const remove = async (folder: string): Promise<void> => {
-  try {
-    await rmdir(folder);
-  } catch (error) {
-    const isGone = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    if (!isGone) await rm(folder, { recursive: true, force: true });
-  }
-};
-
 /** Removes the folders that attempts of a killed executor left behind. Call it when their processes have ended. */
-export const clearWorkFolder = async (workFolder: string): Promise<number> => {
+export const clearWorkFolder = async (workFolder: string, log: Log): Promise<number> => {
   const left = (await readdir(workFolder)).filter(
     (name) => name.startsWith(ATTEMPT_PREFIX) || name.startsWith('tmp-'),
   );
-  for (const name of left) await rm(join(workFolder, name), { recursive: true, force: true });
+  for (const name of left) await removeTree(join(workFolder, name), log);
   return left.length;
 };

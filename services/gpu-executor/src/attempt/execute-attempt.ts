@@ -17,6 +17,7 @@ import { begin, endOf, NO_OUTPUTS, type Ending, type RetryAfter } from './core/e
 import { storeOutputs, type OutputTools } from './store-outputs.ts';
 
 export interface AttemptTools extends OutputTools {
+  readonly log: { warn(fields: object, message: string): void };
   readonly slots: readonly GpuSlot[];
   readonly runnerFor: RunnerFor;
   readonly workFolder: string;
@@ -52,7 +53,7 @@ export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools)
     );
     return;
   }
-  await using folders = openAttemptFolders(tools.workFolder);
+  await using folders = openAttemptFolders(tools.workFolder, tools.log);
   const fetched = await fetchAssigned(ledger, tools, { folders, progress });
   if (fetched.kind === 'refused') {
     const { error } = fetched;

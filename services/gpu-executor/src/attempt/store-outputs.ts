@@ -1,9 +1,10 @@
-import { writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorOf } from '@runledger/contracts/events/run-error';
 import type { RunOutput } from '@runledger/contracts/events/run-event-data';
 import { jsonBytes } from '@runledger/contracts/json';
 import { MAX_INLINE_BYTES, MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
+import { identityOf } from '../runner/output-files.ts';
 import type { OutputFile, RunResult } from '../runner/runner.ts';
 import type { StoredFiles } from '../upload/store-files.ts';
 import type { StoredList } from '../upload/store-list.ts';
@@ -116,5 +117,5 @@ const textFile = async ({ filename, text }: LargeText, folder: string): Promise<
   const path = join(folder, filename);
   const content = Buffer.from(text);
   await writeFile(path, content);
-  return { path, filename, subfolder: '', bytes: content.byteLength };
+  return { path, filename, subfolder: '', bytes: content.byteLength, identity: identityOf(await stat(path)) };
 };

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { mkdtempSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
+import { removeTree } from '../leftovers/remove-tree.ts';
 import { logStrays } from '../supervision/log-strays.ts';
 import { processEnvironment, type HostEnvironment } from '../supervision/process-environment.ts';
 import { SLOT_VARIABLE, type Mark } from '../supervision/process-mark.ts';
@@ -47,9 +47,7 @@ export const startProcess = <Connection extends ResidentConnection>(
     const end = await process.ended;
     ending.abort();
     logStrays(end, host.log, { resident: spec.name, slot: slot.index });
-    await rm(temporary, { recursive: true, force: true }).catch((err: unknown) =>
-      host.log.warn({ err, folder: temporary }, 'a temporary folder could not be removed'),
-    );
+    await removeTree(temporary, host.log);
     return end;
   };
   return { process, connection, startedAt, gone: gone() };
@@ -72,7 +70,7 @@ const supervised = (
       folder: cwd ?? temporary,
     });
   } catch (error) {
-    rmSync(temporary, { recursive: true, force: true });
+    rmdirSync(temporary);
     throw error;
   }
 };

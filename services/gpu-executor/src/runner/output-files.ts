@@ -1,5 +1,5 @@
-import type { Dirent } from 'node:fs';
-import { lstat, opendir } from 'node:fs/promises';
+import { constants, type Dirent } from 'node:fs';
+import { open, opendir, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_FILENAME } from '@runledger/contracts/limits';
 import type { OutputFile } from './runner.ts';
@@ -7,9 +7,17 @@ import type { OutputFile } from './runner.ts';
 export interface CollectedFiles {
   readonly files: OutputFile[];
   /** The first few entries that are not outputs, with the reason. */
-  readonly skipped: { path: string; why: string }[];
+  readonly skipped: LeftEntry[];
+  /** The first entry that should be an output and cannot be read. */
+  unreadable: LeftEntry | null;
   /** True when there is more than the limits allow. */
   tooMany: boolean;
+}
+
+export interface LeftEntry {
+  /** Below the folder; empty for the folder itself. */
+  readonly path: string;
+  readonly why: string;
 }
 
 export interface FileLimits {
@@ -22,37 +30,67 @@ export interface FileLimits {
 export const FILE_LIMITS: FileLimits = { files: 500, entries: 10_000, depth: 16 };
 const MAX_SKIPPED_REPORTED = 20;
 
+const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+/** Without waiting for the other end of a pipe. */
+const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
 /**
- * The regular files below a folder, sorted by path. Links are not followed; entries that are neither files nor folders are
- * skipped. Call it when the workflow has ended, so that the folder does not change meanwhile.
+ * The regular files below a folder, sorted by path. A program that is still alive may change the folder meanwhile: so each
+ * folder is opened once, no link is followed anywhere, not even in place of the folder itself, and each file is known by its identity.
  */
 export const collectFiles = async (root: string, limits: FileLimits): Promise<CollectedFiles> => {
-  const found: CollectedFiles = { files: [], skipped: [], tooMany: false };
+  const found: CollectedFiles = { files: [], skipped: [], unreadable: null, tooMany: false };
   let entries = 0;
 
   const skip = (path: string, why: string): void => {
     if (found.skipped.length < MAX_SKIPPED_REPORTED) found.skipped.push({ path, why });
   };
 
-  const take = async (entry: Dirent, subfolder: string, depth: number): Promise<void> => {
-    const path = join(entry.parentPath, entry.name);
-    const bad = badName(entry.name);
-    if (bad !== null) skip(path, bad);
-    else if (entry.isDirectory()) await walk(path, join(subfolder, entry.name), depth + 1);
-    else if (!entry.isFile()) skip(path, 'it is neither a regular file nor a folder');
-    else if (found.files.length >= limits.files) found.tooMany = true;
-    else found.files.push({ path, filename: entry.name, subfolder, bytes: (await lstat(path)).size });
+  /** Undefined when it cannot be opened: a missing entry was removed by the program itself. */
+  const tryOpen = async (opened: string, path: string, flags: number): Promise<FileHandle | undefined> => {
+    try {
+      return await open(opened, flags);
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === 'ELOOP' || code === 'ENOTDIR') found.unreadable ??= { path, why: 'it was replaced' };
+      else if (code !== 'ENOENT') found.unreadable ??= { path, why: `it cannot be read (${code})` };
+      return undefined;
+    }
   };
 
-  const walk = async (folder: string, subfolder: string, depth: number): Promise<void> => {
-    if (depth > limits.depth) return skip(folder, `it lies deeper than ${limits.depth} folders`);
-    for await (const entry of await opendir(folder)) {
+  const takeFile = async (opened: string, subfolder: string, filename: string): Promise<void> => {
+    const path = join(subfolder, filename);
+    await using file = await tryOpen(opened, path, OPEN_FILE);
+    const stats = await file?.stat();
+    if (!stats) return;
+    if (!stats.isFile()) return skip(path, NO_FILE);
+    const { size: bytes } = stats;
+    found.files.push({ path: join(root, path), filename, subfolder, bytes, identity: identityOf(stats) });
+  };
+
+  const take = async (entry: Dirent, opened: string, subfolder: string, depth: number): Promise<void> => {
+    const { name } = entry;
+    const path = join(subfolder, name);
+    const bad = badName(name);
+    if (bad !== null) skip(path, bad);
+    else if (entry.isDirectory()) await walk(opened, path, depth + 1);
+    else if (!entry.isFile()) skip(path, NO_FILE);
+    else if (found.files.length >= limits.files) found.tooMany = true;
+    else await takeFile(opened, subfolder, name);
+  };
+
+  const walk = async (opened: string, path: string, depth: number): Promise<void> => {
+    if (depth > limits.depth) return skip(path, `it lies deeper than ${limits.depth} folders`);
+    await using folder = await tryOpen(opened, path, OPEN_FOLDER);
+    if (!folder) return;
+    const inside = `/proc/self/fd/${folder.fd}`;
+    for await (const entry of await opendir(inside)) {
       entries += 1;
       if (entries > limits.entries || found.tooMany) {
         found.tooMany = true;
         return;
       }
-      await take(entry, subfolder, depth);
+      await take(entry, `${inside}/${entry.name}`, path, depth);
     }
   };
 
@@ -61,9 +99,20 @@ export const collectFiles = async (root: string, limits: FileLimits): Promise<Co
   return found;
 };
 
+const NO_FILE = 'it is neither a regular file nor a folder';
+
+/** The same for one file under all its names, and for no other file that exists at the same time. */
+export const identityOf = ({ dev, ino }: { readonly dev: number; readonly ino: number }): string =>
+  `${dev}:${ino}`;
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : String(error);
+
 /** Such a name could not be stored, shown or requested. */
 const badName = (name: string): string | null => {
   if (name.length > MAX_FILENAME) return `its name is longer than ${MAX_FILENAME} characters`;
-  if (/[\p{Cc}\uFFFD]/u.test(name)) return 'its name holds control characters or is not valid UTF-8';
+  if (/[\p{Cc}\u2028\u2029\uFFFD]/u.test(name))
+    return 'its name holds control characters or is not valid UTF-8';
+  if (/\p{Bidi_Control}/u.test(name)) return 'its name holds marks that change the direction of text';
   return name.includes('\\') ? 'its name holds a backslash' : null;
 };

@@ -86,4 +86,6 @@ export interface OutputFile {
   /** Folder below the output folder, with `/` between the parts; empty at the top. */
   readonly subfolder: string;
   readonly bytes: number;
+  /** Distinguishes the file from another one that takes its name later. */
+  readonly identity: string;
 }

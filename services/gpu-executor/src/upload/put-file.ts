@@ -1,12 +1,17 @@
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 import { parseJson } from '@runledger/contracts/json';
 import { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { Value } from 'typebox/value';
 import { requestGateway, type GatewayRefusal } from '../gateway/gateway-request.ts';
+import { identityOf } from '../runner/output-files.ts';
 import type { OutputFile } from '../runner/runner.ts';
 
-export type PutResult = { readonly kind: 'stored'; readonly file: StoredFile } | GatewayRefusal;
+export type PutResult =
+  | { readonly kind: 'stored'; readonly file: StoredFile }
+  /** Since the files were collected, it was changed or removed, as by a program that is still alive. */
+  | { readonly kind: 'changed' }
+  | GatewayRefusal;
 
 export interface PutTarget {
   readonly url: URL;
@@ -16,14 +21,24 @@ export interface PutTarget {
 
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
+/** Undefined when its name belongs to another file now, or to none, or when it has become shorter. */
+const openUnchanged = async ({ path, identity, bytes }: OutputFile): Promise<FileHandle | undefined> => {
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const source = await open(path, flags).catch(() => undefined);
+  const stats = await source?.stat();
+  if (stats && identityOf(stats) === identity && stats.size >= bytes) return source;
+  await source?.close();
+  return undefined;
+};
+
 /** Sends one file, once. An abort gives `unavailable`. */
 export const putFile = async (
   file: OutputFile,
   { url, token, contentType }: PutTarget,
   signal: AbortSignal,
 ): Promise<PutResult> => {
-  // Since the files were collected, the name may have become a link to another file.
-  await using source = await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  await using source = await openUnchanged(file);
+  if (!source) return { kind: 'changed' };
   const content =
     file.bytes === 0 ? new Uint8Array() : source.createReadStream({ end: file.bytes - 1, autoClose: false });
   const body = { type: contentType, bytes: file.bytes, content };

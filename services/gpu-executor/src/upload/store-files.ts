@@ -62,12 +62,17 @@ const storeFile = async (
       return { kind: 'file', file: answer.file };
     case 'stopped':
       return answer;
+    case 'changed':
+      return { kind: 'refused', error: errorOf('invalid_output', changed(file)) };
     case 'not_current':
       return { kind: 'refused', error: errorOf('internal_error', answer.why) };
     case 'refused':
       return refusal(file, answer);
   }
 };
+
+const changed = ({ filename }: OutputFile): string =>
+  `The file ${filename} was changed or removed while it was stored. Change no outputs once the run is done.`;
 
 const refusal = (
   { filename }: OutputFile,

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { FILE_LIMITS, collectFiles } from '../../src/runner/output-files.ts';
+import { FILE_LIMITS, collectFiles, identityOf } from '../../src/runner/output-files.ts';
 import { temporaryFolder } from './program/run-a-program.ts';
 
 describe('the files of a run', () => {
@@ -12,8 +12,20 @@ describe('the files of a run', () => {
     writeFileSync(join(root, 'z.png'), '12345');
     writeFileSync(join(root, 'b', 'c', 'a b.txt'), '');
     expect((await collectFiles(root, FILE_LIMITS)).files).toEqual([
-      { path: join(root, 'b/c/a b.txt'), filename: 'a b.txt', subfolder: 'b/c', bytes: 0 },
-      { path: join(root, 'z.png'), filename: 'z.png', subfolder: '', bytes: 5 },
+      {
+        path: join(root, 'b/c/a b.txt'),
+        filename: 'a b.txt',
+        subfolder: 'b/c',
+        bytes: 0,
+        identity: identityOf(statSync(join(root, 'b/c/a b.txt'))),
+      },
+      {
+        path: join(root, 'z.png'),
+        filename: 'z.png',
+        subfolder: '',
+        bytes: 5,
+        identity: identityOf(statSync(join(root, 'z.png'))),
+      },
     ]);
   });
 

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
-import { symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { renameSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { identityOf } from '../../src/runner/output-files.ts';
 import { putFile, type PutResult } from '../../src/upload/put-file.ts';
 import { temporaryFolder } from '../runner/program/run-a-program.ts';
 
@@ -26,7 +28,7 @@ const put = (
   signal = new AbortController().signal,
 ): Promise<PutResult> =>
   putFile(
-    { path, filename: 'a.bin', subfolder: '', bytes },
+    { path, filename: 'a.bin', subfolder: '', bytes, identity: identityOf(statSync(path)) },
     { url, token: 'token', contentType: 'text/plain' },
     signal,
   );
@@ -76,9 +78,17 @@ describe('sending a file', () => {
     expect(await put(url, aFile(50_000_000), 50_000_000, stop.signal)).toMatchObject({ kind: 'unavailable' });
   });
 
-  it('does not follow a link', async () => {
-    const link = join(temporaryFolder(), 'link');
-    symlinkSync('/etc/hostname', link);
-    await expect(put(new URL('http://127.0.0.1:1/'), link, 3)).rejects.toThrow(/ELOOP/);
+  it.each([
+    ['a link', (path: string) => (rmSync(path), symlinkSync('/etc/hostname', path))],
+    ['a pipe', (path: string) => (rmSync(path), execFileSync('mkfifo', [path]))],
+    ['another file', (path: string) => (renameSync(path, `${path}.old`), writeFileSync(path, '12345'))],
+    ['nothing', rmSync],
+    ['a shorter file', (path: string) => truncateSync(path, 1)],
+  ])('does not send %s that came in its place', async (_what, change) => {
+    const path = aFile(3);
+    const file = { path, filename: 'a.bin', subfolder: '', bytes: 3, identity: identityOf(statSync(path)) };
+    change(path);
+    const target = { url: new URL('http://127.0.0.1:1/'), token: 'token', contentType: 'text/plain' };
+    expect(await putFile(file, target, new AbortController().signal)).toEqual({ kind: 'changed' });
   });
 });

@@ -1,5 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeTree } from '../../leftovers/remove-tree.ts';
 import type { Executed } from '../model-server/executed.ts';
 import { runOnServer } from '../model-server/run-on-server.ts';
 import type { Runner } from '../runner.ts';
@@ -46,8 +47,6 @@ const inTemporaryFolder = async (
   try {
     return await execute(temporary);
   } finally {
-    await rm(temporary, { recursive: true, force: true }).catch((err: unknown) =>
-      log.warn({ err, folder: temporary }, 'a temporary folder could not be removed'),
-    );
+    await removeTree(temporary, log);
   }
 };

@@ -1,5 +1,5 @@
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
-import { cancelled, failed, filesOf, type Executed } from '../model-server/executed.ts';
+import { cancelled, failed, succeeded, type Executed } from '../model-server/executed.ts';
 import type { RunnerWork } from '../runner.ts';
 import type { PromptEnd } from './core/history-entry.ts';
 import { nodeError } from './core/prompt-error.ts';
@@ -26,7 +26,7 @@ export const resultOfEnd = async (
   if (signal.aborted) return { result: await cancelled(work, false), isUsable: true };
   const error = errorOfEnd(end, prompt) ?? fetched.error;
   if (error !== null) return failed(work, error, { isUsable: true });
-  return { result: { outcome: 'succeeded', data: fetched.data, files: await filesOf(work) }, isUsable: true };
+  return succeeded(work, fetched.data);
 };
 
 const errorOfEnd = ({ end }: PromptEnd, { workflow }: NewPrompt): AttemptError | null => {

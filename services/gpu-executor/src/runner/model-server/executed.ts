@@ -1,12 +1,20 @@
-import type { AttemptError } from '@runledger/contracts/events/run-error';
+import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import { collectFiles, FILE_LIMITS } from '../output-files.ts';
-import type { OutputFile, RunResult, RunnerWork } from '../runner.ts';
+import type { OutputFile, RunData, RunResult, RunnerWork } from '../runner.ts';
 
 export interface Executed {
   readonly result: RunResult;
   /** The server can take the next run. */
   readonly isUsable: boolean;
 }
+
+/** Everything in the output folder was written by the runner, within the limits: only somebody else could make it unreadable. */
+export const succeeded = async (work: RunnerWork, data: RunData): Promise<Executed> => {
+  const { files, unreadable } = await collectFiles(work.outputDir, FILE_LIMITS);
+  if (unreadable === null) return { result: { outcome: 'succeeded', data, files }, isUsable: true };
+  const message = `The run succeeded, but somebody changed its output folder: ${unreadable.why}.`;
+  return { result: { outcome: 'failed', error: errorOf('invalid_output', message), files }, isUsable: true };
+};
 
 /** With the files that exist by then. */
 export const failed = async (
@@ -21,6 +29,5 @@ export const cancelled = async (work: RunnerWork, forced: boolean): Promise<RunR
   files: await filesOf(work),
 });
 
-/** Everything was written by the runner of a model server, within the limits. */
-export const filesOf = async ({ outputDir }: RunnerWork): Promise<readonly OutputFile[]> =>
+const filesOf = async ({ outputDir }: RunnerWork): Promise<readonly OutputFile[]> =>
   (await collectFiles(outputDir, FILE_LIMITS)).files;

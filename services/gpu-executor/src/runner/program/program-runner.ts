@@ -1,5 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeTree } from '../../leftovers/remove-tree.ts';
 import { whyNotExecutable, type OperatorCommand } from '../operator-command.ts';
 import type { AllowList } from './allow-list.ts';
 import { countOomKills } from '../process-output/oom-kills.ts';
@@ -36,9 +37,7 @@ export const programRunner = (settings: ProgramRunnerSettings): Runner => ({
     try {
       return await execute(settings, { work, name, program, temporary }, observe, signal);
     } finally {
-      await rm(temporary, { recursive: true, force: true }).catch((err: unknown) =>
-        settings.log.warn({ err, folder: temporary }, 'a temporary folder could not be removed'),
-      );
+      await removeTree(temporary, settings.log);
     }
   },
 });
@@ -84,7 +83,7 @@ const execute = async (
   await output.drained();
   if (end.kind === 'not_started') return notStarted(settings, run, end.code);
 
-  const collected = await collectOutputs(work, log);
+  const collected = await collectOutputs(work, observe);
   if (signal.aborted) return { outcome: 'cancelled', forced: cancel.forced, files: collected.files };
   const isMemoryShort = countOomKills() > oomKills;
   const stderr = shownStderr(observe.masked(hide(output.stderrTail())));

@@ -135,7 +135,7 @@ const execute = async (of: Run, lease: Lease<ConnectedProgram>, oomKills: number
   if (over.kind === 'crashed' || cancel.forced) await lease.ended;
   else lease.release();
 
-  const collected = await collectOutputs(work, host.log);
+  const collected = await collectOutputs(work, observe);
   const { files } = collected;
   if (signal.aborted) return { outcome: 'cancelled', forced: cancel.forced, files };
   if (over.kind === 'done') return outputResult(of.name, current, collected);

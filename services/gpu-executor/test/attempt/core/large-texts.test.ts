@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { largeTexts, withStoredTexts } from '../../../src/attempt/core/large-texts.ts';
 
 const long = 'x'.repeat(5_000);
-const file = (filename: string, subfolder = '') => ({ path: '/', filename, subfolder, bytes: 1 });
+const file = (filename: string, subfolder = '') => ({
+  path: '/',
+  filename,
+  subfolder,
+  bytes: 1,
+  identity: '1:1',
+});
 const stored = (filename: string) => ({ filename }) as StoredFile;
 const names = (...args: Parameters<typeof largeTexts>): string[] =>
   largeTexts(...args).map(({ filename }) => filename);

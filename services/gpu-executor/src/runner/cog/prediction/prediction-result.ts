@@ -4,7 +4,7 @@ import { mkdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ProcessEnd } from '../../../supervision/supervised-process.ts';
 import { describeEnd } from '../../model-server/describe-end.ts';
-import { cancelled, failed, filesOf, type Executed } from '../../model-server/executed.ts';
+import { cancelled, failed, succeeded, type Executed } from '../../model-server/executed.ts';
 import type { RunData, RunnerWork } from '../../runner.ts';
 import { readOutputs } from '../core/outputs.ts';
 import { endOfPrediction } from '../core/prediction.ts';
@@ -32,7 +32,7 @@ export const resultOf = async (
   if (end.kind === 'canceled') return failed(work, CANCELED_ELSEWHERE, { isUsable: true });
   if (Buffer.byteLength(JSON.stringify(data)) > MAX_OUTPUTS_BYTES)
     return failed(work, textTooLarge(model), { isUsable: true });
-  return { result: { outcome: 'succeeded', data, files: await filesOf(work) }, isUsable: true };
+  return succeeded(work, data);
 };
 
 /** The last answer of a prediction that failed has no logs. */
