@@ -4,6 +4,7 @@ import { readConfig, type Environment } from '@runledger/service-kit/config/conf
 import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { giveUpConfig } from '@runledger/webhooks/policy/give-up-config';
 import { policyConfig } from '@runledger/webhooks/policy/policy-config';
+import { outputUrlsConfig } from '@runledger/webhooks/signing/output-urls';
 import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
 import { MAX_INPUTS_BYTES, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
@@ -72,6 +73,7 @@ export const configSchema = Type.Object({
     'characters of a webhook URL, of which those outside ASCII count as 2 to 4',
   ),
   ...outputsConfig,
+  ...outputUrlsConfig,
   RUNLEDGER_OUTPUT_FILE_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of an output file'),
   RUNLEDGER_OUTPUT_RUN_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of all output files of a run'),
   RUNLEDGER_OUTPUT_MAX_FILES: atMost(100, 500, 'output files of a run'),

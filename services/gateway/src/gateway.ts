@@ -108,7 +108,7 @@ const allRoutes = (
 /** The OpenAPI document with its pages, what attempts request, and output files. */
 const plainRoutesOf = (
   { config, log, logger, publicUrl }: Omit<GatewayParts, 'metrics'>,
-  { outputs: { store, needsLog }, stores, quotas, files, records }: RunServices,
+  { outputs: { store, needsLog }, outputUrls, stores, quotas, files, records }: RunServices,
   routes: readonly Route[],
   onUploaded: (bytes: number) => void,
 ): PlainRoute[] => {
@@ -130,7 +130,7 @@ const plainRoutesOf = (
       admit,
       onUploaded,
     }),
-    ...outputRoutes({ store, readNeedsLog: needsLog, logger }),
+    ...outputRoutes({ store, urls: outputUrls, readNeedsLog: needsLog, logger }),
   ];
 };
 

@@ -47,7 +47,8 @@ const RESOLVE_WITHIN_MS = 1_000;
 /** The operations on runs. */
 export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
   const { stores, current, lists, quotas, room, fresh, scheduler, subscriptions, keys, tokens } = services;
-  const { config, log, views, logger, instance, publicUrl, policy, resolver } = parts;
+  const { config, log, views, logger, instance, policy, resolver } = parts;
+  const outputUrl = services.outputUrls.of;
   const writer = { service: 'gateway', instance };
   const onConflict = metrics.conflict;
   const onQueued = metrics.queued;
@@ -90,7 +91,7 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
   return [
     queueRoute({ limits, callbacks, queue, onQueued }),
     waitingRoute({ waiting: waitingRun({ scheduler, current, clock }), now }),
-    getRoute({ current, lists, progress, positions, wait, included, publicUrl }),
+    getRoute({ current, lists, progress, positions, wait, included, outputUrl }),
     eventsRoute({ current, subscriptions, keys }),
     runLogsRoute(parts, services),
     tokenRoute({ current, tokens, maxS: config.RUNLEDGER_RUN_TOKEN_MAX_S, now }),
@@ -99,7 +100,7 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
     tombstoneRoute({ log, views, fresh }),
     rerunRoute({ limits, rerun, onQueued }),
     listRunsRoute({
-      listRuns: listRuns({ views, fresh, present, lists, progress, positions, included, publicUrl }),
+      listRuns: listRuns({ views, fresh, present, lists, progress, positions, included, outputUrl }),
     }),
     cancelManyRoute({ cancelMany: cancelMany({ views, fresh, cancel }) }),
   ];
@@ -127,7 +128,7 @@ const runLogsRoute = (
 
 const fileKeeping = (
   { config, publicUrl }: RunRoutes['parts'],
-  { files, outputs, stores }: RunServices,
+  { files, outputs, outputUrls, stores }: RunServices,
   addresses: CallbackRules,
 ): KeepRunFiles => {
   const own = (): OwnAddresses => ({
@@ -136,7 +137,7 @@ const fileKeeping = (
   });
   return keepRunFiles({
     blobs: stores.blobs,
-    keepFiles: keepFiles({ files, addresses, outputs: outputs.store, own }),
+    keepFiles: keepFiles({ files, addresses, outputs: outputs.store, outputUrls, own }),
   });
 };
 

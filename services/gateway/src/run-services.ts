@@ -3,6 +3,7 @@ import { polledClock } from '@runledger/coordination/polled-clock';
 import { newUuid } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { outputLists, type OutputLists } from '@runledger/blob-store/output-lists';
+import { outputUrls, type OutputUrls } from '@runledger/webhooks/signing/output-urls';
 import { signer } from '@runledger/webhooks/signing/signer';
 import { isValidKey } from './auth/api-keys.ts';
 import { runTokens, type RunTokens } from './auth/run-token.ts';
@@ -61,6 +62,7 @@ export interface RunServices {
   readonly subscriptions: RunSubscriptions;
   readonly keys: KeyRevalidation;
   readonly tokens: RunTokens;
+  readonly outputUrls: OutputUrls;
   readonly stores: BlobStores;
 }
 
@@ -70,7 +72,7 @@ export const openRunServices = (
   metrics: GatewayMetrics,
   open: AsyncDisposableStack,
 ): RunServices => {
-  const { config, log, views, isProjecting, logger, instance, publicUrl } = parts;
+  const { config, log, views, isProjecting, logger, instance } = parts;
   const shown = shownWebhooks();
   const find = open.use(openFindView(views, logger)).call;
   const stores = openBlobStores(log);
@@ -99,8 +101,7 @@ export const openRunServices = (
   const used = { stores, fresh, records, outputs, ofFiles };
   const quotas = openQuotas(countedUse({ config, views }, used, metrics), open);
   const files = openUploads(parts, { records: ofFiles, store: outputs.store, quotas }, metrics, open);
-  const { streams } = quotas;
-  const maxSubscribers = config.RUNLEDGER_STREAMS_MAX;
+  const signed = signedTexts(parts);
   const counted = open.use(openCountedRuns({ ...parts, clock }));
   return {
     stores,
@@ -118,11 +119,40 @@ export const openRunServices = (
     outputs,
     files,
     scheduler: open.use(openSchedulerClient(log)),
+    ...signed,
+    ...openStreams(parts, { current, lists, quotas, ...signed }, open),
+  };
+};
+
+/** What streams and waiting reads need. */
+const openStreams = (
+  { config, log, logger }: Pick<GatewayParts, 'config' | 'log' | 'logger'>,
+  {
+    current,
+    lists,
+    quotas: { streams },
+    outputUrls: { of: outputUrl },
+  }: Pick<RunServices, 'current' | 'lists' | 'quotas' | 'outputUrls'>,
+  open: AsyncDisposableStack,
+): Pick<RunServices, 'subscriptions' | 'keys'> => {
+  const maxSubscribers = config.RUNLEDGER_STREAMS_MAX;
+  return {
     subscriptions: open.use(
-      openRunSubscriptions({ log, current, lists, publicUrl, maxSubscribers, streams, logger, clock }),
+      openRunSubscriptions({ log, current, lists, outputUrl, maxSubscribers, streams, logger, clock }),
     ),
     keys: open.use(openKeyRevalidation({ isValid: (key) => isValidKey(log, key, now), now, logger })),
-    tokens: runTokens(signer(config.RUNLEDGER_SECRET_KEYS, 'run-token')),
+  };
+};
+
+/** What this installation signs, and recognises. */
+const signedTexts = ({
+  config,
+  publicUrl,
+}: Pick<GatewayParts, 'config' | 'publicUrl'>): Pick<RunServices, 'tokens' | 'outputUrls'> => {
+  const keys = config.RUNLEDGER_SECRET_KEYS;
+  return {
+    tokens: runTokens(signer(keys, 'run-token')),
+    outputUrls: outputUrls({ publicUrl, keys, ttlS: config.RUNLEDGER_OUTPUT_URL_TTL_S, now }),
   };
 };
 

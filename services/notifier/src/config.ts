@@ -5,6 +5,7 @@ import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { egressConfig } from '@runledger/webhooks/policy/egress-config';
 import { giveUpConfig } from '@runledger/webhooks/policy/give-up-config';
 import { policyConfig } from '@runledger/webhooks/policy/policy-config';
+import { outputUrlsConfig } from '@runledger/webhooks/signing/output-urls';
 import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
 import { Type, type Static } from 'typebox';
 
@@ -15,6 +16,7 @@ export const configSchema = Type.Object({
   ...brokerConfig,
   ...policyConfig,
   ...secretKeysConfig,
+  ...outputUrlsConfig,
   RUNLEDGER_PUBLIC_URL: url({
     default: 'http://127.0.0.1:8080',
     description:

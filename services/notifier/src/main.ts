@@ -9,6 +9,7 @@ import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/l
 import { mayConnect } from '@runledger/webhooks/policy/resolve-callback';
 import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
 import { policyFromConfig } from '@runledger/webhooks/policy/policy-config';
+import { outputUrls } from '@runledger/webhooks/signing/output-urls';
 import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
 import { resolveChecked } from '@runledger/webhooks/outgoing/resolve-checked';
@@ -48,6 +49,13 @@ const start = async (
   const askTime = () => openBrokerTime(log, 'TIMERS');
   const { now } = open.use(await retryWhileUnavailable({ signal: stopping, logger }, askTime));
   const secrets = signingSecrets(log, secretBox(config.RUNLEDGER_SECRET_KEYS), { now });
+  const publicUrl = config.RUNLEDGER_PUBLIC_URL.replace(/\/+$/, '');
+  const urls = outputUrls({
+    publicUrl: () => publicUrl,
+    keys: config.RUNLEDGER_SECRET_KEYS,
+    ttlS: config.RUNLEDGER_OUTPUT_URL_TTL_S,
+    now,
+  });
   const notifier = open.use(
     openNotifier({
       log,
@@ -56,7 +64,8 @@ const start = async (
       secrets,
       instance,
       now,
-      publicUrl: config.RUNLEDGER_PUBLIC_URL.replace(/\/+$/, ''),
+      publicUrl,
+      outputUrl: urls.of,
       basePath: config.RUNLEDGER_BASE_PATH,
       maxBytes: config.RUNLEDGER_WEBHOOK_BODY_MAX_BYTES,
       giveUpAfterMs,

@@ -6,7 +6,7 @@ import { liveStatus } from '../run-view/live-status.ts';
 import { isEnded, type Run } from '../fold/run.ts';
 import { missingOutputs } from '../run-view/missing-outputs.ts';
 import { shownEnd } from '../run-view/shown-end.ts';
-import { shownOutputs } from '../run-view/shown-outputs.ts';
+import { shownOutputs, type OutputUrl } from '../run-view/shown-outputs.ts';
 
 /** The version of the payload, not of the events; sent as the header `runledger-webhook-version`. */
 export const WEBHOOK_PAYLOAD_VERSION = 1;
@@ -52,8 +52,7 @@ export interface PayloadInput {
   /** The run's head. */
   readonly sequence: number;
   readonly report: ProgressReport | undefined;
-  /** The gateway's address for clients, without a slash at the end. */
-  readonly publicUrl: string;
+  readonly outputUrl: OutputUrl;
   /** The address of this run in the run API. */
   readonly runUrl: string;
   readonly maxBytes: number;
@@ -67,7 +66,7 @@ export const webhookBody = ({
   lost,
   sequence,
   report,
-  publicUrl,
+  outputUrl,
   runUrl,
   maxBytes,
 }: PayloadInput): Uint8Array => {
@@ -77,7 +76,7 @@ export const webhookBody = ({
     status: run.status,
     live_status: liveStatus(run, report?.live_status ?? null),
     progress: isEnded(run) ? run.progress : run.status === 'queued' ? 0 : (report?.progress ?? 0),
-    outputs: isEnded(run) ? shownOutputs(run, publicUrl) : [],
+    outputs: isEnded(run) ? shownOutputs(run, outputUrl) : [],
     sequence,
     ...shownEnd(run),
     ...(missing.length === 0 ? {} : { missing_members: [...missing] }),

@@ -2,14 +2,17 @@ import type { StoredFile } from '../events/run-event-data.ts';
 import type { MediaItem, OutputItem } from '../http/runs/run.ts';
 import type { EndedRun } from '../fold/run.ts';
 
-/** Those of a blob are loaded before. `publicUrl` is the gateway's address for clients, without a slash at the end. */
-export const shownOutputs = (run: EndedRun, publicUrl: string): OutputItem[] =>
+/** The address at which clients find a file. */
+export type OutputUrl = (file: Pick<StoredFile, 'key' | 'filename'>) => string;
+
+/** Those of a blob are loaded before. */
+export const shownOutputs = (run: EndedRun, outputUrl: OutputUrl): OutputItem[] =>
   (run.outputs ?? []).map(({ id, output_id, data, node_meta, type, node_id }) => ({
     id,
     run_id: run.run_id,
     output_id,
     data: Object.fromEntries(
-      Object.entries(data).map(([kind, items]) => [kind, items.map((item) => shown(item, publicUrl))]),
+      Object.entries(data).map(([kind, items]) => [kind, items.map((item) => shown(item, outputUrl))]),
     ),
     node_meta,
     created_at: run.ended_at,
@@ -18,9 +21,8 @@ export const shownOutputs = (run: EndedRun, publicUrl: string): OutputItem[] =>
     node_id,
   }));
 
-const shown = (item: string | StoredFile, publicUrl: string): string | MediaItem => {
+const shown = (item: string | StoredFile, outputUrl: OutputUrl): string | MediaItem => {
   if (typeof item === 'string') return item;
-  const { key, type, filename, subfolder, upload_duration, content_type } = item;
-  const url = `${publicUrl}/outputs/${key}/${encodeURIComponent(filename)}`;
-  return { url, type, filename, is_public: true, subfolder, upload_duration, content_type };
+  const { type, filename, subfolder, upload_duration, content_type } = item;
+  return { url: outputUrl(item), type, filename, is_public: true, subfolder, upload_duration, content_type };
 };

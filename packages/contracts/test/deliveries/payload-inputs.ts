@@ -21,7 +21,7 @@ export const payloadInput = (
   lost: [],
   sequence: events.length,
   report: { progress: 0.5, live_status: 'drawing row 256', time: '2026-01-01T00:00:03.500Z' },
-  publicUrl: PUBLIC_URL,
+  outputUrl: ({ key, filename }) => `${PUBLIC_URL}/outputs/${key}/${encodeURIComponent(filename)}`,
   runUrl: `${PUBLIC_URL}/run/${RUN}`,
   maxBytes: 256 * 1024,
   ...changes,

@@ -1,4 +1,5 @@
 import type { Logger } from '@runledger/event-log/connect/logger';
+import type { OutputUrls } from '@runledger/webhooks/signing/output-urls';
 import type { Middleware } from 'koa';
 import { Refused } from '../http/refusal.ts';
 import { sendFile } from './send-file.ts';
@@ -6,19 +7,26 @@ import type { OutputStore } from './store/output-store.ts';
 
 export interface ServeRoute {
   readonly store: OutputStore;
+  readonly urls: Pick<OutputUrls, 'check'>;
   readonly logger: Logger;
 }
 
-/** An output never changes. */
-const CACHE_CONTROL = 'public, max-age=31536000, immutable';
+/** A file never changes, but it may be deleted, or its address expire. */
+const CACHED_S = 3_600;
 
-/** `GET` and `HEAD /outputs/{key}/{filename}`: anyone who knows the address may read the file. */
+/** `GET` and `HEAD /outputs/{key}/{filename}`: anyone who knows the address may read the file, while the address is valid. */
 export const serveRoute =
-  ({ store, logger }: ServeRoute): Middleware =>
+  ({ store, urls, logger }: ServeRoute): Middleware =>
   async (ctx) => {
     const { key, filename }: Record<string, unknown> = ctx['params'] ?? {};
-    const file = await store.find(String(key));
-    if (!file || file.filename !== filename) throw new Refused({ kind: 'not_found', what: 'Output' });
+    const address = urls.check({ key: String(key), filename: String(filename) }, ctx.query);
+    if (address.kind === 'expired') throw new Refused({ kind: 'gone', why: EXPIRED });
+    const file = address.kind === 'valid' ? await store.find(String(key)) : undefined;
+    if (address.kind !== 'valid' || !file || file.filename !== filename)
+      throw new Refused({ kind: 'not_found', what: 'Output' });
+    const cacheControl = `private, max-age=${Math.floor(Math.min(address.forS, CACHED_S))}, immutable`;
     const read = store.read.bind(undefined, file);
-    await sendFile(ctx, { file, cacheControl: CACHE_CONTROL, read }, logger);
+    await sendFile(ctx, { file, cacheControl, read }, logger);
   };
+
+const EXPIRED = 'This address has expired: read the run again, which shows another one';

@@ -2,6 +2,7 @@ import type { OutputLists } from '@runledger/blob-store/output-lists';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { KeyedMutex } from '@runledger/resilience/keyed-mutex';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
+import type { OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { SigningSecrets } from '@runledger/webhooks/signing/signing-secrets';
 import type { Failed } from '../core/delivery/attempt-report.ts';
@@ -23,6 +24,7 @@ export interface DeliveryOptions {
   readonly now: () => Date;
   /** The address of the gateway as clients know it, without a slash at the end. */
   readonly publicUrl: string;
+  readonly outputUrl: OutputUrl;
   /** The run API's own prefix, such as `/api`. */
   readonly basePath: string;
   /** Of a notification's body. */

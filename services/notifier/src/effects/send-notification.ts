@@ -34,11 +34,11 @@ export const sendNotification = async (
   notification: Notification,
   signal: AbortSignal,
 ): Promise<SendResult> => {
-  const { sender, secrets, lists, publicUrl, basePath, maxBytes, now, metrics } = context;
+  const { sender, secrets, lists, publicUrl, outputUrl, basePath, maxBytes, now, metrics } = context;
   const { run, missing: lost } = await atLog(context, signal)(() => lists.ofRun(notification.run));
   const { sequence, report, webhook_id: id, url } = notification;
   const runUrl = `${publicUrl}${basePath}/run/${run.run_id}`;
-  const body = webhookBody({ run, lost, sequence, report, publicUrl, runUrl, maxBytes });
+  const body = webhookBody({ run, lost, sequence, report, outputUrl, runUrl, maxBytes });
   const valid = await secrets.valid(run.org_id);
   await runDueTimers();
   signal.throwIfAborted();

@@ -39,7 +39,10 @@ export type WebhookStatus = Static<typeof WebhookStatus>;
 
 export const MediaItem = Type.Object(
   {
-    url: Type.String({ description: 'Needs no API key: the address cannot be guessed.' }),
+    url: Type.String({
+      description:
+        'Needs no API key: the address cannot be guessed. It may expire, if the installation says so: read the run again for another one.',
+    }),
     type: Type.Enum(['output', 'temp']),
     filename: Type.String(),
     is_public: Type.Boolean(),

@@ -3,6 +3,7 @@ import type { ProgressReport } from '@runledger/contracts/events/activity';
 import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
 import type { RunId } from '@runledger/contracts/ids';
 import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
+import type { OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { workAhead } from '../../concurrency/work-ahead.ts';
 import { runResponse } from '../read/core/run-response.ts';
@@ -25,7 +26,7 @@ export interface ListRunsOptions {
   readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
   readonly positions: QueuePositions;
   readonly included: OpenIncluded;
-  readonly publicUrl: () => string;
+  readonly outputUrl: OutputUrl;
 }
 
 /** @throws {ViewsUnavailable} @throws {LogUnavailable} when members are included */
@@ -40,7 +41,7 @@ const READ_AHEAD = 8;
 
 /** Runs as a read of each shows them. A page ends early when the inputs, workflows and long lists of outputs in it become too large. */
 export const listRuns =
-  ({ views, fresh, present, lists, progress, positions, included, publicUrl }: ListRunsOptions): ListRuns =>
+  ({ views, fresh, present, lists, progress, positions, included, outputUrl }: ListRunsOptions): ListRuns =>
   async (query, include, showCallback) => {
     const isFresh = await fresh.becomeFresh();
     const { items: viewed, end } = await views.listRuns(query);
@@ -57,7 +58,7 @@ export const listRuns =
         report: reports.get(run.run_id),
         position: waiting.get(run.run_id),
         included: { ...members, missing: [...members.missing, ...missing] },
-        publicUrl: publicUrl(),
+        outputUrl,
         showCallback,
       });
       return { item, sortKey: sortKeyOf(run), bytes: members.bytes + listBytes(known) };

@@ -1,4 +1,5 @@
 import { readFileValue, type FileValue } from '@runledger/contracts/catalogue/file-inputs';
+import type { OutputUrls } from '@runledger/webhooks/signing/output-urls';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { JsonObject, JsonValue } from '@runledger/contracts/json';
 import { FILE_FORMS } from '../../catalogue/core/input-values.ts';
@@ -14,6 +15,7 @@ export interface KeepFilesOptions {
   /** What the policy says of a URL. The executor asks it again when it fetches the file. */
   readonly addresses: Pick<CallbackRules, 'destination'>;
   readonly outputs: Pick<OutputStore, 'find' | 'read'>;
+  readonly outputUrls: Pick<OutputUrls, 'check'>;
   readonly own: () => OwnAddresses;
 }
 
@@ -71,7 +73,9 @@ const keepFile = async (
       const address = readOwnAddress(file.url, own());
       if (address?.kind === 'file') return use(address.id);
       if (address?.kind === 'output') {
-        const id = await storeOutput(options, org_id, address);
+        const state = options.outputUrls.check(address, address.query);
+        if (state.kind === 'expired') return refused('this address has expired: read its run again');
+        const id = state.kind === 'valid' ? await storeOutput(options, org_id, address) : undefined;
         return id === undefined
           ? refused('this output file is gone: it was deleted or has expired')
           : kept(id);

@@ -3,6 +3,7 @@ import type { ProgressReport } from '@runledger/contracts/events/activity';
 import { IncludedMembers, WorkflowRun } from '@runledger/contracts/http/runs/run';
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
+import type { OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { Type } from 'typebox';
 import { runResponse } from './core/run-response.ts';
@@ -22,7 +23,7 @@ export interface GetRoute {
   readonly positions: QueuePositions;
   readonly wait: WaitForEnd;
   readonly included: OpenIncluded;
-  readonly publicUrl: () => string;
+  readonly outputUrl: OutputUrl;
 }
 
 const GetQuery = Type.Object({
@@ -58,7 +59,7 @@ export const getRoute = ({
   positions,
   wait,
   included,
-  publicUrl,
+  outputUrl,
 }: GetRoute): Route =>
   route(getOperation, async ({ path, query }, caller, ctx) => {
     if (caller.token && query.include !== undefined)
@@ -82,7 +83,7 @@ export const getRoute = ({
       report,
       position,
       included: { ...members, missing: [...members.missing, ...missing] },
-      publicUrl: publicUrl(),
+      outputUrl,
       showCallback: showCallback(caller.key.scopes),
     });
   });

@@ -1,5 +1,6 @@
 import type { OutputLists } from '@runledger/blob-store/output-lists';
 import { isExecuting } from '@runledger/contracts/fold/run';
+import type { OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
@@ -26,7 +27,7 @@ export interface LiveRunParts {
   readonly lists: OutputLists;
   /** Limits how many runs are read at once. */
   readonly limit: LimitFunction;
-  readonly publicUrl: () => string;
+  readonly outputUrl: OutputUrl;
   readonly logger: Logger;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
@@ -34,8 +35,8 @@ export interface LiveRunParts {
 
 /** Begins at once, with the run's first fact. */
 export const openLiveRun = (parts: LiveRunParts, key: RunKey, listener: SubscriptionListener): LiveRun => {
-  const { log, tail, limit, publicUrl, logger, clock } = parts;
-  const events = runEvents(publicUrl);
+  const { log, tail, limit, outputUrl, logger, clock } = parts;
+  const events = runEvents(outputUrl);
   const progress = progressEvents({ run: () => events.run(), onProgress: listener.onProgress, clock });
   const readFacts = factReader(parts, key, events);
   let head = 0;

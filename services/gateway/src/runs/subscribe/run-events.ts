@@ -4,6 +4,7 @@ import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import type { MissingMember } from '@runledger/contracts/http/runs/run';
 import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import { isDeleted, isEnded, type RunFact, type Run } from '@runledger/contracts/fold/run';
+import type { OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
 import type { RunView } from '../../projection/core/run-view.ts';
 import { runFactEvent, lastStateEvent } from './core/run-fact-event.ts';
 
@@ -18,7 +19,7 @@ export interface RunEvents {
   takeView(view: RunView, lost: readonly MissingMember[]): boolean;
 }
 
-export const runEvents = (publicUrl: () => string): RunEvents => {
+export const runEvents = (outputUrl: OutputUrl): RunEvents => {
   const facts: RunFactEvent[] = [];
   let eventIds: string[] = [];
   let run: Run | undefined;
@@ -37,7 +38,7 @@ export const runEvents = (publicUrl: () => string): RunEvents => {
         const next = evolveRun(run, fact);
         if (isImpossible(next)) throw new Error(next.impossible);
         if (isDeleted(next)) return false;
-        const shown = { publicUrl: publicUrl(), lost: hasOutputs ? lost : [DELETED] };
+        const shown = { outputUrl, lost: hasOutputs ? lost : [DELETED] };
         facts.push(runFactEvent(fact, hasOutputs ? next : withoutOutputs(next), shown));
         eventIds.push(fact.event.event_id);
         run = withoutInputs(next);
@@ -46,7 +47,7 @@ export const runEvents = (publicUrl: () => string): RunEvents => {
     },
     takeView: (view, lost) => {
       if (facts.length > 0) return false;
-      facts.push(lastStateEvent(view, { publicUrl: publicUrl(), lost }));
+      facts.push(lastStateEvent(view, { outputUrl, lost }));
       return true;
     },
   };

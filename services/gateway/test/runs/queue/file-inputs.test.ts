@@ -6,6 +6,8 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aCatalogueApi, aMachine, type CatalogueApi, type Client } from '../../catalogue/a-catalogue.ts';
 import { anAttemptOf, numbered, upload as store } from '../../executions/an-upload.ts';
+import { A_SECRET_KEY } from '../../fixtures/gateway/a-gateway.ts';
+import { outputUrls } from '@runledger/webhooks/signing/output-urls';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { call, post, type ApiAnswer } from '../../fixtures/requests/requests.ts';
 
@@ -116,6 +118,42 @@ describe('an input that is a file', () => {
       status: 422,
       body: { detail: [{ msg: expect.stringContaining('is gone') }] },
     });
+  });
+
+  it('is the address of an output only while the address is valid', async () => {
+    const environment = { RUNLEDGER_OUTPUT_URL_TTL_S: '600' };
+    const gateway = await catalogue.bed.gateway({ environment });
+    const bytes = numbered(1_000);
+    const { key: run } = await runOf(await queue({ photo: (await upload()).body.id }));
+    const output = await store(gateway, await anAttemptOf(catalogue.bed, run, bytes.length), bytes);
+    const addressAt = (ms: number): string =>
+      outputUrls({
+        publicUrl: () => gateway.url,
+        keys: [A_SECRET_KEY],
+        ttlS: 600,
+        now: () => new Date(ms),
+      }).of({
+        key: output.body.key,
+        filename: 'file.png',
+      });
+    const queueAt = (photo: string): Promise<ApiAnswer> =>
+      post(`${gateway.api}/run/deployment/queue`, key, { deployment_id, inputs: { photo } });
+    const fresh = addressAt(Date.now());
+    expect((await queueAt(fresh)).status).toBe(200);
+    const expired = await queueAt(addressAt(Date.now() - 3_600_000));
+    expect(problemsOf(expired)).toEqual([
+      422,
+      [
+        expect.objectContaining({
+          msg: expect.stringContaining('this address has expired: read its run again'),
+        }),
+      ],
+    ]);
+    const unsigned = await queueAt(fresh.replace(/\?.*/, ''));
+    expect(problemsOf(unsigned)).toEqual([
+      422,
+      [expect.objectContaining({ msg: expect.stringContaining('is gone') })],
+    ]);
   });
 
   it('is a data URL, which becomes a file', async () => {

@@ -18,8 +18,8 @@ export const someSubscriptions = (log: EventLog, { maxSubscribers = 100 } = {}):
   const views = sqliteViews();
   const fresh = freshViews({ log, views, timeoutMs: 5_000 });
   const current = currentRun({ log, find: (key) => views.find(key), fresh, shown: shownWebhooks(), logger });
-  const publicUrl = (): string => 'https://runs.example';
+  const outputUrl = ({ key }: { readonly key: string }): string => `https://runs.example/outputs/${key}`;
   const streams = heldQuota({ limit: maxSubscribers, onRefused: () => undefined });
   const lists = outputLists({ blobs: openBlobStores(log).blobs, logger });
-  return openRunSubscriptions({ log, current, lists, publicUrl, maxSubscribers, streams, logger, clock });
+  return openRunSubscriptions({ log, current, lists, outputUrl, maxSubscribers, streams, logger, clock });
 };

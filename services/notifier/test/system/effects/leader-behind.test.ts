@@ -45,6 +45,7 @@ const attempted = async (log: EventLog, key: RunKey, fact: number): Promise<Atte
     instance: 'test',
     now,
     publicUrl: 'https://runs.example',
+    outputUrl: ({ key, filename }) => `https://runs.example/outputs/${key}/${filename}`,
     basePath: '/api',
     maxBytes: 128 * 1024,
     giveUpAfterMs: 86_400_000,

@@ -6,7 +6,7 @@ import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { liveStatus } from '@runledger/contracts/run-view/live-status';
 import { missingOutputs } from '@runledger/contracts/run-view/missing-outputs';
 import { shownEnd } from '@runledger/contracts/run-view/shown-end';
-import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
+import { shownOutputs, type OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
 import { runTimes } from './run-times.ts';
 import type { ShowCallback } from '../../../webhooks/core/show-callback.ts';
 import { webhookStatus } from '../../../projection/core/webhook-status.ts';
@@ -27,7 +27,7 @@ export interface Shown {
   /** The position of a queued run, if it is known. */
   readonly position: QueuePosition | undefined;
   readonly included: IncludedMembers;
-  readonly publicUrl: string;
+  readonly outputUrl: OutputUrl;
   readonly showCallback: ShowCallback;
 }
 
@@ -57,7 +57,7 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     progress: progressOf(run, shown),
     is_realtime: false,
     webhook_intermediate_status: request.webhook_intermediate_status,
-    outputs: isEnded(run) ? shownOutputs(run, shown.publicUrl) : [],
+    outputs: isEnded(run) ? shownOutputs(run, shown.outputUrl) : [],
     ...shownEnd(run),
     queue_position: run.status === 'queued' && shown.position ? shown.position.ahead + 1 : null,
     rerun_of: request.rerun_of,

@@ -4,12 +4,12 @@ import { liveStatus } from '@runledger/contracts/run-view/live-status';
 import { isEnded, type RunFact, type Run } from '@runledger/contracts/fold/run';
 import { missingOutputs } from '@runledger/contracts/run-view/missing-outputs';
 import { shownEnd } from '@runledger/contracts/run-view/shown-end';
-import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
+import { shownOutputs, type OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
 import type { RunView } from '../../../projection/core/run-view.ts';
 
 /** What the last event of a run shows besides the run. */
 export interface ShownEnd {
-  readonly publicUrl: string;
+  readonly outputUrl: OutputUrl;
   /** What is lost of its outputs. */
   readonly lost: readonly MissingMember[];
 }
@@ -38,7 +38,7 @@ export const lastStateEvent = ({ head, run }: RunView, shown: ShownEnd): RunFact
 
 type Situation = Omit<RunFactEvent, 'sequence' | 'type' | 'time' | 'attempt'>;
 
-const situation = (run: Run, { publicUrl, lost }: ShownEnd): Situation => {
+const situation = (run: Run, { outputUrl, lost }: ShownEnd): Situation => {
   const { status } = run;
   const end = shownEnd(run);
   if (!isEnded(run)) {
@@ -50,7 +50,7 @@ const situation = (run: Run, { publicUrl, lost }: ShownEnd): Situation => {
     live_status: null,
     progress: run.progress,
     ...end,
-    outputs: shownOutputs(run, publicUrl),
+    outputs: shownOutputs(run, outputUrl),
     ...(missing.length === 0 ? {} : { missing_members: [...missing] }),
   };
 };

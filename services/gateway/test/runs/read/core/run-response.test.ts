@@ -32,7 +32,7 @@ const alone: Shown = {
   report: undefined,
   position: undefined,
   included: { workflow_inputs: null, workflow_api: null, missing: [] },
-  publicUrl: 'https://files.example',
+  outputUrl: ({ key, filename }) => `https://files.example/outputs/${key}/${encodeURIComponent(filename)}`,
   showCallback: (url) => url,
 };
 const shown: Shown = { ...alone, report: { progress: 0.4, live_status: 'row 200/500' } };
