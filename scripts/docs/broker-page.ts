@@ -51,6 +51,7 @@ const inWords = (contract: ServiceContract): string[] => {
     ...(contract.deliveryAttempts === 'nothing'
       ? []
       : [`- ${contract.deliveryAttempts} the delivery attempts.`]),
+    ...(contract.audit ? ['- stores and reads the audit records, which nobody can change or remove.'] : []),
     ...sentence(
       'stores dead letters',
       deadLetters.map(({ stream, as }) => `of ${stream} as \`${as}\``),
@@ -99,7 +100,7 @@ export const brokerPage = (): string =>
     ...CONTRACTS.map(ofContract),
     section(debuggerUser(), [
       '- reads streams, single messages and consumers, and receives facts and progress as they are stored.',
-      '- changes nothing, and sees no keys, secrets, rates or output files.',
+      '- changes nothing, and sees no keys, secrets, rates, output files or audit records.',
     ]),
     section(operatorUser(), [
       '- may do everything, because it is in the account of the log. Provisioning and the operator commands need it. No service has its key.',

@@ -15,6 +15,7 @@ import { contract as gateway } from '@runledger/gateway/contract';
 import { contract as gpuExecutor } from '@runledger/gpu-executor/contract';
 import { contract as notifier } from '@runledger/notifier/contract';
 import { contract as scheduler } from '@runledger/scheduler/contract';
+import { auditPart } from './audit-records.ts';
 import { dataTable } from './schema-tables.ts';
 import { deliveryRecordsPart, payloadPart } from './delivery-records.ts';
 
@@ -73,4 +74,5 @@ export const eventsPage = (): string =>
     ...WEBHOOK_EVENT_TYPES.map((type) => `${webhookSection(type)}\n`),
     ...payloadPart(),
     ...deliveryRecordsPart(),
+    ...auditPart(),
   ].join('\n');

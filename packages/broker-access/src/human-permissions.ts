@@ -4,7 +4,7 @@ import { API_PREFIX } from '@runledger/event-log/connect/log-account';
 import { streamInfo, directGetLast, streamMessageGet, directGet } from './api-subjects.ts';
 import type { Permissions } from './service-permissions.ts';
 
-/** These hold secrets, or files and logs of the tenants' customers. */
+/** These hold secrets, files and logs of the tenants' customers, or who did what from which address. */
 const CLOSED: ReadonlySet<string> = new Set([
   'KV_KEYS',
   'KV_WEBHOOK_SECRETS',
@@ -12,6 +12,7 @@ const CLOSED: ReadonlySet<string> = new Set([
   'KV_FILES',
   'OBJ_OUTPUTS',
   'LOGS',
+  'AUDIT',
 ]);
 
 /** Reads the streams that hold no secrets, receives new facts as they are stored, and changes nothing. */

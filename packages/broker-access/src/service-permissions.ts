@@ -53,6 +53,7 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
     ...(contract.timers ? TIMERS : []),
     ...(contract.logs === 'reads' ? READS_LOGS : []),
     ...deliveries(contract),
+    ...(contract.audit ? AUDIT : []),
     ...contract.deadLetters.map(
       ({ stream, as }) => `dead_letters.${stream}.${as.replace('<name>', executor ?? '')}`,
     ),
@@ -203,6 +204,9 @@ const TIMERS: readonly string[] = [
   streamPurge('TIMERS'),
   messageDelete('TIMERS'),
 ];
+
+/** It can neither change nor remove a record: the stream denies it, and only the operator may change a stream. */
+const AUDIT: readonly string[] = ['audit.*.*.*.*', streamInfo('AUDIT'), directGet('AUDIT')];
 
 const deliveries = (contract: ServiceContract): readonly string[] => {
   switch (contract.deliveryAttempts) {

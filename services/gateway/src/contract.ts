@@ -35,6 +35,7 @@ export const contract: ServiceContract = {
   heartbeats: false,
   timers: false,
   deliveryAttempts: 'reads',
+  audit: true,
   deadLetters: [{ stream: 'RUNS', as: 'projection' }],
   requests: [QUEUE_POSITIONS_SUBJECT, EXECUTORS_SUBJECT, WAIT_SUBJECT],
   responds: ['redrive'],

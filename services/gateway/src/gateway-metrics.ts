@@ -19,6 +19,8 @@ export interface GatewayMetrics {
   readonly removed: (why: WhyRemoved, removed: { readonly runs: number; readonly bytes: number }) => void;
   /** A blob that nothing referred to was erased. */
   readonly erased: (stream: BlobStream, bytes: number) => void;
+  /** An audit record, or its outcome, could not be stored. */
+  readonly auditLost: () => void;
   readonly rate: RateCounters;
   readonly quotas: QuotaMetrics;
 }
@@ -101,9 +103,18 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     expired: () => expired.inc(),
     runRead: (from) => reads.inc({ from }),
     uploaded: (bytes) => uploaded.inc(bytes),
+    auditLost: lostRecords(counter),
     rate: rateCounters(counter),
     quotas: quotaMetrics(registry),
   };
+};
+
+const lostRecords = (counter: NewCounter): (() => void) => {
+  const lost = counter(
+    'runledger_gateway_audit_records_lost_total',
+    'Audit records, or their outcomes, that could not be stored. The service log has them as errors.',
+  );
+  return () => lost.inc();
 };
 
 const removals = (counter: NewCounter): GatewayMetrics['removed'] => {

@@ -1,6 +1,8 @@
 import { sealedSigningSecrets } from '@runledger/webhooks/signing/sealed-records';
 import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import type Koa from 'koa';
+import { openAudit, type Audit } from './audit/audit.ts';
+import { auditRoutes } from './audit/audit-routes.ts';
 import { drainExecutor } from './executors/drain-executor.ts';
 import { executors } from './executors/executors.ts';
 import { roomGauges, subscriptionGauges } from './gateway-gauges.ts';
@@ -46,12 +48,14 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   const services = openRunServices(parts, metrics, open);
   roomGauges(registry, services.room.counts);
   subscriptionGauges(registry, services.subscriptions, config.RUNLEDGER_STREAMS_MAX);
-  const routes = allRoutes(parts, services, metrics);
+  const audit = openAudit({ log: parts.log, now, clock, onLost: metrics.auditLost });
+  open.use(audit.refused);
+  const routes = allRoutes(parts, services, metrics, audit);
   const app = createApp({
     basePath: config.RUNLEDGER_BASE_PATH,
     routes,
     plainRoutes: plainRoutesOf(parts, services, routes, metrics.uploaded),
-    ...servingOf(parts, services, metrics),
+    ...servingOf(parts, services, metrics, audit),
   });
   return {
     app,
@@ -64,6 +68,7 @@ const allRoutes = (
   parts: Omit<GatewayParts, 'metrics'>,
   services: RunServices,
   metrics: GatewayMetrics,
+  { record }: Audit,
 ): Route[] => {
   const { config, log, views, instance, logger, publicUrl } = parts;
   const apiUrl = (): string => `${publicUrl()}${config.RUNLEDGER_BASE_PATH}`;
@@ -71,7 +76,8 @@ const allRoutes = (
   const fleet = executors(services.scheduler);
   const box = secretBox(config.RUNLEDGER_SECRET_KEYS);
   return [
-    ...runRoutes({ parts, services, metrics }),
+    ...runRoutes({ parts, services, metrics, record }),
+    ...auditRoutes(log),
     ...webhookRoutes({
       log,
       views,
@@ -139,6 +145,7 @@ const servingOf = (
   { config, log, logger }: Pick<GatewayParts, 'config' | 'log' | 'logger'>,
   { tokens }: Pick<RunServices, 'tokens'>,
   metrics: GatewayMetrics,
+  { record, refused }: Audit,
 ): Omit<AppOptions, 'basePath' | 'routes' | 'plainRoutes'> => ({
   serving: {
     identifyCaller: identifyCaller({
@@ -151,7 +158,9 @@ const servingOf = (
         timeoutMs: RATE_LIMIT_TIMEOUT_MS,
         counters: metrics.rate,
       }),
+      onRefused: refused.count,
     }),
+    record,
     body: jsonBody(config.RUNLEDGER_BODY_MAX_BYTES),
   },
   edge: {

@@ -1,5 +1,6 @@
 import { BlobStoreFull } from '@runledger/blob-store/store/blob-store';
 import { EventTooLarge, LogFull } from '@runledger/event-log/append/append';
+import { AuditNotStored } from '@runledger/event-log/audit/record-action';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import type { Refusal } from './http/refusal.ts';
 import { OutputStoreUnavailable } from './outputs/store/output-store.ts';
@@ -11,6 +12,12 @@ const unavailable = (why: string): Refusal => ({ kind: 'unavailable', why });
 
 /** The refusals for errors that features throw. */
 export const knownFailures: readonly KnownFailure[] = [
+  [
+    AuditNotStored,
+    unavailable(
+      'The audit record of this request could not be stored, so nothing was done. Try again; an operator can raise auditMaxBytes in RUNLEDGER_LOG_SETTINGS',
+    ),
+  ],
   [LogFull, unavailable('The log is full and accepts nothing until older events expire. Nothing was done')],
   [
     LogUnavailable,

@@ -1,3 +1,4 @@
+import type { RecordAction } from '@runledger/event-log/audit/record-action';
 import { subscribeToLogs } from '@runledger/event-log/streams/logs';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import { catalogue as openCatalogue } from './catalogue/catalogue.ts';
@@ -40,12 +41,13 @@ export interface RunRoutes {
   readonly parts: Omit<GatewayParts, 'metrics'>;
   readonly services: RunServices;
   readonly metrics: GatewayMetrics;
+  readonly record: RecordAction;
 }
 
 const RESOLVE_WITHIN_MS = 1_000;
 
 /** The operations on runs. */
-export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
+export const runRoutes = ({ parts, services, metrics, record }: RunRoutes): Route[] => {
   const { stores, current, lists, quotas, room, fresh, scheduler, subscriptions, keys, tokens } = services;
   const { config, log, views, logger, instance, policy, resolver } = parts;
   const outputUrl = services.outputUrls.of;
@@ -95,14 +97,14 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
     eventsRoute({ current, subscriptions, keys }),
     runLogsRoute(parts, services),
     tokenRoute({ current, tokens, maxS: config.RUNLEDGER_RUN_TOKEN_MAX_S, now }),
-    cancelRoute({ cancel }),
+    cancelRoute({ cancel, record }),
     ...deleteRoutes({ deleteRun: deleteRun({ log, current, lists, room, writer, now, onConflict }) }),
     tombstoneRoute({ log, views, fresh }),
     rerunRoute({ limits, rerun, onQueued }),
     listRunsRoute({
       listRuns: listRuns({ views, fresh, present, lists, progress, positions, included, outputUrl }),
     }),
-    cancelManyRoute({ cancelMany: cancelMany({ views, fresh, cancel }) }),
+    cancelManyRoute({ cancelMany: cancelMany({ views, fresh, cancel }), record }),
   ];
 };
 

@@ -44,6 +44,7 @@ export const contract: ServiceContract = {
   heartbeats: true,
   timers: false,
   deliveryAttempts: 'nothing',
+  audit: false,
   deadLetters: [{ stream: 'RUNS', as: 'executor-<name>' }],
   requests: [],
   responds: ['redrive'],

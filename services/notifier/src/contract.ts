@@ -26,6 +26,7 @@ export const contract: ServiceContract = {
   heartbeats: false,
   timers: true,
   deliveryAttempts: 'writes',
+  audit: false,
   deadLetters: [],
   requests: [],
   responds: [],

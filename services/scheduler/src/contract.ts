@@ -54,6 +54,7 @@ export const contract: ServiceContract = {
   heartbeats: false,
   timers: false,
   deliveryAttempts: 'nothing',
+  audit: false,
   deadLetters: [
     { stream: 'RUNS', as: 'scheduler' },
     { stream: 'FLEET', as: 'scheduler' },

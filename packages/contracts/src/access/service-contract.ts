@@ -54,6 +54,8 @@ export interface ServiceContract {
   readonly timers: boolean;
   /** How it uses the stream DELIVERY_ATTEMPTS. */
   readonly deliveryAttempts: 'reads' | 'writes' | 'nothing';
+  /** Whether it stores and reads audit records. */
+  readonly audit: boolean;
   /** The streams whose messages it may make dead letters, and the consumer name in their subjects; an executor uses its own. */
   readonly deadLetters: readonly { readonly stream: 'RUNS' | 'FLEET'; readonly as: string }[];
   /** Subjects of the requests that it sends to other services. */

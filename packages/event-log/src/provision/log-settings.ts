@@ -41,6 +41,10 @@ export interface LogSettings {
   readonly deadLettersMaxBytes: number;
   /** Milliseconds for which dead letters are kept. An operator should handle them within this time. */
   readonly deadLettersMaxAgeMs: number;
+  /** Some 700 bytes for each record, two records for each action. An organisation may use an eighth of it. */
+  readonly auditMaxBytes: number;
+  /** Milliseconds for which audit records are kept. */
+  readonly auditMaxAgeMs: number;
   readonly catalogueMaxBytes: number;
   /** Of all workflow versions together. They never expire. */
   readonly workflowsMaxBytes: number;
@@ -79,6 +83,8 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
   fleetMaxAgeMs: 365 * DAY_MS,
   deadLettersMaxBytes: 256 * MiB,
   deadLettersMaxAgeMs: 30 * DAY_MS,
+  auditMaxBytes: 256 * MiB,
+  auditMaxAgeMs: 365 * DAY_MS,
   catalogueMaxBytes: 512 * MiB,
   workflowsMaxBytes: 512 * MiB,
   blobsMaxBytes: 2 * GiB,

@@ -1,4 +1,5 @@
 import type { StreamConfig } from '@nats-io/jetstream';
+import { ALL_AUDIT } from '@runledger/contracts/audit/audit-record';
 import { allBlobs, type BlobStream } from '@runledger/contracts/blobs';
 import { ALL_LOGS } from '@runledger/contracts/logs/log-chunk';
 import { ALL_FLEET } from '@runledger/contracts/subjects/run-subjects';
@@ -68,6 +69,7 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
       { subjects: ['dead_letters.*.*'], discard: 'old' },
       { ...common, max_bytes: settings.deadLettersMaxBytes, max_age: nanos(settings.deadLettersMaxAgeMs) },
     ),
+    audit(settings),
     bucket('CATALOGUE', {}, { ...common, max_bytes: settings.catalogueMaxBytes, max_msgs_per_subject: 10 }),
     bucket('FILES', {}, { ...common, max_bytes: settings.filesMaxBytes }),
     bucket('KEYS', {}, { ...common, max_bytes: settings.keysMaxBytes }),
@@ -165,6 +167,25 @@ const fleet = (settings: Settings): StreamDefinition =>
       num_replicas: settings.replicas,
       max_bytes: settings.fleetMaxBytes,
       max_age: nanos(settings.fleetMaxAgeMs),
+    },
+  );
+
+/** Who did what. Nothing leaves it before its age: when it is full, it takes no more. */
+const audit = (settings: Settings): StreamDefinition =>
+  stream(
+    'AUDIT',
+    {
+      subjects: [ALL_AUDIT],
+      discard: 'new',
+      deny_delete: true,
+      deny_purge: true,
+      max_msgs_per_subject: -1,
+      ...noRollUp,
+    },
+    {
+      num_replicas: settings.replicas,
+      max_bytes: settings.auditMaxBytes,
+      max_age: nanos(settings.auditMaxAgeMs),
     },
   );
 

@@ -15,6 +15,7 @@ describe('provision', () => {
     const first = await list();
     expect(first.map(({ config }) => config.name).sort()).toEqual([
       'ACTIVITY',
+      'AUDIT',
       'BLOBS',
       'DEAD_LETTERS',
       'DELIVERY_ATTEMPTS',

@@ -41,6 +41,7 @@ const createOperation = operation({
   description:
     'The new key belongs to the organisation of the calling key, and to its user; with the scope `admin` it may belong to another user. It has no scope that the calling key lacks, expires no later, and shares its rate: a key and all keys derived from it are limited together. Revoking the calling key, or a key above it, revokes the new key as well. An organisation has at most 1,000 keys, and a key at most 32 keys above it.',
   scope: 'runs:write',
+  audit: { action: 'key.created', keeps: ['scopes', 'user_id', 'expires_at'] },
   request: { body: NewApiKeyRequest },
   response: {
     status: 201,
@@ -60,6 +61,11 @@ const deleteOperation = operation({
   description:
     'All keys that were made with it are revoked too, and those that were made with these, unless `keep_descendants` is true. A key can always revoke itself. To revoke another key of its user, it needs the scope `runs:write` and every scope of that key. With the scope `admin` it can revoke the keys of the organisation. A revoked key is refused everywhere within a second. After a 503, or no response, repeat the request: the key is valid or listed until all of this is done.',
   scope: 'runs:read',
+  audit: {
+    action: 'key.revoked',
+    target: 'key_id',
+    details: ({ query: { keep_descendants = false } }) => ({ keep_descendants }),
+  },
   request: { path: ApiKeyPath, query: RevokeQuery },
   response: { status: 204, description: 'The key is revoked.' },
   refusals: [404],

@@ -22,19 +22,41 @@ export type AuthenticateClient = (
   address: string | undefined,
 ) => Promise<Credential | undefined>;
 
+export type CredentialRefusal =
+  | { readonly why: 'missing' | 'invalid'; readonly address: string | undefined }
+  /** The key is valid. */
+  | { readonly why: 'lacks_scope'; readonly address: string | undefined; readonly key: ApiKey };
+
+export type OnCredentialRefused = (refusal: CredentialRefusal) => void;
+
 export interface IdentifyCallerOptions {
   readonly authenticate: AuthenticateClient;
   readonly addressOf: (req: IncomingMessage) => string | undefined;
   readonly limitRate: LimitRate;
+  readonly onRefused: OnCredentialRefused;
 }
 
 export const identifyCaller =
-  ({ authenticate, addressOf, limitRate }: IdentifyCallerOptions): IdentifyCaller =>
+  ({ authenticate, addressOf, limitRate, onRefused }: IdentifyCallerOptions): IdentifyCaller =>
   async (ctx, operation) => {
-    const sent = sentCredential(ctx, operation.runToken);
-    const credential = await authenticate(sent, addressOf(ctx.req));
-    if (!credential) throw sent.isInQuery ? notInQuery() : notAuthenticated();
-    const caller = callerOf(ctx, operation, credential);
+    const address = addressOf(ctx.req);
+    const counted = <Result>(refusal: CredentialRefusal, work: () => Result): Result => {
+      try {
+        return work();
+      } catch (error) {
+        onRefused(refusal);
+        throw error;
+      }
+    };
+    const sent = counted({ why: 'missing', address }, () => sentCredential(ctx, operation.runToken));
+    const credential = await authenticate(sent, address);
+    if (!credential) {
+      onRefused({ why: 'invalid', address });
+      throw sent.isInQuery ? notInQuery() : notAuthenticated();
+    }
+    const caller = counted({ why: 'lacks_scope', address, key: credential.key }, () =>
+      callerOf(ctx, operation, credential),
+    );
     ctx.state['org_id'] = caller.org_id;
     const rate = await limitRate(caller.key);
     ctx.set(rateHeaders(rate));
@@ -45,7 +67,7 @@ export const identifyCaller =
         retryAfterS: rate.resetS,
       });
     }
-    return caller;
+    return { ...caller, address: address ?? null };
   };
 
 export const CREDENTIAL_INVALID = 'The API key or token is invalid, expired or revoked';
@@ -60,13 +82,18 @@ const notInQuery = (): Refused =>
   });
 
 /** @throws {Refused} when the credential does not permit the operation */
-const callerOf = (ctx: Context, operation: OperationAccess, { key, token }: Credential): Caller => {
+const callerOf = (
+  ctx: Context,
+  operation: OperationAccess,
+  { key, token }: Credential,
+): Omit<Caller, 'address'> => {
   const { org_id, user_id } = key;
-  if (!allows(key.scopes, operation.scope)) throw lacksScope(operation.scope);
+  const { scope, orScope = scope } = operation;
+  if (!allows(key.scopes, scope) && !allows(key.scopes, orScope)) throw lacksScope(scope);
   if (token === undefined) return { org_id: orgId(org_id), user_id, key };
   refuseOther(ctx, operation, token);
   // Whoever has the token sees no more than the least key does.
-  return { org_id: orgId(org_id), user_id, key: { ...key, scopes: [operation.scope] }, token };
+  return { org_id: orgId(org_id), user_id, key: { ...key, scopes: [scope] }, token };
 };
 
 const refuseOther = (ctx: Context, { runToken }: OperationAccess, token: RunToken): void => {

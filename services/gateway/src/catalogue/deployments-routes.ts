@@ -35,6 +35,7 @@ const createDeploymentOperation = operation({
   description:
     'A workflow version on a machine, with the settings of its runs. Runs are queued on a deployment.',
   scope: 'admin',
+  audit: { action: 'deployment.created' },
   request: { body: NewDeployment },
   response: { status: 201, description: 'The deployment.', body: Deployment },
   refusals: [409],
@@ -74,6 +75,7 @@ const changeDeploymentOperation = operation({
   description:
     'Queued runs keep the version and the settings that they were queued with. An archived deployment accepts no runs.',
   scope: 'admin',
+  audit: { action: 'deployment.changed', target: 'deployment_id' },
   request: { path: DeploymentPath, body: DeploymentChange },
   response: { status: 200, description: 'The deployment as it is now.', body: Deployment },
   refusals: [404, 409],
@@ -88,6 +90,7 @@ const deleteDeploymentOperation = operation({
   description:
     'It must have been archived for a minute. A deployment with runs in progress cannot be deleted. Runs that have ended keep showing its id, and cannot be run again.',
   scope: 'admin',
+  audit: { action: 'deployment.deleted', target: 'deployment_id' },
   request: { path: DeploymentPath },
   response: { status: 204, description: 'The deployment is deleted.' },
   refusals: [404, 409],

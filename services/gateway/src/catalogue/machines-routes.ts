@@ -32,6 +32,7 @@ const createMachine = operation({
   summary: 'Create a machine',
   description: 'A kind of host that runs execute on: a GPU model, and how a workflow is executed there.',
   scope: 'admin',
+  audit: { action: 'machine.created' },
   request: { body: NewMachine },
   response: { status: 201, description: 'The machine.', body: Machine },
   refusals: [409],
@@ -71,6 +72,7 @@ const changeMachine = operation({
   description:
     'Queued runs keep the machine as it was when they were queued. A machine that a deployment uses cannot be archived.',
   scope: 'admin',
+  audit: { action: 'machine.changed', target: 'machine_id' },
   request: { path: MachinePath, body: MachineChange },
   response: { status: 200, description: 'The machine as it is now.', body: Machine },
   refusals: [404, 409],
@@ -85,6 +87,7 @@ const deleteMachineOperation = operation({
   description:
     'It must have been archived for a minute. A machine that a deployment or a run in progress uses cannot be deleted.',
   scope: 'admin',
+  audit: { action: 'machine.deleted', target: 'machine_id' },
   request: { path: MachinePath },
   response: { status: 204, description: 'The machine is deleted.' },
   refusals: [404, 409],

@@ -45,6 +45,7 @@ const createWorkflowVersion = operation({
   summary: 'Create a version of a workflow',
   description: 'The version gets the next number and never changes: create another version instead.',
   scope: 'admin',
+  audit: { action: 'workflow_version.created' },
   request: { path: WorkflowPath, body: NewWorkflowVersion },
   response: { status: 201, description: 'The version.', body: WorkflowVersion },
   refusals: [404, 409, 507],
@@ -84,6 +85,7 @@ const changeWorkflowVersion = operation({
   summary: 'Archive or restore a version of a workflow',
   description: 'A version that a deployment uses cannot be archived.',
   scope: 'admin',
+  audit: { action: 'workflow_version.changed', target: 'version_id' },
   request: { path: WorkflowVersionPath, body: WorkflowVersionChange },
   response: { status: 200, description: 'The version as it is now.', body: WorkflowVersion },
   refusals: [404, 409, 410],
@@ -98,6 +100,7 @@ const deleteWorkflowVersion = operation({
   description:
     'It must have been archived for a minute. A version that a deployment or a run in progress uses, and the newest one, cannot be deleted. Runs of it keep showing its id; they cannot be run again, and their `workflow_api` is `gone` soon.',
   scope: 'admin',
+  audit: { action: 'workflow_version.deleted', target: 'version_id' },
   request: { path: WorkflowVersionPath },
   response: { status: 204, description: 'The version is deleted.' },
   refusals: [404, 409],

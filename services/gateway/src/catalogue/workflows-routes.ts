@@ -32,6 +32,7 @@ const createWorkflow = operation({
   summary: 'Create a workflow',
   description: 'A name for a series of versions. A run executes one version.',
   scope: 'admin',
+  audit: { action: 'workflow.created' },
   request: { body: NewWorkflow },
   response: { status: 201, description: 'The workflow.', body: Workflow },
   refusals: [409],
@@ -71,6 +72,7 @@ const changeWorkflow = operation({
   description:
     'An archived workflow gets no new versions and no new deployments. One that a deployment uses cannot be archived.',
   scope: 'admin',
+  audit: { action: 'workflow.changed', target: 'workflow_id' },
   request: { path: WorkflowPath, body: WorkflowChange },
   response: { status: 200, description: 'The workflow as it is now.', body: Workflow },
   refusals: [404, 409],
@@ -85,6 +87,7 @@ const deleteWorkflow = operation({
   description:
     'It must have been archived for a minute. Its other versions, and the deployments that use it, must be deleted first, and no run in progress may use it.',
   scope: 'admin',
+  audit: { action: 'workflow.deleted', target: 'workflow_id' },
   request: { path: WorkflowPath },
   response: { status: 204, description: 'The workflow is deleted.' },
   refusals: [404, 409],

@@ -48,6 +48,7 @@ const drainOperation = operation({
   summary: 'Drain an executor',
   description:
     'The executor gets no new runs until it is resumed, also after a restart. Its present runs continue. Repeating the request changes nothing. Of a drain and a resume at the same time, the one that was stored last holds, and both responses show it.',
+  audit: { action: 'executor.drained', target: 'name', installation: true },
   request: { path: ExecutorPath },
   response: {
     status: 200,
@@ -66,6 +67,7 @@ const resumeOperation = operation({
   summary: 'Resume an executor',
   description:
     'The executor gets runs again, unless it is stopping. Of a drain and a resume at the same time, the one that was stored last holds, and both responses show it.',
+  audit: { action: 'executor.resumed', target: 'name', installation: true },
   request: { path: ExecutorPath },
   response: {
     status: 200,

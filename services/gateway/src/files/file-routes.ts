@@ -33,6 +33,7 @@ const uploadFile = operation({
   description:
     'The body is the file, with its `Content-Type` and `Content-Length`. Its `id` is the value of an input of type `file`, `image`, `audio` or `video`. The address of an output of a run is such a value too. Equal bytes are one file: it then has the name and the type that were sent last. A file is kept for some days after it was uploaded or a run with it was queued. Send a file that is larger than 64 MiB by a resumable upload.',
   scope: 'runs:write',
+  audit: { unrecorded: 'it is data of the client' },
   request: {
     query: Type.Object({
       filename: Type.Optional(
@@ -94,6 +95,7 @@ const deleteFile = operation({
   summary: 'Delete a file',
   description: 'A run that names it and has not begun will fail, because its input cannot be fetched.',
   scope: 'runs:write',
+  audit: { action: 'file.deleted', target: 'id' },
   request: { path: FilePath },
   response: { status: 204, description: 'The file is gone.' },
   refusals: [404],

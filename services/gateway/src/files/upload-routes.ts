@@ -32,6 +32,7 @@ const beginUpload = operation({
   description:
     'As [tus 1.0](https://tus.io/protocols/resumable-upload) describes it, with its extensions creation, expiration and termination: any client of tus can upload here. `Location` is the address of the upload, at every gateway. An upload that receives nothing for a day is erased.',
   scope: 'runs:write',
+  audit: { unrecorded: 'it is data of the client' },
   request: {
     headers: Type.Object({
       'Tus-Resumable': TusResumable,
@@ -72,6 +73,7 @@ const continueUpload = operation({
   description:
     'The bytes follow those that are stored. When the connection breaks, what arrived stays: read `Upload-Offset`, and continue there. One request at a time sends bytes of an upload; another one is refused with 409.',
   scope: 'runs:write',
+  audit: { unrecorded: 'it is data of the client' },
   request: {
     path: UploadPath,
     headers: Type.Object({
@@ -95,6 +97,7 @@ const deleteUpload = operation({
   summary: 'End an upload',
   description: 'What was stored is erased. The file of a finished upload stays.',
   scope: 'runs:write',
+  audit: { unrecorded: 'it is data of the client' },
   request: { path: UploadPath },
   response: { status: 204, description: 'The upload is gone.' },
   refusals: [404],

@@ -1,3 +1,4 @@
+import type { AuditRule } from '../audit/core/audit-rule.ts';
 import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue/records';
 import type { RunTokenScope } from '@runledger/contracts/http/runs/run-tokens';
 import type { OrgId } from '@runledger/contracts/ids';
@@ -35,14 +36,12 @@ export interface RunTokenUse {
   readonly inQuery?: true;
 }
 
-/** One operation of the API. The router, the checks of a request and the OpenAPI document are made from it. */
-export interface Operation<
+interface DescribedOperation<
   Request extends RequestSchemas = RequestSchemas,
   Response extends SuccessResponse = SuccessResponse,
 > {
   /** The name of the function in a generated client. */
   readonly id: string;
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Under the base path, with parameters in braces: `/run/{run_id}`. */
   readonly path: string;
   readonly tag:
@@ -51,6 +50,7 @@ export interface Operation<
     | 'Webhooks'
     | 'Catalogue'
     | 'API keys'
+    | 'Audit'
     | 'Executors'
     | 'Organisation'
     | 'Sealed values';
@@ -58,6 +58,8 @@ export interface Operation<
   readonly description?: string;
   /** The scope that the API key needs. */
   readonly scope: KeyScope;
+  /** Another scope that is enough. */
+  readonly orScope?: KeyScope;
   /** Left out where no token of a run is accepted. */
   readonly runToken?: RunTokenUse;
   readonly request: Request;
@@ -69,6 +71,17 @@ export interface Operation<
   readonly otherResponses?: Readonly<Record<number, string>>;
   readonly refusals: readonly OwnRefusal[];
 }
+
+/** What may change something says what its audit records are, or why it has none. */
+type Audited<Request extends RequestSchemas> =
+  | { readonly method: 'GET'; readonly audit?: AuditRule<CheckedRequest<Request>> }
+  | { readonly method: 'POST' | 'PATCH' | 'DELETE'; readonly audit: AuditRule<CheckedRequest<Request>> };
+
+/** One operation of the API. The router, the checks of a request and the OpenAPI document are made from it. */
+export type Operation<
+  Request extends RequestSchemas = RequestSchemas,
+  Response extends SuccessResponse = SuccessResponse,
+> = DescribedOperation<Request, Response> & Audited<Request>;
 
 type Fields<Schema> = Schema extends TSchema ? Static<Schema> : undefined;
 
@@ -87,12 +100,14 @@ export interface Caller {
   readonly user_id: string;
   /** Of a token, with the scope of the operation only. */
   readonly key: ApiKey;
+  /** Of the client; null when the connection was closed already. */
+  readonly address: string | null;
   /** Of a request with a token: when it expires, in milliseconds since 1970. */
   readonly token?: { readonly expires_at: number };
 }
 
 /** What an operation says about who may call it. */
-export type OperationAccess = Pick<Operation, 'scope' | 'runToken'>;
+export type OperationAccess = Pick<Operation, 'scope' | 'orScope' | 'runToken'>;
 
 /** Finds the caller of a request that may call the operation. @throws {Refused} with 401, 403 or 429 @throws {LogUnavailable} */
 export type IdentifyCaller = (ctx: Context, operation: OperationAccess) => Promise<Caller>;

@@ -108,10 +108,11 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
   };
 };
 
-const descriptionOf = ({ description, scope, runToken }: Operation): string => {
-  const needs = `The API key needs the scope \`${scope}\`.`;
+const descriptionOf = (operation: Operation): string => {
+  const { description, runToken } = operation;
+  const needs = `The API key needs the scope ${scopesOf(operation)}.`;
   const tokenNeeds = runToken ? ` A token of the run needs \`${runToken.scope}\`.` : '';
-  return `${description === undefined ? '' : `${description}\n\n`}${needs}${tokenNeeds}`;
+  return `${description === undefined ? '' : `${description}\n\n`}${needs}${tokenNeeds}${auditOf(operation)}`;
 };
 
 const securityOf = ({ inQuery }: RunTokenUse): JsonSchema[] => [
@@ -119,6 +120,14 @@ const securityOf = ({ inQuery }: RunTokenUse): JsonSchema[] => [
   { runToken: [] },
   ...(inQuery ? [{ runTokenInQuery: [] }] : []),
 ];
+
+const scopesOf = ({ scope, orScope }: Operation): string =>
+  orScope === undefined ? `\`${scope}\`` : `\`${scope}\` or \`${orScope}\``;
+
+const auditOf = ({ audit = { unrecorded: 'it changes nothing' } }: Operation): string => {
+  if ('unrecorded' in audit) return '';
+  return ` Its audit records have the action \`${'action' in audit ? audit.action : audit.recordedWithin}\`.`;
+};
 
 const rawBodyOf = (description: string): JsonSchema => ({
   description,

@@ -27,6 +27,7 @@ const about: Readonly<Record<Operation['tag'], string>> = {
   Webhooks: 'The outcome of notifications, and the secret that signs them.',
   Catalogue: 'Machines, workflows with their versions, and deployments.',
   'API keys': "A user's keys.",
+  Audit: 'Who did what.',
   Organisation: 'What it uses of the shared stores, its quotas, and for how long its runs are kept.',
   'Sealed values': 'What is stored encrypted, for the operators who change the keys.',
   Executors: 'What executes runs, for the operators of the fleet.',

@@ -30,6 +30,11 @@ const resealOperation = operation({
   summary: 'Seal values again',
   description:
     'Seals values that another key sealed with the sealing key, each at once: what a client changes at the same time stays as the client changed it. Follow `next_cursor` until it is null. A request can be repeated, and after an interruption the first one finds what is left.',
+  audit: {
+    action: 'sealed_values.resealed',
+    installation: true,
+    details: ({ body: { sealing_key } }) => ({ sealing_key }),
+  },
   request: { body: ResealRequest },
   response: { status: 200, description: 'Up to 100 values.', body: SealedValuesPage },
   refusals: [409],

@@ -1,4 +1,6 @@
 import type { Context, Middleware } from 'koa';
+import type { RecordAction } from '@runledger/event-log/audit/record-action';
+import { recordOperation } from '../audit/record-operation.ts';
 import { sendTagged } from '../http/entity-tag.ts';
 import { checkedRequest } from '../validation/checked-request.ts';
 import type { JsonBody } from './json-body.ts';
@@ -7,10 +9,11 @@ import type { IdentifyCaller, Route } from '../http/operation.ts';
 export interface Serving {
   readonly identifyCaller: IdentifyCaller;
   readonly body: JsonBody;
+  readonly record: RecordAction;
 }
 
 /** Checks a request in the order of the specification: credential, scope, rate, content type, size, validation. Then executes the operation. */
-export const serveOperation = (route: Route, { identifyCaller, body }: Serving): Middleware => {
+export const serveOperation = (route: Route, { identifyCaller, body, record }: Serving): Middleware => {
   const { operation, handle } = route;
   const { request, response } = operation;
   const check = checkedRequest(route);
@@ -18,7 +21,9 @@ export const serveOperation = (route: Route, { identifyCaller, body }: Serving):
     ctx.state['operation'] = operation.id;
     const caller = await identifyCaller(ctx, operation);
     const given = check(ctx, request.body ? await body(ctx) : undefined);
-    const answer: unknown = await handle(given, caller, ctx);
+    const answer = await recordOperation(operation, { record, given, caller, ctx }, () =>
+      handle(given, caller, ctx),
+    );
     if (response.body) {
       ctx.status = response.status;
       sendJson(ctx, answer, response.holdsSecret !== true && READS.has(ctx.method));

@@ -17,6 +17,7 @@ const redeliverManyOperation = operation({
   description:
     'Redelivers the final notifications of up to 1,000 runs that match the filter, newest first. `next_cursor` continues with the older ones.',
   scope: 'runs:write',
+  audit: { unrecorded: 'the fact that it stores names the user' },
   request: { body: RedeliverRequest },
   response: {
     status: 200,

@@ -14,6 +14,7 @@ const redeliverOperation = operation({
   tag: 'Webhooks',
   summary: "Send a run's final notification again",
   scope: 'runs:write',
+  audit: { unrecorded: 'the fact that it stores names the user' },
   request: { path: RunPath },
   response: { status: 200, description: 'The redelivery is requested.', body: RunRedelivery },
   refusals: [404, 409],

@@ -75,6 +75,8 @@ describe('the OpenAPI document', () => {
         'GET /files/uploads/{id}',
         'PATCH /files/uploads/{id}',
         'DELETE /files/uploads/{id}',
+        'GET /audit',
+        'GET /audit/export',
         'GET /usage',
         'GET /retention',
         'PATCH /retention',

@@ -14,6 +14,7 @@ import { checkedRequest } from '../../src/validation/checked-request.ts';
 const everything = operation({
   id: 'everything',
   method: 'POST',
+  audit: { unrecorded: 'a test' },
   path: '/{id}/{count}',
   tag: 'Runs',
   summary: 'Takes something of everything',

@@ -6,7 +6,7 @@ import type { Canceller, CancelRun } from './cancel-run.ts';
 import type { FreshViews } from '../../projection/fresh-views.ts';
 import pLimit from 'p-limit';
 
-interface CancelledMany {
+export interface CancelledMany {
   /** Runs of this page that had not ended and matched the filter when they were decided on. */
   readonly matched: number;
   /** Matched runs that ended at once. */

@@ -1,4 +1,6 @@
+import type { RecordAction } from '@runledger/event-log/audit/record-action';
 import { CancelRunResponse } from '@runledger/contracts/http/runs/run';
+import { requestedAction } from '../../audit/requested-action.ts';
 import type { CancelRun } from './cancel-run.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
@@ -14,16 +16,34 @@ const cancelOperation = operation({
   description:
     'A queued run is cancelled at once. A run that executes is asked to stop, and is cancelled within the grace period, by force if necessary. Repeating the request, or sending it after the end, changes nothing.',
   scope: 'runs:write',
+  audit: { recordedWithin: 'run.cancelled' },
   request: { path: RunPath },
   response: { status: 200, description: 'The outcome.', body: CancelRunResponse },
   refusals: [404],
 });
 
-export const cancelRoute = ({ cancel }: { readonly cancel: CancelRun }): Route =>
+export interface CancelRoute {
+  readonly cancel: CancelRun;
+  readonly record: RecordAction;
+}
+
+export const cancelRoute = ({ cancel, record }: CancelRoute): Route =>
   route(cancelOperation, async ({ path }, caller, ctx) => {
     const key = runKeyOf(path, caller);
     const { traceparent } = requestOf(ctx);
-    const cancellation = await cancel(key, { user_id: caller.user_id, traceparent });
+    const cancellation = await cancel(key, {
+      user_id: caller.user_id,
+      traceparent,
+      recorded: (run_user_id, work) =>
+        record(
+          requestedAction(ctx, caller, {
+            action: 'run.cancelled',
+            target: key.run_id,
+            details: { run_user_id },
+          }),
+          work,
+        ),
+    });
     switch (cancellation.kind) {
       case 'answered':
         return { run_id: key.run_id, ...cancellation.answer };

@@ -1,7 +1,7 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
+import { decideAndAppend, type Decision } from '@runledger/event-log/append/decide-and-append';
 import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { head, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import type { Envelope } from '../current/core/envelope.ts';
@@ -30,6 +30,8 @@ export interface CancelRunOptions {
 export interface Canceller {
   readonly user_id: string;
   readonly traceparent: string | null;
+  /** Carries out the cancellation of a run that another user queued. */
+  readonly recorded?: <Result>(owner: string, work: () => Promise<Result>) => Promise<Result>;
 }
 
 /** `only` limits it to runs with these statuses. @throws {LogUnavailable} */
@@ -42,38 +44,46 @@ export type CancelRun = (
 /** Decides on the run as the log's leader has it. A run whose events have expired ends before, unless its view says that it has. */
 export const cancelRun =
   ({ log, current, expire, writer, now, onConflict }: CancelRunOptions): CancelRun =>
-  async (key, { user_id, traceparent }, only) => {
+  async (key, { user_id, traceparent, recorded }, only) => {
     const readKnown = async (atLeast?: number): Promise<Known> => {
       const read = await readRun(log, key, { atLeast: atLeast ?? (await head(log, key)) });
       return read.kind === 'found'
         ? { found: read, head: read.history.head }
         : { found: await current(key), head: undefined };
     };
-    const decided = await decideAndAppend<Known, Cancellation>(log, {
-      read: async (atLeast) => {
-        const known = await readKnown(atLeast);
-        const { found } = known;
-        if (known.head !== undefined || found.kind !== 'found' || isEnded(found.run)) return known;
-        await expire(key);
-        return readKnown();
-      },
-      decide: ({ found, head: expected }) => {
-        if (found.kind !== 'found') return { kind: 'answer', answer: found };
-        if (only && !only.includes(found.run.status)) {
-          return { kind: 'answer', answer: { kind: 'status_excluded' } };
-        }
-        const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer, traceparent };
-        const decision = requestCancel(found.run, { user_id }, envelope);
-        const { answer } = decision;
-        if (decision.kind === 'nothing_to_do') {
-          return { kind: 'answer', answer: { kind: 'answered', answer, isNew: false } };
-        }
-        if (expected === undefined) return { kind: 'answer', answer: EXPIRED };
-        const { event } = decision;
-        return { kind: 'append', event, expected, answer: { kind: 'answered', answer, isNew: true } };
-      },
-      onConflict,
-    });
+    const read = async (atLeast?: number): Promise<Known> => {
+      const known = await readKnown(atLeast);
+      const { found } = known;
+      if (known.head !== undefined || found.kind !== 'found' || isEnded(found.run)) return known;
+      await expire(key);
+      return readKnown();
+    };
+    const first = await read();
+    const decide = ({ found, head: expected }: Known): Decision<Cancellation> => {
+      if (found.kind !== 'found') return { kind: 'answer', answer: found };
+      if (only && !only.includes(found.run.status)) {
+        return { kind: 'answer', answer: { kind: 'status_excluded' } };
+      }
+      const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer, traceparent };
+      const decision = requestCancel(found.run, { user_id }, envelope);
+      const { answer } = decision;
+      if (decision.kind === 'nothing_to_do') {
+        return { kind: 'answer', answer: { kind: 'answered', answer, isNew: false } };
+      }
+      if (expected === undefined) return { kind: 'answer', answer: EXPIRED };
+      const { event } = decision;
+      return { kind: 'append', event, expected, answer: { kind: 'answered', answer, isNew: true } };
+    };
+    const carryOut = () =>
+      decideAndAppend<Known, Cancellation>(log, {
+        read: async (atLeast) => (atLeast === undefined ? first : read(atLeast)),
+        decide,
+        onConflict,
+      });
+    const owner = first.found.kind === 'found' ? first.found.run.request.user_id : user_id;
+    const decided = await (owner === user_id || recorded === undefined
+      ? carryOut()
+      : recorded(owner, carryOut));
     return decided.kind === 'too_busy' ? { kind: 'too_busy' } : decided.answer;
   };
 

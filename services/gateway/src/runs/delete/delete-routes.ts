@@ -16,6 +16,7 @@ const deleteRunOperation = operation({
   description:
     'Deletes a run that has ended, with its inputs, outputs, logs and files. From then on it is as if it did not exist: 404, also for this request when it is repeated. All of that is erased within seconds, except content that another run has too; `GET /run/{run_id}/tombstone` says when it is done. The facts of the run, which include inputs and outputs of up to 4 KiB, are shown to nobody and leave the log with its age, after 7 days by default.',
   scope: 'runs:write',
+  audit: { action: 'run.deleted', target: 'run_id' },
   request: { path: RunPath },
   response: { status: 200, description: 'The run is deleted.', body: DeleteRunResponse },
   refusals: [404, 409],
@@ -30,6 +31,7 @@ const deleteOutputsOperation = operation({
   description:
     'Deletes the outputs of a run that has ended, with their files, which are erased within seconds. The run stays: its `outputs` are empty, and `missing_members` says so. Repeating the request changes nothing.',
   scope: 'runs:write',
+  audit: { action: 'run.outputs_deleted', target: 'run_id' },
   request: { path: RunPath },
   response: { status: 200, description: 'The outputs are deleted.', body: DeleteOutputsResponse },
   refusals: [404, 409],

@@ -28,6 +28,7 @@ const queueOperation = operation({
   description:
     'The response comes once the run is stored: the run is never lost, and a GET right after the response finds it. The run keeps the version and the settings that the deployment has now.',
   scope: 'runs:write',
+  audit: { unrecorded: 'the fact that it stores names the user' },
   request: {
     headers: Type.Object({ 'Idempotency-Key': Type.Optional(IdempotencyKey) }),
     body: DeploymentRunRequest,

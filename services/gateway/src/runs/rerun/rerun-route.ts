@@ -24,6 +24,7 @@ const rerunOperation = operation({
   description:
     'Queues another run with the inputs of this run, or with others. It has the version, the GPU, the webhook and all settings of this run, also when the deployment has changed. `rerun_of` names this run.',
   scope: 'runs:write',
+  audit: { unrecorded: 'the fact that it stores names the user' },
   request: {
     path: RunPath,
     headers: Type.Object({ 'Idempotency-Key': Type.Optional(IdempotencyKey) }),

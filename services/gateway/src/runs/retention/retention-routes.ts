@@ -30,6 +30,7 @@ const changeRetention = operation({
   description:
     '`runs_days` counts from the creation of a run. Then the run goes, with its inputs, outputs and files: it is 404, and its idempotency key is free. A run that has not ended stays, and one whose final notification is not settled, or of which the log still holds something. `outputs_days` counts from the end of a run. Then its output files go: the run stays, and their addresses are 404. It is applied within minutes, also to runs that are there already.',
   scope: 'admin',
+  audit: { action: 'retention.changed' },
   request: { body: RetentionChange },
   response: { status: 200, description: 'What the organisation has now.', body: Retention },
   refusals: [],

@@ -1,0 +1,83 @@
+import { Type, type Static } from 'typebox';
+
+/** Closed: what somebody did that an auditor may ask about. `<kind of the target>.<what was done>`, which are two tokens of a subject. */
+export const AuditAction = Type.Enum([
+  'key.created',
+  'key.revoked',
+  'secret.read',
+  'secret.rotated',
+  'machine.created',
+  'machine.changed',
+  'machine.deleted',
+  'workflow.created',
+  'workflow.changed',
+  'workflow.deleted',
+  'workflow_version.created',
+  'workflow_version.changed',
+  'workflow_version.deleted',
+  'deployment.created',
+  'deployment.changed',
+  'deployment.deleted',
+  'retention.changed',
+  'run.cancelled',
+  'runs.cancelled',
+  'run.deleted',
+  'run.outputs_deleted',
+  'file.deleted',
+  'executor.drained',
+  'executor.resumed',
+  'sealed_values.resealed',
+  'organisation.created',
+  'organisation.erased',
+  'log.provisioned',
+  'dead_letter.redriven',
+  'credential.refused',
+]);
+export type AuditAction = Static<typeof AuditAction>;
+
+interface DescribedAction {
+  readonly means: string;
+  /**
+   * What happens when its record cannot be stored. `refused`: it is not done. `done`: it is done, and the service's log has the record as
+   * an error: it takes rights or data away, and must be possible in an emergency.
+   */
+  readonly withoutRecord: 'refused' | 'done';
+}
+
+const refused = (means: string): DescribedAction => ({ means, withoutRecord: 'refused' });
+const done = (means: string): DescribedAction => ({ means, withoutRecord: 'done' });
+
+export const AUDIT_ACTIONS: Readonly<Record<AuditAction, DescribedAction>> = {
+  'key.created': refused('An API key was made. The record has its scopes, its user and its expiry.'),
+  'key.revoked': done('An API key was revoked, with the keys below it unless the record says otherwise.'),
+  'secret.read': refused("The organisation's signing secret was shown."),
+  'secret.rotated': refused("The organisation's signing secret was replaced."),
+  'machine.created': refused('A machine was created.'),
+  'machine.changed': refused('A machine was changed, archived or restored.'),
+  'machine.deleted': done('A machine was deleted.'),
+  'workflow.created': refused('A workflow was created.'),
+  'workflow.changed': refused('A workflow was changed, archived or restored.'),
+  'workflow.deleted': done('A workflow was deleted.'),
+  'workflow_version.created': refused('A workflow version was created.'),
+  'workflow_version.changed': refused('A workflow version was archived or restored.'),
+  'workflow_version.deleted': done('A workflow version was deleted.'),
+  'deployment.created': refused('A deployment was created.'),
+  'deployment.changed': refused('A deployment was changed, archived or restored.'),
+  'deployment.deleted': done('A deployment was deleted.'),
+  'retention.changed': refused('The organisation chose for how long its runs are kept.'),
+  'run.cancelled': done('A key of another user than that of the run asked to cancel it.'),
+  'runs.cancelled': done('Many runs were cancelled by a filter. The record has how many.'),
+  'run.deleted': done('A run was deleted, with its files.'),
+  'run.outputs_deleted': done('The outputs of a run were deleted.'),
+  'file.deleted': done('A file that a client had uploaded was deleted.'),
+  'executor.drained': done('An operator drained an executor.'),
+  'executor.resumed': refused('An operator resumed an executor.'),
+  'sealed_values.resealed': refused('Up to 100 sealed values were sealed with the sealing key.'),
+  'organisation.created': refused('An organisation was created, with its first key.'),
+  'organisation.erased': done('An organisation was erased.'),
+  'log.provisioned': done('The streams of the log were created, or brought to their settings.'),
+  'dead_letter.redriven': done('An operator had dead letters handled again.'),
+  'credential.refused': done(
+    'Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.',
+  ),
+};

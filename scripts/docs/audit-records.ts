@@ -1,0 +1,19 @@
+/** The part of docs/events.md about audit records. */
+import { AUDIT_ACTIONS } from '@runledger/contracts/audit/audit-actions';
+import { AuditRecord } from '@runledger/contracts/audit/audit-record';
+import { code } from './schema-tables.ts';
+
+export const auditPart = (): string[] => [
+  '## Audit records',
+  '',
+  'Who did what: in the stream AUDIT, under `audit.<org_id or installation>.<action>.<stage>`, which is not fenced. The gateway writes them, and',
+  `who has the operator's credentials. Members: ${Object.keys(AuditRecord.properties).map(code).join(', ')}. \`requested\` is stored before the action,`,
+  'and `completed` after it, with the same `id`. The third column says what happens when a record cannot be stored.',
+  '',
+  '| action | means | without a record |',
+  '|---|---|---|',
+  ...Object.entries(AUDIT_ACTIONS).map(
+    ([action, { means, withoutRecord }]) => `| ${code(action)} | ${means} | ${withoutRecord} |`,
+  ),
+  '',
+];

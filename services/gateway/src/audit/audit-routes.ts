@@ -1,0 +1,116 @@
+import { Readable } from 'node:stream';
+import { AuditExportQuery, AuditPage, AuditQuery, type AuditEntry } from '@runledger/contracts/http/audit';
+import {
+  readAuditBackwards,
+  type AuditRange,
+  type StoredAuditRecord,
+} from '@runledger/event-log/audit/audit-records';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { allows, lacksScope } from '../auth/scopes.ts';
+import { operation, route, type Caller, type Route } from '../http/operation.ts';
+import { cursorAt, cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../http/pagination.ts';
+import { own } from '../validation/node.ts';
+import { isOf } from './core/audit-selection.ts';
+
+const shared = {
+  method: 'GET',
+  tag: 'Audit',
+  scope: 'admin',
+  orScope: 'operator',
+  refusals: [],
+} as const;
+
+const listOperation = operation({
+  ...shared,
+  id: 'listAudit',
+  path: '/audit',
+  summary: 'List audit records',
+  description:
+    'Who did what in the organisation, newest first; with the scope `operator` in all organisations, and with the executors, unless `organisation` is given. Most actions have two records with one id: `requested`, stored before the action is carried out, and `completed`, with its outcome. Records cannot be changed or removed, and are kept for a year by default. Pages skip no record and repeat none, also while records are stored.',
+  request: { query: AuditQuery },
+  response: { status: 200, description: 'A page of records.', body: AuditPage },
+});
+
+const exportOperation = operation({
+  ...shared,
+  id: 'exportAudit',
+  path: '/audit/export',
+  summary: 'Export audit records',
+  description:
+    'All records that match, newest first, as JSON lines: each as an item of `listAudit`. A response that was cut off ends without the end of a chunk; go on with `until`.',
+  request: { query: AuditExportQuery },
+  response: { status: 200, description: 'One record on each line.', contentType: 'application/x-ndjson' },
+});
+
+/** Bounds the work of one page when few records match. */
+const MOST_READ = 4_000;
+const PIECE_LENGTH = 32 * 1024;
+
+export const auditRoutes = (log: EventLog): Route[] => [
+  route(
+    listOperation,
+    async ({ query }, caller) => {
+      const limit = query.limit ?? DEFAULT_LIMIT;
+      const matches = isOf(query);
+      const range = { ...rangeOf(query, caller), below: positionIn(query.cursor) };
+      const records: StoredAuditRecord[] = [];
+      let read = 0;
+      for await (const span of readAuditBackwards(log, range)) {
+        records.push(...span.records.filter(matches));
+        read += span.records.length;
+        const last = records[limit - 1];
+        if (last) return pageOf(records.slice(0, limit), last.sequence);
+        if (read >= MOST_READ) return pageOf(records, span.from);
+      }
+      return pageOf(records, undefined);
+    },
+    ({ query }) => cursorProblems(own(query, 'cursor'), 'query', isPosition),
+  ),
+  route(exportOperation, async ({ query }, caller, ctx) => {
+    const spans = readAuditBackwards(log, rangeOf(query, caller));
+    ctx.set('Cache-Control', 'no-store');
+    ctx.type = 'application/x-ndjson';
+    if (ctx.method === 'HEAD') return;
+    // The first records are read before the response begins, so that a log which cannot be read is refused.
+    const first = await spans.next();
+    const lines = async function* (): AsyncGenerator<string> {
+      if (first.done) return;
+      yield linesOf(first.value.records.filter(isOf(query)));
+      for await (const { records } of spans) yield linesOf(records.filter(isOf(query)));
+    };
+    ctx.body = Readable.from(lines(), { objectMode: false, highWaterMark: PIECE_LENGTH });
+  }),
+];
+
+const pageOf = (records: readonly StoredAuditRecord[], end: number | undefined): AuditPage => ({
+  records: records.map(shown),
+  next_cursor: cursorAt(end?.toString()),
+});
+
+const linesOf = (records: readonly StoredAuditRecord[]): string =>
+  records.map((record) => `${JSON.stringify(shown(record))}\n`).join('');
+
+const shown = ({ version: _version, sequence: _sequence, ...record }: StoredAuditRecord): AuditEntry =>
+  record;
+
+/** An operator sees all; anybody else their own organisation. @throws {Refused} */
+const rangeOf = (
+  { action, organisation, since, until }: AuditExportQuery,
+  { org_id, key }: Caller,
+): Omit<AuditRange, 'below'> => {
+  const isOperator = allows(key.scopes, 'operator');
+  if (organisation !== undefined && organisation !== org_id && !isOperator)
+    throw lacksScope('operator', 'Leave organisation out to see your own');
+  return {
+    org_id: isOperator ? organisation : org_id,
+    action,
+    since: since === undefined ? undefined : new Date(since),
+    until: until === undefined ? undefined : new Date(until),
+  };
+};
+
+const POSITION = /^\d{1,15}$/;
+const isPosition = (text: string): boolean => POSITION.test(text);
+
+const positionIn = (cursor: string | undefined): number | undefined =>
+  cursor === undefined ? undefined : Number(decodeCursor(cursor));

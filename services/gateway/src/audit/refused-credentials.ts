@@ -1,0 +1,114 @@
+import type { AuditActor, AuditRecord } from '@runledger/contracts/audit/audit-record';
+import { newUuid } from '@runledger/contracts/ids';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import { sleep } from '@runledger/resilience/abort';
+import { within } from '@runledger/resilience/within';
+import type { CredentialRefusal, OnCredentialRefused } from '../auth/identify-caller.ts';
+import type { StoreAuditRecord } from './audit-store.ts';
+import { networkOf } from './core/network-of.ts';
+
+export interface RefusedCredentials extends AsyncDisposable {
+  readonly count: OnCredentialRefused;
+  /** Stores what was counted. */
+  readonly flush: () => Promise<void>;
+}
+
+export interface RefusedCredentialsOptions {
+  readonly store: StoreAuditRecord;
+  readonly logger: Logger;
+  readonly now: () => Date;
+  readonly onLost: () => void;
+}
+
+interface Count {
+  readonly of: Pick<AuditRecord, 'org_id' | 'actor' | 'target'>;
+  readonly why: CredentialRefusal['why'];
+  readonly since: Date;
+  times: number;
+}
+
+const EVERY_MS = 60_000;
+/** Bounds the memory, and the records of a minute: the refusals of further networks and keys are counted together. */
+const MAX_COUNTS = 16;
+const STOP_WITHIN_MS = 500;
+const OTHERS = 'others';
+
+/**
+ * Counts refused credentials by network, or by key, and stores the counts once a minute: a flood leaves few records. Counts that cannot be
+ * stored stay, and are stored later.
+ */
+export const refusedCredentials = ({
+  store,
+  logger,
+  now,
+  onLost,
+}: RefusedCredentialsOptions): RefusedCredentials => {
+  const counts = new Map<string, Count>();
+  const count = (refusal: CredentialRefusal): void => {
+    const known = counts.get(nameOf(refusal));
+    const isRoom = known !== undefined || counts.size < MAX_COUNTS;
+    const name = isRoom ? nameOf(refusal) : `${refusal.why} ${OTHERS}`;
+    const counted = known ?? counts.get(name);
+    if (counted) counted.times += 1;
+    else
+      counts.set(name, { of: isRoom ? whose(refusal) : OF_OTHERS, why: refusal.why, since: now(), times: 1 });
+  };
+  const storeOne = async (name: string, counted: Count): Promise<void> => {
+    const { of, why, since, times } = counted;
+    const record: AuditRecord = {
+      version: 1,
+      id: newUuid(),
+      stage: 'completed',
+      action: 'credential.refused',
+      ...of,
+      outcome: 'refused',
+      request_id: null,
+      details: { why, times, since: since.toISOString() },
+    };
+    try {
+      await store(record);
+      // Some may have been added meanwhile.
+      if (counted.times === times) counts.delete(name);
+      else counts.set(name, { ...counted, since: now(), times: counted.times - times });
+    } catch (error) {
+      onLost();
+      logger.error({ err: error, audit: record }, 'an audit record could not be stored; trying again');
+    }
+  };
+  const flush = async (): Promise<void> => {
+    for (const [name, counted] of counts) await storeOne(name, counted);
+  };
+  const stop = new AbortController();
+  const flushing = (async () => {
+    while (!stop.signal.aborted) {
+      await sleep(EVERY_MS, stop.signal);
+      await flush();
+    }
+  })();
+  return {
+    count,
+    flush,
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await within(STOP_WITHIN_MS, flushing, () => undefined);
+    },
+  };
+};
+
+const nameOf = (refusal: CredentialRefusal): string =>
+  `${refusal.why} ${refusal.why === 'lacks_scope' ? refusal.key.id : networkOf(refusal.address)}`;
+
+const whose = (refusal: CredentialRefusal): Count['of'] => {
+  if (refusal.why !== 'lacks_scope') return ofNetwork(networkOf(refusal.address));
+  const { id: key_id, user_id, org_id } = refusal.key;
+  const actor: AuditActor = { kind: 'key', key_id, user_id, org_id, address: refusal.address ?? null };
+  return { org_id, actor, target: { kind: 'credential', id: key_id } };
+};
+
+const ofNetwork = (network: string): Count['of'] => ({
+  org_id: null,
+  actor: { kind: 'unknown', network },
+  target: { kind: 'credential', id: null },
+});
+
+const OF_OTHERS = ofNetwork(OTHERS);
