@@ -7,8 +7,13 @@ export const MAX_EXPIRY_BYTES = 1.5 * 1024;
 /** Inputs of a run, and the list of its outputs, as JSON. */
 export const MAX_INPUTS_BYTES = 256 * 1024;
 export const MAX_OUTPUTS_BYTES = 256 * 1024;
-/** The names of a run's inputs that are files, as JSON. */
+/** The names of a run's inputs that are files, and of those that are secret, together, as JSON. */
 export const MAX_FILE_INPUTS_BYTES = 320;
+/** Of these, for the member `secret_inputs` when there are any. */
+export const SECRET_INPUTS_BYTES = 20;
+/** Characters of the value of a secret input. A shorter one could not be masked in logs without masking everything. */
+export const MIN_SECRET_LENGTH = 4;
+export const MAX_SECRET_LENGTH = 4096;
 /** A workflow version as JSON. */
 export const MAX_WORKFLOW_BYTES = 512 * 1024;
 /** The logs of a run, compressed: what one blob has room for. */

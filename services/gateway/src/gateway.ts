@@ -114,7 +114,7 @@ const allRoutes = (
 /** The OpenAPI document with its pages, what attempts request, and output files. */
 const plainRoutesOf = (
   { config, log, logger, publicUrl }: Omit<GatewayParts, 'metrics'>,
-  { outputs: { store, needsLog }, outputUrls, stores, quotas, files, records }: RunServices,
+  { outputs: { store, needsLog }, outputUrls, stores, secrets, quotas, files, records }: RunServices,
   routes: readonly Route[],
   onUploaded: (bytes: number) => void,
 ): PlainRoute[] => {
@@ -126,6 +126,7 @@ const plainRoutesOf = (
       config,
       log,
       stores,
+      secrets,
       blobQuota: quotas.blob_bytes,
       findDeployment: (org_id, id) => records.deployments.get(org_id, id),
       logger,

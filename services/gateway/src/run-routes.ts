@@ -31,6 +31,7 @@ import { keepRunFiles, type KeepRunFiles } from './runs/queue/keep-run-files.ts'
 import { queueDeployment } from './runs/queue/queue-deployment.ts';
 import { queuePositions } from './runs/read/queue-positions.ts';
 import { rerunRun } from './runs/rerun/rerun-run.ts';
+import { keepSecrets } from './runs/secrets/kept-secrets.ts';
 import { openIncluded } from './runs/read/read-included.ts';
 import { runProgress } from './runs/read/run-progress.ts';
 import { tokenRoute } from './runs/tokens/token-route.ts';
@@ -48,28 +49,14 @@ const RESOLVE_WITHIN_MS = 1_000;
 
 /** The operations on runs. */
 export const runRoutes = ({ parts, services, metrics, record }: RunRoutes): Route[] => {
-  const { stores, current, lists, quotas, room, fresh, scheduler, subscriptions, keys, tokens } = services;
+  const { stores, secrets, current, lists, room, fresh, scheduler, subscriptions, keys, tokens } = services;
   const { config, log, views, logger, instance, policy, resolver } = parts;
   const outputUrl = services.outputUrls.of;
   const writer = { service: 'gateway', instance };
   const onConflict = metrics.conflict;
   const onQueued = metrics.queued;
   const catalogue = openCatalogue(log);
-  const accept = counted(
-    acceptRun({
-      log,
-      blobs: stores.blobs,
-      current,
-      longestRun: services.longestRun,
-      room,
-      queued: quotas.queued_runs,
-      blobQuota: quotas.blob_bytes,
-      maxInputsBytes: config.RUNLEDGER_INPUTS_MAX_BYTES,
-      writer,
-      now,
-    }),
-    metrics,
-  );
+  const accept = acceptance(parts, services, metrics);
   const callbacks = callbackRules({
     policy,
     resolver,
@@ -77,8 +64,16 @@ export const runRoutes = ({ parts, services, metrics, record }: RunRoutes): Rout
     resolveWithinMs: RESOLVE_WITHIN_MS,
   });
   const keep = fileKeeping(parts, services, callbacks);
-  const queue = queueDeployment({ accept, catalogue, keepFiles: keep, logger });
-  const rerun = rerunRun({ accept, current, catalogue, workflows: stores.workflows, keepFiles: keep });
+  const queue = queueDeployment({ accept, catalogue, keepFiles: keep, secrets, logger });
+  const rerun = rerunRun({
+    accept,
+    current,
+    catalogue,
+    workflows: stores.workflows,
+    keepFiles: keep,
+    secrets,
+    keepSecrets: keepSecrets({ blobs: stores.blobs, secrets }),
+  });
   const cancel = cancelRun({ log, current, expire: services.expire, writer, now, onConflict });
   const progress = runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor));
   const positions = queuePositions({ scheduler, clock });
@@ -107,6 +102,28 @@ export const runRoutes = ({ parts, services, metrics, record }: RunRoutes): Rout
     cancelManyRoute({ cancelMany: cancelMany({ views, fresh, cancel }), record }),
   ];
 };
+
+const acceptance = (
+  { config, log, instance }: RunRoutes['parts'],
+  { stores, secrets, current, longestRun, room, quotas }: RunServices,
+  metrics: GatewayMetrics,
+): AcceptRun =>
+  counted(
+    acceptRun({
+      log,
+      blobs: stores.blobs,
+      current,
+      longestRun,
+      room,
+      queued: quotas.queued_runs,
+      blobQuota: quotas.blob_bytes,
+      maxInputsBytes: config.RUNLEDGER_INPUTS_MAX_BYTES,
+      secrets,
+      writer: { service: 'gateway', instance },
+      now,
+    }),
+    metrics,
+  );
 
 const runLogsRoute = (
   { log, logger }: Pick<GatewayParts, 'log' | 'logger'>,

@@ -1,6 +1,7 @@
 import { openBlobStores, type BlobStores } from '@runledger/blob-store/blob-stores';
 import { polledClock } from '@runledger/coordination/polled-clock';
 import { newUuid } from '@runledger/contracts/ids';
+import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { outputLists, type OutputLists } from '@runledger/blob-store/output-lists';
 import { outputUrls, type OutputUrls } from '@runledger/webhooks/signing/output-urls';
@@ -35,6 +36,7 @@ import { openErasing, type EraseDeletedOptions } from './runs/erase/erase-delete
 import { eraseFiles } from './runs/erase/erase-files.ts';
 import { openRetention, type RetentionOptions } from './runs/retention/apply-retention.ts';
 import { retentionRecords, type RetentionRecords } from './runs/retention/retention-records.ts';
+import { inputSecrets, type InputSecrets } from './runs/secrets/input-secrets.ts';
 import { openKeyRevalidation, type KeyRevalidation } from './runs/subscribe/key-revalidation.ts';
 import { openRunSubscriptions, type RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
 import { openSchedulerClient, type SchedulerClient } from './scheduler/scheduler-client.ts';
@@ -64,6 +66,7 @@ export interface RunServices {
   readonly tokens: RunTokens;
   readonly outputUrls: OutputUrls;
   readonly stores: BlobStores;
+  readonly secrets: InputSecrets;
 }
 
 /** `open` closes them in reverse order. */
@@ -144,14 +147,15 @@ const openStreams = (
   };
 };
 
-/** What this installation signs, and recognises. */
+/** What this installation signs and seals, and recognises. */
 const signedTexts = ({
   config,
   publicUrl,
-}: Pick<GatewayParts, 'config' | 'publicUrl'>): Pick<RunServices, 'tokens' | 'outputUrls'> => {
+}: Pick<GatewayParts, 'config' | 'publicUrl'>): Pick<RunServices, 'tokens' | 'secrets' | 'outputUrls'> => {
   const keys = config.RUNLEDGER_SECRET_KEYS;
   return {
     tokens: runTokens(signer(keys, 'run-token')),
+    secrets: inputSecrets(secretBox(keys), signer(keys, 'idempotent-request')),
     outputUrls: outputUrls({ publicUrl, keys, ttlS: config.RUNLEDGER_OUTPUT_URL_TTL_S, now }),
   };
 };

@@ -37,7 +37,9 @@ export const changedInputs = async (
   if (inputs !== undefined || input.length === 0) return givenInputs(options, client);
   const { api, screen } = client;
   const { workflow_inputs } = await retryForAMinute(() => api.inputsOf(run), screen);
-  return withPairs(workflow_inputs, input, client);
+  // Secrets are shown as null. The new run keeps those that are left out.
+  const shown = Object.fromEntries(Object.entries(workflow_inputs).filter(([, value]) => value !== null));
+  return withPairs(shown, input, client);
 };
 
 const withPairs = async (inputs: Inputs, pairs: readonly string[], client: Client): Promise<Inputs> => {

@@ -38,6 +38,8 @@ export const WorkflowInput = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 256 }),
   type: Type.Enum(['string', 'integer', 'number', 'boolean', 'array', ...FILE_INPUT_TYPES]),
   required: Type.Boolean(),
+  /** Of a text: its values are sealed before they are stored, and shown to nobody. */
+  secret: Type.Optional(Type.Literal(true)),
   /** Taken when a run leaves the input out, also a required one. */
   default: Type.Optional(Json),
   /** The values that a string or a number may have. */

@@ -17,8 +17,8 @@ const Time = Type.String({ format: 'date-time' });
 export const RunOrigin = Type.Enum(['api', 'manual', 'replay']);
 export type RunOrigin = Static<typeof RunOrigin>;
 
-/** Together at most `MAX_FILE_INPUTS_BYTES` as JSON. */
-const FileInputs = Type.Array(Type.String(), { minItems: 1 });
+/** Those of files and of secrets together have at most `MAX_FILE_INPUTS_BYTES` as JSON. */
+const InputNames = Type.Array(Type.String(), { minItems: 1 });
 
 /** The request, its user, and the deployment's settings at that time: later changes of the catalogue do not affect the run. */
 export const RunQueuedData = Type.Object(
@@ -38,7 +38,9 @@ export const RunQueuedData = Type.Object(
     inputs: Type.Union([JsonRecord, Type.Null()]),
     inputs_blob: Type.Union([BlobRef, Type.Null()]),
     /** The names of inputs whose values are files; left out without any. */
-    file_inputs: Type.Optional(FileInputs),
+    file_inputs: Type.Optional(InputNames),
+    /** The names of inputs whose values are sealed texts; left out without any. */
+    secret_inputs: Type.Optional(InputNames),
     webhook: Type.Union([Type.String({ maxLength: MAX_WEBHOOK_URL }), Type.Null()]),
     webhook_intermediate_status: Type.Boolean(),
     /** From the last RunQueued or RunRequeued to RunStarted, in seconds. */
@@ -54,7 +56,7 @@ export const RunQueuedData = Type.Object(
     /** Whether its version says which nodes take the inputs: then the executor fetches that. */
     has_input_targets: Type.Optional(Type.Boolean()),
     rerun_of: Type.Union([Uuid, Type.Null()]),
-    /** Of a run whose id is derived from an idempotency key: a second request with the same key is compared with it. */
+    /** Of a run whose id is derived from an idempotency key: a second request is compared with it. A keyed hash, when inputs are secret. */
     idempotency: Type.Optional(Type.Object({ request_sha256: Sha256 })),
   },
   inlineOrBlob('inputs', 'inputs_blob'),
@@ -77,7 +79,9 @@ export const RunAssignedData = Type.Object(
     workflow_sha256: Sha256,
     inputs: Type.Union([JsonRecord, Type.Null()]),
     inputs_blob: Type.Union([BlobRef, Type.Null()]),
-    file_inputs: Type.Optional(FileInputs),
+    file_inputs: Type.Optional(InputNames),
+    /** Their values are sealed here: the executor fetches them. */
+    secret_inputs: Type.Optional(InputNames),
     run_timeout_s: Seconds,
     /** Errors after which the run begins another attempt; left out for its last one. */
     retry_on: Type.Optional(RetryOn),

@@ -14,6 +14,8 @@ import type { Files } from '../files/files.ts';
 import { inputTargetsRoute, type FindVersion } from './input-targets-route.ts';
 import { inputFileRoute } from './input-file-route.ts';
 import { fetchRoute } from './fetch-route.ts';
+import type { InputSecrets } from '../runs/secrets/input-secrets.ts';
+import { secretInputsRoute } from './secret-inputs-route.ts';
 import { uploadRoute } from './upload-route.ts';
 
 export interface ExecutionRoutes {
@@ -25,6 +27,7 @@ export interface ExecutionRoutes {
   readonly log: EventLog;
   readonly stores: BlobStores;
   readonly blobQuota: BlobQuota;
+  readonly secrets: Pick<InputSecrets, 'open'>;
   readonly findDeployment: FindDeployment;
   readonly store: OutputStore;
   readonly files: Pick<Files, 'find'>;
@@ -59,6 +62,7 @@ export const executionRoutes = ({
   return [
     route('GET', 'workflow', fetchRoute(log, workflowOf(stores))),
     route('GET', 'inputs', fetchRoute(log, inputsOf(stores))),
+    route('GET', 'secret-inputs', secretInputsRoute({ log, inputs: inputsOf(stores), ...parts })),
     route('GET', 'input-targets', inputTargetsRoute(log, parts.findVersion)),
     route('GET', 'files/:id', inputFileRoute({ log, inputs: inputsOf(stores), files, ...parts })),
     route('GET', 'log-masks', logMasksRoute(log, parts.findDeployment)),

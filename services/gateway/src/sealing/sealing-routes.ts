@@ -16,7 +16,7 @@ const checkOperation = operation({
   path: '/sealed-values',
   summary: 'Check the sealed values',
   description:
-    'Reads and opens stored values that are sealed, and counts those that the sealing key sealed and those that another key did. No value is shown. When all pages together have `old` and `unreadable` 0, no other key is needed any more.',
+    'Reads and opens stored values that are sealed, and counts those that the sealing key sealed and those that another key did. No value is shown. When all pages together have `old` and `unreadable` 0, no other key is needed any more, except for the secret inputs of runs that were queued before, which are never written again.',
   request: { query: SealedValuesQuery },
   response: { status: 200, description: 'Up to 100 values.', body: SealedValuesPage },
   refusals: [],

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { FILE_INPUT_TYPES } from '../../catalogue/file-inputs.ts';
 import { Json } from '../../json-schemas.ts';
+import { MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from '../../limits.ts';
 import { Archived } from '../fields/names.ts';
 import { NextCursor, Time, Uuid } from '../fields/values.ts';
 import { optional } from '../fields/optional.ts';
@@ -22,6 +23,7 @@ const InputDefinition = Type.Object(
     name: InputName,
     type: InputType,
     required: Type.Boolean(),
+    secret: Type.Optional(Type.Literal(true)),
     default: Type.Optional(Json),
     enum: Type.Optional(Type.Array(Listed)),
     minimum: Type.Optional(Type.Number()),
@@ -41,6 +43,12 @@ export const NewInputDefinition = Type.Object(
       Type.Boolean({
         default: false,
         description: 'A run that leaves it out is refused, unless it has a default.',
+      }),
+    ),
+    secret: optional(
+      Type.Boolean({
+        default: false,
+        description: `Of an input of type string without \`default\` and \`enum\`: its values have ${MIN_SECRET_LENGTH} to ${MAX_SECRET_LENGTH} characters, are sealed before they are stored, shown as null to everybody, and masked in logs.`,
       }),
     ),
     default: Type.Optional(

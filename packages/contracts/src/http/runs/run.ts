@@ -109,7 +109,7 @@ export const WorkflowRun = Type.Object(
     id: Uuid,
     workflow_version_id: Uuid,
     workflow_inputs: Type.Unsafe<JsonValue>({
-      description: 'Null unless requested with `?include=inputs`.',
+      description: 'Null unless requested with `?include=inputs`. Secret inputs are null.',
     }),
     workflow_id: Uuid,
     workflow_api: Type.Unsafe<JsonValue>({

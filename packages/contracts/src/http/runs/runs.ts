@@ -92,6 +92,12 @@ export const CancelRunsResponse = Type.Object(
 );
 
 export const RerunRequest = Type.Object(
-  { inputs: optional({ ...Inputs, description: 'Replaces all inputs of the run.' }) },
+  {
+    inputs: optional({
+      ...Inputs,
+      description:
+        'Replaces all inputs of the run, except that secret inputs which it leaves out are those of the run.',
+    }),
+  },
   { title: 'RerunRequest' },
 );

@@ -2,12 +2,12 @@ import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
 import type { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflow-versions';
 import { isFileInputType } from '@runledger/contracts/catalogue/file-inputs';
 import { isJsonObject, jsonBytes } from '@runledger/contracts/json';
-import { MAX_FILE_INPUTS_BYTES } from '@runledger/contracts/limits';
+import { MAX_FILE_INPUTS_BYTES, SECRET_INPUTS_BYTES } from '@runledger/contracts/limits';
 import { FILE_FORMS, wrongValue, type ValueRules, type WrongValue } from './input-values.ts';
 
 export interface DefinitionProblem {
   readonly index: number;
-  readonly member: 'name' | 'default' | 'enum' | 'minimum' | 'maximum' | 'node' | 'field';
+  readonly member: 'name' | 'secret' | 'default' | 'enum' | 'minimum' | 'maximum' | 'node' | 'field';
   readonly why: string;
 }
 
@@ -18,7 +18,7 @@ export const definitionProblems = (
 ): DefinitionProblem[] => {
   const problems: DefinitionProblem[] = [];
   const names = new Map<string, number>();
-  const files: string[] = [];
+  const named: NamedInputs = { files: [], secrets: [] };
   for (const [index, requested] of definitions) {
     const first = names.get(requested.name);
     if (first === undefined) names.set(requested.name, index);
@@ -29,9 +29,9 @@ export const definitionProblems = (
         why: `input ${first} has this name already. Name each input once`,
       });
     const definition = inputDefinition(requested);
-    if (isFileInputType(definition.type) && isTooMuch(files, requested.name))
-      problems.push({ index, member: 'name', why: TOO_MANY_FILES });
+    if (isTooMuch(named, definition)) problems.push({ index, member: 'name', why: TOO_MANY_NAMES });
     for (const [member, why] of [
+      ...secretProblems(definition),
       ...rulesProblems(definition),
       ...defaultProblems(definition),
       ...targetProblems(definition, workflow),
@@ -41,13 +41,34 @@ export const definitionProblems = (
   return problems;
 };
 
-/** Adds the name. Each run has the names of its files in its first fact. */
-const isTooMuch = (files: string[], name: string): boolean => {
-  files.push(name);
-  return jsonBytes(files) > MAX_FILE_INPUTS_BYTES;
+/** Each run has these names in its first fact. */
+interface NamedInputs {
+  readonly files: string[];
+  readonly secrets: string[];
+}
+
+/** Adds the name of a file or a secret. */
+const isTooMuch = ({ files, secrets }: NamedInputs, { name, type, secret }: WorkflowInput): boolean => {
+  if (isFileInputType(type)) files.push(name);
+  else if (secret) secrets.push(name);
+  else return false;
+  const secretBytes = secrets.length === 0 ? 0 : SECRET_INPUTS_BYTES + jsonBytes(secrets);
+  return jsonBytes(files) + secretBytes > MAX_FILE_INPUTS_BYTES;
 };
 
-const TOO_MANY_FILES = `the names of all inputs that are files may have at most ${MAX_FILE_INPUTS_BYTES} bytes as JSON: shorten them`;
+const TOO_MANY_NAMES = `the names of all inputs that are files or secret may have at most ${MAX_FILE_INPUTS_BYTES} bytes as JSON, with ${SECRET_INPUTS_BYTES} for secrets: shorten them`;
+
+/** The definition itself is shown to everybody who may read workflows. */
+const secretProblems = ({ type, secret, default: value, enum: values }: WorkflowInput): MemberProblem[] => {
+  if (!secret) return [];
+  const problems: MemberProblem[] = [];
+  if (type !== 'string') problems.push(['secret', 'only an input of type string may be secret']);
+  if (value !== undefined)
+    problems.push(['default', 'the definition shows it, so a secret input has none: leave it out']);
+  if (values)
+    problems.push(['enum', 'the definition shows the values, so a secret input has none: leave it out']);
+  return problems;
+};
 
 /** A node of a workflow in ComfyUI's API format. */
 const targetProblems = ({ node, field }: WorkflowInput, workflow: unknown): MemberProblem[] => {
@@ -108,6 +129,10 @@ const whyWrong = (wrong: WrongValue): string => {
       return `it is below the minimum of ${wrong.minimum}`;
     case 'above_maximum':
       return `it is above the maximum of ${wrong.maximum}`;
+    case 'too_short':
+      return `it has less than ${wrong.length} characters`;
+    case 'too_long':
+      return `it has more than ${wrong.length} characters`;
   }
 };
 
@@ -120,6 +145,7 @@ const inputDefinition = ({
   name,
   type,
   required,
+  secret,
   default: value,
   enum: values,
   minimum,
@@ -131,6 +157,7 @@ const inputDefinition = ({
   name,
   type,
   required: required ?? false,
+  ...(secret === true && { secret }),
   ...(value === undefined || value === null ? {} : { default: value }),
   ...(values ? { enum: values } : {}),
   ...(typeof minimum === 'number' ? { minimum } : {}),

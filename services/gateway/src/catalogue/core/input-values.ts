@@ -5,9 +5,10 @@ import {
 } from '@runledger/contracts/catalogue/file-inputs';
 import type { WorkflowInput } from '@runledger/contracts/catalogue/records';
 import type { JsonObject, JsonValue } from '@runledger/contracts/json';
+import { MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from '@runledger/contracts/limits';
 
 /** What a definition says about a value. */
-export type ValueRules = Pick<WorkflowInput, 'type' | 'enum' | 'minimum' | 'maximum'>;
+export type ValueRules = Pick<WorkflowInput, 'type' | 'secret' | 'enum' | 'minimum' | 'maximum'>;
 
 type PlainType = Exclude<WorkflowInput['type'], FileInputType>;
 
@@ -16,23 +17,31 @@ export type WrongValue =
   | { readonly kind: 'no_file' }
   | { readonly kind: 'not_listed'; readonly values: NonNullable<WorkflowInput['enum']> }
   | { readonly kind: 'below_minimum'; readonly minimum: number }
-  | { readonly kind: 'above_maximum'; readonly maximum: number };
+  | { readonly kind: 'above_maximum'; readonly maximum: number }
+  /** Of a secret. */
+  | { readonly kind: 'too_short' | 'too_long'; readonly length: number };
 
 /** For people: what the value of an input that is a file may be. */
 export const FILE_FORMS = 'send the id of an uploaded file, an http or https URL, or a data URL';
 
 /** What is wrong with a value: its type before its bounds. */
 export const wrongValue = (
-  { type, enum: values, minimum, maximum }: ValueRules,
+  { type, secret, enum: values, minimum, maximum }: ValueRules,
   value: JsonValue,
 ): WrongValue | undefined => {
   if (isFileInputType(type)) return readFileValue(value) ? undefined : { kind: 'no_file' };
   if (!isOfType(type, value)) return { kind: 'wrong_type', type, value };
   if (values && !values.some((listed) => listed === value)) return { kind: 'not_listed', values };
+  if (secret && typeof value === 'string') return wrongLength(value);
   if (typeof value !== 'number') return undefined;
   if (minimum !== undefined && value < minimum) return { kind: 'below_minimum', minimum };
   if (maximum !== undefined && value > maximum) return { kind: 'above_maximum', maximum };
   return undefined;
+};
+
+const wrongLength = ({ length }: string): WrongValue | undefined => {
+  if (length < MIN_SECRET_LENGTH) return { kind: 'too_short', length: MIN_SECRET_LENGTH };
+  return length > MAX_SECRET_LENGTH ? { kind: 'too_long', length: MAX_SECRET_LENGTH } : undefined;
 };
 
 const isOfType = (type: PlainType, value: JsonValue): boolean => {

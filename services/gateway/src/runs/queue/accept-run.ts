@@ -1,4 +1,5 @@
 import type { BlobStore } from '@runledger/blob-store/store/blob-store';
+import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { newUuid, type OrgId, type RunId } from '@runledger/contracts/ids';
 import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -7,9 +8,10 @@ import type { BlobQuota } from '../../quotas/blob-quota.ts';
 import type { QuotaBound } from '../../quotas/quota-bound.ts';
 import type { LogRoom } from '../../room/log-room.ts';
 import { tooLongLife } from '../../catalogue/core/deployment-rules.ts';
+import type { InputSecrets } from '../secrets/input-secrets.ts';
 import type { LongestRun } from '../../lifetimes/longest-run.ts';
 import type { Envelope } from '../current/core/envelope.ts';
-import { isRunOf, type RequestedRun } from './core/idempotency.ts';
+import type { RequestedRun } from './core/idempotency.ts';
 import {
   maxInlineInputs,
   runQueued,
@@ -61,6 +63,7 @@ export interface AcceptRunOptions {
   readonly blobs: Pick<BlobStore, 'get' | 'confirm'>;
   readonly blobQuota: BlobQuota;
   readonly maxInputsBytes: number;
+  readonly secrets: Pick<InputSecrets, 'hashOf' | 'isRunOf'>;
   readonly current: ReadCurrentRun;
   readonly longestRun: LongestRun;
   readonly room: LogRoom;
@@ -120,14 +123,14 @@ type EarlierAcceptance = (org_id: OrgId, identity: RunIdentity) => Promise<Accep
 
 /** The acceptance of an earlier request with the key; undefined for none. */
 const earlierAcceptance =
-  ({ current, room }: AcceptRunOptions): EarlierAcceptance =>
+  ({ current, room, secrets }: AcceptRunOptions): EarlierAcceptance =>
   async (org_id, identity) => {
     if (identity.kind === 'random') return undefined;
     const { run_id, request_sha256 } = identity;
     const found = await current({ org_id, run_id });
     switch (found.kind) {
       case 'found':
-        return isRunOf(found.run, request_sha256)
+        return secrets.isRunOf(found.run, request_sha256)
           ? { kind: 'accepted_before', run_id }
           : { kind: 'key_taken' };
       case 'none':
@@ -144,7 +147,18 @@ const earlierAcceptance =
 
 /** Stores the first event of the run, if there is room for it. */
 const begin = async (
-  { log, blobs, blobQuota: quota, maxInputsBytes, longestRun, room, queued, writer, now }: AcceptRunOptions,
+  {
+    log,
+    blobs,
+    blobQuota: quota,
+    secrets,
+    longestRun,
+    room,
+    queued,
+    writer,
+    now,
+    ...options
+  }: AcceptRunOptions,
   { org_id, correlation_id, traceparent }: QueueCaller,
   identity: RunIdentity,
   run: NewRun,
@@ -157,24 +171,21 @@ const begin = async (
   const { run_id } = identity;
   const time = now().toISOString();
   const envelope = { event_id: newUuid(), run_id, org_id, time, writer, correlation_id, traceparent };
-  const idempotency = identity.kind === 'of_key' ? { request_sha256: identity.request_sha256 } : undefined;
+  const idempotency =
+    identity.kind === 'of_key'
+      ? { request_sha256: secrets.hashOf(org_id, run, identity.request_sha256) }
+      : undefined;
   const firstFact = (inputs: KeptInputs) => runQueued({ ...run.settings, ...inputs }, idempotency, envelope);
-  const store = async () => {
-    const maxInlineBytes = maxInlineInputs(firstFact({ inputs: null, inputs_blob: null }));
-    const kept = await keepInputs(run.inputs, {
+  const keep = (maxInlineBytes: number) =>
+    keepInputs(run.inputs, {
       org_id,
       blobs,
       quota,
       maxInlineBytes,
-      maxBytes: maxInputsBytes,
+      maxBytes: options.maxInputsBytes,
       logger: log.logger,
     });
-    if (kept.kind !== 'kept') return kept;
-    const appended = await append(log, firstFact(kept.inputs), 0);
-    // A run with equal inputs may have been deleted meanwhile.
-    if (kept.blob && appended.kind === 'appended') await blobs.confirm(org_id, kept.blob);
-    return appended;
-  };
+  const store = () => storeFirst({ log, blobs }, keep, firstFact);
   const appended = await room.within(() => queued.within(org_id, 1, store));
   if (appended === 'log_nearly_full') return { kind: 'log_nearly_full' };
   if (appended === 'over_quota') return { kind: 'queue_full' };
@@ -190,4 +201,22 @@ const begin = async (
     case 'inputs_over_quota':
       return { ...appended, limit: quota.limit };
   }
+};
+
+type FirstFact = (inputs: KeptInputs) => RunEventOf<'RunQueued'>;
+type Keep = (maxInlineBytes: number) => ReturnType<typeof keepInputs>;
+
+/** The inputs first, then the fact that refers to them. */
+const storeFirst = async (
+  { log, blobs }: Pick<AcceptRunOptions, 'log' | 'blobs'>,
+  keep: Keep,
+  firstFact: FirstFact,
+) => {
+  const kept = await keep(maxInlineInputs(firstFact({ inputs: null, inputs_blob: null })));
+  if (kept.kind !== 'kept') return kept;
+  const first = firstFact(kept.inputs);
+  const appended = await append(log, first, 0);
+  // A run with equal inputs may have been deleted meanwhile.
+  if (kept.blob && appended.kind === 'appended') await blobs.confirm(first.org_id, kept.blob);
+  return appended;
 };

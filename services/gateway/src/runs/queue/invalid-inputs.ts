@@ -19,6 +19,11 @@ export const invalidInputs = (wrong: readonly WrongInput[]): Invalid[] =>
 /** What is wrong with a file, and what to do. */
 export const noFile = (why: string): Words => ({ type: 'value_error', msg: `Value error, ${why}` });
 
+const wrongLength = (kind: 'too_short' | 'too_long', length: number): Words => ({
+  type: `string_${kind}`,
+  msg: `String should have at ${kind === 'too_short' ? 'least' : 'most'} ${length} characters`,
+});
+
 const wordsOf = (wrong: WrongInput): Words => {
   switch (wrong.kind) {
     case 'missing':
@@ -33,5 +38,8 @@ const wordsOf = (wrong: WrongInput): Words => {
       return belowMinimum(wrong.minimum);
     case 'above_maximum':
       return aboveMaximum(wrong.maximum);
+    case 'too_short':
+    case 'too_long':
+      return wrongLength(wrong.kind, wrong.length);
   }
 };

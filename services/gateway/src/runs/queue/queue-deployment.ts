@@ -3,6 +3,7 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { jsonBytes } from '@runledger/contracts/json';
 import type { Invalid, Refusal } from '../../http/refusal.ts';
+import type { InputSecrets } from '../secrets/input-secrets.ts';
 import type { KeepRunFiles } from './keep-run-files.ts';
 import { queueRun, type QueuedVersion, type QueueDecision, type QueueRequest } from './core/queue-run.ts';
 import { invalidInputs } from './invalid-inputs.ts';
@@ -12,6 +13,7 @@ export interface QueueDeploymentOptions {
   readonly accept: AcceptRun;
   readonly catalogue: Catalogue;
   readonly keepFiles: KeepRunFiles;
+  readonly secrets: Pick<InputSecrets, 'seal'>;
   readonly logger: Logger;
 }
 
@@ -29,6 +31,7 @@ export const queueDeployment = ({
   accept,
   catalogue,
   keepFiles,
+  secrets,
   logger,
 }: QueueDeploymentOptions): QueueDeployment => {
   const versionOf = queuedVersions(catalogue);
@@ -48,7 +51,12 @@ export const queueDeployment = ({
       const problems = typeof why === 'object' ? invalidInputs(why.wrong) : [];
       if (callback) problems.push(callback);
       if (problems.length > 0) return { kind: 'refused', why: { kind: 'invalid', problems } };
-      if (decision.kind === 'queued') return keepFiles(org_id, decision.run, version);
+      if (decision.kind === 'queued') {
+        const kept = await keepFiles(org_id, decision.run, version);
+        return kept.kind === 'queued'
+          ? { ...kept, run: secrets.seal(org_id, kept.run, version?.inputs ?? []) }
+          : kept;
+      }
       if (why === 'machine' || why === 'workflow version') {
         const { deployment_id } = request;
         logger.warn({ org_id, deployment_id, missing: why }, 'a deployment cannot be queued');

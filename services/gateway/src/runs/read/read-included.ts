@@ -3,8 +3,9 @@ import { readJsonBlob, type ReadJsonBlob } from '@runledger/blob-store/json-blob
 import { readInlineOrBlob } from '@runledger/contracts/blobs';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { MissingMember } from '@runledger/contracts/http/runs/run';
-import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
+import { isJsonObject, jsonBytes, type JsonValue } from '@runledger/contracts/json';
 import type { Logger } from '@runledger/event-log/connect/logger';
+import { withoutSecrets } from '../secrets/input-secrets.ts';
 import type { IncludedMembers } from './core/run-response.ts';
 
 /** Which members a request includes. */
@@ -48,8 +49,10 @@ export const openIncluded =
     };
     const inputsOf = async (run: Run): Promise<Member> => {
       const inputs = readInlineOrBlob(run.request.inputs, run.request.inputs_blob);
-      if (inputs.kind === 'blob') return read('blobs', run, inputs.ref.sha256);
-      return { value: inputs.value, bytes: jsonBytes(inputs.value), missing: undefined };
+      if (inputs.kind === 'inline')
+        return { value: shown(run, inputs.value), bytes: jsonBytes(inputs.value), missing: undefined };
+      const member = await read('blobs', run, inputs.ref.sha256);
+      return { ...member, value: shown(run, member.value) };
     };
     return async (run) => {
       const [inputs, workflow] = await Promise.all([
@@ -64,6 +67,10 @@ export const openIncluded =
       };
     };
   };
+
+const shown = ({ request: { secret_inputs } }: Run, inputs: JsonValue): JsonValue =>
+  // The only inputs that are no object are those that are lost.
+  secret_inputs && isJsonObject(inputs) ? withoutSecrets(inputs, secret_inputs) : inputs;
 
 const missing = (member: MissingMember['member'], { missing: reason }: Member): MissingMember[] =>
   reason === undefined ? [] : [{ member, reason }];

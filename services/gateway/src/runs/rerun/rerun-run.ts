@@ -5,6 +5,8 @@ import type { Catalogue } from '../../catalogue/catalogue.ts';
 import type { Refusal } from '../../http/refusal.ts';
 import type { MissingPart, QueueDecision, WrongInputs } from '../queue/core/queue-run.ts';
 import { invalidInputs } from '../queue/invalid-inputs.ts';
+import type { InputSecrets } from '../secrets/input-secrets.ts';
+import type { KeepSecrets } from '../secrets/kept-secrets.ts';
 import type { KeepRunFiles } from '../queue/keep-run-files.ts';
 import { rerun } from './core/rerun.ts';
 import type { AcceptRun, Acceptance, QueueCaller } from '../queue/accept-run.ts';
@@ -16,6 +18,8 @@ export interface RerunRunOptions {
   readonly catalogue: Catalogue;
   readonly workflows: Pick<BlobStore, 'renew'>;
   readonly keepFiles: KeepRunFiles;
+  readonly secrets: Pick<InputSecrets, 'seal'>;
+  readonly keepSecrets: KeepSecrets;
 }
 
 type NoRun = Exclude<CurrentRun, { kind: 'found' }>;
@@ -30,7 +34,7 @@ export type RerunRun = (
 ) => Promise<Acceptance | Extract<QueueDecision<NotRerun>, { kind: 'refused' }>>;
 
 export const rerunRun =
-  ({ accept, current, catalogue, workflows, keepFiles }: RerunRunOptions): RerunRun =>
+  ({ accept, current, catalogue, workflows, keepFiles, secrets, keepSecrets }: RerunRunOptions): RerunRun =>
   (given, of, inputs) =>
     accept(given, { kind: 'rerun', of: of.run_id, inputs }, async (): Promise<QueueDecision<NotRerun>> => {
       const found = await current(of);
@@ -40,11 +44,15 @@ export const rerunRun =
         catalogue.getDeployment(of.org_id, deployment_id),
         catalogue.getWorkflowVersion(of.org_id, workflow_version_id),
       ]);
-      const decision = rerun(found.run, { deployment, version }, { inputs, user_id: given.user_id });
+      const others = inputs && (await keepSecrets(found.run, inputs));
+      const decision = rerun(found.run, { deployment, version }, { inputs: others, user_id: given.user_id });
       if (decision.kind === 'refused') return { kind: 'refused', why: notRerun(decision.why) };
       const isThere = await isKept(workflows, of.org_id, workflow_sha256);
       if (!isThere) return { kind: 'refused', why: 'no_workflow' };
-      return keepFiles(of.org_id, decision.run, version);
+      const kept = await keepFiles(of.org_id, decision.run, version);
+      return kept.kind === 'queued'
+        ? { ...kept, run: secrets.seal(of.org_id, kept.run, version?.inputs ?? []) }
+        : kept;
     });
 
 const notRerun = (why: MissingPart | WrongInputs): NotRerun => {

@@ -42,6 +42,7 @@ export const assignedEvent = (
       workflow_version_id: request.workflow_version_id,
       workflow_sha256: request.workflow_sha256,
       ...(request.file_inputs && { file_inputs: request.file_inputs }),
+      ...(request.secret_inputs && { secret_inputs: request.secret_inputs }),
       run_timeout_s: request.run_timeout_s,
       ...(request.retry_on && decision.attempt < request.max_attempts && { retry_on: request.retry_on }),
       ...(request.has_log_masks && { has_log_masks: true }),

@@ -27,11 +27,13 @@ export const rerun = (
   if (fitted?.kind === 'wrong')
     return { kind: 'refused', why: { kind: 'wrong_inputs', wrong: fitted.wrong } };
   // The idempotency key belongs to the request that queued the origin, and which inputs are files to its inputs.
-  const { idempotency: _key, file_inputs: _files, inputs, inputs_blob, ...settings } = request;
+  const { idempotency: _key, file_inputs: _files, secret_inputs, inputs, inputs_blob, ...settings } = request;
+  // Those of the origin are sealed already.
+  const sealed = fitted || !secret_inputs ? {} : { secret_inputs };
   return {
     kind: 'queued',
     run: {
-      settings: { ...settings, user_id, origin: 'replay', rerun_of: run_id },
+      settings: { ...settings, ...sealed, user_id, origin: 'replay', rerun_of: run_id },
       inputs: fitted ? { kind: 'inline', value: fitted.inputs } : readInlineOrBlob(inputs, inputs_blob),
     },
   };
