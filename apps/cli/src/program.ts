@@ -1,8 +1,10 @@
 import { Command, CommanderError } from 'commander';
+import { operatorRecorder } from '@runledger/event-log/audit/record-action';
 import { openClient } from './api-client/client.ts';
 import type { Client } from './api-client/client.ts';
 import { findConnection } from './api-client/connection.ts';
 import type { Environment } from './api-client/connection.ts';
+import { addAuditCommands } from './audit/audit-commands.ts';
 import { addDeploymentCommands } from './catalogue/deployments.ts';
 import { addMachineCommands } from './catalogue/machines.ts';
 import { addWorkflowCommands } from './catalogue/workflows.ts';
@@ -42,6 +44,9 @@ provision takes the limits of the log from RUNLEDGER_LOG_SETTINGS (JSON).
 Exit codes: 0 done, or the watched run succeeded; 1 the watched run failed or timed out;
 2 the command failed; 130 the watched run was cancelled, or the command was interrupted (Ctrl-C).`;
 
+const AUDIT_LOST =
+  'The audit record of this command could not be stored. Look whether AUDIT is full, and raise auditMaxBytes in RUNLEDGER_LOG_SETTINGS.';
+
 /** Parses the arguments, runs the command and returns the exit code. It never rejects. */
 export const runProgram = async (
   args: readonly string[],
@@ -73,7 +78,7 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
     openClient(await findConnection(env, cwd), screen, { cwd, stdin });
   const asOperator = async <Result>(use: (operator: Operator) => Promise<Result>): Promise<Result> => {
     await using log = await openLogAsOperator(env, cwd);
-    return await use({ log, screen });
+    return await use({ log, screen, record: operatorRecorder(log, () => screen.hint(AUDIT_LOST)) });
   };
 
   const program = new Command('runledger')
@@ -102,6 +107,7 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
   addRetentionCommands(program, context);
   addExecutorCommands(program, context);
   addSealedValueCommands(program, context);
+  addAuditCommands(program, context);
   addOperatorCommands(program, context, environment);
   return program;
 };

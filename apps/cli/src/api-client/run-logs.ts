@@ -10,7 +10,8 @@ import { Compile } from 'typebox/compile';
 import { at } from './api-call.ts';
 import type { ApiConnection } from './connection.ts';
 import { eventStream, notUnderstood } from './event-stream.ts';
-import { streamedResponse } from './streamed-response.ts';
+
+import { linesOf, streamedResponse } from './streamed-response.ts';
 
 const Item = Compile(Type.Union([RunLogLine, RunLogCut, RunLogNotice]));
 
@@ -64,17 +65,11 @@ export const readRunLogs =
   (connection: ApiConnection): ReadRunLogs =>
   (run, query) => {
     const request = { method: 'GET', path: at`/run/${run}/logs`, query: { ...query } } as const;
-    return streamedResponse(connection, request, IDLE_TIMEOUT_MS, readLines);
+    return streamedResponse(connection, request, IDLE_TIMEOUT_MS, readItems);
   };
 
-const readLines = async function* ({ body }: Response, onData: () => void): AsyncGenerator<RunLogItem> {
-  let rest = '';
-  for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    onData();
-    const lines = `${rest}${piece}`.split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines.map(itemIn);
-  }
+const readItems = async function* (response: Response, onData: () => void): AsyncGenerator<RunLogItem> {
+  for await (const line of linesOf(response, onData)) yield itemIn(line);
 };
 
 const itemIn = (text: string): RunLogItem => {

@@ -27,3 +27,13 @@ export const streamedResponse = async function* <Item>(
     abort.abort();
   }
 };
+/** The lines of a response, as they arrive. An end without a line end is left out. */
+export const linesOf = async function* ({ body }: Response, onData: () => void): AsyncGenerator<string> {
+  let rest = '';
+  for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    onData();
+    const lines = `${rest}${piece}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+};

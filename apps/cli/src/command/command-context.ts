@@ -1,3 +1,4 @@
+import type { RecordAsOperator } from '@runledger/event-log/audit/record-action';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Command } from 'commander';
 import type { Client } from '../api-client/client.ts';
@@ -8,6 +9,7 @@ import type { Screen } from '../output/screen.ts';
 export interface Operator {
   readonly log: EventLog;
   readonly screen: Screen;
+  readonly record: RecordAsOperator;
 }
 
 export interface Json {

@@ -38,8 +38,8 @@ const addLogCommands = (
   add(program, 'provision', 'create or update the streams and buckets of the log (operator)')
     .option('--allow-fewer-replicas', 'let streams have fewer copies than they have now')
     .action(({ json = false, ...options }: Json & ProvisionOptions) =>
-      asOperator(async ({ log }) => {
-        const { away } = await provisionLog(log, env, options);
+      asOperator(async ({ log, record }) => {
+        const { away } = await provisionLog({ log, record }, env, options);
         if (json) screen.printJson({ provisioned: true, away });
         else if (away.length === 0) screen.print('The streams and buckets are up to date.');
         else

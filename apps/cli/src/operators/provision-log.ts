@@ -1,4 +1,3 @@
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parseLogSettings } from '@runledger/event-log/provision/log-settings';
 import {
   FewerReplicas,
@@ -10,17 +9,22 @@ import {
 } from '@runledger/event-log/provision/provision';
 import { readCliSettings } from '../api-client/cli-settings.ts';
 import type { Environment } from '../api-client/connection.ts';
+import type { Operator } from '../command/command-context.ts';
 import { CommandError } from '../output/command-error.ts';
 
 /** Creates or updates the streams and buckets with the limits of `RUNLEDGER_LOG_SETTINGS`. @throws CommandError */
 export const provisionLog = async (
-  log: EventLog,
+  { log, record }: Pick<Operator, 'log' | 'record'>,
   env: Environment,
   options: ProvisionOptions,
 ): Promise<Provisioned> => {
   const { RUNLEDGER_LOG_SETTINGS: json } = readCliSettings(env);
   try {
-    return await provision(log, json === undefined ? {} : parseLogSettings(json), options);
+    const settings = json === undefined ? {} : parseLogSettings(json);
+    const provisioned = await provision(log, settings, options);
+    // Of a new log, AUDIT is there only now.
+    const target = { kind: 'log', id: null };
+    return await record({ action: 'log.provisioned', org_id: null, target }, async () => provisioned);
   } catch (error) {
     const refused = [RangeError, ForbiddenConfiguration, FewerReplicas, LogClosed].some(
       (kind) => error instanceof kind,

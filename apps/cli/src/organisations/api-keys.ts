@@ -92,7 +92,7 @@ const createKey = async (
   if (user !== undefined && operator)
     throw new CommandError('Use --user without --operator: a key of an operator belongs to the first user.');
   const created = operator
-    ? await asOperator(({ log }) => createOperatorKey(log, { name, organisation, scopes: scope, expires_at }))
+    ? await asOperator((by) => createOperatorKey(by, { name, organisation, scopes: scope, expires_at }))
     : await requestKey(await client(), {
         name,
         scopes: scope.length === 0 ? undefined : scope,

@@ -1,8 +1,8 @@
 import { OrganisationScope, type KeyScope, type Organisation } from '@runledger/contracts/catalogue/records';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { createApiKey } from '@runledger/gateway/auth/api-keys';
 import { catalogue, type Catalogue } from '@runledger/gateway/catalogue';
 import { CommandError } from '../output/command-error.ts';
+import type { Operator } from '../command/command-context.ts';
 import { plain } from '../output/plain-text.ts';
 import { oldestFirst } from './list-organisations.ts';
 
@@ -33,7 +33,10 @@ const CHOICES = OrganisationScope.enum.join(', ');
  * Makes a key with the scope operator. It belongs to an organisation, which lists and revokes it, and may read its runs by
  * default. @throws CommandError
  */
-export const createOperatorKey = async (log: EventLog, request: NewOperatorKey): Promise<OperatorKey> => {
+export const createOperatorKey = async (
+  { log, record: recorded }: Pick<Operator, 'log' | 'record'>,
+  request: NewOperatorKey,
+): Promise<OperatorKey> => {
   if (request.name.trim() === '' || request.name.length > MAX_NAME_LENGTH)
     throw new CommandError(`A key's name has 1 to ${MAX_NAME_LENGTH} characters. Choose another one.`);
   const scopes = scopesOf(request.scopes);
@@ -45,7 +48,16 @@ export const createOperatorKey = async (log: EventLog, request: NewOperatorKey):
       `The organisation ${plain(organisation)} (${org_id}) has no user. Choose another one.`,
     );
   const { name, expires_at = null } = request;
-  const { record, key } = await createApiKey(log, { org_id, user_id: user.id, name, scopes, expires_at });
+  const { record, key } = await recorded(
+    {
+      action: 'key.created',
+      org_id,
+      target: { kind: 'key', id: null },
+      details: { scopes, user_id: user.id, expires_at },
+    },
+    () => createApiKey(log, { org_id, user_id: user.id, name, scopes, expires_at }),
+    (created) => ({ target: { kind: 'key', id: created.record.id } }),
+  );
   return { id: record.id, key, name, org_id, user_id: user.id, scopes, expires_at };
 };
 

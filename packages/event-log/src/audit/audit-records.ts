@@ -96,7 +96,9 @@ export async function* readAuditBackwards(log: EventLog, range: AuditRange): Asy
 const sequenceAt = async (log: EventLog, time: Date): Promise<number> => {
   const query: DirectBatchOptions = { start_time: time, batch: 1 };
   const { messages } = await readDirect(log, STREAM, query, 'looking for the audit records of a time');
-  return messages[0]?.seq ?? Infinity;
+  const [first] = messages;
+  // Of a time that it cannot represent, the broker gives any message.
+  return first !== undefined && first.time >= time ? first.seq : Infinity;
 };
 
 /** The subject decides whose record it is. */

@@ -93,6 +93,19 @@ export const actionRecorder = ({
   };
 };
 
+/** As `RecordAction`, for what somebody does with the operator's credentials of the broker. */
+export type RecordAsOperator = <Result>(
+  what: Omit<AuditedAction, 'actor' | 'request_id'>,
+  work: () => Promise<Result>,
+  completionOf?: (result: Result) => Completion,
+) => Promise<Result>;
+
+export const operatorRecorder = (log: EventLog, onLost: () => void): RecordAsOperator => {
+  const record = actionRecorder({ log, onLost });
+  return (what, work, completionOf) =>
+    record({ ...what, actor: { kind: 'operator' }, request_id: null }, work, completionOf);
+};
+
 const notStored = ({ action }: AuditRecord, cause: unknown): AuditNotStored =>
   cause instanceof AuditNotStored
     ? cause

@@ -29,11 +29,14 @@ export const redriveDeadLetters = async (
     position === undefined
       ? readDeadLetters(operator.log, filter)
       : [await deadLetterAt(operator.log, position)];
-  return redriveEach(operator, messages, json);
+  const redriven = { kind: 'dead_letter', id: position ?? null };
+  return operator.record({ action: 'dead_letter.redriven', org_id: null, target: redriven }, () =>
+    redriveEach(operator, messages, json),
+  );
 };
 
 const redriveEach = async (
-  { log, screen }: Operator,
+  { log, screen }: Pick<Operator, 'log' | 'screen'>,
   messages: AsyncIterable<ListedDeadLetter> | Iterable<ListedDeadLetter>,
   json: boolean,
 ): Promise<ExitCode> => {

@@ -1,0 +1,106 @@
+import { AuditAction } from '@runledger/contracts/audit/audit-actions';
+import type { AuditActor } from '@runledger/contracts/audit/audit-record';
+import { AuditPage, type AuditEntry } from '@runledger/contracts/http/audit';
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import type { Client } from '../api-client/client.ts';
+import { linesOf, streamedResponse } from '../api-client/streamed-response.ts';
+import type { CommandContext } from '../command/command-context.ts';
+import { DEFAULT_LIMIT, listPages, type ListOptions } from '../command/list-pages.ts';
+import { EXIT, type ExitCode } from '../output/command-error.ts';
+import { headLine, rowLine, type Column } from '../output/table.ts';
+
+interface Filter {
+  readonly action?: string;
+  readonly organisation?: string;
+  readonly key?: string;
+  readonly user?: string;
+  readonly target?: string;
+  readonly since?: string;
+  readonly until?: string;
+}
+
+/** Who did what. The organisation of the key, or with the scope operator all. */
+export const addAuditCommands = (program: Command, { client, end, add }: CommandContext): void => {
+  const group = program
+    .command('audit')
+    .description('who did what (needs a key with the scope admin, or operator)');
+  addFilter(add(group, 'list', 'list audit records, newest first; with --json both records of each action'))
+    .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
+    .action(async (options: ListOptions & Filter) => end(await listAudit(await client(), options)));
+  addFilter(group.command('export').description('print all audit records that match as JSON lines')).action(
+    async (options: Filter) => end(await exportAudit(await client(), options)),
+  );
+};
+
+const addFilter = (command: Command): Command =>
+  command
+    .addOption(new Option('--action <action>', 'what was done').choices(AuditAction.enum))
+    .option('--organisation <id>', 'of this organisation; needs the scope operator, unless it is your own')
+    .option('--key <id>', 'done with this API key')
+    .option('--user <id>', 'done with a key of this user')
+    .option('--target <id>', 'done to this, such as a key or a deployment')
+    .option('--since <time>', 'at this time or later, such as 2026-05-01 or 2026-05-01T12:00:00Z')
+    .option('--until <time>', 'before this time');
+
+const queryOf = ({ action, organisation, key, user, target, since, until }: Filter) => ({
+  action,
+  organisation,
+  key_id: key,
+  user_id: user,
+  target,
+  since,
+  until,
+});
+
+const columns: readonly Column<AuditEntry>[] = [
+  { title: 'TIME', width: 24, of: ({ time }) => time },
+  { title: 'ACTION', width: 24, of: ({ action }) => action },
+  { title: 'OUTCOME', width: 9, of: ({ outcome }) => outcome ?? 'begun' },
+  { title: 'TARGET', width: 36, of: ({ target }) => target.id },
+  { title: 'BY', width: 40, of: ({ actor }) => whoIs(actor) },
+  {
+    title: 'DETAILS',
+    width: 0,
+    of: ({ details }) => (details === undefined ? null : JSON.stringify(details)),
+  },
+];
+
+const whoIs = (actor: AuditActor): string => {
+  switch (actor.kind) {
+    case 'key':
+      return `key ${actor.key_id}`;
+    case 'operator':
+      return 'operator of the broker';
+    case 'unknown':
+      return `somebody at ${actor.network}`;
+  }
+};
+
+const listAudit = ({ call, screen }: Client, options: ListOptions & Filter): Promise<ExitCode> => {
+  /** Their first records come later, in the order of the list. */
+  const completed = new Set<string>();
+  const isNews = ({ id, stage }: AuditEntry): boolean =>
+    stage === 'completed' ? completed.add(id) === completed : !completed.delete(id);
+  return listPages(screen, options, {
+    readPage: async (span) => {
+      const query = { ...queryOf(options), ...span };
+      const { records, next_cursor } = await call(AuditPage, { method: 'GET', path: '/audit', query });
+      return { items: options.json ? records : records.filter(isNews), next_cursor };
+    },
+    head: headLine(columns),
+    line: (record) => rowLine(columns, record),
+    none: 'No audit record matches.',
+    further: 'Print all with: runledger audit export',
+  });
+};
+
+/** Without any data for this long, the connection is dead. */
+const IDLE_TIMEOUT_MS = 30_000;
+
+const exportAudit = async ({ connection, screen }: Client, filter: Filter): Promise<ExitCode> => {
+  const request = { method: 'GET', path: '/audit/export', query: queryOf(filter) } as const;
+  for await (const line of streamedResponse(connection, request, IDLE_TIMEOUT_MS, linesOf))
+    screen.print(line);
+  return EXIT.done;
+};

@@ -1,0 +1,117 @@
+import { Agent, request } from 'node:http';
+import { newUuid } from '@runledger/contracts/ids';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { LogUnavailable } from '@runledger/event-log/connect/event-log';
+import pLimit from 'p-limit';
+import { describe, expect, it } from 'vitest';
+import { refusedCredentials } from '../../src/audit/refused-credentials.ts';
+import { networkOf } from '../../src/audit/core/network-of.ts';
+import { aKey } from '../fixtures/gateway/a-tenant.ts';
+import { call, post } from '../fixtures/requests/requests.ts';
+import { aTrail } from './a-trail.ts';
+
+const refusal = (agent: Agent, url: string, key: string): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    request(url, { agent, headers: { authorization: `Bearer ${key}` } }, (response) => {
+      response.resume().once('end', () => resolve(response.statusCode));
+    })
+      .once('error', reject)
+      .end();
+  });
+
+const timesOf = (records: readonly { details?: Record<string, unknown> }[]): number =>
+  records.reduce((sum, { details }) => sum + Number(details?.['times']), 0);
+
+describe('refused credentials', () => {
+  it('10,000 of them leave one record with their number', { timeout: 30_000 }, async () => {
+    await using trail = await aTrail();
+    const other = await trail.bed.gateway();
+    const agent = new Agent({ keepAlive: true, maxSockets: 32 });
+    const limit = pLimit(32);
+    const all = Array.from({ length: 10_000 }, (_none, at) => (at % 100 === 0 ? `rl_${newUuid()}` : 'short'));
+    const statuses = await limit.map(all, (key) => refusal(agent, `${other.api}/runs`, key));
+    agent.destroy();
+    expect(new Set(statuses)).toEqual(new Set([401]));
+    // A gateway stores what it has counted when it stops, and once a minute.
+    await other[Symbol.asyncDispose]();
+    const records = await trail.read(trail.operator, '&action=credential.refused');
+    expect(records.length).toBeLessThanOrEqual(3);
+    expect(timesOf(records)).toBe(10_000);
+    expect(records[0]).toMatchObject({
+      org_id: null,
+      stage: 'completed',
+      outcome: 'refused',
+      actor: { kind: 'unknown', network: '127.0.0.0/24' },
+      details: { why: 'invalid' },
+    });
+    expect(JSON.stringify(records)).not.toContain('short');
+  });
+
+  it('of a key that lacks the scope are shown to its organisation', async () => {
+    await using trail = await aTrail();
+    const other = await trail.bed.gateway();
+    const key = await aKey(trail.bed.log, trail.bed.tenant, { scopes: ['runs:read'] });
+    for (let times = 0; times < 3; times += 1)
+      expect((await call(`${other.api}/audit`, key)).status).toBe(403);
+    await other[Symbol.asyncDispose]();
+    expect(await trail.read(trail.admin, '&action=credential.refused')).toMatchObject([
+      { org_id: trail.bed.tenant.org_id, actor: { kind: 'key' }, details: { why: 'lacks_scope', times: 3 } },
+    ]);
+  });
+
+  it('of many networks are counted together, and are kept until they can be stored', async () => {
+    const stored: { readonly details?: Record<string, unknown> }[] = [];
+    let isAway = true;
+    await using refused = refusedCredentials({
+      store: async (record) => {
+        if (isAway) throw new LogUnavailable('away');
+        stored.push(record);
+      },
+      logger: silentLogger,
+      now: () => new Date(),
+      onLost: () => undefined,
+    });
+    const countAll = (): void => {
+      for (let network = 0; network < 5_000; network += 1)
+        refused.count({ why: 'invalid', address: `10.${Math.floor(network / 256)}.${network % 256}.1` });
+    };
+    countAll();
+    await refused.flush();
+    isAway = false;
+    countAll();
+    await refused.flush();
+    expect([stored.length, timesOf(stored)]).toEqual([17, 10_000]);
+    await refused.flush();
+    expect(stored).toHaveLength(17);
+  });
+
+  it.each([
+    ['192.0.2.77', '192.0.2.0/24'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    [undefined, 'unknown'],
+  ])('of %s are counted with those of %s', (address, network) => {
+    expect(networkOf(address)).toBe(network);
+  });
+});
+
+describe('an organisation that has used up its part of AUDIT', () => {
+  it('makes no keys, and can still revoke them; others are not concerned', async () => {
+    await using trail = await aTrail({ auditMaxBytes: 64 * 1024 });
+    const { api } = trail.gateway;
+    const rename = (name: string, key = trail.admin) => post(`${api}/workflows`, key, { name });
+    let answer = await rename('0');
+    const { body: made } = await post(`${api}/api-keys`, trail.admin, { name: 'a' });
+    for (let times = 1; answer.status === 201 && times < 20; times += 1) answer = await rename(`${times}`);
+    expect([answer.status, answer.body.detail]).toEqual([
+      503,
+      expect.stringMatching(/audit record.*nothing was done/),
+    ]);
+    const { status } = await call(`${api}/api-keys/${made.id}`, trail.admin, { method: 'DELETE' });
+    expect(status).toBe(204);
+    const other = await trail.bed.newTenant();
+    const otherAdmin = await aKey(trail.bed.log, other, { scopes: ['admin'] });
+    expect((await rename('b', otherAdmin)).status).toBe(201);
+  });
+});
