@@ -6,13 +6,19 @@ import { fileURLToPath } from 'node:url';
 import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { descendants, isAlive } from '../fixtures/processes.ts';
+import { descendants, isAlive, type Process } from '../fixtures/processes.ts';
 import { runApi } from '../fixtures/run-api.ts';
 import { spawnStandalone, startStandalone } from '../fixtures/start-standalone.ts';
 import type { Standalone } from '../fixtures/start-standalone.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const STARTER = fileURLToPath(new URL('../fixtures/standalone-starter.ts', import.meta.url));
+
+/** Says which are alive, if some are. */
+const expectAllEnded = (started: readonly Process[]): Promise<void> =>
+  expect
+    .poll(() => started.filter(({ pid }) => isAlive(pid)), { timeout: 50_000, interval: 100 })
+    .toEqual([]);
 
 describe('a standalone', () => {
   let standalone: Standalone;
@@ -70,10 +76,7 @@ describe('a standalone', () => {
   it('leaves no process after kill -9', async () => {
     const started = descendants(standalone.pid);
     await standalone.kill9();
-    await waitFor('its processes to end', () => started.every(({ pid }) => !isAlive(pid)), {
-      withinMs: 60_000,
-    });
-    expect(started.filter(({ pid }) => isAlive(pid))).toEqual([]);
+    await expectAllEnded(started);
   });
 });
 
@@ -87,8 +90,6 @@ describe('a test run', () => {
     const started = descendants(Number(pid));
     expect(started.length).toBeGreaterThan(4);
     starter.kill('SIGKILL');
-    await waitFor('its processes to end', () => started.every((one) => !isAlive(one.pid)), {
-      withinMs: 60_000,
-    });
+    await expectAllEnded(started);
   });
 });

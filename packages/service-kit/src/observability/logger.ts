@@ -1,6 +1,7 @@
 import { context, trace, TraceFlags } from '@opentelemetry/api';
 import { pino, stdSerializers, stdTimeFunctions } from 'pino';
 import type { DestinationStream, Logger as PinoLogger } from 'pino';
+import sonicBoom from 'sonic-boom';
 import { hideSecretsInLine } from './redaction.ts';
 
 export type Logger = PinoLogger;
@@ -36,7 +37,20 @@ export const createLogger = ({ service, level, instance, destination }: LoggerOp
   return pino(options, destination);
 };
 
-export const standardOutput = (): DestinationStream => pino.destination();
+/** What is logged before the process exits is written, unless nobody reads it any more. */
+export const standardOutput = (): DestinationStream => {
+  // As `pino.destination`, whose version 4 of sonic-boom, when the reader is gone, keeps a process from exiting for ever.
+  const output = new sonicBoom.SonicBoom({ fd: 1 });
+  output.on('error', () => undefined);
+  process.on('exit', () => {
+    try {
+      output.flushSync();
+    } catch {
+      // Nobody reads it.
+    }
+  });
+  return output;
+};
 
 const spanFields = (): object => {
   const span = trace.getSpanContext(context.active());

@@ -1,3 +1,7 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/observability/logger.ts';
 import type { Logger, LogLevel } from '../../src/observability/logger.ts';
@@ -81,5 +85,42 @@ describe('a logger', () => {
     expect(logged((logger) => logger.info(fields, 'password wrong'))).toMatchObject([
       { ...fields, msg: 'password wrong' },
     ]);
+  });
+});
+
+/** Logs, and exits in the same moment. */
+const exiting = (): ChildProcess => {
+  const { href } = new URL('../../src/observability/logger.ts', import.meta.url);
+  const script = `
+    import { createLogger, standardOutput } from ${JSON.stringify(href)};
+    const logger = createLogger({ service: 'test', level: 'info', destination: standardOutput() });
+    process.stdin.resume().once('end', () => {
+      for (const line of ['one', 'two', 'three']) logger.info(line);
+      process.exit(0);
+    });`;
+  return spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+};
+
+describe('a process that exits right after it has logged', () => {
+  it('has written every line', async () => {
+    const child = exiting();
+    child.stdin?.end();
+    const lines = await text(child.stdout ?? Readable.from([]));
+    expect(
+      lines
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).msg),
+    ).toEqual(['one', 'two', 'three']);
+  });
+
+  it('exits when nobody reads its log any more', async () => {
+    const child = exiting();
+    child.stdout?.destroy();
+    await once(child.stdout ?? child, 'close');
+    child.stdin?.end();
+    expect(await once(child, 'exit')).toEqual([0, null]);
   });
 });
