@@ -64,6 +64,11 @@ export const configSchema = Type.Object({
   ...policyConfig,
   ...giveUpConfig,
   RUNLEDGER_BODY_MAX_BYTES: atMost(MiB, 64 * MiB, 'bytes of a request body'),
+  RUNLEDGER_JSON_DUPLICATES: oneOf(['last-wins', 'refused'], {
+    default: 'last-wins',
+    description:
+      'what becomes of a request body in which an object has a member twice: the last one counts, or it is refused',
+  }),
   RUNLEDGER_INPUTS_MAX: atMost(256, 10_000, 'inputs of a run'),
   RUNLEDGER_INPUTS_MAX_BYTES: atMost(MAX_INPUTS_BYTES, MAX_INPUTS_BYTES, 'bytes of all inputs as JSON'),
   RUNLEDGER_INPUT_NAME_MAX: atMost(256, 4_096, 'characters of an input name'),

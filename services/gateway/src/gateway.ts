@@ -162,7 +162,7 @@ const servingOf = (
       onRefused: refused.count,
     }),
     record,
-    body: jsonBody(config.RUNLEDGER_BODY_MAX_BYTES),
+    body: jsonBody(config.RUNLEDGER_BODY_MAX_BYTES, config.RUNLEDGER_JSON_DUPLICATES),
   },
   edge: {
     corsOrigins: config.RUNLEDGER_CORS_ORIGINS,

@@ -8,6 +8,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readLog } from '@runledger/event-log/streams/logs';
 import type { Context, Middleware } from 'koa';
 import { invalid, Refused } from '../http/refusal.ts';
+import { requestBody } from '../http/request-body.ts';
 import { compressLogs, readCompressed, readKeptLogs } from '../logs/kept-logs.ts';
 import type { BlobQuota } from '../quotas/blob-quota.ts';
 import { namedAttempt, permittedRun } from './attempt-permission.ts';
@@ -61,22 +62,20 @@ const logOfEarlier = async (
 };
 
 /** @throws {Refused} when it is too large, or was interrupted */
-const bodyOf = async ({ req }: Context): Promise<Buffer> => {
-  const pieces: Buffer[] = [];
+const bodyOf = async (ctx: Context): Promise<Buffer> => {
+  if (Number(ctx.get('content-length') || 0) > MAX_LOGS_BYTES) throw tooLarge();
+  const pieces: Uint8Array[] = [];
   let bytes = 0;
-  try {
-    for await (const piece of req.iterator({ destroyOnReturn: false })) {
-      const read = Buffer.isBuffer(piece) ? piece : Buffer.from(String(piece));
-      bytes += read.byteLength;
-      if (bytes > MAX_LOGS_BYTES) break;
-      pieces.push(read);
-    }
-  } catch {
-    throw new Refused({ kind: 'bad_request', why: 'The upload was interrupted; nothing of it was stored' });
+  for await (const piece of requestBody(ctx)) {
+    bytes += piece.byteLength;
+    if (bytes > MAX_LOGS_BYTES) throw tooLarge();
+    pieces.push(piece);
   }
-  if (bytes <= MAX_LOGS_BYTES) return Buffer.concat(pieces);
-  throw new Refused({ kind: 'too_large', why: `A log may have at most ${MAX_LOGS_BYTES} bytes, compressed` });
+  return Buffer.concat(pieces);
 };
+
+const tooLarge = (): Refused =>
+  new Refused({ kind: 'too_large', why: `A log may have at most ${MAX_LOGS_BYTES} bytes, compressed` });
 
 const refused = (msg: string): Refused =>
   new Refused({ kind: 'invalid', problems: [invalid(['body'], 'value_error', msg)] });

@@ -57,7 +57,7 @@ export const uploadRoute =
     for (const left of begun.left) await cleanUp(store.remove(left));
     const storeFile = async (): Promise<{ readonly sha256: string; readonly replaced: string | null }> => {
       try {
-        const { sha256 } = await store.put({ key, filename, content_type }, requestBody(ctx.req));
+        const { sha256 } = await store.put({ key, filename, content_type }, requestBody(ctx));
         // The attempt may have been lost during the upload.
         await permittedRun(log, ctx, named);
         const committed = files.commit(run, attempt, file);

@@ -105,7 +105,7 @@ const deleteFile = operation({
 export const fileRoutes = ({ files, store, apiUrl, logger }: FileRoutes): Route[] => [
   route(uploadFile, async ({ query }, { org_id }, ctx) => {
     const file = { filename: query.filename ?? '', ...sentFile(ctx) };
-    const stored = await files.store(org_id, file, requestBody(ctx.req));
+    const stored = await files.store(org_id, file, requestBody(ctx));
     return presentFile(stored, await files.times(), apiUrl);
   }),
   route(

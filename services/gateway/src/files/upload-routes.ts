@@ -125,7 +125,7 @@ export const uploadRoutes = ({ files, apiUrl }: UploadRoutes): Route[] => [
     const found = await files.findUpload(org_id, path.id);
     if (!found) throw noUpload();
     refuseOtherBytes(ctx, found.value, headers['Upload-Offset']);
-    ctx.set(headersOf(await files.receive(found, requestBody(ctx.req))));
+    ctx.set(headersOf(await files.receive(found, requestBody(ctx))));
   }),
   route(deleteUpload, async ({ path }, { org_id }, ctx) => {
     const found = await files.findUpload(org_id, path.id);

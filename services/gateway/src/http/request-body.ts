@@ -1,10 +1,28 @@
 import type { IncomingMessage } from 'node:http';
+import type { Context } from 'koa';
 import { Refused } from './refusal.ts';
 
 const IDLE_MS = 60_000;
 
+const accepted = new WeakSet<IncomingMessage>();
+
+/**
+ * A client that sends `Expect: 100-continue` holds its body back until this. Call it when nothing but the body itself can be refused any
+ * more.
+ */
+export const acceptBody = ({ req, res }: Pick<Context, 'req' | 'res'>): void => {
+  if (!isHeldBack(req)) return;
+  accepted.add(req);
+  res.writeContinue();
+};
+
+/** Whether the client waits until it may send its body. */
+export const isHeldBack = (req: IncomingMessage): boolean =>
+  !accepted.has(req) && /^100-continue$/i.test(req.headers.expect ?? '') && req.httpVersion === '1.1';
+
 /** The body as it arrives. A client that sends nothing for a minute is disconnected. */
-export async function* requestBody(req: IncomingMessage): AsyncGenerator<Uint8Array> {
+export async function* requestBody({ req, res }: Pick<Context, 'req' | 'res'>): AsyncGenerator<Uint8Array> {
+  acceptBody({ req, res });
   req.setTimeout(IDLE_MS, () => req.destroy(new Error(`the client sent nothing for ${IDLE_MS / 1000} s`)));
   try {
     for await (const piece of req.iterator({ destroyOnReturn: false })) {

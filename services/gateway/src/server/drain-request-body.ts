@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isHeldBack } from '../http/request-body.ts';
 
 const MAX_BYTES = 16 * 1024 * 1024;
 const DRAIN_TIMEOUT_MS = 5_000;
@@ -10,6 +11,11 @@ const DRAIN_TIMEOUT_MS = 5_000;
  */
 export const drainRequestBody = (req: IncomingMessage, res: ServerResponse): void => {
   if (req.complete) return;
+  if (isHeldBack(req)) {
+    // The client learns from the response that its body is not wanted, and sends nothing.
+    if (!res.headersSent) res.setHeader('Connection', 'close');
+    return;
+  }
   res.once('prefinish', () => {
     if (req.complete) return;
     let dropped = 0;

@@ -45,6 +45,13 @@ export const openHttpServer = async (
   const answering = new WeakMap<Duplex, ServerResponse>();
   const inProgress = new Set<ServerResponse>();
   const handle = app.callback();
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    answering.set(request.socket, response);
+    inProgress.add(response);
+    response.once('close', () => inProgress.delete(response));
+    if (!server.listening) closeAfter(response);
+    void handle(request, response);
+  };
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADERS_BYTES,
@@ -54,14 +61,10 @@ export const openHttpServer = async (
       keepAliveTimeout: IDLE_CONNECTION_FOR_MS,
       connectionsCheckingInterval: HEADERS_WITHIN_MS / 3,
     },
-    (request, response) => {
-      answering.set(request.socket, response);
-      inProgress.add(response);
-      response.once('close', () => inProgress.delete(response));
-      if (!server.listening) closeAfter(response);
-      void handle(request, response);
-    },
+    serve,
   );
+  // Node would answer 100 before anything is checked.
+  server.on('checkContinue', serve);
   server.on('clientError', (error, socket) => {
     // A part of a response may be sent already: the client would read anything more as its rest.
     if (answering.get(socket)?.headersSent === true && !answering.get(socket)?.writableFinished)

@@ -3,7 +3,8 @@ import { within } from '@runledger/resilience/within';
 import type { Context } from 'koa';
 import bodyParser from 'koa-bodyparser';
 import { Refused } from '../http/refusal.ts';
-import { readJson } from './read-json.ts';
+import { acceptBody } from '../http/request-body.ts';
+import { readJson, type DuplicateMembers } from './read-json.ts';
 
 /** The JSON of a request's body; undefined when it has none. Refuses in the order 415, 413, 422. */
 export type JsonBody = (ctx: Context) => Promise<JsonValue | undefined>;
@@ -15,7 +16,7 @@ const JSON_TYPES = ['application/json', 'application/*+json'];
  * koa-bodyparser reads, inflates and limits the body. It returns bytes here: its own JSON parsing accepts 1e400 and any
  * charset, and turns invalid UTF-8 into U+FFFD.
  */
-export const jsonBody = (maxBytes: number): JsonBody => {
+export const jsonBody = (maxBytes: number, duplicates: DuplicateMembers = 'last-wins'): JsonBody => {
   const options = {
     enableTypes: ['text'],
     extendTypes: { text: JSON_TYPES },
@@ -30,6 +31,8 @@ export const jsonBody = (maxBytes: number): JsonBody => {
   return async (ctx) => {
     if (!hasBody(ctx)) return undefined;
     refuseOtherTypes(ctx);
+    if (Number(ctx.get('content-length') || 0) > maxBytes) throw new Refused(tooLarge(maxBytes));
+    acceptBody(ctx);
     const reading = parse(ctx, async () => undefined);
     // The parser stops when the connection closes.
     await within(READ_WITHIN_MS, reading, () => {
@@ -37,9 +40,15 @@ export const jsonBody = (maxBytes: number): JsonBody => {
     });
     const { body } = ctx.request;
     if (!Buffer.isBuffer(body) || body.byteLength === 0) return undefined;
-    const read = readJson(body);
-    if (read.kind === 'json') return read.value;
-    throw new Refused({ kind: 'invalid', problems: [read.problem] });
+    const read = readJson(body, duplicates);
+    switch (read.kind) {
+      case 'json':
+        return read.value;
+      case 'invalid':
+        throw new Refused({ kind: 'invalid', problems: [read.problem] });
+      case 'duplicate':
+        throw new Refused({ kind: 'bad_request', why: whyTwice(read.path) });
+    }
   };
 };
 
@@ -61,10 +70,21 @@ const refuseOtherTypes = (ctx: Context): void => {
   }
 };
 
+const tooLarge = (maxBytes: number): Refused['refusal'] => ({
+  kind: 'too_large',
+  why: `The body may have at most ${maxBytes} bytes`,
+});
+
+/** Names are the client's, and may be long. */
+const MAX_PATH_LENGTH = 300;
+
+const whyTwice = (path: readonly (string | number)[]): string =>
+  `The body has the member ${['body', ...path].join('.').slice(0, MAX_PATH_LENGTH).toWellFormed()} twice. Send it once`;
+
 /** The refusal for an error of raw-body, inflation or zlib. */
 const problemOf = (error: Error, maxBytes: number): Refused['refusal'] => {
   const status = 'status' in error ? error.status : undefined;
-  if (status === 413) return { kind: 'too_large', why: `The body may have at most ${maxBytes} bytes` };
+  if (status === 413) return tooLarge(maxBytes);
   if (status === 415) {
     return { kind: 'unsupported_type', why: 'The supported content encodings are gzip, deflate and br' };
   }

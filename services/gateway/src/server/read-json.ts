@@ -1,9 +1,15 @@
 import type { JsonValue } from '@runledger/contracts/json';
 import { invalid, type Invalid } from '../http/refusal.ts';
+import { duplicateMember } from './duplicate-members.ts';
 
 export type ReadJson =
   | { readonly kind: 'json'; readonly value: JsonValue }
-  | { readonly kind: 'invalid'; readonly problem: Invalid };
+  | { readonly kind: 'invalid'; readonly problem: Invalid }
+  /** An object has a member twice, which is at this path. */
+  | { readonly kind: 'duplicate'; readonly path: readonly (string | number)[] };
+
+/** What becomes of an object that has a member twice. */
+export type DuplicateMembers = 'last-wins' | 'refused';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -11,7 +17,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  * JSON as RFC 8259 defines it, in UTF-8. Refuses what JavaScript accepts: invalid UTF-8, numbers beyond the range of a
  * double, integers that a double would change, halves of surrogate pairs.
  */
-export const readJson = (bytes: Uint8Array): ReadJson => {
+export const readJson = (bytes: Uint8Array, duplicates: DuplicateMembers = 'last-wins'): ReadJson => {
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -29,7 +35,9 @@ export const readJson = (bytes: Uint8Array): ReadJson => {
   const wrong = unrepresentable(value);
   if (wrong !== undefined) return refuse(wrong);
   const changed = changedInteger(text);
-  return changed ? refuse(changed.why, changed.position) : { kind: 'json', value };
+  if (changed) return refuse(changed.why, changed.position);
+  const path = duplicates === 'refused' ? duplicateMember(text) : undefined;
+  return path ? { kind: 'duplicate', path } : { kind: 'json', value };
 };
 
 const refuse = (why: string, position?: string | number): ReadJson => ({
