@@ -37,7 +37,7 @@ export const startStreams = async (natsUrl: string): Promise<StreamsProcess> => 
 };
 
 const serve = async (natsUrl: string): Promise<void> => {
-  const environment = { RUNLEDGER_STREAMS_MAX: '100000' };
+  const environment = { RUNLEDGER_STREAMS_MAX: '100000', RUNLEDGER_KEY_STREAMS_MAX: '100000' };
   await using gateway = await aGateway({ url: natsUrl }, { environment });
   process.on('message', () => {
     globalThis.gc?.();

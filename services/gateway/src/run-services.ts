@@ -133,7 +133,7 @@ const openStreams = (
   {
     current,
     lists,
-    quotas: { streams },
+    quotas: { streamLimits: limits },
     outputUrls: { of: outputUrl },
   }: Pick<RunServices, 'current' | 'lists' | 'quotas' | 'outputUrls'>,
   open: AsyncDisposableStack,
@@ -141,7 +141,7 @@ const openStreams = (
   const maxSubscribers = config.RUNLEDGER_STREAMS_MAX;
   return {
     subscriptions: open.use(
-      openRunSubscriptions({ log, current, lists, outputUrl, maxSubscribers, streams, logger, clock }),
+      openRunSubscriptions({ log, current, lists, outputUrl, maxSubscribers, limits, logger, clock }),
     ),
     keys: open.use(openKeyRevalidation({ isValid: (key) => isValidKey(log, key, now), now, logger })),
   };

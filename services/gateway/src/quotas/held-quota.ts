@@ -1,40 +1,43 @@
 import type { OrgId } from '@runledger/contracts/ids';
 
-export interface HeldQuotaOptions {
-  /** How many an organisation may hold at once, at this gateway. */
+export interface HeldQuotaOptions<Holder extends string> {
+  /** How many a holder may have at once, at this gateway. */
   readonly limit: number;
-  readonly onRefused: (org_id: OrgId) => void;
+  readonly onRefused: (holder: Holder) => void;
 }
 
-/** Limits what each organisation holds at this gateway, for a time, such as its open streams. */
-export interface HeldQuota {
+/** Limits what each organisation, or another holder, has at this gateway for a time, such as open streams. */
+export interface HeldQuota<Holder extends string = OrgId> {
   readonly limit: number;
-  /** Whether the organisation holds as many as it may. Call it before `hold`, without an await in between. */
-  readonly refuses: (org_id: OrgId) => boolean;
+  /** Whether the holder has as many as it may. Call it before `hold`, without an await in between. */
+  readonly refuses: (holder: Holder) => boolean;
   /** Disposing it, once, gives it back. */
-  readonly hold: (org_id: OrgId) => Disposable;
-  /** How many the organisation holds. */
-  readonly used: (org_id: OrgId) => number;
+  readonly hold: (holder: Holder) => Disposable;
+  /** How many the holder has. */
+  readonly used: (holder: Holder) => number;
 }
 
-export const heldQuota = ({ limit, onRefused }: HeldQuotaOptions): HeldQuota => {
-  const holders = new Map<OrgId, number>();
-  const used = (org_id: OrgId): number => holders.get(org_id) ?? 0;
+export const heldQuota = <Holder extends string = OrgId>({
+  limit,
+  onRefused,
+}: HeldQuotaOptions<Holder>): HeldQuota<Holder> => {
+  const holders = new Map<Holder, number>();
+  const used = (holder: Holder): number => holders.get(holder) ?? 0;
   return {
     limit,
     used,
-    refuses: (org_id) => {
-      const isFull = used(org_id) >= limit;
-      if (isFull) onRefused(org_id);
+    refuses: (holder) => {
+      const isFull = used(holder) >= limit;
+      if (isFull) onRefused(holder);
       return isFull;
     },
-    hold: (org_id) => {
-      holders.set(org_id, used(org_id) + 1);
+    hold: (holder) => {
+      holders.set(holder, used(holder) + 1);
       return {
         [Symbol.dispose]: () => {
-          const left = used(org_id) - 1;
-          if (left > 0) holders.set(org_id, left);
-          else holders.delete(org_id);
+          const left = used(holder) - 1;
+          if (left > 0) holders.set(holder, left);
+          else holders.delete(holder);
         },
       };
     },

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 
 export interface QuotaMetrics {
   /** What to call for each refusal of a resource. */
-  readonly refused: (resource: Resource) => (org_id: OrgId) => void;
+  readonly refused: (resource: Resource | 'key_streams') => (org_id: OrgId) => void;
 }
 
 const AT_QUOTA_FOR_MS = 60_000;
@@ -19,7 +19,7 @@ export const quotaMetrics = (registry: Metrics): QuotaMetrics => {
     labelNames: ['resource'],
     registers: [registry],
   });
-  const atQuota = new Map<Resource, LRUCache<OrgId, true>>();
+  const atQuota = new Map<string, LRUCache<OrgId, true>>();
   const gauge = new Gauge({
     name: 'runledger_gateway_organisations_at_quota',
     help: 'Organisations that this gateway refused something within the last minute because of their quota, by resource.',

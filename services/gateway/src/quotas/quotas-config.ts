@@ -47,6 +47,11 @@ export const quotasConfig = {
     1_000_000,
     'event streams and waiting reads that an organisation has open at this gateway at once',
   ),
+  RUNLEDGER_KEY_STREAMS_MAX: quota(
+    1_250,
+    1_000_000,
+    'event streams and waiting reads that an API key, with the keys derived from it and the tokens that they made, has open at this gateway at once',
+  ),
 };
 
 export type QuotasConfig = Static<TObject<typeof quotasConfig>>;

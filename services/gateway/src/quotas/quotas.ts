@@ -7,6 +7,7 @@ import { openBlobQuota, type BlobQuota } from './blob-quota.ts';
 import { heldQuota, type HeldQuota } from './held-quota.ts';
 import { openQuotaBound, type QuotaBound, type QuotaBoundOptions } from './quota-bound.ts';
 import type { QuotaMetrics } from './quota-metrics.ts';
+import { streamLimits, type StreamLimits } from './stream-limits.ts';
 import type { QuotasConfig } from './quotas-config.ts';
 
 export interface QuotasOptions {
@@ -46,6 +47,8 @@ export interface Quotas extends Readonly<Record<Resource, QuotaBound | BlobQuota
   readonly uploads: HeldQuota;
   /** Event streams and waiting reads at this gateway. */
   readonly streams: HeldQuota;
+  /** Those of the organisation and of each key together. */
+  readonly streamLimits: StreamLimits;
 }
 
 /** Of the day at the beginning of a time in ISO 8601. */
@@ -69,6 +72,9 @@ export const openQuotas = (
     const ms = Math.max(options.now().getTime() - (await options.keepsOutputsForMs()), 0);
     return new Date(ms).toISOString().slice(0, DAY_LENGTH);
   };
+  const { RUNLEDGER_KEY_STREAMS_MAX: limitOfKey } = config;
+  const onKeyRefused = metrics.refused('key_streams');
+  const streams = held('streams', config.RUNLEDGER_QUOTA_STREAMS);
   return {
     queued_runs: bound('queued_runs', config.RUNLEDGER_QUEUE_MAX, {
       count: (org_id, limit) => views.countQueued(org_id, limit),
@@ -105,6 +111,7 @@ export const openQuotas = (
       becomeFresh: async () => true,
     }),
     uploads: held('uploads', config.RUNLEDGER_QUOTA_UPLOADS),
-    streams: held('streams', config.RUNLEDGER_QUOTA_STREAMS),
+    streams,
+    streamLimits: streamLimits({ ofOrganisation: streams, limitOfKey, onKeyRefused }),
   };
 };

@@ -4,6 +4,7 @@ import type { LogChunk, LoggedAttempt } from '@runledger/contracts/logs/log-chun
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { sleep } from '@runledger/resilience/abort';
+import type { StreamHolder } from '../../quotas/stream-limits.ts';
 import type { ReadCurrentRun } from '../current/current-run.ts';
 import { frameWriter, type FrameWriter } from '../subscribe/frame-writer.ts';
 import type { Subscribe } from '../subscribe/run-subscription.ts';
@@ -30,6 +31,7 @@ export interface FollowedLogs {
   /** Its status and headers are set. */
   readonly res: ServerResponse;
   readonly key: RunKey;
+  readonly holder: StreamHolder;
   readonly from: LogPosition;
   /** The only attempt that is wanted; undefined for all. */
   readonly attempt: number | undefined;
@@ -53,7 +55,7 @@ export const followLogs = (parts: FollowLogsParts, followed: FollowedLogs): Pick
     const continues = sender.continuedBy(of, chunk) && !news.isThere();
     if (!continues || !sender.send({ chunks: [chunk] })) news.tell();
   };
-  const subscription = parts.subscribe(key, {
+  const subscription = parts.subscribe(key, followed.holder, {
     onFacts: news.tell,
     onProgress: () => undefined,
     onOver: (why) => frames.end(why, 'soon'),

@@ -6,6 +6,7 @@ import { CREDENTIAL_INVALID } from '../../auth/identify-caller.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
 import type { KeyRevalidation } from '../subscribe/key-revalidation.ts';
+import { streamHolder } from '../../quotas/stream-limits.ts';
 import { refuseWhenFull } from '../subscribe/refuse-when-full.ts';
 import type { RunSubscriptions } from '../subscribe/run-subscriptions.ts';
 import type { ShownItem } from './core/log-items.ts';
@@ -90,14 +91,15 @@ export const logsRoute = ({ subscriptions, keys, ...parts }: LogsRoute): Route =
         return;
       }
     }
-    refuseWhenFull(subscriptions, key.org_id);
+    const holder = streamHolder(caller);
+    refuseWhenFull(subscriptions, holder);
     ctx.status = 200;
     ctx.set({ 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
     if (ctx.method === 'HEAD') return;
     ctx.respond = false;
     // The client has disconnected already, so `close` will not come.
     if (ctx.res.destroyed) return;
-    const stream = followLogs(parts, { res: ctx.res, key, from, attempt, onClosed: () => release() });
+    const stream = followLogs(parts, { res: ctx.res, key, holder, from, attempt, onClosed: () => release() });
     const release = keys.revalidate(caller, () => stream.end(CREDENTIAL_INVALID, 'as usual'));
   });
 

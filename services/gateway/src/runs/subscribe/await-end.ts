@@ -1,9 +1,10 @@
-import type { OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { sleep } from '@runledger/resilience/abort';
+import type { StreamHolder } from '../../quotas/stream-limits.ts';
 import type { Subscribe, SubscriptionRefusal } from './run-subscription.ts';
 
 interface WaitLimits {
+  readonly holder: StreamHolder;
   readonly withinMs: number;
   /** Aborts when the client has disconnected. */
   readonly signal: AbortSignal;
@@ -19,20 +20,21 @@ export type AwaitEnd = (key: RunKey, limits: WaitLimits) => Promise<void>;
 
 export interface AwaitEndOptions {
   readonly subscribe: Subscribe;
-  readonly refuses: (org_id: OrgId) => SubscriptionRefusal | undefined;
+  readonly refuses: (holder: StreamHolder) => SubscriptionRefusal | undefined;
 }
 
 export const awaitEnd =
   ({ subscribe, refuses }: AwaitEndOptions): AwaitEnd =>
-  async (key, { withinMs, signal }) => {
+  async (key, { holder, withinMs, signal }) => {
     if (signal.aborted) return;
-    switch (refuses(key.org_id)) {
+    switch (refuses(holder)) {
       case undefined:
         break;
       case 'stopping':
         return;
       case 'too_many':
       case 'over_quota':
+      case 'over_key_limit':
         // A client that retried at once would only add load.
         await sleep(Math.min(withinMs, BUSY_PAUSE_MS), signal);
         return;
@@ -41,7 +43,7 @@ export const awaitEnd =
     const check = (): void => {
       if (subscription.facts.at(-1)?.finished === true) over.resolve();
     };
-    using subscription = subscribe(key, {
+    using subscription = subscribe(key, holder, {
       onFacts: check,
       onProgress: () => undefined,
       onOver: () => over.resolve(),

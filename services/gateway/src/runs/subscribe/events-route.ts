@@ -5,6 +5,7 @@ import type { ReadCurrentRun } from '../current/current-run.ts';
 import type { KeyRevalidation } from './key-revalidation.ts';
 import type { RunSubscriptions } from './run-subscriptions.ts';
 import { CREDENTIAL_INVALID } from '../../auth/identify-caller.ts';
+import { streamHolder } from '../../quotas/stream-limits.ts';
 import { refuseWhenFull } from './refuse-when-full.ts';
 import { eventStream } from './event-stream.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
@@ -63,7 +64,8 @@ export const eventsRoute = ({ current, subscriptions, keys }: EventsRoute): Rout
       ctx.status = 204;
       return;
     }
-    refuseWhenFull(subscriptions, key.org_id);
+    const holder = streamHolder(caller);
+    refuseWhenFull(subscriptions, holder);
     ctx.status = 200;
     ctx.set({ 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
     if (ctx.method === 'HEAD') return;
@@ -72,7 +74,7 @@ export const eventsRoute = ({ current, subscriptions, keys }: EventsRoute): Rout
     if (ctx.res.destroyed) return;
     const stream = eventStream({
       res: ctx.res,
-      subscribe: (listener) => subscriptions.subscribe(key, listener),
+      subscribe: (listener) => subscriptions.subscribe(key, holder, listener),
       // The log has no such event: the id comes from another log, whose sequences mean nothing here.
       after: after > found.head ? -1 : after,
       onClosed: () => release(),

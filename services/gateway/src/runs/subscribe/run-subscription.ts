@@ -1,5 +1,6 @@
 import type { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { StreamHolder } from '../../quotas/stream-limits.ts';
 
 /** What a subscriber sees of a run. Disposing it ends the subscription. */
 export interface RunSubscription extends Disposable {
@@ -19,7 +20,11 @@ export interface SubscriptionListener {
 }
 
 /** Calls the listener from now on. The subscription has what is known already. */
-export type Subscribe = (key: RunKey, listener: SubscriptionListener) => RunSubscription;
+export type Subscribe = (
+  key: RunKey,
+  holder: StreamHolder,
+  listener: SubscriptionListener,
+) => RunSubscription;
 
-/** Why no client can subscribe now: also when the client's organisation has reached its quota. */
-export type SubscriptionRefusal = 'too_many' | 'over_quota' | 'stopping';
+/** Why no client can subscribe now: also when its organisation, or its key, has as many as it may. */
+export type SubscriptionRefusal = 'too_many' | 'over_quota' | 'over_key_limit' | 'stopping';

@@ -1,8 +1,7 @@
-import type { OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import pLimit from 'p-limit';
 import { runName } from '../../projection/core/run-name.ts';
-import type { HeldQuota } from '../../quotas/held-quota.ts';
+import type { StreamHolder, StreamLimits } from '../../quotas/stream-limits.ts';
 import { awaitEnd, type AwaitEnd } from './await-end.ts';
 import { openLiveRun, type LiveRun, type LiveRunParts } from './live-run.ts';
 import { runStreamTail } from './run-stream-tail.ts';
@@ -12,8 +11,8 @@ import type { Subscribe, SubscriptionListener, SubscriptionRefusal } from './run
 export interface RunSubscriptions extends AsyncDisposable {
   readonly subscribe: Subscribe;
   readonly awaitEnd: AwaitEnd;
-  /** Why no further client of the organisation can subscribe now. Call it before `subscribe`. */
-  refuses(org_id: OrgId): SubscriptionRefusal | undefined;
+  /** Why this holder cannot subscribe once more now. Call it before `subscribe`. */
+  refuses(holder: StreamHolder): SubscriptionRefusal | undefined;
   subscribers(): number;
   /** How many of the subscribers wait for the end of a run. */
   waits(): number;
@@ -23,8 +22,8 @@ export interface RunSubscriptions extends AsyncDisposable {
 
 export interface RunSubscriptionsOptions extends Omit<LiveRunParts, 'tail' | 'limit'> {
   readonly maxSubscribers: number;
-  /** What each organisation may have of them. */
-  readonly streams: HeldQuota;
+  /** What each organisation and each key may have of them. */
+  readonly limits: StreamLimits;
 }
 
 /** After an interruption, every run with subscribers is read. */
@@ -38,9 +37,9 @@ export const openRunSubscriptions = (options: RunSubscriptionsOptions): RunSubsc
   let waits = 0;
   let isStopping = false;
 
-  const subscribe: Subscribe = (key, listener) => {
+  const subscribe: Subscribe = (key, holder, listener) => {
     const { live, leave } = runs.join(key, listener);
-    const held = options.streams.hold(key.org_id);
+    const held = options.limits.hold(holder);
     subscribers += 1;
     return {
       facts: live.facts,
@@ -52,8 +51,8 @@ export const openRunSubscriptions = (options: RunSubscriptionsOptions): RunSubsc
       },
     };
   };
-  const subscribeForEnd: Subscribe = (key, listener) => {
-    const subscription = subscribe(key, listener);
+  const subscribeForEnd: Subscribe = (key, holder, listener) => {
+    const subscription = subscribe(key, holder, listener);
     waits += 1;
     return {
       ...subscription,
@@ -63,10 +62,10 @@ export const openRunSubscriptions = (options: RunSubscriptionsOptions): RunSubsc
       },
     };
   };
-  const refuses = (org_id: OrgId): SubscriptionRefusal | undefined => {
+  const refuses = (holder: StreamHolder): SubscriptionRefusal | undefined => {
     if (isStopping) return 'stopping';
-    if (options.streams.refuses(org_id)) return 'over_quota';
-    return subscribers >= options.maxSubscribers ? 'too_many' : undefined;
+    const refused = options.limits.refuses(holder);
+    return refused ?? (subscribers >= options.maxSubscribers ? 'too_many' : undefined);
   };
   const stop = (): void => {
     isStopping = true;

@@ -2,6 +2,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Context } from 'koa';
 import { notAuthenticated } from '../../auth/identify-caller.ts';
 import type { Caller } from '../../http/operation.ts';
+import { streamHolder } from '../../quotas/stream-limits.ts';
 import type { AwaitEnd } from './await-end.ts';
 import type { KeyRevalidation } from './key-revalidation.ts';
 
@@ -22,7 +23,7 @@ export const waitForEnd =
       over.abort();
     });
     try {
-      await awaitEnd(key, { withinMs, signal: over.signal });
+      await awaitEnd(key, { holder: streamHolder(caller), withinMs, signal: over.signal });
     } finally {
       release();
       res.off('close', onClose);

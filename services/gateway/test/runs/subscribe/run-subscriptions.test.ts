@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunSubscriptions } from '../../../src/runs/subscribe/run-subscriptions.ts';
 import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
-import { someSubscriptions } from './some-subscriptions.ts';
+import { HOLDER, someSubscriptions } from './some-subscriptions.ts';
 
 const open = new AsyncDisposableStack();
 let log: TestLog['log'];
@@ -25,7 +25,7 @@ const aQueuedRun = async (): Promise<RunKey> => {
 describe('subscribing to a run', () => {
   const nothing = () => undefined;
   const subscribe = (run: RunKey) =>
-    subscriptions.subscribe(run, { onFacts: nothing, onProgress: nothing, onOver: nothing });
+    subscriptions.subscribe(run, HOLDER, { onFacts: nothing, onProgress: nothing, onOver: nothing });
 
   it('reads the run once for all subscribers, until the last one leaves', async () => {
     const run = await aQueuedRun();
@@ -54,7 +54,7 @@ describe('waiting for the end of a run', () => {
   it('resolves when the run has ended, and not before', async () => {
     const run = await aQueuedRun();
     let over = false;
-    const waiting = subscriptions.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes });
+    const waiting = subscriptions.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes, holder: HOLDER });
     void waiting.then(() => (over = true));
     await appendAll(log, assigned(run), started(run));
     expect(over).toBe(false);
@@ -66,14 +66,16 @@ describe('waiting for the end of a run', () => {
     const run = await aQueuedRun();
     await appendAll(log, assigned(run), started(run), succeeded(run));
     expect(
-      await subscribersAfter(subscriptions.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes })),
+      await subscribersAfter(
+        subscriptions.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes, holder: HOLDER }),
+      ),
     ).toBe(0);
   });
 
   it('resolves when the time is over', async () => {
     expect(
       await subscribersAfter(
-        subscriptions.awaitEnd(await aQueuedRun(), { withinMs: 50, signal: nobodyGoes }),
+        subscriptions.awaitEnd(await aQueuedRun(), { withinMs: 50, signal: nobodyGoes, holder: HOLDER }),
       ),
     ).toBe(0);
   });
@@ -81,32 +83,40 @@ describe('waiting for the end of a run', () => {
   it('resolves when the client disconnects, also before the wait begins', async () => {
     const run = await aQueuedRun();
     const gone = new AbortController();
-    const waiting = subscriptions.awaitEnd(run, { withinMs: LONG_MS, signal: gone.signal });
+    const waiting = subscriptions.awaitEnd(run, { withinMs: LONG_MS, signal: gone.signal, holder: HOLDER });
     expect(subscriptions.subscribers()).toBe(1);
     expect(subscriptions.waits()).toBe(1);
     gone.abort();
     expect(await subscribersAfter(waiting)).toBe(0);
     expect(
-      await subscribersAfter(subscriptions.awaitEnd(run, { withinMs: LONG_MS, signal: gone.signal })),
+      await subscribersAfter(
+        subscriptions.awaitEnd(run, { withinMs: LONG_MS, signal: gone.signal, holder: HOLDER }),
+      ),
     ).toBe(0);
   });
 
   it('resolves when the service stops, and does not begin after that', async () => {
     const run = await aQueuedRun();
     await using stopping = someSubscriptions(log);
-    const waiting = stopping.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes });
+    const waiting = stopping.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes, holder: HOLDER });
     stopping.stop();
     expect(await subscribersAfter(waiting, stopping)).toBe(0);
     expect(
-      await subscribersAfter(stopping.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes }), stopping),
+      await subscribersAfter(
+        stopping.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes, holder: HOLDER }),
+        stopping,
+      ),
     ).toBe(0);
   });
 
   it('does not begin when too many requests wait', async () => {
     const run = await aQueuedRun();
     await using full = someSubscriptions(log, { maxSubscribers: 0 });
-    expect(await subscribersAfter(full.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes }), full)).toBe(
-      0,
-    );
+    expect(
+      await subscribersAfter(
+        full.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes, holder: HOLDER }),
+        full,
+      ),
+    ).toBe(0);
   });
 });

@@ -1,9 +1,10 @@
 import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import { outputLists } from '@runledger/blob-store/output-lists';
+import { orgId } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger as logger } from '@runledger/event-log/connect/logger';
 import { clock } from '../../../src/gateway-parts.ts';
-import { heldQuota } from '../../../src/quotas/held-quota.ts';
+import type { StreamHolder, StreamLimits } from '../../../src/quotas/stream-limits.ts';
 import { currentRun } from '../../../src/runs/current/current-run.ts';
 import { shownWebhooks } from '../../../src/runs/current/shown-webhooks.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
@@ -13,13 +14,18 @@ import {
   type RunSubscriptions,
 } from '../../../src/runs/subscribe/run-subscriptions.ts';
 
+export const HOLDER: StreamHolder = {
+  org_id: orgId('0191d3a0-0000-7000-8000-000000000001'),
+  family: 'a key',
+};
+
 /** What streams and waiting reads of a gateway stand on, without HTTP. */
 export const someSubscriptions = (log: EventLog, { maxSubscribers = 100 } = {}): RunSubscriptions => {
   const views = sqliteViews();
   const fresh = freshViews({ log, views, timeoutMs: 5_000 });
   const current = currentRun({ log, find: (key) => views.find(key), fresh, shown: shownWebhooks(), logger });
   const outputUrl = ({ key }: { readonly key: string }): string => `https://runs.example/outputs/${key}`;
-  const streams = heldQuota({ limit: maxSubscribers, onRefused: () => undefined });
+  const limits: StreamLimits = { refuses: () => undefined, hold: () => new DisposableStack() };
   const lists = outputLists({ blobs: openBlobStores(log).blobs, logger });
-  return openRunSubscriptions({ log, current, lists, outputUrl, maxSubscribers, streams, logger, clock });
+  return openRunSubscriptions({ log, current, lists, outputUrl, maxSubscribers, limits, logger, clock });
 };

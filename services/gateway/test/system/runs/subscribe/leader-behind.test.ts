@@ -8,7 +8,7 @@ import { stored } from '@runledger/event-log/test/fixtures/stored';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { someSubscriptions } from '../../../runs/subscribe/some-subscriptions.ts';
+import { HOLDER, someSubscriptions } from '../../../runs/subscribe/some-subscriptions.ts';
 
 let cluster: LaggingCluster;
 beforeAll(async () => {
@@ -33,7 +33,7 @@ const waitAhead = async (run: RunKey, leader: number): Promise<Waiting> => {
     const before = new Set((await elsewhere.jsm.consumers.list('RUNS').next()).map(({ name }) => name));
     const subscriptions = someSubscriptions(handedBy(elsewhere, cluster.at(leader)));
     let isOver = false;
-    const ended = subscriptions.awaitEnd(run, { withinMs: WAIT_MS, signal: nobodyGoes });
+    const ended = subscriptions.awaitEnd(run, { withinMs: WAIT_MS, signal: nobodyGoes, holder: HOLDER });
     void ended.then(() => (isOver = true));
     const tail = await waitFor('the tail of the log', async () => {
       const consumers = await elsewhere.jsm.consumers.list('RUNS').next();
