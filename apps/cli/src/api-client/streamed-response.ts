@@ -27,6 +27,7 @@ export const streamedResponse = async function* <Item>(
     abort.abort();
   }
 };
+
 /** The lines of a response, as they arrive. An end without a line end is left out. */
 export const linesOf = async function* ({ body }: Response, onData: () => void): AsyncGenerator<string> {
   let rest = '';

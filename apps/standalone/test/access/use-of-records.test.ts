@@ -3,6 +3,8 @@ import { jsonBlob } from '@runledger/blob-store/json-blob';
 import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import { polledClock } from '@runledger/coordination/polled-clock';
 import { newUuid } from '@runledger/contracts/ids';
+import { auditShare, readAuditBackwards } from '@runledger/event-log/audit/audit-records';
+import { actionRecorder } from '@runledger/event-log/audit/record-action';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { readDeliveries, recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
@@ -50,6 +52,26 @@ describe('with only its own key', () => {
     }
     expect(await polledClock(log, 'KV_RATES')()).toBeGreaterThan(0);
     expect(await readDeliveries(log, aRun())).toMatchObject({ attempts: [] });
+  });
+
+  it('the gateway records what is done, and reads it', async () => {
+    const log = await broker.open('gateway');
+    const org_id = newUuid();
+    const record = actionRecorder({ log });
+    await record(
+      {
+        action: 'secret.rotated',
+        org_id,
+        actor: { kind: 'unknown', network: 'a test' },
+        target: { kind: 'secret', id: null },
+        request_id: null,
+      },
+      async () => undefined,
+    );
+    let records = 0;
+    for await (const span of readAuditBackwards(log, { org_id })) records += span.records.length;
+    expect(records).toBe(2);
+    expect(await auditShare(log, { org_id, action: 'secret.rotated' })).toEqual({ left: 32 * 1024 - 2 });
   });
 
   it('the gateway stores blobs, and the notifier reads inputs and outputs', async () => {

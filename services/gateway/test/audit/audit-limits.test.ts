@@ -1,4 +1,3 @@
-import { Agent, request } from 'node:http';
 import { newUuid } from '@runledger/contracts/ids';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
@@ -10,33 +9,22 @@ import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
 import { aTrail } from './a-trail.ts';
 
-const refusal = (agent: Agent, url: string, key: string): Promise<number | undefined> =>
-  new Promise((resolve, reject) => {
-    request(url, { agent, headers: { authorization: `Bearer ${key}` } }, (response) => {
-      response.resume().once('end', () => resolve(response.statusCode));
-    })
-      .once('error', reject)
-      .end();
-  });
-
 const timesOf = (records: readonly { details?: Record<string, unknown> }[]): number =>
   records.reduce((sum, { details }) => sum + Number(details?.['times']), 0);
 
 describe('refused credentials', () => {
-  it('10,000 of them leave one record with their number', { timeout: 30_000 }, async () => {
+  it('hundreds of them leave few records, with their number', async () => {
     await using trail = await aTrail();
     const other = await trail.bed.gateway();
-    const agent = new Agent({ keepAlive: true, maxSockets: 32 });
-    const limit = pLimit(32);
-    const all = Array.from({ length: 10_000 }, (_none, at) => (at % 100 === 0 ? `rl_${newUuid()}` : 'short'));
-    const statuses = await limit.map(all, (key) => refusal(agent, `${other.api}/runs`, key));
-    agent.destroy();
+    const limit = pLimit(8);
+    const all = Array.from({ length: 400 }, (_none, at) => (at % 10 === 0 ? `rl_${newUuid()}` : 'short'));
+    const statuses = await limit.map(all, async (key) => (await call(`${other.api}/runs`, key)).status);
     expect(new Set(statuses)).toEqual(new Set([401]));
     // A gateway stores what it has counted when it stops, and once a minute.
     await other[Symbol.asyncDispose]();
     const records = await trail.read(trail.operator, '&action=credential.refused');
     expect(records.length).toBeLessThanOrEqual(3);
-    expect(timesOf(records)).toBe(10_000);
+    expect(timesOf(records)).toBe(400);
     expect(records[0]).toMatchObject({
       org_id: null,
       stage: 'completed',
@@ -59,7 +47,7 @@ describe('refused credentials', () => {
     ]);
   });
 
-  it('of many networks are counted together, and are kept until they can be stored', async () => {
+  it('10,000 of many networks leave 17 records, and are kept until they can be stored', async () => {
     const stored: { readonly details?: Record<string, unknown> }[] = [];
     let isAway = true;
     await using refused = refusedCredentials({
