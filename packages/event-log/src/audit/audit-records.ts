@@ -94,6 +94,8 @@ export async function* readAuditBackwards(log: EventLog, range: AuditRange): Asy
 
 /** The position of the first record that was stored at a time or later; infinite when there is none. */
 const sequenceAt = async (log: EventLog, time: Date): Promise<number> => {
+  // Before about 1678 the broker would take it for another time.
+  if (time.getTime() < 0) return 0;
   const query: DirectBatchOptions = { start_time: time, batch: 1 };
   const { messages } = await readDirect(log, STREAM, query, 'looking for the audit records of a time');
   const [first] = messages;

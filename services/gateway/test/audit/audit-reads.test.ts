@@ -74,6 +74,10 @@ describe('the filters', () => {
     expect(await trail.read(trail.admin, `&target=${created.body.id}&until=${time}`)).toEqual([]);
     expect(await trail.read(trail.admin, `&target=${created.body.id}&since=${time}`)).toEqual([first]);
     expect(await trail.read(trail.admin, '&since=2999-01-01')).toEqual([]);
+    expect(
+      await trail.read(trail.admin, `&target=${created.body.id}&since=0001-01-01&until=2999-01-01`),
+    ).toEqual([first]);
+    expect(await trail.read(trail.admin, '&until=0001-01-01')).toEqual([]);
     for (const wrong of ['action=any', 'cursor=x', 'since=yesterday', 'limit=0']) {
       const { status } = await call(`${trail.gateway.api}/audit?${wrong}`, trail.admin);
       expect([wrong, status]).toEqual([wrong, 422]);
