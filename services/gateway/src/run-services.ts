@@ -10,7 +10,7 @@ import { isValidKey } from './auth/api-keys.ts';
 import { runTokens, type RunTokens } from './auth/run-token.ts';
 import { catalogueRecords, type CatalogueRecords } from './catalogue/store/catalogue-records.ts';
 import { openBlobSweep } from './blobs/blob-sweep.ts';
-import { eraseBlobs, type EraseBlobs } from './blobs/erase-blobs.ts';
+import { eraseBlobs } from './blobs/erase-blobs.ts';
 import { unreferencedByRuns, type RunReferencesOptions } from './blobs/unreferenced.ts';
 import { deleteRecords, type DeleteRecords } from './catalogue/delete-records.ts';
 import { openFiles, type Files, type FilesOptions } from './files/files.ts';
@@ -34,6 +34,7 @@ import { expireNotification } from './runs/expire/expire-notification.ts';
 import { openRunExpiry, type ExpireRunsOptions } from './runs/expire/expire-runs.ts';
 import { openErasing, type EraseDeletedOptions } from './runs/erase/erase-deleted.ts';
 import { eraseFiles } from './runs/erase/erase-files.ts';
+import { eraseInputFiles } from './runs/erase/erase-input-files.ts';
 import { openRetention, type RetentionOptions } from './runs/retention/apply-retention.ts';
 import { retentionRecords, type RetentionRecords } from './runs/retention/retention-records.ts';
 import { inputSecrets, type InputSecrets } from './runs/secrets/input-secrets.ts';
@@ -98,12 +99,12 @@ export const openRunServices = (
   const runsDays = config.RUNLEDGER_RUN_RETENTION_DAYS;
   const kept = { views, isProjecting, logger, records: retention, runsDays };
   const outliving = { expire, expireNotification: expireNotification(expiring) };
-  const erasing = { log, erase, eraseBlobs: erasingBlobs({ stores, views, fresh }, metrics) };
-  openUpkeep({ ...kept, ...outliving, ...erasing, onRemoved: metrics.removed }, open);
   const ofFiles = fileRecords(log);
   const used = { stores, fresh, records, outputs, ofFiles };
   const quotas = openQuotas(countedUse({ config, views }, used, metrics), open);
   const files = openUploads(parts, { records: ofFiles, store: outputs.store, quotas }, metrics, open);
+  const erasing = { log, erase, ...atOnce({ stores, views, fresh, files }, metrics) };
+  openUpkeep({ ...kept, ...outliving, ...erasing, onRemoved: metrics.removed }, open);
   const signed = signedTexts(parts);
   const counted = open.use(openCountedRuns({ ...parts, clock }));
   return {
@@ -215,16 +216,22 @@ const openUploads = (
   });
 };
 
-/** Erases inputs, lists of outputs and logs at once. */
-const erasingBlobs = (
-  { stores, ...references }: RunReferencesOptions & { readonly stores: BlobStores },
+/** What of a deleted run is erased at once, beside its output files. */
+const atOnce = (
+  {
+    stores,
+    files,
+    ...references
+  }: RunReferencesOptions & { readonly stores: BlobStores; readonly files: Files },
   metrics: GatewayMetrics,
-): EraseBlobs =>
-  eraseBlobs({
+): Pick<EraseDeletedOptions, 'eraseBlobs' | 'eraseInputFiles'> => ({
+  eraseBlobs: eraseBlobs({
     store: stores.blobs,
     unreferenced: unreferencedByRuns(references),
     onErased: ({ bytes }) => metrics.erased('BLOBS', bytes),
-  });
+  }),
+  eraseInputFiles: eraseInputFiles({ files, blobs: stores.blobs }),
+});
 
 /** What the gateway that projects does to runs, by itself. */
 const openUpkeep = (
@@ -233,7 +240,9 @@ const openUpkeep = (
     ...parts
   }: Omit<ExpireRunsOptions & RetentionOptions, 'views' | 'onRemoved'> &
     Pick<GatewayParts, 'views'> &
-    Pick<EraseDeletedOptions, 'eraseBlobs'> & { readonly onRemoved: GatewayMetrics['removed'] },
+    Pick<EraseDeletedOptions, 'eraseBlobs' | 'eraseInputFiles'> & {
+      readonly onRemoved: GatewayMetrics['removed'];
+    },
   open: AsyncDisposableStack,
 ): void => {
   open.use(openRunExpiry(parts));

@@ -9,6 +9,7 @@ import {
   type OutputListing,
   type Run,
   type RunFact,
+  type RunRequest,
 } from './run.ts';
 
 /**
@@ -49,8 +50,16 @@ const byOf = ({ data: { user_id, key_id, erases } }: RunEventOf<'RunDeleted'>): 
 const leftToErase = (run: EndedRun): LeftToErase => {
   const { outputs, outputs_blob } = outputsLeft(run);
   const blobs = [run.request.inputs_blob, outputs_blob, run.log_blob].filter((blob) => !!blob);
-  return { outputs, outputs_blob, ...(blobs.length > 0 && { blobs }) };
+  const files = filesOf(run.request);
+  return { outputs, outputs_blob, ...(blobs.length > 0 && { blobs }), ...(files && { files }) };
 };
+
+const filesOf = ({ file_inputs: names, inputs, inputs_blob }: RunRequest): LeftToErase['files'] =>
+  names && {
+    names,
+    inputs: inputs && Object.fromEntries(Object.entries(inputs).filter(([name]) => names.includes(name))),
+    inputs_blob,
+  };
 
 /** The outputs of the run, or what is left to erase of those that were deleted. */
 const outputsLeft = ({ outputs, outputs_blob, deleted_outputs }: EndedRun): OutputListing =>

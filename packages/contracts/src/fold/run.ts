@@ -120,6 +120,8 @@ export type Run = QueuedRun | ExecutingRun | EndedRun;
 export interface LeftToErase extends OutputListing {
   /** All blobs of the run, which are erased after its files; views of earlier releases lack it. */
   readonly blobs?: readonly BlobRef[];
+  /** The inputs that are files, by their names; left out without any. */
+  readonly files?: Pick<RunRequest, 'inputs' | 'inputs_blob'> & { readonly names: readonly string[] };
 }
 
 /** What is left of a run that a client deleted, as its tombstone says it. To clients it does not exist. */

@@ -21,7 +21,7 @@ import {
 } from './store/file-records.ts';
 import { removeParts } from './store/remove-parts.ts';
 import { beginUpload, type BeginUpload, type FileToUpload } from './upload/begin-upload.ts';
-import { finishUpload } from './upload/finish-upload.ts';
+import { finishUpload, shared } from './upload/finish-upload.ts';
 import { receiveUpload, type ReceiveUpload } from './upload/receive-upload.ts';
 
 /** Files that clients upload, by organisation. Every method may throw LogUnavailable, those with bytes also OutputStoreUnavailable. */
@@ -39,8 +39,8 @@ export interface Files {
   findUpload(org_id: OrgId, id: string): Promise<Entry<Upload> | undefined>;
   /** Keeps a file for a run that is queued now, until it has ended. */
   use(org_id: OrgId, id: string): Promise<'kept' | 'unknown' | 'expires_soon'>;
-  /** False when there is none. */
-  remove(org_id: OrgId, id: string): Promise<boolean>;
+  /** False when there is none, or when only one that a single run named is to be removed and others named it. */
+  remove(org_id: OrgId, id: string, which?: 'any' | 'of_one_run'): Promise<boolean>;
   removeUpload(upload: Entry<Upload>): Promise<void>;
   readonly times: () => Promise<FileTimes>;
 }
@@ -90,14 +90,15 @@ export const openFiles = (options: FilesOptions): Files => {
         if (!file) return 'unknown';
         const [present, { partKeptMs }] = await Promise.all([now(), times()]);
         if (Date.parse(file.value.stored_at) + partKeptMs < present + keptMs) return 'expires_soon';
-        if (present < file.changedAt.getTime() + keptMs * USE_WRITTEN_PART) return 'kept';
-        const revision = await records.files.update(file.key, file.value, file.revision);
+        const isRecent = present < file.changedAt.getTime() + keptMs * USE_WRITTEN_PART;
+        if (isRecent && !file.value.of_one_run) return 'kept';
+        const revision = await records.files.update(file.key, shared(file.value), file.revision);
         return revision === false ? 'changed' : 'kept';
       }),
-    remove: (org_id, id) =>
+    remove: (org_id, id, which = 'any') =>
       untilUnchanged(id, async () => {
         const file = await find(org_id, id);
-        if (!file) return false;
+        if (!file || (which === 'of_one_run' && !file.value.of_one_run)) return false;
         if (!(await records.files.eraseAt(file.key, file.revision))) return 'changed';
         await removeParts(store, file.value.parts);
         return true;

@@ -16,6 +16,8 @@ const common = {
   bytes: Type.Integer({ minimum: 0 }),
   /** In order. */
   parts: Type.Array(Part),
+  /** Made of the inputs of a run, and named by nobody else since: it is erased with the run. */
+  of_one_run: Type.Optional(Type.Literal(true)),
 };
 
 /** A whole file. Its id is made of the organisation and the hash, so equal bytes have one record. */

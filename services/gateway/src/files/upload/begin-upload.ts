@@ -12,6 +12,8 @@ export interface FileToUpload {
   readonly filename: string;
   readonly content_type: string;
   readonly bytes: number;
+  /** It is an input of a run, and nobody uploads it. */
+  readonly of_one_run?: true;
 }
 
 export interface BeginUpload {
@@ -27,7 +29,7 @@ export interface BeginUpload {
 export const beginUpload = async (
   options: BeginUpload,
   org_id: OrgId,
-  { filename, content_type: type, bytes }: FileToUpload,
+  { filename, content_type: type, bytes, of_one_run }: FileToUpload,
 ): Promise<Entry<Upload>> => {
   const { records, maxBytes, newId, brokerTime } = options;
   if (bytes > maxBytes) {
@@ -45,6 +47,7 @@ export const beginUpload = async (
     begun_at: (await brokerTime()).toISOString(),
     coming: null,
     file_id: null,
+    ...(of_one_run && { of_one_run }),
   };
   const key = uploadKey(upload);
   await withinQuotas(options, org_id, bytes, () => records.uploads.create(key, upload));

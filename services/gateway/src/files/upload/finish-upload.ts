@@ -41,8 +41,9 @@ export const finishUpload = async (
   const revision = await records.uploads.update(uploadKey(named), named, upload.revision);
   // Another request finishes it, or it was erased.
   if (revision === false) return records.files.get(fileKey({ org_id, id }));
-  const { filename, content_type, bytes, begun_at } = rest;
-  const file = { id, org_id, filename, content_type, bytes, parts, sha256, stored_at: begun_at };
+  const { filename, content_type, bytes, begun_at, of_one_run } = rest;
+  const described = { id, org_id, filename, content_type, bytes, parts, sha256, stored_at: begun_at };
+  const file = of_one_run ? { ...described, of_one_run } : described;
   const kept = await keepFile({ records, store }, file);
   await records.uploads.update(uploadKey(named), { ...named, parts: [] }, revision);
   return kept;
@@ -63,7 +64,7 @@ const keepFile = async ({ records, store }: FinishUpload, file: StoredFile): Pro
     const age = Date.parse(file.stored_at) - Date.parse(present.value.stored_at);
     const isOld = age > (await store.keepsForMs()) / 2;
     const { filename, content_type } = file;
-    const changed = isOld ? file : { ...present.value, filename, content_type };
+    const changed = shared(isOld ? file : { ...present.value, filename, content_type });
     const revision = await records.files.update(key, changed, present.revision);
     if (revision === false) continue;
     await removeParts(store, isOld ? present.value.parts : file.parts);
@@ -72,6 +73,9 @@ const keepFile = async ({ records, store }: FinishUpload, file: StoredFile): Pro
   }
   throw new Error(`The record of file ${file.id} changed again and again.`);
 };
+
+/** Several have named it. */
+export const shared = ({ of_one_run: _flag, ...file }: StoredFile): StoredFile => file;
 
 const isSame = (some: readonly Part[], others: readonly Part[]): boolean =>
   some.length === others.length && some.every(({ key }, index) => key === others[index]?.key);

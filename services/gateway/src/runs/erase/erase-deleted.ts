@@ -7,12 +7,14 @@ import { outputsToErase, type StoredView } from '../../projection/core/run-view.
 import type { RunViews } from '../../projection/run-views.ts';
 import { whileProjecting } from '../../projection/while-projecting.ts';
 import type { EraseBlobs } from '../../blobs/erase-blobs.ts';
+import type { EraseInputFiles } from './erase-input-files.ts';
 import type { EraseFiles } from './erase-files.ts';
 
 export interface EraseDeletedOptions {
   readonly views: Pick<RunViews, 'listToErase' | 'save' | 'remove'>;
   readonly erase: EraseFiles;
   readonly eraseBlobs: EraseBlobs;
+  readonly eraseInputFiles: EraseInputFiles;
   readonly log: EventLog;
   /** Runs, and bytes of files. */
   readonly onErased: (erased: { readonly runs: number; readonly bytes: number }) => void;
@@ -25,7 +27,7 @@ const PAGE = 200;
 const MAX_CONCURRENT = 8;
 
 /**
- * Erases the files of deleted runs and outputs, and the logs and blobs of deleted runs, until it is disposed of. A view says what is
+ * Erases the files of deleted runs and outputs, and the logs, input files and blobs of deleted runs, until it is disposed of. A view says what is
  * left to erase until all of it is erased, so a crash in between loses nothing. The view of a deleted run goes last.
  */
 export const openErasing = (options: EraseDeletedOptions): AsyncDisposable =>
@@ -38,7 +40,7 @@ export const openErasing = (options: EraseDeletedOptions): AsyncDisposable =>
   });
 
 const eraseDeleted = async (
-  { views, erase, eraseBlobs, log, onErased }: EraseDeletedOptions,
+  { views, erase, eraseBlobs, eraseInputFiles, log, onErased }: EraseDeletedOptions,
   stopping: AbortSignal,
 ): Promise<void> => {
   const limit = pLimit(MAX_CONCURRENT);
@@ -49,6 +51,7 @@ const eraseDeleted = async (
     const bytes = await erase(run.org_id, outputs);
     if (isDeleted(run)) {
       await eraseLogs(log, run);
+      await eraseInputFiles(run.org_id, outputs.files);
       // The list names the files, so the view has kept it until now.
       const unlisted = { ...view, run: { ...run, to_erase: { ...outputs, ...NO_OUTPUTS } } };
       if (outputs.outputs_blob) await views.save([unlisted]);

@@ -88,7 +88,7 @@ const keepFile = async (
       if (!bytes)
         return refused('the data of this data URL is not valid base64, or not valid percent-encoding');
       const { content_type } = file;
-      const description = { filename: '', content_type, bytes: bytes.byteLength };
+      const description = { filename: '', content_type, bytes: bytes.byteLength, of_one_run: true } as const;
       return kept((await files.store(org_id, description, only(bytes))).value.id);
     }
   }
@@ -108,7 +108,9 @@ const storeOutput = async (
   const output = await outputs.find(key);
   if (output?.filename !== filename) return undefined;
   const body = outputs.read(output, { first: 0, last: output.bytes - 1 });
-  return (await files.store(org_id, output, output.bytes === 0 ? only(new Uint8Array()) : body)).value.id;
+  const { content_type, bytes } = output;
+  const description = { filename, content_type, bytes, of_one_run: true } as const;
+  return (await files.store(org_id, description, bytes === 0 ? only(new Uint8Array()) : body)).value.id;
 };
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
