@@ -63,12 +63,15 @@ export const identifyCaller =
     if (rate?.allowed === false) {
       throw new Refused({
         kind: 'too_many',
-        why: `This API key, with the keys derived from it, may make ${rate.limit} requests a minute. Try again in ${rate.resetS} s`,
+        why: `${caller.token ? OF_TOKENS : OF_KEY} may make ${rate.limit} requests a minute. Try again in ${rate.resetS} s`,
         retryAfterS: rate.resetS,
       });
     }
     return { ...caller, address: address ?? null };
   };
+
+const OF_KEY = 'This API key, with the keys derived from it,';
+const OF_TOKENS = 'The tokens of this API key and of the keys derived from it';
 
 export const CREDENTIAL_INVALID = 'The API key or token is invalid, expired or revoked';
 
@@ -92,9 +95,17 @@ const callerOf = (
   if (!allows(key.scopes, scope) && !allows(key.scopes, orScope)) throw lacksScope(scope);
   if (token === undefined) return { org_id: orgId(org_id), user_id, key };
   refuseOther(ctx, operation, token);
-  // Whoever has the token sees no more than the least key does.
-  return { org_id: orgId(org_id), user_id, key: { ...key, scopes: [scope] }, token };
+  // Whoever has the token sees no more than the least key does, and uses up nothing that the key needs.
+  return {
+    org_id: orgId(org_id),
+    user_id,
+    key: { ...key, scopes: [scope], rate_key: rateOfTokens(key) },
+    token,
+  };
 };
+
+/** All tokens of a family of keys share a rate beside that of the keys: a visitor of a page must not use up that of its server. */
+const rateOfTokens = ({ id, rate_key = id }: ApiKey): string => `${rate_key}-tokens`;
 
 const refuseOther = (ctx: Context, { runToken }: OperationAccess, token: RunToken): void => {
   const refused = (why: string): Refused => new Refused({ kind: 'not_allowed', why });

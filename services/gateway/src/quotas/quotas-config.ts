@@ -50,7 +50,7 @@ export const quotasConfig = {
   RUNLEDGER_KEY_STREAMS_MAX: quota(
     1_250,
     1_000_000,
-    'event streams and waiting reads that an API key, with the keys derived from it and the tokens that they made, has open at this gateway at once',
+    'event streams and waiting reads that an API key has open with the keys derived from it at this gateway at once; their tokens have as many',
   ),
 };
 

@@ -5,7 +5,7 @@ import { heldQuota, type HeldQuota } from './held-quota.ts';
 /** Who has a stream or a waiting read open. */
 export interface StreamHolder {
   readonly org_id: OrgId;
-  /** The first key of its family: as the rate, the limit of a key is that of all keys derived from it, and of their tokens. */
+  /** As the rate, the limit of a key is that of all keys derived from it. Their tokens have one together. */
   readonly family: string;
 }
 

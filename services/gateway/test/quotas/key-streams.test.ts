@@ -27,28 +27,30 @@ const refusals = async (): Promise<string | undefined> =>
   /quota_refusals_total\{[^}]*resource="key_streams"[^}]*\} (\d+)/.exec(await gateway.metrics.metrics())?.[1];
 
 describe('an API key at its limit of streams', () => {
-  it('is refused a further one, with its derived keys and tokens; other keys of the organisation are not', async () => {
+  it('is refused a further one, with its derived keys; their tokens and other keys of the organisation are not', async () => {
     const { org_id, user_id } = bed.tenant;
     const parent = await createApiKey(bed.log, { org_id, user_id, name: 'parent' });
     const derived = await deriveKey(bed.log, parent.record, { name: 'child' }, new Date());
     if (derived.kind !== 'derived') throw new Error(derived.kind);
     const token = await aRunToken(gateway, derived.created.key, run);
-    const family = [parent.key, derived.created.key, token];
+    const family = [parent.key, derived.created.key];
     const other = await aKey(bed.log, bed.tenant, {});
     const events = gateway.eventsOf(run);
     const logs = gateway.logsOf(run, '?follow=1');
 
     await using first = await openEventSource(events, parent.key);
     await using second = await openEventSource(logs, derived.created.key);
-    await using third = await openEventSource(events, token);
+    await using third = await openEventSource(events, derived.created.key);
     expect([first.status, second.status, third.status]).toEqual([200, 200, 200]);
     for (const credential of family)
       for (const url of [events, logs]) {
         const refused = await call(url, credential);
         expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5']);
-        expect(refused.body.detail).toContain('This API key, with the keys derived from it and their tokens');
+        expect(refused.body.detail).toContain('This API key with the keys derived from it, or their tokens');
       }
-    expect(await refusals()).toBe('6');
+    expect(await refusals()).toBe('4');
+    await using ofPage = await openEventSource(events, token);
+    expect(ofPage.status).toBe(200);
     // A waiting read shows the run at once instead.
     const began = performance.now();
     const waited = await call(`${gateway.api}/run/${run.run_id}?wait=60`, parent.key);
@@ -62,9 +64,19 @@ describe('an API key at its limit of streams', () => {
     expect(free.status).toBe(200);
     await first[Symbol.asyncDispose]();
     await using next = await waitFor('the gateway to accept another stream', async () => {
-      const source = await openEventSource(events, token);
+      const source = await openEventSource(events, parent.key);
       return source.status === 200 && source;
     });
     expect(next.status).toBe(200);
+  });
+
+  it('has another limit for the tokens of its family, which share it', async () => {
+    const key = await aKey(bed.log, bed.tenant, {});
+    const tokens = [await aRunToken(gateway, key, run), await aRunToken(gateway, key, run, ['events'])];
+    await using open = new AsyncDisposableStack();
+    for (const token of [...tokens, tokens[0] ?? ''])
+      expect(open.use(await openEventSource(gateway.eventsOf(run), token)).status).toBe(200);
+    for (const token of tokens) expect((await call(gateway.eventsOf(run), token)).status).toBe(429);
+    expect(open.use(await openEventSource(gateway.eventsOf(run), key)).status).toBe(200);
   });
 });

@@ -22,7 +22,7 @@ export const refuseWhenFull = (
       );
     case 'over_key_limit':
       throw overQuota(
-        'This API key, with the keys derived from it and their tokens, has reached its limit of open streams and waiting reads at this gateway. Close some, or poll the run',
+        'This API key with the keys derived from it, or their tokens, have reached the limit of open streams and waiting reads at this gateway. Close some, or poll the run',
       );
     case 'stopping':
       throw new Refused({ kind: 'unavailable', why: 'This gateway is stopping. Try again' });

@@ -13,7 +13,7 @@ const tokenOperation = operation({
   tag: 'Runs',
   summary: 'Create a token for one run',
   description:
-    'A credential for a browser: it reads this run, as far as its scopes say, and permits nothing else. It is sent as an API key is. An `EventSource` sends it as `access_token` in the query of its URL, which the operations say that accept it there; an API key is never accepted there. It ends with its time, with the run, and with the API key that made it: whatever revokes that key revokes the token, and ends its streams, within a second. Requests with it count against the rate of that key.',
+    'A credential for a browser: it reads this run, as far as its scopes say, and permits nothing else. It is sent as an API key is. An `EventSource` sends it as `access_token` in the query of its URL, which the operations say that accept it there; an API key is never accepted there. It ends with its time, with the run, and with the API key that made it: whatever revokes that key revokes the token, and ends its streams, within a second. All tokens of a key and of the keys derived from it share a rate, which is as high as that of the key.',
   scope: 'runs:read',
   audit: { unrecorded: 'it permits less than the key that made it, and ends with it' },
   request: { path: RunPath, body: NewRunTokenRequest },

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
-import { post } from '../../fixtures/requests/requests.ts';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { call, post } from '../../fixtures/requests/requests.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { aRunToken } from './a-run-token.ts';
 
@@ -55,6 +56,20 @@ describe('a token of a run', () => {
     const expires_at = new Date(Date.now() + 60_000).toISOString();
     const key = await aKey(bed.log, bed.tenant, { expires_at });
     expect((await create({ scopes: ['read'] }, key)).body).toMatchObject({ expires_at });
+  });
+
+  it('has a rate that it shares with all tokens of its key, and not with the key', async () => {
+    const limited = await bed.gateway({ environment: { RUNLEDGER_RATE_LIMIT: '30' } });
+    const key = await aKey(bed.log, bed.tenant, {});
+    const [first, second] = [await aRunToken(limited, key, run), await aRunToken(limited, key, run)];
+    const read = (credential: string) => call(`${limited.api}/run/${run.run_id}`, credential);
+    await waitFor('the rate of the tokens to be used up', async () => (await read(first)).status === 429);
+    const refused = await read(second);
+    expect([refused.status, refused.headers.has('retry-after')]).toEqual([429, true]);
+    expect(refused.body.detail).toMatch(
+      /^The tokens of this API key and of the keys derived from it may make 30/,
+    );
+    expect((await read(key)).status).toBe(200);
   });
 
   it('is made for a run of the own organisation only, and by no token', async () => {
