@@ -22,8 +22,8 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 const uncounted = { assigned: () => undefined, ended: () => undefined, conflict: () => undefined };
 
 /** As the scheduler decides when it was handed the last fact of a queued run. */
-const assignment = async (log: EventLog, key: RunKey): Promise<Assign> => {
-  const read = await readRun(log, key);
+const assignment = async (log: EventLog, key: RunKey, lastFact: number): Promise<Assign> => {
+  const read = await readRun(log, key, { atLeast: lastFact });
   if (read.kind !== 'found' || read.run.status !== 'queued') throw new Error(`the run is ${read.kind}`);
   const run: QueuedRun = read.run;
   return {
@@ -52,8 +52,7 @@ const decided = async (
 ): Promise<Outcome> => {
   const head = await append(cluster.elsewhere(0), known);
   const { behind, stored: decision } = await cluster.leaveBehind('cut off', async (elsewhere) => {
-    await append(elsewhere, ahead, head);
-    return assignment(elsewhere, key);
+    return assignment(elsewhere, key, await append(elsewhere, ahead, head));
   });
   const options = { log: behind, instance: 'test', requests: recentRequests(), metrics: uncounted };
   const outcome = await storeDecision(options, decision, AbortSignal.timeout(60_000));
