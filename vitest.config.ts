@@ -52,11 +52,11 @@ export default defineConfig({
       {
         extends: true,
         // Kills, pauses, clusters, many processes: `npm run test:system`. These tests mostly wait for processes, so two cores
-        // can serve four workers.
+        // can serve five workers.
         test: {
           name: 'system',
           include: SYSTEM_TEST_FILES,
-          maxWorkers: 4,
+          maxWorkers: 5,
           sequence: { groupOrder: 1 },
         },
       },
