@@ -31,8 +31,8 @@ export const FILE_LIMITS: FileLimits = { files: 500, entries: 10_000, depth: 16 
 const MAX_SKIPPED_REPORTED = 20;
 
 const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-/** Without waiting for the other end of a pipe. */
-const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** How an output is opened: not through a link, and without waiting for the other end of a pipe. */
+export const OPEN_OUTPUT = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * The regular files below a folder, sorted by path. A program that is still alive may change the folder meanwhile: so each
@@ -60,7 +60,7 @@ export const collectFiles = async (root: string, limits: FileLimits): Promise<Co
 
   const takeFile = async (opened: string, subfolder: string, filename: string): Promise<void> => {
     const path = join(subfolder, filename);
-    await using file = await tryOpen(opened, path, OPEN_FILE);
+    await using file = await tryOpen(opened, path, OPEN_OUTPUT);
     const stats = await file?.stat();
     if (!stats) return;
     if (!stats.isFile()) return skip(path, NO_FILE);
