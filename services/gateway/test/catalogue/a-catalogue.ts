@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { aKey, type Tenant } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { type ApiAnswer, call } from '../fixtures/requests/requests.ts';
@@ -50,6 +51,21 @@ export const aMachine = {
   name: 'render node',
   gpu: 'A100',
   runner: { kind: 'program', program: 'render-image' },
+};
+
+/** A deployment whose workflow has these definitions of its inputs, on `aMachine`. */
+export const aDeploymentWith = async (
+  { post }: Pick<Client, 'post'>,
+  inputs: readonly object[],
+): Promise<{ readonly deployment_id: string; readonly version_id: string }> => {
+  const { body: workflow } = await post('/workflows', { name: 'sampler' });
+  const version = await post(`/workflows/${workflow.id}/versions`, { workflow: {}, inputs });
+  expect(version.status).toBe(201);
+  const { body: machine } = await post('/machines', aMachine);
+  const request = { name: 'sampler', workflow_version_id: version.body.id, machine_id: machine.id };
+  const { status, body } = await post('/deployments', request);
+  expect(status).toBe(201);
+  return { deployment_id: String(body.id), version_id: String(version.body.id) };
 };
 
 /** The words of pydantic for one member of a body. */

@@ -2,7 +2,7 @@ import { MAX_INPUTS_BYTES } from '@runledger/contracts/limits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   aCatalogueApi,
-  aMachine,
+  aDeploymentWith,
   wrongIn,
   type CatalogueApi,
   type Client,
@@ -28,19 +28,7 @@ const DEFINITIONS = [
   { name: 'tags', type: 'array', default: ['a'] },
 ];
 
-const aDeployment = async (inputs: readonly object[] = DEFINITIONS) => {
-  const workflow_id = (await admin.post('/workflows', { name: 'sampler' })).body.id;
-  const version = await admin.post(`/workflows/${workflow_id}/versions`, { workflow: {}, inputs });
-  expect(version.status).toBe(201);
-  const machine = await admin.post('/machines', aMachine);
-  const { status, body } = await admin.post('/deployments', {
-    name: 'sampler',
-    workflow_version_id: version.body.id,
-    machine_id: machine.body.id,
-  });
-  expect(status).toBe(201);
-  return { deployment_id: String(body.id), version_id: String(version.body.id) };
-};
+const aDeployment = (inputs: readonly object[] = DEFINITIONS) => aDeploymentWith(admin, inputs);
 const queue = (request: object): Promise<ApiAnswer> =>
   post(`${catalogue.api}/run/deployment/queue`, key, request);
 const inputsOf = async ({ body }: ApiAnswer) =>

@@ -4,7 +4,12 @@ import { readRun } from '@runledger/event-log/read/read-run';
 import { assigned } from '@runledger/testing/events/run-events';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aCatalogueApi, aMachine, type CatalogueApi, type Client } from '../../catalogue/a-catalogue.ts';
+import {
+  aCatalogueApi,
+  aDeploymentWith,
+  type CatalogueApi,
+  type Client,
+} from '../../catalogue/a-catalogue.ts';
 import { anAttemptOf, numbered, upload as store } from '../../executions/an-upload.ts';
 import { A_SECRET_KEY } from '../../fixtures/gateway/a-gateway.ts';
 import { outputUrls } from '@runledger/webhooks/signing/output-urls';
@@ -19,22 +24,13 @@ beforeAll(async () => {
   catalogue = await aCatalogueApi();
   admin = await catalogue.admin();
   ({ key } = catalogue.bed.tenant);
-  deployment_id = await aDeployment([
+  ({ deployment_id } = await aDeploymentWith(admin, [
     { name: 'photo', type: 'image', required: true },
     { name: 'mask', type: 'file' },
     { name: 'note', type: 'string' },
-  ]);
+  ]));
 });
 afterAll(() => catalogue[Symbol.asyncDispose]());
-
-const aDeployment = async (inputs: readonly object[]): Promise<string> => {
-  const workflow_id = (await admin.post('/workflows', { name: 'portrait' })).body.id;
-  const version = await admin.post(`/workflows/${workflow_id}/versions`, { workflow: {}, inputs });
-  expect(version.status).toBe(201);
-  const machine = await admin.post('/machines', aMachine);
-  const request = { name: 'portrait', workflow_version_id: version.body.id, machine_id: machine.body.id };
-  return (await admin.post('/deployments', request)).body.id;
-};
 
 const queue = (inputs: object): Promise<ApiAnswer> =>
   post(`${catalogue.api}/run/deployment/queue`, key, { deployment_id, inputs });
@@ -180,7 +176,7 @@ describe('an input that is a file', () => {
   });
 
   it('is none of a rerun whose own inputs have no file', async () => {
-    const optional = await aDeployment([{ name: 'mask', type: 'file' }]);
+    const { deployment_id: optional } = await aDeploymentWith(admin, [{ name: 'mask', type: 'file' }]);
     const { body: file } = await upload();
     const inputs = { deployment_id: optional, inputs: { mask: file.id } };
     const { body } = await post(`${catalogue.api}/run/deployment/queue`, key, inputs);

@@ -8,7 +8,7 @@ import { readRun } from '@runledger/event-log/read/read-run';
 import { runIdentity } from '../../../src/runs/queue/run-identity.ts';
 import {
   aCatalogueApi,
-  aMachine,
+  aDeploymentWith,
   wrongIn,
   type CatalogueApi,
   type Client,
@@ -37,12 +37,6 @@ const DEFINITIONS = [
 const newVersion = async (inputs: readonly object[]): Promise<ApiAnswer> => {
   const { body: workflow } = await admin.post('/workflows', { name: 'secretive' });
   return admin.post(`/workflows/${workflow.id}/versions`, { workflow: {}, inputs });
-};
-const aDeployment = async (): Promise<string> => {
-  const { body: version } = await newVersion(DEFINITIONS);
-  const { body: machine } = await admin.post('/machines', aMachine);
-  const request = { name: 'secretive', workflow_version_id: version.id, machine_id: machine.id };
-  return (await admin.post('/deployments', request)).body.id;
 };
 const queue = (inputs: object, idempotencyKey?: string): Promise<ApiAnswer> => {
   const request = { deployment_id, inputs };
@@ -91,7 +85,7 @@ const everythingStored = async (): Promise<string> => {
 
 describe('a secret input', () => {
   beforeAll(async () => {
-    deployment_id = await aDeployment();
+    ({ deployment_id } = await aDeploymentWith(admin, DEFINITIONS));
   });
   const secret = `sk-${randomBytes(12).toString('hex')}`;
   let inputs: { readonly prompt: string; readonly api_key: string };
