@@ -1,10 +1,12 @@
 import type { ConsumerInfo, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import { callBroker } from '../connect/broker-call.ts';
 import { onConsumerLost } from '../connect/consumer-lost.ts';
 import type { EventLog } from '../connect/event-log.ts';
 
 /** Bounds what is held in memory: an event has up to 1 MiB. */
 const MAX_BATCH = 256;
-const PULL_FOR_MS = 30_000;
+/** Also how long a message stays unread that was lost on its way while nothing came behind it. */
+const PULL_FOR_MS = 10_000;
 /** A broker that misses two of these counts as lost. */
 const IDLE_HEARTBEAT_MS = 2_000;
 
@@ -55,6 +57,21 @@ export const pullBatches = async (
       pulled.stop();
     }
     if (lost) throw new Error('the broker of the connection or of the consumer was lost during a pull');
+    if (pulled.getReceived() < MAX_BATCH && !signal.aborted) await checkDelivered(log, info, delivered);
+  }
+};
+
+/**
+ * Between a pull that has expired and the next one nothing is on its way. The broker counts as delivered also what it has sent to a
+ * server that was just gone; with nothing behind it, no gap shows that it is missing.
+ */
+const checkDelivered = async (log: EventLog, info: ConsumerInfo, received: number): Promise<void> => {
+  const { stream_name: stream, name } = info;
+  const { delivered } = await callBroker(`reading the consumer ${name} of ${stream}`, () =>
+    log.jsm.consumers.info(stream, name),
+  );
+  if (delivered.consumer_seq > received) {
+    throw new Error(`the broker has delivered ${delivered.consumer_seq} messages, of which ${received} came`);
   }
 };
 

@@ -1,3 +1,4 @@
+import { nanos } from '@nats-io/transport-node';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';
@@ -28,6 +29,30 @@ describe('consume, after a loss', () => {
     await log.jsm.consumers.delete('RUNS', 'deleted');
     expect(await consumption.failed).toBeInstanceOf(Error);
     expect(consumption.state().ok).toBe(false);
+  });
+
+  it('gets again what the broker has delivered elsewhere, although nothing comes behind it', async () => {
+    const key = aRun();
+    const seen: string[] = [];
+    const open = () =>
+      consume(log, consumerOf('delivered-elsewhere', key), async ({ subject }) => {
+        seen.push(subject);
+        return done;
+      });
+    await (await open())[Symbol.asyncDispose]();
+    // The broker serves pulls in their order, so the first message goes to this one.
+    const elsewhere = log.nc.subscribe('elsewhere', { max: 1 });
+    const pull = JSON.stringify({ batch: 1, expires: nanos(60_000) });
+    log.nc.publish('$JS.API.CONSUMER.MSG.NEXT.RUNS.delivered-elsewhere', pull, { reply: 'elsewhere' });
+    await log.nc.flush();
+
+    await using consumption = await open();
+    await append(log, queued(key), 0);
+    for await (const { headers } of elsewhere) expect(headers?.code ?? 0).toBe(0);
+    expect(seen).toEqual([]);
+    await waitFor('the message', () => seen.length > 0);
+    expect(seen).toEqual([runEventSubject(queued(key))]);
+    expect(consumption.state()).toEqual({ ok: true });
   });
 
   it('ends when another process takes over its consumer, and handles none of its messages', async () => {
