@@ -6,7 +6,7 @@ import type { Handle } from './outcome.ts';
 import { handleMessage } from './handle-message.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { pullBatches } from '../follow/pull-batches.ts';
-import { openConsumer, rewind } from './open-consumer.ts';
+import { openConsumer, rewindUnused } from './open-consumer.ts';
 import type { Readiness } from '../connect/readiness.ts';
 import { waitForConsumer, watchConsumer, type Opened } from './watch-consumer.ts';
 
@@ -85,7 +85,7 @@ const keepPulling = async (
     } catch (error) {
       if (stop.aborted) return;
       log.logger.warn({ err: error, consumer: name, stream }, 'a consumer was interrupted; it continues');
-      info = await waitForConsumer(log, opened, stop, rewind);
+      info = await waitForConsumer(log, opened, stop, rewindUnused);
     }
   }
 };

@@ -54,8 +54,18 @@ const openShared = async (log: EventLog, options: ConsumeOptions): Promise<Consu
 };
 
 /** What was delivered and not acknowledged is delivered again, before everything else. */
-export const rewind = async (log: EventLog, { stream_name, name }: ConsumerInfo): Promise<void> => {
+const rewind = async (log: EventLog, { stream_name, name }: ConsumerInfo): Promise<void> => {
   await log.jsm.consumers.reset(stream_name, name);
+};
+
+/**
+ * Rewinds it once no pull is waiting, and says whether it did. The broker may not see at once that a pull was given up, and would
+ * deliver to it what the next one is to get.
+ */
+export const rewindUnused = async (log: EventLog, found: ConsumerInfo): Promise<boolean> => {
+  if (found.num_waiting > 0) return false;
+  await rewind(log, found);
+  return true;
 };
 
 /** With one filter, which is part of the request's subject, so that the broker can limit a process to its own filter. */

@@ -14,7 +14,7 @@ export interface Opened {
 }
 
 /**
- * Waits while the broker is unavailable or starting, and until `prepare` succeeds. The consumer as it is then; as it was opened
+ * Waits while the broker is unavailable or starting, and until `prepare` returns true. The consumer as it is then; as it was opened
  * at the signal.
  * @throws when the broker has lost the consumer, or its configuration was changed
  */
@@ -22,7 +22,7 @@ export const waitForConsumer = async (
   log: EventLog,
   { info, owner }: Opened,
   signal: AbortSignal,
-  prepare?: (log: EventLog, found: ConsumerInfo) => Promise<void>,
+  prepare?: (log: EventLog, found: ConsumerInfo) => Promise<boolean>,
 ): Promise<ConsumerInfo> => {
   const { stream_name: stream, name } = info;
   const what = `reading the consumer ${name} of ${stream}`;
@@ -32,8 +32,7 @@ export const waitForConsumer = async (
       const found = await callBroker(what, () => findConsumer(log, stream, name));
       if (found === undefined) throw new Error(`The broker no longer has the consumer ${name} of ${stream}.`);
       checkAsOpened(found, info, owner);
-      if (prepare) await callBroker(what, () => prepare(log, found));
-      return found;
+      if (!prepare || (await callBroker(what, () => prepare(log, found)))) return found;
     } catch (error) {
       if (!(error instanceof LogUnavailable) || log.nc.isClosed()) throw error;
     }

@@ -44,8 +44,9 @@ export const pullBatches = async (
         if (signal.aborted) return;
         for (const message of messages) {
           delivered += 1;
-          if (message.info.deliverySequence !== delivered) {
-            throw new Error(`message ${delivered} of the delivery is missing`);
+          const { deliverySequence } = message.info;
+          if (deliverySequence !== delivered) {
+            throw new Error(`message ${deliverySequence} of the delivery came, and ${delivered} is missing`);
           }
         }
         await take(messages);
@@ -62,8 +63,8 @@ export const pullBatches = async (
 };
 
 /**
- * Between a pull that has expired and the next one nothing is on its way. The broker counts as delivered also what it has sent to a
- * server that was just gone; with nothing behind it, no gap shows that it is missing.
+ * Between a pull that has expired and the next one nothing is on its way. The broker counts as delivered also what it has sent for
+ * a pull that was given up, or to a server that was just gone; with nothing behind it, no gap shows that it is missing.
  */
 const checkDelivered = async (log: EventLog, info: ConsumerInfo, received: number): Promise<void> => {
   const { stream_name: stream, name } = info;

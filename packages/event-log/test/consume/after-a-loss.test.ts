@@ -1,4 +1,4 @@
-import { nanos } from '@nats-io/transport-node';
+import { createInbox, nanos } from '@nats-io/transport-node';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';
@@ -8,11 +8,12 @@ import { append } from '../../src/append/append.ts';
 import { consume, done, ConsumerInUse, retryIn, ConsumerTakenOver } from '../../src/consume/consume.ts';
 import { head } from '../../src/read/read-run.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
+import { silentLogger } from '../../src/connect/logger.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 import { aRun, assigned, EXECUTOR, OTHER_EXECUTOR, queued } from '@runledger/testing/events/run-events';
 
 import { stored } from '../fixtures/stored.ts';
-import { consumerOf } from '../fixtures/consumed-runs.ts';
+import { consumerOf, history } from '../fixtures/consumed-runs.ts';
 
 let test: TestLog;
 let log: EventLog;
@@ -31,28 +32,56 @@ describe('consume, after a loss', () => {
     expect(consumption.state().ok).toBe(false);
   });
 
-  it('gets again what the broker has delivered elsewhere, although nothing comes behind it', async () => {
-    const key = aRun();
-    const seen: string[] = [];
-    const open = () =>
-      consume(log, consumerOf('delivered-elsewhere', key), async ({ subject }) => {
-        seen.push(subject);
-        return done;
-      });
-    await (await open())[Symbol.asyncDispose]();
-    // The broker serves pulls in their order, so the first message goes to this one.
-    const elsewhere = log.nc.subscribe('elsewhere', { max: 1 });
-    const pull = JSON.stringify({ batch: 1, expires: nanos(60_000) });
-    log.nc.publish('$JS.API.CONSUMER.MSG.NEXT.RUNS.delivered-elsewhere', pull, { reply: 'elsewhere' });
-    await log.nc.flush();
+  describe.concurrent('gets again what the broker has delivered to a pull that was given up', () => {
+    /** As the broker keeps one for a moment whose reader is gone. */
+    const givenUp = async (consumer: string, batch: number, forMs: number) => {
+      const inbox = createInbox();
+      const delivered = log.nc.subscribe(inbox);
+      const pull = JSON.stringify({ batch, expires: nanos(forMs) });
+      log.nc.publish(`$JS.API.CONSUMER.MSG.NEXT.RUNS.${consumer}`, pull, { reply: inbox });
+      await log.nc.flush();
+      return delivered;
+    };
+    const readerOf = (name: string) => {
+      const key = aRun();
+      const seen: number[] = [];
+      const interruptions: string[] = [];
+      const logger = { ...silentLogger, warn: (_: object, text: string) => void interruptions.push(text) };
+      const open = () =>
+        consume({ ...log, logger }, consumerOf(name, key), async ({ sequence }) => {
+          seen.push(sequence);
+          return done;
+        });
+      return { key, seen, interruptions, open };
+    };
 
-    await using consumption = await open();
-    await append(log, queued(key), 0);
-    for await (const { headers } of elsewhere) expect(headers?.code ?? 0).toBe(0);
-    expect(seen).toEqual([]);
-    await waitFor('the message', () => seen.length > 0);
-    expect(seen).toEqual([runEventSubject(queued(key))]);
-    expect(consumption.state()).toEqual({ ok: true });
+    it('although nothing comes behind it', async () => {
+      const { key, seen, open } = readerOf('given-up-last');
+      await (await open())[Symbol.asyncDispose]();
+      // The broker serves pulls in their order.
+      const delivered = await givenUp('given-up-last', 1, 60_000);
+      await using consumption = await open();
+      const stored = await append(log, queued(key), 0);
+      for await (const message of delivered) {
+        expect(message.string()).toContain(key.run_id);
+        break;
+      }
+      expect(seen).toEqual([]);
+      await waitFor('the message', () => seen.length > 0);
+      expect(seen).toEqual([stored.kind === 'appended' ? stored.sequence : 0]);
+      expect(consumption.state()).toEqual({ ok: true });
+    });
+
+    it('with one interruption, since it begins again when that pull is over', async () => {
+      const { key, seen, interruptions, open } = readerOf('given-up-between');
+      await using consumption = await open();
+      await givenUp('given-up-between', 100, 3_000);
+      const sequences = await history(log, key);
+      await waitFor('all messages', () => seen.length >= sequences.length);
+      expect(seen.toSorted((a, b) => a - b).filter((one, at, all) => one !== all[at - 1])).toEqual(sequences);
+      expect(interruptions).toEqual(['a consumer was interrupted; it continues']);
+      expect(consumption.state()).toEqual({ ok: true });
+    });
   });
 
   it('ends when another process takes over its consumer, and handles none of its messages', async () => {
