@@ -56,7 +56,7 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
       return `${event.data.reason}: ${event.data.message}`;
     case 'RunOutputsDeleted':
     case 'RunDeleted':
-      return `requested by user ${event.data.user_id}${keyWords(event.data.key_id)}`;
+      return `requested by user ${event.data.user_id} with the key ${event.data.key_id}`;
     case 'WebhookStarted':
       return event.data.notification === 'final'
         ? 'the final notification is being sent'
@@ -87,7 +87,3 @@ const statusWords = (status: number | null): string => (status === null ? '' : `
 
 const outputsOf = ({ outputs, outputs_blob }: ListedOutputs): string =>
   outputs ? counted(outputs.length, 'output') : `outputs in a list of ${outputs_blob?.bytes ?? 0} bytes`;
-
-/** Facts of earlier releases do not say it. */
-const keyWords = (key_id: string | undefined): string =>
-  key_id === undefined ? '' : ` with the key ${key_id}`;

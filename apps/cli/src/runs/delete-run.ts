@@ -40,10 +40,10 @@ export const tombstone = async ({ api, screen }: Client, run: string, json: bool
     ['by user', deleted_by.user_id],
     ['with key', deleted_by.key_id],
     ['state', found.state === 'erased' ? 'erased' : 'being erased'],
-    ['output files', erases && `${erases.files}, ${erases.file_bytes} bytes`],
-    ['stored inputs', erases && `${erases.inputs_bytes} bytes`],
-    ['stored list of outputs', erases && `${erases.outputs_bytes} bytes`],
-    ['stored log', erases && `${erases.log_bytes} bytes`],
+    ['output files', `${erases.files}, ${erases.file_bytes} bytes`],
+    ['stored inputs', `${erases.inputs_bytes} bytes`],
+    ['stored list of outputs', `${erases.outputs_bytes} bytes`],
+    ['stored log', `${erases.log_bytes} bytes`],
   ]);
   return EXIT.done;
 };

@@ -200,7 +200,7 @@ describe('runledger tombstone', () => {
         number: 1,
         created_at: '2026-01-01T00:00:00.000Z',
         deleted_at: '2026-01-02T00:00:00.000Z',
-        deleted_by: { user_id: RUN, key_id: null },
+        deleted_by: { user_id: RUN, key_id: RUN },
         state: 'erased',
         erases: { files: 2, file_bytes: 30, inputs_bytes: 5_000, outputs_bytes: 0, log_bytes: 70 },
       },

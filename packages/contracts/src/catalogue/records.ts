@@ -127,7 +127,7 @@ export const ApiKey = Type.Object({
   /** Of the key's text. The record is stored under it, and it is compared again after the lookup. */
   sha256: Sha256,
   scopes: Type.Array(KeyScope),
-  /** The id of the key that made it. An operator's key has none, nor has one of an earlier release. */
+  /** The id of the key that made it. A key that an operator made has none. */
   parent_key_id: Type.Optional(Uuid),
   /** Of a key that was created with another key: the id of the first key. All of them share its rate. */
   rate_key: Type.Optional(Uuid),

@@ -148,11 +148,11 @@ export const RunExpiredData = Type.Object({
   ]),
 });
 
-/** The API key with which somebody deletes; facts of earlier releases lack it. */
-const ByKey = Type.Optional(Uuid);
+/** Who deletes, and with which API key. */
+const DeletedBy = Type.Object({ user_id: Uuid, key_id: Uuid });
 
 /** A client deletes the outputs of a run that has ended: their files are erased. */
-export const RunOutputsDeletedData = Type.Object({ user_id: Uuid, key_id: ByKey });
+export const RunOutputsDeletedData = DeletedBy;
 
 const Count = Type.Integer({ minimum: 0 });
 
@@ -174,10 +174,9 @@ export type ErasedContent = Static<typeof ErasedContent>;
  * here, since the log may hold nothing else.
  */
 export const RunDeletedData = Type.Object({
-  user_id: Uuid,
-  key_id: ByKey,
-  /** What is erased because of it; facts of earlier releases lack it. */
-  erases: Type.Optional(ErasedContent),
+  ...DeletedBy.properties,
+  /** What is erased because of it. */
+  erases: ErasedContent,
   /** The log sequence of RunQueued. */
   number: Type.Integer({ minimum: 1 }),
   created_at: Time,

@@ -37,14 +37,9 @@ export const deleted = (run: Run | undefined, event: RunEventOf<'RunDeleted'>, t
   number: event.data.number,
   created_at: event.data.created_at,
   deleted_at: time,
-  deleted_by: byOf(event),
+  deleted_by: { user_id: event.data.user_id, key_id: event.data.key_id },
+  erases: event.data.erases,
   to_erase: run && isEnded(run) ? leftToErase(run) : NO_OUTPUTS,
-});
-
-const byOf = ({ data: { user_id, key_id, erases } }: RunEventOf<'RunDeleted'>): DeletedRun['deleted_by'] => ({
-  user_id,
-  ...(key_id !== undefined && { key_id }),
-  ...(erases && { erases }),
 });
 
 const leftToErase = (run: EndedRun): LeftToErase => {

@@ -2,7 +2,7 @@ import type { FactOf } from './chain.ts';
 import type { RunEventOf, RunEvent } from '../events/run-event.ts';
 import type { BlobRef } from '../blobs.ts';
 import type { FailureReason, RunError } from '../events/run-error.ts';
-import type { RunOutput } from '../events/run-event-data.ts';
+import type { ErasedContent, RunOutput } from '../events/run-event-data.ts';
 import type { ExecutorId, OrgId, RunId } from '../ids.ts';
 
 /** A fact of a run's lifecycle. */
@@ -118,7 +118,7 @@ export type Run = QueuedRun | ExecutingRun | EndedRun;
 
 /** Of a deleted run. */
 export interface LeftToErase extends OutputListing {
-  /** All blobs of the run, which are erased after its files; views of earlier releases lack it. */
+  /** All blobs of the run, which are erased after its files; left out without any. */
   readonly blobs?: readonly BlobRef[];
   /** The inputs that are files, by their names; left out without any. */
   readonly files?: Pick<RunRequest, 'inputs' | 'inputs_blob'> & { readonly names: readonly string[] };
@@ -132,7 +132,8 @@ export interface DeletedRun {
   readonly number: number;
   readonly created_at: string;
   readonly deleted_at: string;
-  readonly deleted_by: Pick<RunEventOf<'RunDeleted'>['data'], 'user_id' | 'key_id' | 'erases'>;
+  readonly deleted_by: Pick<RunEventOf<'RunDeleted'>['data'], 'user_id' | 'key_id'>;
+  readonly erases: ErasedContent;
   /** What it referred to, as far as the reader knew the run. */
   readonly to_erase: LeftToErase;
 }

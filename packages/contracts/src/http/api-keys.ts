@@ -46,8 +46,7 @@ const shown = {
   parent_key_id: nullable(
     Type.String({
       format: 'uuid',
-      description:
-        'The key that made it, which may be revoked by now. Null for a key that was made by an operator, or by an earlier release.',
+      description: 'The key that made it, which may be revoked by now. Null for a key that an operator made.',
     }),
   ),
 };

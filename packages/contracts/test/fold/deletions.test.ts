@@ -140,7 +140,8 @@ describe('a deleted run', () => {
     const deletion = anEvent('RunDeleted', { key_id, erases });
     const { user_id } = deletion.data;
     expect(folded([...messages, stored(deletion, 20, 12)]).state).toMatchObject({
-      deleted_by: { user_id, key_id, erases },
+      deleted_by: { user_id, key_id },
+      erases,
       to_erase: { outputs: null, outputs_blob: blob('2'), blobs: [blob('1'), blob('2'), blob('3')] },
     });
   });

@@ -216,12 +216,14 @@ export const expired = (
 
 /** `attempt` is the run's last one. */
 export const outputsDeleted = (key: RunKey, attempt = 1): RunEventOf<'RunOutputsDeleted'> =>
-  runEvent('RunOutputsDeleted', key, { attempt, data: { user_id: id } });
+  runEvent('RunOutputsDeleted', key, { attempt, data: { user_id: id, key_id: id } });
+
+const NOTHING = { files: 0, file_bytes: 0, inputs_bytes: 0, outputs_bytes: 0, log_bytes: 0 };
 
 export const deleted = (key: RunKey, attempt = 1): RunEventOf<'RunDeleted'> =>
   runEvent('RunDeleted', key, {
     attempt,
-    data: { user_id: id, number: 1, created_at: '2026-01-01T00:00:00.000Z' },
+    data: { user_id: id, key_id: id, erases: NOTHING, number: 1, created_at: '2026-01-01T00:00:00.000Z' },
   });
 
 /** As the facts of an executing run name it. */

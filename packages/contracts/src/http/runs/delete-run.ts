@@ -27,17 +27,13 @@ export const Tombstone = Type.Object(
     deleted_at: Time,
     deleted_by: Type.Object({
       user_id: Uuid,
-      key_id: Type.Union([Uuid, Type.Null()], {
-        description: 'The API key of the request; null for a deletion by an earlier release.',
-      }),
+      key_id: Type.String({ format: 'uuid', description: 'The API key of the request.' }),
     }),
     state: Type.Enum(['erasing', 'erased'], {
       description:
         '`erased`: the files, logs and blobs of the run are gone, except content that another run has too.',
     }),
-    erases: Type.Union([ErasedContent, Type.Null()], {
-      description: 'What the run had outside of its facts; null for a deletion by an earlier release.',
-    }),
+    erases: ErasedContent,
   },
   { title: 'Tombstone' },
 );

@@ -6,9 +6,8 @@ export interface Descendant {
   readonly ancestors?: readonly string[] | undefined;
 }
 
-/** The ids of the keys whose revocation revokes this one. A key of an earlier release knows the first of them only. */
-export const ancestorsOf = ({ record: { rate_key }, ancestors }: Descendant): readonly string[] =>
-  ancestors ?? (rate_key === undefined ? [] : [rate_key]);
+/** The ids of the keys whose revocation revokes this one; none for a key that an operator made. */
+const ancestorsOf = ({ ancestors = [] }: Descendant): readonly string[] => ancestors;
 
 /** The ancestors of a key that `parent` makes now. Those that were revoked meanwhile, without their descendants, are left out. */
 export const ancestorsBelow = (parent: Descendant, present: readonly Descendant[]): string[] => {

@@ -32,10 +32,9 @@ export const tombstoneRoute = ({ log, views, fresh }: TombstoneRoute): Route =>
     const key = runKeyOf(path, caller);
     const read = await readRun(log, key);
     if (read.kind !== 'deleted') throw new Refused({ kind: 'not_found', what: 'Tombstone' });
-    const { run_id, number, created_at, deleted_at, deleted_by } = read.run;
-    const { user_id, key_id = null, erases = null } = deleted_by;
+    const { run_id, number, created_at, deleted_at, deleted_by, erases } = read.run;
     // The view of a deleted run stays until everything is erased.
     const isErased = (await fresh.becomeFresh()) && (await views.find(key)) === undefined;
     const state = isErased ? ('erased' as const) : ('erasing' as const);
-    return { run_id, number, created_at, deleted_at, deleted_by: { user_id, key_id }, state, erases };
+    return { run_id, number, created_at, deleted_at, deleted_by, state, erases };
   });

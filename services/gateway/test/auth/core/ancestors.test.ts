@@ -1,14 +1,9 @@
 import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
-import {
-  ancestorsBelow,
-  ancestorsOf,
-  descendantsOf,
-  type Descendant,
-} from '../../../src/auth/core/ancestors.ts';
+import { ancestorsBelow, descendantsOf, type Descendant } from '../../../src/auth/core/ancestors.ts';
 
-const aKey = (id: string, rate_key?: string): ApiKey => ({
+const aKey = (id: string): ApiKey => ({
   id,
   user_id: newUuid(),
   org_id: newUuid(),
@@ -16,13 +11,12 @@ const aKey = (id: string, rate_key?: string): ApiKey => ({
   prefix: 'rl_',
   sha256: 'a'.repeat(64),
   scopes: ['runs:write'],
-  ...(rate_key === undefined ? {} : { rate_key }),
   created_at: '2026-01-01T00:00:00.000Z',
   expires_at: null,
 });
 const a: Descendant = { record: aKey('a'), ancestors: [] };
-const b: Descendant = { record: aKey('b', 'a'), ancestors: ['a'] };
-const c: Descendant = { record: aKey('c', 'a'), ancestors: ['a', 'b'] };
+const b: Descendant = { record: aKey('b'), ancestors: ['a'] };
+const c: Descendant = { record: aKey('c'), ancestors: ['a', 'b'] };
 const ids = (keys: readonly Descendant[]): string[] => keys.map(({ record }) => record.id);
 
 describe('the ancestors of a key', () => {
@@ -32,19 +26,13 @@ describe('the ancestors of a key', () => {
     expect(ancestorsBelow(c, [a, c])).toEqual(['a', 'c']);
     expect(ancestorsBelow(c, [c])).toEqual(['c']);
   });
-
-  it('are, for a key of an earlier release, the first key of its family', () => {
-    expect(ancestorsOf({ record: aKey('old', 'a') })).toEqual(['a']);
-    expect(ancestorsOf({ record: aKey('old') })).toEqual([]);
-  });
 });
 
 describe('the descendants of a key', () => {
   it('are all below it, and neither itself nor those above and beside it', () => {
-    const beside: Descendant = { record: aKey('d', 'a'), ancestors: ['a'] };
-    const old: Descendant = { record: aKey('old', 'a') };
-    const keys = [a, b, c, beside, old];
-    expect(ids(descendantsOf('a', keys))).toEqual(['b', 'c', 'd', 'old']);
+    const beside: Descendant = { record: aKey('d'), ancestors: ['a'] };
+    const keys = [a, b, c, beside];
+    expect(ids(descendantsOf('a', keys))).toEqual(['b', 'c', 'd']);
     expect(ids(descendantsOf('b', keys))).toEqual(['c']);
     expect(descendantsOf('c', keys)).toEqual([]);
   });
