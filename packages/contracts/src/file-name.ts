@@ -1,4 +1,5 @@
 import { extensionOf } from './content-type.ts';
+import { MAX_FILENAME } from './limits.ts';
 
 /** Bytes of a name: with a number before its extension it fits every file system. */
 const MAX_NAME_BYTES = 180;
@@ -23,6 +24,20 @@ export const safeFileName = (text: string, contentType = ''): string => {
   const extension = given ?? extensionOf(contentType) ?? '';
   const name = `${beginning(stem, MAX_NAME_BYTES - bytesOf(extension)).trimEnd()}${extension}`;
   return RESERVED.test(name) ? `_${name}` : name;
+};
+
+/**
+ * Why an output file cannot be stored, shown or requested under this name, as what follows "its name"; null when it can. A program
+ * chooses it, and a person sees it: marks that change the direction of text make it look like another one.
+ */
+export const problemOfFileName = (name: string): string | null => {
+  if (name === '' || name === '.' || name === '..') return 'names no file';
+  if (name.length > MAX_FILENAME) return `is longer than ${MAX_FILENAME} characters`;
+  if (/[/\\]/.test(name)) return 'holds a slash or a backslash';
+  // Node reads what is not UTF-8 as U+FFFD.
+  if (/[\p{Cc}\u2028\u2029\uFFFD]/u.test(name) || !name.isWellFormed())
+    return 'holds control characters or is not valid Unicode';
+  return /\p{Bidi_Control}/u.test(name) ? 'holds marks that change the direction of text' : null;
 };
 
 /** The same name with a number before its extension. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { numberedFileName, safeFileName } from '../src/file-name.ts';
+import { numberedFileName, problemOfFileName, safeFileName } from '../src/file-name.ts';
 
 describe('a safe file name', () => {
   it.each([
@@ -48,5 +48,27 @@ describe('a safe file name', () => {
   it('can be numbered', () => {
     expect(numberedFileName('photo.png', 2)).toBe('photo-2.png');
     expect(numberedFileName('photo', 2)).toBe('photo-2');
+  });
+});
+
+describe('the name of an output file', () => {
+  it.each([
+    ['', 'names no file'],
+    ['.', 'names no file'],
+    ['..', 'names no file'],
+    ['x'.repeat(256), 'is longer than 255 characters'],
+    ['a/b', 'holds a slash or a backslash'],
+    ['a\\b', 'holds a slash or a backslash'],
+    ['a\nb', 'holds control characters or is not valid Unicode'],
+    ['a\u2028b', 'holds control characters or is not valid Unicode'],
+    ['a\ufffdb', 'holds control characters or is not valid Unicode'],
+    ['a\ud800', 'holds control characters or is not valid Unicode'],
+    ['a\u202egnp.exe', 'holds marks that change the direction of text'],
+  ])('%j %s', (name, problem) => {
+    expect(problemOfFileName(name)).toBe(problem);
+  });
+
+  it.each(['image 1.png', 'März.JPG', '.hidden', '-rf', '圖.webp', 'x'.repeat(255)])('may be %j', (name) => {
+    expect(problemOfFileName(name)).toBeNull();
   });
 });

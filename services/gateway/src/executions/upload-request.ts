@@ -1,5 +1,5 @@
 import type { StoredFile } from '@runledger/contracts/events/run-event-data';
-import { MAX_FILENAME } from '@runledger/contracts/limits';
+import { problemOfFileName } from '@runledger/contracts/file-name';
 import type { Context } from 'koa';
 import { contentTypeIn } from '../http/content-type.ts';
 import { invalid, Refused, type Invalid } from '../http/refusal.ts';
@@ -13,8 +13,6 @@ export interface UploadRequest {
 }
 
 const MAX_SUBFOLDER = 1_024;
-/** Control characters, and marks that change the direction of text: they disguise a name. */
-const DISGUISES = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
 
 /** The description of the file that an executor is about to send. Refuses with 411, 413 or 422. */
 export const uploadRequest = (ctx: Context, maxBytes: number): UploadRequest => {
@@ -29,12 +27,11 @@ export const uploadRequest = (ctx: Context, maxBytes: number): UploadRequest => 
   }
   const wrong: Invalid[] = [];
   const filename = single(ctx, 'filename') ?? '';
-  if (!isName(filename)) {
-    const msg = `Value error, a file name has 1 to ${MAX_FILENAME} characters, no slashes, no control characters and no marks that change the direction of text`;
-    wrong.push(invalid(['query', 'filename'], 'value_error', msg));
-  }
+  const problem = problemOfFileName(filename);
+  if (problem !== null)
+    wrong.push(invalid(['query', 'filename'], 'value_error', `Value error, the file name ${problem}`));
   const subfolder = single(ctx, 'subfolder') ?? '';
-  if (subfolder.length > MAX_SUBFOLDER || (subfolder !== '' && !subfolder.split('/').every(isName))) {
+  if (subfolder.length > MAX_SUBFOLDER || (subfolder !== '' && !isRelativePath(subfolder))) {
     const msg = 'Value error, a subfolder is a relative path of names between slashes, without "." and ".."';
     wrong.push(invalid(['query', 'subfolder'], 'value_error', msg));
   }
@@ -54,11 +51,5 @@ const single = (ctx: Context, name: string): string | undefined => {
   return Array.isArray(value) ? value.at(-1) : value;
 };
 
-const isName = (text: string): boolean =>
-  text.length >= 1 &&
-  text.length <= MAX_FILENAME &&
-  text !== '.' &&
-  text !== '..' &&
-  !/[/\\]/.test(text) &&
-  !DISGUISES.test(text) &&
-  text.isWellFormed();
+const isRelativePath = (path: string): boolean =>
+  path.split('/').every((name) => problemOfFileName(name) === null);

@@ -1,7 +1,7 @@
 import { constants, type Dirent } from 'node:fs';
 import { open, opendir, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MAX_FILENAME } from '@runledger/contracts/limits';
+import { problemOfFileName } from '@runledger/contracts/file-name';
 import type { OutputFile } from './runner.ts';
 
 export interface CollectedFiles {
@@ -71,8 +71,8 @@ export const collectFiles = async (root: string, limits: FileLimits): Promise<Co
   const take = async (entry: Dirent, opened: string, subfolder: string, depth: number): Promise<void> => {
     const { name } = entry;
     const path = join(subfolder, name);
-    const bad = badName(name);
-    if (bad !== null) skip(path, bad);
+    const problem = problemOfFileName(name);
+    if (problem !== null) skip(path, `its name ${problem}`);
     else if (entry.isDirectory()) await walk(opened, path, depth + 1);
     else if (!entry.isFile()) skip(path, NO_FILE);
     else if (found.files.length >= limits.files) found.tooMany = true;
@@ -107,12 +107,3 @@ export const identityOf = ({ dev, ino }: { readonly dev: number; readonly ino: n
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : String(error);
-
-/** Such a name could not be stored, shown or requested. */
-const badName = (name: string): string | null => {
-  if (name.length > MAX_FILENAME) return `its name is longer than ${MAX_FILENAME} characters`;
-  if (/[\p{Cc}\u2028\u2029\uFFFD]/u.test(name))
-    return 'its name holds control characters or is not valid UTF-8';
-  if (/\p{Bidi_Control}/u.test(name)) return 'its name holds marks that change the direction of text';
-  return name.includes('\\') ? 'its name holds a backslash' : null;
-};

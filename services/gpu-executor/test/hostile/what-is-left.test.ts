@@ -135,7 +135,7 @@ describe('what a program leaves as its outputs', () => {
     [
       'a control character',
       'a\\nb',
-      'a\\u{a}b is not an output: its name holds control characters or is not valid UTF-8',
+      'a\\u{a}b is not an output: its name holds control characters or is not valid Unicode',
     ],
     [
       'a mark that reverses text',
