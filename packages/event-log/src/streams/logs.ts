@@ -16,6 +16,7 @@ import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { streamState } from '../messages/leader-state.ts';
 import { readDirect } from '../messages/direct-read.ts';
+import { eraseSubjects } from './erase-subjects.ts';
 import { parseJson } from '../messages/stored-message.ts';
 
 const STREAM = 'LOGS';
@@ -100,9 +101,7 @@ export const subscribeToLogs = (
 
 /** Erases the logs of all attempts of a run. @throws {LogUnavailable} */
 export const eraseLogs = async (log: EventLog, key: RunKey): Promise<void> => {
-  await callBroker('erasing the logs of a run', () =>
-    log.jsm.streams.purge(STREAM, { filter: runLogsFilter(key) }),
-  );
+  await eraseSubjects(log, STREAM, runLogsFilter(key));
 };
 
 /** How full the stream is, from 0 to 1. @throws {LogUnavailable} */

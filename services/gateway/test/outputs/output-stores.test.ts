@@ -20,7 +20,7 @@ outputStoreConformance('JetStream', async () => {
   return {
     open: () => openOutputStore(configOf({}), { log, logger: silentLogger, now }).store,
     size: async () => {
-      const filter = { subjects_filter: '$O.OUTPUTS.C.>' };
+      const filter = { subjects_filter: '$O.OUTPUTS.>' };
       const { state } = await log.jsm.streams.info('OBJ_OUTPUTS', filter);
       return Object.values(state.subjects ?? {}).reduce((sum, count) => sum + count, 0);
     },

@@ -1,6 +1,7 @@
 import { Objm, type ObjectInfo, type ObjectStore } from '@nats-io/obj';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { isFull } from '@runledger/event-log/messages/refusals';
+import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
 import {
   isOutputKey,
   OutputStoreFull,
@@ -84,11 +85,19 @@ const jetstreamOutputStore = (log: EventLog): OutputStore => {
       const found = await info(key);
       if (!found) return false;
       // Also when it is deleted: after a crash some of its chunks may be left.
-      await orUnavailable('removing an output file', async () => (await store()).delete(key));
+      await orUnavailable('removing an output file', async () => {
+        await (await store()).delete(key);
+        // The driver leaves the description, which has the file's name.
+        await eraseSubjects(log, `OBJ_${BUCKET}`, descriptionOf(key));
+      });
       return !found.deleted;
     },
   };
 };
+
+/** As the driver names it: the key in base64 with the alphabet of URLs, padded. */
+const descriptionOf = (key: string): string =>
+  `$O.${BUCKET}.M.${Buffer.from(key).toString('base64').replaceAll('+', '-').replaceAll('/', '_')}`;
 
 const describe = (output: OutputToStore, { size, digest, mtime }: ObjectInfo): StoredOutput => {
   const sha256 = DIGEST.exec(digest)?.[1];
