@@ -48,6 +48,7 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
     ...(executor === undefined ? reading(contract) : executorsOwn(executor)),
     ...Object.entries(contract.buckets).flatMap(([bucket, uses]) => bucketUse(bucket as UsedBucket, uses)),
     ...BLOB_STREAMS.flatMap((stream) => blobUse(stream, contract.blobs[stream])),
+    ...contract.erases.map(streamPurge),
     ...contract.objects.flatMap(objectUse),
     ...holding(contract),
     ...(contract.timers ? TIMERS : []),

@@ -58,5 +58,8 @@ export const parseBlobSubject = (
   return { org_id: orgId(org), sha256 };
 };
 
+/** All blobs of an organisation. */
+export const orgBlobs = (stream: BlobStream, org_id: OrgId): string => `${BLOB_SUBJECTS[stream]}.${org_id}.*`;
+
 /** All blobs of a stream. */
 export const allBlobs = (stream: BlobStream): string => `${BLOB_SUBJECTS[stream]}.*.*`;

@@ -3,6 +3,7 @@ import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import type Koa from 'koa';
 import { openAudit, type Audit } from './audit/audit.ts';
 import { auditRoutes } from './audit/audit-routes.ts';
+import { erasureServices } from './erasure-services.ts';
 import { drainExecutor } from './executors/drain-executor.ts';
 import { executors } from './executors/executors.ts';
 import { roomGauges, subscriptionGauges } from './gateway-gauges.ts';
@@ -50,7 +51,10 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   subscriptionGauges(registry, services.subscriptions, config.RUNLEDGER_STREAMS_MAX);
   const audit = openAudit({ log: parts.log, now, clock, onLost: metrics.auditLost });
   open.use(audit.refused);
-  const routes = allRoutes(parts, services, metrics, audit);
+  const routes = [
+    ...allRoutes(parts, services, metrics, audit),
+    ...erasureServices(parts, services, metrics, open),
+  ];
   const app = createApp({
     basePath: config.RUNLEDGER_BASE_PATH,
     routes,

@@ -38,6 +38,7 @@ export const contract: ServiceContract = {
   logs: 'writes',
   buckets: {},
   blobs: {},
+  erases: [],
   objects: [],
   leases: [],
   partitions: false,

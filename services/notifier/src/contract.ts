@@ -20,6 +20,7 @@ export const contract: ServiceContract = {
   logs: 'nothing',
   buckets: { WEBHOOK_SECRETS: ['read', 'write'] },
   blobs: { BLOBS: 'reads' },
+  erases: [],
   objects: [],
   leases: [],
   partitions: true,

@@ -48,6 +48,7 @@ export const contract: ServiceContract = {
   // A run has everything that it needs of the catalogue.
   buckets: { EXECUTORS: ['read', 'list'] },
   blobs: {},
+  erases: [],
   objects: ['SNAPSHOTS'],
   leases: ['scheduler'],
   partitions: false,

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { createNamedOrganisation } from '../organisations/create-organisation.ts';
 import { history } from './history.ts';
+import { addErasureCommands } from '../organisations/erase-organisation.ts';
 import { listOrganisations } from '../organisations/list-organisations.ts';
 import type { ProvisionOptions } from '@runledger/event-log/provision/provision';
 import { provisionLog } from './provision-log.ts';
@@ -14,7 +15,7 @@ interface CreateOrganisationOptions extends Json {
   readonly operator?: boolean;
 }
 
-/** The commands of the operator. All but broker-config use the log directly. */
+/** The commands of the operator. All but broker-config, and the erasure of organisations, use the log directly. */
 export const addOperatorCommands = (
   program: Command,
   context: CommandContext,
@@ -50,7 +51,8 @@ const addLogCommands = (
     );
 };
 
-const addOrganisationCommands = (program: Command, { asOperator, add }: CommandContext): void => {
+const addOrganisationCommands = (program: Command, context: CommandContext): void => {
+  const { asOperator, add } = context;
   const organisations = program.command('organisations').description('manage organisations (operator)');
   add(organisations, 'create <name>', 'create an organisation with a key and the sample')
     .option('--operator', 'its key may also see and drain the executors, which all organisations share')
@@ -60,4 +62,5 @@ const addOrganisationCommands = (program: Command, { asOperator, add }: CommandC
   add(organisations, 'list', 'list all organisations, oldest first').action(({ json = false }: Json) =>
     asOperator((operator) => listOrganisations(operator, json)),
   );
+  addErasureCommands(organisations, context);
 };

@@ -45,6 +45,10 @@ export const openFirstOrganisation = async (
   if (kept === undefined) await save(folder, first);
   const { org_id, user_id } = first;
   const records = catalogue(log);
+  if (await records.wasErased(org_id))
+    throw new StartRefused(
+      `The organisation of this standalone was erased. Remove ${folder.at(FILE)} to start with a new organisation and key.`,
+    );
   await storeRecords(records, { name: 'first organisation', ids: first, created_at: first.created_at, gpu });
   await updateMachineGpu(records, first, gpu);
   const key = apiKey ?? first.api_key;

@@ -69,8 +69,14 @@ const gateway: Allowed = {
       'STREAM.PURGE.KV_CATALOGUE',
       'STREAM.PURGE.KV_FILES',
       'STREAM.PURGE.KV_KEYS',
+      'STREAM.PURGE.KV_WEBHOOK_SECRETS',
       'STREAM.PURGE.OBJ_OUTPUTS',
     ]),
+    ...api(
+      ['ACTIVITY', 'BLOBS', 'DELIVERY_ATTEMPTS', 'TIMERS', 'WORKFLOWS'].map(
+        (stream) => `STREAM.PURGE.${stream}`,
+      ),
+    ),
     ...api(['STREAM.MSG.DELETE.WORKFLOWS', 'STREAM.MSG.DELETE.BLOBS']),
     ...movingLeaders(
       'RUNS',

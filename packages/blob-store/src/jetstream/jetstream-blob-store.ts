@@ -1,5 +1,5 @@
 import type { StoredMsg } from '@nats-io/jetstream';
-import { blobSubject, type BlobStream } from '@runledger/contracts/blobs';
+import { blobSubject, orgBlobs, type BlobStream } from '@runledger/contracts/blobs';
 import { orgId } from '@runledger/contracts/ids';
 import { MAX_BLOB_BYTES } from '@runledger/contracts/limits';
 import { polledClock } from '@runledger/coordination/polled-clock';
@@ -7,6 +7,7 @@ import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readDirectLast, type DirectMessage } from '@runledger/event-log/messages/direct-read';
 import { lastMessage } from '@runledger/event-log/messages/leader-read';
+import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
 import { LRUCache } from 'lru-cache';
 import { sha256Of } from '../store/blob-hash.ts';
 import { BlobDamaged, type BlobStore } from '../store/blob-store.ts';
@@ -89,12 +90,25 @@ export const jetStreamBlobStore = (log: EventLog, { stream, youngForMs }: JetStr
       blobs: await listCopies(log, stream, { behind, limit }),
       now: new Date(await time()),
     }),
-    erase: async ({ org_id, sha256, copy }) => {
-      await eraseCopy(log, stream, copy);
-      present.delete(blobSubject(stream, org_id, sha256));
-    },
+    ...erasing(log, stream, present),
   };
 };
+
+const erasing = (
+  log: EventLog,
+  stream: BlobStream,
+  present: LRUCache<string, true>,
+): Pick<BlobStore, 'erase' | 'eraseAll'> => ({
+  erase: async ({ org_id, sha256, copy }) => {
+    await eraseCopy(log, stream, copy);
+    present.delete(blobSubject(stream, org_id, sha256));
+  },
+  eraseAll: async (org_id) => {
+    const erased = await eraseSubjects(log, stream, orgBlobs(stream, org_id));
+    present.clear();
+    return erased;
+  },
+});
 
 /** Whether blobs are there, by the leader. */
 const presence = (

@@ -46,6 +46,8 @@ export interface BlobStore {
   list(behind: number, limit: number): Promise<StoredBlobs>;
   /** Erases this copy, unless it is already gone. One that was stored meanwhile stays. */
   erase(blob: StoredBlob): Promise<void>;
+  /** Erases all that the organisation has, also what something refers to. Resolves with how many there were. */
+  eraseAll(org_id: OrgId): Promise<number>;
 }
 
 /** The store accepts nothing until its limit is raised or old blobs expire. */

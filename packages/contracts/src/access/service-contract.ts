@@ -42,6 +42,8 @@ export interface ServiceContract {
   readonly buckets: Readonly<Partial<Record<UsedBucket, readonly BucketUse[]>>>;
   /** Streams of blobs that it reads, or keeps: then it also stores, lists and erases blobs. */
   readonly blobs: Readonly<Partial<Record<BlobStream, 'reads' | 'keeps'>>>;
+  /** Streams from which it erases all that belongs to an organisation. */
+  readonly erases: readonly ('ACTIVITY' | 'DELIVERY_ATTEMPTS' | 'TIMERS' | BlobStream)[];
   /** Object stores in which it reads, writes and deletes. */
   readonly objects: readonly ('OUTPUTS' | 'SNAPSHOTS')[];
   /** Leases: one process of the service holds each at a time. */

@@ -105,6 +105,28 @@ export const Retention = Type.Object({
 });
 export type Retention = Static<typeof Retention>;
 
+/**
+ * The erasure of an organisation, from its request on, and what stays of the organisation: nothing that its people chose. It is never
+ * erased itself, and nobody makes keys for the organisation again.
+ */
+export const Erasure = Type.Object({
+  org_id: Uuid,
+  requested_at: Time,
+  /** The operator's API key. */
+  requested_by: Type.Object({ org_id: Uuid, user_id: Uuid, key_id: Uuid }),
+  /** When a pass over everything found nothing; null while there is something. */
+  quiet_at: Type.Union([Time, Type.Null()]),
+  /** When a pass long after that found nothing either. */
+  erased_at: Type.Union([Time, Type.Null()]),
+  /** What was found so far. A kill may leave the last ones uncounted. */
+  erases: Type.Object({
+    keys: Type.Integer({ minimum: 0 }),
+    runs: Type.Integer({ minimum: 0 }),
+    files: Type.Integer({ minimum: 0 }),
+  }),
+});
+export type Erasure = Static<typeof Erasure>;
+
 export const User = Type.Object({ id: Uuid, org_id: Uuid, name: Name, created_at: Time });
 export type User = Static<typeof User>;
 

@@ -1,5 +1,6 @@
 import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { erasureRecords } from '../catalogue/store/erasure-records.ts';
 import { keyStore } from './key-store.ts';
 import { isKeyText, isSameHash, sha256Of } from './key-text.ts';
 import { revokeWithDescendants } from './revoke-keys.ts';
@@ -10,7 +11,8 @@ const systemNow = (): Date => new Date();
 /**
  * Creates a key, or finds it when the same key was created for the same user before. For operators and installers, who
  * may grant any scope; clients use `deriveKey`.
- * @throws TypeError for an invalid key, or one that belongs to another user @throws {LogUnavailable}
+ * @throws TypeError for an invalid key, one that belongs to another user, and an organisation that was erased
+ * @throws {LogUnavailable}
  */
 export const createApiKey = async (
   log: EventLog,
@@ -26,7 +28,14 @@ export const createApiKey = async (
   const known = request.key === undefined ? undefined : await store.find(sha256);
   if (known) return ownedBy(request, known, key);
   await store.index(stored);
-  if (await store.create(stored)) return { record, key };
+  if (await store.create(stored)) {
+    // An erasure revokes every key that was indexed before it was requested.
+    if ((await erasureRecords(log).find(request.org_id)) === undefined) return { record, key };
+    await store.revoke(stored);
+    throw new TypeError(
+      `The organisation ${request.org_id} was erased, and can have no key any more. Choose another.`,
+    );
+  }
   await store.eraseIndexed(record);
   const present = await store.find(sha256);
   if (present) return ownedBy(request, present, key);

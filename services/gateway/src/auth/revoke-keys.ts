@@ -1,3 +1,4 @@
+import type { OrgId } from '@runledger/contracts/ids';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import pLimit from 'p-limit';
 import { descendantsOf } from './core/ancestors.ts';
@@ -35,4 +36,20 @@ export const revokeWithDescendants = async (store: KeyStore, key: IndexedKey): P
       );
   await limit.map(below.values(), (one) => store.revoke(one));
   await store.revoke(key);
+};
+
+/**
+ * Revokes all keys of an organisation, also those that others make meanwhile. Resolves with how many there were.
+ * @throws {LogUnavailable} also when new keys are made too fast: revoke again
+ */
+export const revokeAll = async (store: KeyStore, org_id: OrgId): Promise<number> => {
+  const limit = pLimit(MAX_CONCURRENT);
+  let revoked = 0;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const keys = await store.listIndexed(org_id);
+    if (keys.length === 0) return revoked;
+    await limit.map(keys, ({ value }) => store.revoke(value));
+    revoked += keys.length;
+  }
+  throw new LogUnavailable(`Keys of ${org_id} are made faster than they are revoked. Try again.`);
 };

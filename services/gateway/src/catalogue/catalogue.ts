@@ -8,6 +8,7 @@ import {
 } from '@runledger/contracts/catalogue/records';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { erasureRecords } from './store/erasure-records.ts';
 import { catalogueRecords } from './store/catalogue-records.ts';
 import type { FixedVersion } from './store/workflow-versions.ts';
 
@@ -34,6 +35,8 @@ export interface Catalogue {
   createOrganisation(record: Organisation): Promise<boolean>;
   getOrganisation(id: string): Promise<Organisation | undefined>;
   listOrganisations(): Promise<Organisation[]>;
+  /** Also while it is being erased. */
+  wasErased(org: string): Promise<boolean>;
   /** False when it exists. */
   createUser(record: User): Promise<boolean>;
   getUser(org: string, id: string): Promise<User | undefined>;
@@ -58,6 +61,7 @@ export const catalogue = (log: EventLog): Catalogue => {
       (await organisations.create(`organisations.${record.id}`, record)) !== false,
     getOrganisation: async (id) => (await organisations.get(`organisations.${id}`))?.value,
     listOrganisations: async () => (await organisations.list('organisations')).map(({ value }) => value),
+    wasErased: async (org) => (await erasureRecords(log).find(org)) !== undefined,
     createUser: async (record) =>
       (await users.create(`users.${record.org_id}.${record.id}`, record)) !== false,
     getUser: async (org, id) => (await users.get(`users.${org}.${id}`))?.value,

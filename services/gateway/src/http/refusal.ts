@@ -20,7 +20,16 @@ export type Refusal =
   | { readonly kind: 'no_such_path' }
   | {
       readonly kind: 'not_found';
-      readonly what: 'Run' | 'Tombstone' | 'Output' | 'File' | 'Upload' | 'API key' | 'Executor' | RecordKind;
+      readonly what:
+        | 'Run'
+        | 'Tombstone'
+        | 'Output'
+        | 'File'
+        | 'Upload'
+        | 'API key'
+        | 'Executor'
+        | 'Organisation'
+        | RecordKind;
     }
   | { readonly kind: 'method_not_allowed'; readonly allow: readonly string[] }
   | { readonly kind: 'too_slow'; readonly why: string }

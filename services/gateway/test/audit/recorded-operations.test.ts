@@ -24,7 +24,6 @@ const UNRECORDED = [
 /** Only who has the operator's credentials of the broker does these, or nobody. */
 const WITHOUT_OPERATION = [
   'organisation.created',
-  'organisation.erased',
   'log.provisioned',
   'dead_letter.redriven',
   'credential.refused',
@@ -159,11 +158,17 @@ const TABLE: readonly Done[] = [
     target: null,
     details: { sealing_key: secretBox([A_SECRET_KEY]).keyIds[0] },
   },
+  {
+    action: 'organisation.erased',
+    request: 'DELETE /organisations/0192e0c0-0000-7000-8000-00000000000b?name=a',
+    target: '0192e0c0-0000-7000-8000-00000000000b',
+    outcome: 'refused',
+  },
 ];
 
 const filled = (text: string): string =>
   text.replaceAll(/\{(\w+)\}/g, (_all, name: string) => ids.get(name) ?? name);
-const ofOperators = (action: string): boolean => /^(executor|sealed_values)\./.test(action);
+const ofOperators = (action: string): boolean => /^(executor|organisation|sealed_values)\./.test(action);
 
 const send = async ({ action, request, body }: Done): Promise<string> => {
   const [method = '', path = ''] = filled(request).split(' ');

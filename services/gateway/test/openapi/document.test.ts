@@ -87,6 +87,8 @@ describe('the OpenAPI document', () => {
         'DELETE /workflows/{workflow_id}',
         'DELETE /workflows/{workflow_id}/versions/{version_id}',
         'DELETE /deployments/{deployment_id}',
+        'DELETE /organisations/{org_id}',
+        'GET /organisations/{org_id}/tombstone',
         'GET /sealed-values',
         'POST /sealed-values/reseal',
         'GET /executors',

@@ -56,6 +56,7 @@ export const notificationExpired = (
   { run, webhook }: RunView,
   { round, status }: WebhookEnd,
   envelope: ExpiryEnvelope,
+  message = LOST_WITH_THE_LOG,
 ): WebhookEventOf<'WebhookExpired'> => ({
   ...envelope,
   type: 'WebhookExpired',
@@ -64,11 +65,11 @@ export const notificationExpired = (
   causation_id: null,
   traceparent: run.traceparent,
   round: status === 'none' ? roundOf(webhook.state) : round,
-  data: {
-    message:
-      'The log no longer holds the run, and its notification is made from there. Read the run instead. If receivers are away for so long, the operator raises runsMaxAgeMs in RUNLEDGER_LOG_SETTINGS.',
-  },
+  data: { message },
 });
+
+const LOST_WITH_THE_LOG =
+  'The log no longer holds the run, and its notification is made from there. Read the run instead. If receivers are away for so long, the operator raises runsMaxAgeMs in RUNLEDGER_LOG_SETTINGS.';
 
 const HOUR_MS = 3_600_000;
 

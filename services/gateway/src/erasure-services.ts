@@ -1,0 +1,39 @@
+import { catalogue } from './catalogue/catalogue.ts';
+import { fileRecords } from './files/store/file-records.ts';
+import type { GatewayMetrics } from './gateway-metrics.ts';
+import { now, type GatewayParts } from './gateway-parts.ts';
+import type { Route } from './http/operation.ts';
+import type { RunServices } from './run-services.ts';
+import { cancelRun } from './runs/cancel/cancel-run.ts';
+import { deleteRun } from './runs/delete/delete-run.ts';
+import { erasureRecords } from './catalogue/store/erasure-records.ts';
+import { erasureRoutes } from './erasures/erasure-routes.ts';
+import { openErasures } from './erasures/open-erasures.ts';
+
+/** The operations that erase organisations, and what does it. `open` ends it. */
+export const erasureServices = (
+  { log, views, isProjecting, logger, instance }: Omit<GatewayParts, 'metrics'>,
+  { current, expire, fresh, lists, outputs, room, stores }: RunServices,
+  { conflict: onConflict }: GatewayMetrics,
+  open: AsyncDisposableStack,
+): Route[] => {
+  const erasures = erasureRecords(log);
+  const writing = { log, current, writer: { service: 'gateway', instance }, now, onConflict } as const;
+  const files = { records: fileRecords(log), store: outputs.store };
+  open.use(
+    openErasures({
+      ...writing,
+      cancelRun: cancelRun({ ...writing, expire }),
+      deleteRun: deleteRun({ ...writing, lists, room }),
+      erasures,
+      views,
+      fresh,
+      stores,
+      files,
+      isProjecting,
+      logger,
+    }),
+  );
+  const records = catalogue(log);
+  return erasureRoutes({ erasures, findOrganisation: (id) => records.getOrganisation(id), now });
+};
