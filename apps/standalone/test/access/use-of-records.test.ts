@@ -6,6 +6,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import { auditShare, readAuditBackwards } from '@runledger/event-log/audit/audit-records';
 import { actionRecorder } from '@runledger/event-log/audit/record-action';
 import { openBucket } from '@runledger/event-log/streams/bucket';
+import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
 import { readDeliveries, recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
@@ -52,6 +53,14 @@ describe('with only its own key', () => {
     }
     expect(await polledClock(log, 'KV_RATES')()).toBeGreaterThan(0);
     expect(await readDeliveries(log, aRun())).toMatchObject({ attempts: [] });
+  });
+
+  it('the gateway erases what an organisation has', async () => {
+    const log = await broker.open('gateway');
+    await openBucket(log, 'WEBHOOK_SECRETS', Type.String()).erase('one.two');
+    const subjects = { BLOBS: 'blobs', WORKFLOWS: 'workflows', ACTIVITY: 'activity', TIMERS: 'timers' };
+    for (const [stream, first] of Object.entries({ ...subjects, DELIVERY_ATTEMPTS: 'delivery_attempts' }))
+      expect(await eraseSubjects(log, stream, `${first}.${newUuid()}.>`), stream).toBe(0);
   });
 
   it('the gateway records what is done, and reads it', async () => {
