@@ -1,8 +1,11 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { Erasure } from '@runledger/contracts/catalogue/records';
+import { newUuid } from '@runledger/contracts/ids';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
+import { openBucket } from '@runledger/event-log/streams/bucket';
 import { authenticate } from '@runledger/gateway/auth/api-keys';
 import { catalogue } from '@runledger/gateway/catalogue';
 import { testAccount } from '@runledger/testing/servers/nats-account';
@@ -61,6 +64,22 @@ describe('the first organisation of a standalone', () => {
   it('is the same at the next start', async () => {
     const folder = await dataFolder();
     expect(await start(folder)).toEqual(await start(folder));
+  });
+
+  it('is not made again when it was erased', async () => {
+    const folder = await dataFolder();
+    const { org_id, user_id } = await start(folder);
+    await openBucket(log, 'CATALOGUE', Erasure).create(`erasures.${org_id}`, {
+      org_id,
+      requested_at: now().toISOString(),
+      requested_by: { org_id: newUuid(), user_id, key_id: newUuid() },
+      quiet_at: null,
+      erased_at: null,
+      erases: { keys: 0, runs: 0, files: 0 },
+    });
+    await expect(start(folder)).rejects.toThrow(
+      /was erased\. Remove .*first-organisation\.json to start with a new organisation/,
+    );
   });
 
   it('has a key with all scopes, including operator', async () => {
