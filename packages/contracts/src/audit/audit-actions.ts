@@ -74,7 +74,9 @@ export const AUDIT_ACTIONS: Readonly<Record<AuditAction, DescribedAction>> = {
   'executor.resumed': refused('An operator resumed an executor.'),
   'sealed_values.resealed': refused('Up to 100 sealed values were sealed with the sealing key.'),
   'organisation.created': refused('An organisation was created, with its first key.'),
-  'organisation.erased': done('An organisation was erased.'),
+  'organisation.erased': done(
+    'The erasure of an organisation was requested. Its tombstone says when it is complete.',
+  ),
   'log.provisioned': done('The streams of the log were created, or brought to their settings.'),
   'dead_letter.redriven': done('An operator had dead letters handled again.'),
   'credential.refused': done(
