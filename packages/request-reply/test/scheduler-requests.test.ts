@@ -80,6 +80,7 @@ const executor = (name: string, machines: string[] = ['*']): ExecutorState => ({
   machine_count: machines.length,
   programs: ['render'],
   program_count: 1,
+  isolation: null,
   software_version: '0.1.0',
   registered_at: '2026-01-01T00:00:00.000Z',
   last_heartbeat_at: null,

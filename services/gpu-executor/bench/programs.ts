@@ -12,7 +12,9 @@ import { openResidentProcesses } from '../src/resident-process/resident-processe
 import { programRunner } from '../src/runner/program/program-runner.ts';
 import { residentRunner } from '../src/runner/resident/resident-runner.ts';
 import type { Runner } from '../src/runner/runner.ts';
-import { probeContainment, processGroup, type Containment } from '../src/supervision/containment.ts';
+import { chooseIsolation, noIsolation } from '../src/isolation/choose-isolation.ts';
+import { probeContainment } from '../src/isolation/containment.ts';
+import type { Isolation } from '../src/isolation/isolation.ts';
 import { ownMark } from '../src/supervision/process-mark.ts';
 import { openSupervisors } from '../src/supervision/supervisors.ts';
 
@@ -35,6 +37,7 @@ const runOnce = async (runner: Runner, folder: string): Promise<void> => {
   for (const each of [inputDir, outputDir]) mkdirSync(each);
   const result = await runner.run(
     {
+      org_id: ORG_ID,
       run_id: newUuid(),
       workflow: {},
       inputs: {},
@@ -69,19 +72,24 @@ const untilNoChild = async (): Promise<void> => {
   while (readFileSync(children, 'utf8').trim() !== '') await sleep(20);
 };
 
+const ORG_ID = newUuid();
 const SLOT = { index: 0, gpu: 'A10G', device: '0' } as const;
 const LIMITS = { startTimeoutMs: 60_000, idleTimeoutMs: null, maxRuns: null, preload: false };
 /** Reads nothing but the id of a run, so that it takes next to nothing itself. */
 const RESIDENT = `echo '{"type":"ready"}'; while IFS='"' read -r _ _ _ _ _ _ _ run_id _; do
   echo "{\\"type\\":\\"done\\",\\"run_id\\":\\"$run_id\\"}"; done`;
 
-const measureRunner = async (containment: Containment, mode: 'once' | 'resident'): Promise<number> => {
+const measureRunner = async (
+  [name, isolation]: readonly [string, Isolation],
+  mode: 'once' | 'resident',
+): Promise<number> => {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'bench-programs-'));
   const mark = await ownMark(folder.path);
-  using supervisors = openSupervisors(containment, mark, process.env['PATH'] ?? '');
   const warn = (fields: object, message: string): void => print(`${message} ${JSON.stringify(fields)}`);
   const log = { debug: () => undefined, info: () => undefined, warn };
-  const processes = { env: process.env, workFolder: folder.path, supervisors, mark, log };
+  const workFolder = folder.path;
+  using supervisors = openSupervisors({ isolation, mark, path: process.env['PATH'] ?? '', workFolder, log });
+  const processes = { env: process.env, workFolder, supervisors, mark, log };
   await using residents = openResidentProcesses({ ...processes, stopGraceMs: 10_000 });
   const host = { ...processes, executorName: 'bench', residents, slots: [SLOT], cancelGraceMs: 10_000 };
   const runner =
@@ -96,24 +104,30 @@ const measureRunner = async (containment: Containment, mode: 'once' | 'resident'
           env: {},
           limits: LIMITS,
         });
-  return await measure(`${mode}, ${containment.kind}`, () => runOnce(runner, folder.path));
+  return await measure(`${mode}, ${name}`, () => runOnce(runner, folder.path));
 };
 
-const probed = await probeContainment();
-const group = processGroup('chosen by the bench');
+const isolations: [string, Isolation][] = [['group', noIsolation('chosen by the bench')]];
+const containment = await probeContainment();
+if (containment.kind === 'namespace')
+  isolations.unshift(['namespace', { kind: 'none', containment, why: 'chosen by the bench' }]);
+for (const path of [process.env['PATH'] ?? '', '']) {
+  const chosen = await chooseIsolation({ setting: 'auto', path, hidden: [] });
+  if (chosen.kind !== 'none') isolations.unshift([chosen.kind, chosen]);
+}
 print(`${runs} runs of /bin/true in each line; the first one in a small process`);
 const program = await measure('bare spawn', bare);
 const asLarge = Buffer.alloc(EXECUTOR_BYTES, 1);
 for (let round = 1; round <= rounds; round += 1) {
   print(`round ${round}, in a process with ${asLarge.length / 1024 / 1024} MiB more`);
   await measure('bare spawn', bare);
-  for (const containment of probed.kind === 'namespace' ? [probed, group] : [group]) {
-    const each = await measureRunner(containment, 'once');
+  for (const isolation of isolations) {
+    const each = await measureRunner(isolation, 'once');
     await untilNoChild();
     print(
       `    beyond the first bare spawn: ${(each - program).toFixed(2)} ms, ratio ${(each / program).toFixed(2)}`,
     );
-    await measureRunner(containment, 'resident');
+    await measureRunner(isolation, 'resident');
     await untilNoChild();
   }
 }

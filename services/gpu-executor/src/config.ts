@@ -1,5 +1,5 @@
 import { hostname, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { MAX_MACHINE_REFERENCE } from '@runledger/contracts/events/fleet-event';
 import { UUID_PATTERN } from '@runledger/contracts/ids';
 import { brokerConfig } from '@runledger/event-log/connect/broker-config';
@@ -39,6 +39,12 @@ const Machine = Type.Refine(
   () => 'is not *, the id of a machine, or the id of an organisation with a slash and the name of a machine',
 );
 
+const AbsolutePath = Type.Refine(
+  Type.String({ maxLength: 4096 }),
+  (text) => isAbsolute(text),
+  () => 'is not an absolute path',
+);
+
 export const configSchema = Type.Object({
   ...brokerConfig,
   EXECUTOR_NAME: Type.String({
@@ -64,9 +70,16 @@ export const configSchema = Type.Object({
     maximum: 3_600,
     description: 'from SIGTERM to SIGKILL when a run is cancelled',
   }),
-  EXECUTOR_PID_NAMESPACE: oneOf(['auto', 'off'], {
+  EXECUTOR_HIDDEN: list(AbsolutePath, {
+    default: [],
+    maxItems: 64,
+    description:
+      'files and folders of the system that no program may see, such as /opt/keys; folders outside of it are hidden anyway',
+  }),
+  EXECUTOR_ISOLATION: oneOf(['auto', 'required', 'off'], {
     default: 'auto',
-    description: 'whether runs get a PID namespace where the machine allows it',
+    description:
+      'what keeps programs from the machine and from each other: auto takes bubblewrap, else Landlock, else a PID namespace, else a process group; required refuses to start without the first two; off is for machines where it disturbs the programs',
   }),
   EXECUTOR_WORK_DIR: Type.String({
     default: join(tmpdir(), 'runledger-executor'),

@@ -1,4 +1,5 @@
-import { Counter, observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
+import { Counter, Gauge, observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
+import type { Isolation } from './isolation/isolation.ts';
 
 export interface ExecutorMetrics {
   readonly attemptOver: () => void;
@@ -10,6 +11,7 @@ export interface ExecutorMetrics {
 
 export interface ObservedExecutor {
   readonly slots: number;
+  readonly isolation: Isolation['kind'];
   readonly busy: () => number;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
@@ -17,7 +19,7 @@ export interface ObservedExecutor {
 
 export const executorMetrics = (
   metrics: Metrics,
-  { slots, busy, clock }: ObservedExecutor,
+  { slots, isolation, busy, clock }: ObservedExecutor,
 ): ExecutorMetrics => {
   const counter = (name: string, help: string): Counter => new Counter({ name, help, registers: [metrics] });
   const over = counter('runledger_executor_attempts_total', 'Attempts that are over, with any outcome.');
@@ -29,6 +31,12 @@ export const executorMetrics = (
   const gauge = (name: string, help: string, value: () => number): void =>
     observedGauge(metrics, { name, help, value });
   let lastHeartbeatMs = clock();
+  new Gauge({
+    name: 'runledger_executor_isolation',
+    help: 'What keeps programs from everything that is not their run: 1 for the kind that is in effect.',
+    labelNames: ['kind'],
+    registers: [metrics],
+  }).set({ kind: isolation }, 1);
   gauge('runledger_executor_slots', 'GPU slots of this executor.', () => slots);
   gauge('runledger_executor_slots_busy', 'Runs in the slots, including runs that wait for one to end.', busy);
   gauge(

@@ -15,7 +15,9 @@ import { openFleetPresence } from './open-fleet-presence.ts';
 import { retire } from './retire.ts';
 import { openRunners } from './runner-registry.ts';
 import type { RunnerHost } from './runner/runner-type.ts';
-import { chooseContainment } from './supervision/containment.ts';
+import { chooseIsolation } from './isolation/choose-isolation.ts';
+import { openSystemCalls } from './isolation/system-calls.ts';
+import { describeIsolation } from './isolation/isolation.ts';
 import { openResidentProcesses } from './resident-process/resident-processes.ts';
 import type { HostEnvironment } from './supervision/process-environment.ts';
 import { openSupervisors } from './supervision/supervisors.ts';
@@ -34,8 +36,11 @@ const start = async (
   const { slots, runners } = capabilities;
   const processes = await openProcesses(config, env, logger, open);
   const { workFolder, cancelGraceMs, stopWithinMs } = processes;
-  const { containment } = processes.supervisors;
-  logger.info({ containment, slots, runners }, 'the capabilities of this executor');
+  const { isolation } = processes.supervisors;
+  logger.info(
+    { isolation: describeIsolation(isolation), slots, runners },
+    'the capabilities of this executor',
+  );
 
   checks['consumption'] = () => ({
     ok: false,
@@ -54,6 +59,7 @@ const start = async (
     gateway: new URL(config.RUNLEDGER_GATEWAY_URL),
     workflowCacheBytes: config.EXECUTOR_WORKFLOW_CACHE_BYTES,
     inputFiles: openInputFiles(base, open),
+    isolation: isolation.kind,
     metrics,
     closing: abandon.signal,
     disconnected: disconnected.signal,
@@ -65,6 +71,7 @@ const start = async (
     capabilities,
     machines: config.EXECUTOR_MACHINES,
     publicKey: keys.publicKey,
+    isolation: isolation.kind,
     periodMs: config.RUNLEDGER_HEARTBEAT_PERIOD_S * 1_000,
     executor,
     onHeartbeat: counts.heartbeat,
@@ -94,8 +101,14 @@ const openProcesses = async (
   open: AsyncDisposableStack,
 ): Promise<Omit<RunnerHost, 'slots' | 'executorName'> & { readonly stopWithinMs: number }> => {
   const { path: workFolder, mark } = await openWorkFolder(config.EXECUTOR_WORK_DIR, log);
-  const containment = await chooseContainment(config.EXECUTOR_PID_NAMESPACE);
-  const supervisors = open.use(openSupervisors(containment, mark, config.PATH));
+  const isolation = await chooseIsolation({
+    setting: config.EXECUTOR_ISOLATION,
+    path: config.PATH,
+    hidden: [...config.EXECUTOR_HIDDEN, ...secretFiles(process.env)],
+  });
+  // Its memory and environment have its key.
+  if (isolation.kind !== 'none') openSystemCalls().hideProcess();
+  const supervisors = open.use(openSupervisors({ isolation, mark, path: config.PATH, workFolder, log }));
   const cancelGraceMs = config.EXECUTOR_CANCEL_GRACE_S * 1_000;
   const stopWithinMs = config.RUNLEDGER_STOP_WITHIN_S * 1_000;
   const stopGraceMs = Math.min(cancelGraceMs, stopWithinMs * RESIDENTS_STOP_WITHIN);
@@ -103,6 +116,10 @@ const openProcesses = async (
   const residents = open.use(openResidentProcesses({ ...processes, stopGraceMs }));
   return { ...processes, residents, cancelGraceMs, stopWithinMs };
 };
+
+/** The files with the secrets of the executor, as settings name them. */
+const secretFiles = (env: NodeJS.ProcessEnv): string[] =>
+  Object.entries(env).flatMap(([name, path]) => (name.endsWith('_FILE') && path !== undefined ? [path] : []));
 
 const addChecks = (
   checks: ServiceBase<ExecutorConfig>['checks'],

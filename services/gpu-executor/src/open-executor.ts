@@ -10,6 +10,7 @@ import type { AttemptTools } from './attempt/execute-attempt.ts';
 import { createExecutor, type Executor } from './attempt/executor.ts';
 import { executorMetrics, type ExecutorMetrics } from './executor-metrics.ts';
 import type { GpuSlot } from './gpu/gpu-slots.ts';
+import type { Isolation } from './isolation/isolation.ts';
 import { appendTo, readSubjects } from './log/attempt-log.ts';
 import { openAttemptLog, type AttemptLogSettings } from './logs/attempt-log.ts';
 import type { RunnerFor } from './runner/runner-type.ts';
@@ -28,6 +29,7 @@ export interface ExecutorOptions {
   readonly gateway: URL;
   readonly workflowCacheBytes: number;
   readonly inputFiles: InputFileSettings;
+  readonly isolation: Isolation['kind'];
   readonly metrics: Metrics;
   /** Stops the workflows; nothing more is stored. */
   readonly closing: AbortSignal;
@@ -42,7 +44,7 @@ export interface CountedExecutor {
 
 /** The executor of attempts on this log, with its metrics. */
 export const openExecutor = (log: EventLog, options: ExecutorOptions): CountedExecutor => {
-  const { metrics, slots, closing, disconnected } = options;
+  const { metrics, slots, isolation, closing, disconnected } = options;
   const { logger } = log;
   const executor = createExecutor({
     ledger: {
@@ -61,6 +63,7 @@ export const openExecutor = (log: EventLog, options: ExecutorOptions): CountedEx
   });
   const counts = executorMetrics(metrics, {
     slots: slots.length,
+    isolation,
     busy: () => executor.busy().length,
     clock: () => performance.now(),
   });

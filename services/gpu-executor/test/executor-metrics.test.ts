@@ -6,13 +6,19 @@ describe('the metrics of an executor', () => {
   it('include its slots, its attempts, and the time since the last stored heartbeat', async () => {
     const metrics = createMetrics('gpu-executor');
     let now = 1_000;
-    const counts = executorMetrics(metrics, { slots: 4, busy: () => 3, clock: () => now });
+    const counts = executorMetrics(metrics, {
+      slots: 4,
+      isolation: 'landlock',
+      busy: () => 3,
+      clock: () => now,
+    });
     const expectMetric = async (line: string): Promise<void> =>
       expect(await metrics.metrics()).toContain(`runledger_executor_${line}`);
     counts.attemptOver();
     await expectMetric('attempts_total{service="gpu-executor"} 1');
     counts.attemptExpired();
     await expectMetric('attempts_expired_total{service="gpu-executor"} 1');
+    await expectMetric('isolation{kind="landlock",service="gpu-executor"} 1');
     await expectMetric('slots{service="gpu-executor"} 4');
     await expectMetric('slots_busy{service="gpu-executor"} 3');
     now += 2_500;

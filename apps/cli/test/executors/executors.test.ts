@@ -22,6 +22,7 @@ const anExecutor = (name: string, changes: Partial<ExecutorState> = {}): Executo
   machine_count: 1,
   programs: ['paint', 'print'],
   program_count: 102,
+  isolation: 'bubblewrap',
   software_version: '0.1.0',
   registered_at: '2026-05-01T12:00:00.000Z',
   last_heartbeat_at: '2026-05-01T12:00:02.000Z',
@@ -45,6 +46,7 @@ const absent = anExecutor('west', {
   machines: [],
   programs: [],
   program_count: 0,
+  isolation: null,
   software_version: null,
   registered_at: null,
   last_heartbeat_at: null,
@@ -109,7 +111,7 @@ describe('runledger executors list', () => {
 describe('runledger executors show', () => {
   it('shows its slots with their runs, and its capabilities', async () => {
     const { stdout } = await executors('show', 'east');
-    expect(stdout).toContain('id              east.boot1\nstate           ready\nversion         0.1.0\n');
+    expect(stdout).toContain('id              east.boot1\nstate           ready\nversion         0.1.0\nisolation       bubblewrap\n');
     expect(stdout).toContain('programs        paint, print and 100 more\nslot 0          A10G, free\n');
     expect(stdout).toContain(
       `slot 1          A10G, run ${RUN.run_id} of organisation ${RUN.org_id}, attempt 2 since 2026-05-01T12:00:01.000Z\n`,

@@ -96,6 +96,7 @@ const own = (addresses: ServiceAddresses, service: ServiceName, index: number): 
             command: '/bin/sh',
             args: [WORK],
             env: { SOAK_PROGRAM_STARTS: programStartsPath(addresses.folder) },
+            writable: [addresses.folder],
           },
         }),
         EXECUTOR_CANCEL_GRACE_S: String(size.cancelGraceS),

@@ -127,6 +127,8 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessO
       EXECUTOR_NAME: executor,
       EXECUTOR_PROGRAMS: allowList(programs, env),
       EXECUTOR_WORK_DIR: options.workFolder ?? folder.at('work'),
+      // The keys of the operator, wherever the folder is.
+      EXECUTOR_HIDDEN: [folder.path, ...Object.values(given(env, ['EXECUTOR_HIDDEN']))].join(','),
       RUNLEDGER_GATEWAY_URL: originOf(host, port),
     }),
     spec('notifier', ['RUNLEDGER_'], {
@@ -140,12 +142,23 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessO
 const given = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 
+/** What the sample imports, below the folder of the repository. */
+const SAMPLE_READS = ['apps/standalone', 'node_modules', 'packages/contracts'];
+
 /** The sample and the given programs. Invalid JSON goes to the executor unchanged, which explains the problem. */
 export const allowList = (programs: string | undefined, env: NodeJS.ProcessEnv): string => {
   const sample = fileURLToPath(new URL('../sample/render-image.ts', import.meta.url));
   // A program inherits nothing, and without the cache it compiles its TypeScript in each run.
   const cache = given(env, ['NODE_COMPILE_CACHE']);
-  const ours = { [SAMPLE_PROGRAM]: { command: process.execPath, args: [sample], env: cache } };
+  const ours = {
+    [SAMPLE_PROGRAM]: {
+      command: process.execPath,
+      args: [sample],
+      env: cache,
+      readable: SAMPLE_READS.map((path) => fileURLToPath(new URL(`../../../../${path}`, import.meta.url))),
+      writable: Object.values(cache),
+    },
+  };
   if (programs === undefined) return JSON.stringify(ours);
   try {
     const theirs: unknown = JSON.parse(programs);

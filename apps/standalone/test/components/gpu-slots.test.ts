@@ -26,7 +26,11 @@ describe('the GPU slots of a standalone', () => {
 
 describe('the programs of a standalone', () => {
   const args = [expect.stringMatching(/\/sample\/render-image\.ts$/)];
-  const sample = { command: process.execPath, args, env: {} };
+  // Of the installation it sees what it imports.
+  const readable = ['apps/standalone', 'node_modules', 'packages/contracts'].map((path) =>
+    expect.stringMatching(new RegExp(`/${path}$`)),
+  );
+  const sample = { command: process.execPath, args, env: {}, readable, writable: [] };
 
   it('are the sample and the given programs', () => {
     expect(JSON.parse(allowList(undefined, {}))).toEqual({ 'render-image': sample });
@@ -40,7 +44,7 @@ describe('the programs of a standalone', () => {
     expect(
       JSON.parse(allowList(undefined, { NODE_COMPILE_CACHE: '/cache', RUNLEDGER_API_KEY: 'k' })),
     ).toEqual({
-      'render-image': { ...sample, env: { NODE_COMPILE_CACHE: '/cache' } },
+      'render-image': { ...sample, env: { NODE_COMPILE_CACHE: '/cache' }, writable: ['/cache'] },
     });
   });
 

@@ -23,14 +23,17 @@ const ENDS: ReadonlySet<string> = new Set([
 ]);
 
 /** Instead of the sample, which starts a Node process for each run. It ends a second after its run has a file in the folder. */
-const program = (folder: string): readonly string[] => [
-  '/bin/sh',
-  '-c',
-  `echo '{"progress": 0.5}'
+const program = (folder: string): object => ({
+  command: '/bin/sh',
+  args: [
+    '-c',
+    `echo '{"progress": 0.5}'
   until [ -e '${folder}'/"$RUNLEDGER_RUN_ID" ]; do sleep 0.2; done
   sleep 1
   echo done > "$RUNLEDGER_OUTPUT_DIR/result.txt"`,
-];
+  ],
+  readable: [folder],
+});
 
 describe('kill -9 during 50 runs', () => {
   let views: StoredViews | string;

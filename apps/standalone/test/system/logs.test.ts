@@ -18,7 +18,8 @@ let api: RunApi;
 let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'standalone-logs-'));
-  const programs = JSON.stringify({ 'render-image': ['sh', '-c', programOf(folder)] });
+  const program = { command: 'sh', args: ['-c', programOf(folder)], readable: [folder] };
+  const programs = JSON.stringify({ 'render-image': program });
   standalone = await startStandalone({ env: { EXECUTOR_GPUS: 'A10G:1', EXECUTOR_PROGRAMS: programs } });
   api = runApi(standalone);
   const settings = { retry: { attempts: 2, on: ['program_exit'] }, log_masks: ['sk-[a-z0-9]+'] };

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureCog } from '@runledger/local-servers/cog';
@@ -87,21 +87,25 @@ describe('the page about your own workflow shows what happens with', () => {
 
   it('A Cog model', { timeout: 600_000 }, async () => {
     const home = temporaryFolder();
-    await putCog(join(home, 'caption', 'venv', 'bin', 'python'));
+    const readable = await putCog(join(home, 'caption', 'venv', 'bin', 'python'));
     const own = `127.0.0.1:${await freePort()}`;
     const adjust = ({ EXECUTOR_COG = '', ...rest }: Record<string, string>): Record<string, string> => ({
       ...rest,
-      EXECUTOR_COG: EXECUTOR_COG.replace('127.0.0.1:5000', own),
+      EXECUTOR_COG: EXECUTOR_COG.replace('127.0.0.1:5000', own).replace(
+        '"command"',
+        `"readable": ${JSON.stringify(readable)}, "command"`,
+      ),
     });
     await expectAsDescribed('A Cog model', { home, adjust });
   });
 });
 
-/** In place of the virtual environment that the page installs. */
-const putCog = async (command: string): Promise<void> => {
+/** In place of the virtual environment that the page installs. What it consists of lies elsewhere. */
+const putCog = async (command: string): Promise<readonly string[]> => {
   const { python, env } = await ensureCog({ env: process.env });
   mkdirSync(dirname(command), { recursive: true });
   writeFileSync(command, `#!/bin/sh\nPYTHONPATH='${env['PYTHONPATH']}' exec '${python}' "$@"\n`, {
     mode: 0o755,
   });
+  return [`${env['PYTHONPATH']}`, dirname(dirname(realpathSync(python)))];
 };

@@ -10,6 +10,9 @@ export const GpuSlot = Type.Object({
 });
 export type GpuSlot = Static<typeof GpuSlot>;
 
+/** What keeps the programs of an executor from everything that is not their run; `none` where nothing works. */
+export const IsolationKind = Type.Enum(['bubblewrap', 'landlock', 'none']);
+
 /** The id of an organisation, a slash, and the name of a machine. */
 export const MAX_MACHINE_REFERENCE = 36 + 1 + 128;
 /** One program may be for so many organisations. */
@@ -38,6 +41,8 @@ export const ExecutorRegistered = Type.Object({
   ),
   /** Ed25519 (SPKI, DER, base64url); signs the upload tokens of its attempts. */
   public_key: Type.String({ minLength: 1, maxLength: 256 }),
+  /** Executors of earlier releases do not say it. */
+  isolation: Type.Optional(IsolationKind),
   software_version: Type.String(),
 });
 

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { IsolationKind } from '../events/fleet-event.ts';
 import { ExecutorState } from '../requests/executor-state.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_NAME_PATTERN } from '../ids.ts';
@@ -65,6 +66,11 @@ export const Executor = Type.Object(
     machine_count: Type.Integer({ minimum: 0 }),
     programs: Names('The programs that it may execute'),
     program_count: Type.Integer({ minimum: 0 }),
+    isolation: nullable({
+      ...IsolationKind,
+      description:
+        'What keeps its programs from everything that is not their run. `none`: they may do what its user may.',
+    }),
     software_version: nullable(Type.String()),
     registered_at: nullable(Time),
     last_heartbeat_at: nullable(

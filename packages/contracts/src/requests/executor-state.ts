@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { IsolationKind } from '../events/fleet-event.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_ID_PATTERN, EXECUTOR_NAME_PATTERN } from '../ids.ts';
 
@@ -62,6 +63,8 @@ export const ExecutorState = Type.Object({
   machine_count: Type.Integer({ minimum: 0 }),
   programs: Type.Array(Type.String(), { maxItems: MAX_LISTED_NAMES }),
   program_count: Type.Integer({ minimum: 0 }),
+  /** Null when absent, or when it does not say it. */
+  isolation: Type.Union([IsolationKind, Type.Null()]),
   /** Null when absent. */
   software_version: Type.Union([Type.String(), Type.Null()]),
   /** Null when absent. */

@@ -39,6 +39,7 @@ const FLEET_EVENTS: readonly FleetEvent[] = [
     dedicated: { render: ['01920000-0000-7000-8000-00000000000a'] },
     programs: ['render-image'],
     public_key: 'MCowBQYDK2VwAyEA',
+    isolation: 'bubblewrap',
     software_version: '0.1.0',
   },
   { ...aboutExecutor, type: 'ExecutorDraining' },

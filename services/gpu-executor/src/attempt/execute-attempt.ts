@@ -116,11 +116,12 @@ const runWorkflow = async (
   { assignment, stop }: AttemptLedger,
   { runner, observe, workflow, inputs, inputTargets, slot, inputDir, outputDir }: Work,
 ): Promise<RunResult> => {
-  const { run_id, attempt, event } = assignment;
+  const { org_id, run_id, attempt, event } = assignment;
   const { gpu, runner: choice } = event.data;
   const result = await runnerSpan(assignment, (traceparent) =>
     runner.run(
       {
+        org_id,
         run_id,
         workflow,
         inputs,

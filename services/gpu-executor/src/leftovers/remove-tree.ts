@@ -1,10 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants } from 'node:fs';
-import { chmod, open, rmdir } from 'node:fs/promises';
-
-/** Not in Node's constants: a handle that needs no permission to read. */
-const O_PATH = 0o10000000;
+import { chmod, rmdir } from 'node:fs/promises';
+import { openFolder } from './open-folder.ts';
 
 /**
  * Removes what a program left, whatever it is: folders that nobody may list, trees deeper than a path may be long, or a link, which is not
@@ -17,7 +14,7 @@ export const removeTree = async (
 ): Promise<void> => {
   if (await isRemovedEmpty(path)) return;
   if (await succeeds('rm', ['-rf', '--', path], '/')) return;
-  await allowOwner(path);
+  await changeAll(path);
   if (await succeeds('rm', ['-rf', '--', path], '/')) return;
   log.warn({ path }, 'what a program left cannot be removed; it takes room until you remove it');
 };
@@ -32,23 +29,27 @@ const isRemovedEmpty = async (path: string): Promise<boolean> => {
   }
 };
 
-/** Gives the executor's user all rights in a folder of its own. */
-const allowOwner = async (path: string): Promise<void> => {
-  const flags = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+/** Gives the executor's user all rights in a folder of its own, and below. */
+const changeAll = async (path: string): Promise<void> => {
   try {
-    // By the handle, so that nothing can put a link in the folder's place meanwhile.
-    await using folder = await open(path, flags);
-    const opened = `/proc/${process.pid}/fd/${folder.fd}`;
-    await chmod(opened, 0o700);
-    await succeeds('chmod', ['-R', 'u+rwX', '.'], opened);
+    await using folder = await openFolder(path);
+    await chmod(folder.path, 0o700);
+    // Another process may not look at the descriptors of the executor: it gets the folder as its own.
+    await succeeds('chmod', ['-R', 'u+rwX', '.'], '/proc/self/fd/3', folder.fd);
   } catch {
     // It is not ours, or no folder: `rm` reports it.
   }
 };
 
-const succeeds = async (command: string, args: readonly string[], cwd: string): Promise<boolean> => {
+const succeeds = async (
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  descriptor?: number,
+): Promise<boolean> => {
   try {
-    const child = spawn(command, args, { cwd, stdio: 'ignore' });
+    const stdio = ['ignore', 'ignore', 'ignore', descriptor ?? 'ignore'] as const;
+    const child = spawn(command, args, { cwd, stdio: [...stdio] });
     const [code] = await once(child, 'close');
     return code === 0;
   } catch {

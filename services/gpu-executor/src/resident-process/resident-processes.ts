@@ -14,7 +14,8 @@ import type { ResidentHost } from './start-process.ts';
  * 3. Execute the run through the `connection` of the lease. It fails when `ended` settles before.
  * 4. `release` the lease for the next run, or `discard` it when the process no longer obeys.
  *
- * A process is contained like one of a run (`src/supervision/`), so nothing of it is left when the executor is killed.
+ * A process is of one organisation, that of its first run, unless its spec says that it is shared: a run of another one stops it first.
+ * A process is isolated like one of a run (`src/supervision/`), so nothing of it is left when the executor is killed.
  */
 export interface ResidentProcesses extends AsyncDisposable {
   /** A process of this kind for each of the slots, started when a run wants it or, with `preload`, at once. */
@@ -26,12 +27,20 @@ export interface ResidentProcesses extends AsyncDisposable {
 
 export interface SlotProcesses<Connection> {
   /** Waits until the process of the slot is ready; `onLoading` is called when it is not. */
-  acquire(slot: GpuSlot, signal: AbortSignal, onLoading?: () => void): Promise<Acquired<Connection>>;
+  acquire(run: RunOfSlot, signal: AbortSignal, onLoading?: () => void): Promise<Acquired<Connection>>;
+}
+
+/** For which run a process is wanted. */
+export interface RunOfSlot {
+  readonly slot: GpuSlot;
+  readonly org_id: string;
 }
 
 /** What a slot keeps. */
 interface Kept {
   occupant: Pick<ResidentProcess<unknown>, 'stop'> | null;
+  /** Whose runs the occupant has had; null before the first one. */
+  org_id: string | null;
   /** Every earlier occupant has ended. */
   vacated: Promise<unknown>;
 }
@@ -39,7 +48,7 @@ interface Kept {
 export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => {
   const slots = new Map<number, Kept>();
   const keptIn = ({ index }: GpuSlot): Kept => {
-    const kept = slots.get(index) ?? { occupant: null, vacated: Promise.resolve() };
+    const kept = slots.get(index) ?? { occupant: null, org_id: null, vacated: Promise.resolve() };
     slots.set(index, kept);
     return kept;
   };
@@ -60,14 +69,16 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
         processes.get(slot.index)?.preload();
       }
       return {
-        acquire: async (slot, signal, onLoading) => {
+        acquire: async ({ slot, org_id }, signal, onLoading) => {
           const process = processes.get(slot.index);
           if (process === undefined) throw new Error(`${spec.name} was not opened for slot ${slot.index}.`);
           const kept = keptIn(slot);
-          if (kept.occupant !== process) {
+          const isOfAnother = kept.org_id !== null && kept.org_id !== org_id && !spec.shared;
+          if (kept.occupant !== process || isOfAnother) {
             kept.vacated = Promise.all([kept.vacated, kept.occupant?.stop()]);
             kept.occupant = process;
           }
+          kept.org_id = org_id;
           if (!process.isReady()) onLoading?.();
           await untilAborted(kept.vacated, signal);
           return process.acquire(signal);

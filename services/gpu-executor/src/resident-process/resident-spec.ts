@@ -1,3 +1,6 @@
+import type { GpuSlot } from '../gpu/gpu-slots.ts';
+import type { View } from '../isolation/isolation.ts';
+import type { Place } from '../supervision/supervisors.ts';
 import type { ProcessEnd, SupervisedProcess } from '../supervision/supervised-process.ts';
 import type { Limits } from './core/lifecycle.ts';
 
@@ -12,11 +15,15 @@ export interface ResidentSpec<Connection extends ResidentConnection> {
   /** Without it the process runs in its temporary folder. */
   readonly cwd?: string;
   readonly limits: Limits;
+  /** What the process may see. */
+  readonly view: (slot: GpuSlot) => View;
+  /** It may be kept from a run of one organisation to that of another one. */
+  readonly shared: boolean;
   /**
    * Called whenever the process was started. The connection must read what the process writes, and is what runs get to talk to it. The
-   * signal is aborted when the process has ended. `temporary` is its folder for temporary files.
+   * signal is aborted when the process has ended. `place` has its folder, and brings those of a run into its view.
    */
-  readonly connect: (process: SupervisedProcess, gone: AbortSignal, temporary: string) => Connection;
+  readonly connect: (process: SupervisedProcess, gone: AbortSignal, place: Place) => Connection;
   /** Asks it to end, such as by the end of its input or SIGTERM. It is killed when it does not end. */
   readonly askToEnd: (process: SupervisedProcess) => void;
 }

@@ -1,18 +1,14 @@
-import { mkdtempSync, rmdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
-import { removeTree } from '../leftovers/remove-tree.ts';
+import { visibleHost } from '../isolation/isolation.ts';
 import { logStrays } from '../supervision/log-strays.ts';
 import { processEnvironment, type HostEnvironment } from '../supervision/process-environment.ts';
 import { SLOT_VARIABLE, type Mark } from '../supervision/process-mark.ts';
 import type { ProcessEnd, SupervisedProcess } from '../supervision/supervised-process.ts';
-import type { Supervisors } from '../supervision/supervisors.ts';
+import type { Place, Supervisors } from '../supervision/supervisors.ts';
 import type { ResidentConnection, ResidentSpec } from './resident-spec.ts';
 
 export interface ResidentHost {
   readonly env: HostEnvironment;
-  /** For temporary folders. */
-  readonly workFolder: string;
   readonly supervisors: Supervisors;
   readonly mark: Mark;
   /** From asking a process to end to SIGKILL. */
@@ -38,16 +34,16 @@ export const startProcess = <Connection extends ResidentConnection>(
   slot: GpuSlot,
   host: ResidentHost,
 ): StartedProcess<Connection> => {
-  const temporary = mkdtempSync(join(host.workFolder, 'tmp-'));
+  const place = host.supervisors.takeKept(spec.view(slot));
   const startedAt = performance.now();
-  const process = supervised(spec, slot, host, temporary);
+  const process = supervised(spec, slot, host, place);
   const ending = new AbortController();
-  const connection = spec.connect(process, ending.signal, temporary);
+  const connection = spec.connect(process, ending.signal, place);
   const gone = async (): Promise<ProcessEnd> => {
     const end = await process.ended;
     ending.abort();
     logStrays(end, host.log, { resident: spec.name, slot: slot.index });
-    await removeTree(temporary, host.log);
+    await place.leave();
     return end;
   };
   return { process, connection, startedAt, gone: gone() };
@@ -56,21 +52,22 @@ export const startProcess = <Connection extends ResidentConnection>(
 const supervised = (
   { command, args, env, cwd }: ResidentSpec<ResidentConnection>,
   slot: GpuSlot,
-  { env: host, mark, supervisors }: ResidentHost,
-  temporary: string,
+  { env: hostEnvironment, mark, supervisors: { isolation } }: ResidentHost,
+  place: Place,
 ): SupervisedProcess => {
+  const host = visibleHost(isolation, hostEnvironment);
   try {
-    return supervisors.startKept({
+    return place.start({
       command,
       args,
       env: {
-        ...processEnvironment({ host, env, device: slot.device, temporary, mark }),
+        ...processEnvironment({ host, env, device: slot.device, temporary: place.folder, mark }),
         [SLOT_VARIABLE]: String(slot.index),
       },
-      folder: cwd ?? temporary,
+      folder: cwd ?? place.folder,
     });
   } catch (error) {
-    rmdirSync(temporary);
+    void place.leave();
     throw error;
   }
 };

@@ -10,18 +10,39 @@ export interface OperatorCommand {
   readonly env: Readonly<Record<string, string>>;
   /** The folder in which it runs. */
   readonly cwd?: string;
+  /** Files and folders that it may see beside the system's, its own file, its folder and the paths in its arguments. */
+  readonly readable?: readonly string[];
+  /** Those that it may also change. */
+  readonly writable?: readonly string[];
+  /** It has one unless this is false. */
+  readonly network?: boolean;
+  /** Its process may be kept from the run of one organisation to that of another one. */
+  readonly shared?: boolean;
 }
 
-/** The command of an object with `command`, `args`, `env` and `cwd`, or what is wrong with it, after the name of the thing. */
+/** The command of an object with its members, or what is wrong with it, after the name of the thing. */
 export const readCommand = (given: Readonly<Record<string, unknown>>): OperatorCommand | string => {
-  const { command, args = [], env = {}, cwd } = given;
+  const { command, args = [], env = {}, cwd, readable, writable, network, shared } = given;
   if (!isText(command) || command === '') return 'which has no command';
   if (!Array.isArray(args) || !args.every(isText)) return 'whose arguments are not a list of texts';
   if (!isJsonObject(env)) return 'whose env is not a map of texts';
   if (cwd !== undefined && !(isText(cwd) && isAbsolute(cwd))) return 'whose cwd is not an absolute path';
+  if (readable !== undefined && !isPaths(readable)) return 'whose readable is not a list of absolute paths';
+  if (writable !== undefined && !isPaths(writable)) return 'whose writable is not a list of absolute paths';
+  if (network !== undefined && typeof network !== 'boolean') return 'whose network is neither true nor false';
+  if (shared !== undefined && typeof shared !== 'boolean') return 'whose shared is neither true nor false';
   const variables = parseVariables(env);
   if (typeof variables === 'string') return variables;
-  return { command, args, env: variables, ...(cwd === undefined ? {} : { cwd }) };
+  return {
+    command,
+    args,
+    env: variables,
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(readable === undefined ? {} : { readable }),
+    ...(writable === undefined ? {} : { writable }),
+    ...(network === undefined ? {} : { network }),
+    ...(shared === undefined ? {} : { shared }),
+  };
 };
 
 const parseVariables = (env: Record<string, unknown>): Record<string, string> | string => {
@@ -74,5 +95,13 @@ export const whyNotExecutable = async (command: string): Promise<string | null> 
     return error instanceof Error && 'code' in error ? String(error.code) : String(error);
   }
 };
+
+/** A program may name so many folders of its own. */
+const MAX_PATHS = 64;
+
+const isPaths = (value: unknown): value is string[] =>
+  Array.isArray(value) &&
+  value.length <= MAX_PATHS &&
+  value.every((path) => isText(path) && isAbsolute(path));
 
 const isText = (value: unknown): value is string => typeof value === 'string' && !value.includes('\0');

@@ -18,6 +18,7 @@ export interface Runner {
 }
 
 export interface RunnerWork {
+  readonly org_id: string;
   readonly run_id: string;
   readonly workflow: unknown;
   readonly inputs: Readonly<Record<string, unknown>>;

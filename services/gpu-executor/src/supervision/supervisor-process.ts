@@ -5,7 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import { within } from '@runledger/resilience/within';
-import type { Containment } from './containment.ts';
+import { bubblewrapOptions } from '../isolation/bubblewrap.ts';
+import { isInNamespace, type Isolation, type View } from '../isolation/isolation.ts';
+import { supervisorSetup } from '../isolation/supervisor-setup.ts';
 import { directStreams, relayedStreams, type ProcessStreams } from './process-streams.ts';
 import { groupHasEnded, killStrays } from './stray-processes.ts';
 import { linkedProcess, type LinkedProcess, type SupervisedProcess } from './supervised-process.ts';
@@ -22,7 +24,11 @@ import {
 } from './supervisor-link.ts';
 
 export interface SupervisorSettings {
-  readonly containment: Containment;
+  readonly isolation: Isolation;
+  /** Of its programs. */
+  readonly view: View;
+  /** Theirs to write in. */
+  readonly folder: string;
   /** With the mark of this executor. */
   readonly env: Readonly<Record<string, string>>;
   /** Of what it starts. */
@@ -102,7 +108,7 @@ export const openSupervisor = (
     if (current === null) return;
     // It kills what it started as its last action. If it was killed before, that is still there.
     await killWhatIsLeft([child.pid, current.group]);
-    const strays = settings.containment.kind === 'namespace' ? NO_STRAYS : await killStrays(env);
+    const strays = isInNamespace(settings.isolation) ? NO_STRAYS : await killStrays(env);
     current.end({ kind: 'unreported', why, strays });
     current.release();
   });
@@ -119,18 +125,26 @@ const pass = (kind: MessageKind, content: Buffer, process: LinkedProcess): void 
   process.end(report);
 };
 
-const spawnSupervisor = ({ containment, env, streams }: SupervisorSettings): ChildProcess => {
-  const node = [process.execPath, ...NODE_OPTIONS, SUPERVISOR_PATH, streams];
+const spawnSupervisor = ({ isolation, view, folder, env, streams }: SupervisorSettings): ChildProcess => {
+  const setup = JSON.stringify(supervisorSetup(isolation, view, folder));
+  const node = [process.execPath, ...NODE_OPTIONS, SUPERVISOR_PATH, streams, setup];
   const pipes = streams === 'direct' ? [LINK_DESCRIPTOR, ...DIRECT_DESCRIPTORS] : [LINK_DESCRIPTOR];
-  const [command = '', ...args] =
-    containment.kind === 'namespace' ? [containment.command, ...containment.args, '--', ...node] : node;
+  const [command = '', ...args] = [...inNamespaces(isolation, view, folder), ...node];
   return spawn(command, args, {
     cwd: '/',
     env,
-    // Its own session and process group, led by the supervisor (or by the unshare around it).
+    // Its own session and process group, led by the supervisor (or by what made its namespaces).
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', ...pipes.map(() => 'pipe' as const)],
   });
+};
+
+/** The command that makes them, up to what runs in them. */
+const inNamespaces = (isolation: Isolation, view: View, folder: string): readonly string[] => {
+  if (isolation.kind === 'bubblewrap')
+    return [isolation.command, ...bubblewrapOptions(view, folder, isolation.hidden)];
+  const { containment } = isolation;
+  return containment.kind === 'namespace' ? [containment.command, ...containment.args] : [];
 };
 
 const pipeOf = (child: ChildProcess, descriptor: number): Duplex => {

@@ -8,8 +8,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import { sleep } from '@runledger/resilience/abort';
+import { setTimeout as pause } from 'node:timers/promises';
 import { backoff } from '@runledger/resilience/backoff';
+import { watchMemory } from '../isolation/memory-folders.ts';
+import { parseSetup, restrictSupervisor } from '../isolation/restrict-supervisor.ts';
 import { allProcesses, readStat } from './process-mark.ts';
 import { groupHasEnded, killStrays } from './stray-processes.ts';
 import {
@@ -29,6 +31,8 @@ const MAX_ZOMBIES = 64;
 
 const ownNamespace = process.pid === 1;
 const isDirect = process.argv[2] === 'direct';
+const setup = parseSetup(process.argv[3]);
+const isMemoryAsNew = watchMemory(setup?.memoryFolders ?? []);
 const executor = new Socket({ fd: LINK_DESCRIPTOR });
 let current: ChildProcess | null = null;
 
@@ -106,7 +110,7 @@ const untilAllEnd = async (program: ChildProcess): Promise<void> => {
     signalAll(program, 'SIGKILL');
     const ended = ownNamespace ? (await others()).alive === 0 : await groupHasEnded(program.pid);
     if (ended) return;
-    await sleep(delays.next());
+    await pause(delays.next());
   }
 };
 
@@ -117,9 +121,10 @@ const others = async (): Promise<{ alive: number; zombies: number }> => {
   return { alive: stats.length - zombies, zombies };
 };
 
-/** Root can mount in its namespace what the next run would find. */
+/** Root can mount in its namespace what the next run would find, and any program can leave something in its memory. */
 const isAsNew = async (): Promise<boolean> =>
-  !ownNamespace || ((await others()).zombies <= MAX_ZOMBIES && readMounts() === mountsAtStart);
+  !ownNamespace ||
+  ((await others()).zombies <= MAX_ZOMBIES && readMounts() === mountsAtStart && isMemoryAsNew());
 
 const receive = messageReader((kind, content) => {
   if (kind === 'start') return start(content.toString());
@@ -132,6 +137,7 @@ const receive = messageReader((kind, content) => {
 // These signals are for the programs; this process must outlive them.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
 
+if (setup !== null) restrictSupervisor(setup);
 executor.on('data', receive);
 executor.once('end', abandon);
 executor.once('error', abandon);

@@ -1,4 +1,8 @@
-import type { Containment } from './containment.ts';
+import { mkdtempSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { removeTree } from '../leftovers/remove-tree.ts';
+import type { Isolation, View } from '../isolation/isolation.ts';
+import { lendFolders, type LentFolders, type RunFolders } from './lent-folders.ts';
 import { formatMark, MARK_VARIABLE, type Mark } from './process-mark.ts';
 import type { SupervisedProcess } from './supervised-process.ts';
 import type { Start, StreamsKind } from './supervisor-link.ts';
@@ -6,41 +10,113 @@ import { openSupervisor, type Supervisor } from './supervisor-process.ts';
 
 /** Starts processes that die with this executor. It has as many supervisors as programs ran at once. */
 export interface Supervisors extends Disposable {
-  /** How the processes of a run are kept together. */
-  readonly containment: Containment;
-  /** By a supervisor that is kept for the next one. */
-  start(start: Start): SupervisedProcess;
+  /** What keeps programs from each other, and from the executor. */
+  readonly isolation: Isolation;
+  /** For one run. Its supervisor is kept for the next run of the same organisation with the same view. */
+  take(org_id: string, view: View): Place;
   /** For a process that is kept. Its supervisor has no other one, and its streams are pipes, without the supervisor between. */
-  startKept(start: Start): SupervisedProcess;
+  takeKept(view: View): Place;
 }
 
-export const openSupervisors = (containment: Containment, mark: Mark, path: string): Supervisors => {
-  const idle = new Set<Supervisor>();
-  const open = new Set<Supervisor>();
-  const openAnother = (streams: StreamsKind): Supervisor => {
+/** Where one program runs. */
+export interface Place {
+  /** In the view of the program, which may write there. No other program sees it. */
+  readonly folder: string;
+  /** Brings the folders of a run into the view. */
+  lend(folders: RunFolders): Promise<LentFolders>;
+  /** Once. */
+  start(start: Start): SupervisedProcess;
+  /** The process has ended. Puts back what is lent. Resolves when another run may get the place, or the folder is removed. */
+  leave(): Promise<void>;
+}
+
+export interface SupervisorsSettings {
+  readonly isolation: Isolation;
+  readonly mark: Mark;
+  readonly path: string;
+  /** For the folders of the places. */
+  readonly workFolder: string;
+  readonly log: { warn(fields: object, message: string): void };
+}
+
+/** A supervisor and its folder. */
+interface Kept {
+  /** What another run must have in common to get it. */
+  readonly key: string;
+  readonly folder: string;
+  readonly supervisor: Supervisor;
+  /** It may have another program after the present one. */
+  readonly isReusable: boolean;
+  /** The supervisor has nothing of its last program any more. */
+  isIdle: boolean;
+  /** No run has the folder. */
+  isLeft: boolean;
+}
+
+export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
+  const { isolation, mark, path, workFolder, log } = settings;
+  const open = new Set<Kept>();
+  const env = { PATH: path, [MARK_VARIABLE]: formatMark(mark) };
+
+  const openAnother = (key: string, view: View, streams: StreamsKind): Kept => {
+    const folder = mkdtempSync(join(workFolder, 'tmp-'));
     const supervisor = openSupervisor(
-      { containment, env: { PATH: path, [MARK_VARIABLE]: formatMark(mark) }, streams },
-      {
-        idle: () => idle.add(supervisor),
-        closed: () => {
-          idle.delete(supervisor);
-          open.delete(supervisor);
-        },
-      },
+      { isolation, view, folder, env, streams },
+      { idle: () => void (kept.isIdle = true), closed: () => void close(kept) },
     );
-    open.add(supervisor);
-    return supervisor;
+    const isReusable = streams === 'relayed';
+    const kept: Kept = { key, folder, supervisor, isReusable, isIdle: true, isLeft: true };
+    open.add(kept);
+    return kept;
+  };
+  const close = async (kept: Kept): Promise<void> => {
+    if (open.delete(kept)) kept.supervisor.close();
+    if (!kept.isLeft) return;
+    await removeTree(kept.folder, log);
+  };
+  const placeOf = (kept: Kept): Place => {
+    kept.isIdle = kept.isLeft = false;
+    const loans: LentFolders[] = [];
+    return {
+      folder: kept.folder,
+      lend: async (folders) => {
+        const lent = await lendFolders(folders, kept.folder);
+        loans.push(lent);
+        return lent;
+      },
+      start: (start) => kept.supervisor.start(start),
+      leave: async () => {
+        for (const lent of loans) await lent.takeBack();
+        kept.isLeft = true;
+        if (!(open.has(kept) && kept.isReusable && isEmpty(kept.folder))) await close(kept);
+      },
+    };
   };
   return {
-    containment,
-    start: (start) => {
-      const [supervisor = openAnother('relayed')] = idle;
-      idle.delete(supervisor);
-      return supervisor.start(start);
+    isolation,
+    take: (org_id, view) => {
+      const key = JSON.stringify([org_id, view]);
+      const free = [...open].filter(({ isIdle, isLeft }) => isIdle && isLeft);
+      // Its folder may have been removed meanwhile, as old folders of /tmp are.
+      const same = free.find((kept) => kept.key === key && isEmpty(kept.folder));
+      if (same !== undefined) return placeOf(same);
+      // There are no more of them than runs at once.
+      const [oldest] = free;
+      if (oldest !== undefined) void close(oldest);
+      return placeOf(openAnother(key, view, 'relayed'));
     },
-    startKept: (start) => openAnother('direct').start(start),
+    takeKept: (view) => placeOf(openAnother('', view, 'direct')),
     [Symbol.dispose]: () => {
-      for (const supervisor of open) supervisor.close();
+      for (const { supervisor } of open) supervisor.close();
     },
   };
+};
+
+const isEmpty = (folder: string): boolean => {
+  try {
+    return readdirSync(folder).length === 0;
+  } catch {
+    // The program may have taken the permission to look.
+    return false;
+  }
 };

@@ -8,7 +8,8 @@ import type { Lease } from '../../src/resident-process/resident-spec.ts';
 import { ownMark } from '../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../src/supervision/supervisors.ts';
 import { processesOfRuns, supervisorsOf } from '../fixtures/marked-processes.ts';
-import { containments, temporaryFolder } from '../runner/program/run-a-program.ts';
+import { isolations, ORG_ID } from '../fixtures/isolations.ts';
+import { temporaryFolder } from '../runner/program/run-a-program.ts';
 import { ECHO, shellResident, type Shell } from './shell-resident.ts';
 
 const SLOTS = [0, 1].map((index) => ({ index, gpu: 'A10G', device: String(index) }) as const);
@@ -18,16 +19,15 @@ const never = new AbortController().signal;
 const until = (condition: () => boolean | Promise<boolean>): Promise<unknown> =>
   vi.waitUntil(condition, { timeout: 20_000, interval: 10 });
 
-describe.each(containments)('resident processes %s', (_, containment) => {
+describe.each(isolations)('resident processes %s', (_, isolation) => {
   const open = async (): Promise<{ residents: ResidentProcesses; workFolder: string }> => {
     const workFolder = temporaryFolder();
     const mark = await ownMark(workFolder);
-    const supervisors = openSupervisors(containment, mark, process.env.PATH ?? '');
-    onTestFinished(() => supervisors[Symbol.dispose]());
     const log = { info: () => undefined, warn: () => undefined };
+    const supervisors = openSupervisors({ isolation, mark, path: process.env.PATH ?? '', workFolder, log });
+    onTestFinished(() => supervisors[Symbol.dispose]());
     const residents = openResidentProcesses({
       env: process.env,
-      workFolder,
       supervisors,
       mark,
       stopGraceMs: 300,
@@ -40,7 +40,7 @@ describe.each(containments)('resident processes %s', (_, containment) => {
     shells: ReturnType<typeof residentsOf>,
     slot: (typeof SLOTS)[number] = SLOT,
   ): Promise<Lease<Shell>> => {
-    const acquired = await shells.acquire(slot, never);
+    const acquired = await shells.acquire({ slot: slot, org_id: ORG_ID }, never);
     if (acquired.kind !== 'ready') throw new Error(JSON.stringify(acquired));
     return acquired.lease;
   };
@@ -83,15 +83,20 @@ describe.each(containments)('resident processes %s', (_, containment) => {
     const { residents, workFolder } = await open();
     const again = `${workFolder}/again`;
     const onceBroken = `if test -e ${again}; then ${ECHO}; else touch ${again}; ${script}; fi`;
-    const shells = residentsOf(residents, 'broken', onceBroken);
-    expect(await shells.acquire(SLOT, never)).toMatchObject({ kind: 'refused', why });
-    expect(await shells.acquire(SLOT, never)).toMatchObject({ kind: 'ready' });
+    const shells = residentsOf(residents, 'broken', onceBroken, {}, [workFolder]);
+    expect(await shells.acquire({ slot: SLOT, org_id: ORG_ID }, never)).toMatchObject({
+      kind: 'refused',
+      why,
+    });
+    expect(await shells.acquire({ slot: SLOT, org_id: ORG_ID }, never)).toMatchObject({ kind: 'ready' });
   });
 
   it('refuse the run when the process is not ready in time', async () => {
     const { residents, workFolder } = await open();
     const shells = residentsOf(residents, 'slow', 'sleep 600', { startTimeoutMs: 300 });
-    expect(await shells.acquire(SLOT, never)).toMatchObject({ why: { kind: 'timeout', ms: 300 } });
+    expect(await shells.acquire({ slot: SLOT, org_id: ORG_ID }, never)).toMatchObject({
+      why: { kind: 'timeout', ms: 300 },
+    });
     await until(async () => (await processesOfRuns(workFolder)).length === 0);
   });
 
@@ -171,7 +176,7 @@ describe.each(containments)('resident processes %s', (_, containment) => {
   it('let a run go that is cancelled while they load, and go on loading', async () => {
     const shells = residentsOf((await open()).residents, 'slow', `sleep 0.3; ${ECHO}`);
     const cancelling = new AbortController();
-    const acquired = shells.acquire(SLOT, cancelling.signal);
+    const acquired = shells.acquire({ slot: SLOT, org_id: ORG_ID }, cancelling.signal);
     cancelling.abort();
     expect(await acquired).toEqual({ kind: 'cancelled' });
     await leased(shells);

@@ -13,11 +13,14 @@ export const shellResident = (
   name: string,
   script: string,
   limits: Partial<Limits> = {},
+  writable: readonly string[] = [],
 ): ResidentSpec<Shell> => ({
   name,
   command: '/bin/sh',
   args: ['-c', script],
   env: {},
+  view: () => ({ readable: [], writable, network: true, cards: false }),
+  shared: false,
   limits: { startTimeoutMs: 30_000, idleTimeoutMs: null, maxRuns: null, preload: false, ...limits },
   connect: (process) => {
     const lines: string[] = [];

@@ -8,9 +8,10 @@ import type {
   OpenRunner,
 } from '../../src/runner/runner-type.ts';
 import type { RunnerWork } from '../../src/runner/runner.ts';
-import { processGroup } from '../../src/supervision/containment.ts';
+import { noIsolation } from '../../src/isolation/choose-isolation.ts';
 import { ownMark } from '../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../src/supervision/supervisors.ts';
+import { ORG_ID } from '../fixtures/isolations.ts';
 import { observed } from './observed.ts';
 import { temporaryFolder } from './program/run-a-program.ts';
 import { runFolders } from './run-folders.ts';
@@ -53,7 +54,13 @@ export const openConfigured = async (options: ConfiguredOptions): Promise<Config
 
   const hostFolder = temporaryFolder();
   const mark = await ownMark(hostFolder);
-  const supervisors = openSupervisors(processGroup('chosen by the test'), mark, env.PATH ?? '');
+  const supervisors = openSupervisors({
+    isolation: noIsolation('chosen by the test'),
+    mark,
+    path: env.PATH ?? '',
+    workFolder: hostFolder,
+    log,
+  });
   const processes = { env, workFolder: hostFolder, supervisors, mark, log };
   const residents = openResidentProcesses({ ...processes, stopGraceMs: 5_000 });
   onTestFinished(async () => {
@@ -86,6 +93,7 @@ const startRun = (runner: OpenRunner, { workflow, logged, run }: Start): Started
   const { observe, ...reported } = observed(mayBegin);
   const cancelling = new AbortController();
   const work: RunnerWork = {
+    org_id: ORG_ID,
     run_id: newUuid(),
     workflow,
     inputs,

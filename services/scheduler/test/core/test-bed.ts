@@ -137,6 +137,7 @@ export class TestBed {
       programs: [...programs],
       dedicated: Object.fromEntries(Object.entries(dedicated).map(([name, ids]) => [name, [...ids]])),
       public_key: `key-of-${name}`,
+      isolation: 'landlock',
       software_version: '0.1.0',
     });
   }

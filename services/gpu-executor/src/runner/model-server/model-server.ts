@@ -1,4 +1,5 @@
 import type { AttemptError } from '@runledger/contracts/events/run-error';
+import type { RunOfSlot } from '../../resident-process/resident-processes.ts';
 import type { ProcessEnd } from '../../supervision/supervised-process.ts';
 import type { LogLine } from '../runner.ts';
 
@@ -10,6 +11,7 @@ export interface ModelServer<Api> {
 }
 
 export interface Waiting {
+  readonly run: RunOfSlot;
   /** It is not ready, or others are before this run. */
   readonly onLoading: () => void;
   /** What a server of the executor itself writes for this run: while it loads, and afterwards if it writes logs. */

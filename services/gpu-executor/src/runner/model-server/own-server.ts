@@ -8,6 +8,8 @@ import type {
   ResidentSpec,
   StartFailure,
 } from '../../resident-process/resident-spec.ts';
+import type { View } from '../../isolation/isolation.ts';
+import { programView } from '../program-view.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 import { hidingValues } from '../process-output/shown-stderr.ts';
 import { describeEnd } from './describe-end.ts';
@@ -50,11 +52,13 @@ const serverProcess = <Api>({
 }: OwnServer<Api>): ResidentSpec<ServerConnection<Api>> => ({
   name: `server of ${type.title}`,
   ...command,
+  view: (slot) => serverView(command, slot),
+  shared: command.shared ?? false,
   limits: { startTimeoutMs, idleTimeoutMs: null, maxRuns: null, preload: type.preload },
-  connect: (process, gone, temporary) => {
+  connect: (process, gone, place) => {
     process.stdin.end();
     const api = type.connect(url);
-    const hide = hidingValues(command, { TMPDIR: temporary });
+    const hide = hidingValues(command, { TMPDIR: place.folder });
     const isReady = async (): Promise<string | null> => {
       const state = await untilReady(type, api, gone);
       // When it ends first, its end says why, and nobody waits for this any more.
@@ -67,14 +71,20 @@ const serverProcess = <Api>({
   askToEnd: (process) => process.terminate(),
 });
 
+/** It writes into the folder in which it runs, as ComfyUI does. */
+const serverView = ({ cwd, ...command }: OperatorCommand, slot: GpuSlot): View => {
+  const folder = cwd === undefined ? [] : [cwd];
+  return programView({ ...command, writable: [...(command.writable ?? []), ...folder], network: true }, slot);
+};
+
 const acquire = async <Api>(
-  { type, slot }: OwnServer<Api>,
+  { type }: OwnServer<Api>,
   processes: SlotProcesses<ServerConnection<Api>>,
-  { onLoading, onLine }: Waiting,
+  { run, onLoading, onLine }: Waiting,
   signal: AbortSignal,
 ): Promise<AcquiredServer<Api>> => {
   let isLoading = false;
-  const acquired = await processes.acquire(slot, signal, () => {
+  const acquired = await processes.acquire(run, signal, () => {
     isLoading = true;
     onLoading();
   });

@@ -39,7 +39,7 @@ export const runOnServer = async <Api>(
 const CANCELLED: RunResult = { outcome: 'cancelled', forced: false, files: [] };
 
 const acquire = async <Api>(
-  { server, title, observe }: ServerRun<Api>,
+  { server, title, work, observe }: ServerRun<Api>,
   signal: AbortSignal,
 ): Promise<AcquiredServer<Api>> => {
   let isLoading = false;
@@ -47,7 +47,10 @@ const acquire = async <Api>(
     isLoading = true;
     observe.progress({ progress: 0, live_status: `loading ${title}` });
   };
-  const acquired = await server.acquire({ onLoading, onLine: (line) => observe.log(line) }, signal);
+  const acquired = await server.acquire(
+    { run: work, onLoading, onLine: (line) => observe.log(line) },
+    signal,
+  );
   if (isLoading) observe.progress({ progress: 0, live_status: null });
   return acquired;
 };

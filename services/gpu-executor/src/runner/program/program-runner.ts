@@ -9,13 +9,19 @@ import { hidingValues, shownStderr } from '../process-output/shown-stderr.ts';
 import { cancelWithGrace } from '../../supervision/cancel-with-grace.ts';
 import { readProgram } from './read-program.ts';
 import { collectOutputs, outputResult } from '../process-output/output-result.ts';
+import { programView } from '../program-view.ts';
+import { visibleHost } from '../../isolation/isolation.ts';
+import type { Place } from '../../supervision/supervisors.ts';
 import { programEnvironment } from './program-environment.ts';
 import { logStrays } from '../../supervision/log-strays.ts';
 import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
 import type { RunnerHost } from '../runner-type.ts';
 import type { Runner, RunObserver, RunResult, RunnerWork } from '../runner.ts';
 
-export interface ProgramRunnerSettings extends Omit<RunnerHost, 'executorName' | 'slots' | 'residents'> {
+export interface ProgramRunnerSettings extends Omit<
+  RunnerHost,
+  'executorName' | 'slots' | 'residents' | 'workFolder'
+> {
   readonly programs: AllowList['once'];
 }
 
@@ -33,12 +39,14 @@ export const programRunner = (settings: ProgramRunnerSettings): Runner => ({
     if (signal.aborted || !(await observe.begin(0)))
       return { outcome: 'cancelled', forced: false, files: [] };
 
-    const temporary = await mkdtemp(join(settings.workFolder, 'tmp-'));
-    try {
-      return await execute(settings, { work, name, program, temporary }, observe, signal);
-    } finally {
-      await removeTree(temporary, settings.log);
-    }
+    const named = { name, program, work };
+    const place = tryTake(settings, named);
+    if (place instanceof Error) return notStarted(settings, named, place.message);
+    await using left = new AsyncDisposableStack();
+    left.defer(() => place.leave());
+    const temporary = await mkdtemp(join(place.folder, 'tmp-'));
+    left.defer(() => removeTree(temporary, settings.log));
+    return await execute(settings, { ...named, place, temporary }, observe, signal);
   },
 });
 
@@ -49,6 +57,7 @@ interface NamedProgram {
 
 interface ProgramRun extends NamedProgram {
   readonly work: RunnerWork;
+  readonly place: Place;
   /** The folder for temporary files of this run alone. */
   readonly temporary: string;
 }
@@ -62,12 +71,13 @@ const execute = async (
   const { log, cancelGraceMs } = settings;
   const { work } = run;
   const oomKills = countOomKills();
-  const started = tryStart(settings, run);
+  const lent = await run.place.lend(work);
+  const started = tryStart(settings, { ...run, work: { ...work, ...lent.folders } });
   if (started instanceof Error) return notStarted(settings, run, started.message);
 
   const hide = hidingValues(run.program, {
-    RUNLEDGER_INPUT_DIR: work.inputDir,
-    RUNLEDGER_OUTPUT_DIR: work.outputDir,
+    RUNLEDGER_INPUT_DIR: lent.folders.inputDir,
+    RUNLEDGER_OUTPUT_DIR: lent.folders.outputDir,
     TMPDIR: run.temporary,
   });
   const output = readProgram(started, {
@@ -82,6 +92,7 @@ const execute = async (
   logStrays(end, log, { run_id });
   await output.drained();
   if (end.kind === 'not_started') return notStarted(settings, run, end.code);
+  await lent.takeBack();
 
   const collected = await collectOutputs(work, observe);
   if (signal.aborted) return { outcome: 'cancelled', forced: cancel.forced, files: collected.files };
@@ -93,16 +104,27 @@ const execute = async (
     : { outcome: 'failed', error, files: collected.files };
 };
 
+const tryTake = (
+  { supervisors }: ProgramRunnerSettings,
+  { work: { org_id, slot }, program }: Pick<ProgramRun, 'work' | 'program'>,
+): Place | Error => {
+  try {
+    return supervisors.take(org_id, programView(program, slot));
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+};
+
 const tryStart = (
-  { supervisors, mark, env }: ProgramRunnerSettings,
-  { work, program, temporary }: ProgramRun,
+  { supervisors: { isolation }, mark, env }: ProgramRunnerSettings,
+  { work, program, place, temporary }: ProgramRun,
 ): SupervisedProcess | Error => {
   const { command, args, cwd } = program;
   try {
-    return supervisors.start({
+    return place.start({
       command,
       args,
-      env: programEnvironment({ work, program, host: env, mark, temporary }),
+      env: programEnvironment({ work, program, host: visibleHost(isolation, env), mark, temporary }),
       folder: cwd ?? temporary,
     });
   } catch (error) {

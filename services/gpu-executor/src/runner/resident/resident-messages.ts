@@ -77,7 +77,7 @@ export const runLine = ({
   gpu,
   outputDir,
   inputDir,
-}: Omit<RunnerWork, 'choice' | 'slot' | 'traceparent'>): string =>
+}: Omit<RunnerWork, 'org_id' | 'choice' | 'slot' | 'traceparent'>): string =>
   line({
     type: 'run',
     run_id,

@@ -1,13 +1,16 @@
+import { basename } from 'node:path';
 import { errorOf } from '@runledger/contracts/events/run-error';
 import type { Limits } from '../../resident-process/core/lifecycle.ts';
 import type { SlotProcesses } from '../../resident-process/resident-processes.ts';
 import type { Acquired, Lease } from '../../resident-process/resident-spec.ts';
 import { cancelWithGrace } from '../../supervision/cancel-with-grace.ts';
+import type { Place } from '../../supervision/supervisors.ts';
+import { programView } from '../program-view.ts';
 import { debugLines } from './debug-lines.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 import { countOomKills } from '../process-output/oom-kills.ts';
 import { collectOutputs, outputResult } from '../process-output/output-result.ts';
-import { hidingValues, shownStderr } from '../process-output/shown-stderr.ts';
+import { hidingValues, shownStderr, type NamedFolders } from '../process-output/shown-stderr.ts';
 import type { RunnerHost } from '../runner-type.ts';
 import type { LogLine, Runner, RunObserver, RunResult, RunnerWork } from '../runner.ts';
 import { connectProgram, type ProgramConnection, type RunOver } from './program-connection.ts';
@@ -24,7 +27,7 @@ export const residentRunner = (host: RunnerHost, name: string, program: Resident
     run: async (work, observe, signal) => {
       const slot = slots.get(work.slot.index);
       if (slot === undefined) throw new Error(`The program ${name} has no slot ${work.slot.index}.`);
-      const hide = hidingValues({ env: {} }, { input_dir: work.inputDir, output_dir: work.outputDir });
+      const hide = hidingValues({ env: {} }, seenFolders(work));
       slot.takeLog(({ stream, line }) => observe.log({ stream, line: hide(line) }));
       try {
         return await run({ host, name, program, processes: slot.processes, work, observe, signal, hide });
@@ -35,6 +38,12 @@ export const residentRunner = (host: RunnerHost, name: string, program: Resident
   };
 };
 
+/** The names that the program sees them by, when those of its own folder are replaced. */
+const seenFolders = ({ inputDir, outputDir }: RunnerWork): NamedFolders => ({
+  input_dir: `$TMPDIR/${basename(inputDir)}`,
+  output_dir: `$TMPDIR/${basename(outputDir)}`,
+});
+
 interface SlotOfProgram {
   readonly processes: SlotProcesses<ConnectedProgram>;
   /** Who gets what the program writes: the run that waits for it or that it executes. */
@@ -44,6 +53,7 @@ interface SlotOfProgram {
 interface ConnectedProgram extends ProgramConnection {
   /** A text without what clients must not see of the process. */
   readonly hide: (text: string) => string;
+  readonly place: Place;
 }
 
 const openSlot = (
@@ -59,11 +69,14 @@ const openSlot = (
     {
       name: `program ${name}`,
       ...program,
-      connect: (process, _gone, temporary) => {
-        const hide = hidingValues(program, { TMPDIR: temporary });
+      shared: program.shared ?? false,
+      view: (ofSlot) => programView(program, ofSlot),
+      connect: (process, _gone, place) => {
+        const hide = hidingValues(program, { TMPDIR: place.folder });
         return {
           ...connectProgram(process, ({ stream, line }) => logLine({ stream, line: hide(line) })),
           hide,
+          place,
         };
       },
       askToEnd: (process) => void process.stdin.end(),
@@ -96,7 +109,7 @@ const run = async (of: Run): Promise<RunResult> => {
   const { name, processes, work, observe, signal } = of;
   const oomKills = countOomKills();
   let isLoading = false;
-  const acquired = await processes.acquire(work.slot, signal, () => {
+  const acquired = await processes.acquire(work, signal, () => {
     isLoading = true;
     observe.progress({ progress: 0, live_status: `loading ${name}` });
   });
@@ -128,12 +141,15 @@ const refused = async (
 const execute = async (of: Run, lease: Lease<ConnectedProgram>, oomKills: number): Promise<RunResult> => {
   const { host, work, observe, signal } = of;
   const { connection } = lease;
-  const current = connection.begin(work, observe);
+  const lent = await connection.place.lend(work);
+  const current = connection.begin({ ...work, ...lent.folders }, observe);
   const process = { terminate: () => current.cancel(), kill: () => void lease.discard() };
   using cancel = cancelWithGrace(process, signal, host.cancelGraceMs);
   const over = await current.over;
-  if (over.kind === 'crashed' || cancel.forced) await lease.ended;
-  else lease.release();
+  const isUsable = over.kind !== 'crashed' && !cancel.forced;
+  if (!isUsable) await lease.ended;
+  await lent.takeBack();
+  if (isUsable) lease.release();
 
   const collected = await collectOutputs(work, observe);
   const { files } = collected;

@@ -1,5 +1,6 @@
 import { describeRunner, type Workload } from '../runner-conformance.ts';
-import { containments, openPrograms } from './run-a-program.ts';
+import { isolations } from '../../fixtures/isolations.ts';
+import { openPrograms } from './run-a-program.ts';
 
 const TOO_MUCH = `{"output": {"text": "${'x'.repeat(40_000)}"}}`;
 
@@ -27,9 +28,9 @@ const SCRIPTS: Readonly<Record<Workload, string>> = {
   'ignores its input': 'exit 0',
 };
 
-for (const [where, containment] of containments) {
+for (const [where, isolation] of isolations) {
   describeRunner(`the program runner ${where}`, async ({ graceMs }) => {
-    const start = await openPrograms({ containment, graceMs });
+    const start = await openPrograms({ isolation, graceMs });
     return { start: async (workload, options) => start(SCRIPTS[workload], options) };
   });
 }

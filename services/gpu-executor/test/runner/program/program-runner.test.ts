@@ -1,12 +1,21 @@
-import { chmodSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { containments, run, start, temporaryFolder } from './run-a-program.ts';
+import { isolations } from '../../fixtures/isolations.ts';
+import { run, start, temporaryFolder } from './run-a-program.ts';
 
 /** What is special about programs; the contract of every runner is in `../runner-conformance.ts`. */
-describe.each(containments)('a program %s', (_, containment) => {
+describe.each(isolations)('a program %s', (_, isolation) => {
   it('gets the run as one JSON object on standard input, and then its end', async () => {
-    const { result, outputDir } = await start('cat >"$RUNLEDGER_OUTPUT_DIR/stdin.json"', { containment });
+    const { result, outputDir } = await start('cat >"$RUNLEDGER_OUTPUT_DIR/stdin.json"', { isolation });
     expect(await result).toMatchObject({ outcome: 'succeeded' });
     expect(JSON.parse(readFileSync(join(outputDir, 'stdin.json'), 'utf8'))).toEqual({
       run_id: '01920000-0000-7000-8000-00000000000b',
@@ -21,7 +30,7 @@ describe.each(containments)('a program %s', (_, containment) => {
     vi.stubEnv('NATS_PASSWORD', 'hunter2');
     const script = 'env >"$RUNLEDGER_OUTPUT_DIR/env"; ls -l /proc/self/fd >"$RUNLEDGER_OUTPUT_DIR/fds"';
     const program = { command: '/bin/sh', args: ['-c', script], env: { MODEL_HOME: '/models' } };
-    const { result, outputDir } = await start('', { containment, program, device: 'GPU-6d40' });
+    const { result, outputDir } = await start('', { isolation, program, device: 'GPU-6d40' });
     await result;
     vi.unstubAllEnvs();
     const env = readFileSync(join(outputDir, 'env'), 'utf8');
@@ -51,30 +60,48 @@ describe.each(containments)('a program %s', (_, containment) => {
     expect(readFileSync(join(outputDir, 'fds'), 'utf8')).not.toMatch(/\b3 -> socket:/);
   });
 
+  it('may share memory between its processes, and see what a link in its entry leads to', async () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, 'models'));
+    writeFileSync(join(folder, 'models', 'weights'), 'weights');
+    symlinkSync(join(folder, 'models'), join(folder, 'link'));
+    const script = `set -e; echo shared >"/dev/shm/runledger-test-$RUNLEDGER_RUN_ID-$$"
+      cat "/dev/shm/runledger-test-$RUNLEDGER_RUN_ID-$$"; rm "/dev/shm/runledger-test-$RUNLEDGER_RUN_ID-$$"
+      cat '${folder}/link/weights'`;
+    const program = { command: '/bin/sh', args: ['-c', script], readable: [join(folder, 'link')] };
+    const { result, lines } = await start('', { isolation, program });
+    expect(await result).toMatchObject({ outcome: 'succeeded' });
+    expect(lines.map(({ line }) => line)).toEqual(['shared', 'weights']);
+  });
+
   it('may continue the trace of its run', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     const script = 'printf %s "$TRACEPARENT" >"$RUNLEDGER_OUTPUT_DIR/trace"';
-    const { result, outputDir } = await start(script, { containment, traceparent });
+    const { result, outputDir } = await start(script, { isolation, traceparent });
     await result;
     expect(readFileSync(join(outputDir, 'trace'), 'utf8')).toBe(traceparent);
   });
 
   it('begins in the folder of its entry', async () => {
     const cwd = temporaryFolder();
-    const program = { command: '/bin/sh', args: ['-c', 'touch here'], cwd };
-    await run('', { containment, program });
-    expect(existsSync(join(cwd, 'here'))).toBe(true);
+    const program = { command: '/bin/sh', args: ['-c', 'pwd >"$RUNLEDGER_OUTPUT_DIR/pwd"'], cwd };
+    const { result, outputDir } = await start('', { isolation, program });
+    await result;
+    expect(readFileSync(join(outputDir, 'pwd'), 'utf8')).toBe(`${cwd}\n`);
   });
 
   it('has a temporary folder of its own, which is removed afterwards', async () => {
-    const { result, workFolder } = await start('touch "$TMPDIR/scratch"; touch relative', { containment });
+    const script = 'touch "$TMPDIR/scratch"; touch relative';
+    const { result, workFolder, placeFolder } = await start(script, { isolation });
     expect(await result).toMatchObject({ outcome: 'succeeded' });
     // Nor does an empty output folder stay.
     expect(readdirSync(workFolder)).toEqual(['inputs']);
+    const left = readdirSync(placeFolder, { recursive: true });
+    expect(left).toEqual([expect.stringMatching(/^tmp-[^/]+$/)]);
   });
 
   it('fails with its exit code and the end of standard error', async () => {
-    expect(await run('echo "size is too large" >&2; exit 3', { containment })).toMatchObject({
+    expect(await run('echo "size is too large" >&2; exit 3', { isolation })).toMatchObject({
       outcome: 'failed',
       error: {
         kind: 'program_exit',
@@ -88,7 +115,7 @@ describe.each(containments)('a program %s', (_, containment) => {
   it('shows no folder of the executor and no value that its operator gave to the program', async () => {
     const script = 'echo "cannot open $RUNLEDGER_OUTPUT_DIR/a with $TOKEN in $TMPDIR" >&2; exit 1';
     const program = { command: '/bin/sh', args: ['-c', script], env: { TOKEN: 'hunter2-hunter2' } };
-    expect(await run('', { containment, program })).toMatchObject({
+    expect(await run('', { isolation, program })).toMatchObject({
       error: {
         message: expect.stringMatching(/\ncannot open \$RUNLEDGER_OUTPUT_DIR\/a with \$TOKEN in \$TMPDIR$/),
       },
@@ -97,20 +124,20 @@ describe.each(containments)('a program %s', (_, containment) => {
 
   it('fails when an output cannot be understood', async () => {
     const script = `echo '{"output": ["no map"]}'`;
-    expect(await run(script, { containment })).toMatchObject({
+    expect(await run(script, { isolation })).toMatchObject({
       error: { kind: 'invalid_output', retryable: false },
     });
   });
 
   it('fails with the signal that ended it', async () => {
-    expect(await run('kill -9 $$', { containment })).toMatchObject({
+    expect(await run('kill -9 $$', { isolation })).toMatchObject({
       outcome: 'failed',
       error: { kind: 'program_signal', signal: 'SIGKILL' },
     });
   });
 
   it('distinguishes exit code 137 from being killed', async () => {
-    expect(await run('exit 137', { containment })).toMatchObject({
+    expect(await run('exit 137', { isolation })).toMatchObject({
       error: { kind: 'program_exit', exit_code: 137 },
     });
   });
@@ -118,7 +145,7 @@ describe.each(containments)('a program %s', (_, containment) => {
   it('ends with its first process, also when children hold its output open', async () => {
     const { result, outputDir } = await start(
       'sleep 600 & echo $! >"$RUNLEDGER_OUTPUT_DIR/child"; echo "{\\"output\\":{\\"text\\":\\"done\\"}}"',
-      { containment },
+      { isolation },
     );
     expect(await result).toMatchObject({ outcome: 'succeeded', data: { text: ['done'] } });
     expect(existsSync(join(outputDir, 'child'))).toBe(true);
@@ -126,14 +153,14 @@ describe.each(containments)('a program %s', (_, containment) => {
 
   it('may close all its pipes and continue', async () => {
     const script = 'exec <&- >&- 2>&-; sleep 0.2; touch "$RUNLEDGER_OUTPUT_DIR/done"';
-    expect(await run(script, { containment })).toMatchObject({
+    expect(await run(script, { isolation })).toMatchObject({
       outcome: 'succeeded',
       files: [{ filename: 'done' }],
     });
   });
 
   it('may end in the middle of a JSON line', async () => {
-    expect(await run(`printf '{"progress": 0.'`, { containment })).toMatchObject({ outcome: 'succeeded' });
+    expect(await run(`printf '{"progress": 0.'`, { isolation })).toMatchObject({ outcome: 'succeeded' });
   });
 
   it('that cannot be executed is not runnable, with the reason', async () => {
@@ -143,7 +170,7 @@ describe.each(containments)('a program %s', (_, containment) => {
     const broken = join(folder, 'broken');
     writeFileSync(broken, '#!/no/such/interpreter\n');
     chmodSync(broken, 0o755);
-    const why = async (command: string): Promise<unknown> => run('', { containment, program: { command } });
+    const why = async (command: string): Promise<unknown> => run('', { isolation, program: { command } });
     expect(await why(join(folder, 'absent'))).toMatchObject({
       outcome: 'not_runnable',
       why: expect.stringContaining('ENOENT'),

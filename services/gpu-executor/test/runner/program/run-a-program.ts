@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newUuid } from '@runledger/contracts/ids';
@@ -6,30 +6,30 @@ import { onTestFinished } from 'vitest';
 import type { OperatorCommand } from '../../../src/runner/operator-command.ts';
 import { programRunner } from '../../../src/runner/program/program-runner.ts';
 import type { RunResult } from '../../../src/runner/runner.ts';
-import { processGroup, probeContainment, type Containment } from '../../../src/supervision/containment.ts';
+import { noIsolation } from '../../../src/isolation/choose-isolation.ts';
+import type { Isolation } from '../../../src/isolation/isolation.ts';
+import { ORG_ID } from '../../fixtures/isolations.ts';
 import { ownMark } from '../../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../../src/supervision/supervisors.ts';
 import { runFolders } from '../run-folders.ts';
 import { observed } from '../observed.ts';
 import type { StartedRun, StartOptions } from '../runner-conformance.ts';
 
-/** Both ways in which the processes of a run are kept together, where this machine allows both. */
-export const containments: [string, Containment][] = await (async () => {
-  const group: [string, Containment] = ['in a process group', processGroup('chosen by the test')];
-  const probed = await probeContainment();
-  return probed.kind === 'namespace' ? [['in a PID namespace', probed], group] : [group];
-})();
-
-const group = processGroup('chosen by the test');
+const group = noIsolation('chosen by the test');
 const RUN_ID = '01920000-0000-7000-8000-00000000000b';
 
 export interface Options {
-  readonly containment?: Containment;
+  readonly isolation?: Isolation;
   readonly graceMs?: number;
   readonly workflow?: unknown;
   readonly program?: Pick<OperatorCommand, 'command'> & Partial<OperatorCommand>;
   readonly device?: string;
   readonly traceparent?: string;
+}
+
+interface StartedProgram extends StartedRun {
+  /** With the places of the programs. */
+  readonly placeFolder: string;
 }
 
 export const temporaryFolder = (): string => {
@@ -39,27 +39,39 @@ export const temporaryFolder = (): string => {
 };
 
 /** Starts a program, by default a shell script, as the executor would. */
-export const start = async (script: string, options: Options = {}): Promise<StartedRun> =>
+export const start = async (script: string, options: Options = {}): Promise<StartedProgram> =>
   (await openPrograms(options))(script);
 
 /** One runner, for several runs; each run has an output folder of its own. */
 export const openPrograms = async (
   options: Options = {},
-): Promise<(script: string, run?: StartOptions) => StartedRun> => {
-  const workFolder = temporaryFolder();
+): Promise<(script: string, run?: StartOptions) => StartedProgram> => {
+  const folder = temporaryFolder();
+  const [workFolder, placeFolder] = [join(folder, 'runs'), join(folder, 'places')];
+  for (const path of [workFolder, placeFolder]) mkdirSync(path);
   const logged: object[] = [];
   const programs = new Map<string, OperatorCommand>();
   const mark = await ownMark(workFolder);
-  const supervisors = openSupervisors(options.containment ?? group, mark, process.env.PATH ?? '');
+  const log = {
+    debug: (fields: object) => logged.push(fields),
+    warn: (fields: object) => logged.push(fields),
+  };
+  const isolation = options.isolation ?? group;
+  const supervisors = openSupervisors({
+    isolation,
+    mark,
+    path: process.env.PATH ?? '',
+    workFolder: placeFolder,
+    log,
+  });
   onTestFinished(() => supervisors[Symbol.dispose]());
   const runner = programRunner({
     programs,
     supervisors,
     mark,
-    workFolder,
     cancelGraceMs: options.graceMs ?? 60_000,
     env: process.env,
-    log: { debug: (fields) => logged.push(fields), warn: (fields) => logged.push(fields) },
+    log,
   });
   return (script, run = {}) => {
     const { slot = 0, workflow = options.workflow ?? { kind: 'test' }, inputs = { size: 512 } } = run;
@@ -71,6 +83,7 @@ export const openPrograms = async (
     const cancelling = new AbortController();
     const result = runner.run(
       {
+        org_id: run.org_id ?? ORG_ID,
         run_id: slot === 0 ? RUN_ID : newUuid(),
         workflow,
         inputs,
@@ -85,7 +98,15 @@ export const openPrograms = async (
       observe,
       cancelling.signal,
     );
-    return { result, ...reported, logged, cancel: () => cancelling.abort(), ...folders, workFolder };
+    return {
+      result,
+      ...reported,
+      logged,
+      cancel: () => cancelling.abort(),
+      ...folders,
+      workFolder,
+      placeFolder,
+    };
   };
 };
 

@@ -1,10 +1,10 @@
-import { containments } from '../program/run-a-program.ts';
+import { isolations } from '../../fixtures/isolations.ts';
 import { describeRunner } from '../runner-conformance.ts';
 import { bareProgram, openResidentProgram } from './run-a-resident-program.ts';
 
-for (const [where, containment] of containments) {
+for (const [where, isolation] of isolations) {
   describeRunner(`the runner of resident programs ${where}`, async ({ graceMs }) => {
-    const start = await openResidentProgram(bareProgram(), { containment, graceMs });
+    const start = await openResidentProgram(bareProgram(), { isolation, graceMs });
     return { start: async (workload, options) => start(workload, options) };
   });
 }

@@ -5,7 +5,9 @@ import { onTestFinished } from 'vitest';
 import { openResidentProcesses } from '../../../src/resident-process/resident-processes.ts';
 import { residentRunner, type ResidentProgram } from '../../../src/runner/resident/resident-runner.ts';
 import type { RunnerWork } from '../../../src/runner/runner.ts';
-import { processGroup, type Containment } from '../../../src/supervision/containment.ts';
+import { noIsolation } from '../../../src/isolation/choose-isolation.ts';
+import type { Isolation } from '../../../src/isolation/isolation.ts';
+import { ORG_ID } from '../../fixtures/isolations.ts';
 import { ownMark } from '../../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../../src/supervision/supervisors.ts';
 import { observed } from '../observed.ts';
@@ -30,14 +32,14 @@ interface StartedResidentRun extends StartedRun {
 }
 
 interface Options {
-  readonly containment?: Containment;
+  readonly isolation?: Isolation;
   readonly graceMs?: number;
 }
 
 /** A resident program as the executor has it: each run says in its inputs what it does. */
 export const openResidentProgram = async (
   program: ResidentProgram,
-  { containment = processGroup('chosen by the test'), graceMs = 60_000 }: Options = {},
+  { isolation = noIsolation('chosen by the test'), graceMs = 60_000 }: Options = {},
 ): Promise<(workload: string, run?: StartOptions) => StartedResidentRun> => {
   const folder = temporaryFolder();
   const [workFolder, processFolder] = [join(folder, 'runs'), join(folder, 'processes')];
@@ -46,7 +48,13 @@ export const openResidentProgram = async (
   const note = (fields: object): void => void logged.push(fields);
   const log = { debug: note, info: note, warn: note };
   const mark = await ownMark(processFolder);
-  const supervisors = openSupervisors(containment, mark, process.env.PATH ?? '');
+  const supervisors = openSupervisors({
+    isolation,
+    mark,
+    path: process.env.PATH ?? '',
+    workFolder: processFolder,
+    log,
+  });
   const host = { env: process.env, workFolder: processFolder, supervisors, mark, log };
   const residents = openResidentProcesses({ ...host, stopGraceMs: 2_000 });
   onTestFinished(async () => {
@@ -64,6 +72,7 @@ export const openResidentProgram = async (
     const { observe, ...reported } = observed(run.mayBegin);
     const cancelling = new AbortController();
     const work: RunnerWork = {
+      org_id: run.org_id ?? ORG_ID,
       run_id: newUuid(),
       workflow,
       inputs: { ...inputs, workload },

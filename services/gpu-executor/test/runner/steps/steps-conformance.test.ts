@@ -5,7 +5,8 @@ import { programRunnerType } from '../../../src/runner/program/program-runner-ty
 import { openResidentProcesses } from '../../../src/resident-process/resident-processes.ts';
 import type { OpenRunner } from '../../../src/runner/runner-type.ts';
 import type { RunnerWork } from '../../../src/runner/runner.ts';
-import { processGroup } from '../../../src/supervision/containment.ts';
+import { ORG_ID } from '../../fixtures/isolations.ts';
+import { noIsolation } from '../../../src/isolation/choose-isolation.ts';
 import { ownMark } from '../../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../../src/supervision/supervisors.ts';
 import { temporaryFolder } from '../program/run-a-program.ts';
@@ -50,7 +51,13 @@ const openSteps = async (workFolder: string, cancelGraceMs: number): Promise<Ope
   const configured = await configureRunners(TYPES, SETTINGS, { PATH: process.env['PATH'], slots: [] });
   if ('problems' in configured) throw new Error(JSON.stringify(configured.problems));
   const mark = await ownMark(workFolder);
-  const supervisors = openSupervisors(processGroup('chosen by the test'), mark, '');
+  const supervisors = openSupervisors({
+    isolation: noIsolation('chosen by the test'),
+    mark,
+    path: '',
+    workFolder,
+    log: NO_LOG,
+  });
   const processes = { env: {}, workFolder, supervisors, mark, log: NO_LOG };
   const residents = openResidentProcesses({ ...processes, stopGraceMs: cancelGraceMs });
   const runnerFor = openRunners(configured, {
@@ -76,6 +83,7 @@ describeRunner('a second runner, behind one line of the registry', async ({ grac
       const { observe, ...reported } = observed(options.mayBegin);
       const cancelling = new AbortController();
       const work = {
+        org_id: ORG_ID,
         run_id: newUuid(),
         workflow: STEPS[workload],
         inputs,

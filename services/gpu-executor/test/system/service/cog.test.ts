@@ -31,9 +31,9 @@ const killInAPrediction = async (service: ServiceTestBed, url: string): Promise<
 };
 
 describe('a kill -9 of an executor in the middle of a Cog prediction', () => {
-  it.each(['auto', 'off'])('leaves no server that it started (PID namespace: %s)', async (namespace) => {
+  it.each(['auto', 'off'])('leaves no server that it started (isolation: %s)', async (isolation) => {
     const url = `http://127.0.0.1:${await freePort()}`;
-    await using service = await start({ ...cog.entry, url }, { EXECUTOR_PID_NAMESPACE: namespace });
+    await using service = await start({ ...cog.entry, url }, { EXECUTOR_ISOLATION: isolation });
     await killInAPrediction(service, url);
     await waitFor('the end of the server', async () => (await cogStatus(url)) === undefined);
     await waitFor('no process', async () => (await processesOf(service.workFolder)).length === 0);

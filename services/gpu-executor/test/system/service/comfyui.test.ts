@@ -2,6 +2,7 @@ import { freePort } from '@runledger/local-servers/free-port';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { INSTALLATION } from '../../../src/isolation/supervisor-code.ts';
 import { sha256Of, type AssignedRun } from '../../fixtures/assigned-run.ts';
 import type { QueuedPrompt } from '../../runner/comfyui/server/engine.ts';
 import { playing, type Step } from '../../runner/comfyui/server/play.ts';
@@ -15,7 +16,8 @@ let service: ServiceTestBed;
 const CLIENT = 'runledger.box.';
 const startWithServers = (): Promise<ServiceTestBed> => {
   const args = [join(import.meta.dirname, '../../runner/comfyui/server/main.ts'), new URL(own).port];
-  const servers = [{ url: foreign.url }, { url: own, command: process.execPath, args }];
+  const server = { url: own, command: process.execPath, args, readable: [INSTALLATION] };
+  const servers = [{ url: foreign.url }, server];
   return startService({ EXECUTOR_COMFYUI: JSON.stringify(servers) });
 };
 beforeAll(async () => {

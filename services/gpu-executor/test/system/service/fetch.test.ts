@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import { head } from '@runledger/event-log/read/read-run';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -20,8 +19,7 @@ afterEach(() => {
 
 const types = async (run: AssignedRun): Promise<string[]> =>
   (await service.facts(run)).map(({ type }) => type);
-const over = (): Promise<boolean> =>
-  waitFor('an empty work folder', () => readdirSync(service.workFolder).join() === 'owner');
+const over = (): Promise<unknown> => service.over();
 const forever = (failure: number | 'broken' | 'held') => Array.from({ length: 1_000 }, () => failure);
 const statusOf = async (run: AssignedRun) =>
   (await lastProgress(service.log, run, 1, service.executor))?.live_status;

@@ -1,5 +1,3 @@
-import { open } from 'node:fs/promises';
-import { join } from 'node:path';
 import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import { lastHeartbeat } from '@runledger/coordination/heartbeats';
@@ -33,7 +31,7 @@ it('an executor that reads a fact of a later release drains, and stores nothing 
   const runs = async () => (await lastHeartbeat(log, executor))?.heartbeat.runs;
   expect(await runs()).toEqual([{ slot: 0, run_id: run.run_id, attempt: 1 }]);
 
-  await (await open(join(service.workFolder, 'end'), 'w')).close();
+  service.end();
   await waitFor('the slot to be free', async () => (await runs())?.length === 0);
   const last = await log.jsm.streams.getMessage('RUNS', { last_by_subj: lifecycleFilter(run) });
   expect(last?.subject).toBe(runEventSubject(newer));

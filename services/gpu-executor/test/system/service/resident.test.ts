@@ -12,8 +12,8 @@ const SCRIPT = `sleep 0.5; echo '{"type":"ready"}'
   while IFS='"' read -r _ _ _ _ _ _ _ run_id _; do echo "{\\"type\\":\\"done\\",\\"run_id\\":\\"$run_id\\"}"; done
   touch "$ENDED"`;
 
-const startWithModel = async (ended: string, limits: object = {}): Promise<ServiceTestBed> => {
-  const model = { command: 'sh', args: ['-c', SCRIPT], env: { ENDED: ended }, mode: 'resident', ...limits };
+const startWithModel = async (ended: string, more: object = {}): Promise<ServiceTestBed> => {
+  const model = { command: 'sh', args: ['-c', SCRIPT], env: { ENDED: ended }, mode: 'resident', ...more };
   return startService({ EXECUTOR_GPUS: 'A10G:1', EXECUTOR_PROGRAMS: JSON.stringify({ model }) });
 };
 
@@ -52,7 +52,7 @@ describe('a resident program of the service', () => {
   it('ends with the service by itself', async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'resident-'));
     const ended = join(folder.path, 'ended');
-    await using service = await startWithModel(ended);
+    await using service = await startWithModel(ended, { writable: [folder.path] });
     await coldStartOf(service);
     service.kill('SIGTERM');
     expect(await service.exit()).toBe(0);

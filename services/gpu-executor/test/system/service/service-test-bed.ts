@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
 import { executorId, type ExecutorId } from '@runledger/contracts/ids';
@@ -41,6 +41,8 @@ export interface ServiceTestBed extends AsyncDisposable {
     program: string,
     data?: Partial<RunEventOf<'RunAssigned'>['data']>,
   ) => Promise<{ run: AssignedRun; head: number }>;
+  /** Nothing of any run is left in the work folder: an attempt removes its folders last. Supervisors that are kept have empty ones. */
+  readonly over: () => Promise<unknown>;
   /** The programs that wait for it end. */
   readonly end: () => void;
   readonly append: (event: RunEvent, expected: number) => Promise<number>;
@@ -77,12 +79,17 @@ export const startService = async (env: Record<string, string> = {}): Promise<Se
   const log = opened.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
   await provision(log);
   const gateway = opened.use(await startGateway());
-  // It ends when the test makes a file in the work folder.
-  const untilEnd = `until [ -e '${folder.path}/end' ]; do sleep 0.1; done`;
+  const [workFolder, signals] = [join(folder.path, 'work'), join(folder.path, 'signals')];
+  mkdirSync(signals);
+  // It ends when the test makes a file that it may see.
+  const untilEnd = `until [ -e '${signals}/end' ]; do sleep 0.1; done`;
   const talk = `echo 'to stdout'; echo 'to stderr' >&2; ${untilEnd}`;
   const held = `echo '{"progress": 0.25, "live_status": "held"}'; ${untilEnd}`;
   const programs = Object.fromEntries(
-    Object.entries({ ...scripts, held, talk }).map(([name, script]) => [name, ['sh', '-c', script]]),
+    Object.entries({ ...scripts, held, talk }).map(([name, script]) => [
+      name,
+      { command: 'sh', args: ['-c', script], readable: [signals] },
+    ]),
   );
   const child: ChildProcess = spawn(process.execPath, [main], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -92,7 +99,7 @@ export const startService = async (env: Record<string, string> = {}): Promise<Se
       EXECUTOR_NAME: 'box',
       EXECUTOR_GPUS: 'A10G:2',
       EXECUTOR_PROGRAMS: JSON.stringify(programs),
-      EXECUTOR_WORK_DIR: folder.path,
+      EXECUTOR_WORK_DIR: workFolder,
       EXECUTOR_CANCEL_GRACE_S: '0.5',
       RUNLEDGER_GATEWAY_URL: gateway.url,
       RUNLEDGER_HEARTBEAT_PERIOD_S: '0.6',
@@ -136,7 +143,7 @@ export const startService = async (env: Record<string, string> = {}): Promise<Se
     gateway,
     executor,
     registered,
-    workFolder: folder.path,
+    workFolder,
     kill: (signal) => void child.kill(signal),
     exit: async () => {
       await exited;
@@ -152,7 +159,8 @@ export const startService = async (env: Record<string, string> = {}): Promise<Se
       const run = anAssignedRun({ executor, publicKey: registered.public_key, program, data });
       return { run, head: await appendEvent(run.assigned, await appendEvent(run.queued, 0)) };
     },
-    end: () => writeFileSync(join(folder.path, 'end'), ''),
+    over: () => waitFor('an empty work folder', () => leftIn(workFolder).join() === 'owner'),
+    end: () => writeFileSync(join(signals, 'end'), ''),
     append: appendEvent,
     facts,
     fact: (run, type) =>
@@ -161,6 +169,17 @@ export const startService = async (env: Record<string, string> = {}): Promise<Se
       ),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+};
+
+/** Without the folders of supervisors, but with what is in them. */
+const leftIn = (workFolder: string): readonly string[] => {
+  try {
+    const paths = readdirSync(workFolder, { encoding: 'utf8', recursive: true });
+    return paths.filter((path) => path !== basename(path) || !path.startsWith('tmp-'));
+  } catch (error) {
+    // A folder was removed while it was listed.
+    return [String(error)];
+  }
 };
 
 const lastRegistration = async (log: EventLog): Promise<ExecutorRegistered | undefined> => {

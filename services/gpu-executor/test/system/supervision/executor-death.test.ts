@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { probeContainment } from '../../../src/supervision/containment.ts';
+import { isolationNamed, type IsolationName } from '../../fixtures/isolations.ts';
 import { ownMark } from '../../../src/supervision/process-mark.ts';
 import { killOrphans } from '../../../src/supervision/stray-processes.ts';
 import { processesOf, processesOfRuns } from '../../fixtures/marked-processes.ts';
@@ -29,12 +29,12 @@ const until = (condition: () => Promise<boolean>): Promise<unknown> =>
   vi.waitUntil(condition, { timeout: 20_000, interval: 20 });
 
 const executorWith = async (
-  containment: 'namespace' | 'group',
+  isolation: IsolationName,
   script: string,
   mode: 'once' | 'resident' = 'once',
 ): Promise<{ workFolder: string; kill: () => Promise<void> }> => {
   const workFolder = temporaryFolder();
-  const child = spawn(process.execPath, [executor, containment, workFolder, script, mode], {
+  const child = spawn(process.execPath, [executor, isolation, workFolder, script, mode], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   killWithParent(child);
@@ -51,7 +51,7 @@ const executorWith = async (
   return { workFolder, kill };
 };
 
-const namespaces = (await probeContainment()).kind === 'namespace';
+const namespaces = typeof (await isolationNamed('namespace')) !== 'string';
 
 describe('kill -9 of an executor', () => {
   it('ends a program in its process group that ignores SIGTERM', async () => {
@@ -72,10 +72,10 @@ describe('kill -9 of an executor', () => {
   );
 
   it.each(Object.entries(residents))(
-    'ends a resident program %s, with either containment',
+    'ends a resident program %s, with either isolation',
     async (_, script) => {
-      for (const containment of namespaces ? (['group', 'namespace'] as const) : (['group'] as const)) {
-        const { workFolder, kill } = await executorWith(containment, script, 'resident');
+      for (const isolation of namespaces ? (['group', 'namespace'] as const) : (['group'] as const)) {
+        const { workFolder, kill } = await executorWith(isolation, script, 'resident');
         expect((await processesOfRuns(workFolder)).length).toBeGreaterThan(0);
         await kill();
         await until(async () => (await processesOf(workFolder)).length === 0);
@@ -123,11 +123,15 @@ describe('a run in a process group', () => {
   });
 
   it('is killed without its supervisor when the program stopped the supervisor', async () => {
-    const { result, outputDir, workFolder, cancel } = await start(
+    const { result, placeFolder, workFolder, cancel } = await start(
       'kill -STOP $PPID; touch "$RUNLEDGER_OUTPUT_DIR/stopped"; sleep 600',
       { graceMs: 100 },
     );
-    await until(async () => existsSync(join(outputDir, 'stopped')));
+    await until(async () =>
+      readdirSync(placeFolder, { encoding: 'utf8', recursive: true }).some((path) =>
+        path.endsWith('/stopped'),
+      ),
+    );
     cancel();
     expect(await result).toMatchObject({ outcome: 'cancelled', forced: true });
     expect(await processesOf(workFolder)).toEqual([]);

@@ -10,10 +10,6 @@ export type Containment =
   | { readonly kind: 'namespace'; readonly command: string; readonly args: readonly string[] }
   | { readonly kind: 'group'; readonly why: string };
 
-/** `off` is for machines where PID namespaces disturb the programs. */
-export const chooseContainment = (setting: 'auto' | 'off'): Promise<Containment> =>
-  setting === 'off' ? Promise.resolve(processGroup('EXECUTOR_PID_NAMESPACE is off')) : probeContainment();
-
 export const processGroup = (why: string): Containment => ({ kind: 'group', why });
 
 /**
@@ -25,8 +21,8 @@ export const probeContainment = async (): Promise<Containment> => {
   const ways = getuid?.() === 0 ? [NAMESPACE_OPTIONS, asUser] : [asUser];
   const refusals: string[] = [];
   for (const args of ways) {
-    const refusal = await refusalOf(args);
-    if (refusal === null) return { kind: 'namespace', command: 'unshare', args };
+    const refusal = await whyNoNamespace('unshare', [...args, '--']);
+    if (refusal === null) return { kind: 'namespace', command: 'unshare', args: [...args, '--'] };
     refusals.push(refusal);
   }
   return processGroup(refusals.join('; '));
@@ -34,14 +30,20 @@ export const probeContainment = async (): Promise<Containment> => {
 
 const NAMESPACE_OPTIONS = ['--pid', '--fork', '--kill-child', '--mount-proc'];
 
-const refusalOf = async (args: readonly string[]): Promise<string | null> => {
+/** Null when the command makes a PID namespace whose `/proc` is its own, else why it does not. */
+export const whyNoNamespace = async (command: string, args: readonly string[]): Promise<string | null> => {
   try {
-    const test = ['--', '/bin/sh', '-c', 'echo $$ && read -r pid rest </proc/self/stat && echo $pid'];
-    const { stdout } = await promisify(execFile)('unshare', [...args, ...test], { timeout: 10_000 });
-    return stdout.trim() === '1\n1' ? null : 'unshare made no PID namespace';
+    const test = ['/bin/sh', '-c', 'echo $$ && read -r pid rest </proc/self/stat && echo $pid'];
+    const { stdout } = await promisify(execFile)(command, [...args, ...test], { timeout: 10_000 });
+    return stdout.trim() === '1\n1' ? null : `${command} made no PID namespace`;
   } catch (error) {
-    return error instanceof Error
-      ? error.message.trim().replaceAll(/\s+/g, ' ').slice(0, 300)
-      : 'unshare failed';
+    return whatItSaid(error) ?? `${command} failed`;
   }
+};
+
+/** The message of a failed command repeats all of its arguments before that. */
+const whatItSaid = (error: unknown): string | undefined => {
+  if (!(error instanceof Error)) return undefined;
+  const said = 'stderr' in error && typeof error.stderr === 'string' ? error.stderr.trim() : '';
+  return (said === '' ? error.message : said).replaceAll(/\s+/g, ' ').slice(0, 300);
 };

@@ -1,0 +1,54 @@
+import type { Containment } from './containment.ts';
+
+/**
+ * What keeps a program from everything that is not its run. `bubblewrap`: namespaces of its own for processes, files, users and IPC, in which only
+ * what it may see is mounted. `landlock`: the kernel refuses to open what it may not see, and to trace or signal what is not its own.
+ * `none`: it sees what the user of the executor sees.
+ */
+export type Isolation =
+  | { readonly kind: 'bubblewrap'; readonly command: string; readonly hidden: readonly string[] }
+  | {
+      readonly kind: 'landlock';
+      readonly version: number;
+      readonly hidden: readonly string[];
+      readonly containment: Containment;
+      /** Why it is not bubblewrap. */
+      readonly why: string;
+    }
+  | { readonly kind: 'none'; readonly containment: Containment; readonly why: string };
+
+/** What a process may see beside the system's programs and libraries, and its own folder. All paths are absolute and exist. */
+export interface View {
+  readonly readable: readonly string[];
+  readonly writable: readonly string[];
+  readonly network: boolean;
+  /** The graphics cards of the machine; `CUDA_VISIBLE_DEVICES` says which of them it uses. */
+  readonly cards: boolean;
+}
+
+/** In one sentence, for the operator. */
+export const describeIsolation = (isolation: Isolation): string => {
+  switch (isolation.kind) {
+    case 'bubblewrap':
+      return 'programs are in namespaces of their own and see the files of their run only (bubblewrap)';
+    case 'landlock': {
+      const { version, containment, why } = isolation;
+      return `programs open the files of their run only (Landlock ${version}), ${inWhat(containment)}; no namespaces by bubblewrap: ${why}`;
+    }
+    case 'none':
+      return `programs see what the user of the executor sees, ${inWhat(isolation.containment)}: ${isolation.why}`;
+  }
+};
+
+/** The home folder is not in the view: a process uses its temporary folder instead, unless its operator sets another one. */
+export const visibleHost = <Host extends { readonly HOME?: string | undefined }>(
+  isolation: Isolation,
+  host: Host,
+): Host => (isolation.kind === 'none' ? host : { ...host, HOME: undefined });
+
+/** Whether the kernel ends all processes of a run at once. */
+export const isInNamespace = (isolation: Isolation): boolean =>
+  isolation.kind === 'bubblewrap' || isolation.containment.kind === 'namespace';
+
+const inWhat = (containment: Containment): string =>
+  containment.kind === 'namespace' ? 'in a PID namespace' : `in a process group (${containment.why})`;

@@ -1,0 +1,56 @@
+import { closeSync, constants, openSync, statSync } from 'node:fs';
+import type { SystemCalls } from './system-calls.ts';
+
+/** What a thread may open, and all that it starts. */
+export interface Openable {
+  readonly readable: readonly string[];
+  readonly writable: readonly string[];
+  /** Folders in which files can be made and opened by name, and not be listed: other programs have some there too. */
+  readonly shared: readonly string[];
+  /** Devices: read, write and control. */
+  readonly devices: readonly string[];
+  readonly network: boolean;
+}
+
+/** Of the user interface of the kernel, linux/landlock.h. Each version of it knows some more. */
+const [EXECUTE, WRITE_FILE, READ_FILE, READ_DIR] = [1n << 0n, 1n << 1n, 1n << 2n, 1n << 3n];
+const [REMOVE_FILE, MAKE_CHAR, MAKE_REGULAR, MAKE_BLOCK] = [1n << 5n, 1n << 6n, 1n << 8n, 1n << 11n];
+const [TRUNCATE, IOCTL_DEVICE] = [1n << 14n, 1n << 15n];
+const FILE_BITS_OF_VERSION = [0, 13, 14, 15, 15, 16];
+const TCP_SINCE = 4;
+const TCP = 0b11n;
+const SCOPES_SINCE = 6;
+/** Signals, and sockets without a file. */
+const SCOPES = 0b11n;
+
+const holdsSignals = (version: number): boolean => version >= SCOPES_SINCE;
+const holdsNetwork = (version: number): boolean => version >= TCP_SINCE;
+
+/** From now on this thread may open nothing else. What is open already stays open. */
+export const obeyLandlock = (calls: SystemCalls, openable: Openable): void => {
+  const version = calls.landlockVersion();
+  const handled = (1n << BigInt(FILE_BITS_OF_VERSION[version] ?? FILE_BITS_OF_VERSION.at(-1) ?? 0)) - 1n;
+  const rules = calls.createRules({
+    files: handled,
+    network: holdsNetwork(version) && !openable.network ? TCP : 0n,
+    scopes: holdsSignals(version) ? SCOPES : 0n,
+  });
+  const ofFiles = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEVICE;
+  const allow =
+    (access: bigint) =>
+    (path: string): void => {
+      const descriptor = openSync(path, O_PATH);
+      const possible = statSync(path).isDirectory() ? handled : handled & ofFiles;
+      calls.allow(rules, access & possible, descriptor);
+      closeSync(descriptor);
+    };
+  openable.readable.forEach(allow(EXECUTE | READ_FILE | READ_DIR));
+  openable.writable.forEach(allow(handled & ~(MAKE_CHAR | MAKE_BLOCK | IOCTL_DEVICE)));
+  openable.shared.forEach(allow(READ_FILE | WRITE_FILE | REMOVE_FILE | MAKE_REGULAR | (handled & TRUNCATE)));
+  openable.devices.forEach(allow(READ_FILE | WRITE_FILE | READ_DIR | IOCTL_DEVICE));
+  calls.obey(rules);
+  closeSync(rules);
+};
+
+/** A descriptor that only names the file. Node has no constant for it. */
+const O_PATH = 0o10000000 | constants.O_NOFOLLOW;

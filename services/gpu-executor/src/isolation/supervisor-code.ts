@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The folder with the packages of the workspaces. */
+const rootOf = (folder: string): string =>
+  existsSync(join(folder, 'node_modules/@runledger')) ? folder : rootOf(dirname(folder));
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+/** Where Runledger is installed. */
+export const INSTALLATION = rootOf(HERE);
+
+/** Of the installation this alone is in the view of a program, because its supervisor needs it to start. All of it is public. */
+export const supervisorCode = (): readonly string[] => {
+  const modules = join(INSTALLATION, 'node_modules');
+  return [
+    process.execPath,
+    HERE,
+    join(HERE, '../supervision'),
+    join(HERE, '../../package.json'),
+    ...['@runledger/contracts/json', '@runledger/resilience/backoff'].flatMap(codeOf),
+    join(modules, '@runledger'),
+    join(modules, 'koffi'),
+    join(modules, '@koromix'),
+  ];
+};
+
+const codeOf = (name: string): string[] => {
+  const file = fileURLToPath(import.meta.resolve(name));
+  return [file, join(dirname(file), '../package.json')];
+};

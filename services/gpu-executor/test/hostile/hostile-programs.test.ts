@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { getuid } from 'node:process';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { isolationNamed, type IsolationName } from '../fixtures/isolations.ts';
+
+const PROGRAMS = join(import.meta.dirname, 'programs');
+const EXECUTOR = join(import.meta.dirname, '../fixtures/attacked-executor.ts');
+
+interface Attacked {
+  readonly attack: string;
+  readonly lines: readonly string[];
+  /** Where a file appeared. */
+  readonly breaches: readonly string[];
+  readonly changed: readonly string[];
+  readonly isVictimAlive: boolean;
+}
+
+interface User {
+  readonly title: string;
+  /** Null: the user of the tests. */
+  readonly uid: number | null;
+  /** As in the container of the compose file. */
+  readonly withoutRights: boolean;
+}
+
+const USERS: readonly User[] =
+  getuid?.() === 0
+    ? [
+        { title: 'root', uid: null, withoutRights: false },
+        { title: 'an ordinary user', uid: 65_534, withoutRights: false },
+        { title: 'uid 1000 without rights', uid: 1_000, withoutRights: true },
+      ]
+    : [{ title: 'the user of the tests', uid: null, withoutRights: false }];
+
+const attacked = async ({ uid, withoutRights }: User, isolation: IsolationName): Promise<Attacked[]> => {
+  const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  if (uid !== null) chownSync(folder, uid, uid);
+  const attacks = readdirSync(PROGRAMS).map((name) => join(PROGRAMS, name));
+  const [command = '', ...args] = [
+    ...(withoutRights ? ['setpriv', '--no-new-privs', '--'] : []),
+    process.execPath,
+    '--no-warnings',
+    EXECUTOR,
+    isolation,
+    folder,
+    ...attacks,
+  ];
+  const child = spawn(command, args, {
+    env: { PATH: process.env['PATH'], PASSWORD: 'breached: a password' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    ...(uid === null ? {} : { uid, gid: uid }),
+  });
+  return (await text(child.stdout))
+    .trim()
+    .split('\n')
+    .map((line): Attacked => JSON.parse(line));
+};
+
+const HOLDS: Omit<Attacked, 'attack' | 'lines'> = {
+  breaches: [],
+  changed: [],
+  isVictimAlive: true,
+};
+
+describe.each(USERS)('hostile programs, of an executor that is $title,', (user) => {
+  it.for(['bubblewrap', 'landlock'] as const)(
+    'reach nothing but their run: %s',
+    async (isolation, { skip }) => {
+      const chosen = await isolationNamed(isolation);
+      if (typeof chosen === 'string') return skip(chosen);
+      if (user.withoutRights && isolation === 'bubblewrap') return skip('such a user gets no namespaces');
+      const results = await attacked(user, isolation);
+      expect(results.map(({ attack }) => attack)).toEqual(readdirSync(PROGRAMS));
+      for (const { attack, lines, ...state } of results) {
+        expect
+          .soft(
+            lines.filter((line) => line.includes('breached')),
+            attack,
+          )
+          .toEqual([]);
+        expect.soft(state, attack).toEqual(HOLDS);
+      }
+    },
+  );
+});

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { chooseIsolation } from '../../src/isolation/choose-isolation.ts';
+import { describeIsolation } from '../../src/isolation/isolation.ts';
+import { isolationNamed } from '../fixtures/isolations.ts';
+
+const PATH = process.env['PATH'] ?? '';
+const nowhere = [async () => 'bwrap is not on PATH', async () => 'the kernel has no Landlock'];
+const hasLandlock = typeof (await isolationNamed('landlock')) !== 'string';
+
+/** A `bwrap` as on a machine that lets nobody make namespaces. */
+const folderWithRefusedBwrap = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'bwrap-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const script = '#!/bin/sh\necho "bwrap: No permissions to create a new namespace" >&2\nexit 1\n';
+  writeFileSync(join(folder, 'bwrap'), script, { mode: 0o755 });
+  return folder;
+};
+
+describe('the isolation of an executor', () => {
+  it.runIf(hasLandlock).each([
+    [
+      'there is no bwrap',
+      () => '/nonexistent',
+      /Landlock .*: bwrap is not on PATH \(apt-get install bubblewrap\)$/,
+    ],
+    [
+      'bwrap may make no namespaces',
+      folderWithRefusedBwrap,
+      /Landlock .*: bubblewrap does not work: .*No permissions/,
+    ],
+  ])('is Landlock, and says why, where %s', async (_, path, said) => {
+    for (const setting of ['auto', 'required'] as const) {
+      const isolation = await chooseIsolation({ setting, path: path(), hidden: [] });
+      expect(isolation.kind).toBe('landlock');
+      expect(describeIsolation(isolation)).toMatch(said);
+    }
+  });
+
+  it('is none where neither works, and says why', async () => {
+    const isolation = await chooseIsolation({ setting: 'auto', path: PATH, hidden: [] }, nowhere);
+    expect(isolation.kind).toBe('none');
+    expect(describeIsolation(isolation)).toMatch(
+      /^programs see what the user of the executor sees, .*: bwrap is not on PATH; the kernel has no Landlock$/,
+    );
+  });
+
+  it('is refused where neither works and it is required, with what to do', async () => {
+    const chosen = chooseIsolation({ setting: 'required', path: PATH, hidden: [] }, nowhere);
+    await expect(chosen).rejects.toThrow(
+      /EXECUTOR_ISOLATION is required, .*: bwrap is not on PATH; the kernel has no Landlock\. Install bubblewrap \(apt-get install bubblewrap\), or /,
+    );
+  });
+
+  it('is none when it is off', async () => {
+    expect(await chooseIsolation({ setting: 'off', path: PATH, hidden: [] })).toMatchObject({ kind: 'none' });
+  });
+});
