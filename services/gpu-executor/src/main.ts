@@ -36,11 +36,8 @@ const start = async (
   const { slots, runners } = capabilities;
   const processes = await openProcesses(config, env, logger, open);
   const { workFolder, cancelGraceMs, stopWithinMs } = processes;
-  const { isolation } = processes.supervisors;
-  logger.info(
-    { isolation: describeIsolation(isolation), slots, runners },
-    'the capabilities of this executor',
-  );
+  const isolation = processes.supervisors.isolation.kind;
+  logger.info({ slots, runners }, 'the capabilities of this executor');
 
   checks['consumption'] = () => ({
     ok: false,
@@ -59,7 +56,7 @@ const start = async (
     gateway: new URL(config.RUNLEDGER_GATEWAY_URL),
     workflowCacheBytes: config.EXECUTOR_WORKFLOW_CACHE_BYTES,
     inputFiles: openInputFiles(base, open),
-    isolation: isolation.kind,
+    isolation,
     metrics,
     closing: abandon.signal,
     disconnected: disconnected.signal,
@@ -71,7 +68,7 @@ const start = async (
     capabilities,
     machines: config.EXECUTOR_MACHINES,
     publicKey: keys.publicKey,
-    isolation: isolation.kind,
+    isolation,
     periodMs: config.RUNLEDGER_HEARTBEAT_PERIOD_S * 1_000,
     executor,
     onHeartbeat: counts.heartbeat,
@@ -106,6 +103,8 @@ const openProcesses = async (
     path: config.PATH,
     hidden: [...config.EXECUTOR_HIDDEN, ...secretFiles(process.env)],
   });
+  const level = isolation.kind === 'none' ? 'warn' : 'info';
+  log[level]({ isolation: isolation.kind }, describeIsolation(isolation));
   // Its memory and environment have its key.
   if (isolation.kind !== 'none') openSystemCalls().hideProcess();
   const supervisors = open.use(openSupervisors({ isolation, mark, path: config.PATH, workFolder, log }));

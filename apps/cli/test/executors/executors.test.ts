@@ -111,7 +111,9 @@ describe('runledger executors list', () => {
 describe('runledger executors show', () => {
   it('shows its slots with their runs, and its capabilities', async () => {
     const { stdout } = await executors('show', 'east');
-    expect(stdout).toContain('id              east.boot1\nstate           ready\nversion         0.1.0\nisolation       bubblewrap\n');
+    expect(stdout).toContain(
+      'id              east.boot1\nstate           ready\nversion         0.1.0\nisolation       bubblewrap\n',
+    );
     expect(stdout).toContain('programs        paint, print and 100 more\nslot 0          A10G, free\n');
     expect(stdout).toContain(
       `slot 1          A10G, run ${RUN.run_id} of organisation ${RUN.org_id}, attempt 2 since 2026-05-01T12:00:01.000Z\n`,
