@@ -11,7 +11,7 @@ const OF_PROMETHEUS: readonly [string, ReadonlySet<string>] = ['up', new Set<str
 
 /** Labels with few values that are known in advance. */
 const LABELS: ReadonlySet<string> = new Set(
-  'service le operation status why from gpu state reason end_reason notification outcome end resource stream'.split(
+  'service le operation status why from gpu state kind reason end_reason notification outcome end resource stream'.split(
     ' ',
   ),
 );
