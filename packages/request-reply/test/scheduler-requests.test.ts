@@ -81,6 +81,7 @@ const executor = (name: string, machines: string[] = ['*']): ExecutorState => ({
   programs: ['render'],
   program_count: 1,
   isolation: null,
+  limits: null,
   software_version: '0.1.0',
   registered_at: '2026-01-01T00:00:00.000Z',
   last_heartbeat_at: null,

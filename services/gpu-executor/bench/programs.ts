@@ -17,6 +17,7 @@ import { probeContainment } from '../src/isolation/containment.ts';
 import type { Isolation } from '../src/isolation/isolation.ts';
 import { ownMark } from '../src/supervision/process-mark.ts';
 import { openSupervisors } from '../src/supervision/supervisors.ts';
+import { limited } from '../test/fixtures/limited.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -88,7 +89,14 @@ const measureRunner = async (
   const warn = (fields: object, message: string): void => print(`${message} ${JSON.stringify(fields)}`);
   const log = { debug: () => undefined, info: () => undefined, warn };
   const workFolder = folder.path;
-  using supervisors = openSupervisors({ isolation, mark, path: process.env['PATH'] ?? '', workFolder, log });
+  using supervisors = openSupervisors({
+    ...limited,
+    isolation,
+    mark,
+    path: process.env['PATH'] ?? '',
+    workFolder,
+    log,
+  });
   const processes = { env: process.env, workFolder, supervisors, mark, log };
   await using residents = openResidentProcesses({ ...processes, stopGraceMs: 10_000 });
   const host = { ...processes, executorName: 'bench', residents, slots: [SLOT], cancelGraceMs: 10_000 };

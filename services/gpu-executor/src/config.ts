@@ -9,6 +9,14 @@ import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { egressConfig } from '@runledger/webhooks/policy/egress-config';
 import { policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { Type, type Static } from 'typebox';
+import {
+  MIN_CPUS,
+  MIN_DISK_BYTES,
+  MIN_MEMORY_BYTES,
+  MIN_OPEN_FILES,
+  MIN_PROCESSES,
+  type ProgramLimits,
+} from './limits/program-limits.ts';
 import { RUNNER_TYPES, settingsOf } from './runner-registry.ts';
 
 // Each runner reads its own settings; their types are known to it alone.
@@ -81,6 +89,34 @@ export const configSchema = Type.Object({
     description:
       'what keeps programs from the machine and from each other: auto takes bubblewrap, else Landlock, else a PID namespace, else a process group; required refuses to start without the first two; off is for machines where it disturbs the programs',
   }),
+  EXECUTOR_RUN_MEMORY_BYTES: Type.Optional(
+    Type.Integer({
+      minimum: MIN_MEMORY_BYTES,
+      description: 'memory of a program with all that it starts; without it as much as the machine has',
+    }),
+  ),
+  EXECUTOR_RUN_PROCESSES: Type.Integer({
+    default: 4096,
+    minimum: MIN_PROCESSES,
+    description: 'processes and threads of a program',
+  }),
+  EXECUTOR_RUN_OPEN_FILES: Type.Integer({
+    default: 65_536,
+    minimum: MIN_OPEN_FILES,
+    description: 'files that each process of a program may have open',
+  }),
+  EXECUTOR_RUN_DISK_BYTES: Type.Integer({
+    default: 64 * 1024 ** 3,
+    minimum: MIN_DISK_BYTES,
+    description: 'bytes in the folders of a program, its inputs included',
+  }),
+  EXECUTOR_RUN_CPUS: Type.Optional(
+    Type.Number({
+      minimum: MIN_CPUS,
+      description:
+        'processors that a program may keep busy, fractions allowed, where the executor has a cgroup',
+    }),
+  ),
   EXECUTOR_WORK_DIR: Type.String({
     default: join(tmpdir(), 'runledger-executor'),
     minLength: 1,
@@ -119,5 +155,13 @@ export const configSchema = Type.Object({
 });
 
 export type ExecutorConfig = Static<typeof configSchema>;
+
+export const limitsOf = (config: ExecutorConfig): ProgramLimits => ({
+  memoryBytes: config.EXECUTOR_RUN_MEMORY_BYTES ?? null,
+  processes: config.EXECUTOR_RUN_PROCESSES,
+  openFiles: config.EXECUTOR_RUN_OPEN_FILES,
+  diskBytes: config.EXECUTOR_RUN_DISK_BYTES,
+  cpus: config.EXECUTOR_RUN_CPUS ?? null,
+});
 
 export const readExecutorConfig = (env: Environment): ExecutorConfig => readConfig(configSchema, env);

@@ -1,5 +1,6 @@
 import { Counter, Gauge, observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 import type { Isolation } from './isolation/isolation.ts';
+import type { Enforcement } from './supervision/enforcement.ts';
 
 export interface ExecutorMetrics {
   readonly attemptOver: () => void;
@@ -9,9 +10,15 @@ export interface ExecutorMetrics {
   readonly heartbeat: () => void;
 }
 
+/** What keeps programs from everything that is not their run, and to their limits. */
+export interface HeldBy {
+  readonly isolation: Isolation['kind'];
+  readonly limits: Enforcement['kind'];
+}
+
 export interface ObservedExecutor {
   readonly slots: number;
-  readonly isolation: Isolation['kind'];
+  readonly heldBy: HeldBy;
   readonly busy: () => number;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
@@ -19,7 +26,7 @@ export interface ObservedExecutor {
 
 export const executorMetrics = (
   metrics: Metrics,
-  { slots, isolation, busy, clock }: ObservedExecutor,
+  { slots, heldBy, busy, clock }: ObservedExecutor,
 ): ExecutorMetrics => {
   const counter = (name: string, help: string): Counter => new Counter({ name, help, registers: [metrics] });
   const over = counter('runledger_executor_attempts_total', 'Attempts that are over, with any outcome.');
@@ -31,12 +38,18 @@ export const executorMetrics = (
   const gauge = (name: string, help: string, value: () => number): void =>
     observedGauge(metrics, { name, help, value });
   let lastHeartbeatMs = clock();
-  new Gauge({
-    name: 'runledger_executor_isolation',
-    help: 'What keeps programs from everything that is not their run: 1 for the kind that is in effect.',
-    labelNames: ['kind'],
-    registers: [metrics],
-  }).set({ kind: isolation }, 1);
+  const inEffect = (name: string, help: string, kind: string): void =>
+    new Gauge({ name, help, labelNames: ['kind'], registers: [metrics] }).set({ kind }, 1);
+  inEffect(
+    'runledger_executor_isolation',
+    'What keeps programs from everything that is not their run: 1 for the kind that is in effect.',
+    heldBy.isolation,
+  );
+  inEffect(
+    'runledger_executor_limits',
+    'What holds programs to their limits: 1 for the kind that is in effect.',
+    heldBy.limits,
+  );
   gauge('runledger_executor_slots', 'GPU slots of this executor.', () => slots);
   gauge('runledger_executor_slots_busy', 'Runs in the slots, including runs that wait for one to end.', busy);
   gauge(

@@ -4,7 +4,7 @@ import { ConsumerTakenOver, NewerVersion, type Consumption } from '@runledger/ev
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { readCapabilities } from './capabilities.ts';
-import { readExecutorConfig, type ExecutorConfig } from './config.ts';
+import { limitsOf, readExecutorConfig, type ExecutorConfig } from './config.ts';
 import { newExecutorId } from './fleet/executor-id.ts';
 import type { FleetPresence } from './fleet/fleet-presence.ts';
 import { consumeAddressed } from './log/consume-addressed.ts';
@@ -18,6 +18,7 @@ import type { RunnerHost } from './runner/runner-type.ts';
 import { chooseIsolation } from './isolation/choose-isolation.ts';
 import { openSystemCalls } from './isolation/system-calls.ts';
 import { describeIsolation } from './isolation/isolation.ts';
+import { chooseEnforcement, describeEnforcement } from './supervision/enforcement.ts';
 import { openResidentProcesses } from './resident-process/resident-processes.ts';
 import type { HostEnvironment } from './supervision/process-environment.ts';
 import { openSupervisors } from './supervision/supervisors.ts';
@@ -36,7 +37,8 @@ const start = async (
   const { slots, runners } = capabilities;
   const processes = await openProcesses(config, env, logger, open);
   const { workFolder, cancelGraceMs, stopWithinMs } = processes;
-  const isolation = processes.supervisors.isolation.kind;
+  const { isolation, enforcement } = processes.supervisors;
+  const heldBy = { isolation: isolation.kind, limits: enforcement.kind };
   logger.info({ slots, runners }, 'the capabilities of this executor');
 
   checks['consumption'] = () => ({
@@ -56,7 +58,7 @@ const start = async (
     gateway: new URL(config.RUNLEDGER_GATEWAY_URL),
     workflowCacheBytes: config.EXECUTOR_WORKFLOW_CACHE_BYTES,
     inputFiles: openInputFiles(base, open),
-    isolation,
+    heldBy,
     metrics,
     closing: abandon.signal,
     disconnected: disconnected.signal,
@@ -68,7 +70,7 @@ const start = async (
     capabilities,
     machines: config.EXECUTOR_MACHINES,
     publicKey: keys.publicKey,
-    isolation,
+    heldBy,
     periodMs: config.RUNLEDGER_HEARTBEAT_PERIOD_S * 1_000,
     executor,
     onHeartbeat: counts.heartbeat,
@@ -105,9 +107,21 @@ const openProcesses = async (
   });
   const level = isolation.kind === 'none' ? 'warn' : 'info';
   log[level]({ isolation: isolation.kind }, describeIsolation(isolation));
+  const enforcement = chooseEnforcement(log);
+  log.info({ limits: limitsOf(config), held_by: enforcement.kind }, describeEnforcement(enforcement));
   // Its memory and environment have its key.
   if (isolation.kind !== 'none') openSystemCalls().hideProcess();
-  const supervisors = open.use(openSupervisors({ isolation, mark, path: config.PATH, workFolder, log }));
+  const supervisors = open.use(
+    openSupervisors({
+      isolation,
+      enforcement,
+      limits: limitsOf(config),
+      mark,
+      path: config.PATH,
+      workFolder,
+      log,
+    }),
+  );
   const cancelGraceMs = config.EXECUTOR_CANCEL_GRACE_S * 1_000;
   const stopWithinMs = config.RUNLEDGER_STOP_WITHIN_S * 1_000;
   const stopGraceMs = Math.min(cancelGraceMs, stopWithinMs * RESIDENTS_STOP_WITHIN);

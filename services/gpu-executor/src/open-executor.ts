@@ -8,9 +8,8 @@ import type { Metrics } from '@runledger/service-kit/observability/metrics';
 import type { Assignment } from './attempt/core/assignment.ts';
 import type { AttemptTools } from './attempt/execute-attempt.ts';
 import { createExecutor, type Executor } from './attempt/executor.ts';
-import { executorMetrics, type ExecutorMetrics } from './executor-metrics.ts';
+import { executorMetrics, type ExecutorMetrics, type HeldBy } from './executor-metrics.ts';
 import type { GpuSlot } from './gpu/gpu-slots.ts';
-import type { Isolation } from './isolation/isolation.ts';
 import { appendTo, readSubjects } from './log/attempt-log.ts';
 import { openAttemptLog, type AttemptLogSettings } from './logs/attempt-log.ts';
 import type { RunnerFor } from './runner/runner-type.ts';
@@ -29,7 +28,7 @@ export interface ExecutorOptions {
   readonly gateway: URL;
   readonly workflowCacheBytes: number;
   readonly inputFiles: InputFileSettings;
-  readonly isolation: Isolation['kind'];
+  readonly heldBy: HeldBy;
   readonly metrics: Metrics;
   /** Stops the workflows; nothing more is stored. */
   readonly closing: AbortSignal;
@@ -44,7 +43,7 @@ export interface CountedExecutor {
 
 /** The executor of attempts on this log, with its metrics. */
 export const openExecutor = (log: EventLog, options: ExecutorOptions): CountedExecutor => {
-  const { metrics, slots, isolation, closing, disconnected } = options;
+  const { metrics, slots, heldBy, closing, disconnected } = options;
   const { logger } = log;
   const executor = createExecutor({
     ledger: {
@@ -63,7 +62,7 @@ export const openExecutor = (log: EventLog, options: ExecutorOptions): CountedEx
   });
   const counts = executorMetrics(metrics, {
     slots: slots.length,
-    isolation,
+    heldBy,
     busy: () => executor.busy().length,
     clock: () => performance.now(),
   });

@@ -8,7 +8,7 @@ import type { Executor } from './attempt/executor.ts';
 import type { ExecutorCapabilities } from './capabilities.ts';
 import { fleetEvents } from './fleet/fleet-events.ts';
 import { joinFleet, type FleetPresence } from './fleet/fleet-presence.ts';
-import type { Isolation } from './isolation/isolation.ts';
+import type { HeldBy } from './executor-metrics.ts';
 import { registeredBy } from './runner-registry.ts';
 
 export interface PresenceOptions {
@@ -17,7 +17,7 @@ export interface PresenceOptions {
   readonly machines: readonly string[];
   /** Verifies the upload tokens of this executor's attempts. */
   readonly publicKey: string;
-  readonly isolation: Isolation['kind'];
+  readonly heldBy: HeldBy;
   readonly periodMs: number;
   readonly executor: Pick<Executor, 'busy'>;
   readonly onHeartbeat: () => void;
@@ -29,8 +29,7 @@ export const openFleetPresence = (
   options: PresenceOptions,
   stopping: AbortSignal,
 ): Promise<FleetPresence> => {
-  const { executor_id, capabilities, machines, publicKey, isolation, periodMs, executor, onHeartbeat } =
-    options;
+  const { executor_id, capabilities, machines, publicKey, heldBy, periodMs, executor, onHeartbeat } = options;
   const registration = {
     executor_id,
     slots: capabilities.slots.map(({ index, gpu }): { slot: number; gpu: GpuModel } => ({
@@ -40,7 +39,7 @@ export const openFleetPresence = (
     machines: [...machines],
     ...registeredBy(capabilities.runners),
     public_key: publicKey,
-    isolation,
+    ...heldBy,
     software_version: packageJson.version,
   };
   return joinFleet(

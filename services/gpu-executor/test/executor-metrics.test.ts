@@ -8,7 +8,7 @@ describe('the metrics of an executor', () => {
     let now = 1_000;
     const counts = executorMetrics(metrics, {
       slots: 4,
-      isolation: 'landlock',
+      heldBy: { isolation: 'landlock', limits: 'rlimits' },
       busy: () => 3,
       clock: () => now,
     });
@@ -19,6 +19,7 @@ describe('the metrics of an executor', () => {
     counts.attemptExpired();
     await expectMetric('attempts_expired_total{service="gpu-executor"} 1');
     await expectMetric('isolation{kind="landlock",service="gpu-executor"} 1');
+    await expectMetric('limits{kind="rlimits",service="gpu-executor"} 1');
     await expectMetric('slots{service="gpu-executor"} 4');
     await expectMetric('slots_busy{service="gpu-executor"} 3');
     now += 2_500;

@@ -41,6 +41,7 @@ export const executorRows = (executor: Executor): Rows => {
     ['drained', drain && `${drain.requested_at} with the key ${drain.requested_by}`],
     ['version', executor.software_version],
     ['isolation', executor.isolation],
+    ['limits', executor.limits],
     ['since', executor.registered_at],
     ['last heartbeat', executor.last_heartbeat_at],
     ['machines', namesIn(machines, machine_count)],

@@ -23,6 +23,7 @@ const anExecutor = (name: string, changes: Partial<ExecutorState> = {}): Executo
   programs: ['paint', 'print'],
   program_count: 102,
   isolation: 'bubblewrap',
+  limits: 'cgroup',
   software_version: '0.1.0',
   registered_at: '2026-05-01T12:00:00.000Z',
   last_heartbeat_at: '2026-05-01T12:00:02.000Z',
@@ -47,6 +48,7 @@ const absent = anExecutor('west', {
   programs: [],
   program_count: 0,
   isolation: null,
+  limits: null,
   software_version: null,
   registered_at: null,
   last_heartbeat_at: null,
@@ -112,7 +114,7 @@ describe('runledger executors show', () => {
   it('shows its slots with their runs, and its capabilities', async () => {
     const { stdout } = await executors('show', 'east');
     expect(stdout).toContain(
-      'id              east.boot1\nstate           ready\nversion         0.1.0\nisolation       bubblewrap\n',
+      'id              east.boot1\nstate           ready\nversion         0.1.0\nisolation       bubblewrap\nlimits          cgroup\n',
     );
     expect(stdout).toContain('programs        paint, print and 100 more\nslot 0          A10G, free\n');
     expect(stdout).toContain(

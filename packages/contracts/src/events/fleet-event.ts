@@ -13,6 +13,9 @@ export type GpuSlot = Static<typeof GpuSlot>;
 /** What keeps the programs of an executor from everything that is not their run; `none` where nothing works. */
 export const IsolationKind = Type.Enum(['bubblewrap', 'landlock', 'none']);
 
+/** What holds the programs of an executor to their limits; `none` where nothing works. */
+export const LimitsKind = Type.Enum(['cgroup', 'rlimits', 'none']);
+
 /** The id of an organisation, a slash, and the name of a machine. */
 export const MAX_MACHINE_REFERENCE = 36 + 1 + 128;
 /** One program may be for so many organisations. */
@@ -43,6 +46,7 @@ export const ExecutorRegistered = Type.Object({
   public_key: Type.String({ minLength: 1, maxLength: 256 }),
   /** Executors of earlier releases do not say it. */
   isolation: Type.Optional(IsolationKind),
+  limits: Type.Optional(LimitsKind),
   software_version: Type.String(),
 });
 

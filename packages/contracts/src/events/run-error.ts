@@ -26,6 +26,8 @@ const ATTEMPT_ERRORS = {
   invalid_output: { end_reason: 'workflow_error', retryable: false },
   /** The outputs are more than a run may have. */
   output_too_large: { end_reason: 'workflow_error', retryable: false },
+  /** It used more of the machine than its operator lets it, and was killed. */
+  limit_exceeded: { end_reason: 'workflow_error', retryable: false },
   /** The executor cannot execute such a run. Another one, or this one with other settings, may. */
   not_runnable: { end_reason: 'internal_error', retryable: true },
   internal_error: { end_reason: 'internal_error', retryable: true },

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { IsolationKind } from '../events/fleet-event.ts';
+import { IsolationKind, LimitsKind } from '../events/fleet-event.ts';
 import { ExecutorState } from '../requests/executor-state.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_NAME_PATTERN } from '../ids.ts';
@@ -70,6 +70,11 @@ export const Executor = Type.Object(
       ...IsolationKind,
       description:
         'What keeps its programs from everything that is not their run. `none`: they may do what its user may.',
+    }),
+    limits: nullable({
+      ...LimitsKind,
+      description:
+        'What holds its programs to their limits of memory, processes, processors and files. `rlimits`: those of each process.',
     }),
     software_version: nullable(Type.String()),
     registered_at: nullable(Time),

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { IsolationKind } from '../events/fleet-event.ts';
+import { IsolationKind, LimitsKind } from '../events/fleet-event.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_ID_PATTERN, EXECUTOR_NAME_PATTERN } from '../ids.ts';
 
@@ -65,6 +65,7 @@ export const ExecutorState = Type.Object({
   program_count: Type.Integer({ minimum: 0 }),
   /** Null when absent, or when it does not say it. */
   isolation: Type.Union([IsolationKind, Type.Null()]),
+  limits: Type.Union([LimitsKind, Type.Null()]),
   /** Null when absent. */
   software_version: Type.Union([Type.String(), Type.Null()]),
   /** Null when absent. */

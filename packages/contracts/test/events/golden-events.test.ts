@@ -40,6 +40,7 @@ const FLEET_EVENTS: readonly FleetEvent[] = [
     programs: ['render-image'],
     public_key: 'MCowBQYDK2VwAyEA',
     isolation: 'bubblewrap',
+    limits: 'cgroup',
     software_version: '0.1.0',
   },
   { ...aboutExecutor, type: 'ExecutorDraining' },

@@ -62,7 +62,7 @@ export const probeBubblewrap: Probe<'bubblewrap'> = async (path, hidden) => {
   if (command === undefined) return 'bwrap is not on PATH (apt-get install bubblewrap)';
   const whyNot = whyNoSystemCalls();
   if (whyNot !== null) return whyNot;
-  const view = { readable: [], writable: [], network: true, cards: true };
+  const view = { readable: [], writable: [], network: true, cards: true, resources: {} };
   const refusal = await whyNoNamespace(command, bubblewrapOptions(view, null, hidden));
   return refusal === null ? { kind: 'bubblewrap', command, hidden } : `bubblewrap does not work: ${refusal}`;
 };

@@ -1,3 +1,4 @@
+import type { OwnLimits } from '../limits/program-limits.ts';
 import type { Containment } from './containment.ts';
 
 /**
@@ -17,13 +18,15 @@ export type Isolation =
     }
   | { readonly kind: 'none'; readonly containment: Containment; readonly why: string };
 
-/** What a process may see beside the system's programs and libraries, and its own folder. All paths are absolute and exist. */
+/** What a process may see and use: the system's programs and libraries, and its own folder. All paths are absolute and exist. */
 export interface View {
   readonly readable: readonly string[];
   readonly writable: readonly string[];
   readonly network: boolean;
   /** The graphics cards of the machine; `CUDA_VISIBLE_DEVICES` says which of them it uses. */
   readonly cards: boolean;
+  /** Of the machine, where that is not what the settings say. */
+  readonly resources: OwnLimits;
 }
 
 /** In one sentence, for the operator. */

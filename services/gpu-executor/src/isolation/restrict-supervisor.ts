@@ -1,27 +1,38 @@
+import { writeFileSync } from 'node:fs';
 import { obeyLandlock, type Openable } from './landlock.ts';
-import { openSystemCalls } from './system-calls.ts';
+import { openSystemCalls, type Rlimits } from './system-calls.ts';
 
 /** What a supervisor does before it starts a program. Executor and supervisor are of one release. */
 export interface SupervisorSetup {
-  /** Null where only what may be seen is mounted. */
-  readonly openable: Openable | null;
-  /** Folders of its own namespaces, which a program may leave something in. */
-  readonly memoryFolders: readonly string[];
+  /** Null for one that sees what its user sees. */
+  readonly isolation: {
+    /** Null where only what may be seen is mounted. */
+    readonly openable: Openable | null;
+    /** Folders of its own namespaces, which a program may leave something in. */
+    readonly memoryFolders: readonly string[];
+  } | null;
+  readonly rlimits: Rlimits;
 }
 
-/** Null for a supervisor that restricts nothing. */
-export const parseSetup = (text = ''): SupervisorSetup | null => {
+export const parseSetup = (text = ''): SupervisorSetup => {
   // eslint-disable-next-line typescript/no-unsafe-type-assertion
-  return JSON.parse(text) as SupervisorSetup | null;
+  return JSON.parse(text) as SupervisorSetup;
 };
 
+/** Of what the kernel may end when the memory of the machine is full; 0 is an ordinary process, 1000 is the first to go. */
+const FIRST_TO_END = '500';
+
 /** From now on, programs that this thread starts have no more rights than these, and cannot look into this process. */
-export const restrictSupervisor = ({ openable }: SupervisorSetup): void => {
+export const restrictSupervisor = ({ isolation, rlimits }: SupervisorSetup): void => {
+  writeFileSync('/proc/self/oom_score_adj', FIRST_TO_END);
+  if (isolation === null && rlimits.length === 0) return;
   const calls = openSystemCalls();
+  for (const { resource, value } of rlimits) calls.limit(resource, value);
+  if (isolation === null) return;
   calls.hideProcess();
   calls.giveUpNewPrivileges();
   calls.limit('coreBytes', 0);
-  if (openable === null) return;
-  obeyLandlock(calls, openable);
+  if (isolation.openable === null) return;
+  obeyLandlock(calls, isolation.openable);
   calls.giveUpCapabilities();
 };

@@ -10,7 +10,11 @@ const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty', 'ptmx', 'pt
 );
 
 /** What a supervisor does to itself at its start, before it takes a program. */
-export const supervisorSetup = (isolation: Isolation, view: View, folder: string): SupervisorSetup | null => {
+export const supervisorSetup = (
+  isolation: Isolation,
+  view: View,
+  folder: string,
+): SupervisorSetup['isolation'] => {
   switch (isolation.kind) {
     case 'bubblewrap':
       return { openable: null, memoryFolders: MEMORY_FOLDERS };

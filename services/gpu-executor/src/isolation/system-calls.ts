@@ -19,8 +19,10 @@ export interface SystemCalls {
   obey(rules: number): void;
 }
 
-const RESOURCES = { cpu: 0, fileBytes: 1, memoryBytes: 2, coreBytes: 4, processes: 6, openFiles: 7 } as const;
+/** Memory: what is private and can be written. Processes: of the user, or in a user namespace of that, threads included. */
+const RESOURCES = { fileBytes: 1, memoryBytes: 2, coreBytes: 4, processes: 6, openFiles: 7 } as const;
 type Resource = keyof typeof RESOURCES;
+export type Rlimits = readonly { readonly resource: Resource; readonly value: number }[];
 
 const PR_SET_DUMPABLE = 4;
 const PR_SET_NO_NEW_PRIVS = 38;

@@ -14,7 +14,7 @@ export const removeTree = async (
 ): Promise<void> => {
   if (await isRemovedEmpty(path)) return;
   if (await succeeds('rm', ['-rf', '--', path], '/')) return;
-  await changeAll(path);
+  await allowOwner(path);
   if (await succeeds('rm', ['-rf', '--', path], '/')) return;
   log.warn({ path }, 'what a program left cannot be removed; it takes room until you remove it');
 };
@@ -30,7 +30,7 @@ const isRemovedEmpty = async (path: string): Promise<boolean> => {
 };
 
 /** Gives the executor's user all rights in a folder of its own, and below. */
-const changeAll = async (path: string): Promise<void> => {
+export const allowOwner = async (path: string): Promise<void> => {
   try {
     await using folder = await openFolder(path);
     await chmod(folder.path, 0o700);

@@ -2,6 +2,7 @@ import { isJsonObject } from '@runledger/contracts/json';
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { readOwnLimits, type OwnLimits } from '../limits/program-limits.ts';
 
 /** A command that the operator allows, as settings have it. */
 export interface OperatorCommand {
@@ -18,11 +19,13 @@ export interface OperatorCommand {
   readonly network?: boolean;
   /** Its process may be kept from the run of one organisation to that of another one. */
   readonly shared?: boolean;
+  /** What it may use of the machine, where that is not what the settings say. */
+  readonly resources?: OwnLimits;
 }
 
 /** The command of an object with its members, or what is wrong with it, after the name of the thing. */
 export const readCommand = (given: Readonly<Record<string, unknown>>): OperatorCommand | string => {
-  const { command, args = [], env = {}, cwd, readable, writable, network, shared } = given;
+  const { command, args = [], env = {}, cwd, readable, writable, network, shared, resources = {} } = given;
   if (!isText(command) || command === '') return 'which has no command';
   if (!Array.isArray(args) || !args.every(isText)) return 'whose arguments are not a list of texts';
   if (!isJsonObject(env)) return 'whose env is not a map of texts';
@@ -31,6 +34,8 @@ export const readCommand = (given: Readonly<Record<string, unknown>>): OperatorC
   if (writable !== undefined && !isPaths(writable)) return 'whose writable is not a list of absolute paths';
   if (network !== undefined && typeof network !== 'boolean') return 'whose network is neither true nor false';
   if (shared !== undefined && typeof shared !== 'boolean') return 'whose shared is neither true nor false';
+  const ownLimits = readOwnLimits(resources);
+  if (typeof ownLimits === 'string') return ownLimits;
   const variables = parseVariables(env);
   if (typeof variables === 'string') return variables;
   return {
@@ -42,6 +47,7 @@ export const readCommand = (given: Readonly<Record<string, unknown>>): OperatorC
     ...(writable === undefined ? {} : { writable }),
     ...(network === undefined ? {} : { network }),
     ...(shared === undefined ? {} : { shared }),
+    ...(Object.keys(ownLimits).length === 0 ? {} : { resources: ownLimits }),
   };
 };
 

@@ -7,7 +7,7 @@ import type { OperatorCommand } from './operator-command.ts';
 
 /** What the process of a command may see: what the command names itself, and what its operator adds. */
 export const programView = (
-  { command, args, env, cwd, readable = [], writable = [], network = true }: OperatorCommand,
+  { command, args, env, cwd, readable = [], writable = [], network = true, resources = {} }: OperatorCommand,
   { device }: Pick<GpuSlot, 'device'>,
 ): View => ({
   readable: [
@@ -20,6 +20,7 @@ export const programView = (
   writable: writable.filter((path) => realPath(path) !== null),
   network,
   cards: device !== '',
+  resources,
 });
 
 /** The command, and where it is installed, such as the virtual environment of a Python and the version of Python behind it. */

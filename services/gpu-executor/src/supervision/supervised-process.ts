@@ -1,4 +1,5 @@
 import type { ProcessLink, ProcessStreams, StandardStreams } from './process-streams.ts';
+import type { Exceeded } from '../limits/program-limits.ts';
 import type { KilledProcesses } from './stray-processes.ts';
 import type { Ending } from './supervisor-link.ts';
 
@@ -17,7 +18,9 @@ export type ProcessEnd = ProcessEnding & { readonly strays: KilledProcesses };
 export type ProcessEnding =
   | Ending
   /** The supervisor ended without a report: it could not be started, or was killed. */
-  | { readonly kind: 'unreported'; readonly why: string };
+  | { readonly kind: 'unreported'; readonly why: string }
+  /** It was killed for what it used of the machine. */
+  | { readonly kind: 'exceeded'; readonly exceeded: Exceeded };
 
 /** The executor's end of one process: its supervisor calls what a `SupervisedProcess` has not. */
 export interface LinkedProcess extends SupervisedProcess, ProcessStreams {

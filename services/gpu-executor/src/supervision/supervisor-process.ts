@@ -6,8 +6,11 @@ import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import { within } from '@runledger/resilience/within';
 import { bubblewrapOptions } from '../isolation/bubblewrap.ts';
+import type { Cgroup } from '../limits/cgroups.ts';
 import { isInNamespace, type Isolation, type View } from '../isolation/isolation.ts';
+import type { SupervisorSetup } from '../isolation/restrict-supervisor.ts';
 import { supervisorSetup } from '../isolation/supervisor-setup.ts';
+import type { Rlimits } from '../isolation/system-calls.ts';
 import { directStreams, relayedStreams, type ProcessStreams } from './process-streams.ts';
 import { groupHasEnded, killStrays } from './stray-processes.ts';
 import { linkedProcess, type LinkedProcess, type SupervisedProcess } from './supervised-process.ts';
@@ -25,6 +28,9 @@ import {
 
 export interface SupervisorSettings {
   readonly isolation: Isolation;
+  readonly rlimits: Rlimits;
+  /** Its own; it is removed with it. */
+  readonly cgroup: Cgroup | null;
   /** Of its programs. */
   readonly view: View;
   /** Theirs to write in. */
@@ -125,18 +131,32 @@ const pass = (kind: MessageKind, content: Buffer, process: LinkedProcess): void 
   process.end(report);
 };
 
-const spawnSupervisor = ({ isolation, view, folder, env, streams }: SupervisorSettings): ChildProcess => {
-  const setup = JSON.stringify(supervisorSetup(isolation, view, folder));
-  const node = [process.execPath, ...NODE_OPTIONS, SUPERVISOR_PATH, streams, setup];
+const spawnSupervisor = ({
+  isolation,
+  rlimits,
+  cgroup,
+  view,
+  folder,
+  env,
+  streams,
+}: SupervisorSettings): ChildProcess => {
+  const setup: SupervisorSetup = { isolation: supervisorSetup(isolation, view, folder), rlimits };
+  const node = [process.execPath, ...NODE_OPTIONS, SUPERVISOR_PATH, streams, JSON.stringify(setup)];
   const pipes = streams === 'direct' ? [LINK_DESCRIPTOR, ...DIRECT_DESCRIPTORS] : [LINK_DESCRIPTOR];
-  const [command = '', ...args] = [...inNamespaces(isolation, view, folder), ...node];
-  return spawn(command, args, {
+  const [command = '', ...args] = [
+    ...(cgroup?.enter ?? []),
+    ...inNamespaces(isolation, view, folder),
+    ...node,
+  ];
+  const child = spawn(command, args, {
     cwd: '/',
     env,
     // Its own session and process group, led by the supervisor (or by what made its namespaces).
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', ...pipes.map(() => 'pipe' as const)],
   });
+  for (const end of ['exit', 'error'] as const) child.once(end, () => void cgroup?.close());
+  return child;
 };
 
 /** The command that makes them, up to what runs in them. */

@@ -5,7 +5,7 @@
 // It is the first process of its own PID namespace, or each program leads a process group. After a program nothing of its run stays alive. Then
 // it takes the next one, if its namespace is as new; else it ends, and with it the namespace.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, readFileSync } from 'node:fs';
+import { closeSync, readFileSync, stat } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -32,7 +32,7 @@ const MAX_ZOMBIES = 64;
 const ownNamespace = process.pid === 1;
 const isDirect = process.argv[2] === 'direct';
 const setup = parseSetup(process.argv[3]);
-const isMemoryAsNew = watchMemory(setup?.memoryFolders ?? []);
+const isMemoryAsNew = watchMemory(setup.isolation?.memoryFolders ?? []);
 const executor = new Socket({ fd: LINK_DESCRIPTOR });
 let current: ChildProcess | null = null;
 
@@ -137,7 +137,9 @@ const receive = messageReader((kind, content) => {
 // These signals are for the programs; this process must outlive them.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
 
-if (setup !== null) restrictSupervisor(setup);
+restrictSupervisor(setup);
+// Node makes its threads at the first use, and dies when its program has left no room for them.
+stat('/', () => undefined);
 executor.on('data', receive);
 executor.once('end', abandon);
 executor.once('error', abandon);

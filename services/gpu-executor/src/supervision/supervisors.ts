@@ -1,7 +1,11 @@
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { removeTree } from '../leftovers/remove-tree.ts';
-import type { Isolation, View } from '../isolation/isolation.ts';
+import { isInNamespace, type Isolation, type View } from '../isolation/isolation.ts';
+import type { Cgroup } from '../limits/cgroups.ts';
+import { limitsFor, type Enforcement } from './enforcement.ts';
+import type { ProgramLimits } from '../limits/program-limits.ts';
+import { withinLimits } from './within-limits.ts';
 import { lendFolders, type LentFolders, type RunFolders } from './lent-folders.ts';
 import { formatMark, MARK_VARIABLE, type Mark } from './process-mark.ts';
 import type { SupervisedProcess } from './supervised-process.ts';
@@ -12,6 +16,7 @@ import { openSupervisor, type Supervisor } from './supervisor-process.ts';
 export interface Supervisors extends Disposable {
   /** What keeps programs from each other, and from the executor. */
   readonly isolation: Isolation;
+  readonly enforcement: Enforcement;
   /** For one run. Its supervisor is kept for the next run of the same organisation with the same view. */
   take(org_id: string, view: View): Place;
   /** For a process that is kept. Its supervisor has no other one, and its streams are pipes, without the supervisor between. */
@@ -32,6 +37,9 @@ export interface Place {
 
 export interface SupervisorsSettings {
   readonly isolation: Isolation;
+  readonly enforcement: Enforcement;
+  /** Of programs whose view says nothing else. */
+  readonly limits: ProgramLimits;
   readonly mark: Mark;
   readonly path: string;
   /** For the folders of the places. */
@@ -45,6 +53,8 @@ interface Kept {
   readonly key: string;
   readonly folder: string;
   readonly supervisor: Supervisor;
+  readonly limits: ProgramLimits;
+  readonly cgroup: Cgroup | null;
   /** It may have another program after the present one. */
   readonly isReusable: boolean;
   /** The supervisor has nothing of its last program any more. */
@@ -54,18 +64,20 @@ interface Kept {
 }
 
 export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
-  const { isolation, mark, path, workFolder, log } = settings;
+  const { isolation, enforcement, mark, path, workFolder, log } = settings;
   const open = new Set<Kept>();
   const env = { PATH: path, [MARK_VARIABLE]: formatMark(mark) };
 
   const openAnother = (key: string, view: View, streams: StreamsKind): Kept => {
     const folder = mkdtempSync(join(workFolder, 'tmp-'));
+    const limits = { ...settings.limits, ...view.resources };
+    const { rlimits, cgroup } = limitsFor(enforcement, limits);
     const supervisor = openSupervisor(
-      { isolation, view, folder, env, streams },
+      { isolation, rlimits, cgroup, view, folder, env, streams },
       { idle: () => void (kept.isIdle = true), closed: () => void close(kept) },
     );
     const isReusable = streams === 'relayed';
-    const kept: Kept = { key, folder, supervisor, isReusable, isIdle: true, isLeft: true };
+    const kept: Kept = { key, folder, supervisor, limits, cgroup, isReusable, isIdle: true, isLeft: true };
     open.add(kept);
     return kept;
   };
@@ -74,6 +86,8 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
     if (!kept.isLeft) return;
     await removeTree(kept.folder, log);
   };
+  const isAsNew = ({ folder, cgroup }: Kept): boolean =>
+    isEmpty(folder) && (cgroup === null || isInNamespace(isolation) || isAlone(cgroup));
   const placeOf = (kept: Kept): Place => {
     kept.isIdle = kept.isLeft = false;
     const loans: LentFolders[] = [];
@@ -84,16 +98,17 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
         loans.push(lent);
         return lent;
       },
-      start: (start) => kept.supervisor.start(start),
+      start: (start) => withinLimits(kept.supervisor.start(start), kept),
       leave: async () => {
         for (const lent of loans) await lent.takeBack();
         kept.isLeft = true;
-        if (!(open.has(kept) && kept.isReusable && isEmpty(kept.folder))) await close(kept);
+        if (!(open.has(kept) && kept.isReusable && isAsNew(kept))) await close(kept);
       },
     };
   };
   return {
     isolation,
+    enforcement,
     take: (org_id, view) => {
       const key = JSON.stringify([org_id, view]);
       const free = [...open].filter(({ isIdle, isLeft }) => isIdle && isLeft);
@@ -111,6 +126,9 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
     },
   };
 };
+
+/** Whether the supervisor has it for itself: nothing left its process group, with any other trace of its run. */
+const isAlone = (cgroup: Cgroup): boolean => cgroup.members() === 1;
 
 const isEmpty = (folder: string): boolean => {
   try {

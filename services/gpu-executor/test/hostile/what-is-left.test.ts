@@ -1,33 +1,14 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { getuid } from 'node:process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { removeTree } from '../../src/leftovers/remove-tree.ts';
+import { asOwner, isRoot, OWNER } from '../fixtures/ordinary-owner.ts';
 import { start, temporaryFolder } from '../runner/program/run-a-program.ts';
 
 const shell = (folder: string, script: string): void => {
   execFileSync('/bin/sh', ['-c', script], { cwd: folder });
-};
-
-/** An ordinary user, when this process is of root. */
-const OWNER = 1000;
-const isRoot = getuid?.() === 0;
-
-/** Gives the folder to an ordinary user, and lets a process of this user open it as an executor, or collect its files. */
-const asOwner = async (
-  action: 'open' | 'collect',
-  folder: string,
-): Promise<{ readonly result: unknown; readonly logged: readonly object[] }> => {
-  if (isRoot) shell(folder, `chown -hR ${OWNER}:${OWNER} .`);
-  const script = join(import.meta.dirname, '../fixtures/as-owner.ts');
-  const user = isRoot ? { uid: OWNER, gid: OWNER } : {};
-  const { stdout } = await promisify(execFile)(process.execPath, [script, action, folder], {
-    ...user,
-    cwd: '/',
-  });
-  return JSON.parse(stdout);
 };
 
 /** 30,000 bytes of names, one below the other: a shell would go by paths. */

@@ -7,6 +7,7 @@ import {
 import type { Lease } from '../../src/resident-process/resident-spec.ts';
 import { ownMark } from '../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../src/supervision/supervisors.ts';
+import { limited } from '../fixtures/limited.ts';
 import { processesOfRuns, supervisorsOf } from '../fixtures/marked-processes.ts';
 import { isolations, ORG_ID } from '../fixtures/isolations.ts';
 import { temporaryFolder } from '../runner/program/run-a-program.ts';
@@ -24,7 +25,14 @@ describe.each(isolations)('resident processes %s', (_, isolation) => {
     const workFolder = temporaryFolder();
     const mark = await ownMark(workFolder);
     const log = { info: () => undefined, warn: () => undefined };
-    const supervisors = openSupervisors({ isolation, mark, path: process.env.PATH ?? '', workFolder, log });
+    const supervisors = openSupervisors({
+      ...limited,
+      isolation,
+      mark,
+      path: process.env.PATH ?? '',
+      workFolder,
+      log,
+    });
     onTestFinished(() => supervisors[Symbol.dispose]());
     const residents = openResidentProcesses({
       env: process.env,

@@ -11,6 +11,7 @@ import type { RunnerWork } from '../../src/runner/runner.ts';
 import { noIsolation } from '../../src/isolation/choose-isolation.ts';
 import { ownMark } from '../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../src/supervision/supervisors.ts';
+import { limited } from '../fixtures/limited.ts';
 import { ORG_ID } from '../fixtures/isolations.ts';
 import { observed } from './observed.ts';
 import { temporaryFolder } from './program/run-a-program.ts';
@@ -55,6 +56,7 @@ export const openConfigured = async (options: ConfiguredOptions): Promise<Config
   const hostFolder = temporaryFolder();
   const mark = await ownMark(hostFolder);
   const supervisors = openSupervisors({
+    ...limited,
     isolation: noIsolation('chosen by the test'),
     mark,
     path: env.PATH ?? '',

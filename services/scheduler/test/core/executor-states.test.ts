@@ -38,6 +38,7 @@ describe('the state of executors', () => {
         programs: ['render'],
         program_count: 1,
         isolation: 'landlock',
+        limits: 'rlimits',
         software_version: '0.1.0',
         registered_at: '2026-01-01T00:00:00.000Z',
         last_heartbeat_at: 'heartbeat 1',

@@ -62,6 +62,7 @@ describe('the schema of a run', () => {
       'invalid_inputs',
       'invalid_output',
       'output_too_large',
+      'limit_exceeded',
       'not_runnable',
       'internal_error',
       'deployment_removed',

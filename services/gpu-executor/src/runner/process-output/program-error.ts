@@ -1,4 +1,5 @@
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
+import { describeExceeded } from '../../limits/program-limits.ts';
 import type { ProcessEnding } from '../../supervision/supervised-process.ts';
 
 export interface EndedProgram {
@@ -15,6 +16,10 @@ export const programError = ({ name, end, isMemoryShort, stderr }: EndedProgram)
   const program = `The program ${name}`;
   const said = (why: string): string => (stderr === '' ? why : `${why}\n${stderr}`);
   if (end.kind === 'unreported') return errorOf('crashed', said(`${program} was lost: ${end.why}.`));
+  if (end.kind === 'exceeded') {
+    const kind = end.exceeded.resource === 'memory' ? 'out_of_memory' : 'limit_exceeded';
+    return errorOf(kind, said(`${program} was killed: ${describeExceeded(end.exceeded)}.`));
+  }
   const { signal } = end;
   const code = end.code ?? 0;
   const known = signal === null ? { exit_code: code } : { signal };

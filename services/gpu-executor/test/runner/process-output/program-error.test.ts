@@ -34,6 +34,17 @@ describe('the error of a program', () => {
     },
   );
 
+  it.each([
+    ['memory', 'out_of_memory', true],
+    ['disk', 'limit_exceeded', false],
+  ] as const)('says which limit it was killed for: %s', (resource, kind, retryable) => {
+    expect(after({ kind: 'exceeded', exceeded: { resource, limitBytes: 4096 } })).toMatchObject({
+      kind,
+      retryable,
+      message: expect.stringMatching(/^The program render was killed: .*4096 bytes .*EXECUTOR_RUN_/),
+    });
+  });
+
   it('is its own when another process was killed meanwhile', () => {
     expect(after(exit(1), true)).toMatchObject({ kind: 'program_exit' });
     expect(after(exit(0), true)).toBeNull();

@@ -11,6 +11,9 @@ import type { Isolation } from '../../../src/isolation/isolation.ts';
 import { ORG_ID } from '../../fixtures/isolations.ts';
 import { ownMark } from '../../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../../src/supervision/supervisors.ts';
+import { BY_RLIMITS, SOME_LIMITS } from '../../fixtures/limited.ts';
+import type { Enforcement } from '../../../src/supervision/enforcement.ts';
+import type { ProgramLimits } from '../../../src/limits/program-limits.ts';
 import { runFolders } from '../run-folders.ts';
 import { observed } from '../observed.ts';
 import type { StartedRun, StartOptions } from '../runner-conformance.ts';
@@ -20,6 +23,8 @@ const RUN_ID = '01920000-0000-7000-8000-00000000000b';
 
 export interface Options {
   readonly isolation?: Isolation;
+  readonly enforcement?: Enforcement;
+  readonly limits?: Partial<ProgramLimits>;
   readonly graceMs?: number;
   readonly workflow?: unknown;
   readonly program?: Pick<OperatorCommand, 'command'> & Partial<OperatorCommand>;
@@ -58,6 +63,8 @@ export const openPrograms = async (
   };
   const isolation = options.isolation ?? group;
   const supervisors = openSupervisors({
+    enforcement: options.enforcement ?? BY_RLIMITS,
+    limits: { ...SOME_LIMITS, ...options.limits },
     isolation,
     mark,
     path: process.env.PATH ?? '',

@@ -10,6 +10,7 @@ import type { Isolation } from '../../../src/isolation/isolation.ts';
 import { ORG_ID } from '../../fixtures/isolations.ts';
 import { ownMark } from '../../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../../src/supervision/supervisors.ts';
+import { limited } from '../../fixtures/limited.ts';
 import { observed } from '../observed.ts';
 import { temporaryFolder } from '../program/run-a-program.ts';
 import { runFolders } from '../run-folders.ts';
@@ -49,6 +50,7 @@ export const openResidentProgram = async (
   const log = { debug: note, info: note, warn: note };
   const mark = await ownMark(processFolder);
   const supervisors = openSupervisors({
+    ...limited,
     isolation,
     mark,
     path: process.env.PATH ?? '',

@@ -9,6 +9,7 @@ import { ORG_ID } from '../../fixtures/isolations.ts';
 import { noIsolation } from '../../../src/isolation/choose-isolation.ts';
 import { ownMark } from '../../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../../src/supervision/supervisors.ts';
+import { limited } from '../../fixtures/limited.ts';
 import { temporaryFolder } from '../program/run-a-program.ts';
 import { runFolders } from '../run-folders.ts';
 import { observed } from '../observed.ts';
@@ -52,6 +53,7 @@ const openSteps = async (workFolder: string, cancelGraceMs: number): Promise<Ope
   if ('problems' in configured) throw new Error(JSON.stringify(configured.problems));
   const mark = await ownMark(workFolder);
   const supervisors = openSupervisors({
+    ...limited,
     isolation: noIsolation('chosen by the test'),
     mark,
     path: '',

@@ -1,0 +1,31 @@
+import { folderBytes } from './folder-size.ts';
+
+/** A program may write as long before the first look, and between two. */
+const PERIOD_MS = 5_000;
+
+/** Looks at the size of a folder from time to time, and calls once when it is too large. Disposing ends that. */
+export const watchDisk = (
+  folder: string,
+  maxBytes: number,
+  onExceeded: () => void,
+  periodMs = PERIOD_MS,
+): Disposable => {
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const look = async (): Promise<void> => {
+    const bytes = await folderBytes(folder).catch(() => 0);
+    if (isOver) return;
+    if (bytes === null || bytes > maxBytes) return onExceeded();
+    wait();
+  };
+  const wait = (): void => {
+    timer = setTimeout(() => void look(), periodMs).unref();
+  };
+  wait();
+  return {
+    [Symbol.dispose]: () => {
+      isOver = true;
+      clearTimeout(timer);
+    },
+  };
+};

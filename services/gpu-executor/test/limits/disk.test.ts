@@ -1,0 +1,64 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { chmodSync } from 'node:fs';
+import { describe, expect, it, vi } from 'vitest';
+import { folderBytes } from '../../src/limits/folder-size.ts';
+import { watchDisk } from '../../src/limits/watch-disk.ts';
+import { asOwner } from '../fixtures/ordinary-owner.ts';
+import { openPrograms, temporaryFolder } from '../runner/program/run-a-program.ts';
+
+const MIB = 1024 ** 2;
+
+const folderWith = (bytes: number, below = '.'): string => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, below), { recursive: true });
+  writeFileSync(join(folder, below, 'file'), Buffer.alloc(bytes, 1));
+  return folder;
+};
+
+describe('the size of a folder', () => {
+  it('is what it has on the disk, with everything below', async () => {
+    const bytes = await folderBytes(folderWith(3 * MIB, 'a/b/c'));
+    expect(bytes).toBeGreaterThanOrEqual(3 * MIB);
+    expect(bytes).toBeLessThan(4 * MIB);
+  });
+
+  it('has what nobody may list', async () => {
+    const folder = folderWith(3 * MIB, 'a/b');
+    chmodSync(join(folder, 'a/b'), 0o300);
+    chmodSync(join(folder, 'a'), 0o000);
+    const { result } = await asOwner('measure', folder);
+    expect(result).toBeGreaterThanOrEqual(3 * MIB);
+  });
+
+  it('is nothing when the folder is gone', async () => {
+    expect(await folderBytes(join(temporaryFolder(), 'gone'))).toBe(0);
+  });
+});
+
+describe('a watch of a folder', () => {
+  it('calls once when the folder has become too large', async () => {
+    const folder = folderWith(MIB);
+    const onExceeded = vi.fn<() => void>();
+    using watch = watchDisk(folder, 2 * MIB, onExceeded, 10);
+    writeFileSync(join(folder, 'another'), Buffer.alloc(2 * MIB, 1));
+    await vi.waitFor(() => expect(onExceeded).toHaveBeenCalledOnce());
+    expect(watch).toBeDefined();
+  });
+});
+
+describe('a run', () => {
+  it('fails when its folders have more than they may, and says what to do', async () => {
+    const start = await openPrograms({ limits: { diskBytes: 8 * MIB } });
+    const script = 'for i in 1 2 3; do head -c 4194304 /dev/zero >$TMPDIR/$i; done; exec sleep 60';
+    expect(await start(script).result).toMatchObject({
+      outcome: 'failed',
+      error: {
+        kind: 'limit_exceeded',
+        retryable: false,
+        message:
+          'The program script was killed: its folders had more than the 8388608 bytes that its operator gives it (EXECUTOR_RUN_DISK_BYTES).',
+      },
+    });
+  });
+});
