@@ -18,7 +18,10 @@ export type Isolation =
     }
   | { readonly kind: 'none'; readonly containment: Containment; readonly why: string };
 
-/** What a process may see and use: the system's programs and libraries, and its own folder. All paths are absolute and exist. */
+/**
+ * What a process may see beside the system's programs and libraries and its own folder, and what it may use. All paths are absolute and
+ * exist.
+ */
 export interface View {
   readonly readable: readonly string[];
   readonly writable: readonly string[];

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { obeyLandlock, type Openable } from './landlock.ts';
 import { openSystemCalls, type Rlimits } from './system-calls.ts';
 
@@ -20,11 +20,14 @@ export const parseSetup = (text = ''): SupervisorSetup => {
 };
 
 /** Of what the kernel may end when the memory of the machine is full; 0 is an ordinary process, 1000 is the first to go. */
-const FIRST_TO_END = '500';
+const OOM_SCORE = 500;
+const OOM_SCORE_FILE = '/proc/self/oom_score_adj';
 
 /** From now on, programs that this thread starts have no more rights than these, and cannot look into this process. */
 export const restrictSupervisor = ({ isolation, rlimits }: SupervisorSetup): void => {
-  writeFileSync('/proc/self/oom_score_adj', FIRST_TO_END);
+  // Nobody may lower it.
+  if (Number(readFileSync(OOM_SCORE_FILE, 'utf8')) < OOM_SCORE)
+    writeFileSync(OOM_SCORE_FILE, String(OOM_SCORE));
   if (isolation === null && rlimits.length === 0) return;
   const calls = openSystemCalls();
   for (const { resource, value } of rlimits) calls.limit(resource, value);

@@ -27,6 +27,7 @@ interface Log {
 
 const MOUNT_INFO = '/proc/self/mountinfo';
 const CONTROLLERS = ['memory', 'pids', 'cpu'];
+const ADVICE = '; a service of systemd has its own with Delegate=yes';
 const PERIOD_US = 100_000;
 const GROUP_PREFIX = 'run-';
 /** The kernel takes some time to end processes; one that hangs in a driver may take for ever. */
@@ -44,12 +45,15 @@ export const openCgroups = (log: Log, mountInfo = MOUNT_INFO): Cgroups | string 
     const available = readFileSync(join(base, 'cgroup.controllers'), 'utf8').split(/\s/);
     const missing = CONTROLLERS.filter((name) => !available.includes(name));
     if (missing.length > 0) return `its cgroup has no controllers for ${missing.join(', ')}`;
+    const members = readFileSync(join(base, 'cgroup.procs'), 'utf8').trim().split('\n');
+    if (members.some((pid) => pid !== String(process.pid)))
+      return `it shares its cgroup with others${ADVICE}`;
     const own = join(base, 'executor');
     mkdirSync(own, { recursive: true });
     writeFileSync(join(own, 'cgroup.procs'), '0');
     writeFileSync(join(base, 'cgroup.subtree_control'), CONTROLLERS.map((name) => `+${name}`).join(' '));
   } catch (error) {
-    return `its cgroup cannot be divided (${codeOf(error)}); systemd does with Delegate=yes`;
+    return `its cgroup cannot be divided (${codeOf(error)})${ADVICE}`;
   }
   for (const name of readdirSync(base)) if (name.startsWith(GROUP_PREFIX)) void remove(join(base, name), log);
   let count = 0;
