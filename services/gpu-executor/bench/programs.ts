@@ -118,9 +118,9 @@ const measureRunner = async (
 const isolations: [string, Isolation][] = [['group', noIsolation('chosen by the bench')]];
 const containment = await probeContainment();
 if (containment.kind === 'namespace')
-  isolations.unshift(['namespace', { kind: 'none', containment, why: 'chosen by the bench' }]);
+  isolations.unshift(['namespace', { kind: 'none', containment, why: 'chosen by the bench', user: null }]);
 for (const path of [process.env['PATH'] ?? '', '']) {
-  const chosen = await chooseIsolation({ setting: 'auto', path, hidden: [] });
+  const chosen = await chooseIsolation({ setting: 'auto', path, hidden: [], user: null });
   if (chosen.kind !== 'none') isolations.unshift([chosen.kind, chosen]);
 }
 print(`${runs} runs of /bin/true in each line; the first one in a small process`);

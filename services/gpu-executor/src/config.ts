@@ -117,6 +117,12 @@ export const configSchema = Type.Object({
         'processors that a program may keep busy, fractions allowed, where the executor has a cgroup',
     }),
   ),
+  EXECUTOR_RUN_AS: Type.Optional(
+    Type.String({
+      description:
+        'the user that programs run as, by name or as uid:gid, without other groups; the executor must be root then',
+    }),
+  ),
   EXECUTOR_WORK_DIR: Type.String({
     default: join(tmpdir(), 'runledger-executor'),
     minLength: 1,

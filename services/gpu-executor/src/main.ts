@@ -19,8 +19,10 @@ import { chooseIsolation } from './isolation/choose-isolation.ts';
 import { openSystemCalls } from './isolation/system-calls.ts';
 import { describeIsolation } from './isolation/isolation.ts';
 import { chooseEnforcement, describeEnforcement } from './supervision/enforcement.ts';
+import { readRunAs, tryRunAs } from './isolation/run-as.ts';
 import { openResidentProcesses } from './resident-process/resident-processes.ts';
 import type { HostEnvironment } from './supervision/process-environment.ts';
+import { SUPERVISOR_PATH } from './supervision/supervisor-process.ts';
 import { openSupervisors } from './supervision/supervisors.ts';
 import { openWorkFolder } from './work-folder.ts';
 
@@ -99,11 +101,15 @@ const openProcesses = async (
   log: ServiceBase<ExecutorConfig>['logger'],
   open: AsyncDisposableStack,
 ): Promise<Omit<RunnerHost, 'slots' | 'executorName'> & { readonly stopWithinMs: number }> => {
-  const { path: workFolder, mark } = await openWorkFolder(config.EXECUTOR_WORK_DIR, log);
+  const runAs = config.EXECUTOR_RUN_AS;
+  const user = runAs === undefined ? null : await readRunAs(runAs);
+  const { path: workFolder, mark } = await openWorkFolder(config.EXECUTOR_WORK_DIR, log, user);
+  if (user !== null) await tryRunAs(user, SUPERVISOR_PATH, workFolder);
   const isolation = await chooseIsolation({
     setting: config.EXECUTOR_ISOLATION,
     path: config.PATH,
     hidden: [...config.EXECUTOR_HIDDEN, ...secretFiles(process.env)],
+    user,
   });
   const level = isolation.kind === 'none' ? 'warn' : 'info';
   log[level]({ isolation: isolation.kind }, describeIsolation(isolation));

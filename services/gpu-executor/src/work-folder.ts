@@ -4,6 +4,7 @@ import { getuid } from 'node:process';
 import { formatMark, ownMark, parseMark, type Mark } from './supervision/process-mark.ts';
 import { isAlive, killOrphans } from './supervision/stray-processes.ts';
 import { clearWorkFolder } from './attempt/attempt-folders.ts';
+import type { User } from './isolation/run-as.ts';
 import { removeTree } from './leftovers/remove-tree.ts';
 
 export interface WorkFolder {
@@ -20,7 +21,11 @@ interface Log {
  * Takes the folder for this executor, and removes the processes and folders that an earlier executor left behind.
  * @throws when another executor uses it, or it belongs to another user
  */
-export const openWorkFolder = async (folder: string, log: Log): Promise<WorkFolder> => {
+export const openWorkFolder = async (
+  folder: string,
+  log: Log,
+  user: User | null = null,
+): Promise<WorkFolder> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = await realpath(folder);
   const { uid } = await stat(path);
@@ -30,7 +35,8 @@ export const openWorkFolder = async (folder: string, log: Log): Promise<WorkFold
         'Give the executor a folder of its own user.',
     );
   const mark = await ownMark(path);
-  await chmod(path, 0o700);
+  // Another user reaches the folders that it is given, and cannot list what else there is.
+  await chmod(path, user === null ? 0o700 : 0o711);
   await takeOver(path, mark, log);
   const { killed, survivors } = await killOrphans(mark);
   if (killed.length > 0) log.warn({ killed }, 'a killed executor left processes behind; they are killed');

@@ -3,6 +3,7 @@ import { bubblewrapOptions } from './bubblewrap.ts';
 import { probeContainment, processGroup, whyNoNamespace } from './containment.ts';
 import { hiddenPaths, realPath } from './hidden-paths.ts';
 import type { Isolation } from './isolation.ts';
+import type { User } from './run-as.ts';
 import { INSTALLATION } from './supervisor-code.ts';
 import { openSystemCalls } from './system-calls.ts';
 
@@ -13,6 +14,8 @@ export interface IsolationWanted {
   readonly path: string;
   /** Files and folders that no program may see, wherever they are. */
   readonly hidden: readonly string[];
+  /** Null: the user of the executor. */
+  readonly user: User | null;
 }
 
 /**
@@ -20,14 +23,14 @@ export interface IsolationWanted {
  * @throws when isolation is required and there is none
  */
 export const chooseIsolation = async (
-  { setting, path, hidden }: IsolationWanted,
+  { setting, path, hidden, user }: IsolationWanted,
   probes: readonly (Probe<'bubblewrap'> | Probe<'landlock'>)[] = [probeBubblewrap, probeLandlock],
 ): Promise<Isolation> => {
-  if (setting === 'off') return noIsolation('EXECUTOR_ISOLATION is off');
-  const paths = hiddenPaths([INSTALLATION, ...hidden]);
+  if (setting === 'off') return noIsolation('EXECUTOR_ISOLATION is off', user);
+  const paths = hiddenPaths([INSTALLATION, ...hidden], user);
   const refusals: string[] = [];
   for (const probe of probes) {
-    const probed = await probe(path, paths, refusals.join('; '));
+    const probed = await probe({ path, hidden: paths, before: refusals.join('; '), user });
     if (typeof probed !== 'string') return probed;
     refusals.push(probed);
   }
@@ -37,23 +40,27 @@ export const chooseIsolation = async (
       `EXECUTOR_ISOLATION is required, and this machine cannot isolate programs: ${why}. ` +
         'Install bubblewrap (apt-get install bubblewrap), or use Linux 5.13 or later with Landlock.',
     );
-  return { kind: 'none', containment: await probeContainment(), why };
+  return { kind: 'none', containment: await probeContainment(user), why, user };
 };
 
-export const noIsolation = (why: string): Isolation => ({
+export const noIsolation = (why: string, user: User | null = null): Isolation => ({
   kind: 'none',
   containment: processGroup(why),
   why,
+  user,
 });
 
+export interface Probed extends Pick<IsolationWanted, 'path' | 'hidden' | 'user'> {
+  /** Why what would be better does not work. */
+  readonly before: string;
+}
+
 type Probe<Kind extends Isolation['kind']> = (
-  path: string,
-  hidden: readonly string[],
-  before: string,
+  probed: Probed,
 ) => Promise<Extract<Isolation, { readonly kind: Kind }> | string>;
 
 /** An isolation, or why it does not work here. */
-export const probeBubblewrap: Probe<'bubblewrap'> = async (path, hidden) => {
+export const probeBubblewrap: Probe<'bubblewrap'> = async ({ path, hidden, user }) => {
   const command = path
     .split(delimiter)
     .filter(isAbsolute)
@@ -63,16 +70,18 @@ export const probeBubblewrap: Probe<'bubblewrap'> = async (path, hidden) => {
   const whyNot = whyNoSystemCalls();
   if (whyNot !== null) return whyNot;
   const view = { readable: [], writable: [], network: true, cards: true, resources: {} };
-  const refusal = await whyNoNamespace(command, bubblewrapOptions(view, null, hidden));
-  return refusal === null ? { kind: 'bubblewrap', command, hidden } : `bubblewrap does not work: ${refusal}`;
+  const refusal = await whyNoNamespace(command, bubblewrapOptions(view, null, hidden), user);
+  return refusal === null
+    ? { kind: 'bubblewrap', command, hidden, user }
+    : `bubblewrap does not work: ${refusal}`;
 };
 
-export const probeLandlock: Probe<'landlock'> = async (_path, hidden, before) => {
+export const probeLandlock: Probe<'landlock'> = async ({ hidden, before, user }) => {
   const whyNot = whyNoSystemCalls();
   if (whyNot !== null) return whyNot;
   const version = openSystemCalls().landlockVersion();
   if (version === 0) return 'the kernel has no Landlock';
-  return { kind: 'landlock', version, hidden, containment: await probeContainment(), why: before };
+  return { kind: 'landlock', version, hidden, containment: await probeContainment(user), why: before, user };
 };
 
 const whyNoSystemCalls = (): string | null => {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { getuid } from 'node:process';
 import { promisify } from 'node:util';
+import type { User } from './run-as.ts';
 
 /**
  * How the processes of a run are kept together. In a PID namespace the kernel kills everything that the program started when
@@ -16,12 +17,12 @@ export const processGroup = (why: string): Containment => ({ kind: 'group', why 
  * Tries once, at the start, whether this machine lets the executor make PID namespaces. `/proc` must be mounted again in the
  * namespace: with the outer one, a program that reads `/proc/<its own pid>` would find the entry of another process.
  */
-export const probeContainment = async (): Promise<Containment> => {
+export const probeContainment = async (user: User | null = null): Promise<Containment> => {
   const asUser = ['--user', '--map-current-user', ...NAMESPACE_OPTIONS];
-  const ways = getuid?.() === 0 ? [NAMESPACE_OPTIONS, asUser] : [asUser];
+  const ways = (user?.uid ?? getuid?.()) === 0 ? [NAMESPACE_OPTIONS, asUser] : [asUser];
   const refusals: string[] = [];
   for (const args of ways) {
-    const refusal = await whyNoNamespace('unshare', [...args, '--']);
+    const refusal = await whyNoNamespace('unshare', [...args, '--'], user);
     if (refusal === null) return { kind: 'namespace', command: 'unshare', args: [...args, '--'] };
     refusals.push(refusal);
   }
@@ -31,10 +32,18 @@ export const probeContainment = async (): Promise<Containment> => {
 const NAMESPACE_OPTIONS = ['--pid', '--fork', '--kill-child', '--mount-proc'];
 
 /** Null when the command makes a PID namespace whose `/proc` is its own, else why it does not. */
-export const whyNoNamespace = async (command: string, args: readonly string[]): Promise<string | null> => {
+export const whyNoNamespace = async (
+  command: string,
+  args: readonly string[],
+  user: User | null,
+): Promise<string | null> => {
   try {
     const test = ['/bin/sh', '-c', 'echo $$ && read -r pid rest </proc/self/stat && echo $pid'];
-    const { stdout } = await promisify(execFile)(command, [...args, ...test], { timeout: 10_000 });
+    const { stdout } = await promisify(execFile)(command, [...args, ...test], {
+      ...user,
+      cwd: '/',
+      timeout: 10_000,
+    });
     return stdout.trim() === '1\n1' ? null : `${command} made no PID namespace`;
   } catch (error) {
     return whatItSaid(error) ?? `${command} failed`;

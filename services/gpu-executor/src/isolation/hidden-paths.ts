@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { getuid } from 'node:process';
+import { isClosedTo, type User } from './run-as.ts';
 
 /** Programs, libraries and settings of the system. Everything else is hidden: homes, data, other programs' folders. */
 const SYSTEM_FOLDERS = [
@@ -28,8 +29,10 @@ export const systemFolders = (): readonly string[] => {
 };
 
 /** What exists of these, and what only root may read of /etc when this is root: private keys, password hashes. */
-export const hiddenPaths = (given: readonly string[]): readonly string[] => {
+export const hiddenPaths = (given: readonly string[], user: User | null): readonly string[] => {
   const paths = given.map(realPath).filter((path) => path !== null);
+  // Another user cannot even look where nothing need be hidden.
+  if (user !== null) return [...new Set(paths)].filter((path) => !isClosedTo(user, path));
   return [...new Set([...paths, ...(getuid?.() === 0 ? rootsOnly('/etc') : [])])];
 };
 

@@ -1,12 +1,18 @@
 import type { OwnLimits } from '../limits/program-limits.ts';
 import type { Containment } from './containment.ts';
+import { showUser, type User } from './run-as.ts';
 
 /**
  * What keeps a program from everything that is not its run. `bubblewrap`: namespaces of its own for processes, files, users and IPC, in which only
  * what it may see is mounted. `landlock`: the kernel refuses to open what it may not see, and to trace or signal what is not its own.
- * `none`: it sees what the user of the executor sees.
+ * `none`: it sees what its user sees.
  */
-export type Isolation =
+export type Isolation = Kind & {
+  /** Null: the user of the executor. */
+  readonly user: User | null;
+};
+
+type Kind =
   | { readonly kind: 'bubblewrap'; readonly command: string; readonly hidden: readonly string[] }
   | {
       readonly kind: 'landlock';
@@ -34,23 +40,25 @@ export interface View {
 
 /** In one sentence, for the operator. */
 export const describeIsolation = (isolation: Isolation): string => {
+  const { user } = isolation;
+  const programs = user === null ? 'programs' : `programs of the user ${showUser(user)} (EXECUTOR_RUN_AS)`;
   switch (isolation.kind) {
     case 'bubblewrap':
-      return 'programs are in namespaces of their own and see the files of their run only (bubblewrap)';
+      return `${programs} are in namespaces of their own and see the files of their run only (bubblewrap)`;
     case 'landlock': {
       const { version, containment, why } = isolation;
-      return `programs open the files of their run only (Landlock ${version}), ${inWhat(containment)}; no namespaces by bubblewrap: ${why}`;
+      return `${programs} open the files of their run only (Landlock ${version}), ${inWhat(containment)}; no namespaces by bubblewrap: ${why}`;
     }
     case 'none':
-      return `programs see what the user of the executor sees, ${inWhat(isolation.containment)}: ${isolation.why}`;
+      return `${programs} see what their user sees, ${inWhat(isolation.containment)}: ${isolation.why}`;
   }
 };
 
-/** The home folder is not in the view: a process uses its temporary folder instead, unless its operator sets another one. */
+/** The home folder is not in the view, or not of the user: a process uses its temporary folder instead, unless its operator sets another one. */
 export const visibleHost = <Host extends { readonly HOME?: string | undefined }>(
   isolation: Isolation,
   host: Host,
-): Host => (isolation.kind === 'none' ? host : { ...host, HOME: undefined });
+): Host => (isolation.kind === 'none' && isolation.user === null ? host : { ...host, HOME: undefined });
 
 /** Whether the kernel ends all processes of a run at once. */
 export const isInNamespace = (isolation: Isolation): boolean =>

@@ -6,7 +6,7 @@ import { openSystemCalls, type Rlimits } from './system-calls.ts';
 export interface SupervisorSetup {
   /** Null for one that sees what its user sees. */
   readonly isolation: {
-    /** Null where only what may be seen is mounted. */
+    /** Null where only what may be seen is mounted, or nothing is hidden. */
     readonly openable: Openable | null;
     /** Folders of its own namespaces, which a program may leave something in. */
     readonly memoryFolders: readonly string[];
@@ -35,7 +35,6 @@ export const restrictSupervisor = ({ isolation, rlimits }: SupervisorSetup): voi
   calls.hideProcess();
   calls.giveUpNewPrivileges();
   calls.limit('coreBytes', 0);
-  if (isolation.openable === null) return;
-  obeyLandlock(calls, isolation.openable);
+  if (isolation.openable !== null) obeyLandlock(calls, isolation.openable);
   calls.giveUpCapabilities();
 };

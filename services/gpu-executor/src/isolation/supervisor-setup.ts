@@ -30,7 +30,8 @@ export const supervisorSetup = (
         memoryFolders: [],
       };
     case 'none':
-      return null;
+      // What programs of another user start gets no other rights either.
+      return isolation.user === null ? null : { openable: null, memoryFolders: [] };
   }
 };
 

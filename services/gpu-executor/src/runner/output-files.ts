@@ -41,6 +41,7 @@ export const OPEN_OUTPUT = constants.O_RDONLY | constants.O_NOFOLLOW | constants
 export const collectFiles = async (root: string, limits: FileLimits): Promise<CollectedFiles> => {
   const found: CollectedFiles = { files: [], skipped: [], unreadable: null, tooMany: false };
   let entries = 0;
+  let owner: number | undefined;
 
   const skip = (path: string, why: string): void => {
     if (found.skipped.length < MAX_SKIPPED_REPORTED) found.skipped.push({ path, why });
@@ -64,6 +65,8 @@ export const collectFiles = async (root: string, limits: FileLimits): Promise<Co
     const stats = await file?.stat();
     if (!stats) return;
     if (!stats.isFile()) return skip(path, NO_FILE);
+    if (stats.nlink > 1 && stats.uid !== owner)
+      return skip(path, 'it is a second name of a file of another user');
     const { size: bytes } = stats;
     found.files.push({ path: join(root, path), filename, subfolder, bytes, identity: identityOf(stats) });
   };
@@ -83,6 +86,7 @@ export const collectFiles = async (root: string, limits: FileLimits): Promise<Co
     if (depth > limits.depth) return skip(path, `it lies deeper than ${limits.depth} folders`);
     await using folder = await tryOpen(opened, path, OPEN_FOLDER);
     if (!folder) return;
+    owner ??= (await folder.stat()).uid;
     const inside = `/proc/self/fd/${folder.fd}`;
     for await (const entry of await opendir(inside)) {
       entries += 1;

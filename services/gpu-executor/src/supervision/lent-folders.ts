@@ -1,5 +1,6 @@
 import { rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { giveTo, type User } from '../isolation/run-as.ts';
 import { changeMode } from '../leftovers/open-folder.ts';
 
 export interface RunFolders {
@@ -14,11 +15,13 @@ export interface LentFolders {
   takeBack(): Promise<void>;
 }
 
-/** Moves the folders of a run to the place of its process, which sees no other folder of a run. */
+/** Moves the folders of a run to the place of its process, which sees no other folder of a run, and gives them to its user. */
 export const lendFolders = async (
   { inputDir, outputDir }: RunFolders,
   place: string,
+  user: User | null,
 ): Promise<LentFolders> => {
+  if (user !== null) for (const folder of [inputDir, outputDir]) giveTo(user, folder);
   const lent = { inputDir: join(place, basename(inputDir)), outputDir: join(place, basename(outputDir)) };
   await rename(inputDir, lent.inputDir);
   await rename(outputDir, lent.outputDir);

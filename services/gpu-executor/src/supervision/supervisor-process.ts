@@ -9,6 +9,7 @@ import { bubblewrapOptions } from '../isolation/bubblewrap.ts';
 import type { Cgroup } from '../limits/cgroups.ts';
 import { isInNamespace, type Isolation, type View } from '../isolation/isolation.ts';
 import type { SupervisorSetup } from '../isolation/restrict-supervisor.ts';
+import { asUser } from '../isolation/run-as.ts';
 import { supervisorSetup } from '../isolation/supervisor-setup.ts';
 import type { Rlimits } from '../isolation/system-calls.ts';
 import { directStreams, relayedStreams, type ProcessStreams } from './process-streams.ts';
@@ -48,7 +49,8 @@ export interface Supervisor {
   close(): void;
 }
 
-const SUPERVISOR_PATH = fileURLToPath(new URL('./supervisor.ts', import.meta.url));
+/** What it runs. */
+export const SUPERVISOR_PATH = fileURLToPath(new URL('./supervisor.ts', import.meta.url));
 /** SIGUSR1 from a program must not open a debugger in its supervisor. */
 const NODE_OPTIONS = ['--disable-sigusr1', '--no-warnings'];
 /** How long the supervisor may take to kill what it started before the executor kills it. */
@@ -145,6 +147,7 @@ const spawnSupervisor = ({
   const pipes = streams === 'direct' ? [LINK_DESCRIPTOR, ...DIRECT_DESCRIPTORS] : [LINK_DESCRIPTOR];
   const [command = '', ...args] = [
     ...(cgroup?.enter ?? []),
+    ...asUser(isolation.user),
     ...inNamespaces(isolation, view, folder),
     ...node,
   ];

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { removeTree } from '../leftovers/remove-tree.ts';
+import { giveTo, type User } from '../isolation/run-as.ts';
 import { isInNamespace, type Isolation, type View } from '../isolation/isolation.ts';
 import type { Cgroup } from '../limits/cgroups.ts';
 import { limitsFor, type Enforcement } from './enforcement.ts';
@@ -29,6 +30,8 @@ export interface Place {
   readonly folder: string;
   /** Brings the folders of a run into the view. */
   lend(folders: RunFolders): Promise<LentFolders>;
+  /** A new folder in the place, for the temporary files of one run. */
+  makeTemporary(): string;
   /** Once. */
   start(start: Start): SupervisedProcess;
   /** The process has ended. Puts back what is lent. Resolves when another run may get the place, or the folder is removed. */
@@ -69,7 +72,7 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
   const env = { PATH: path, [MARK_VARIABLE]: formatMark(mark) };
 
   const openAnother = (key: string, view: View, streams: StreamsKind): Kept => {
-    const folder = mkdtempSync(join(workFolder, 'tmp-'));
+    const folder = makeFolder(workFolder, isolation.user);
     const limits = { ...settings.limits, ...view.resources };
     const { rlimits, cgroup } = limitsFor(enforcement, limits);
     const supervisor = openSupervisor(
@@ -86,23 +89,22 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
     if (!kept.isLeft) return;
     await removeTree(kept.folder, log);
   };
-  const isAsNew = ({ folder, cgroup }: Kept): boolean =>
-    isEmpty(folder) && (cgroup === null || isInNamespace(isolation) || isAlone(cgroup));
   const placeOf = (kept: Kept): Place => {
     kept.isIdle = kept.isLeft = false;
     const loans: LentFolders[] = [];
     return {
       folder: kept.folder,
       lend: async (folders) => {
-        const lent = await lendFolders(folders, kept.folder);
+        const lent = await lendFolders(folders, kept.folder, isolation.user);
         loans.push(lent);
         return lent;
       },
+      makeTemporary: () => makeFolder(kept.folder, isolation.user),
       start: (start) => withinLimits(kept.supervisor.start(start), kept),
       leave: async () => {
         for (const lent of loans) await lent.takeBack();
         kept.isLeft = true;
-        if (!(open.has(kept) && kept.isReusable && isAsNew(kept))) await close(kept);
+        if (!(open.has(kept) && kept.isReusable && isAsNew(kept, isolation))) await close(kept);
       },
     };
   };
@@ -127,8 +129,17 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
   };
 };
 
+const isAsNew = ({ folder, cgroup }: Kept, isolation: Isolation): boolean =>
+  isEmpty(folder) && (cgroup === null || isInNamespace(isolation) || isAlone(cgroup));
+
 /** Whether the supervisor has it for itself: nothing left its process group, with any other trace of its run. */
 const isAlone = (cgroup: Cgroup): boolean => cgroup.members() === 1;
+
+const makeFolder = (above: string, user: User | null): string => {
+  const folder = mkdtempSync(join(above, 'tmp-'));
+  if (user !== null) giveTo(user, folder);
+  return folder;
+};
 
 const isEmpty = (folder: string): boolean => {
   try {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getuid } from 'node:process';
@@ -23,6 +23,8 @@ interface User {
   readonly title: string;
   /** Null: the user of the tests. */
   readonly uid: number | null;
+  /** Whom the programs run as. */
+  readonly runAs: string;
   /** As in the container of the compose file. */
   readonly withoutRights: boolean;
 }
@@ -30,16 +32,26 @@ interface User {
 const USERS: readonly User[] =
   getuid?.() === 0
     ? [
-        { title: 'root', uid: null, withoutRights: false },
-        { title: 'an ordinary user', uid: 65_534, withoutRights: false },
-        { title: 'uid 1000 without rights', uid: 1_000, withoutRights: true },
+        { title: 'root', uid: null, runAs: '', withoutRights: false },
+        {
+          title: 'root, and starts programs as another user',
+          uid: null,
+          runAs: '65534:65534',
+          withoutRights: false,
+        },
+        { title: 'an ordinary user', uid: 65_534, runAs: '', withoutRights: false },
+        { title: 'uid 1000 without rights', uid: 1_000, runAs: '', withoutRights: true },
       ]
-    : [{ title: 'the user of the tests', uid: null, withoutRights: false }];
+    : [{ title: 'the user of the tests', uid: null, runAs: '', withoutRights: false }];
 
-const attacked = async ({ uid, withoutRights }: User, isolation: IsolationName): Promise<Attacked[]> => {
+const attacked = async (
+  { uid, runAs, withoutRights }: User,
+  isolation: IsolationName,
+): Promise<Attacked[]> => {
   const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   if (uid !== null) chownSync(folder, uid, uid);
+  if (runAs !== '') chmodSync(folder, 0o711);
   const attacks = readdirSync(PROGRAMS).map((name) => join(PROGRAMS, name));
   const [command = '', ...args] = [
     ...(withoutRights ? ['setpriv', '--no-new-privs', '--'] : []),
@@ -48,6 +60,7 @@ const attacked = async ({ uid, withoutRights }: User, isolation: IsolationName):
     EXECUTOR,
     isolation,
     folder,
+    runAs,
     ...attacks,
   ];
   const child = spawn(command, args, {

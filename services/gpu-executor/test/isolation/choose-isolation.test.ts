@@ -33,28 +33,30 @@ describe('the isolation of an executor', () => {
     ],
   ])('is Landlock, and says why, where %s', async (_, path, said) => {
     for (const setting of ['auto', 'required'] as const) {
-      const isolation = await chooseIsolation({ setting, path: path(), hidden: [] });
+      const isolation = await chooseIsolation({ setting, path: path(), hidden: [], user: null });
       expect(isolation.kind).toBe('landlock');
       expect(describeIsolation(isolation)).toMatch(said);
     }
   });
 
   it('is none where neither works, and says why', async () => {
-    const isolation = await chooseIsolation({ setting: 'auto', path: PATH, hidden: [] }, nowhere);
+    const isolation = await chooseIsolation({ setting: 'auto', path: PATH, hidden: [], user: null }, nowhere);
     expect(isolation.kind).toBe('none');
     expect(describeIsolation(isolation)).toMatch(
-      /^programs see what the user of the executor sees, .*: bwrap is not on PATH; the kernel has no Landlock$/,
+      /^programs see what their user sees, .*: bwrap is not on PATH; the kernel has no Landlock$/,
     );
   });
 
   it('is refused where neither works and it is required, with what to do', async () => {
-    const chosen = chooseIsolation({ setting: 'required', path: PATH, hidden: [] }, nowhere);
+    const chosen = chooseIsolation({ setting: 'required', path: PATH, hidden: [], user: null }, nowhere);
     await expect(chosen).rejects.toThrow(
       /EXECUTOR_ISOLATION is required, .*: bwrap is not on PATH; the kernel has no Landlock\. Install bubblewrap \(apt-get install bubblewrap\), or /,
     );
   });
 
   it('is none when it is off', async () => {
-    expect(await chooseIsolation({ setting: 'off', path: PATH, hidden: [] })).toMatchObject({ kind: 'none' });
+    expect(await chooseIsolation({ setting: 'off', path: PATH, hidden: [], user: null })).toMatchObject({
+      kind: 'none',
+    });
   });
 });

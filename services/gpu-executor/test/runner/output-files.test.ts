@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chownSync, linkSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { getuid } from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { FILE_LIMITS, collectFiles, identityOf } from '../../src/runner/output-files.ts';
 import { temporaryFolder } from './program/run-a-program.ts';
@@ -27,6 +28,18 @@ describe('the files of a run', () => {
         identity: identityOf(statSync(join(root, 'z.png'))),
       },
     ]);
+  });
+
+  it.runIf(getuid?.() === 0)('include no second name of a file of another user', async () => {
+    const [root, elsewhere] = [temporaryFolder(), temporaryFolder()];
+    writeFileSync(join(elsewhere, 'of-root'), 'secret');
+    linkSync(join(elsewhere, 'of-root'), join(root, 'hard'));
+    writeFileSync(join(root, 'own'), '');
+    for (const path of [root, join(root, 'own')]) chownSync(path, 1000, 1000);
+    linkSync(join(root, 'own'), join(root, 'own-again'));
+    const { files, skipped } = await collectFiles(root, FILE_LIMITS);
+    expect(files.map(({ filename }) => filename)).toEqual(['own', 'own-again']);
+    expect(skipped).toEqual([{ path: 'hard', why: 'it is a second name of a file of another user' }]);
   });
 
   it('include no links, no pipes and no files with invalid names', async () => {

@@ -1,5 +1,3 @@
-import { mkdtemp } from 'node:fs/promises';
-import { join } from 'node:path';
 import { removeTree } from '../../leftovers/remove-tree.ts';
 import { whyNotExecutable, type OperatorCommand } from '../operator-command.ts';
 import type { AllowList } from './allow-list.ts';
@@ -44,7 +42,7 @@ export const programRunner = (settings: ProgramRunnerSettings): Runner => ({
     if (place instanceof Error) return notStarted(settings, named, place.message);
     await using left = new AsyncDisposableStack();
     left.defer(() => place.leave());
-    const temporary = await mkdtemp(join(place.folder, 'tmp-'));
+    const temporary = place.makeTemporary();
     left.defer(() => removeTree(temporary, settings.log));
     return await execute(settings, { ...named, place, temporary }, observe, signal);
   },

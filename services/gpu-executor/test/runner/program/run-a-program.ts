@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newUuid } from '@runledger/contracts/ids';
@@ -54,6 +54,8 @@ export const openPrograms = async (
   const folder = temporaryFolder();
   const [workFolder, placeFolder] = [join(folder, 'runs'), join(folder, 'places')];
   for (const path of [workFolder, placeFolder]) mkdirSync(path);
+  // Another user must reach its place.
+  chmodSync(folder, 0o711);
   const logged: object[] = [];
   const programs = new Map<string, OperatorCommand>();
   const mark = await ownMark(workFolder);
