@@ -1,4 +1,5 @@
 import { delimiter, isAbsolute, join } from 'node:path';
+import { ConfigError } from '@runledger/service-kit/config/config';
 import { bubblewrapOptions } from './bubblewrap.ts';
 import { probeContainment, processGroup, whyNoNamespace } from './containment.ts';
 import { hiddenPaths, realPath } from './hidden-paths.ts';
@@ -20,7 +21,7 @@ export interface IsolationWanted {
 
 /**
  * The best that this machine allows, tried once, at the start.
- * @throws when isolation is required and there is none
+ * @throws {ConfigError} when isolation is required and there is none
  */
 export const chooseIsolation = async (
   { setting, path, hidden, user }: IsolationWanted,
@@ -36,10 +37,14 @@ export const chooseIsolation = async (
   }
   const why = refusals.join('; ');
   if (setting === 'required')
-    throw new Error(
-      `EXECUTOR_ISOLATION is required, and this machine cannot isolate programs: ${why}. ` +
-        'Install bubblewrap (apt-get install bubblewrap), or use Linux 5.13 or later with Landlock.',
-    );
+    throw new ConfigError([
+      {
+        variable: 'EXECUTOR_ISOLATION',
+        wrong: `= "required" cannot be met on this machine: ${why}`,
+        right:
+          'auto, unless you install bubblewrap (apt-get install bubblewrap) and let it make namespaces, or use Linux 5.13 or later with Landlock',
+      },
+    ]);
   return { kind: 'none', containment: await probeContainment(user), why, user };
 };
 
@@ -50,7 +55,7 @@ export const noIsolation = (why: string, user: User | null = null): Isolation =>
   user,
 });
 
-export interface Probed extends Pick<IsolationWanted, 'path' | 'hidden' | 'user'> {
+interface Probed extends Pick<IsolationWanted, 'path' | 'hidden' | 'user'> {
   /** Why what would be better does not work. */
   readonly before: string;
 }

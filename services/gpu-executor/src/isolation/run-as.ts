@@ -13,7 +13,7 @@ export interface User {
 }
 
 /** The setting and these capabilities, by their bits: whoever has them may start, signal and clean up processes and files of another user. */
-export const RUN_AS = 'EXECUTOR_RUN_AS';
+const RUN_AS = 'EXECUTOR_RUN_AS';
 const NEEDED = { CHOWN: 0, DAC_OVERRIDE: 1, FOWNER: 3, KILL: 5, SETGID: 6, SETUID: 7 } as const;
 const NUMBERS = /^(\d{1,10}):(\d{1,10})$/;
 const REACHES = 'fs.readFileSync(process.argv[1]); fs.accessSync(process.argv[2], fs.constants.X_OK)';

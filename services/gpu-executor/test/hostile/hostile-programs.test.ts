@@ -101,3 +101,24 @@ describe.each(USERS)('hostile programs, of an executor that is $title,', (user) 
     },
   );
 });
+
+/** Of the executor of these tests, whatever the isolation. */
+const HELD_BY_LIMITS = new Set([
+  'opens-files.sh',
+  'starts-processes.sh',
+  'takes-memory.sh',
+  'writes-a-large-file.sh',
+]);
+
+describe('hostile programs that nothing isolates', () => {
+  it('reach something, each of them', async () => {
+    const user = USERS.find(({ title }) => title === 'an ordinary user') ?? USERS[0];
+    const results = user === undefined ? [] : await attacked(user, 'group');
+    expect(results.map(({ attack }) => attack)).toEqual(readdirSync(PROGRAMS));
+    const isHeld = ({ lines, breaches, changed, isVictimAlive }: Attacked): boolean =>
+      !lines.some((line) => line.includes('breached')) &&
+      breaches.length + changed.length === 0 &&
+      isVictimAlive;
+    expect(results.filter(isHeld).filter(({ attack }) => !HELD_BY_LIMITS.has(attack))).toEqual([]);
+  });
+});

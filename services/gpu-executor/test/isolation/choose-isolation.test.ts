@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { chooseIsolation } from '../../src/isolation/choose-isolation.ts';
 import { describeIsolation } from '../../src/isolation/isolation.ts';
+import { startExecutor } from '../fixtures/real-executor.ts';
 import { isolationNamed } from '../fixtures/isolations.ts';
 
 const PATH = process.env['PATH'] ?? '';
 const nowhere = [async () => 'bwrap is not on PATH', async () => 'the kernel has no Landlock'];
+/** Only root, or whoever may make namespaces, can hold an executor in a filter; it is written for one architecture. */
+const canRefuse = process.arch === 'x64' && typeof (await isolationNamed('bubblewrap')) !== 'string';
 const hasLandlock = typeof (await isolationNamed('landlock')) !== 'string';
 
 /** A `bwrap` as on a machine that lets nobody make namespaces. */
@@ -50,9 +53,27 @@ describe('the isolation of an executor', () => {
   it('is refused where neither works and it is required, with what to do', async () => {
     const chosen = chooseIsolation({ setting: 'required', path: PATH, hidden: [], user: null }, nowhere);
     await expect(chosen).rejects.toThrow(
-      /EXECUTOR_ISOLATION is required, .*: bwrap is not on PATH; the kernel has no Landlock\. Install bubblewrap \(apt-get install bubblewrap\), or /,
+      /EXECUTOR_ISOLATION = "required" cannot be met on this machine: bwrap is not on PATH; the kernel has no Landlock\. It should be .*apt-get install bubblewrap/,
     );
   });
+
+  it.runIf(canRefuse)('is refused by an executor that ends with exit code 78', async () => {
+    const required = { EXECUTOR_ISOLATION: 'required' };
+    const executor = startExecutor(required, { refused: 'namespaces and Landlock' });
+    expect(await executor.exit()).toBe(78);
+    expect(executor.output()).toMatch(
+      /EXECUTOR_ISOLATION = \\?"required\\?" cannot be met.*bubblewrap does not work: .*the kernel has no Landlock\. It should be .*apt-get install bubblewrap/,
+    );
+  });
+
+  it.runIf(canRefuse && hasLandlock)(
+    'is said by an executor that may make no namespaces, with the reasons',
+    async () => {
+      const executor = startExecutor({ EXECUTOR_ISOLATION: 'auto' }, { refused: 'namespaces' });
+      await executor.said('programs open the files of their run only (Landlock');
+      expect(executor.output()).toMatch(/in a process group \(unshare: .*bubblewrap does not work: /);
+    },
+  );
 
   it('is none when it is off', async () => {
     expect(await chooseIsolation({ setting: 'off', path: PATH, hidden: [], user: null })).toMatchObject({

@@ -1,20 +1,15 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import { getuid } from 'node:process';
-import { text } from 'node:stream/consumers';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readRunAs, type User } from '../../src/isolation/run-as.ts';
+import { startExecutor } from '../fixtures/real-executor.ts';
 import { processesOfRuns } from '../fixtures/marked-processes.ts';
 import { isolationNamed, ISOLATION_NAMES } from '../fixtures/isolations.ts';
 import { openPrograms } from '../runner/program/run-a-program.ts';
 
 const USER: User = { uid: 65_534, gid: 65_533 };
 const isRoot = getuid?.() === 0;
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
 describe.skipIf(!isRoot).each(ISOLATION_NAMES)('a program of another user: %s', (name) => {
   it('has no other groups, gets its inputs, and gives its outputs', async ({ skip }) => {
@@ -24,7 +19,7 @@ describe.skipIf(!isRoot).each(ISOLATION_NAMES)('a program of another user: %s', 
     const script = `umask 077; id -u; id -g; id -G; grep -E '^(Cap(Prm|Eff|Amb)|NoNewPrivs):' /proc/self/status | grep -vE '0{16}$|1$'
       mkdir "$RUNLEDGER_OUTPUT_DIR/closed"; cat "$RUNLEDGER_INPUT_DIR/a" >"$RUNLEDGER_OUTPUT_DIR/closed/copy"
       echo x >"$RUNLEDGER_INPUT_DIR/mine"; touch "$HOME/file" && chmod 000 "$RUNLEDGER_OUTPUT_DIR/closed"`;
-    const { result, lines, placeFolder } = await start(script, { inputFiles: { a: 'an input' } });
+    const { result, lines, placeFolder } = start(script, { inputFiles: { a: 'an input' } });
     const ended = await result;
     expect(lines.map(({ line }) => line)).toEqual([String(USER.uid), String(USER.gid), String(USER.gid)]);
     expect(ended).toMatchObject({ outcome: 'succeeded', files: [{ filename: 'copy' }] });
@@ -41,7 +36,7 @@ describe.skipIf(!isRoot).each(ISOLATION_NAMES)('a program of another user: %s', 
     const isolation = await isolationNamed(name, USER);
     if (typeof isolation === 'string') return skip(isolation);
     const start = await openPrograms({ isolation, graceMs: 100 });
-    const { result, lines, cancel, workFolder } = await start(
+    const { result, lines, cancel, workFolder } = start(
       `trap '' TERM; setsid sleep 600 & (sleep 600 &) ; echo started; while :; do sleep 1; done`,
     );
     await waitFor('the program has started', () => lines.length > 0);
@@ -51,32 +46,6 @@ describe.skipIf(!isRoot).each(ISOLATION_NAMES)('a program of another user: %s', 
     expect(await processesOfRuns(workFolder)).toEqual([]);
   });
 });
-
-/** What it wrote, and its exit code. Nothing listens at the address of its broker. */
-const startExecutor = async (
-  env: Record<string, string>,
-  uid: number | null = null,
-): Promise<readonly [string, number | null]> => {
-  const folder = mkdtempSync(join(tmpdir(), 'run-as-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const child = spawn(process.execPath, [MAIN], {
-    env: {
-      PATH: process.env['PATH'],
-      NATS_URL: 'nats://127.0.0.1:9',
-      EXECUTOR_GPUS: 'CPU:1',
-      EXECUTOR_WORK_DIR: join(folder, 'work'),
-      RUNLEDGER_HEALTH_PORT: '0',
-      ...env,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    ...(uid === null ? {} : { uid, gid: uid }),
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const exited = once(child, 'exit');
-  const [out, error] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  await exited;
-  return [out + error, child.exitCode];
-};
 
 describe('an executor with EXECUTOR_RUN_AS', () => {
   it.runIf(isRoot)('takes the name of a user, or numbers', async () => {
@@ -101,15 +70,15 @@ describe('an executor with EXECUTOR_RUN_AS', () => {
     ],
     ['no right to be another user', '65534:65534', 1000, /has not the capabilities CHOWN, .*SETUID/],
   ])('ends with exit code 78 for %s', async (_, user, uid, said) => {
-    const [output, code] = await startExecutor({ EXECUTOR_RUN_AS: user }, isRoot ? uid : null);
-    expect(output).toMatch(said);
-    expect(code).toBe(78);
+    const executor = startExecutor({ EXECUTOR_RUN_AS: user }, { uid: isRoot ? uid : null });
+    expect(await executor.exit()).toBe(78);
+    expect(executor.output()).toMatch(said);
   });
 
   it.runIf(isRoot)('ends with exit code 78 where that user cannot reach its work folder', async () => {
     // A new folder of mkdtemp is closed to others.
-    const [output, code] = await startExecutor({ EXECUTOR_RUN_AS: '65534:65534' });
-    expect(output).toMatch(/cannot reach .*work/);
-    expect(code).toBe(78);
+    const executor = startExecutor({ EXECUTOR_RUN_AS: '65534:65534' });
+    expect(await executor.exit()).toBe(78);
+    expect(executor.output()).toMatch(/cannot reach .*work/);
   });
 });

@@ -47,8 +47,9 @@ describe.each(isolations)('resident processes %s', (_, isolation) => {
   const leased = async (
     shells: ReturnType<typeof residentsOf>,
     slot: (typeof SLOTS)[number] = SLOT,
+    org_id = ORG_ID,
   ): Promise<Lease<Shell>> => {
-    const acquired = await shells.acquire({ slot: slot, org_id: ORG_ID }, never);
+    const acquired = await shells.acquire({ slot, org_id }, never);
     if (acquired.kind !== 'ready') throw new Error(JSON.stringify(acquired));
     return acquired.lease;
   };
@@ -162,6 +163,19 @@ describe.each(isolations)('resident processes %s', (_, isolation) => {
     expect(now).toHaveLength(1);
     expect(now).not.toEqual(before);
     expect((await leased(one)).loadingMs).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['are started anew for a run of another organisation', false, false],
+    ['serve several organisations when they are shared', true, true],
+  ])('%s', async (_what, shared, isSame) => {
+    const { residents } = await open();
+    const shells = residents.open({ ...shellResident('echo', ECHO), shared }, SLOTS);
+    const first = await leased(shells);
+    first.release();
+    const second = await leased(shells, SLOT, '01920000-0000-7000-8000-0000000000bb');
+    expect(second.connection === first.connection).toBe(isSame);
+    second.release();
   });
 
   it('end after a while without a run, and after their last run', async () => {

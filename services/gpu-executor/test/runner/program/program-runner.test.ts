@@ -60,13 +60,15 @@ describe.each(isolations)('a program %s', (_, isolation) => {
     expect(readFileSync(join(outputDir, 'fds'), 'utf8')).not.toMatch(/\b3 -> socket:/);
   });
 
-  it('may share memory between its processes, and see what a link in its entry leads to', async () => {
+  it('may share memory between its processes, as shm_open and sem_open do, and see what a link in its entry leads to', async () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, 'models'));
     writeFileSync(join(folder, 'models', 'weights'), 'weights');
     symlinkSync(join(folder, 'models'), join(folder, 'link'));
     const script = `set -e; echo shared >"/dev/shm/runledger-test-$RUNLEDGER_RUN_ID-$$"
-      cat "/dev/shm/runledger-test-$RUNLEDGER_RUN_ID-$$"; rm "/dev/shm/runledger-test-$RUNLEDGER_RUN_ID-$$"
+      cat "/dev/shm/runledger-test-$RUNLEDGER_RUN_ID-$$"; truncate -s 1M "/dev/shm/runledger-test-$RUNLEDGER_RUN_ID-$$"
+      ln "/dev/shm/runledger-test-$RUNLEDGER_RUN_ID-$$" "/dev/shm/sem.$RUNLEDGER_RUN_ID-$$"
+      rm "/dev/shm/runledger-test-$RUNLEDGER_RUN_ID-$$" "/dev/shm/sem.$RUNLEDGER_RUN_ID-$$"
       cat '${folder}/link/weights'`;
     const program = { command: '/bin/sh', args: ['-c', script], readable: [join(folder, 'link')] };
     const { result, lines } = await start('', { isolation, program });
