@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sleep } from '@runledger/resilience/abort';
@@ -56,11 +57,9 @@ export const openCgroups = (log: Log, mountInfo = MOUNT_INFO): Cgroups | string 
     return `its cgroup cannot be divided (${codeOf(error)})${ADVICE}`;
   }
   for (const name of readdirSync(base)) if (name.startsWith(GROUP_PREFIX)) void remove(join(base, name), log);
-  let count = 0;
   return {
     open: (limits) => {
-      count += 1;
-      const folder = join(base, `${GROUP_PREFIX}${process.pid}-${count}`);
+      const folder = join(base, `${GROUP_PREFIX}${randomUUID()}`);
       mkdirSync(folder);
       const set = (file: string, value: string): void => writeFileSync(join(folder, file), value);
       set('pids.max', String(limits.processes));

@@ -100,7 +100,7 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
         return lent;
       },
       makeTemporary: () => makeFolder(kept.folder, isolation.user),
-      start: (start) => withinLimits(kept.supervisor.start(start), kept),
+      start: (start) => withinLimits(kept.supervisor.start(start), kept, log),
       leave: async () => {
         for (const lent of loans) await lent.takeBack();
         kept.isLeft = true;

@@ -14,13 +14,15 @@ export interface Limited {
 export const withinLimits = (
   process: SupervisedProcess,
   { limits: { memoryBytes, diskBytes }, folder, cgroup }: Limited,
+  log: { warn(fields: object, message: string): void },
 ): SupervisedProcess => {
   const outOfMemory = cgroup?.outOfMemory() ?? 0;
   let isTooLarge = false;
-  const disk = watchDisk(folder, diskBytes, () => {
+  const kill = (): void => {
     isTooLarge = true;
     process.kill();
-  });
+  };
+  const disk = watchDisk(folder, diskBytes, kill, log);
   const exceeded = (): Exceeded | null => {
     if (isTooLarge) return { resource: 'disk', limitBytes: diskBytes };
     const isFull = memoryBytes !== null && cgroup !== null && cgroup.outOfMemory() > outOfMemory;
