@@ -31,17 +31,18 @@ const FILES = [
   'docker-compose.yml',
   'docker-compose.cluster.yml',
   'docker-compose.gpu.yml',
+  'docker-compose.isolation.yml',
   'docker-compose.watch.yml',
   'docker-compose.cluster.watch.yml',
 ];
+/** They change the executor alone. */
+const OF_EXECUTOR = ['docker-compose.gpu.yml', 'docker-compose.isolation.yml'];
 const OF_BOTH = 'docker-compose.cluster.watch.yml';
 /** The files that Compose reads together with one of them, in their order. */
 const readWith = (file: string): string[] =>
   FILES.filter(
     (each) =>
-      each === 'docker-compose.yml' ||
-      each === file ||
-      (file === OF_BOTH && each !== 'docker-compose.gpu.yml'),
+      each === 'docker-compose.yml' || each === file || (file === OF_BOTH && !OF_EXECUTOR.includes(each)),
   );
 /** The plugin of Docker's client, and the standalone program. */
 const COMPOSE_COMMANDS = [['docker', 'compose'], ['docker-compose']] as const;
