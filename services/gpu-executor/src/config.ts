@@ -10,6 +10,7 @@ import { egressConfig } from '@runledger/webhooks/policy/egress-config';
 import { policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { Type, type Static } from 'typebox';
 import {
+  MIN_CPU_SECONDS,
   MIN_CPUS,
   MIN_DISK_BYTES,
   MIN_MEMORY_BYTES,
@@ -123,6 +124,13 @@ export const configSchema = Type.Object({
         'the user that programs run as, by name or as uid:gid, without other groups; the executor must be root then',
     }),
   ),
+  EXECUTOR_RUN_CPU_S: Type.Optional(
+    Type.Integer({
+      minimum: MIN_CPU_SECONDS,
+      unit: 'seconds',
+      description: 'processor time of each process of a program',
+    }),
+  ),
   EXECUTOR_WORK_DIR: Type.String({
     default: join(tmpdir(), 'runledger-executor'),
     minLength: 1,
@@ -168,6 +176,7 @@ export const limitsOf = (config: ExecutorConfig): ProgramLimits => ({
   openFiles: config.EXECUTOR_RUN_OPEN_FILES,
   diskBytes: config.EXECUTOR_RUN_DISK_BYTES,
   cpus: config.EXECUTOR_RUN_CPUS ?? null,
+  cpuSeconds: config.EXECUTOR_RUN_CPU_S ?? null,
 });
 
 export const readExecutorConfig = (env: Environment): ExecutorConfig => readConfig(configSchema, env);

@@ -19,8 +19,15 @@ export interface SystemCalls {
   obey(rules: number): void;
 }
 
-/** Memory: what is private and can be written. Processes: of the user, or in a user namespace of that, threads included. */
-const RESOURCES = { fileBytes: 1, memoryBytes: 2, coreBytes: 4, processes: 6, openFiles: 7 } as const;
+/** Processor time: of one process. Memory: what is private and can be written. Processes: of the user, or in a user namespace of that, threads included. */
+const RESOURCES = {
+  cpuSeconds: 0,
+  fileBytes: 1,
+  memoryBytes: 2,
+  coreBytes: 4,
+  processes: 6,
+  openFiles: 7,
+} as const;
 type Resource = keyof typeof RESOURCES;
 export type Rlimits = readonly { readonly resource: Resource; readonly value: number }[];
 
@@ -59,7 +66,9 @@ export const openSystemCalls = (): SystemCalls => {
       checked('getrlimit', getrlimit(RESOURCES[resource], limits));
       const hard = limits.readBigUInt64LE(8);
       const given = BigInt(value) < hard ? BigInt(value) : hard;
-      for (const at of [0, 8]) limits.writeBigUInt64LE(given, at);
+      limits.writeBigUInt64LE(given, 0);
+      // At this one the kernel kills without a word; a second before, it says by a signal what for.
+      limits.writeBigUInt64LE(resource === 'cpuSeconds' && given < hard ? given + 1n : given, 8);
       checked(`setrlimit for ${resource}`, setrlimit(RESOURCES[resource], limits));
     },
     landlockVersion: () => Math.max(0, createRuleset(CREATE_RULESET, null, 0, VERSION_FLAG)),

@@ -11,6 +11,8 @@ export interface ProgramLimits {
   readonly diskBytes: number;
   /** Processors that it may keep busy, fractions allowed. */
   readonly cpus: number | null;
+  /** Processor time of each process, in seconds. */
+  readonly cpuSeconds: number | null;
 }
 
 /** What an entry of the operator says in place of the settings. */
@@ -22,6 +24,8 @@ export const MIN_PROCESSES = 32;
 export const MIN_OPEN_FILES = 64;
 export const MIN_DISK_BYTES = 1024 ** 2;
 export const MIN_CPUS = 0.01;
+/** What supervises the program takes some too. */
+export const MIN_CPU_SECONDS = 10;
 
 const MEMBERS: Readonly<Record<string, { readonly limit: keyof ProgramLimits; readonly minimum: number }>> = {
   memory_bytes: { limit: 'memoryBytes', minimum: MIN_MEMORY_BYTES },
@@ -29,6 +33,7 @@ const MEMBERS: Readonly<Record<string, { readonly limit: keyof ProgramLimits; re
   open_files: { limit: 'openFiles', minimum: MIN_OPEN_FILES },
   disk_bytes: { limit: 'diskBytes', minimum: MIN_DISK_BYTES },
   cpus: { limit: 'cpus', minimum: MIN_CPUS },
+  cpu_s: { limit: 'cpuSeconds', minimum: MIN_CPU_SECONDS },
 };
 
 /** The limits of an entry, or what is wrong with them, after the name of the thing. */

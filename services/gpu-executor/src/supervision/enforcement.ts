@@ -32,19 +32,20 @@ export const limitsFor = (
   cgroup: enforcement.kind === 'cgroup' ? enforcement.cgroups.open(limits) : null,
 });
 
-/** Files are of one process everywhere. */
+/** Files and processor time are of one process everywhere. */
 const rlimitsOf = (
   kind: Enforcement['kind'],
-  { memoryBytes, processes, openFiles, diskBytes }: ProgramLimits,
+  { memoryBytes, processes, openFiles, diskBytes, cpuSeconds }: ProgramLimits,
 ): Rlimits => {
   if (kind === 'none') return [];
-  const ofFiles = [
+  const ofEach = [
     { resource: 'openFiles', value: openFiles },
     { resource: 'fileBytes', value: diskBytes },
+    ...(cpuSeconds === null ? [] : [{ resource: 'cpuSeconds', value: cpuSeconds } as const]),
   ] as const;
-  if (kind === 'cgroup') return ofFiles;
+  if (kind === 'cgroup') return ofEach;
   const ofMemory = memoryBytes === null ? [] : [{ resource: 'memoryBytes', value: memoryBytes } as const];
-  return [...ofFiles, { resource: 'processes', value: processes }, ...ofMemory];
+  return [...ofEach, { resource: 'processes', value: processes }, ...ofMemory];
 };
 
 /** In one sentence, for the operator. */
@@ -57,7 +58,7 @@ export const describeEnforcement = (enforcement: Enforcement): string => {
         getuid?.() === 0
           ? 'not the number of its processes, because this is root'
           : 'all processes of the user together';
-      return `programs are held to their limits by those of each process (no processors; ${processes}): ${enforcement.why}`;
+      return `programs are held to their limits by those of each process (processor time, not processors; ${processes}): ${enforcement.why}`;
     }
     case 'none':
       return `programs have no limits but that of disk: ${enforcement.why}`;

@@ -32,6 +32,8 @@ const MAX_ZOMBIES = 64;
 const ownNamespace = process.pid === 1;
 const isDirect = process.argv[2] === 'direct';
 const setup = parseSetup(process.argv[3]);
+const { value: cpuSeconds = Infinity } =
+  setup.rlimits.find(({ resource }) => resource === 'cpuSeconds') ?? {};
 const isMemoryAsNew = watchMemory(setup.isolation?.memoryFolders ?? []);
 const executor = new Socket({ fd: LINK_DESCRIPTOR });
 let current: ChildProcess | null = null;
@@ -95,7 +97,7 @@ const end = async (report: Report, outputs: readonly Promise<void>[]): Promise<v
   send('ended', JSON.stringify(report));
   await Promise.all(outputs);
   current = null;
-  if (!isDirect && (await isAsNew())) send('idle');
+  if (!isDirect && isYoung() && (await isAsNew())) send('idle');
   else executor.end(() => process.exit());
 };
 
@@ -125,6 +127,12 @@ const others = async (): Promise<{ alive: number; zombies: number }> => {
 const isAsNew = async (): Promise<boolean> =>
   !ownNamespace ||
   ((await others()).zombies <= MAX_ZOMBIES && readMounts() === mountsAtStart && isMemoryAsNew());
+
+/** It has the limits of its programs, and must not reach its own during one. */
+const isYoung = (): boolean => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000_000 < cpuSeconds / 2;
+};
 
 const receive = messageReader((kind, content) => {
   if (kind === 'start') return start(content.toString());

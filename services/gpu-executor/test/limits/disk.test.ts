@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { folderBytes } from '../../src/limits/folder-size.ts';
 import { watchDisk } from '../../src/limits/watch-disk.ts';
 import { asOwner } from '../fixtures/ordinary-owner.ts';
-import { openPrograms, temporaryFolder } from '../runner/program/run-a-program.ts';
+import { temporaryFolder } from '../runner/program/run-a-program.ts';
 
 const MIB = 1024 ** 2;
 
@@ -50,21 +50,5 @@ describe('a watch of a folder', () => {
     writeFileSync(join(folder, 'another'), Buffer.alloc(2 * MIB, 1));
     await vi.waitFor(() => expect(onExceeded).toHaveBeenCalledOnce());
     expect(watch).toBeDefined();
-  });
-});
-
-describe('a run', () => {
-  it('fails when its folders have more than they may, and says what to do', async () => {
-    const start = await openPrograms({ limits: { diskBytes: 8 * MIB } });
-    const script = 'for i in 1 2 3; do head -c 4194304 /dev/zero >$TMPDIR/$i; done; exec sleep 60';
-    expect(await start(script).result).toMatchObject({
-      outcome: 'failed',
-      error: {
-        kind: 'limit_exceeded',
-        retryable: false,
-        message:
-          'The program script was killed: its folders had more than the 8388608 bytes that its operator gives it (EXECUTOR_RUN_DISK_BYTES).',
-      },
-    });
   });
 });

@@ -17,7 +17,10 @@ describe('the resources of an entry', () => {
 
   it.each([
     [[], 'are not an object'],
-    [{ memory: 1 }, 'have "memory", which is none of memory_bytes, processes, open_files, disk_bytes, cpus'],
+    [
+      { memory: 1 },
+      'have "memory", which is none of memory_bytes, processes, open_files, disk_bytes, cpus, cpu_s',
+    ],
     [{ constructor: 1 }, 'have "constructor", which is none of'],
     [{ memory_bytes: 1024 }, 'memory_bytes in resources is not a number from 1073741824'],
     [{ processes: 64.5 }, 'processes in resources is not a number from 32'],

@@ -26,10 +26,17 @@ export const programError = ({ name, end, isMemoryShort, stderr }: EndedProgram)
   if (isMemoryShort && (signal === 'SIGKILL' || code === KILLED_CHILD)) {
     return errorOf('out_of_memory', said(`${program} was killed: the machine had no memory left.`), known);
   }
+  const limit = LIMIT_SIGNALS[signal ?? ''];
+  if (limit !== undefined) return errorOf('limit_exceeded', said(`${program} was ended: ${limit}.`), known);
   if (signal !== null) return errorOf('program_signal', said(`${program} was ended by ${signal}.`), known);
   if (code === 0) return null;
   return errorOf('program_exit', said(`${program} ended with exit code ${code}.`), known);
 };
 
+/** By which the kernel says that a process is over a limit. */
+const LIMIT_SIGNALS: Readonly<Record<string, string>> = {
+  SIGXCPU: 'a process of it took more processor time than its operator gives it (EXECUTOR_RUN_CPU_S)',
+  SIGXFSZ: 'it wrote a larger file than its operator lets it (EXECUTOR_RUN_DISK_BYTES)',
+};
 /** The exit code of a shell whose child got SIGKILL. */
 const KILLED_CHILD = 137;

@@ -45,6 +45,17 @@ describe('the error of a program', () => {
     });
   });
 
+  it.each([
+    ['SIGXCPU', 'EXECUTOR_RUN_CPU_S'],
+    ['SIGXFSZ', 'EXECUTOR_RUN_DISK_BYTES'],
+  ] as const)('says which limit the kernel ended it for: %s', (signal, setting) => {
+    expect(after(killed(signal))).toMatchObject({
+      kind: 'limit_exceeded',
+      signal,
+      message: expect.stringContaining(setting),
+    });
+  });
+
   it('is its own when another process was killed meanwhile', () => {
     expect(after(exit(1), true)).toMatchObject({ kind: 'program_exit' });
     expect(after(exit(0), true)).toBeNull();
