@@ -114,7 +114,7 @@ const openProcesses = async (
   const level = isolation.kind === 'none' ? 'warn' : 'info';
   log[level]({ isolation: isolation.kind }, describeIsolation(isolation));
   const enforcement = chooseEnforcement(log);
-  log.info({ limits: limitsOf(config), held_by: enforcement.kind }, describeEnforcement(enforcement));
+  log.info({ limits: limitsOf(config), held_by: enforcement.kind }, describeEnforcement(enforcement, user));
   // Its memory and environment have its key.
   if (isolation.kind !== 'none') openSystemCalls().hideProcess();
   const supervisors = open.use(

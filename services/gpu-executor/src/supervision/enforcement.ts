@@ -1,4 +1,5 @@
 import { getuid } from 'node:process';
+import type { User } from '../isolation/run-as.ts';
 import { openSystemCalls, type Rlimits } from '../isolation/system-calls.ts';
 import { openCgroups, type Cgroup, type Cgroups } from '../limits/cgroups.ts';
 import type { ProgramLimits } from '../limits/program-limits.ts';
@@ -49,15 +50,15 @@ const rlimitsOf = (
 };
 
 /** In one sentence, for the operator. */
-export const describeEnforcement = (enforcement: Enforcement): string => {
+export const describeEnforcement = (enforcement: Enforcement, user: User | null): string => {
   switch (enforcement.kind) {
     case 'cgroup':
       return 'programs are held to their limits by control groups';
     case 'rlimits': {
-      const processes =
-        getuid?.() === 0
-          ? 'not the number of its processes, because this is root'
-          : 'all processes of the user together';
+      const isRoot = (user?.uid ?? getuid?.()) === 0;
+      const processes = isRoot
+        ? 'processes of root are not counted'
+        : 'all processes of the user are counted';
       return `programs are held to their limits by those of each process (processor time, not processors; ${processes}): ${enforcement.why}`;
     }
     case 'none':
