@@ -24,7 +24,12 @@ export const lendFolders = async (
   if (user !== null) for (const folder of [inputDir, outputDir]) giveTo(user, folder);
   const lent = { inputDir: join(place, basename(inputDir)), outputDir: join(place, basename(outputDir)) };
   await rename(inputDir, lent.inputDir);
-  await rename(outputDir, lent.outputDir);
+  try {
+    await rename(outputDir, lent.outputDir);
+  } catch (error) {
+    await rename(lent.inputDir, inputDir);
+    throw error;
+  }
   let back: Promise<void> | null = null;
   const putBack = async (): Promise<void> => {
     await moveBack(place, lent.inputDir, inputDir);

@@ -91,13 +91,14 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
   };
   const placeOf = (kept: Kept): Place => {
     kept.isIdle = kept.isLeft = false;
-    const loans: LentFolders[] = [];
+    const loans = new Set<LentFolders>();
     return {
       folder: kept.folder,
       lend: async (folders) => {
         const lent = await lendFolders(folders, kept.folder, isolation.user);
-        loans.push(lent);
-        return lent;
+        loans.add(lent);
+        // A kept process has the folders of many runs, one after the other.
+        return { ...lent, takeBack: () => lent.takeBack().finally(() => loans.delete(lent)) };
       },
       makeTemporary: () => makeFolder(kept.folder, isolation.user),
       start: (start) => withinLimits(kept.supervisor.start(start), kept, log),

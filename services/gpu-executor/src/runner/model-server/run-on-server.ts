@@ -26,14 +26,19 @@ export const runOnServer = async <Api>(
   if (acquired.kind === 'cancelled') return CANCELLED;
   if (acquired.kind === 'refused') return { outcome: 'failed', error: acquired.error, files: [] };
   const { lease } = acquired;
-  const { result, isUsable } = await executeOn(lease, run, execute, signal);
-  if (isUsable) await lease.release();
-  else {
-    const fields = { run_id: work.run_id, slot: work.slot.index, server: title, outcome: result.outcome };
-    log.warn(fields, 'a model server cannot be used further');
-    await lease.discard();
+  let executed: Executed | null = null;
+  try {
+    executed = await executeOn(lease, run, execute, signal);
+    return withoutHidden(executed.result, lease);
+  } finally {
+    if (executed?.isUsable) await lease.release();
+    else {
+      const outcome = executed?.result.outcome ?? 'no result';
+      const fields = { run_id: work.run_id, slot: work.slot.index, server: title, outcome };
+      log.warn(fields, 'a model server cannot be used further');
+      await lease.discard();
+    }
   }
-  return withoutHidden(result, lease);
 };
 
 const CANCELLED: RunResult = { outcome: 'cancelled', forced: false, files: [] };

@@ -4,6 +4,7 @@ import type { Limits } from '../../resident-process/core/lifecycle.ts';
 import type { SlotProcesses } from '../../resident-process/resident-processes.ts';
 import type { Acquired, Lease } from '../../resident-process/resident-spec.ts';
 import { cancelWithGrace } from '../../supervision/cancel-with-grace.ts';
+import type { LentFolders } from '../../supervision/lent-folders.ts';
 import type { Place } from '../../supervision/supervisors.ts';
 import { programView } from '../program-view.ts';
 import { debugLines } from './debug-lines.ts';
@@ -117,11 +118,19 @@ const run = async (of: Run): Promise<RunResult> => {
   if (acquired.kind === 'cancelled') return CANCELLED;
   if (acquired.kind === 'refused') return refused(of, acquired, oomKills);
   const { lease } = acquired;
-  if (!(await observe.begin(lease.loadingMs))) {
-    lease.release();
-    return CANCELLED;
+  const lent = await begin(of, lease);
+  return lent === null ? CANCELLED : execute(of, lease, lent, oomKills);
+};
+
+/** Null when the run is over before it begins: the process is free again then, and when it gets no folders. */
+const begin = async ({ work, observe }: Run, lease: Lease<ConnectedProgram>): Promise<LentFolders | null> => {
+  let lent: LentFolders | null = null;
+  try {
+    if (await observe.begin(lease.loadingMs)) lent = await lease.connection.place.lend(work);
+    return lent;
+  } finally {
+    if (lent === null) lease.release();
   }
-  return execute(of, lease, oomKills);
 };
 
 const refused = async (
@@ -138,10 +147,14 @@ const refused = async (
   return notReady(why, await failedProgram(of, connection, oomKills));
 };
 
-const execute = async (of: Run, lease: Lease<ConnectedProgram>, oomKills: number): Promise<RunResult> => {
+const execute = async (
+  of: Run,
+  lease: Lease<ConnectedProgram>,
+  lent: LentFolders,
+  oomKills: number,
+): Promise<RunResult> => {
   const { host, work, observe, signal } = of;
   const { connection } = lease;
-  const lent = await connection.place.lend(work);
   const current = connection.begin({ ...work, ...lent.folders }, observe);
   const process = { terminate: () => current.cancel(), kill: () => void lease.discard() };
   using cancel = cancelWithGrace(process, signal, host.cancelGraceMs);

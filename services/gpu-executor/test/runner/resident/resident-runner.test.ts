@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmdirSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import type { RunResult } from '../../../src/runner/runner.ts';
 import { bareProgram, openResidentProgram } from './run-a-resident-program.ts';
@@ -25,6 +25,15 @@ describe('a resident program', () => {
     expect(second.reports).toEqual([]);
     // Each slot has its own.
     expect(textOf(await start('says its process', { slot: 1 }).result)).not.toEqual(process);
+  });
+
+  it('is free for the next run when it cannot get the folders of one', async () => {
+    const start = await openResidentProgram(bareProgram());
+    const process = textOf(await start('says its process').result);
+    const failing = start('says its process', { nth: 1 });
+    rmdirSync(failing.outputDir);
+    await expect(failing.result).rejects.toThrow('ENOENT');
+    expect(textOf(await start('says its process', { nth: 2 }).result)).toEqual(process);
   });
 
   it('gets the run as one line', async () => {
