@@ -21,6 +21,8 @@ export const closePartition = (state: NotifierState, number: number): void => {
   const partition = state.partitions.get(number);
   if (!partition) return;
   partition.closing = true;
+  // Nothing that it finds is taken from now on, so it must not count as having found nothing.
+  partition.round = undefined;
   for (const queue of [...state.withWaiting].filter((one) => one.partition === number)) {
     const waiting = [...queue.finals.splice(0), ...queue.intermediates.splice(0)];
     for (const { run } of waiting) {

@@ -23,7 +23,7 @@ export const roundBegun = (state: NotifierState, { partitions }: Input<'round_be
 export const unsettledFound = (state: NotifierState, input: Input<'unsettled_found'>): void => {
   const { partition, key, origin, sequence, found } = input;
   const held = state.partitions.get(partition);
-  if (!held?.round || held.closing) return;
+  if (!held?.round) return;
   const { round } = held;
   round.firstUnsettled = Math.min(round.firstUnsettled, sequence);
   const receiver = { org_id: key.org_id, origin };

@@ -193,6 +193,18 @@ describe('a round of the reconciliation', () => {
     expect(held(core).sweptUpTo).toBe(first.sequence);
   });
 
+  it('counts for nothing when the partition is handed over during it: what it finds is not taken any more', () => {
+    const { core, left } = leave(2);
+    const [first, second] = left;
+    if (!first || !second) throw new Error('two were left');
+    core.take({ type: 'checked_up_to', partitions: [PARTITION], sequence: first.sequence });
+    core.take({ type: 'partition_closing', partition: PARTITION });
+    find(core, second, { kind: 'timer', isDeferred: false });
+    core.take({ type: 'checked_up_to', partitions: [PARTITION], sequence: second.sequence });
+    core.take({ type: 'round_ended', partitions: [PARTITION] });
+    expect(positionOf(held(core)).swept).toBe(first.sequence);
+  });
+
   it('leaves out what ended since it began', () => {
     const { core, left } = leave(1);
     const later = endOf(core);
