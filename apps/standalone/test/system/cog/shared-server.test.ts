@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cogCommand, startCog } from '@runledger/testing/servers/cog';
+import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
 import { historyOf } from '../../fixtures/log-of.ts';
 import { kill9 } from '../../fixtures/processes.ts';
@@ -29,7 +30,10 @@ it(
     const api = runApi({ ...standalone, deployment_id: deployment.id });
 
     const run = await api.queue();
-    await api.reaches(run, 'running', 60_000);
+    // The run is running before the server has the prediction, which would then be its first after the kill.
+    await waitFor('the first prediction', async () => (await api.get(run)).progress > 0, {
+      withinMs: 60_000,
+    });
     kill9(standalone.pid, 'services/gpu-executor/src/main.ts');
     const ended = await api.ended(run, 120_000);
     expect(ended).toMatchObject({
