@@ -61,6 +61,7 @@ const message = (sequence: number): StoredMessage => {
 
 const scheduling = createScheduling({
   heartbeatPeriodMs: 6_000,
+  weights: new Map(),
   cancelEnforceMs: 20_000,
   instantOf: Date.parse,
 });

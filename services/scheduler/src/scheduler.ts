@@ -5,6 +5,7 @@ import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-
 import { untilAborted } from '@runledger/resilience/abort';
 import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
+import type { Weights } from './core/runs/fair-queue.ts';
 import { createScheduling } from './core/scheduling.ts';
 import { createDecisionLoop, type DecisionLoop } from './effects/decision-loop.ts';
 import { lead, beforeStop } from './leadership/lead.ts';
@@ -21,6 +22,8 @@ export interface SchedulerSettings {
   readonly instance: string;
   readonly heartbeatPeriodMs: number;
   readonly cancelEnforceMs: number;
+  /** How much of the slots each organisation gets beside the others. */
+  readonly weights: Weights;
   readonly snapshotEveryMs: number;
   readonly snapshotEveryEvents: number;
 }
@@ -44,12 +47,17 @@ export const openScheduler = async (
   stopping: AbortSignal,
 ): Promise<RunningScheduler> => {
   await using opened = new AsyncDisposableStack();
-  const { heartbeatPeriodMs, cancelEnforceMs } = settings;
+  const { heartbeatPeriodMs, cancelEnforceMs, weights } = settings;
   const whenAvailable: WhenAvailable = (open) =>
     retryWhileUnavailable({ signal: stopping, logger: log.logger }, open);
   // A state that was restored in part is dropped.
   const { scheduling, snapshots } = await whenAvailable(async () => {
-    const empty = createScheduling({ heartbeatPeriodMs, cancelEnforceMs, instantOf: Date.parse });
+    const empty = createScheduling({
+      heartbeatPeriodMs,
+      cancelEnforceMs,
+      weights,
+      instantOf: Date.parse,
+    });
     return { scheduling: empty, snapshots: await openSnapshots(log, empty, settings) };
   });
   const loop = createDecisionLoop(scheduling);

@@ -41,8 +41,8 @@ export type Capacity = Static<typeof Capacity>;
 
 export const QueuePosition = Type.Object({
   /**
-   * The runs that were queued before it, wait for the same GPU model, and can be executed by an executor that can execute
-   * this run; without such an executor, all that wait for the model. 0 for the next.
+   * About how many runs start before it: those that wait for the same GPU model, if all who wait are served by weight from now on, and
+   * can be executed by an executor that can execute this run; without such an executor, all that wait for the model. 0 for the next.
    */
   ahead: Type.Integer({ minimum: 0 }),
   capacity: Capacity,

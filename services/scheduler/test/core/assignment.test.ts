@@ -56,23 +56,23 @@ describe('a queued run', () => {
     expect(given(queued('one'), cancelRequested('one')).when(executor('box'))).toEqual([]));
 });
 
-describe('first come first served', () => {
-  it('gives a freed slot to the run that has waited longest', () =>
+describe('runs of one deployment', () => {
+  it('come in their order: a freed slot goes to the one that has waited longest', () =>
     expect(given(...running('one', 'box'), queued('two'), queued('three')).when(succeeded('one'))).toEqual([
       'two is assigned to box slot 0, attempt 1',
     ]));
 
-  it('skips a run that no executor can take', () =>
+  it('do not wait for one that no executor can take', () =>
     expect(given(queued('stuck', { program: 'train' }), queued('one')).when(executor('box'))).toEqual([
       'one is assigned to box slot 0, attempt 1',
     ]));
 
-  it('holds across machines and programs of one GPU model', () =>
+  it('keep their order across machines and programs of one GPU model', () =>
     expect(given(queued('one', { machine: 'studio' }), queued('two')).when(executor('box'))).toEqual([
       'one is assigned to box slot 0, attempt 1',
     ]));
 
-  it('returns a requeued run to its original position', () =>
+  it('return to their position when they are requeued', () =>
     expect(
       given(
         executor('box'),
@@ -84,7 +84,7 @@ describe('first come first served', () => {
       ).when(executor('other')),
     ).toEqual(['one is assigned to other slot 0, attempt 2']));
 
-  it('fills every slot of an executor in order', () =>
+  it('fill every slot of an executor in order', () =>
     expect(
       given(queued('one'), queued('two'), queued('three')).when(
         executor('box', { gpus: ['A10G', 'H100', 'A10G'] }),

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { executorName } from '@runledger/contracts/ids';
-import { isExecuting } from '@runledger/contracts/fold/run';
+import { isExecuting, type Run } from '@runledger/contracts/fold/run';
 import type { Assign, Decision } from '../../src/core/decisions/decision.ts';
+import type { KnownRun } from '../../src/core/runs/known-run.ts';
 import { canServe } from '../../src/core/slots/requirements.ts';
 import type { RegisteredExecutor, Slot } from '../../src/core/fleet/registered-executor.ts';
 import type { SchedulerInput } from '../../src/core/state/scheduler-input.ts';
@@ -28,6 +29,10 @@ export class Invariants {
   check(input: SchedulerInput, decisions: readonly Decision[]): void {
     this.#remember(input);
     for (const decision of decisions) this.#checkDecision(decision);
+    const assigned = decisions.filter((decision) => decision.type === 'assign');
+    // The state before a decision is known if it is the only one.
+    const [only] = assigned;
+    if (only && assigned.length === 1) this.#isNext(only);
     if (!this.#leading) assert.deepEqual(decisions, []);
     this.#noSlotHoldsTwo();
     if (this.#leading) this.#noRunWaitsForFreeSlot();
@@ -89,24 +94,51 @@ export class Invariants {
     this.#decidedOn.add(head);
     assert.ok(!this.#ended.has(name), `${name} has ended`);
     assert.equal(decision.expected, this.#deliveredHeads.get(name));
-    if (decision.type === 'assign') this.#firstComeFirstServed(decision);
+    if (decision.type !== 'assign') return;
+    this.assigned += 1;
+    const { executor, run } = decision;
+    assert.ok(!this.#drained.has(executorName(executor)), `${executor} is drained and gets ${run.run_id}`);
   }
 
-  #firstComeFirstServed({ executor, run }: Assign): void {
-    this.assigned += 1;
-    assert.ok(!this.#drained.has(executorName(executor)), `${executor} is drained and gets a run`);
-    const capabilities = [...this.#bed.scheduling.executors()].find(
-      ({ id }) => id === executor,
-    )?.capabilities;
-    for (const other of this.#bed.scheduling.runs()) {
-      const passedOver =
-        capabilities !== undefined &&
-        other.run.status === 'queued' &&
-        !other.decided &&
-        other.run.number < run.number &&
-        other.requirements.gpu === run.request.gpu &&
-        canServe(capabilities, other.requirements);
-      assert.ok(!passedOver, `${run.run_id} passed over ${other.name}`);
+  /**
+   * In a deployment the first comes first. And nobody is passed over who waits for such a slot and holds less than its fair share.
+   * (Who is next beyond that is a test of its own.)
+   */
+  #isNext({ executor, run }: Assign): void {
+    const { scheduling } = this.#bed;
+    const capabilities = [...scheduling.executors()].find(({ id }) => id === executor)?.capabilities;
+    assert.ok(capabilities, `${executor} is not registered and gets a run`);
+    const runs = [...scheduling.runs()].filter(({ requirements }) => requirements.gpu === run.request.gpu);
+    const ofOrg = runs.filter(({ key }) => key.org_id === run.org_id);
+    const ofDeployment = ofOrg.filter((one) => deploymentOf(one.run) === deploymentOf(run));
+    const couldStart = (known: KnownRun): boolean =>
+      waits(known) && canServe(capabilities, known.requirements);
+    for (const { run: other, name } of ofDeployment.filter(couldStart))
+      assert.ok(other.number > run.number, `${run.run_id} passed over ${name}`);
+    this.#keepsToShares(runs, ({ org_id }) => org_id, run, couldStart);
+    this.#keepsToShares(ofOrg, deploymentOf, run, couldStart);
+  }
+
+  #keepsToShares(
+    runs: readonly KnownRun[],
+    flowOf: (run: Run) => string,
+    chosen: Run,
+    couldStart: (known: KnownRun) => boolean,
+  ): void {
+    const next = flowOf(chosen);
+    const flows = [...Map.groupBy(runs, ({ run }) => flowOf(run))].map(([name, own]) => ({
+      name,
+      // Before the decision.
+      slots: own.filter(({ slot }) => slot !== undefined).length - (name === next ? 1 : 0),
+      waits: name === next || own.some(waits),
+      couldStart: own.some(couldStart),
+    }));
+    const waiting = flows.filter((flow) => flow.waits);
+    const fairShare = (waiting.reduce((sum, { slots }) => sum + slots, 0) + 1) / waiting.length;
+    const got = flows.find(({ name }) => name === next)?.slots ?? 0;
+    for (const { name, slots, couldStart: could } of waiting) {
+      const isBelow = could && name !== next && slots + 1 <= fairShare;
+      assert.ok(!isBelow || got <= slots, `${next} with ${got} slots passed over ${name} with ${slots}`);
     }
   }
 
@@ -146,7 +178,7 @@ export class Invariants {
   #queuePositionsAreRight(): void {
     const { scheduling } = this.#bed;
     const runs = [...scheduling.runs()];
-    const waiting = runs.filter(({ run, decided }) => run.status === 'queued' && !decided);
+    const waiting = runs.filter(waits);
     for (const { key, run, requirements } of runs) {
       const position = scheduling.queries.queuePosition(key);
       if (run.status !== 'queued') {
@@ -157,14 +189,13 @@ export class Invariants {
         ({ lossPending, capabilities }) => !lossPending && canServe(capabilities, requirements),
       );
       const open = able.filter(({ draining, id }) => !draining && !this.#drained.has(executorName(id)));
-      const before = waiting.filter(
+      const competing = waiting.filter(
         (other) =>
-          other.run.number < run.number &&
           other.requirements.gpu === requirements.gpu &&
           (open.length === 0 || open.some(({ capabilities }) => canServe(capabilities, other.requirements))),
       );
-      const waits = waiting.some((other) => other.run === run);
-      assert.equal(position?.ahead, waits ? before.length : 0);
+      const isWaiting = waiting.some((other) => other.run === run);
+      assert.equal(position?.ahead, isWaiting ? startsBefore(run, competing) : 0);
       assert.equal(position?.capacity === 'busy', open.length > 0);
       assert.equal(position?.capacity === 'draining', open.length === 0 && able.length > 0);
       const counts = scheduling.queries.waitReason(key)?.executors;
@@ -173,3 +204,30 @@ export class Invariants {
     }
   }
 }
+
+const waits = ({ run, decided }: KnownRun): boolean => run.status === 'queued' && !decided;
+
+const deploymentOf = ({ org_id, request }: Run): string => `${org_id} ${request.deployment_id}`;
+
+/** How many runs start before this one when all who wait are served in turn: played out, run by run. */
+const startsBefore = (run: Run, waiting: readonly KnownRun[]): number => {
+  const left = new Set(waiting);
+  const turns = new Map<string, number>();
+  const next = (names: ReadonlySet<string>, own: string): string =>
+    [...names].reduce((best, name) => {
+      const [fewest, its] = [turns.get(best) ?? 0, turns.get(name) ?? 0];
+      return its < fewest || (its === fewest && name === own) ? name : best;
+    });
+  for (let started = 0; ; started += 1) {
+    const org = next(new Set([...left].map(({ key }) => key.org_id)), run.org_id);
+    const ofOrg = [...left].filter(({ key }) => key.org_id === org);
+    const deployment = next(new Set(ofOrg.map((one) => deploymentOf(one.run))), deploymentOf(run));
+    const [first] = ofOrg
+      .filter((one) => deploymentOf(one.run) === deployment)
+      .toSorted((one, other) => one.run.number - other.run.number);
+    assert.ok(first);
+    if (first.run === run) return started;
+    left.delete(first);
+    for (const name of [org, deployment]) turns.set(name, (turns.get(name) ?? 0) + 1);
+  }
+};

@@ -55,6 +55,7 @@ const aheadOfAll = (waiting: number): number => (waiting * (waiting - 1)) / 2;
 const leading = () => {
   const scheduling = createScheduling({
     heartbeatPeriodMs: 6_000,
+    weights: new Map(),
     cancelEnforceMs: 20_000,
     instantOf: Date.parse,
   });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/core/decisions/decision.ts';
 import { Invariants } from './invariants.ts';
-import { ORG, TestBed } from './test-bed.ts';
+import { ORG, orgOf, TestBed } from './test-bed.ts';
 
 const EXECUTORS = ['a', 'b', 'c', 'd'] as const;
 const gpu = fc.constantFrom('A10G', 'H100');
@@ -20,6 +20,8 @@ const simulatedStep = fc.oneof(
       program,
       attempts: fc.integer({ min: 1, max: 3 }),
       seconds: fc.constantFrom(5, 1_000),
+      org: fc.constantFrom(ORG, orgOf(1), orgOf(2)),
+      deployment: fc.nat({ max: 1 }),
     }),
   },
   {
@@ -50,9 +52,13 @@ const pick = <Of>(from: readonly Of[], any: number): Of | undefined => from[any 
 
 const simulate = (simulation: TestBed, step: SimulatedStep): void => {
   if ('seconds' in step) {
-    const request = { gpu: step.gpu, program: step.program, maxAttempts: step.attempts } as const;
+    const { gpu, program, org, deployment } = step;
     return simulation.queue(`run-${simulation.sequence}`, {
-      ...request,
+      gpu,
+      program,
+      org,
+      deployment,
+      maxAttempts: step.attempts,
       startDeadlineS: step.seconds,
       runTimeoutS: step.seconds,
     });

@@ -2,7 +2,7 @@ import { errorOf } from '@runledger/contracts/events/run-error';
 import { EMPTY_HISTORY, isImpossible } from '@runledger/contracts/fold/chain';
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
-import { executorId, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
+import { executorId, orgId, runId, type ExecutorId, type OrgId } from '@runledger/contracts/ids';
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { FleetRequest } from '@runledger/contracts/events/fleet-request';
 import type { GpuModel } from '@runledger/contracts/gpu';
@@ -16,6 +16,7 @@ import {
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Decision } from '../../src/core/decisions/decision.ts';
 import { assignedEvent, endingEvent } from '../../src/core/decisions/decided-event.ts';
+import type { Weights } from '../../src/core/runs/fair-queue.ts';
 import { createScheduling, type Scheduling } from '../../src/core/scheduling.ts';
 import type { ResetCause, SchedulerInput } from '../../src/core/state/scheduler-input.ts';
 import { runRequest } from '@runledger/testing/events/run-events';
@@ -28,6 +29,10 @@ const uuid = (n: number): string => `01920000-0000-7000-8000-${n.toString(16).pa
 export const OPERATOR = uuid(8);
 
 export interface RequestedRun {
+  /** By default `ORG`. */
+  readonly org?: string;
+  /** A number. */
+  readonly deployment?: number;
   readonly gpu?: GpuModel;
   readonly machine?: string;
   readonly program?: string;
@@ -44,12 +49,20 @@ export interface TestCapabilities {
   readonly dedicated?: Readonly<Record<string, readonly string[]>>;
 }
 
-const newScheduling = (): Scheduling =>
-  createScheduling({ heartbeatPeriodMs: PERIOD_MS, cancelEnforceMs: ENFORCE_MS, instantOf: Date.parse });
+/** An organisation other than `ORG`, by a number. */
+export const orgOf = (n: number): OrgId => orgId(uuid(0x0a00 + n));
+
+const newScheduling = (weights: Weights = new Map()): Scheduling =>
+  createScheduling({
+    heartbeatPeriodMs: PERIOD_MS,
+    cancelEnforceMs: ENFORCE_MS,
+    weights,
+    instantOf: Date.parse,
+  });
 
 /** A log, a clock and the core of a scheduler. Tests call runs and executors by short names. */
 export class TestBed {
-  scheduling = newScheduling();
+  scheduling: Scheduling;
   readonly histories = new Map<string, RunHistory>();
   readonly executorIds = new Map<string, ExecutorId>();
   /** Decisions that are not settled yet. */
@@ -64,6 +77,15 @@ export class TestBed {
   connectedMs = 1_000;
   #heartbeats = 0;
   readonly #names = new Map<string, string>();
+  /** The ids of runs by their names, and the organisations of those that are not of `ORG`. */
+  readonly #ids = new Map<string, string>();
+  readonly #orgs = new Map<string, OrgId>();
+  readonly #weights: Weights | undefined;
+
+  constructor(weights?: Weights) {
+    this.#weights = weights;
+    this.scheduling = newScheduling(weights);
+  }
 
   take(input: SchedulerInput): readonly Decision[] {
     if (this.undelivered && (input.type === 'run_fact' || input.type === 'fleet_fact')) {
@@ -91,9 +113,10 @@ export class TestBed {
   }
 
   key(run: string): RunKey {
-    const known = [...this.#names].find(([, name]) => name === run)?.[0] ?? uuid(0x1000 + this.#names.size);
+    const known = this.#ids.get(run) ?? uuid(0x1000 + this.#names.size);
+    this.#ids.set(run, known);
     this.#names.set(known, run);
-    return { org_id: ORG, run_id: runId(known) };
+    return { org_id: this.#orgs.get(run) ?? ORG, run_id: runId(known) };
   }
 
   nameOf(key: RunKey): string {
@@ -115,7 +138,7 @@ export class TestBed {
 
   /** Replaces the scheduler by one that has read the runs, but none of the executors. */
   forgetFleet(): void {
-    this.scheduling = newScheduling();
+    this.scheduling = newScheduling(this.#weights);
     for (const [name, history] of this.histories) {
       this.take({ type: 'run_fact', key: this.key(name), history, event_id: null, writer: 'gateway' });
     }
@@ -212,10 +235,12 @@ export class TestBed {
   }
 
   queue(name: string, request: RequestedRun = {}): void {
+    if (request.org !== undefined) this.#orgs.set(name, orgId(request.org));
     this.append(
       name,
       'RunQueued',
       runRequest({
+        deployment_id: uuid(0x0d00 + (request.deployment ?? 0)),
         machine_id: uuid(5),
         machine_name: request.machine ?? 'farm',
         runner: { kind: 'program', program: request.program ?? 'render' },

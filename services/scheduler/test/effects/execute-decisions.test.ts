@@ -13,7 +13,12 @@ const executeLoss = async (bed: SchedulerTestBed, decision: DeclareLost) => {
   const received: string[] = [];
   const settled: string[] = [];
   const metrics = schedulerMetrics(createMetrics('test'), {
-    scheduling: createScheduling({ heartbeatPeriodMs: 1, cancelEnforceMs: 1, instantOf: Date.parse }),
+    scheduling: createScheduling({
+      heartbeatPeriodMs: 1,
+      cancelEnforceMs: 1,
+      weights: new Map(),
+      instantOf: Date.parse,
+    }),
     leading: () => true,
     now: () => undefined,
   });

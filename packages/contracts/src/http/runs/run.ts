@@ -171,7 +171,8 @@ export const WorkflowRun = Type.Object(
     queue_position: nullable(
       Type.Integer({
         minimum: 1,
-        description: 'Of a queued run: 1 is assigned next. Null when unknown.',
+        description:
+          'Of a queued run: 1 is assigned next. An estimate, since organisations and deployments share the GPUs. Null when unknown.',
       }),
     ),
     rerun_of: nullable(Type.String({ format: 'uuid', description: 'The run that this run repeats.' })),

@@ -27,11 +27,10 @@ export const decideOn = (state: SchedulerState, known: KnownRun): RunDecision[] 
   if (!state.leading) return [];
   if (known.run.status !== 'queued') return recoverWithoutExecutor(state, known);
   if (state.runs.isRetrying(known)) return [];
-  const slot = state.fleet.freeSlots.firstFor(known.requirements);
-  return slot && isRoomFor(state) ? assign(state, known, slot) : [];
+  return fillSlots(state, state.fleet.freeSlots.firstFor(known.requirements)?.executor);
 };
 
-/** Assigns to each free slot the run of its GPU model that has waited longest, of those that the executor can serve. */
+/** Assigns to each free slot the next run of its GPU model, of those that the executor can serve. */
 export const fillSlots = (state: SchedulerState, executor: RegisteredExecutor | undefined): Assign[] => {
   if (!executor || !state.leading) return [];
   const decisions: Assign[] = [];
@@ -87,7 +86,11 @@ export const recoverWithoutExecutor = (state: SchedulerState, known: KnownRun): 
 const assign = (state: SchedulerState, known: KnownRun, { executor, number }: Slot): Assign[] => {
   const { run } = known;
   if (run.status !== 'queued') return [];
-  const decisions = decide(state, known, {
+  const slot = { executor: executor.id, slot: number };
+  state.room.assignments += 1;
+  state.runs.allocateSlot(known, slot);
+  refreshSlotOf(state, slot);
+  return decide(state, known, {
     ...decisionBase(known),
     run,
     type: 'assign',
@@ -96,10 +99,4 @@ const assign = (state: SchedulerState, known: KnownRun, { executor, number }: Sl
     executor_public_key: executor.registration.event.public_key,
     slot: number,
   });
-  if (decisions.length > 0) {
-    state.room.assignments += 1;
-    state.runs.allocateSlot(known, { executor: executor.id, slot: number });
-    refreshSlotOf(state, known.slot);
-  }
-  return decisions;
 };

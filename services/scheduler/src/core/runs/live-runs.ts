@@ -5,9 +5,9 @@ import type { Capabilities } from '../slots/requirements.ts';
 import type { RunName } from '../slots/run-name.ts';
 import type { SlotAllocation, SlotRef } from '../slots/slot-allocation.ts';
 import { deadlineOf, type DeadlineSettings } from './deadline.ts';
+import { FairQueue, type SlotRun, type Weights } from './fair-queue.ts';
 import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
 import type { KnownRun } from './known-run.ts';
-import { WaitingRuns, type WaitingRun } from './waiting-runs.ts';
 
 export interface RunCounts {
   readonly live: number;
@@ -23,10 +23,14 @@ export interface QueueLength {
   readonly oldest: string | undefined;
 }
 
+export interface LiveRunsSettings extends DeadlineSettings {
+  readonly weights: Weights;
+}
+
 /** The runs that have not ended: which wait for a slot, which hold one, and which deadline is next. */
 export class LiveRuns {
   readonly #runs = new Map<RunName, KnownRun>();
-  readonly #waiting = new WaitingRuns();
+  readonly #queue: FairQueue;
   /** Those whose assignment is being stored. */
   readonly #assigning = new Set<RunName>();
   #executing = 0;
@@ -36,9 +40,10 @@ export class LiveRuns {
   readonly #allocation: SlotAllocation;
   readonly #settings: DeadlineSettings;
 
-  constructor(allocation: SlotAllocation, settings: DeadlineSettings) {
+  constructor(allocation: SlotAllocation, settings: LiveRunsSettings) {
     this.#allocation = allocation;
     this.#settings = settings;
+    this.#queue = new FairQueue(settings.weights);
   }
 
   all(): Iterable<KnownRun> {
@@ -64,7 +69,10 @@ export class LiveRuns {
   add(known: KnownRun): void {
     this.#runs.set(known.name, known);
     if (isExecuting(known.run)) this.#executing += 1;
-    if (known.slot) this.#allocation.allocate(known.slot, known.name);
+    if (known.slot) {
+      this.#allocation.allocate(known.slot, known.name);
+      this.#queue.hold(slotRun(known));
+    }
     this.schedule(known);
   }
 
@@ -78,7 +86,7 @@ export class LiveRuns {
   schedule(known: KnownRun): void {
     const { run, name } = known;
     if (run.status === 'queued') {
-      if (run.retry_after_s === 0) this.#waiting.add(waitingRun(known));
+      if (run.retry_after_s === 0) this.#queue.add(slotRun(known));
       else this.#retrying.set(name, this.#settings.instantOf(run.queued_at) + run.retry_after_s * 1_000);
     }
     this.#deadlines.set(known.name, deadlineOf(known.run, this.#settings));
@@ -87,12 +95,14 @@ export class LiveRuns {
   /** It waits for neither a slot nor its deadline. */
   unschedule(known: KnownRun): void {
     this.#retrying.delete(known.name);
-    this.#waiting.remove(waitingRun(known));
+    this.#queue.remove(slotRun(known));
     this.#deadlines.delete(known.name);
   }
 
+  /** It gets the slot because it is next. */
   allocateSlot(known: KnownRun, slot: SlotRef): void {
     known.slot = slot;
+    this.#queue.start(slotRun(known));
     this.#assigning.add(known.name);
     this.#allocation.allocate(slot, known.name);
   }
@@ -101,20 +111,23 @@ export class LiveRuns {
   releaseSlot(known: KnownRun): SlotRef | undefined {
     const { slot } = known;
     this.#assigning.delete(known.name);
-    if (slot) this.#allocation.release(slot, known.name);
+    if (slot) {
+      this.#allocation.release(slot, known.name);
+      this.#queue.release(slotRun(known));
+    }
     known.slot = undefined;
     return slot;
   }
 
-  /** The run of this GPU model that has waited longest, of those that the executor can serve. */
+  /** The next run of this GPU model, of those that the executor can serve. */
   firstFor(gpu: GpuModel, capabilities: Capabilities): KnownRun | undefined {
-    const name = this.#waiting.firstFor(gpu, capabilities);
+    const name = this.#queue.firstFor(gpu, capabilities);
     return name === undefined ? undefined : this.#runs.get(name);
   }
 
-  /** How many waiting runs come before this one. `able` are the capabilities that fit it. */
+  /** About how many waiting runs start before this one. `able` are the capabilities that fit it. */
   aheadOf(known: KnownRun, able: readonly Capabilities[]): number {
-    return this.#waiting.aheadOf(waitingRun(known), able);
+    return this.#queue.aheadOf(slotRun(known), able);
   }
 
   /** Yields each run whose deadline has passed once, the earliest deadline first. `now` is the broker's clock, in milliseconds. */
@@ -136,20 +149,21 @@ export class LiveRuns {
       this.#retrying.delete(first.item);
       const known = this.#runs.get(first.item);
       if (!known) continue;
-      this.#waiting.add(waitingRun(known));
+      this.#queue.add(slotRun(known));
       yield known;
     }
   }
 
   *queues(): Generator<QueueLength> {
-    for (const { gpu, length, first } of this.#waiting.lengths()) {
+    for (const { gpu, length, first } of this.#queue.lengths()) {
       yield { gpu, length, oldest: this.#runs.get(first)?.run.queued_at };
     }
   }
 }
 
-const waitingRun = ({ name, run, requirements }: KnownRun): WaitingRun => ({
+const slotRun = ({ name, run, requirements }: KnownRun): SlotRun => ({
   name,
   number: run.number,
+  deployment_id: run.request.deployment_id,
   requirements,
 });

@@ -1,14 +1,13 @@
 import { FormerExecutors } from '../fleet/former-executors.ts';
 import { DrainedNames } from '../fleet/drained-names.ts';
 import { emptyFleet, type Fleet } from '../fleet/fleet.ts';
-import type { DeadlineSettings } from '../runs/deadline.ts';
-import { LiveRuns } from '../runs/live-runs.ts';
+import { LiveRuns, type LiveRunsSettings } from '../runs/live-runs.ts';
 import { OrphanedRuns } from '../runs/orphaned-runs.ts';
 import { SharedRequests } from '../runs/shared-requests.ts';
 import { newAttemptRoom, type AttemptRoom } from './attempt-room.ts';
 import { SlotAllocation } from '../slots/slot-allocation.ts';
 
-export interface SchedulingSettings extends DeadlineSettings {
+export interface SchedulingSettings extends LiveRunsSettings {
   /** An executor without a heartbeat for this connected time is lost. */
   readonly heartbeatPeriodMs: number;
 }

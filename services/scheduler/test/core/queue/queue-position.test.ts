@@ -1,7 +1,7 @@
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import { describe, expect, it } from 'vitest';
-import { executor, left, queued } from './steps.ts';
-import { TestBed, type Step, type TestCapabilities } from './test-bed.ts';
+import { executor, left, queued } from '../steps.ts';
+import { TestBed, type Step, type TestCapabilities } from '../test-bed.ts';
 
 /** An executor whose only slot is taken. */
 const busy =
