@@ -54,6 +54,22 @@ describe('a scheduler on a log', () => {
     expect(await page()).toMatch(/runledger_scheduler_drained_names\{.*\} 1/);
   });
 
+  it('has no more runs of a deployment in slots than its limit, and goes on when one ends', async () => {
+    await using bed = await openTestScheduler();
+    await bed.schedule();
+    const executor = await bed.executor('box', 2);
+    const keys = [await bed.queue({ concurrency_limit: 1 }), await bed.queue({ concurrency_limit: 1 })];
+    const other = await bed.queue({ deployment_id: newUuid() });
+    await executor.assigned(other);
+    for (const key of keys) {
+      await executor.assigned(key);
+      const runs = await Promise.all(keys.map((one) => bed.run(one)));
+      expect(runs.filter((run) => isExecuting(run))).toHaveLength(1);
+      await executor.append(key, 'RunStarted', { cold_start_s: 0 });
+      await executor.append(key, 'RunSucceeded', { outputs: [], outputs_blob: null });
+    }
+  });
+
   it('requeues a run when its executor is lost', async () => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();

@@ -107,10 +107,7 @@ const addSettings = (command: Command): Command =>
   command
     .option('--environment <word>', 'any word, such as staging')
     .option('--gpu <model>', 'any model, such as RTX4090, for runs without --gpu')
-    .option(
-      '--concurrency-limit <number>',
-      'how many of its runs may execute at the same time (stored, not enforced yet)',
-    )
+    .option('--concurrency-limit <number>', 'how many of its runs may execute at the same time')
     .option('--run-timeout <time>', 'how long an attempt may execute, such as 90 (seconds), 15m or 2h')
     .option('--start-deadline <time>', 'how long a run may wait until it starts')
     .option('--attempts <number>', 'how often a run may start if executors are lost');

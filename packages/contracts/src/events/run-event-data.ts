@@ -47,6 +47,8 @@ export const RunQueuedData = Type.Object(
     start_deadline_s: Seconds,
     /** From RunStarted to the end, in seconds. */
     run_timeout_s: Seconds,
+    /** It starts while fewer runs of its deployment than this hold slots; no limit when it is left out. */
+    concurrency_limit: Type.Optional(Type.Integer({ minimum: 1 })),
     /** Attempts before the run is given up. */
     max_attempts: Type.Integer({ minimum: 1, maximum: 100 }),
     /** Errors of an attempt after which another one begins; none when it is left out. */

@@ -22,6 +22,7 @@ export type QueuePositionsRequest = Static<typeof QueuePositionsRequest>;
  * What a queued run waits for.
  * - `retrying`: its last attempt failed, and it waits before another one.
  * - `busy`: the slots of all executors that could execute it are taken.
+ * - `concurrency_limit`: as many runs of its deployment as its limit allows hold slots.
  * - `storage_full`: the log has no room for what another attempt may write.
  * - `draining`: only executors that take no new runs could execute it.
  * - `no_gpu`: no executor has its GPU model.
@@ -31,6 +32,7 @@ export type QueuePositionsRequest = Static<typeof QueuePositionsRequest>;
 export const Capacity = Type.Enum([
   'retrying',
   'busy',
+  'concurrency_limit',
   'storage_full',
   'draining',
   'no_gpu',

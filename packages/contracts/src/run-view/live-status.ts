@@ -32,6 +32,8 @@ const reason = ({ request }: QueuedRun, { ahead, capacity }: QueuePosition): str
   switch (capacity) {
     case 'busy':
       return ahead === 0 ? ' (next)' : ` (${ahead} ahead)`;
+    case 'concurrency_limit':
+      return `: ${request.concurrency_limit ?? 1} of its deployment execute, as many as its limit allows`;
     case 'retrying':
       return ' to try again after an error';
     case 'storage_full':

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { GpuModel } from '../../src/gpu.ts';
 import { MAX_LIVE_STATUS } from '../../src/limits.ts';
 import { liveStatus } from '../../src/run-view/live-status.ts';
-import type { QueuePosition } from '../../src/requests/queue-position.ts';
+import { Capacity, type QueuePosition } from '../../src/requests/queue-position.ts';
 import type { RunEventOf } from '../../src/events/run-event.ts';
 import type { Run } from '../../src/fold/run.ts';
 import { anEvent, runAfter } from '../fixtures/run-events.ts';
@@ -44,19 +44,19 @@ describe('the live status of a waiting run', () => {
     ).toBe('waiting for an A100: no executor that has one runs ComfyUI workflows now');
   });
 
+  it('names the limit of its deployment', () => {
+    const position: QueuePosition = { ahead: 0, capacity: 'concurrency_limit' };
+    expect(liveStatus(queued({ concurrency_limit: 2 }), null, position)).toBe(
+      'waiting for an A100: 2 of its deployment execute, as many as its limit allows',
+    );
+  });
+
   it('names only the GPU while its queue position is unknown', () => {
     expect(liveStatus(queued(), null)).toBe('waiting for an A100');
   });
 
   it('fits its limit for any names of machine and program, and cuts no character in two', () => {
-    for (const capacity of [
-      'busy',
-      'storage_full',
-      'draining',
-      'no_gpu',
-      'not_served',
-      'no_runner',
-    ] as const) {
+    for (const capacity of Capacity.enum) {
       for (const name of ['n'.repeat(1_000), `n${'🂡'.repeat(500)}`, '🂡'.repeat(500)]) {
         const gpu: GpuModel = 'A100-80GB';
         const run = queued({ gpu, machine_name: name, runner: { kind: 'program', program: name } });

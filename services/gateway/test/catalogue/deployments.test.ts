@@ -249,12 +249,13 @@ describe('a run', () => {
   it('keeps what it was queued with, also when its deployment changes', async () => {
     const { bed } = catalogue;
     const machine_id = await newMachine();
-    const deployment = await aDeployment({ machine_id, gpu: 'L4', run_timeout_s: 10 });
+    const deployment = await aDeployment({ machine_id, gpu: 'L4', run_timeout_s: 10, concurrency_limit: 2 });
     const key = await queueSample(await bed.gateway(), { ...bed.tenant, deployment });
     await admin.patch(`/machines/${machine_id}`, { gpu: 'T4', type: 'other', runner: { kind: 'comfyui' } });
     const changed = {
       gpu: 'H100',
       run_timeout_s: 20,
+      concurrency_limit: null,
       retry: { attempts: 1 },
       workflow_version_id: (await newVersion()).id,
     };
@@ -264,6 +265,7 @@ describe('a run', () => {
     expect(read.kind === 'found' && read.run.request).toMatchObject({
       gpu: 'L4',
       run_timeout_s: 10,
+      concurrency_limit: 2,
       max_attempts: 3,
       workflow_version_id: bed.tenant.version.id,
       workflow_sha256: bed.tenant.version.sha256,

@@ -112,7 +112,14 @@ export class Invariants {
     const ofOrg = runs.filter(({ key }) => key.org_id === run.org_id);
     const ofDeployment = ofOrg.filter((one) => deploymentOf(one.run) === deploymentOf(run));
     const couldStart = (known: KnownRun): boolean =>
-      waits(known) && canServe(capabilities, known.requirements);
+      waits(known) &&
+      canServe(capabilities, known.requirements) &&
+      !isAtLimit(
+        known.run,
+        [...scheduling.runs()].filter((one) => one.run !== run),
+      );
+    const limit = run.request.concurrency_limit ?? Infinity;
+    assert.ok(slotsOf(run, scheduling.runs()) <= limit, `${run.run_id} is beyond its limit of ${limit}`);
     for (const { run: other, name } of ofDeployment.filter(couldStart))
       assert.ok(other.number > run.number, `${run.run_id} passed over ${name}`);
     this.#keepsToShares(runs, ({ org_id }) => org_id, run, couldStart);
@@ -164,7 +171,7 @@ export class Invariants {
       !held.has(`${executor.id} ${slot.number}`) &&
       !slot.leftover?.until;
     for (const { run, decided, requirements, name } of runs) {
-      if (run.status !== 'queued' || decided) continue;
+      if (run.status !== 'queued' || decided || isAtLimit(run, runs)) continue;
       for (const executor of this.#bed.scheduling.executors()) {
         const slots = [...executor.slots.values()].filter(
           (slot) => slot.gpu === requirements.gpu && isFree(executor, slot),
@@ -196,7 +203,8 @@ export class Invariants {
       );
       const isWaiting = waiting.some((other) => other.run === run);
       assert.equal(position?.ahead, isWaiting ? startsBefore(run, competing) : 0);
-      assert.equal(position?.capacity === 'busy', open.length > 0);
+      const whenOpen = isAtLimit(run, runs) ? 'concurrency_limit' : 'busy';
+      assert.equal(position?.capacity === whenOpen, open.length > 0);
       assert.equal(position?.capacity === 'draining', open.length === 0 && able.length > 0);
       const counts = scheduling.queries.waitReason(key)?.executors;
       assert.equal(counts?.serving, open.length);
@@ -206,6 +214,13 @@ export class Invariants {
 }
 
 const waits = ({ run, decided }: KnownRun): boolean => run.status === 'queued' && !decided;
+
+/** Of its deployment, on all GPU models. */
+const slotsOf = (run: Run, runs: Iterable<KnownRun>): number =>
+  [...runs].filter((one) => one.slot !== undefined && deploymentOf(one.run) === deploymentOf(run)).length;
+
+const isAtLimit = (run: Run, runs: Iterable<KnownRun>): boolean =>
+  slotsOf(run, runs) >= (run.request.concurrency_limit ?? Infinity);
 
 const deploymentOf = ({ org_id, request }: Run): string => `${org_id} ${request.deployment_id}`;
 

@@ -39,6 +39,7 @@ export interface RequestedRun {
   readonly startDeadlineS?: number;
   readonly runTimeoutS?: number;
   readonly maxAttempts?: number;
+  readonly concurrencyLimit?: number;
 }
 
 export interface TestCapabilities {
@@ -248,6 +249,7 @@ export class TestBed {
         start_deadline_s: request.startDeadlineS ?? 3_600,
         run_timeout_s: request.runTimeoutS ?? 3_600,
         max_attempts: request.maxAttempts ?? 3,
+        ...(request.concurrencyLimit === undefined ? {} : { concurrency_limit: request.concurrencyLimit }),
       }),
     );
   }

@@ -16,7 +16,7 @@ const Environment = Type.String({
 const GPU =
   "The GPU model of runs that request none: any name, as for a machine. Without it, the machine's default.";
 const CONCURRENCY =
-  'The most runs of this deployment that execute at the same time; no limit without it. It is stored, and not enforced yet.';
+  'The most runs of this deployment that execute at the same time; no limit without it. The others wait. As all settings, a run has the one with which it was queued.';
 const ConcurrencyLimit = Type.Integer({
   minimum: 1,
   maximum: 100_000,

@@ -61,11 +61,17 @@ const isRoomFor = (state: SchedulerState): boolean => {
   return hasRoom;
 };
 
-/** A run has left the slot. */
-export const freeSlot = (state: SchedulerState, slot: SlotRef | undefined): Assign[] => {
+/** The run has left the slot. Others of its deployment may be within their limit now, and fit into slots that were free before. */
+export const freeSlot = (
+  state: SchedulerState,
+  known: KnownRun,
+  slot: SlotRef | undefined,
+): RunDecision[] => {
   if (!slot) return [];
   refreshSlotOf(state, slot);
-  return fillSlotsOf(state, slot.executor);
+  const decisions: RunDecision[] = fillSlotsOf(state, slot.executor);
+  for (const next of state.runs.firstWithinLimit(known)) decisions.push(...decideOn(state, next));
+  return decisions;
 };
 
 export const refreshSlotOf = ({ fleet }: SchedulerState, slot: SlotRef | undefined): void => {

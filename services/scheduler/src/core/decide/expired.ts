@@ -5,6 +5,7 @@ import {
   noRoomFor,
   nobodyCan,
   ranTooLong,
+  waitedAtLimit,
   waitedTooLong,
 } from '../decisions/messages.ts';
 import { decisionBase, type KnownRun } from '../runs/known-run.ts';
@@ -16,12 +17,14 @@ export interface ExpiryCircumstances {
   readonly hasCapacityFor: (requirements: Requirements) => boolean;
   /** Whether the log has room for an attempt. */
   readonly hasRoom: boolean;
+  /** Whether as many runs of its deployment hold slots as its limit allows. */
+  readonly isAtLimit: boolean;
 }
 
 /** The end of a run whose deadline has passed. */
 export const expired = (
   known: KnownRun,
-  { cancelEnforceMs, hasCapacityFor, hasRoom }: ExpiryCircumstances,
+  { cancelEnforceMs, hasCapacityFor, hasRoom, isAtLimit }: ExpiryCircumstances,
 ): TimeOut | EnforceCancel => {
   const { run, requirements } = known;
   const base = { ...decisionBase(known), run };
@@ -30,7 +33,9 @@ export const expired = (
       return { ...base, type: 'time_out', reason: 'no_capacity', message: nobodyCan(requirements) };
     }
     if (!hasRoom) return { ...base, type: 'time_out', reason: 'storage_full', message: noRoomFor(run) };
-    const message = waitedTooLong(run.request.start_deadline_s, requirements);
+    const message = isAtLimit
+      ? waitedAtLimit(run)
+      : waitedTooLong(run.request.start_deadline_s, requirements);
     return { ...base, type: 'time_out', reason: 'start_deadline', message };
   }
   if (run.cancel) {

@@ -31,7 +31,7 @@ export const onRunUnreadable = (state: SchedulerState, key: RunKey): RunDecision
   const { run, slot } = known;
   state.runs.remove(known);
   if (slot && isExecuting(run)) keepSlotOf(state, slot, key.run_id, run.attempt.number);
-  return freeSlot(state, slot);
+  return freeSlot(state, known, slot);
 };
 
 const replaceRun = (state: SchedulerState, { key, history, event_id, writer }: RunUpdate): RunDecision[] => {
@@ -49,7 +49,7 @@ const replaceRun = (state: SchedulerState, { key, history, event_id, writer }: R
     if (isExecuting(before.run) && writer !== 'executor') {
       keepSlotOf(state, slot, key.run_id, before.run.attempt.number);
     }
-    decisions.push(...freeSlot(state, slot));
+    decisions.push(...freeSlot(state, before, slot));
   }
   return after ? [...decisions, ...decideOn(state, after)] : decisions;
 };

@@ -31,7 +31,7 @@ const onNotStored = (
   if (outcome === 'expired') return onRunUnreadable(state, decision.key);
   // The fact that came first will arrive. Until then nothing is decided on this run.
   known.pending = null;
-  const freed = decision.type === 'assign' ? freeSlot(state, state.runs.releaseSlot(known)) : [];
+  const freed = decision.type === 'assign' ? freeSlot(state, known, state.runs.releaseSlot(known)) : [];
   if (outcome !== 'failed') return freed;
   known.decided = false;
   state.runs.schedule(known);

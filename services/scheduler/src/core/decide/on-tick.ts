@@ -74,7 +74,10 @@ const endExpired = (state: SchedulerState, now: number): RunDecision[] => {
   const hasRoom = hasRoomForAttempt(state);
   const decisions: RunDecision[] = [];
   for (const run of runs.takeExpired(now)) {
-    decisions.push(...decide(state, run, expired(run, { cancelEnforceMs, hasCapacityFor, hasRoom })));
+    const isAtLimit = runs.isAtLimit(run);
+    decisions.push(
+      ...decide(state, run, expired(run, { cancelEnforceMs, hasCapacityFor, hasRoom, isAtLimit })),
+    );
   }
   return decisions;
 };

@@ -12,6 +12,10 @@ export const waitedTooLong = (deadlineS: number, { gpu }: Requirements): string 
   `No ${gpu} slot became free within the start deadline of ${deadlineS} s. ` +
   'Queue it again when the queue is shorter, or start more executors.';
 
+export const waitedAtLimit = ({ request }: QueuedRun): string =>
+  `As many runs of its deployment executed as its concurrency_limit of ${request.concurrency_limit ?? 1} allows, until its start ` +
+  `deadline of ${request.start_deadline_s} s. Raise the limit or the deadline of the deployment, and queue it again.`;
+
 export const neverBegan = ({ request, attempt }: ExecutingRun): string =>
   `The run was assigned to ${attempt.executor_id}, which did not begin it within the start deadline of ` +
   `${request.start_deadline_s} s. The log of that executor says why.`;

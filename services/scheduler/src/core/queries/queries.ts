@@ -76,7 +76,8 @@ const waitingRun = ({ runs }: SchedulerState, key: RunKey): KnownRun | undefined
 const queuePositionOf = (state: SchedulerState, known: KnownRun): QueuePosition => {
   const { fleet, runs } = state;
   const able = fleet.capabilities.ableTo(known.requirements);
-  const capacity = able.length > 0 ? capacityNow(state) : fleet.capabilities.shortageFor(known.requirements);
+  const capacity =
+    able.length > 0 ? capacityNow(state, known) : fleet.capabilities.shortageFor(known.requirements);
   return {
     // A run with a decision, or one that waits to be tried again, waits in no queue.
     ahead: known.decided || runs.isRetrying(known) ? 0 : runs.aheadOf(known, able),
@@ -84,8 +85,13 @@ const queuePositionOf = (state: SchedulerState, known: KnownRun): QueuePosition 
   };
 };
 
-const capacityNow = (state: SchedulerState): 'busy' | 'storage_full' =>
-  hasRoomForAttempt(state) ? 'busy' : 'storage_full';
+const capacityNow = (
+  state: SchedulerState,
+  known: KnownRun,
+): 'busy' | 'concurrency_limit' | 'storage_full' => {
+  if (!hasRoomForAttempt(state)) return 'storage_full';
+  return state.runs.isAtLimit(known) ? 'concurrency_limit' : 'busy';
+};
 
 /** How many executors can execute such a run, and how many slots of its GPU model they have. */
 const countsFor = ({ fleet }: SchedulerState, requirements: Requirements): WaitReason['executors'] => {

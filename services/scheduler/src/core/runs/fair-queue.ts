@@ -11,17 +11,29 @@ export interface SlotRun {
   readonly number: number;
   readonly deployment_id: string;
   readonly requirements: Requirements;
+  /** It starts while fewer runs of its deployment hold slots; Infinity for no limit. */
+  readonly limit: number;
 }
 
-/** Waiting runs of one deployment with equal requirements, in the order of their numbers. */
+/** Waiting runs of one deployment with equal requirements and limits, in the order of their numbers. */
 interface Line {
   readonly requirements: Requirements;
+  readonly limit: number;
   readonly numbers: OrderStatisticList;
   readonly names: Map<number, RunName>;
 }
 
+/** Of one deployment, on all GPU models: its limit counts all of its runs. */
+interface Usage {
+  waiting: number;
+  slots: number;
+  /** The lines that have a limit. */
+  readonly limited: Set<Line>;
+}
+
 interface Deployment extends Flow {
   readonly lines: Map<string, Line>;
+  readonly usage: Usage;
 }
 
 interface Organisation extends Flow {
@@ -39,6 +51,7 @@ interface Place {
   readonly pool: Pool;
   readonly organisation: Organisation;
   readonly deployment: Deployment;
+  readonly usage: Usage;
 }
 
 /** By organisation; 1 for those that are not named. */
@@ -47,10 +60,11 @@ export type Weights = ReadonlyMap<string, number>;
 /**
  * Queued runs, and which is next: the slots of a GPU model are shared between organisations, those of an organisation between its
  * deployments, and the runs of a deployment start in the order of their numbers. A requeued run keeps its number, so it is in
- * front of its deployment again. A run that no executor can take blocks no other.
+ * front of its deployment again. A run that no executor can take, or whose deployment is at its limit, blocks no other.
  */
 export class FairQueue {
   readonly #pools = new Map<GpuModel, Pool>();
+  readonly #usages = new Map<string, Usage>();
   readonly #weights: Weights;
 
   constructor(weights: Weights) {
@@ -60,14 +74,17 @@ export class FairQueue {
   /** The run waits for a slot from now on. */
   add(run: SlotRun): void {
     const place = this.#placeFor(run);
-    const { lines } = place.deployment;
-    const key = requirementsKey(run.requirements);
-    const line = lines.get(key) ?? {
-      requirements: run.requirements,
+    const { deployment, usage } = place;
+    const { requirements, limit } = run;
+    const key = lineKey(run);
+    const line = deployment.lines.get(key) ?? {
+      requirements,
+      limit,
       numbers: new OrderStatisticList(),
       names: new Map(),
     };
-    lines.set(key, line);
+    deployment.lines.set(key, line);
+    if (limit < Infinity) usage.limited.add(line);
     line.numbers.add(run.number);
     line.names.set(run.number, run.name);
     change(place, { waiting: 1 });
@@ -76,7 +93,7 @@ export class FairQueue {
   /** The run does not wait any more. */
   remove(run: SlotRun): void {
     const place = this.#placeOf(run);
-    if (!place || !takeOut(place.deployment, run)) return;
+    if (!place || !takeOut(place, run)) return;
     change(place, { waiting: -1 });
     this.#forgetIdle(run, place);
   }
@@ -84,7 +101,7 @@ export class FairQueue {
   /** A waiting run gets a slot because it is next. */
   start(run: SlotRun): void {
     const place = this.#placeFor(run);
-    const waited = takeOut(place.deployment, run);
+    const waited = takeOut(place, run);
     change(place, { waiting: waited ? -1 : 0, slots: 1, isServed: true });
   }
 
@@ -100,10 +117,22 @@ export class FairQueue {
     this.#forgetIdle(run, place);
   }
 
-  /** The next run of this GPU model, of those that the executor can serve. */
+  /** The next run of this GPU model, of those that the executor can serve and that are within their limits. */
   firstFor(gpu: GpuModel, capabilities: Capabilities): RunName | undefined {
     const pool = this.#pools.get(gpu);
     return pool?.share.first(({ share }) => share.first((deployment) => headFor(deployment, capabilities)));
+  }
+
+  isAtLimit(run: SlotRun): boolean {
+    return (this.#usages.get(usageKey(run))?.slots ?? 0) >= run.limit;
+  }
+
+  /** The first runs of its deployment that have a limit and are within it. */
+  firstWithinLimit(run: SlotRun): RunName[] {
+    const { slots, limited } = this.#usages.get(usageKey(run)) ?? NO_USAGE;
+    return [...limited].flatMap(({ limit, numbers, names }) =>
+      slots < limit ? (names.get(numbers.first() ?? -1) ?? []) : [],
+    );
   }
 
   /**
@@ -150,14 +179,16 @@ export class FairQueue {
     }
   }
 
-  #placeOf({ requirements: { gpu, org_id }, deployment_id }: SlotRun): Place | undefined {
+  #placeOf(run: SlotRun): Place | undefined {
+    const { gpu, org_id } = run.requirements;
     const pool = this.#pools.get(gpu);
     const organisation = pool?.organisations.get(org_id);
-    const deployment = organisation?.deployments.get(deployment_id);
-    return pool && organisation && deployment && { pool, organisation, deployment };
+    const deployment = organisation?.deployments.get(run.deployment_id);
+    return pool && organisation && deployment && { pool, organisation, deployment, usage: deployment.usage };
   }
 
-  #placeFor({ requirements: { gpu, org_id }, deployment_id }: SlotRun): Place {
+  #placeFor(run: SlotRun): Place {
+    const { gpu, org_id } = run.requirements;
     const pool = this.#pools.get(gpu) ?? { organisations: new Map(), share: new FairShare() };
     this.#pools.set(gpu, pool);
     const organisation = pool.organisations.get(org_id) ?? {
@@ -166,44 +197,64 @@ export class FairQueue {
       share: new FairShare(),
     };
     pool.organisations.set(org_id, organisation);
-    const deployment = organisation.deployments.get(deployment_id) ?? { ...newFlow(1), lines: new Map() };
-    organisation.deployments.set(deployment_id, deployment);
-    return { pool, organisation, deployment };
+    const key = usageKey(run);
+    const usage = this.#usages.get(key) ?? { waiting: 0, slots: 0, limited: new Set() };
+    this.#usages.set(key, usage);
+    const deployment = organisation.deployments.get(run.deployment_id) ?? {
+      ...newFlow(1),
+      lines: new Map(),
+      usage,
+    };
+    organisation.deployments.set(run.deployment_id, deployment);
+    return { pool, organisation, deployment, usage };
   }
 
   /** Whoever has nothing here is forgotten: GPU models and deployments come and go. */
-  #forgetIdle({ requirements: { gpu, org_id }, deployment_id }: SlotRun, place: Place): void {
-    const { pool, organisation, deployment } = place;
-    if (isIdle(deployment)) organisation.deployments.delete(deployment_id);
+  #forgetIdle(run: SlotRun, { pool, organisation, deployment, usage }: Place): void {
+    const { gpu, org_id } = run.requirements;
+    if (isIdle(usage)) this.#usages.delete(usageKey(run));
+    if (isIdle(deployment)) organisation.deployments.delete(run.deployment_id);
     if (isIdle(organisation)) pool.organisations.delete(org_id);
     if (pool.organisations.size === 0) this.#pools.delete(gpu);
   }
 }
 
-const change = ({ pool, organisation, deployment }: Place, by: FlowChange): void => {
+const NO_USAGE: Usage = { waiting: 0, slots: 0, limited: new Set() };
+
+const usageKey = ({ requirements: { org_id }, deployment_id }: SlotRun): string =>
+  `${org_id}/${deployment_id}`;
+
+const lineKey = ({ requirements, limit }: SlotRun): string => `${limit} ${requirementsKey(requirements)}`;
+
+const change = ({ pool, organisation, deployment, usage }: Place, by: FlowChange): void => {
+  usage.waiting += by.waiting ?? 0;
+  usage.slots += by.slots ?? 0;
   organisation.share.change(deployment, by);
   pool.share.change(organisation, by);
 };
 
-const isIdle = ({ waiting, slots }: Flow): boolean => waiting === 0 && slots === 0;
+const isIdle = ({ waiting, slots }: Pick<Flow, 'waiting' | 'slots'>): boolean => waiting === 0 && slots === 0;
 
 /** Whether the run waited. */
-const takeOut = ({ lines }: Deployment, { number, requirements }: SlotRun): boolean => {
-  const key = requirementsKey(requirements);
+const takeOut = ({ deployment: { lines }, usage }: Place, run: SlotRun): boolean => {
+  const key = lineKey(run);
   const line = lines.get(key);
-  if (!line?.names.delete(number)) return false;
-  line.numbers.delete(number);
-  if (line.numbers.size === 0) lines.delete(key);
+  if (!line?.names.delete(run.number)) return false;
+  line.numbers.delete(run.number);
+  if (line.numbers.size > 0) return true;
+  lines.delete(key);
+  usage.limited.delete(line);
   return true;
 };
 
-/** The run of the deployment that has waited longest, of those that the executor can serve. */
-const headFor = ({ lines }: Deployment, capabilities: Capabilities): RunName | undefined => {
+/** The run of the deployment that has waited longest, of those that the executor can serve and that are within their limits. */
+const headFor = ({ lines, usage }: Deployment, capabilities: Capabilities): RunName | undefined => {
   let first = Infinity;
   let from: Line | undefined;
   for (const line of lines.values()) {
     const head = line.numbers.first();
-    if (head === undefined || head >= first || !canServe(capabilities, line.requirements)) continue;
+    if (head === undefined || head >= first || usage.slots >= line.limit) continue;
+    if (!canServe(capabilities, line.requirements)) continue;
     first = head;
     from = line;
   }

@@ -125,6 +125,16 @@ export class LiveRuns {
     return name === undefined ? undefined : this.#runs.get(name);
   }
 
+  /** Whether as many runs of its deployment hold slots as its limit allows. */
+  isAtLimit(known: KnownRun): boolean {
+    return this.#queue.isAtLimit(slotRun(known));
+  }
+
+  /** Waiting runs of its deployment that have a limit and are within it: the first of each kind. */
+  firstWithinLimit(known: KnownRun): KnownRun[] {
+    return this.#queue.firstWithinLimit(slotRun(known)).flatMap((name) => this.#runs.get(name) ?? []);
+  }
+
   /** About how many waiting runs start before this one. `able` are the capabilities that fit it. */
   aheadOf(known: KnownRun, able: readonly Capabilities[]): number {
     return this.#queue.aheadOf(slotRun(known), able);
@@ -166,4 +176,5 @@ const slotRun = ({ name, run, requirements }: KnownRun): SlotRun => ({
   number: run.number,
   deployment_id: run.request.deployment_id,
   requirements,
+  limit: run.request.concurrency_limit ?? Infinity,
 });

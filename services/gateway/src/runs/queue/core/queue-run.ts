@@ -84,6 +84,7 @@ export const queueRun = (
         webhook_intermediate_status: request.webhook_intermediate_status,
         start_deadline_s: deployment.start_deadline_s,
         run_timeout_s: deployment.run_timeout_s,
+        ...(deployment.concurrency_limit && { concurrency_limit: deployment.concurrency_limit }),
         max_attempts: deployment.retry.attempts,
         ...(deployment.retry.on && { retry_on: deployment.retry.on }),
         ...(deployment.log_masks && { has_log_masks: true }),
