@@ -1,3 +1,4 @@
+import { MAX_WEIGHT, MIN_WEIGHT } from '@runledger/contracts/fair-share';
 import { isOrgId } from '@runledger/contracts/ids';
 import { brokerConfig } from '@runledger/event-log/connect/broker-config';
 import { readConfig, type Environment } from '@runledger/service-kit/config/config';
@@ -5,9 +6,6 @@ import { list, seconds } from '@runledger/service-kit/config/config-schemas';
 import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { Type, type Static } from 'typebox';
 import type { Weights } from './core/runs/fair-queue.ts';
-
-const MIN_WEIGHT = 0.001;
-const MAX_WEIGHT = 1_000;
 
 /** Undefined for what is no weight of an organisation. */
 const weightIn = (text: string): readonly [org_id: string, weight: number] | undefined => {
@@ -20,7 +18,8 @@ const weightIn = (text: string): readonly [org_id: string, weight: number] | und
 const OrgWeight = Type.Refine(
   Type.String({ maxLength: 64 }),
   (text) => weightIn(text) !== undefined,
-  () => 'is not the id of an organisation, a colon and a weight from 0.001 to 1000, such as 2',
+  () =>
+    `is not the id of an organisation, a colon and a weight from ${MIN_WEIGHT} to ${MAX_WEIGHT}, such as 2`,
 );
 
 export const configSchema = Type.Object({

@@ -2,7 +2,7 @@ import { Deployment, DeploymentPage } from '@runledger/contracts/http/catalogue/
 import type { Command } from 'commander';
 import type { ApiCall } from '../api-client/api-call.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
-import { secondsOf, wholeNumber } from '../options/numbers.ts';
+import { decimalNumber, secondsOf, wholeNumber } from '../options/numbers.ts';
 import { addRecordCommands, addRecordList } from './record-commands.ts';
 import { changeRecord, createRecord, firstRows, lastRows, listRecords } from './records.ts';
 import { machines } from './machines.ts';
@@ -39,6 +39,7 @@ export const deployments: RecordKind<Deployment> = {
     ['environment', deployment.environment],
     ['gpu', deployment.gpu ?? "the machine's"],
     ['concurrency limit', deployment.concurrency_limit?.toString() ?? 'none'],
+    ['weight', String(deployment.weight)],
     ['run timeout', `${deployment.run_timeout_s} s`],
     ['start deadline', `${deployment.start_deadline_s} s`],
     ['attempts', String(deployment.retry.attempts)],
@@ -55,6 +56,7 @@ interface DeploymentOptions extends Json {
   /** False with `--no-gpu`. */
   readonly gpu?: string | false;
   readonly concurrencyLimit?: string | false;
+  readonly weight?: string;
   readonly runTimeout?: string;
   readonly startDeadline?: string;
   readonly attempts?: string;
@@ -108,6 +110,10 @@ const addSettings = (command: Command): Command =>
     .option('--environment <word>', 'any word, such as staging')
     .option('--gpu <model>', 'any model, such as RTX4090, for runs without --gpu')
     .option('--concurrency-limit <number>', 'how many of its runs may execute at the same time')
+    .option(
+      '--weight <number>',
+      'its part of the GPUs beside your other deployments, such as 2; 1 by default',
+    )
     .option('--run-timeout <time>', 'how long an attempt may execute, such as 90 (seconds), 15m or 2h')
     .option('--start-deadline <time>', 'how long a run may wait until it starts')
     .option('--attempts <number>', 'how often a run may start if executors are lost');
@@ -122,6 +128,7 @@ const fieldsOf = async (call: ApiCall, options: DeploymentOptions) => {
     environment,
     gpu: gpu === false ? null : gpu,
     concurrency_limit: limit === false ? null : wholeNumber('--concurrency-limit', limit),
+    weight: decimalNumber('--weight', options.weight),
     run_timeout_s: secondsOf('--run-timeout', options.runTimeout),
     start_deadline_s: secondsOf('--start-deadline', options.startDeadline),
     retry: attempts === undefined ? undefined : { attempts },

@@ -26,6 +26,13 @@ export const wholeNumber = (option: string, text: string | undefined): number | 
   throw new CommandError(`${option} ${plain(text)} is not a whole number.`);
 };
 
+/** Undefined for a missing option. @throws CommandError */
+export const decimalNumber = (option: string, text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined;
+  if (/^-?\d{1,9}(?:\.\d{1,9})?$/.test(text)) return Number(text);
+  throw new CommandError(`${option} ${plain(text)} is not a number.`);
+};
+
 /** @throws CommandError */
 export const wholeNumberIn = (
   option: string,

@@ -12,6 +12,10 @@ export const addRunCommands = (program: Command, { client, end, add }: CommandCo
   addNewRunOptions(add(program, 'queue', 'queue a run; prints its id'))
     .option('--deployment <deployment>', 'what to run; the sample of a standalone by default')
     .option('--gpu <model>', "the GPU to run on; the deployment's by default")
+    .option(
+      '--priority <number>',
+      'from -100 to 100: each step starts it as if it were queued a minute earlier',
+    )
     .option('--webhook <url>', 'URL for the notification of the end')
     .option('--webhook-intermediate-status', 'notify the webhook of progress too')
     .action(async (options: QueueOptions) => end(await queue(await client(), options)));

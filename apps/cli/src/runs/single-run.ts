@@ -5,7 +5,7 @@ import type { ExitCode } from '../output/command-error.ts';
 import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 import { deployments } from '../catalogue/deployments.ts';
 import { endSentence, progressSentence } from './progress-line.ts';
-import { secondsOf } from '../options/numbers.ts';
+import { decimalNumber, secondsOf } from '../options/numbers.ts';
 import { changedInputs, givenInputs } from './run-inputs.ts';
 import type { InputOptions } from './run-inputs.ts';
 import type { Cancel } from '../api-client/run-api.ts';
@@ -25,6 +25,7 @@ export interface NewRunOptions extends InputOptions {
 export interface QueueOptions extends NewRunOptions {
   readonly deployment?: string;
   readonly gpu?: string;
+  readonly priority?: string;
   readonly webhook?: string;
   readonly webhookIntermediateStatus?: boolean;
 }
@@ -36,6 +37,7 @@ export const queue = async (client: Client, options: QueueOptions): Promise<Exit
     deployment_id: await deploymentIdOf(client, options.deployment),
     inputs,
     gpu: options.gpu,
+    priority: decimalNumber('--priority', options.priority),
     webhook: options.webhook,
     webhook_intermediate_status: options.webhookIntermediateStatus,
   };

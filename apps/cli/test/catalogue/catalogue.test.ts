@@ -54,7 +54,16 @@ describe('runledger deployments', () => {
     const [machine, workflow] = [await aMachine(), await aWorkflow()];
     const version = await json(publish(workflow, '--file', '-'), { stdin: '{}' });
     const what = ['--name', 'live', '--version', version.id, '--machine', machine.id, '--gpu', 'H100'];
-    const limits = ['--run-timeout', '15m', '--start-deadline', '90', '--concurrency-limit', '4'];
+    const limits = [
+      '--run-timeout',
+      '15m',
+      '--start-deadline',
+      '90',
+      '--concurrency-limit',
+      '4',
+      '--weight',
+      '0.5',
+    ];
     const made = await json(['deployments', 'create', ...what, ...limits]);
     expect(made).toMatchObject({
       workflow_version_id: version.id,
@@ -64,12 +73,13 @@ describe('runledger deployments', () => {
       run_timeout_s: 900,
       start_deadline_s: 90,
       concurrency_limit: 4,
+      weight: 0.5,
       retry: { attempts: 3 },
     });
     const update = ['deployments', 'update', made.id, '--environment', 'staging', '--attempts', '1'];
     const { stdout } = await cli([...update, '--no-gpu', '--no-concurrency-limit']);
     expect(stdout).toContain(
-      "gpu                the machine's\nconcurrency limit  none\nrun timeout        900 s\n",
+      "gpu                the machine's\nconcurrency limit  none\nweight             0.5\nrun timeout        900 s\n",
     );
     expect(stdout).toMatch(/^environment +staging\n(?:.*\n)*attempts +1\n/m);
     const list = await cli(['deployments', 'list', '--workflow', workflow.id]);
@@ -82,6 +92,7 @@ describe('runledger deployments', () => {
 
   it.each([
     [['--run-timeout', 'soon'], '--run-timeout soon is not a time. Write seconds'],
+    [['--weight', 'much'], '--weight much is not a number.'],
     [['--attempts', '1.5'], '--attempts 1.5 is not a whole number.'],
     [[], 'No change was given.'],
   ])('refuses to update with %j', async (args, sentence) => {

@@ -23,6 +23,8 @@ describe('runledger queue', () => {
       'title=a=b',
       '--webhook',
       'http://h',
+      '--priority',
+      '-5',
     ];
     expect(await runCli(['queue', ...args], at(gateway.url))).toEqual({
       code: 0,
@@ -37,6 +39,7 @@ describe('runledger queue', () => {
         body: {
           deployment_id: DEPLOYMENT,
           gpu: 'T4',
+          priority: -5,
           inputs: { size: 64, title: 'a=b' },
           webhook: 'http://h',
         },

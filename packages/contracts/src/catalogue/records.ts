@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Sha256 } from '../blobs.ts';
+import { Weight } from '../fair-share.ts';
 import { GpuModel } from '../gpu.ts';
 import { Json } from '../json-schemas.ts';
 import { RetryOn } from '../events/retry.ts';
@@ -85,6 +86,7 @@ export const Deployment = Type.Object({
   environment: Type.String(),
   gpu: Type.Optional(GpuModel),
   concurrency_limit: Type.Optional(Type.Integer({ minimum: 1 })),
+  weight: Type.Optional(Weight),
   run_timeout_s: Type.Number({ exclusiveMinimum: 0 }),
   start_deadline_s: Type.Number({ exclusiveMinimum: 0 }),
   retry: Type.Object({ attempts: Type.Integer({ minimum: 1, maximum: 100 }), on: Type.Optional(RetryOn) }),

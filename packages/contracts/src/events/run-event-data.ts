@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { BlobRef, inlineOrBlob, Sha256 } from '../blobs.ts';
+import { Priority, Weight } from '../fair-share.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_ID_PATTERN } from '../ids.ts';
 import { JsonRecord } from '../json-schemas.ts';
@@ -49,6 +50,10 @@ export const RunQueuedData = Type.Object(
     run_timeout_s: Seconds,
     /** It starts while fewer runs of its deployment than this hold slots; no limit when it is left out. */
     concurrency_limit: Type.Optional(Type.Integer({ minimum: 1 })),
+    /** Of its deployment, beside the other deployments of the organisation; 1 when it is left out. */
+    weight: Type.Optional(Weight),
+    /** A head start of `PRIORITY_STEP_S` for each step, among the runs of its deployment; 0 when it is left out. */
+    priority: Type.Optional(Priority),
     /** Attempts before the run is given up. */
     max_attempts: Type.Integer({ minimum: 1, maximum: 100 }),
     /** Errors of an attempt after which another one begins; none when it is left out. */

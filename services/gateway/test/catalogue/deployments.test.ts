@@ -36,6 +36,7 @@ describe('a deployment', () => {
       environment: 'production',
       gpu: null,
       concurrency_limit: null,
+      weight: 1,
       run_timeout_s: 3600,
       start_deadline_s: 3600,
       retry: { attempts: 3 },
@@ -76,6 +77,7 @@ describe('a deployment', () => {
       environment: 'staging',
       gpu: 'H100',
       concurrency_limit: 4,
+      weight: 2.5,
       run_timeout_s: 0.5,
       start_deadline_s: 60,
       retry: { attempts: 1 },
@@ -91,7 +93,7 @@ describe('a deployment', () => {
   });
 
   it('changes only the named members; null clears optional ones and changes no others', async () => {
-    const { id, ...rest } = await aDeployment({ gpu: 'L4', concurrency_limit: 2 });
+    const { id, ...rest } = await aDeployment({ gpu: 'L4', concurrency_limit: 2, weight: 3 });
     const path = `/deployments/${id}`;
     expect((await admin.patch(path, { name: 'new', run_timeout_s: 5 })).body).toEqual({
       ...rest,
@@ -158,10 +160,12 @@ describe('a deployment', () => {
           run_timeout_s: 0,
           start_deadline_s: 1e9,
           concurrency_limit: 0.5,
+          weight: 0,
           retry: { attempts: 101 },
         }),
       [
         ['concurrency_limit', 'int_from_float'],
+        ['weight', 'greater_than_equal'],
         ['run_timeout_s', 'greater_than'],
         ['start_deadline_s', 'less_than_equal'],
         ['retry.attempts', 'less_than_equal'],

@@ -101,7 +101,7 @@ export class Invariants {
   }
 
   /**
-   * In a deployment the first comes first. And nobody is passed over who waits for such a slot and holds less than its fair share.
+   * In a deployment the first comes first, with a head start for its priority. And nobody is passed over who waits for such a slot and holds less than its fair share.
    * (Who is next beyond that is a test of its own.)
    */
   #isNext({ executor, run }: Assign): void {
@@ -121,7 +121,7 @@ export class Invariants {
     const limit = run.request.concurrency_limit ?? Infinity;
     assert.ok(slotsOf(run, scheduling.runs()) <= limit, `${run.run_id} is beyond its limit of ${limit}`);
     for (const { run: other, name } of ofDeployment.filter(couldStart))
-      assert.ok(other.number > run.number, `${run.run_id} passed over ${name}`);
+      assert.ok(isBefore(run, other), `${run.run_id} passed over ${name}`);
     this.#keepsToShares(runs, ({ org_id }) => org_id, run, couldStart);
     this.#keepsToShares(ofOrg, deploymentOf, run, couldStart);
   }
@@ -224,6 +224,13 @@ const isAtLimit = (run: Run, runs: Iterable<KnownRun>): boolean =>
 
 const deploymentOf = ({ org_id, request }: Run): string => `${org_id} ${request.deployment_id}`;
 
+/** A step of priority is worth a minute. */
+const isBefore = (one: Run, other: Run): boolean => {
+  const place = ({ created_at, request }: Run): number =>
+    Date.parse(created_at) - 60_000 * (request.priority ?? 0);
+  return place(one) - place(other) < 0 || (place(one) === place(other) && one.number < other.number);
+};
+
 /** How many runs start before this one when all who wait are served in turn: played out, run by run. */
 const startsBefore = (run: Run, waiting: readonly KnownRun[]): number => {
   const left = new Set(waiting);
@@ -239,7 +246,7 @@ const startsBefore = (run: Run, waiting: readonly KnownRun[]): number => {
     const deployment = next(new Set(ofOrg.map((one) => deploymentOf(one.run))), deploymentOf(run));
     const [first] = ofOrg
       .filter((one) => deploymentOf(one.run) === deployment)
-      .toSorted((one, other) => one.run.number - other.run.number);
+      .toSorted((one, other) => (isBefore(one.run, other.run) ? -1 : 1));
     assert.ok(first);
     if (first.run === run) return started;
     left.delete(first);

@@ -22,6 +22,7 @@ const simulatedStep = fc.oneof(
       seconds: fc.constantFrom(5, 1_000),
       org: fc.constantFrom(ORG, orgOf(1), orgOf(2)),
       deployment: fc.nat({ max: 1 }),
+      priority: fc.constantFrom(undefined, undefined, -1, 1, 100),
       limit: fc.option(fc.integer({ min: 1, max: 2 }), { nil: undefined, freq: 2 }),
     }),
   },
@@ -53,13 +54,14 @@ const pick = <Of>(from: readonly Of[], any: number): Of | undefined => from[any 
 
 const simulate = (simulation: TestBed, step: SimulatedStep): void => {
   if ('seconds' in step) {
-    const { gpu, program, org, deployment, limit } = step;
+    const { gpu, program, org, deployment, limit, priority } = step;
     return simulation.queue(`run-${simulation.sequence}`, {
       gpu,
       program,
       org,
       deployment,
       ...(limit === undefined ? {} : { concurrencyLimit: limit }),
+      ...(priority === undefined ? {} : { priority }),
       maxAttempts: step.attempts,
       startDeadlineS: step.seconds,
       runTimeoutS: step.seconds,

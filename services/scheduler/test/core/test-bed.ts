@@ -40,6 +40,8 @@ export interface RequestedRun {
   readonly runTimeoutS?: number;
   readonly maxAttempts?: number;
   readonly concurrencyLimit?: number;
+  readonly weight?: number;
+  readonly priority?: number;
 }
 
 export interface TestCapabilities {
@@ -250,6 +252,8 @@ export class TestBed {
         run_timeout_s: request.runTimeoutS ?? 3_600,
         max_attempts: request.maxAttempts ?? 3,
         ...(request.concurrencyLimit === undefined ? {} : { concurrency_limit: request.concurrencyLimit }),
+        ...(request.weight === undefined ? {} : { weight: request.weight }),
+        ...(request.priority === undefined ? {} : { priority: request.priority }),
       }),
     );
   }

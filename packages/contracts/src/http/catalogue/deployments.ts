@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { Weight as AnyWeight } from '../../fair-share.ts';
 import { GpuModel } from '../../gpu.ts';
 import { MAX_RETRY_AFTER_S, RetryOn } from '../../events/retry.ts';
 import { LogMasks } from '../../logs/log-masks.ts';
@@ -22,6 +23,11 @@ const ConcurrencyLimit = Type.Integer({
   maximum: 100_000,
   description: CONCURRENCY,
 });
+const Weight = {
+  ...AnyWeight,
+  description:
+    'Its part of the GPUs of your organisation while other deployments have waiting runs too: one of weight 2 gets twice the slots of one of weight 1. The last queued run counts.',
+};
 const RunTimeout = Type.Number({
   exclusiveMinimum: 0,
   maximum: MAX_DEADLINE_S,
@@ -68,6 +74,7 @@ export const Deployment = Type.Object(
     environment: Environment,
     gpu: nullable(GpuModel),
     concurrency_limit: nullable(ConcurrencyLimit),
+    weight: Weight,
     run_timeout_s: RunTimeout,
     start_deadline_s: StartDeadline,
     retry: Retry,
@@ -83,6 +90,7 @@ const settings = {
   environment: optional({ ...Environment, default: 'production' }),
   gpu: optional({ ...GpuName, description: GPU }),
   concurrency_limit: optional(ConcurrencyLimit),
+  weight: optional({ ...Weight, default: 1 }),
   run_timeout_s: optional({ ...RunTimeout, default: 3600 }),
   start_deadline_s: optional({ ...StartDeadline, default: 3600 }),
   retry: optional(Retry),
@@ -110,6 +118,7 @@ export const DeploymentChange = Type.Object(
       ...ConcurrencyLimit,
       description: `${CONCURRENCY} Null clears it.`,
     }),
+    weight: optional(Weight),
     run_timeout_s: optional(RunTimeout),
     start_deadline_s: optional(StartDeadline),
     retry: optional(Retry),

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { Priority } from '../../fair-share.ts';
 import type { GpuModel } from '../../gpu.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { Uuid } from '../fields/values.ts';
@@ -58,6 +59,12 @@ export const DeploymentRunRequest = Type.Object(
           "The GPU model, instead of the deployment's or the machine's. These models only: for another one, make a deployment on it.",
       }),
     ),
+    priority: optional({
+      ...Priority,
+      default: 0,
+      description:
+        'A head start of a minute for each step: the run starts before those of its deployment that have a lower priority and were queued less than so many minutes before it. So no run waits for ever. The runs of other deployments are not concerned.',
+    }),
   },
   { title: 'DeploymentRunRequest' },
 );

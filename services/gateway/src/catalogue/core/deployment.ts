@@ -18,6 +18,7 @@ interface RequestedSettings {
   readonly gpu?: string | Omitted;
   /** Null clears it. */
   readonly concurrency_limit?: number | Omitted;
+  readonly weight?: number | Omitted;
   readonly run_timeout_s?: number | Omitted;
   readonly start_deadline_s?: number | Omitted;
   readonly retry?:
@@ -43,7 +44,14 @@ export interface DeploymentChange extends RequestedSettings {
 type Decision = DecidedRecord<Deployment, DeploymentRefusal>;
 type Settings = Pick<
   Deployment,
-  'environment' | 'gpu' | 'concurrency_limit' | 'run_timeout_s' | 'start_deadline_s' | 'retry' | 'log_masks'
+  | 'environment'
+  | 'gpu'
+  | 'concurrency_limit'
+  | 'weight'
+  | 'run_timeout_s'
+  | 'start_deadline_s'
+  | 'retry'
+  | 'log_masks'
 >;
 
 const DEFAULTS: Settings = {
@@ -111,11 +119,13 @@ const settingsAfter = (before: Settings, requested: RequestedSettings): Settings
   const gpu = requested.gpu === undefined ? before.gpu : requested.gpu;
   const limit =
     requested.concurrency_limit === undefined ? before.concurrency_limit : requested.concurrency_limit;
+  const weight = requested.weight ?? before.weight;
   const masks = requested.log_masks === undefined ? before.log_masks : requested.log_masks;
   return {
     environment: requested.environment ?? before.environment,
     ...(typeof gpu === 'string' ? { gpu: gpuModel(gpu) } : {}),
     ...(typeof limit === 'number' ? { concurrency_limit: limit } : {}),
+    ...(weight !== undefined && weight !== 1 && { weight }),
     run_timeout_s: requested.run_timeout_s ?? before.run_timeout_s,
     start_deadline_s: requested.start_deadline_s ?? before.start_deadline_s,
     retry: { ...before.retry, ...requested.retry },
@@ -133,5 +143,6 @@ export const shownDeployment = (deployment: Deployment): ShownDeployment => ({
   ...deployment,
   gpu: deployment.gpu ?? null,
   concurrency_limit: deployment.concurrency_limit ?? null,
+  weight: deployment.weight ?? 1,
   log_masks: deployment.log_masks ?? null,
 });

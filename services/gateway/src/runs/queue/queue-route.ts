@@ -47,6 +47,7 @@ export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): 
         webhook: body.webhook ?? null,
         webhook_intermediate_status: body.webhook_intermediate_status ?? false,
         gpu: body.gpu ?? null,
+        priority: body.priority ?? 0,
       };
       const { webhook } = request;
       const checkDestination = async () => (webhook === null ? undefined : callbacks.destination(webhook));

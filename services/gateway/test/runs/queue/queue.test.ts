@@ -83,6 +83,15 @@ describe('queueing a run', () => {
     expect(await gpuOf({ deployment_id: own.id, gpu: 'H100' })).toBe('H100');
   });
 
+  it('keeps and shows its priority, which a rerun has too', async () => {
+    const { run_id } = await queueSample(gateway, bed.tenant, { priority: -7 });
+    expect((await get(run_id)).body.priority).toBe(-7);
+    const again = await post(`${gateway.api}/run/${run_id}/rerun`, bed.tenant.key, {});
+    expect((await get(again.body.run_id)).body.priority).toBe(-7);
+    const usual = await queueSample(gateway, bed.tenant);
+    expect((await get(usual.run_id)).body.priority).toBe(0);
+  });
+
   it('keeps and shows the webhook', async () => {
     const webhook = 'https://example.com/hook?run=1';
     const { run_id } = await queueSample(gateway, bed.tenant, {
@@ -190,6 +199,9 @@ describe('an invalid queue request', () => {
     [{ webhook: 'javascript:alert(1)' }, 'body.webhook', 'url_scheme'],
     [{ webhook_intermediate_status: 1 }, 'body.webhook_intermediate_status', 'bool_type'],
     [{ gpu: 5 }, 'body.gpu', 'enum'],
+    [{ priority: 101 }, 'body.priority', 'less_than_equal'],
+    [{ priority: -101 }, 'body.priority', 'greater_than_equal'],
+    [{ priority: 0.5 }, 'body.priority', 'int_from_float'],
     [{ gpu: 'a10g' }, 'body.gpu', 'enum'],
     [{ gpu: 'toString' }, 'body.gpu', 'enum'],
   ])('%j: %s is %s', async (fields, where, type) => {

@@ -134,7 +134,14 @@ describe('a secret input', () => {
     expect((await queue({ ...inputs, api_key: 'another key' }, name)).status).toBe(409);
     const requested = {
       kind: 'queue',
-      request: { deployment_id, inputs, webhook: null, webhook_intermediate_status: false, gpu: null },
+      request: {
+        deployment_id,
+        inputs,
+        webhook: null,
+        webhook_intermediate_status: false,
+        gpu: null,
+        priority: 0,
+      },
     } as const;
     const identity = runIdentity(first.org_id, name, requested);
     const { idempotency } = await requestOf(first);

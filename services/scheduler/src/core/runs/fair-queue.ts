@@ -1,26 +1,16 @@
+import { PRIORITY_STEP_S } from '@runledger/contracts/fair-share';
 import type { GpuModel } from '@runledger/contracts/gpu';
-import type { OrgId } from '@runledger/contracts/ids';
-import { canServe, requirementsKey, type Capabilities, type Requirements } from '../slots/requirements.ts';
-import type { RunName } from '../slots/run-name.ts';
+import { canServe, type Capabilities, type Requirements } from '../slots/requirements.ts';
+import { FairShare, isIdle, newFlow, servedBefore, type Flow, type FlowChange } from './fair-share.ts';
+import type { KnownRun } from './known-run.ts';
 import { OrderStatisticList } from './order-statistic-list.ts';
-import { FairShare, newFlow, servedBefore, type Flow, type FlowChange } from './fair-share.ts';
 
-/** A run that waits for a slot or holds one. Its number is unique: the log sequence at which it was queued. */
-export interface SlotRun {
-  readonly name: RunName;
-  readonly number: number;
-  readonly deployment_id: string;
-  readonly requirements: Requirements;
-  /** It starts while fewer runs of its deployment hold slots; Infinity for no limit. */
-  readonly limit: number;
-}
-
-/** Waiting runs of one deployment with equal requirements and limits, in the order of their numbers. */
+/** Waiting runs of one deployment with equal requirements, limits and priorities, in the order in which they were queued. */
 interface Line {
   readonly requirements: Requirements;
   readonly limit: number;
-  readonly numbers: OrderStatisticList;
-  readonly names: Map<number, RunName>;
+  readonly usage: Usage;
+  readonly runs: OrderStatisticList<KnownRun>;
 }
 
 /** Of one deployment, on all GPU models: its limit counts all of its runs. */
@@ -33,22 +23,17 @@ interface Usage {
 
 interface Deployment extends Flow {
   readonly lines: Map<string, Line>;
-  readonly usage: Usage;
+  /** The run that was queued last, as far as known: the deployment has its weight. */
+  newest: number;
 }
 
 interface Organisation extends Flow {
-  readonly deployments: Map<string, Deployment>;
-  readonly share: FairShare<Deployment>;
-}
-
-/** Those who share the slots of one GPU model. */
-interface Pool {
-  readonly organisations: Map<OrgId, Organisation>;
-  readonly share: FairShare<Organisation>;
+  readonly deployments: FairShare<Deployment>;
 }
 
 interface Place {
-  readonly pool: Pool;
+  /** Those who share the slots of one GPU model. */
+  readonly pool: FairShare<Organisation>;
   readonly organisation: Organisation;
   readonly deployment: Deployment;
   readonly usage: Usage;
@@ -57,215 +42,219 @@ interface Place {
 /** By organisation; 1 for those that are not named. */
 export type Weights = ReadonlyMap<string, number>;
 
+export interface FairQueueSettings {
+  /** Of organisations. */
+  readonly weights: Weights;
+  /** Milliseconds since 1970 of an ISO 8601 time. */
+  readonly instantOf: (time: string) => number;
+}
+
 /**
  * Queued runs, and which is next: the slots of a GPU model are shared between organisations, those of an organisation between its
- * deployments, and the runs of a deployment start in the order of their numbers. A requeued run keeps its number, so it is in
- * front of its deployment again. A run that no executor can take, or whose deployment is at its limit, blocks no other.
+ * deployments, and the runs of a deployment start in the order in which they were queued, with a head start for their priority. A
+ * requeued run is in front of its deployment again. A run that no executor can take, or whose deployment is at its limit, blocks
+ * no other.
  */
 export class FairQueue {
-  readonly #pools = new Map<GpuModel, Pool>();
+  readonly #pools = new Map<GpuModel, FairShare<Organisation>>();
   readonly #usages = new Map<string, Usage>();
-  readonly #weights: Weights;
+  readonly #settings: FairQueueSettings;
 
-  constructor(weights: Weights) {
-    this.#weights = weights;
+  constructor(settings: FairQueueSettings) {
+    this.#settings = settings;
   }
 
   /** The run waits for a slot from now on. */
-  add(run: SlotRun): void {
+  add(run: KnownRun): void {
     const place = this.#placeFor(run);
     const { deployment, usage } = place;
-    const { requirements, limit } = run;
-    const key = lineKey(run);
-    const line = deployment.lines.get(key) ?? {
-      requirements,
-      limit,
-      numbers: new OrderStatisticList(),
-      names: new Map(),
+    const line = deployment.lines.get(run.line) ?? {
+      requirements: run.requirements,
+      limit: limitOf(run),
+      usage,
+      runs: new OrderStatisticList(numberOf),
     };
-    deployment.lines.set(key, line);
-    if (limit < Infinity) usage.limited.add(line);
-    line.numbers.add(run.number);
-    line.names.set(run.number, run.name);
-    change(place, { waiting: 1 });
+    deployment.lines.set(run.line, line);
+    if (line.limit < Infinity) usage.limited.add(line);
+    line.runs.add(run);
+    this.#change(run, place, { waiting: 1 });
   }
 
   /** The run does not wait any more. */
-  remove(run: SlotRun): void {
+  remove(run: KnownRun): void {
     const place = this.#placeOf(run);
-    if (!place || !takeOut(place, run)) return;
-    change(place, { waiting: -1 });
-    this.#forgetIdle(run, place);
+    if (place && takeOut(place, run)) this.#change(run, place, { waiting: -1 });
   }
 
   /** A waiting run gets a slot because it is next. */
-  start(run: SlotRun): void {
+  start(run: KnownRun): void {
     const place = this.#placeFor(run);
-    const waited = takeOut(place, run);
-    change(place, { waiting: waited ? -1 : 0, slots: 1, isServed: true });
+    const waiting = takeOut(place, run) ? -1 : 0;
+    this.#change(run, place, { waiting, slots: 1, isServed: true });
   }
 
   /** The run holds a slot, as the log says. */
-  hold(run: SlotRun): void {
-    change(this.#placeFor(run), { slots: 1 });
+  hold(run: KnownRun): void {
+    this.#change(run, this.#placeFor(run), { slots: 1 });
   }
 
-  release(run: SlotRun): void {
+  release(run: KnownRun): void {
     const place = this.#placeOf(run);
-    if (!place) return;
-    change(place, { slots: -1 });
-    this.#forgetIdle(run, place);
+    if (place) this.#change(run, place, { slots: -1 });
   }
 
   /** The next run of this GPU model, of those that the executor can serve and that are within their limits. */
-  firstFor(gpu: GpuModel, capabilities: Capabilities): RunName | undefined {
-    const pool = this.#pools.get(gpu);
-    return pool?.share.first(({ share }) => share.first((deployment) => headFor(deployment, capabilities)));
+  firstFor(gpu: GpuModel, capabilities: Capabilities): KnownRun | undefined {
+    return this.#pools
+      .get(gpu)
+      ?.first(({ deployments }) =>
+        deployments.first((deployment) => this.#headFor(deployment, capabilities)),
+      );
   }
 
-  isAtLimit(run: SlotRun): boolean {
-    return (this.#usages.get(usageKey(run))?.slots ?? 0) >= run.limit;
+  isAtLimit(run: KnownRun): boolean {
+    return (this.#usages.get(usageKey(run))?.slots ?? 0) >= limitOf(run);
   }
 
   /** The first runs of its deployment that have a limit and are within it. */
-  firstWithinLimit(run: SlotRun): RunName[] {
+  firstWithinLimit(run: KnownRun): KnownRun[] {
     const { slots, limited } = this.#usages.get(usageKey(run)) ?? NO_USAGE;
-    return [...limited].flatMap(({ limit, numbers, names }) =>
-      slots < limit ? (names.get(numbers.first() ?? -1) ?? []) : [],
-    );
+    return [...limited].flatMap(({ limit, runs }) => (slots < limit ? (runs.first() ?? []) : []));
   }
 
   /**
    * About how many runs of its GPU model start before this one, if all who wait are served by weight from now on. Only runs count that
    * compete for the same executors: those of the capabilities that fit this run (`able`). Without such an executor all of them count.
    */
-  aheadOf(run: SlotRun, able: readonly Capabilities[]): number {
+  aheadOf(run: KnownRun, able: readonly Capabilities[]): number {
     const place = this.#placeOf(run);
     if (!place) return 0;
     const { pool, organisation, deployment } = place;
     const competes = ({ requirements }: Line): boolean =>
       able.length === 0 || able.some((capabilities) => canServe(capabilities, requirements));
-    const own = sum(linesOf(deployment, competes), ({ numbers }) => numbers.countBelow(run.number));
-    const ofDeployments = sum(organisation.deployments.values(), (other) =>
+    const own = sum(linesOf(deployment, competes), ({ runs }) =>
+      runs.countWhile((other) => this.#isBefore(other, run)),
+    );
+    const ofDeployments = sum(organisation.deployments.flows(), (other) =>
       other === deployment ? 0 : servedBefore(own + 1, deployment, other, lengthOf(other, competes)),
     );
     const inOrganisation = own + ofDeployments;
-    const ofOrganisations = sum(pool.organisations.values(), (other) => {
+    const ofOrganisations = sum(pool.flows(), (other) => {
       if (other === organisation) return 0;
-      const waiting = sum(other.deployments.values(), (one) => lengthOf(one, competes));
+      const waiting = sum(other.deployments.flows(), (one) => lengthOf(one, competes));
       return servedBefore(inOrganisation + 1, organisation, other, waiting);
     });
     return inOrganisation + ofOrganisations;
   }
 
   /** By GPU model: how many runs wait, and which has waited longest. */
-  *lengths(): Generator<{ gpu: GpuModel; length: number; first: RunName }> {
-    for (const [gpu, { organisations }] of this.#pools) {
-      let head = Infinity;
-      let first: RunName | undefined;
+  *lengths(): Generator<{ gpu: GpuModel; length: number; oldest: KnownRun }> {
+    for (const [gpu, pool] of this.#pools) {
+      let oldest: KnownRun | undefined;
       let length = 0;
-      for (const { deployments, waiting } of organisations.values()) {
+      for (const { deployments, waiting } of pool.flows()) {
         length += waiting;
-        for (const { lines } of deployments.values()) {
-          for (const { numbers, names } of lines.values()) {
-            const number = numbers.first() ?? Infinity;
-            if (number >= head) continue;
-            head = number;
-            first = names.get(number);
+        for (const { lines } of deployments.flows()) {
+          for (const { runs } of lines.values()) {
+            const first = runs.first();
+            if (first && (!oldest || numberOf(first) < numberOf(oldest))) oldest = first;
           }
         }
       }
-      if (first) yield { gpu, length, first };
+      if (oldest) yield { gpu, length, oldest };
     }
   }
 
-  #placeOf(run: SlotRun): Place | undefined {
-    const { gpu, org_id } = run.requirements;
-    const pool = this.#pools.get(gpu);
-    const organisation = pool?.organisations.get(org_id);
-    const deployment = organisation?.deployments.get(run.deployment_id);
-    return pool && organisation && deployment && { pool, organisation, deployment, usage: deployment.usage };
+  /** The next run of the deployment, of those that the executor can serve and that are within their limits. */
+  #headFor({ lines }: Deployment, capabilities: Capabilities): KnownRun | undefined {
+    let next: KnownRun | undefined;
+    for (const { runs, limit, usage, requirements } of lines.values()) {
+      const head = runs.first();
+      if (!head || usage.slots >= limit || (next && this.#isBefore(next, head))) continue;
+      if (canServe(capabilities, requirements)) next = head;
+    }
+    return next;
   }
 
-  #placeFor(run: SlotRun): Place {
+  /** Of one deployment. */
+  #isBefore(one: KnownRun, other: KnownRun): boolean {
+    const headStartS = PRIORITY_STEP_S * (priorityOf(one) - priorityOf(other));
+    if (headStartS === 0) return numberOf(one) < numberOf(other);
+    const { instantOf } = this.#settings;
+    const earlierMs = instantOf(other.run.created_at) - instantOf(one.run.created_at) + headStartS * 1_000;
+    return earlierMs > 0 || (earlierMs === 0 && numberOf(one) < numberOf(other));
+  }
+
+  #placeOf(run: KnownRun): Place | undefined {
     const { gpu, org_id } = run.requirements;
-    const pool = this.#pools.get(gpu) ?? { organisations: new Map(), share: new FairShare() };
+    const pool = this.#pools.get(gpu);
+    const organisation = pool?.get(org_id);
+    const deployment = organisation?.deployments.get(deploymentOf(run));
+    const usage = this.#usages.get(usageKey(run));
+    return pool && organisation && deployment && usage && { pool, organisation, deployment, usage };
+  }
+
+  #placeFor(run: KnownRun): Place {
+    const { gpu, org_id } = run.requirements;
+    const pool = this.#pools.get(gpu) ?? new FairShare();
     this.#pools.set(gpu, pool);
-    const organisation = pool.organisations.get(org_id) ?? {
-      ...newFlow(this.#weights.get(org_id) ?? 1),
-      deployments: new Map(),
-      share: new FairShare(),
+    const organisation = pool.get(org_id) ?? {
+      ...newFlow(org_id, this.#settings.weights.get(org_id) ?? 1),
+      deployments: new FairShare(),
     };
-    pool.organisations.set(org_id, organisation);
-    const key = usageKey(run);
-    const usage = this.#usages.get(key) ?? { waiting: 0, slots: 0, limited: new Set() };
-    this.#usages.set(key, usage);
-    const deployment = organisation.deployments.get(run.deployment_id) ?? {
-      ...newFlow(1),
+    pool.add(organisation);
+    const deployment = organisation.deployments.get(deploymentOf(run)) ?? {
+      ...newFlow(deploymentOf(run), weightOf(run)),
       lines: new Map(),
-      usage,
+      newest: 0,
     };
-    organisation.deployments.set(run.deployment_id, deployment);
+    organisation.deployments.add(deployment);
+    const usage = this.#usages.get(usageKey(run)) ?? { waiting: 0, slots: 0, limited: new Set() };
+    this.#usages.set(usageKey(run), usage);
     return { pool, organisation, deployment, usage };
   }
 
-  /** Whoever has nothing here is forgotten: GPU models and deployments come and go. */
-  #forgetIdle(run: SlotRun, { pool, organisation, deployment, usage }: Place): void {
-    const { gpu, org_id } = run.requirements;
+  #change(run: KnownRun, { pool, organisation, deployment, usage }: Place, by: FlowChange): void {
+    usage.waiting += by.waiting ?? 0;
+    usage.slots += by.slots ?? 0;
     if (isIdle(usage)) this.#usages.delete(usageKey(run));
-    if (isIdle(deployment)) organisation.deployments.delete(run.deployment_id);
-    if (isIdle(organisation)) pool.organisations.delete(org_id);
-    if (pool.organisations.size === 0) this.#pools.delete(gpu);
+    const isNewest = numberOf(run) >= deployment.newest;
+    if (isNewest) deployment.newest = numberOf(run);
+    organisation.deployments.change(deployment, isNewest ? { ...by, weight: weightOf(run) } : by);
+    pool.change(organisation, by);
+    if (pool.size === 0) this.#pools.delete(run.requirements.gpu);
   }
 }
 
 const NO_USAGE: Usage = { waiting: 0, slots: 0, limited: new Set() };
 
-const usageKey = ({ requirements: { org_id }, deployment_id }: SlotRun): string =>
-  `${org_id}/${deployment_id}`;
+const deploymentOf = ({ run }: KnownRun): string => run.request.deployment_id;
 
-const lineKey = ({ requirements, limit }: SlotRun): string => `${limit} ${requirementsKey(requirements)}`;
+const numberOf = ({ run }: KnownRun): number => run.number;
 
-const change = ({ pool, organisation, deployment, usage }: Place, by: FlowChange): void => {
-  usage.waiting += by.waiting ?? 0;
-  usage.slots += by.slots ?? 0;
-  organisation.share.change(deployment, by);
-  pool.share.change(organisation, by);
-};
+const limitOf = ({ run }: KnownRun): number => run.request.concurrency_limit ?? Infinity;
 
-const isIdle = ({ waiting, slots }: Pick<Flow, 'waiting' | 'slots'>): boolean => waiting === 0 && slots === 0;
+const priorityOf = ({ run }: KnownRun): number => run.request.priority ?? 0;
+
+const weightOf = ({ run }: KnownRun): number => run.request.weight ?? 1;
+
+const usageKey = (run: KnownRun): string => `${run.requirements.org_id}/${deploymentOf(run)}`;
 
 /** Whether the run waited. */
-const takeOut = ({ deployment: { lines }, usage }: Place, run: SlotRun): boolean => {
-  const key = lineKey(run);
-  const line = lines.get(key);
-  if (!line?.names.delete(run.number)) return false;
-  line.numbers.delete(run.number);
-  if (line.numbers.size > 0) return true;
-  lines.delete(key);
+const takeOut = ({ deployment: { lines }, usage }: Place, run: KnownRun): boolean => {
+  const line = lines.get(run.line);
+  if (!line?.runs.delete(run)) return false;
+  if (line.runs.size > 0) return true;
+  lines.delete(run.line);
   usage.limited.delete(line);
   return true;
-};
-
-/** The run of the deployment that has waited longest, of those that the executor can serve and that are within their limits. */
-const headFor = ({ lines, usage }: Deployment, capabilities: Capabilities): RunName | undefined => {
-  let first = Infinity;
-  let from: Line | undefined;
-  for (const line of lines.values()) {
-    const head = line.numbers.first();
-    if (head === undefined || head >= first || usage.slots >= line.limit) continue;
-    if (!canServe(capabilities, line.requirements)) continue;
-    first = head;
-    from = line;
-  }
-  return from?.names.get(first);
 };
 
 const linesOf = ({ lines }: Deployment, competes: (line: Line) => boolean): IteratorObject<Line> =>
   lines.values().filter(competes);
 
 const lengthOf = (deployment: Deployment, competes: (line: Line) => boolean): number =>
-  sum(linesOf(deployment, competes), ({ numbers }) => numbers.size);
+  sum(linesOf(deployment, competes), ({ runs }) => runs.size);
 
 const sum = <Of>(items: IteratorObject<Of>, count: (item: Of) => number): number =>
   items.reduce((total, item) => total + count(item), 0);

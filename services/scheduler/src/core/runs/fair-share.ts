@@ -1,23 +1,27 @@
+import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
+
 /** One of those who share the slots of a GPU model: an organisation, or a deployment of one. */
 export interface Flow {
+  readonly name: string;
   /** Its part of the slots, beside the weights of the others. */
-  readonly weight: number;
+  weight: number;
   /** How many of its runs wait. */
   waiting: number;
   /** How many slots it holds. */
   slots: number;
   /** The virtual time from which it is served next. */
   startTag: number;
-  /** Of equal start tags the highest goes first: the flow that began to wait last, and then the one that was served longest ago. */
-  precedence: number;
+  /** When it began to wait or was served, whatever was last, as a count. */
+  since: number;
 }
 
-export const newFlow = (weight: number): Flow => ({
+export const newFlow = (name: string, weight: number): Flow => ({
+  name,
   weight,
   waiting: 0,
   slots: 0,
   startTag: 0,
-  precedence: 0,
+  since: 0,
 });
 
 export interface FlowChange {
@@ -25,17 +29,23 @@ export interface FlowChange {
   readonly slots?: number;
   /** It gets a slot because it is next. */
   readonly isServed?: boolean;
+  /** From now on. */
+  readonly weight?: number;
 }
 
 /**
  * Which flow gets the next slot, of those that wait. A flow that holds less than its fair share, rounded down, is next, the lowest
  * share first (max-min fairness). The fair share is its part by weight of the slots that all waiting flows hold. Beyond that, start-time
- * fair queueing (Goyal, Vin and Cheng, 1996) serves them by weight, so that also a single slot is shared. A flow that does not wait
- * saves up nothing, and one that begins to wait goes before all others with its start tag.
+ * fair queueing (Goyal, Vin and Cheng, 1996) serves them by weight, so that also a single slot is shared. Of equal start tags a
+ * flow with a single run goes first, and then the one that has waited longest. A flow that does not wait saves up nothing; what it had
+ * before the others is remembered until they have had the same.
  */
 export class FairShare<Of extends Flow> {
+  readonly #flows = new Map<string, Of>();
   readonly #byShare = new SortedFlows<Of>(byShare);
   readonly #byStartTag = new SortedFlows<Of>(byStartTag);
+  /** Those without a run, by start tag. */
+  readonly #idle = new IndexedPriorityQueue<Of>();
   /** Of the flows that wait. */
   #slots = 0;
   #weight = 0;
@@ -43,26 +53,59 @@ export class FairShare<Of extends Flow> {
   #virtualTime = 0;
   #count = 0;
 
+  /** Those that have runs, or had some lately. */
+  flows(): IteratorObject<Of> {
+    return this.#flows.values();
+  }
+
+  get size(): number {
+    return this.#flows.size;
+  }
+
+  get(name: string): Of | undefined {
+    return this.#flows.get(name);
+  }
+
+  /** A flow without runs is forgotten sooner or later. */
+  add(flow: Of): void {
+    this.#flows.set(flow.name, flow);
+  }
+
   /** The first answer of a flow, in the order in which they are next. */
   first<Answer>(ask: (flow: Of) => Answer | undefined): Answer | undefined {
     return this.#firstBelowShare(ask) ?? this.#firstByStartTag(ask);
   }
 
-  change(flow: Of, { waiting = 0, slots = 0, isServed = false }: FlowChange): void {
+  change(flow: Of, { waiting = 0, slots = 0, isServed = false, weight = flow.weight }: FlowChange): void {
     const before = flow.waiting;
-    const moves = slots !== 0 || isServed || before === 0 || before + waiting === 0;
+    const after = before + waiting;
+    const moves =
+      slots !== 0 || isServed || weight !== flow.weight || Math.min(before, 2) !== Math.min(after, 2);
     if (moves && before > 0) this.#takeOut(flow);
+    flow.weight = weight;
     if (isServed) {
       this.#virtualTime = Math.max(this.#virtualTime, flow.startTag);
       flow.startTag += 1 / flow.weight;
     }
     if (isServed || (before === 0 && waiting > 0)) {
       this.#count += 1;
-      flow.precedence = isServed ? -this.#count : this.#count;
+      flow.since = this.#count;
     }
-    flow.waiting += waiting;
+    flow.waiting = after;
     flow.slots += slots;
-    if (moves && flow.waiting > 0) this.#putIn(flow);
+    if (moves && after > 0) this.#putIn(flow);
+    if (isIdle(flow)) this.#idle.set(flow, flow.startTag);
+    else this.#idle.delete(flow);
+    this.#forgetIdle();
+  }
+
+  /** Those that had no more than the others, or all when nobody has runs. */
+  #forgetIdle(): void {
+    const time = this.#idle.size === this.#flows.size ? Infinity : this.#virtualTime;
+    for (let first = this.#idle.first(); first && first.rank <= time; first = this.#idle.first()) {
+      this.#idle.delete(first.item);
+      this.#flows.delete(first.item.name);
+    }
   }
 
   #firstBelowShare<Answer>(ask: (flow: Of) => Answer | undefined): Answer | undefined {
@@ -112,7 +155,10 @@ export class FairShare<Of extends Flow> {
 
 type Order = (one: Flow, other: Flow) => number;
 
-const byStartTag: Order = (one, other) => one.startTag - other.startTag || other.precedence - one.precedence;
+const byStartTag: Order = (one, other) =>
+  one.startTag - other.startTag ||
+  Number(other.waiting === 1) - Number(one.waiting === 1) ||
+  one.since - other.since;
 
 const byShare: Order = (one, other) =>
   one.slots / one.weight - other.slots / other.weight || byStartTag(one, other);
@@ -150,6 +196,9 @@ class SortedFlows<Of extends Flow> {
     return low;
   }
 }
+
+export const isIdle = ({ waiting, slots }: Pick<Flow, 'waiting' | 'slots'>): boolean =>
+  waiting === 0 && slots === 0;
 
 /**
  * How many runs of another flow are served before run number `ordinal` of the flow, when both have the same start tag now: an estimate

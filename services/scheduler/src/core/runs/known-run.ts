@@ -15,6 +15,8 @@ export interface KnownRun {
   /** Its request is shared, without what differs from run to run: that is read from the log when the run is assigned. */
   readonly run: LiveRun;
   readonly requirements: Requirements;
+  /** As in `SharedRequest`. */
+  readonly line: string;
   /** The event at the head; null when it has no id. */
   readonly event_id: string | null;
   /** The decision that is being appended. */
@@ -32,7 +34,7 @@ export const knownRun = (
   requests: SharedRequests,
 ): KnownRun | undefined => {
   if (!run || isEnded(run) || isDeleted(run)) return undefined;
-  const { org_id, request, requirements } = requests.of(run);
+  const { org_id, request, requirements, line } = requests.of(run);
   // Not the ids of the caller's key: they are parts of a subject, and would keep all of it in memory.
   const key = { org_id, run_id: run.run_id };
   return {
@@ -41,6 +43,7 @@ export const knownRun = (
     head,
     run: { ...run, org_id, request },
     requirements,
+    line,
     event_id,
     pending: null,
     decided: false,

@@ -5,7 +5,7 @@ import type { Capabilities } from '../slots/requirements.ts';
 import type { RunName } from '../slots/run-name.ts';
 import type { SlotAllocation, SlotRef } from '../slots/slot-allocation.ts';
 import { deadlineOf, type DeadlineSettings } from './deadline.ts';
-import { FairQueue, type SlotRun, type Weights } from './fair-queue.ts';
+import { FairQueue, type FairQueueSettings } from './fair-queue.ts';
 import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
 import type { KnownRun } from './known-run.ts';
 
@@ -20,12 +20,10 @@ export interface QueueLength {
   readonly gpu: GpuModel;
   readonly length: number;
   /** When the run that has waited longest was queued, by the broker's clock. */
-  readonly oldest: string | undefined;
+  readonly oldest: string;
 }
 
-export interface LiveRunsSettings extends DeadlineSettings {
-  readonly weights: Weights;
-}
+export type LiveRunsSettings = DeadlineSettings & FairQueueSettings;
 
 /** The runs that have not ended: which wait for a slot, which hold one, and which deadline is next. */
 export class LiveRuns {
@@ -43,7 +41,7 @@ export class LiveRuns {
   constructor(allocation: SlotAllocation, settings: LiveRunsSettings) {
     this.#allocation = allocation;
     this.#settings = settings;
-    this.#queue = new FairQueue(settings.weights);
+    this.#queue = new FairQueue(settings);
   }
 
   all(): Iterable<KnownRun> {
@@ -71,7 +69,7 @@ export class LiveRuns {
     if (isExecuting(known.run)) this.#executing += 1;
     if (known.slot) {
       this.#allocation.allocate(known.slot, known.name);
-      this.#queue.hold(slotRun(known));
+      this.#queue.hold(known);
     }
     this.schedule(known);
   }
@@ -86,7 +84,7 @@ export class LiveRuns {
   schedule(known: KnownRun): void {
     const { run, name } = known;
     if (run.status === 'queued') {
-      if (run.retry_after_s === 0) this.#queue.add(slotRun(known));
+      if (run.retry_after_s === 0) this.#queue.add(known);
       else this.#retrying.set(name, this.#settings.instantOf(run.queued_at) + run.retry_after_s * 1_000);
     }
     this.#deadlines.set(known.name, deadlineOf(known.run, this.#settings));
@@ -95,14 +93,14 @@ export class LiveRuns {
   /** It waits for neither a slot nor its deadline. */
   unschedule(known: KnownRun): void {
     this.#retrying.delete(known.name);
-    this.#queue.remove(slotRun(known));
+    if (known.slot === undefined) this.#queue.remove(known);
     this.#deadlines.delete(known.name);
   }
 
   /** It gets the slot because it is next. */
   allocateSlot(known: KnownRun, slot: SlotRef): void {
     known.slot = slot;
-    this.#queue.start(slotRun(known));
+    this.#queue.start(known);
     this.#assigning.add(known.name);
     this.#allocation.allocate(slot, known.name);
   }
@@ -113,7 +111,7 @@ export class LiveRuns {
     this.#assigning.delete(known.name);
     if (slot) {
       this.#allocation.release(slot, known.name);
-      this.#queue.release(slotRun(known));
+      this.#queue.release(known);
     }
     known.slot = undefined;
     return slot;
@@ -121,23 +119,22 @@ export class LiveRuns {
 
   /** The next run of this GPU model, of those that the executor can serve. */
   firstFor(gpu: GpuModel, capabilities: Capabilities): KnownRun | undefined {
-    const name = this.#queue.firstFor(gpu, capabilities);
-    return name === undefined ? undefined : this.#runs.get(name);
+    return this.#queue.firstFor(gpu, capabilities);
   }
 
   /** Whether as many runs of its deployment hold slots as its limit allows. */
   isAtLimit(known: KnownRun): boolean {
-    return this.#queue.isAtLimit(slotRun(known));
+    return this.#queue.isAtLimit(known);
   }
 
   /** Waiting runs of its deployment that have a limit and are within it: the first of each kind. */
   firstWithinLimit(known: KnownRun): KnownRun[] {
-    return this.#queue.firstWithinLimit(slotRun(known)).flatMap((name) => this.#runs.get(name) ?? []);
+    return this.#queue.firstWithinLimit(known);
   }
 
   /** About how many waiting runs start before this one. `able` are the capabilities that fit it. */
   aheadOf(known: KnownRun, able: readonly Capabilities[]): number {
-    return this.#queue.aheadOf(slotRun(known), able);
+    return this.#queue.aheadOf(known, able);
   }
 
   /** Yields each run whose deadline has passed once, the earliest deadline first. `now` is the broker's clock, in milliseconds. */
@@ -159,22 +156,14 @@ export class LiveRuns {
       this.#retrying.delete(first.item);
       const known = this.#runs.get(first.item);
       if (!known) continue;
-      this.#queue.add(slotRun(known));
+      this.#queue.add(known);
       yield known;
     }
   }
 
   *queues(): Generator<QueueLength> {
-    for (const { gpu, length, first } of this.#queue.lengths()) {
-      yield { gpu, length, oldest: this.#runs.get(first)?.run.queued_at };
+    for (const { gpu, length, oldest } of this.#queue.lengths()) {
+      yield { gpu, length, oldest: oldest.run.queued_at };
     }
   }
 }
-
-const slotRun = ({ name, run, requirements }: KnownRun): SlotRun => ({
-  name,
-  number: run.number,
-  deployment_id: run.request.deployment_id,
-  requirements,
-  limit: run.request.concurrency_limit ?? Infinity,
-});

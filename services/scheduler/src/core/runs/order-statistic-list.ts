@@ -1,57 +1,62 @@
 const MAX_IN_BLOCK = 1_024;
 
 /**
- * A set of numbers that knows its lowest number and how many numbers are below a given one. The numbers are sorted in
- * blocks of bounded length: a change moves the numbers of one block only, and counting adds up the lengths of blocks, some
- * hundred additions for a hundred thousand numbers. It is fast for numbers that are mostly added at the end and
- * removed at the front.
+ * Items in the order of their numbers, which are unique: it knows the first one, and how many come before a given place. They are
+ * kept in blocks of bounded length: a change moves the items of one block only, and counting adds up the lengths of blocks, some
+ * hundred additions for a hundred thousand items. It is fast for items that are mostly added at the end and removed at the front.
  */
-export class OrderStatisticList {
+export class OrderStatisticList<Of> {
   /** No block is empty, and neighbours that fit in half a block are joined: so there are never many blocks. */
-  readonly #blocks: number[][] = [];
+  readonly #blocks: Of[][] = [];
+  readonly #numberOf: (item: Of) => number;
   #size = 0;
+
+  constructor(numberOf: (item: Of) => number) {
+    this.#numberOf = numberOf;
+  }
 
   get size(): number {
     return this.#size;
   }
 
-  /** The lowest number. */
-  first(): number | undefined {
+  /** The one with the lowest number. */
+  first(): Of | undefined {
     return this.#blocks[0]?.[0];
   }
 
-  countBelow(number: number): number {
-    const at = this.#blockFor(number);
-    let count = indexIn(this.#blocks[at] ?? [], number);
+  /** How many come first for which this holds. It must hold for no item behind one for which it does not. */
+  countWhile(holds: (item: Of) => boolean): number {
+    const at = this.#blockAt(holds);
+    let count = countWhile(this.#blocks[at] ?? [], holds);
     for (let before = 0; before < at; before += 1) count += this.#blocks[before]?.length ?? 0;
     return count;
   }
 
-  add(number: number): void {
-    const at = this.#blockFor(number);
+  /** Does nothing when there is one with its number. */
+  add(item: Of): void {
+    const { at, index, has } = this.#placeOf(item);
+    if (has) return;
     const block = this.#blocks[at] ?? [];
-    const index = indexIn(block, number);
-    if (block[index] === number) return;
     this.#size += 1;
     if (block.length > 0 && block.length < MAX_IN_BLOCK) {
-      block.splice(index, 0, number);
+      block.splice(index, 0, item);
     } else if (index === block.length && at >= this.#blocks.length - 1) {
-      // Numbers that come in order leave full blocks behind.
-      this.#blocks.push([number]);
+      // Items that come in order leave full blocks behind.
+      this.#blocks.push([item]);
     } else {
       const half = block.length >> 1;
       const upper = block.splice(half);
       this.#blocks.splice(at + 1, 0, upper);
-      if (index <= half) block.splice(index, 0, number);
-      else upper.splice(index - half, 0, number);
+      if (index <= half) block.splice(index, 0, item);
+      else upper.splice(index - half, 0, item);
     }
   }
 
-  delete(number: number): void {
-    const at = this.#blockFor(number);
-    const block = this.#blocks[at] ?? [];
-    const index = indexIn(block, number);
-    if (block[index] !== number) return;
+  /** Whether there was one with its number. */
+  delete(item: Of): boolean {
+    const { at, index, has } = this.#placeOf(item);
+    const block = this.#blocks[at];
+    if (!has || !block) return false;
     this.#size -= 1;
     block.splice(index, 1);
     if (block.length === 0) this.#blocks.splice(at, 1);
@@ -59,6 +64,7 @@ export class OrderStatisticList {
       this.#joinWithNext(at);
       this.#joinWithNext(at - 1);
     }
+    return true;
   }
 
   #joinWithNext(at: number): void {
@@ -69,24 +75,29 @@ export class OrderStatisticList {
     this.#blocks.splice(at + 1, 1);
   }
 
-  /** The block that holds the number, or would hold it: the last one whose first number is not higher. */
-  #blockFor(number: number): number {
-    let low = 0;
-    for (let high = this.#blocks.length; high - low > 1;) {
-      const middle = (low + high) >> 1;
-      if ((this.#blocks[middle]?.[0] ?? Infinity) <= number) low = middle;
-      else high = middle;
-    }
-    return low;
+  /** Where an item with this number is, or belongs. */
+  #placeOf(item: Of): { readonly at: number; readonly index: number; readonly has: boolean } {
+    const number = this.#numberOf(item);
+    const at = this.#blockAt((other) => this.#numberOf(other) <= number);
+    const block = this.#blocks[at] ?? [];
+    const index = countWhile(block, (other) => this.#numberOf(other) < number);
+    const found = block[index];
+    return { at, index, has: found !== undefined && this.#numberOf(found) === number };
+  }
+
+  /** The last block for whose first item this holds, or the first block. */
+  #blockAt(holds: (item: Of) => boolean): number {
+    const blocks = countWhile(this.#blocks, ([first]) => first !== undefined && holds(first));
+    return Math.max(blocks - 1, 0);
   }
 }
 
-/** How many numbers of the block are lower. */
-const indexIn = (block: readonly number[], number: number): number => {
+/** By halves: it must hold for no item behind one for which it does not. */
+const countWhile = <Of>(items: readonly Of[], holds: (item: Of) => boolean): number => {
   let low = 0;
-  for (let high = block.length; low < high;) {
+  for (let high = items.length; low < high;) {
     const middle = (low + high) >> 1;
-    if ((block[middle] ?? Infinity) < number) low = middle + 1;
+    if (holds(items[middle] as Of)) low = middle + 1;
     else high = middle;
   }
   return low;

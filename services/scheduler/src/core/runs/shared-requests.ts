@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Run, RunRequest } from '@runledger/contracts/fold/run';
 import type { OrgId } from '@runledger/contracts/ids';
-import { requirementsOf, type Requirements } from '../slots/requirements.ts';
+import { requirementsKey, requirementsOf, type Requirements } from '../slots/requirements.ts';
 
 /** What decisions need of a request. Equal requests are one object, since most queued runs are of few deployments. */
 export interface SharedRequest {
@@ -9,6 +9,8 @@ export interface SharedRequest {
   /** Without inputs, webhook and idempotency, which differ from run to run and which no decision needs. */
   readonly request: RunRequest;
   readonly requirements: Requirements;
+  /** Equal for runs of a deployment that wait in one line: with equal requirements, limits and priorities. */
+  readonly line: string;
 }
 
 /** Requests beyond this number are equal, but not the same object. */
@@ -24,7 +26,10 @@ export class SharedRequests {
     const key = JSON.stringify([org_id, request]);
     const known = this.#shared.get(key);
     if (known) return known;
-    const shared = { org_id, request, requirements: requirementsOf({ org_id, request }) };
+    const requirements = requirementsOf({ org_id, request });
+    const { priority, concurrency_limit } = request;
+    const line = JSON.stringify([priority, concurrency_limit, requirementsKey(requirements)]);
+    const shared = { org_id, request, requirements, line };
     this.#shared.set(key, shared);
     return shared;
   }

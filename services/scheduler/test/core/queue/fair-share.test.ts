@@ -1,4 +1,5 @@
 import { isExecuting } from '@runledger/contracts/fold/run';
+import { orgId } from '@runledger/contracts/ids';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Weights } from '../../../src/core/runs/fair-queue.ts';
@@ -158,6 +159,31 @@ describe('deployments of an organisation', () => {
     expect(started).toEqual(['burst 0', 'single 0']);
   });
 
+  it.each([1, 3])('share %i slots by weight', (slots) => {
+    const { queue, finishInOrder, started } = fleetOf(slots);
+    queue('before', slots, { org: orgOf(1) });
+    queue('light', 60, { deployment: 1 });
+    queue('heavy', 60, { deployment: 2, weight: 3 });
+    finishInOrder(slots);
+    const from = started.length;
+    finishInOrder(40);
+    expect(Math.abs(count(started.slice(from), 'light') - 10)).toBeLessThanOrEqual(1);
+  });
+
+  it('have the weight of the run that was queued last, also when an earlier one is requeued', () => {
+    const { bed, queue, finishInOrder, started } = fleetOf(1);
+    queue('changed', 20, { deployment: 1 });
+    queue('other', 60, { deployment: 2 });
+    queue('changed now', 60, { deployment: 1, weight: 3 });
+    bed.leave('box');
+    bed.settleAll();
+    executor('second')(bed);
+    bed.settleAll();
+    const from = started.length;
+    finishInOrder(40);
+    expect(Math.abs(count(started.slice(from), 'other') - 10)).toBeLessThanOrEqual(1);
+  });
+
   it('have a requeued run in front of their own runs, and not of the whole queue', () => {
     const { bed, queue, started } = fleetOf(1);
     queue('own', 3, { deployment: 1 });
@@ -183,8 +209,9 @@ describe('whatever two greedy organisations did, a single run of a third', () =>
   const withSingle = (slotCount: number, { runs: [first, second], finished }: Greedy, weights: Weights) => {
     const fleet = fleetOf(slotCount, weights);
     const { queue, finish, executing } = fleet;
-    queue('first', first + finished.length + slotCount, { org: orgOf(1) });
-    queue('second', second, { org: ORG });
+    const enough = finished.length + slotCount + 1;
+    queue('first', first + enough, { org: orgOf(1) });
+    queue('second', second + enough, { org: ORG });
     for (const which of finished) finish(executing()[which % slotCount] ?? '');
     queue('single', 1, { org: orgOf(2) });
     return fleet;
@@ -221,6 +248,49 @@ describe('whatever two greedy organisations did, a single run of a third', () =>
         },
       ),
       { numRuns: 300 },
+    );
+  });
+});
+
+describe('an organisation that waits and holds no slot', () => {
+  it('is not passed over by two clients that each queue a run after the other', () => {
+    const { queue, finish, executing, started } = fleetOf(1);
+    queue('first', 1, { org: orgOf(1) });
+    queue('burst', 3, { org: ORG });
+    for (let n = 0; n < 3; n += 1) {
+      queue(`client ${n}`, 1, { org: orgOf(1 + (n % 2)) });
+      finish(executing()[0] ?? '');
+    }
+    expect(started).toContain('burst 0');
+  });
+
+  it('is passed by two runs of each other one at most, whatever they do', () => {
+    const step = fc.record({ org: fc.nat({ max: 3 }), runs: fc.integer({ min: 0, max: 3 }), ends: fc.nat() });
+    const orgs = [ORG, orgOf(1), orgOf(2), orgOf(3)];
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 3 }),
+        fc.array(step, { minLength: 20, maxLength: 60, size: 'max' }),
+        (slots, steps) => {
+          const { bed, queue, finish, executing, started } = fleetOf(slots);
+          const passes = new Map<string, number>();
+          for (const [n, { org, runs, ends }] of steps.entries()) {
+            const before = started.length;
+            queue(`of${org} ${n}`, runs, { org: orgs[org] ?? ORG });
+            const ending = executing();
+            if (ending.length > 0) finish(ending[ends % ending.length] ?? '');
+            const known = Map.groupBy(bed.scheduling.runs(), ({ key }) => key.org_id);
+            for (const name of orgs) {
+              const own = known.get(orgId(name)) ?? [];
+              const waits = own.length > 0 && own.every(({ slot }) => slot === undefined);
+              const passed = waits ? (passes.get(name) ?? 0) + started.length - before : 0;
+              passes.set(name, passed);
+              expect(passed).toBeLessThanOrEqual(2 * (orgs.length - 1));
+            }
+          }
+        },
+      ),
+      { numRuns: 100 },
     );
   });
 });

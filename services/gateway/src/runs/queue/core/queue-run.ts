@@ -17,6 +17,7 @@ export interface QueueRequest {
   readonly webhook_intermediate_status: boolean;
   /** Null for the GPU of the deployment, or else of the machine. */
   readonly gpu: GpuModel | null;
+  readonly priority: number;
 }
 
 /** What the catalogue has now; undefined for what is missing. */
@@ -85,6 +86,8 @@ export const queueRun = (
         start_deadline_s: deployment.start_deadline_s,
         run_timeout_s: deployment.run_timeout_s,
         ...(deployment.concurrency_limit && { concurrency_limit: deployment.concurrency_limit }),
+        ...(deployment.weight !== undefined && { weight: deployment.weight }),
+        ...(request.priority !== 0 && { priority: request.priority }),
         max_attempts: deployment.retry.attempts,
         ...(deployment.retry.on && { retry_on: deployment.retry.on }),
         ...(deployment.log_masks && { has_log_masks: true }),

@@ -60,6 +60,7 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     outputs: isEnded(run) ? shownOutputs(run, shown.outputUrl) : [],
     ...shownEnd(run),
     queue_position: run.status === 'queued' && shown.position ? shown.position.ahead + 1 : null,
+    priority: request.priority ?? 0,
     rerun_of: request.rerun_of,
     missing_members: [...shown.included.missing, ...missingOutputs(run, [])],
   };

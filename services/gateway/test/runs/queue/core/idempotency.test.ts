@@ -12,6 +12,7 @@ const request: QueueRequest = {
   webhook: null,
   webhook_intermediate_status: false,
   gpu: null,
+  priority: 0,
 };
 const ORG = orgId('01920000-0000-7000-8000-00000000000a');
 

@@ -27,6 +27,7 @@ const deployment = {
   run_timeout_s: 60,
   start_deadline_s: 30,
   concurrency_limit: 4,
+  weight: 2,
   retry: { attempts: 2 },
   archived: false,
   created_at,
@@ -37,6 +38,7 @@ const request: QueueRequest = {
   webhook: null,
   webhook_intermediate_status: false,
   gpu: null,
+  priority: 5,
 };
 const envelope = {
   event_id: newUuid(),
@@ -83,6 +85,8 @@ describe('a queued run', () => {
         start_deadline_s: 30,
         run_timeout_s: 60,
         concurrency_limit: 4,
+        weight: 2,
+        priority: 5,
         max_attempts: 2,
         rerun_of: null,
       },

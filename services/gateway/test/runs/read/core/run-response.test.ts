@@ -59,6 +59,7 @@ const always: Omit<WorkflowRun, keyof Situated | 'error' | 'attempts'> = {
   created_at: timeOf(1),
   outputs: [],
   queue_position: null,
+  priority: 0,
   rerun_of: null,
   missing_members: [],
 };
@@ -67,7 +68,16 @@ const OF_THE_SPECIFICATION =
   'id workflow_version_id workflow_inputs workflow_id workflow_api machine_id origin status created_at updated_at gpu_event_id gpu machine_version machine_type compute_function_call_id user_id org_id live_status webhook webhook_status number duration cold_start_duration cold_start_duration_total run_duration ended_at queued_at started_at progress is_realtime webhook_intermediate_status outputs'.split(
     ' ',
   );
-const OURS = ['finished', 'end_reason', 'error', 'attempts', 'queue_position', 'rerun_of', 'missing_members'];
+const OURS = [
+  'finished',
+  'end_reason',
+  'error',
+  'attempts',
+  'queue_position',
+  'priority',
+  'rerun_of',
+  'missing_members',
+];
 const NEVER_NULL =
   'id workflow_id origin status created_at updated_at number progress is_realtime webhook_intermediate_status outputs'.split(
     ' ',
@@ -96,9 +106,9 @@ describe.each(situations)('a run that is $name', ({ events, is }) => {
     );
   });
 
-  it('has all 39 fields and no others, as the schema describes them', () => {
+  it('has all 40 fields and no others, as the schema describes them', () => {
     expect(Object.keys(fitting(response)).sort()).toEqual([...OF_THE_SPECIFICATION, ...OURS].sort());
-    expect([OF_THE_SPECIFICATION.length, OURS.length]).toEqual([32, 7]);
+    expect([OF_THE_SPECIFICATION.length, OURS.length]).toEqual([32, 8]);
     expect(
       Object.entries(response).filter(([name, value]) => value === null && NEVER_NULL.includes(name)),
     ).toEqual([]);

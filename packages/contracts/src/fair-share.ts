@@ -1,0 +1,13 @@
+import { Type } from 'typebox';
+
+export const MIN_WEIGHT = 0.001;
+export const MAX_WEIGHT = 1_000;
+
+/** A part of the slots, beside the weights of the others. */
+export const Weight = Type.Number({ minimum: MIN_WEIGHT, maximum: MAX_WEIGHT });
+
+/** A higher one starts earlier. */
+export const Priority = Type.Integer({ minimum: -100, maximum: 100 });
+
+/** The head start of a run before the others of its deployment, in seconds for each step of priority. */
+export const PRIORITY_STEP_S = 60;
