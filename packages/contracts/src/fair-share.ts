@@ -9,5 +9,8 @@ export const Weight = Type.Number({ minimum: MIN_WEIGHT, maximum: MAX_WEIGHT });
 /** A higher one starts earlier. */
 export const Priority = Type.Integer({ minimum: -100, maximum: 100 });
 
+/** Runs of a deployment with the same key execute one at a time. */
+export const ConcurrencyKey = Type.String({ pattern: '^[\\x20-\\x7e]{1,64}$' });
+
 /** The head start of a run before the others of its deployment, in seconds for each step of priority. */
 export const PRIORITY_STEP_S = 60;

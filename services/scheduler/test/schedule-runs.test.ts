@@ -54,11 +54,14 @@ describe('a scheduler on a log', () => {
     expect(await page()).toMatch(/runledger_scheduler_drained_names\{.*\} 1/);
   });
 
-  it('has no more runs of a deployment in slots than its limit, and goes on when one ends', async () => {
+  it.each([
+    ['of a deployment in slots than its limit', { concurrency_limit: 1 }],
+    ['with a concurrency key in slots than one', { concurrency_key: 'user 7' }],
+  ])('has no more runs %s, and goes on when one ends', async (_what, limits) => {
     await using bed = await openTestScheduler();
     await bed.schedule();
     const executor = await bed.executor('box', 2);
-    const keys = [await bed.queue({ concurrency_limit: 1 }), await bed.queue({ concurrency_limit: 1 })];
+    const keys = [await bed.queue(limits), await bed.queue(limits)];
     const other = await bed.queue({ deployment_id: newUuid() });
     await executor.assigned(other);
     for (const key of keys) {

@@ -16,6 +16,10 @@ export const addRunCommands = (program: Command, { client, end, add }: CommandCo
       '--priority <number>',
       'from -100 to 100: each step starts it as if it were queued a minute earlier',
     )
+    .option(
+      '--concurrency-key <key>',
+      'such as a user: one run of the deployment with this key executes at a time',
+    )
     .option('--webhook <url>', 'URL for the notification of the end')
     .option('--webhook-intermediate-status', 'notify the webhook of progress too')
     .action(async (options: QueueOptions) => end(await queue(await client(), options)));

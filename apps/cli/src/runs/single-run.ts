@@ -26,6 +26,7 @@ export interface QueueOptions extends NewRunOptions {
   readonly deployment?: string;
   readonly gpu?: string;
   readonly priority?: string;
+  readonly concurrencyKey?: string;
   readonly webhook?: string;
   readonly webhookIntermediateStatus?: boolean;
 }
@@ -38,6 +39,7 @@ export const queue = async (client: Client, options: QueueOptions): Promise<Exit
     inputs,
     gpu: options.gpu,
     priority: decimalNumber('--priority', options.priority),
+    concurrency_key: options.concurrencyKey,
     webhook: options.webhook,
     webhook_intermediate_status: options.webhookIntermediateStatus,
   };

@@ -45,6 +45,8 @@ const nextStep = ({ reason, gpu, ahead }: Waiting): string => {
         : 'it starts in turn; another executor would start it sooner';
     case 'concurrency_limit':
       return 'it starts when a run of its deployment ends; runs that are queued after `runledger deployments update --concurrency-limit` have the new limit';
+    case 'concurrency_key':
+      return 'it starts when the other run with its concurrency key ends: one executes at a time';
     case 'retrying':
       return 'it tries again by itself; its attempts say what went wrong: runledger get RUN';
     case 'storage_full':

@@ -25,6 +25,8 @@ describe('runledger queue', () => {
       'http://h',
       '--priority',
       '-5',
+      '--concurrency-key',
+      'user 7',
     ];
     expect(await runCli(['queue', ...args], at(gateway.url))).toEqual({
       code: 0,
@@ -40,6 +42,7 @@ describe('runledger queue', () => {
           deployment_id: DEPLOYMENT,
           gpu: 'T4',
           priority: -5,
+          concurrency_key: 'user 7',
           inputs: { size: 64, title: 'a=b' },
           webhook: 'http://h',
         },

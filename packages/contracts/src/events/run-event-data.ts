@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { BlobRef, inlineOrBlob, Sha256 } from '../blobs.ts';
-import { Priority, Weight } from '../fair-share.ts';
+import { ConcurrencyKey, Priority, Weight } from '../fair-share.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_ID_PATTERN } from '../ids.ts';
 import { JsonRecord } from '../json-schemas.ts';
@@ -54,6 +54,8 @@ export const RunQueuedData = Type.Object(
     weight: Type.Optional(Weight),
     /** A head start of `PRIORITY_STEP_S` for each step, among the runs of its deployment; 0 when it is left out. */
     priority: Type.Optional(Priority),
+    /** Of the runs of its deployment with the same key one holds a slot at a time. */
+    concurrency_key: Type.Optional(ConcurrencyKey),
     /** Attempts before the run is given up. */
     max_attempts: Type.Integer({ minimum: 1, maximum: 100 }),
     /** Errors of an attempt after which another one begins; none when it is left out. */

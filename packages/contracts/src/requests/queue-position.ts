@@ -23,6 +23,7 @@ export type QueuePositionsRequest = Static<typeof QueuePositionsRequest>;
  * - `retrying`: its last attempt failed, and it waits before another one.
  * - `busy`: the slots of all executors that could execute it are taken.
  * - `concurrency_limit`: as many runs of its deployment as its limit allows hold slots.
+ * - `concurrency_key`: another run of its deployment with its concurrency key holds a slot.
  * - `storage_full`: the log has no room for what another attempt may write.
  * - `draining`: only executors that take no new runs could execute it.
  * - `no_gpu`: no executor has its GPU model.
@@ -33,6 +34,7 @@ export const Capacity = Type.Enum([
   'retrying',
   'busy',
   'concurrency_limit',
+  'concurrency_key',
   'storage_full',
   'draining',
   'no_gpu',

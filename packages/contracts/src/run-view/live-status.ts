@@ -34,6 +34,8 @@ const reason = ({ request }: QueuedRun, { ahead, capacity }: QueuePosition): str
       return ahead === 0 ? ' (next)' : ` (${ahead} ahead)`;
     case 'concurrency_limit':
       return `: ${request.concurrency_limit ?? 1} of its deployment execute, as many as its limit allows`;
+    case 'concurrency_key':
+      return ': another run with its concurrency key executes';
     case 'retrying':
       return ' to try again after an error';
     case 'storage_full':

@@ -44,6 +44,12 @@ describe('the live status of a waiting run', () => {
     ).toBe('waiting for an A100: no executor that has one runs ComfyUI workflows now');
   });
 
+  it('names its concurrency key', () => {
+    expect(
+      liveStatus(queued({ concurrency_key: 'k' }), null, { ahead: 0, capacity: 'concurrency_key' }),
+    ).toBe('waiting for an A100: another run with its concurrency key executes');
+  });
+
   it('names the limit of its deployment', () => {
     const position: QueuePosition = { ahead: 0, capacity: 'concurrency_limit' };
     expect(liveStatus(queued({ concurrency_limit: 2 }), null, position)).toBe(

@@ -114,12 +114,12 @@ export class Invariants {
     const couldStart = (known: KnownRun): boolean =>
       waits(known) &&
       canServe(capabilities, known.requirements) &&
-      !isAtLimit(
+      !isHeldBack(
         known.run,
         [...scheduling.runs()].filter((one) => one.run !== run),
       );
-    const limit = run.request.concurrency_limit ?? Infinity;
-    assert.ok(slotsOf(run, scheduling.runs()) <= limit, `${run.run_id} is beyond its limit of ${limit}`);
+    const others = [...scheduling.runs()].filter(({ key }) => key.run_id !== run.run_id);
+    assert.equal(limitFor(run, others), undefined, `${run.run_id} is beyond its limits`);
     for (const { run: other, name } of ofDeployment.filter(couldStart))
       assert.ok(isBefore(run, other), `${run.run_id} passed over ${name}`);
     this.#keepsToShares(runs, ({ org_id }) => org_id, run, couldStart);
@@ -171,7 +171,7 @@ export class Invariants {
       !held.has(`${executor.id} ${slot.number}`) &&
       !slot.leftover?.until;
     for (const { run, decided, requirements, name } of runs) {
-      if (run.status !== 'queued' || decided || isAtLimit(run, runs)) continue;
+      if (run.status !== 'queued' || decided || isHeldBack(run, runs)) continue;
       for (const executor of this.#bed.scheduling.executors()) {
         const slots = [...executor.slots.values()].filter(
           (slot) => slot.gpu === requirements.gpu && isFree(executor, slot),
@@ -203,7 +203,7 @@ export class Invariants {
       );
       const isWaiting = waiting.some((other) => other.run === run);
       assert.equal(position?.ahead, isWaiting ? startsBefore(run, competing) : 0);
-      const whenOpen = isAtLimit(run, runs) ? 'concurrency_limit' : 'busy';
+      const whenOpen = limitFor(run, runs) ?? 'busy';
       assert.equal(position?.capacity === whenOpen, open.length > 0);
       assert.equal(position?.capacity === 'draining', open.length === 0 && able.length > 0);
       const counts = scheduling.queries.waitReason(key)?.executors;
@@ -219,8 +219,17 @@ const waits = ({ run, decided }: KnownRun): boolean => run.status === 'queued' &
 const slotsOf = (run: Run, runs: Iterable<KnownRun>): number =>
   [...runs].filter((one) => one.slot !== undefined && deploymentOf(one.run) === deploymentOf(run)).length;
 
-const isAtLimit = (run: Run, runs: Iterable<KnownRun>): boolean =>
-  slotsOf(run, runs) >= (run.request.concurrency_limit ?? Infinity);
+const isHeldBack = (run: Run, runs: Iterable<KnownRun>): boolean => limitFor(run, [...runs]) !== undefined;
+
+const limitFor = (
+  run: Run,
+  runs: readonly KnownRun[],
+): 'concurrency_limit' | 'concurrency_key' | undefined => {
+  if (slotsOf(run, runs) >= (run.request.concurrency_limit ?? Infinity)) return 'concurrency_limit';
+  const key = run.request.concurrency_key;
+  const alike = runs.filter((one) => one.run.request.concurrency_key === key);
+  return key !== undefined && slotsOf(run, alike) > 0 ? 'concurrency_key' : undefined;
+};
 
 const deploymentOf = ({ org_id, request }: Run): string => `${org_id} ${request.deployment_id}`;
 

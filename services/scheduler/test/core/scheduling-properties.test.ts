@@ -22,6 +22,7 @@ const simulatedStep = fc.oneof(
       seconds: fc.constantFrom(5, 1_000),
       org: fc.constantFrom(ORG, orgOf(1), orgOf(2)),
       deployment: fc.nat({ max: 1 }),
+      key: fc.constantFrom(undefined, undefined, 'a', 'b'),
       priority: fc.constantFrom(undefined, undefined, -1, 1, 100),
       limit: fc.option(fc.integer({ min: 1, max: 2 }), { nil: undefined, freq: 2 }),
     }),
@@ -54,7 +55,7 @@ const pick = <Of>(from: readonly Of[], any: number): Of | undefined => from[any 
 
 const simulate = (simulation: TestBed, step: SimulatedStep): void => {
   if ('seconds' in step) {
-    const { gpu, program, org, deployment, limit, priority } = step;
+    const { gpu, program, org, deployment, limit, priority, key } = step;
     return simulation.queue(`run-${simulation.sequence}`, {
       gpu,
       program,
@@ -62,6 +63,7 @@ const simulate = (simulation: TestBed, step: SimulatedStep): void => {
       deployment,
       ...(limit === undefined ? {} : { concurrencyLimit: limit }),
       ...(priority === undefined ? {} : { priority }),
+      ...(key === undefined ? {} : { key }),
       maxAttempts: step.attempts,
       startDeadlineS: step.seconds,
       runTimeoutS: step.seconds,

@@ -42,6 +42,7 @@ export interface RequestedRun {
   readonly concurrencyLimit?: number;
   readonly weight?: number;
   readonly priority?: number;
+  readonly key?: string;
 }
 
 export interface TestCapabilities {
@@ -254,6 +255,7 @@ export class TestBed {
         ...(request.concurrencyLimit === undefined ? {} : { concurrency_limit: request.concurrencyLimit }),
         ...(request.weight === undefined ? {} : { weight: request.weight }),
         ...(request.priority === undefined ? {} : { priority: request.priority }),
+        ...(request.key === undefined ? {} : { concurrency_key: request.key }),
       }),
     );
   }

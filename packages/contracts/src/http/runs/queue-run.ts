@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Priority } from '../../fair-share.ts';
+import { ConcurrencyKey, Priority } from '../../fair-share.ts';
 import type { GpuModel } from '../../gpu.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { Uuid } from '../fields/values.ts';
@@ -64,6 +64,15 @@ export const DeploymentRunRequest = Type.Object(
       default: 0,
       description:
         'A head start of a minute for each step: the run starts before those of its deployment that have a lower priority and were queued less than so many minutes before it. So no run waits for ever. The runs of other deployments are not concerned.',
+    }),
+    concurrency_key: optional({
+      ...ConcurrencyKey,
+      'x-refusal': {
+        type: 'string_pattern_mismatch',
+        msg: 'A concurrency key has 1 to 64 printable ASCII characters',
+      },
+      description:
+        '1 to 64 printable characters, such as the id of a user or a document. Of the runs of the deployment with the same key one executes at a time; the others wait, and let runs with other keys go first. It is stored and shown as it is, so it must not be a secret.',
     }),
   },
   { title: 'DeploymentRunRequest' },

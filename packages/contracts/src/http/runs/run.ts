@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { RunError } from '../../events/run-error.ts';
 import { RunOrigin } from '../../events/run-event-data.ts';
-import { Priority } from '../../fair-share.ts';
+import { ConcurrencyKey, Priority } from '../../fair-share.ts';
 import { GpuModel } from '../../gpu.ts';
 import { JsonRecord } from '../../json-schemas.ts';
 import type { JsonValue } from '../../json.ts';
@@ -104,7 +104,7 @@ export const RunAttempt = Type.Object(
 );
 export type RunAttempt = Static<typeof RunAttempt>;
 
-/** The 32 fields of section 2.1 of the run API and eight more. Every response has all of them. */
+/** The 32 fields of section 2.1 of the run API and nine more. Every response has all of them. */
 export const WorkflowRun = Type.Object(
   {
     id: Uuid,
@@ -177,6 +177,10 @@ export const WorkflowRun = Type.Object(
       }),
     ),
     priority: { ...Priority, description: 'As requested: a head start of a minute for each step.' },
+    concurrency_key: nullable({
+      ...ConcurrencyKey,
+      description: 'As requested: of the runs of the deployment with this key one executes at a time.',
+    }),
     rerun_of: nullable(Type.String({ format: 'uuid', description: 'The run that this run repeats.' })),
     missing_members: Type.Array(MissingMember, {
       description:

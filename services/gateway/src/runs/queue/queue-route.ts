@@ -48,6 +48,7 @@ export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): 
         webhook_intermediate_status: body.webhook_intermediate_status ?? false,
         gpu: body.gpu ?? null,
         priority: body.priority ?? 0,
+        concurrency_key: body.concurrency_key ?? null,
       };
       const { webhook } = request;
       const checkDestination = async () => (webhook === null ? undefined : callbacks.destination(webhook));

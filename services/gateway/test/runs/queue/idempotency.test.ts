@@ -187,6 +187,7 @@ const identityOf = ({ org_id, deployment }: Tenant) => {
     webhook_intermediate_status: false,
     gpu: null,
     priority: 0,
+    concurrency_key: null,
   };
   const identity = runIdentity(orgId(org_id), 'k', { kind: 'queue', request });
   if (identity.kind === 'random') throw new Error('a key makes an id');

@@ -83,13 +83,14 @@ describe('queueing a run', () => {
     expect(await gpuOf({ deployment_id: own.id, gpu: 'H100' })).toBe('H100');
   });
 
-  it('keeps and shows its priority, which a rerun has too', async () => {
-    const { run_id } = await queueSample(gateway, bed.tenant, { priority: -7 });
-    expect((await get(run_id)).body.priority).toBe(-7);
+  it('keeps and shows its priority and concurrency key, which a rerun has too', async () => {
+    const { run_id } = await queueSample(gateway, bed.tenant, { priority: -7, concurrency_key: 'user 7' });
+    const asked = { priority: -7, concurrency_key: 'user 7' };
+    expect((await get(run_id)).body).toMatchObject(asked);
     const again = await post(`${gateway.api}/run/${run_id}/rerun`, bed.tenant.key, {});
-    expect((await get(again.body.run_id)).body.priority).toBe(-7);
+    expect((await get(again.body.run_id)).body).toMatchObject(asked);
     const usual = await queueSample(gateway, bed.tenant);
-    expect((await get(usual.run_id)).body.priority).toBe(0);
+    expect((await get(usual.run_id)).body).toMatchObject({ priority: 0, concurrency_key: null });
   });
 
   it('keeps and shows the webhook', async () => {
@@ -199,6 +200,9 @@ describe('an invalid queue request', () => {
     [{ webhook: 'javascript:alert(1)' }, 'body.webhook', 'url_scheme'],
     [{ webhook_intermediate_status: 1 }, 'body.webhook_intermediate_status', 'bool_type'],
     [{ gpu: 5 }, 'body.gpu', 'enum'],
+    [{ concurrency_key: '' }, 'body.concurrency_key', 'string_pattern_mismatch'],
+    [{ concurrency_key: 'ü' }, 'body.concurrency_key', 'string_pattern_mismatch'],
+    [{ concurrency_key: 'x'.repeat(65) }, 'body.concurrency_key', 'string_pattern_mismatch'],
     [{ priority: 101 }, 'body.priority', 'less_than_equal'],
     [{ priority: -101 }, 'body.priority', 'greater_than_equal'],
     [{ priority: 0.5 }, 'body.priority', 'int_from_float'],

@@ -141,6 +141,7 @@ describe('a secret input', () => {
         webhook_intermediate_status: false,
         gpu: null,
         priority: 0,
+        concurrency_key: null,
       },
     } as const;
     const identity = runIdentity(first.org_id, name, requested);

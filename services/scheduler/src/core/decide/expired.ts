@@ -17,14 +17,14 @@ export interface ExpiryCircumstances {
   readonly hasCapacityFor: (requirements: Requirements) => boolean;
   /** Whether the log has room for an attempt. */
   readonly hasRoom: boolean;
-  /** Whether as many runs of its deployment hold slots as its limit allows. */
-  readonly isAtLimit: boolean;
+  /** What keeps a waiting run from a slot, beside the slots that are taken. */
+  readonly limit: 'concurrency_limit' | 'concurrency_key' | undefined;
 }
 
 /** The end of a run whose deadline has passed. */
 export const expired = (
   known: KnownRun,
-  { cancelEnforceMs, hasCapacityFor, hasRoom, isAtLimit }: ExpiryCircumstances,
+  { cancelEnforceMs, hasCapacityFor, hasRoom, limit }: ExpiryCircumstances,
 ): TimeOut | EnforceCancel => {
   const { run, requirements } = known;
   const base = { ...decisionBase(known), run };
@@ -33,8 +33,8 @@ export const expired = (
       return { ...base, type: 'time_out', reason: 'no_capacity', message: nobodyCan(requirements) };
     }
     if (!hasRoom) return { ...base, type: 'time_out', reason: 'storage_full', message: noRoomFor(run) };
-    const message = isAtLimit
-      ? waitedAtLimit(run)
+    const message = limit
+      ? waitedAtLimit(run, limit)
       : waitedTooLong(run.request.start_deadline_s, requirements);
     return { ...base, type: 'time_out', reason: 'start_deadline', message };
   }

@@ -74,10 +74,8 @@ const endExpired = (state: SchedulerState, now: number): RunDecision[] => {
   const hasRoom = hasRoomForAttempt(state);
   const decisions: RunDecision[] = [];
   for (const run of runs.takeExpired(now)) {
-    const isAtLimit = runs.isAtLimit(run);
-    decisions.push(
-      ...decide(state, run, expired(run, { cancelEnforceMs, hasCapacityFor, hasRoom, isAtLimit })),
-    );
+    const limit = runs.limitFor(run);
+    decisions.push(...decide(state, run, expired(run, { cancelEnforceMs, hasCapacityFor, hasRoom, limit })));
   }
   return decisions;
 };

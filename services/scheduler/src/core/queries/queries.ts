@@ -1,8 +1,9 @@
 import type { ExecutorsRequest, ExecutorsResponse } from '@runledger/contracts/requests/executor-state';
-import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
+import type { Capacity, QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { isResponsive } from '../fleet/heartbeats.ts';
+import type { Shortage } from '../fleet/capability-index.ts';
 import { isTaken } from '../fleet/fleet.ts';
 import type { RegisteredExecutor } from '../fleet/registered-executor.ts';
 import type { KnownRun } from '../runs/known-run.ts';
@@ -85,12 +86,9 @@ const queuePositionOf = (state: SchedulerState, known: KnownRun): QueuePosition 
   };
 };
 
-const capacityNow = (
-  state: SchedulerState,
-  known: KnownRun,
-): 'busy' | 'concurrency_limit' | 'storage_full' => {
+const capacityNow = (state: SchedulerState, known: KnownRun): Exclude<Capacity, Shortage | 'retrying'> => {
   if (!hasRoomForAttempt(state)) return 'storage_full';
-  return state.runs.isAtLimit(known) ? 'concurrency_limit' : 'busy';
+  return state.runs.limitFor(known) ?? 'busy';
 };
 
 /** How many executors can execute such a run, and how many slots of its GPU model they have. */

@@ -1,25 +1,9 @@
 import { PRIORITY_STEP_S } from '@runledger/contracts/fair-share';
 import type { GpuModel } from '@runledger/contracts/gpu';
-import { canServe, type Capabilities, type Requirements } from '../slots/requirements.ts';
-import { FairShare, isIdle, newFlow, servedBefore, type Flow, type FlowChange } from './fair-share.ts';
+import { canServe, type Capabilities } from '../slots/requirements.ts';
+import { FairShare, newFlow, servedBefore, type Flow, type FlowChange } from './fair-share.ts';
 import type { KnownRun } from './known-run.ts';
-import { OrderStatisticList } from './order-statistic-list.ts';
-
-/** Waiting runs of one deployment with equal requirements, limits and priorities, in the order in which they were queued. */
-interface Line {
-  readonly requirements: Requirements;
-  readonly limit: number;
-  readonly usage: Usage;
-  readonly runs: OrderStatisticList<KnownRun>;
-}
-
-/** Of one deployment, on all GPU models: its limit counts all of its runs. */
-interface Usage {
-  waiting: number;
-  slots: number;
-  /** The lines that have a limit. */
-  readonly limited: Set<Line>;
-}
+import { numberOf, Usage, type Line } from './usage.ts';
 
 interface Deployment extends Flow {
   readonly lines: Map<string, Line>;
@@ -52,8 +36,7 @@ export interface FairQueueSettings {
 /**
  * Queued runs, and which is next: the slots of a GPU model are shared between organisations, those of an organisation between its
  * deployments, and the runs of a deployment start in the order in which they were queued, with a head start for their priority. A
- * requeued run is in front of its deployment again. A run that no executor can take, or whose deployment is at its limit, blocks
- * no other.
+ * requeued run is in front of its deployment again. A run that no executor can take, or that a limit holds back, blocks no other.
  */
 export class FairQueue {
   readonly #pools = new Map<GpuModel, FairShare<Organisation>>();
@@ -68,15 +51,9 @@ export class FairQueue {
   add(run: KnownRun): void {
     const place = this.#placeFor(run);
     const { deployment, usage } = place;
-    const line = deployment.lines.get(run.line) ?? {
-      requirements: run.requirements,
-      limit: limitOf(run),
-      usage,
-      runs: new OrderStatisticList(numberOf),
-    };
+    const line = deployment.lines.get(run.line) ?? usage.lineOf(run);
     deployment.lines.set(run.line, line);
-    if (line.limit < Infinity) usage.limited.add(line);
-    line.runs.add(run);
+    usage.add(run, line);
     this.#change(run, place, { waiting: 1 });
   }
 
@@ -90,17 +67,22 @@ export class FairQueue {
   start(run: KnownRun): void {
     const place = this.#placeFor(run);
     const waiting = takeOut(place, run) ? -1 : 0;
+    place.usage.hold(run, 1);
     this.#change(run, place, { waiting, slots: 1, isServed: true });
   }
 
   /** The run holds a slot, as the log says. */
   hold(run: KnownRun): void {
-    this.#change(run, this.#placeFor(run), { slots: 1 });
+    const place = this.#placeFor(run);
+    place.usage.hold(run, 1);
+    this.#change(run, place, { slots: 1 });
   }
 
   release(run: KnownRun): void {
     const place = this.#placeOf(run);
-    if (place) this.#change(run, place, { slots: -1 });
+    if (!place) return;
+    place.usage.hold(run, -1);
+    this.#change(run, place, { slots: -1 });
   }
 
   /** The next run of this GPU model, of those that the executor can serve and that are within their limits. */
@@ -112,14 +94,14 @@ export class FairQueue {
       );
   }
 
-  isAtLimit(run: KnownRun): boolean {
-    return (this.#usages.get(usageKey(run))?.slots ?? 0) >= limitOf(run);
+  /** The limit that keeps the run from a slot now. */
+  limitFor(run: KnownRun): ReturnType<Usage['limitFor']> {
+    return this.#usages.get(usageKey(run))?.limitFor(run);
   }
 
-  /** The first runs of its deployment that have a limit and are within it. */
-  firstWithinLimit(run: KnownRun): KnownRun[] {
-    const { slots, limited } = this.#usages.get(usageKey(run)) ?? NO_USAGE;
-    return [...limited].flatMap(({ limit, runs }) => (slots < limit ? (runs.first() ?? []) : []));
+  /** Runs that may be within their limits because this run has left its slot: the first of each kind. */
+  nextAfter(run: KnownRun): KnownRun[] {
+    return this.#usages.get(usageKey(run))?.nextAfter(run) ?? [];
   }
 
   /**
@@ -168,10 +150,10 @@ export class FairQueue {
   /** The next run of the deployment, of those that the executor can serve and that are within their limits. */
   #headFor({ lines }: Deployment, capabilities: Capabilities): KnownRun | undefined {
     let next: KnownRun | undefined;
-    for (const { runs, limit, usage, requirements } of lines.values()) {
-      const head = runs.first();
-      if (!head || usage.slots >= limit || (next && this.#isBefore(next, head))) continue;
-      if (canServe(capabilities, requirements)) next = head;
+    for (const line of lines.values()) {
+      const head = line.usage.nextOf(line);
+      if (!head || (next && this.#isBefore(next, head))) continue;
+      if (canServe(capabilities, line.requirements)) next = head;
     }
     return next;
   }
@@ -209,15 +191,13 @@ export class FairQueue {
       newest: 0,
     };
     organisation.deployments.add(deployment);
-    const usage = this.#usages.get(usageKey(run)) ?? { waiting: 0, slots: 0, limited: new Set() };
+    const usage = this.#usages.get(usageKey(run)) ?? new Usage();
     this.#usages.set(usageKey(run), usage);
     return { pool, organisation, deployment, usage };
   }
 
   #change(run: KnownRun, { pool, organisation, deployment, usage }: Place, by: FlowChange): void {
-    usage.waiting += by.waiting ?? 0;
-    usage.slots += by.slots ?? 0;
-    if (isIdle(usage)) this.#usages.delete(usageKey(run));
+    if (usage.isIdle) this.#usages.delete(usageKey(run));
     const isNewest = numberOf(run) >= deployment.newest;
     if (isNewest) deployment.newest = numberOf(run);
     organisation.deployments.change(deployment, isNewest ? { ...by, weight: weightOf(run) } : by);
@@ -226,13 +206,7 @@ export class FairQueue {
   }
 }
 
-const NO_USAGE: Usage = { waiting: 0, slots: 0, limited: new Set() };
-
 const deploymentOf = ({ run }: KnownRun): string => run.request.deployment_id;
-
-const numberOf = ({ run }: KnownRun): number => run.number;
-
-const limitOf = ({ run }: KnownRun): number => run.request.concurrency_limit ?? Infinity;
 
 const priorityOf = ({ run }: KnownRun): number => run.request.priority ?? 0;
 
@@ -243,10 +217,8 @@ const usageKey = (run: KnownRun): string => `${run.requirements.org_id}/${deploy
 /** Whether the run waited. */
 const takeOut = ({ deployment: { lines }, usage }: Place, run: KnownRun): boolean => {
   const line = lines.get(run.line);
-  if (!line?.runs.delete(run)) return false;
-  if (line.runs.size > 0) return true;
-  lines.delete(run.line);
-  usage.limited.delete(line);
+  if (!line || !usage.remove(run, line)) return false;
+  if (line.runs.size === 0) lines.delete(run.line);
   return true;
 };
 

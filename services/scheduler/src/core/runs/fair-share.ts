@@ -197,8 +197,7 @@ class SortedFlows<Of extends Flow> {
   }
 }
 
-export const isIdle = ({ waiting, slots }: Pick<Flow, 'waiting' | 'slots'>): boolean =>
-  waiting === 0 && slots === 0;
+const isIdle = ({ waiting, slots }: Flow): boolean => waiting === 0 && slots === 0;
 
 /**
  * How many runs of another flow are served before run number `ordinal` of the flow, when both have the same start tag now: an estimate

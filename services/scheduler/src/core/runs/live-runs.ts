@@ -122,14 +122,14 @@ export class LiveRuns {
     return this.#queue.firstFor(gpu, capabilities);
   }
 
-  /** Whether as many runs of its deployment hold slots as its limit allows. */
-  isAtLimit(known: KnownRun): boolean {
-    return this.#queue.isAtLimit(known);
+  /** The limit that keeps a waiting run from a slot now. */
+  limitFor(known: KnownRun): ReturnType<FairQueue['limitFor']> {
+    return this.#queue.limitFor(known);
   }
 
-  /** Waiting runs of its deployment that have a limit and are within it: the first of each kind. */
-  firstWithinLimit(known: KnownRun): KnownRun[] {
-    return this.#queue.firstWithinLimit(known);
+  /** Waiting runs that may be within their limits because this run has left its slot: the first of each kind. */
+  nextAfter(known: KnownRun): KnownRun[] {
+    return this.#queue.nextAfter(known);
   }
 
   /** About how many waiting runs start before this one. `able` are the capabilities that fit it. */

@@ -6,10 +6,10 @@ import { requirementsKey, requirementsOf, type Requirements } from '../slots/req
 /** What decisions need of a request. Equal requests are one object, since most queued runs are of few deployments. */
 export interface SharedRequest {
   readonly org_id: OrgId;
-  /** Without inputs, webhook and idempotency, which differ from run to run and which no decision needs. */
+  /** Without inputs, webhook and idempotency, which differ from run to run and which no decision needs. Not shared as a whole with a concurrency key. */
   readonly request: RunRequest;
   readonly requirements: Requirements;
-  /** Equal for runs of a deployment that wait in one line: with equal requirements, limits and priorities. */
+  /** Equal for runs of a deployment that wait in one line: with equal requirements, limits and priorities, and all with a concurrency key or none. */
   readonly line: string;
 }
 
@@ -21,16 +21,24 @@ export class SharedRequests {
   readonly #shared = new LRUCache<string, SharedRequest>({ max: MAX_SHARED });
 
   of({ org_id, request: whole }: Pick<Run, 'org_id' | 'request'>): SharedRequest {
-    const request: RunRequest = { ...whole, inputs: {}, inputs_blob: null, webhook: null };
+    const { concurrency_key, ...request }: RunRequest = {
+      ...whole,
+      inputs: {},
+      inputs_blob: null,
+      webhook: null,
+    };
     delete request.idempotency;
-    const key = JSON.stringify([org_id, request]);
-    const known = this.#shared.get(key);
-    if (known) return known;
-    const requirements = requirementsOf({ org_id, request });
-    const { priority, concurrency_limit } = request;
-    const line = JSON.stringify([priority, concurrency_limit, requirementsKey(requirements)]);
-    const shared = { org_id, request, requirements, line };
-    this.#shared.set(key, shared);
-    return shared;
+    const hasKey = concurrency_key !== undefined;
+    const name = JSON.stringify([org_id, hasKey, request]);
+    const shared = this.#shared.get(name) ?? sharedRequest(org_id, request, hasKey);
+    this.#shared.set(name, shared);
+    return hasKey ? { ...shared, request: { ...shared.request, concurrency_key } } : shared;
   }
 }
+
+const sharedRequest = (org_id: OrgId, request: RunRequest, hasKey: boolean): SharedRequest => {
+  const requirements = requirementsOf({ org_id, request });
+  const { priority, concurrency_limit } = request;
+  const line = JSON.stringify([priority, concurrency_limit, hasKey, requirementsKey(requirements)]);
+  return { org_id, request, requirements, line };
+};

@@ -18,6 +18,8 @@ export interface QueueRequest {
   /** Null for the GPU of the deployment, or else of the machine. */
   readonly gpu: GpuModel | null;
   readonly priority: number;
+  /** Null without one. */
+  readonly concurrency_key: string | null;
 }
 
 /** What the catalogue has now; undefined for what is missing. */
@@ -88,6 +90,7 @@ export const queueRun = (
         ...(deployment.concurrency_limit && { concurrency_limit: deployment.concurrency_limit }),
         ...(deployment.weight !== undefined && { weight: deployment.weight }),
         ...(request.priority !== 0 && { priority: request.priority }),
+        ...(request.concurrency_key !== null && { concurrency_key: request.concurrency_key }),
         max_attempts: deployment.retry.attempts,
         ...(deployment.retry.on && { retry_on: deployment.retry.on }),
         ...(deployment.log_masks && { has_log_masks: true }),

@@ -61,6 +61,7 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     ...shownEnd(run),
     queue_position: run.status === 'queued' && shown.position ? shown.position.ahead + 1 : null,
     priority: request.priority ?? 0,
+    concurrency_key: request.concurrency_key ?? null,
     rerun_of: request.rerun_of,
     missing_members: [...shown.included.missing, ...missingOutputs(run, [])],
   };

@@ -13,6 +13,7 @@ const request: QueueRequest = {
   webhook_intermediate_status: false,
   gpu: null,
   priority: 0,
+  concurrency_key: null,
 };
 const ORG = orgId('01920000-0000-7000-8000-00000000000a');
 

@@ -39,6 +39,7 @@ const request: QueueRequest = {
   webhook_intermediate_status: false,
   gpu: null,
   priority: 5,
+  concurrency_key: 'user 7',
 };
 const envelope = {
   event_id: newUuid(),
@@ -87,6 +88,7 @@ describe('a queued run', () => {
         concurrency_limit: 4,
         weight: 2,
         priority: 5,
+        concurrency_key: 'user 7',
         max_attempts: 2,
         rerun_of: null,
       },

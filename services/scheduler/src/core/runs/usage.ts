@@ -1,0 +1,123 @@
+import type { Requirements } from '../slots/requirements.ts';
+import type { KnownRun } from './known-run.ts';
+import { OrderStatisticList } from './order-statistic-list.ts';
+
+/** Waiting runs of one deployment that are alike (`KnownRun.line`), in the order in which they were queued. */
+export interface Line {
+  readonly requirements: Requirements;
+  readonly usage: Usage;
+  readonly runs: OrderStatisticList<KnownRun>;
+  /** Those that no concurrency key holds back: the same list when they have none. */
+  readonly ready: OrderStatisticList<KnownRun>;
+  readonly limit: number;
+}
+
+interface KeyUsage {
+  slots: number;
+  /** Its waiting runs. The first one in each line is ready while the key has no slot. */
+  readonly waiting: Map<Line, { readonly runs: OrderStatisticList<KnownRun>; ready: KnownRun | undefined }>;
+}
+
+/** What the runs of one deployment hold, on all GPU models: its limits count all of them. */
+export class Usage {
+  #waiting = 0;
+  #slots = 0;
+  /** Those that have a limit. */
+  readonly #limited = new Set<Line>();
+  readonly #keys = new Map<string, KeyUsage>();
+
+  get isIdle(): boolean {
+    return this.#waiting === 0 && this.#slots === 0;
+  }
+
+  lineOf(run: KnownRun): Line {
+    const runs = listOfRuns();
+    const ready = keyOf(run) === undefined ? runs : listOfRuns();
+    return { requirements: run.requirements, usage: this, runs, ready, limit: limitOf(run) };
+  }
+
+  add(run: KnownRun, line: Line): void {
+    this.#waiting += 1;
+    line.runs.add(run);
+    if (line.limit < Infinity) this.#limited.add(line);
+    const key = this.#keyUsage(run);
+    if (!key) return;
+    const waiting = key.waiting.get(line) ?? { runs: listOfRuns(), ready: undefined };
+    key.waiting.set(line, waiting);
+    waiting.runs.add(run);
+    refresh(key);
+  }
+
+  /** Whether the run waited. */
+  remove(run: KnownRun, line: Line): boolean {
+    if (!line.runs.delete(run)) return false;
+    this.#waiting -= 1;
+    if (line.runs.size === 0) this.#limited.delete(line);
+    const key = this.#keyUsage(run);
+    if (!key) return true;
+    key.waiting.get(line)?.runs.delete(run);
+    refresh(key);
+    this.#forgetIdle(run, key);
+    return true;
+  }
+
+  /** The run gets a slot (1), or gives it back (-1). */
+  hold(run: KnownRun, slots: 1 | -1): void {
+    this.#slots += slots;
+    const key = this.#keyUsage(run);
+    if (!key) return;
+    key.slots += slots;
+    refresh(key);
+    this.#forgetIdle(run, key);
+  }
+
+  /** The limit that keeps the run from a slot now. */
+  limitFor(run: KnownRun): 'concurrency_limit' | 'concurrency_key' | undefined {
+    if (this.#slots >= limitOf(run)) return 'concurrency_limit';
+    return (this.#keys.get(keyOf(run) ?? '')?.slots ?? 0) > 0 ? 'concurrency_key' : undefined;
+  }
+
+  /** The next run of the line, if it is within its limits. */
+  nextOf({ ready, limit }: Line): KnownRun | undefined {
+    return this.#slots < limit ? ready.first() : undefined;
+  }
+
+  /** Runs that may be within their limits because this run has left its slot: the first of each kind. */
+  nextAfter(run: KnownRun): KnownRun[] {
+    const ofKey = this.#keys.get(keyOf(run) ?? '')?.waiting ?? new Map<Line, never>();
+    const ready = [...ofKey].flatMap(([line, one]) => (this.#slots < line.limit ? (one.ready ?? []) : []));
+    return [...new Set([...[...this.#limited].flatMap((line) => this.nextOf(line) ?? []), ...ready])];
+  }
+
+  #keyUsage(run: KnownRun): KeyUsage | undefined {
+    const key = keyOf(run);
+    if (key === undefined) return undefined;
+    const usage = this.#keys.get(key) ?? { slots: 0, waiting: new Map() };
+    this.#keys.set(key, usage);
+    return usage;
+  }
+
+  #forgetIdle(run: KnownRun, { slots, waiting }: KeyUsage): void {
+    if (slots === 0 && waiting.size === 0) this.#keys.delete(keyOf(run) ?? '');
+  }
+}
+
+const refresh = ({ slots, waiting }: KeyUsage): void => {
+  for (const [line, one] of waiting) {
+    const ready = slots === 0 ? one.runs.first() : undefined;
+    if (one.ready !== ready) {
+      if (one.ready) line.ready.delete(one.ready);
+      if (ready) line.ready.add(ready);
+      one.ready = ready;
+    }
+    if (one.runs.size === 0) waiting.delete(line);
+  }
+};
+
+export const numberOf = ({ run }: KnownRun): number => run.number;
+
+const listOfRuns = (): OrderStatisticList<KnownRun> => new OrderStatisticList(numberOf);
+
+const limitOf = ({ run }: KnownRun): number => run.request.concurrency_limit ?? Infinity;
+
+const keyOf = ({ run }: KnownRun): string | undefined => run.request.concurrency_key;
