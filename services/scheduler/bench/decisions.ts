@@ -60,7 +60,7 @@ const succeeded = (run: QueuedRun): Run => ({
 const scheduling = createScheduling({
   heartbeatPeriodMs: 6_000,
   cancelEnforceMs: 20_000,
-  weights: new Map(),
+  shareOf: () => ({ weight: 1, limit: Infinity }),
   instantOf: Date.parse,
 });
 scheduling.take({ type: 'lead', connectedMs: 0 });

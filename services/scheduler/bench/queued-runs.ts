@@ -61,7 +61,7 @@ const message = (sequence: number): StoredMessage => {
 
 const scheduling = createScheduling({
   heartbeatPeriodMs: 6_000,
-  weights: new Map(),
+  shareOf: () => ({ weight: 1, limit: Infinity }),
   cancelEnforceMs: 20_000,
   instantOf: Date.parse,
 });

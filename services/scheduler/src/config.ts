@@ -5,22 +5,52 @@ import { readConfig, type Environment } from '@runledger/service-kit/config/conf
 import { list, seconds } from '@runledger/service-kit/config/config-schemas';
 import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { Type, type Static } from 'typebox';
-import type { Weights } from './core/runs/fair-queue.ts';
+import type { ShareOf } from './core/runs/fair-queue.ts';
 
-/** Undefined for what is no weight of an organisation. */
-const weightIn = (text: string): readonly [org_id: string, weight: number] | undefined => {
-  const [org_id = '', number = '', ...more] = text.split(':');
-  const weight = /^\d+(?:\.\d+)?$/.test(number) ? Number(number) : Number.NaN;
-  const isWeight = weight >= MIN_WEIGHT && weight <= MAX_WEIGHT;
-  return isOrgId(org_id) && isWeight && more.length === 0 ? [org_id, weight] : undefined;
+/** An organisation and a number, such as `ID:3`; undefined for any other text. */
+const entryIn = (
+  text: string,
+  { others, digits, least, most }: NumberByOrg,
+): readonly [org_id: string, number: number] | undefined => {
+  const [org_id = '', written = '', ...more] = text.split(':');
+  const number = digits.test(written) ? Number(written) : Number.NaN;
+  const isNamed = isOrgId(org_id) || (others && org_id === OTHERS);
+  return isNamed && number >= least && number <= most && more.length === 0 ? [org_id, number] : undefined;
 };
 
-const OrgWeight = Type.Refine(
-  Type.String({ maxLength: 64 }),
-  (text) => weightIn(text) !== undefined,
-  () =>
-    `is not the id of an organisation, a colon and a weight from ${MIN_WEIGHT} to ${MAX_WEIGHT}, such as 2`,
-);
+const OTHERS = '*';
+
+interface NumberByOrg {
+  readonly what: string;
+  /** Whether `*` stands for all others. */
+  readonly others: boolean;
+  readonly digits: RegExp;
+  readonly least: number;
+  readonly most: number;
+}
+
+const WEIGHT = {
+  what: 'weight',
+  others: false,
+  digits: /^\d+(?:\.\d+)?$/,
+  least: MIN_WEIGHT,
+  most: MAX_WEIGHT,
+} as const satisfies NumberByOrg;
+const LIMIT = {
+  what: 'number',
+  others: true,
+  digits: /^\d+$/,
+  least: 1,
+  most: 1_000_000,
+} as const satisfies NumberByOrg;
+
+const entry = (kind: NumberByOrg) =>
+  Type.Refine(
+    Type.String({ maxLength: 64 }),
+    (text) => entryIn(text, kind) !== undefined,
+    () =>
+      `is not the id of an organisation${kind.others ? ` or ${OTHERS}` : ''}, a colon and a ${kind.what} from ${kind.least} to ${kind.most}, such as 2`,
+  );
 
 export const configSchema = Type.Object({
   ...brokerConfig,
@@ -36,11 +66,17 @@ export const configSchema = Type.Object({
     description:
       'time from a cancel request until the run counts as cancelled even if its executor does not end it; more than EXECUTOR_CANCEL_GRACE_S',
   }),
-  RUNLEDGER_ORG_WEIGHTS: list(OrgWeight, {
+  RUNLEDGER_ORG_WEIGHTS: list(entry(WEIGHT), {
     default: [],
     maxItems: 10_000,
     description:
       'which organisations get more or fewer slots than others: ids, each with a colon and a weight, such as ID:3,ID:0.5; 1 for all others; the same value for all schedulers',
+  }),
+  RUNLEDGER_ORG_LIMITS: list(entry(LIMIT), {
+    default: [],
+    maxItems: 10_000,
+    description:
+      'how many slots organisations hold at most, on all GPU models together: ids, each with a colon and a number, such as ID:20, and *:5 for all others; no limit for those that are not named; the same value for all schedulers',
   }),
   RUNLEDGER_SNAPSHOT_EVERY_S: seconds({
     default: 60,
@@ -60,8 +96,18 @@ export type SchedulerConfig = Static<typeof configSchema>;
 
 export const readSchedulerConfig = (env: Environment): SchedulerConfig => readConfig(configSchema, env);
 
-/** The last one counts for an organisation that is named twice. */
-export const weightsOf = ({
-  RUNLEDGER_ORG_WEIGHTS: texts,
-}: Pick<SchedulerConfig, 'RUNLEDGER_ORG_WEIGHTS'>): Weights =>
-  new Map(texts.flatMap((text) => [weightIn(text)].filter((one) => one !== undefined)));
+/** The last entry counts for an organisation that is named twice. */
+export const shareOfIn = ({
+  RUNLEDGER_ORG_WEIGHTS,
+  RUNLEDGER_ORG_LIMITS,
+}: Pick<SchedulerConfig, 'RUNLEDGER_ORG_WEIGHTS' | 'RUNLEDGER_ORG_LIMITS'>): ShareOf => {
+  const weights = entriesOf(RUNLEDGER_ORG_WEIGHTS, WEIGHT);
+  const limits = entriesOf(RUNLEDGER_ORG_LIMITS, LIMIT);
+  return (org_id) => ({
+    weight: weights.get(org_id) ?? 1,
+    limit: limits.get(org_id) ?? limits.get(OTHERS) ?? Infinity,
+  });
+};
+
+const entriesOf = (texts: readonly string[], kind: NumberByOrg): ReadonlyMap<string, number> =>
+  new Map(texts.flatMap((text) => [entryIn(text, kind)].filter((one) => one !== undefined)));

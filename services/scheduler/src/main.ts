@@ -2,7 +2,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
-import { readSchedulerConfig, weightsOf, type SchedulerConfig } from './config.ts';
+import { readSchedulerConfig, shareOfIn, type SchedulerConfig } from './config.ts';
 import { contract } from './contract.ts';
 import { openScheduler } from './scheduler.ts';
 
@@ -18,7 +18,7 @@ const start = async (
     instance,
     heartbeatPeriodMs: config.RUNLEDGER_HEARTBEAT_PERIOD_S * 1_000,
     cancelEnforceMs: config.RUNLEDGER_CANCEL_ENFORCE_S * 1_000,
-    weights: weightsOf(config),
+    shareOf: shareOfIn(config),
     snapshotEveryMs: config.RUNLEDGER_SNAPSHOT_EVERY_S * 1_000,
     snapshotEveryEvents: config.RUNLEDGER_SNAPSHOT_EVERY_EVENTS,
   };

@@ -5,7 +5,7 @@ import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-
 import { untilAborted } from '@runledger/resilience/abort';
 import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
-import type { Weights } from './core/runs/fair-queue.ts';
+import type { ShareOf } from './core/runs/fair-queue.ts';
 import { createScheduling } from './core/scheduling.ts';
 import { createDecisionLoop, type DecisionLoop } from './effects/decision-loop.ts';
 import { lead, beforeStop } from './leadership/lead.ts';
@@ -22,8 +22,7 @@ export interface SchedulerSettings {
   readonly instance: string;
   readonly heartbeatPeriodMs: number;
   readonly cancelEnforceMs: number;
-  /** How much of the slots each organisation gets beside the others. */
-  readonly weights: Weights;
+  readonly shareOf: ShareOf;
   readonly snapshotEveryMs: number;
   readonly snapshotEveryEvents: number;
 }
@@ -47,7 +46,7 @@ export const openScheduler = async (
   stopping: AbortSignal,
 ): Promise<RunningScheduler> => {
   await using opened = new AsyncDisposableStack();
-  const { heartbeatPeriodMs, cancelEnforceMs, weights } = settings;
+  const { heartbeatPeriodMs, cancelEnforceMs, shareOf } = settings;
   const whenAvailable: WhenAvailable = (open) =>
     retryWhileUnavailable({ signal: stopping, logger: log.logger }, open);
   // A state that was restored in part is dropped.
@@ -55,7 +54,7 @@ export const openScheduler = async (
     const empty = createScheduling({
       heartbeatPeriodMs,
       cancelEnforceMs,
-      weights,
+      shareOf,
       instantOf: Date.parse,
     });
     return { scheduling: empty, snapshots: await openSnapshots(log, empty, settings) };

@@ -43,8 +43,10 @@ const nextStep = ({ reason, gpu, ahead }: Waiting): string => {
       return ahead === 0
         ? 'it starts when a slot becomes free'
         : 'it starts in turn; another executor would start it sooner';
+    case 'organisation_limit':
+      return 'it starts when another run of your organisation ends; an operator can raise the limit';
     case 'concurrency_limit':
-      return 'it starts when a run of its deployment ends; runs that are queued after `runledger deployments update --concurrency-limit` have the new limit';
+      return 'it starts when another run of its deployment ends; a new limit (runledger deployments update) counts for runs that are queued later';
     case 'concurrency_key':
       return 'it starts when the other run with its concurrency key ends: one executes at a time';
     case 'retrying':

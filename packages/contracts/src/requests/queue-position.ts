@@ -22,6 +22,7 @@ export type QueuePositionsRequest = Static<typeof QueuePositionsRequest>;
  * What a queued run waits for.
  * - `retrying`: its last attempt failed, and it waits before another one.
  * - `busy`: the slots of all executors that could execute it are taken.
+ * - `organisation_limit`: its organisation holds as many slots as an operator allows.
  * - `concurrency_limit`: as many runs of its deployment as its limit allows hold slots.
  * - `concurrency_key`: another run of its deployment with its concurrency key holds a slot.
  * - `storage_full`: the log has no room for what another attempt may write.
@@ -33,6 +34,7 @@ export type QueuePositionsRequest = Static<typeof QueuePositionsRequest>;
 export const Capacity = Type.Enum([
   'retrying',
   'busy',
+  'organisation_limit',
   'concurrency_limit',
   'concurrency_key',
   'storage_full',
@@ -42,6 +44,9 @@ export const Capacity = Type.Enum([
   'no_runner',
 ]);
 export type Capacity = Static<typeof Capacity>;
+
+/** What keeps a run from a slot that is free. */
+export type Limit = Extract<Capacity, 'organisation_limit' | 'concurrency_limit' | 'concurrency_key'>;
 
 export const QueuePosition = Type.Object({
   /**

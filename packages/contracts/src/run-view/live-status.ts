@@ -32,8 +32,10 @@ const reason = ({ request }: QueuedRun, { ahead, capacity }: QueuePosition): str
   switch (capacity) {
     case 'busy':
       return ahead === 0 ? ' (next)' : ` (${ahead} ahead)`;
+    case 'organisation_limit':
+      return ': its organisation executes as many runs as an operator allows';
     case 'concurrency_limit':
-      return `: ${request.concurrency_limit ?? 1} of its deployment execute, as many as its limit allows`;
+      return `: its deployment executes at most ${request.concurrency_limit ?? 1} at a time`;
     case 'concurrency_key':
       return ': another run with its concurrency key executes';
     case 'retrying':

@@ -50,10 +50,16 @@ describe('the live status of a waiting run', () => {
     ).toBe('waiting for an A100: another run with its concurrency key executes');
   });
 
+  it('names the limit of its organisation', () => {
+    expect(liveStatus(queued(), null, { ahead: 0, capacity: 'organisation_limit' })).toBe(
+      'waiting for an A100: its organisation executes as many runs as an operator allows',
+    );
+  });
+
   it('names the limit of its deployment', () => {
     const position: QueuePosition = { ahead: 0, capacity: 'concurrency_limit' };
     expect(liveStatus(queued({ concurrency_limit: 2 }), null, position)).toBe(
-      'waiting for an A100: 2 of its deployment execute, as many as its limit allows',
+      'waiting for an A100: its deployment executes at most 2 at a time',
     );
   });
 

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { executorName } from '@runledger/contracts/ids';
 import { isExecuting, type Run } from '@runledger/contracts/fold/run';
+import type { Limit } from '@runledger/contracts/requests/queue-position';
 import type { Assign, Decision } from '../../src/core/decisions/decision.ts';
 import type { KnownRun } from '../../src/core/runs/known-run.ts';
 import { canServe } from '../../src/core/slots/requirements.ts';
 import type { RegisteredExecutor, Slot } from '../../src/core/fleet/registered-executor.ts';
 import type { SchedulerInput } from '../../src/core/state/scheduler-input.ts';
-import { PERIOD_MS, type TestBed } from './test-bed.ts';
+import { orgOf, PERIOD_MS, type TestBed } from './test-bed.ts';
+
+/** An organisation that holds at most so many slots. */
+export const LIMITED = { org: orgOf(2), slots: 1 };
 
 /** What must hold after every input, checked from the whole state. */
 export class Invariants {
@@ -221,10 +225,9 @@ const slotsOf = (run: Run, runs: Iterable<KnownRun>): number =>
 
 const isHeldBack = (run: Run, runs: Iterable<KnownRun>): boolean => limitFor(run, [...runs]) !== undefined;
 
-const limitFor = (
-  run: Run,
-  runs: readonly KnownRun[],
-): 'concurrency_limit' | 'concurrency_key' | undefined => {
+const limitFor = (run: Run, runs: readonly KnownRun[]): Limit | undefined => {
+  const ofOrg = runs.filter(({ key, slot }) => key.org_id === run.org_id && slot !== undefined);
+  if (run.org_id === LIMITED.org && ofOrg.length >= LIMITED.slots) return 'organisation_limit';
   if (slotsOf(run, runs) >= (run.request.concurrency_limit ?? Infinity)) return 'concurrency_limit';
   const key = run.request.concurrency_key;
   const alike = runs.filter((one) => one.run.request.concurrency_key === key);

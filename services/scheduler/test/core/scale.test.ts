@@ -55,7 +55,7 @@ const aheadOfAll = (waiting: number): number => (waiting * (waiting - 1)) / 2;
 const leading = () => {
   const scheduling = createScheduling({
     heartbeatPeriodMs: 6_000,
-    weights: new Map(),
+    shareOf: () => ({ weight: 1, limit: Infinity }),
     cancelEnforceMs: 20_000,
     instantOf: Date.parse,
   });

@@ -2,7 +2,7 @@ import { isEnded, isExecuting } from '@runledger/contracts/fold/run';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/core/decisions/decision.ts';
-import { Invariants } from './invariants.ts';
+import { Invariants, LIMITED } from './invariants.ts';
 import { ORG, orgOf, TestBed } from './test-bed.ts';
 
 const EXECUTORS = ['a', 'b', 'c', 'd'] as const;
@@ -131,7 +131,7 @@ describe('a random history', () => {
     let lost = 0;
     fc.assert(
       fc.property(fc.array(simulatedStep, { maxLength: 150, size: 'max' }), (steps) => {
-        const simulation = new TestBed();
+        const simulation = new TestBed(new Map([[LIMITED.org, { limit: LIMITED.slots }]]));
         const invariants = new Invariants(simulation);
         simulation.lead();
         simulation.undelivered = [];

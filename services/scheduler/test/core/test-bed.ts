@@ -16,7 +16,7 @@ import {
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Decision } from '../../src/core/decisions/decision.ts';
 import { assignedEvent, endingEvent } from '../../src/core/decisions/decided-event.ts';
-import type { Weights } from '../../src/core/runs/fair-queue.ts';
+import type { OrgShare } from '../../src/core/runs/fair-queue.ts';
 import { createScheduling, type Scheduling } from '../../src/core/scheduling.ts';
 import type { ResetCause, SchedulerInput } from '../../src/core/state/scheduler-input.ts';
 import { runRequest } from '@runledger/testing/events/run-events';
@@ -56,11 +56,14 @@ export interface TestCapabilities {
 /** An organisation other than `ORG`, by a number. */
 export const orgOf = (n: number): OrgId => orgId(uuid(0x0a00 + n));
 
-const newScheduling = (weights: Weights = new Map()): Scheduling =>
+/** What organisations get of the slots: a weight of 1 and no limit by default. */
+export type OrgShares = ReadonlyMap<string, Partial<OrgShare>>;
+
+const newScheduling = (shares: OrgShares = new Map()): Scheduling =>
   createScheduling({
     heartbeatPeriodMs: PERIOD_MS,
     cancelEnforceMs: ENFORCE_MS,
-    weights,
+    shareOf: (org_id) => ({ weight: 1, limit: Infinity, ...shares.get(org_id) }),
     instantOf: Date.parse,
   });
 
@@ -84,11 +87,11 @@ export class TestBed {
   /** The ids of runs by their names, and the organisations of those that are not of `ORG`. */
   readonly #ids = new Map<string, string>();
   readonly #orgs = new Map<string, OrgId>();
-  readonly #weights: Weights | undefined;
+  readonly #shares: OrgShares | undefined;
 
-  constructor(weights?: Weights) {
-    this.#weights = weights;
-    this.scheduling = newScheduling(weights);
+  constructor(shares?: OrgShares) {
+    this.#shares = shares;
+    this.scheduling = newScheduling(shares);
   }
 
   take(input: SchedulerInput): readonly Decision[] {
@@ -142,7 +145,7 @@ export class TestBed {
 
   /** Replaces the scheduler by one that has read the runs, but none of the executors. */
   forgetFleet(): void {
-    this.scheduling = newScheduling(this.#weights);
+    this.scheduling = newScheduling(this.#shares);
     for (const [name, history] of this.histories) {
       this.take({ type: 'run_fact', key: this.key(name), history, event_id: null, writer: 'gateway' });
     }

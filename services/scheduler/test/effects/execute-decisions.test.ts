@@ -16,7 +16,7 @@ const executeLoss = async (bed: SchedulerTestBed, decision: DeclareLost) => {
     scheduling: createScheduling({
       heartbeatPeriodMs: 1,
       cancelEnforceMs: 1,
-      weights: new Map(),
+      shareOf: () => ({ weight: 1, limit: Infinity }),
       instantOf: Date.parse,
     }),
     leading: () => true,

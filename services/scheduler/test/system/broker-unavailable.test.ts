@@ -9,7 +9,7 @@ import { openScheduler } from '../../src/scheduler.ts';
 const SETTINGS = {
   instance: 'scheduler-1',
   heartbeatPeriodMs: PERIOD_MS,
-  weights: new Map(),
+  shareOf: () => ({ weight: 1, limit: Infinity }),
   cancelEnforceMs: 1_000,
   snapshotEveryMs: 3_600_000,
   snapshotEveryEvents: 1_000_000,

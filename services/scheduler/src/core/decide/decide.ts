@@ -61,7 +61,7 @@ const isRoomFor = (state: SchedulerState): boolean => {
   return hasRoom;
 };
 
-/** The run has left the slot. Others of its deployment may be within their limits now, and fit into slots that were free before. */
+/** The run has left the slot. Others may be within their limits now, and fit into slots that were free before. */
 export const freeSlot = (
   state: SchedulerState,
   known: KnownRun,
@@ -70,7 +70,8 @@ export const freeSlot = (
   if (!slot) return [];
   refreshSlotOf(state, slot);
   const decisions: RunDecision[] = fillSlotsOf(state, slot.executor);
-  for (const next of state.runs.nextAfter(known)) decisions.push(...decideOn(state, next));
+  for (const next of state.runs.nextAfter(known))
+    if (!state.runs.limitFor(next)) decisions.push(...decideOn(state, next));
   return decisions;
 };
 

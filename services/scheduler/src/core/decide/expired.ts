@@ -1,3 +1,4 @@
+import type { Limit } from '@runledger/contracts/requests/queue-position';
 import type { EnforceCancel, TimeOut } from '../decisions/decision.ts';
 import {
   cancelExpired,
@@ -18,7 +19,7 @@ export interface ExpiryCircumstances {
   /** Whether the log has room for an attempt. */
   readonly hasRoom: boolean;
   /** What keeps a waiting run from a slot, beside the slots that are taken. */
-  readonly limit: 'concurrency_limit' | 'concurrency_key' | undefined;
+  readonly limit: Limit | undefined;
 }
 
 /** The end of a run whose deadline has passed. */

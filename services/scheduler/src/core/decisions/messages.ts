@@ -1,3 +1,4 @@
+import type { Limit } from '@runledger/contracts/requests/queue-position';
 import type { ExecutingRun, QueuedRun } from '@runledger/contracts/fold/run';
 import { runnerKindOf } from '@runledger/contracts/runners/runner-kinds';
 import type { Requirements } from '../slots/requirements.ts';
@@ -12,15 +13,26 @@ export const waitedTooLong = (deadlineS: number, { gpu }: Requirements): string 
   `No ${gpu} slot became free within the start deadline of ${deadlineS} s. ` +
   'Queue it again when the queue is shorter, or start more executors.';
 
-export const waitedAtLimit = (
-  { request }: QueuedRun,
-  limit: 'concurrency_limit' | 'concurrency_key',
-): string =>
-  limit === 'concurrency_key'
-    ? `Other runs with the same concurrency_key executed until its start deadline of ${request.start_deadline_s} s: one does at a time. ` +
-      'Queue it again when they have ended, or raise the deadline of the deployment.'
-    : `As many runs of its deployment executed as its concurrency_limit of ${request.concurrency_limit ?? 1} allows, until its start ` +
-      `deadline of ${request.start_deadline_s} s. Raise the limit or the deadline of the deployment, and queue it again.`;
+export const waitedAtLimit = ({ request }: QueuedRun, limit: Limit): string => {
+  const deadline = `its start deadline of ${request.start_deadline_s} s`;
+  switch (limit) {
+    case 'organisation_limit':
+      return (
+        `Its organisation held as many slots as RUNLEDGER_ORG_LIMITS allows until ${deadline}. ` +
+        'Queue it again when other runs have ended, or raise the deadline of the deployment. An operator can raise the limit.'
+      );
+    case 'concurrency_limit':
+      return (
+        `As many runs of its deployment executed as its concurrency_limit of ${request.concurrency_limit ?? 1} allows, until ` +
+        `${deadline}. Raise the limit or the deadline of the deployment, and queue it again.`
+      );
+    case 'concurrency_key':
+      return (
+        `Other runs with the same concurrency_key executed until ${deadline}: one does at a time. ` +
+        'Queue it again when they have ended, or raise the deadline of the deployment.'
+      );
+  }
+};
 
 export const neverBegan = ({ request, attempt }: ExecutingRun): string =>
   `The run was assigned to ${attempt.executor_id}, which did not begin it within the start deadline of ` +

@@ -9,7 +9,7 @@ import {
 import { isDraining, type RegisteredExecutor } from './registered-executor.ts';
 
 /** Why no executor can take a run. */
-export type Shortage = Exclude<Capacity, 'busy' | 'concurrency_limit' | 'concurrency_key' | 'storage_full'>;
+export type Shortage = Extract<Capacity, 'draining' | 'no_gpu' | 'not_served' | 'no_runner'>;
 
 /** Executors with equal capabilities. */
 interface Group {

@@ -1,5 +1,7 @@
 import { PRIORITY_STEP_S } from '@runledger/contracts/fair-share';
 import type { GpuModel } from '@runledger/contracts/gpu';
+import type { OrgId } from '@runledger/contracts/ids';
+import type { Limit } from '@runledger/contracts/requests/queue-position';
 import { canServe, type Capabilities } from '../slots/requirements.ts';
 import { FairShare, newFlow, servedBefore, type Flow, type FlowChange } from './fair-share.ts';
 import type { KnownRun } from './known-run.ts';
@@ -12,6 +14,7 @@ interface Deployment extends Flow {
 }
 
 interface Organisation extends Flow {
+  readonly org_id: OrgId;
   readonly deployments: FairShare<Deployment>;
 }
 
@@ -23,12 +26,17 @@ interface Place {
   readonly usage: Usage;
 }
 
-/** By organisation; 1 for those that are not named. */
-export type Weights = ReadonlyMap<string, number>;
+/** What an organisation gets of the slots. */
+export interface OrgShare {
+  /** Beside the weights of the others. */
+  readonly weight: number;
+  /** The most slots that it holds, on all GPU models; Infinity for no limit. */
+  readonly limit: number;
+}
+export type ShareOf = (org_id: string) => OrgShare;
 
 export interface FairQueueSettings {
-  /** Of organisations. */
-  readonly weights: Weights;
+  readonly shareOf: ShareOf;
   /** Milliseconds since 1970 of an ISO 8601 time. */
   readonly instantOf: (time: string) => number;
 }
@@ -41,6 +49,8 @@ export interface FairQueueSettings {
 export class FairQueue {
   readonly #pools = new Map<GpuModel, FairShare<Organisation>>();
   readonly #usages = new Map<string, Usage>();
+  /** By organisation. */
+  readonly #slots = new Map<OrgId, number>();
   readonly #settings: FairQueueSettings;
 
   constructor(settings: FairQueueSettings) {
@@ -67,41 +77,51 @@ export class FairQueue {
   start(run: KnownRun): void {
     const place = this.#placeFor(run);
     const waiting = takeOut(place, run) ? -1 : 0;
-    place.usage.hold(run, 1);
+    this.#hold(run, place, 1);
     this.#change(run, place, { waiting, slots: 1, isServed: true });
   }
 
   /** The run holds a slot, as the log says. */
   hold(run: KnownRun): void {
     const place = this.#placeFor(run);
-    place.usage.hold(run, 1);
+    this.#hold(run, place, 1);
     this.#change(run, place, { slots: 1 });
   }
 
   release(run: KnownRun): void {
     const place = this.#placeOf(run);
     if (!place) return;
-    place.usage.hold(run, -1);
+    this.#hold(run, place, -1);
     this.#change(run, place, { slots: -1 });
   }
 
   /** The next run of this GPU model, of those that the executor can serve and that are within their limits. */
   firstFor(gpu: GpuModel, capabilities: Capabilities): KnownRun | undefined {
-    return this.#pools
-      .get(gpu)
-      ?.first(({ deployments }) =>
-        deployments.first((deployment) => this.#headFor(deployment, capabilities)),
-      );
+    const pool = this.#pools.get(gpu);
+    return pool?.first(({ org_id, deployments }) =>
+      this.#slotsLeft(org_id) > 0
+        ? deployments.first((deployment) => this.#headFor(deployment, capabilities))
+        : undefined,
+    );
   }
 
   /** The limit that keeps the run from a slot now. */
-  limitFor(run: KnownRun): ReturnType<Usage['limitFor']> {
+  limitFor(run: KnownRun): Limit | undefined {
+    if (this.#slotsLeft(run.requirements.org_id) <= 0) return 'organisation_limit';
     return this.#usages.get(usageKey(run))?.limitFor(run);
   }
 
   /** Runs that may be within their limits because this run has left its slot: the first of each kind. */
   nextAfter(run: KnownRun): KnownRun[] {
-    return this.#usages.get(usageKey(run))?.nextAfter(run) ?? [];
+    const ofDeployment = this.#usages.get(usageKey(run))?.nextAfter(run) ?? [];
+    const { org_id } = run.requirements;
+    if (this.#slotsLeft(org_id) !== 1) return ofDeployment;
+    // It was at its limit.
+    const deployments = [...this.#pools.values()].flatMap((pool) => [
+      ...(pool.get(org_id)?.deployments.flows() ?? []),
+    ]);
+    const lines = deployments.flatMap((deployment) => [...deployment.lines.values()]);
+    return [...ofDeployment, ...lines.flatMap((line) => line.usage.nextOf(line) ?? [])];
   }
 
   /**
@@ -181,7 +201,8 @@ export class FairQueue {
     const pool = this.#pools.get(gpu) ?? new FairShare();
     this.#pools.set(gpu, pool);
     const organisation = pool.get(org_id) ?? {
-      ...newFlow(org_id, this.#settings.weights.get(org_id) ?? 1),
+      org_id,
+      ...newFlow(org_id, this.#settings.shareOf(org_id).weight),
       deployments: new FairShare(),
     };
     pool.add(organisation);
@@ -194,6 +215,18 @@ export class FairQueue {
     const usage = this.#usages.get(usageKey(run)) ?? new Usage();
     this.#usages.set(usageKey(run), usage);
     return { pool, organisation, deployment, usage };
+  }
+
+  #slotsLeft(org_id: OrgId): number {
+    return this.#settings.shareOf(org_id).limit - (this.#slots.get(org_id) ?? 0);
+  }
+
+  #hold(run: KnownRun, { usage }: Place, slots: 1 | -1): void {
+    const { org_id } = run.requirements;
+    usage.hold(run, slots);
+    const after = (this.#slots.get(org_id) ?? 0) + slots;
+    if (after > 0) this.#slots.set(org_id, after);
+    else this.#slots.delete(org_id);
   }
 
   #change(run: KnownRun, { pool, organisation, deployment, usage }: Place, by: FlowChange): void {

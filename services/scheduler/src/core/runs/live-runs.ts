@@ -1,6 +1,7 @@
 import { isExecuting } from '@runledger/contracts/fold/run';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId } from '@runledger/contracts/ids';
+import type { Limit } from '@runledger/contracts/requests/queue-position';
 import type { Capabilities } from '../slots/requirements.ts';
 import type { RunName } from '../slots/run-name.ts';
 import type { SlotAllocation, SlotRef } from '../slots/slot-allocation.ts';
@@ -123,7 +124,7 @@ export class LiveRuns {
   }
 
   /** The limit that keeps a waiting run from a slot now. */
-  limitFor(known: KnownRun): ReturnType<FairQueue['limitFor']> {
+  limitFor(known: KnownRun): Limit | undefined {
     return this.#queue.limitFor(known);
   }
 

@@ -1,3 +1,4 @@
+import type { Limit } from '@runledger/contracts/requests/queue-position';
 import type { Requirements } from '../slots/requirements.ts';
 import type { KnownRun } from './known-run.ts';
 import { OrderStatisticList } from './order-statistic-list.ts';
@@ -72,7 +73,7 @@ export class Usage {
   }
 
   /** The limit that keeps the run from a slot now. */
-  limitFor(run: KnownRun): 'concurrency_limit' | 'concurrency_key' | undefined {
+  limitFor(run: KnownRun): Limit | undefined {
     if (this.#slots >= limitOf(run)) return 'concurrency_limit';
     return (this.#keys.get(keyOf(run) ?? '')?.slots ?? 0) > 0 ? 'concurrency_key' : undefined;
   }

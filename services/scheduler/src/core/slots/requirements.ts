@@ -4,7 +4,7 @@ import type { OrgId } from '@runledger/contracts/ids';
 import type { Run } from '@runledger/contracts/fold/run';
 import { runnerKindOf, type RunnerChoice } from '@runledger/contracts/runners/runner-kinds';
 
-/** What a run requires of an executor. Runs with equal requirements are served first come, first served. */
+/** What a run requires of an executor. */
 export interface Requirements {
   readonly org_id: OrgId;
   readonly gpu: GpuModel;

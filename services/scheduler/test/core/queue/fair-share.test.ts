@@ -2,15 +2,14 @@ import { isExecuting } from '@runledger/contracts/fold/run';
 import { orgId } from '@runledger/contracts/ids';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Weights } from '../../../src/core/runs/fair-queue.ts';
 import { executor, queued, running, succeeded } from '../steps.ts';
 import { given, ORG, orgOf, TestBed, type RequestedRun } from '../test-bed.ts';
 
 const slotsOf = (count: number) => ({ gpus: Array.from({ length: count }, () => 'A10G' as const) });
 
 /** An executor with this number of slots. */
-const fleetOf = (slots: number, weights?: Weights) => {
-  const bed = new TestBed(weights);
+const fleetOf = (slots: number, weights?: ReadonlyMap<string, number>) => {
+  const bed = new TestBed(new Map([...(weights ?? [])].map(([org, weight]) => [org, { weight }])));
   bed.lead();
   executor('box', slotsOf(slots))(bed);
   const started: string[] = [];
@@ -206,7 +205,11 @@ describe('whatever two greedy organisations did, a single run of a third', () =>
   type Greedy = typeof greedy extends fc.Arbitrary<infer Of> ? Of : never;
 
   /** A fleet on which they have been for a while, when the third queues its run. */
-  const withSingle = (slotCount: number, { runs: [first, second], finished }: Greedy, weights: Weights) => {
+  const withSingle = (
+    slotCount: number,
+    { runs: [first, second], finished }: Greedy,
+    weights: ReadonlyMap<string, number>,
+  ) => {
     const fleet = fleetOf(slotCount, weights);
     const { queue, finish, executing } = fleet;
     const enough = finished.length + slotCount + 1;
