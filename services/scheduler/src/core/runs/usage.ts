@@ -83,11 +83,10 @@ export class Usage {
     return this.#slots < limit ? ready.first() : undefined;
   }
 
-  /** Runs that may be within their limits because this run has left its slot: the first of each kind. */
+  /** Runs that may be within their limits because this run has left its slot: the next of each line that a limit held back. */
   nextAfter(run: KnownRun): KnownRun[] {
-    const ofKey = this.#keys.get(keyOf(run) ?? '')?.waiting ?? new Map<Line, never>();
-    const ready = [...ofKey].flatMap(([line, one]) => (this.#slots < line.limit ? (one.ready ?? []) : []));
-    return [...new Set([...[...this.#limited].flatMap((line) => this.nextOf(line) ?? []), ...ready])];
+    const ofKey = this.#keys.get(keyOf(run) ?? '')?.waiting.keys() ?? [];
+    return [...new Set([...this.#limited, ...ofKey])].flatMap((line) => this.nextOf(line) ?? []);
   }
 
   #keyUsage(run: KnownRun): KeyUsage | undefined {

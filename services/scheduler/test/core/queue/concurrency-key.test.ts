@@ -14,27 +14,20 @@ describe('runs of a deployment with one concurrency key', () => {
   it('hold one slot at a time, also while others are free', () =>
     expect(twoSlots(queued('one', ofUser('a'))).when(queued('two', ofUser('a')))).toEqual([]));
 
-  it('start in the order in which they were queued, each when the one before it ends', () =>
+  it.each([
+    ['in the order in which they were queued', {}, 'two'],
+    ['in the order of their priorities', { priority: 1 }, 'three'],
+  ])('start %s, each when the one before it ends', (_order, request, next) =>
     expect(
       twoSlots(
         queued('one', ofUser('a')),
         stored,
         start('one'),
         queued('two', ofUser('a')),
-        queued('three', ofUser('a')),
+        queued('three', ofUser('a', request)),
       ).when(succeeded('one')),
-    ).toEqual(['two is assigned to box slot 1, attempt 1']));
-
-  it('start in the order of their priorities', () =>
-    expect(
-      twoSlots(
-        queued('one', ofUser('a')),
-        stored,
-        start('one'),
-        queued('two', ofUser('a')),
-        queued('urgent', ofUser('a', { priority: 1 })),
-      ).when(succeeded('one')),
-    ).toEqual(['urgent is assigned to box slot 1, attempt 1']));
+    ).toEqual([`${next} is assigned to box slot 1, attempt 1`]),
+  );
 
   it.each([
     ['of another key', ofUser('b')],
