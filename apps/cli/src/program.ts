@@ -11,6 +11,7 @@ import { addWorkflowCommands } from './catalogue/workflows.ts';
 import type { CommandContext, Operator } from './command/command-context.ts';
 import { addDeployCommand } from './deploy/add-deploy-command.ts';
 import { addExecutorCommands } from './executors/executors.ts';
+import { addQueuesCommand } from './executors/queues.ts';
 import { addFileCommands } from './files/add-file-commands.ts';
 import { addOperatorCommands } from './operators/add-operator-commands.ts';
 import { openLogAsOperator } from './broker-client/open-log.ts';
@@ -106,6 +107,7 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
   addUsageCommand(program, context);
   addRetentionCommands(program, context);
   addExecutorCommands(program, context);
+  addQueuesCommand(program, context);
   addSealedValueCommands(program, context);
   addAuditCommands(program, context);
   addOperatorCommands(program, context, environment);

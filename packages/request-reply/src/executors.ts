@@ -2,11 +2,11 @@ import {
   EXECUTORS_SUBJECT,
   ExecutorsResponse,
   ExecutorsRequest,
-  type ExecutorState,
 } from '@runledger/contracts/requests/executor-state';
 import { maxPayloadBytes } from '@runledger/event-log/messages/publish';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parserOf, type Endpoint } from './endpoint.ts';
+import { firstThatFit } from './first-that-fit.ts';
 import { respond } from './respond.ts';
 import { sendRequest } from './send-request.ts';
 
@@ -24,7 +24,9 @@ export const respondWithExecutors = (
 ): Disposable =>
   respond(log, EXECUTORS, (request) => {
     const page = executorsOf(request);
-    return page && pageThatFits(page, maxPayloadBytes(log));
+    if (!page) return undefined;
+    const executors = firstThatFit(page.executors, maxPayloadBytes(log));
+    return { ...page, executors, more: page.more || executors.length < page.executors.length };
   });
 
 /** One page of the executors. Undefined when no scheduler leads, or none responds in time. */
@@ -33,18 +35,3 @@ export const requestExecutors = (
   request: ExecutorsRequest,
   withinMs: number,
 ): Promise<ExecutorsResponse | undefined> => sendRequest(log, EXECUTORS, request, withinMs);
-
-/** Of a response without its executors. */
-const OVERHEAD_BYTES = 100;
-
-/** As many of the first executors as fit into a message, and one in any case. */
-const pageThatFits = ({ executors, ...rest }: ExecutorsResponse, maxBytes: number): ExecutorsResponse => {
-  const fitting: ExecutorState[] = [];
-  let left = maxBytes - OVERHEAD_BYTES;
-  for (const executor of executors) {
-    left -= Buffer.byteLength(JSON.stringify(executor)) + 1;
-    if (left < 0 && fitting.length > 0) return { ...rest, executors: fitting, more: true };
-    fitting.push(executor);
-  }
-  return { ...rest, executors: fitting };
-};

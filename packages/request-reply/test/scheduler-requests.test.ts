@@ -1,9 +1,12 @@
+import { gpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorsRequest, ExecutorState } from '@runledger/contracts/requests/executor-state';
+import type { Pool, PoolsRequest } from '@runledger/contracts/requests/pools';
 import { WAIT_SUBJECT, type WaitReason } from '@runledger/contracts/requests/wait-reason';
 import { aRun } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { respondWithExecutors, requestExecutors } from '../src/executors.ts';
+import { requestPools, respondWithPools } from '../src/pools.ts';
 import { respondWithWaitReasons, requestWaitReason } from '../src/wait-reason.ts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import {
@@ -133,5 +136,61 @@ describe('the executors', () => {
       ),
     );
     expect(await requestExecutors(log, FIRST, WITHIN_MS)).toBeUndefined();
+  });
+});
+
+const flow = { waiting: 3, running: 1, oldest_queued_at: '2026-01-01T00:00:00.000Z' };
+const pool = (gpu: Pool['gpu'], deployments = 1): Pool => ({
+  gpu,
+  slots: 4,
+  busy_slots: 1,
+  ...flow,
+  starts_per_minute: 0.4,
+  organisations: Array.from({ length: deployments }, () => ({
+    org_id: aRun().org_id,
+    ...flow,
+    starts_per_minute: 0.4,
+    deployments: Array.from({ length: deployments }, () => ({ deployment_id: aRun().run_id, ...flow })),
+    more_deployments: 0,
+  })),
+  more_organisations: 0,
+});
+const POOLS: PoolsRequest = { org_id: null, gpu: null, after: 'A10G', limit: 100 };
+
+describe('the pools', () => {
+  it('come page by page', async () => {
+    const handled: PoolsRequest[] = [];
+    const page = { pools: [pool('H100'), pool('L4')], more: true };
+    await using open = new AsyncDisposableStack();
+    open.use(
+      await responding(
+        responder,
+        respondWithPools(responder, (request) => {
+          handled.push(request);
+          return page;
+        }),
+      ),
+    );
+    expect(await requestPools(log, POOLS, WITHIN_MS)).toEqual(page);
+    expect(handled).toEqual([POOLS]);
+  });
+
+  it('come on a smaller page when they do not fit into a message', async () => {
+    const pools = Array.from({ length: 100 }, (_, number) => pool(gpuModel(`H${number}`), 20));
+    await using open = new AsyncDisposableStack();
+    open.use(
+      await responding(
+        responder,
+        respondWithPools(responder, () => ({ pools, more: false })),
+      ),
+    );
+    const page = await requestPools(log, POOLS, WITHIN_MS);
+    expect(page?.more).toBe(true);
+    expect(page?.pools.length).toBeGreaterThan(2);
+    expect(page?.pools).toEqual(pools.slice(0, page?.pools.length));
+  });
+
+  it('are unknown at once while no scheduler leads', async () => {
+    expect(await requestPools(log, POOLS, 600_000)).toBeUndefined();
   });
 });

@@ -1,4 +1,5 @@
 import { EXECUTORS_SUBJECT } from '@runledger/contracts/requests/executor-state';
+import { POOLS_SUBJECT } from '@runledger/contracts/requests/pools';
 import { QUEUE_POSITIONS_SUBJECT } from '@runledger/contracts/requests/queue-position';
 import { RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
 import type { ServiceContract } from '@runledger/contracts/access/service-contract';
@@ -38,6 +39,6 @@ export const contract: ServiceContract = {
   deliveryAttempts: 'reads',
   audit: true,
   deadLetters: [{ stream: 'RUNS', as: 'projection' }],
-  requests: [QUEUE_POSITIONS_SUBJECT, EXECUTORS_SUBJECT, WAIT_SUBJECT],
+  requests: [QUEUE_POSITIONS_SUBJECT, EXECUTORS_SUBJECT, WAIT_SUBJECT, POOLS_SUBJECT],
   responds: ['redrive'],
 };

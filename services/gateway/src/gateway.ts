@@ -16,6 +16,7 @@ import { knownFailures } from './known-failures.ts';
 import { identifyCaller } from './auth/identify-caller.ts';
 import { executionRoutes } from './executions/execution-routes.ts';
 import { executorRoutes } from './executors/executors-routes.ts';
+import { queuesRoute } from './executors/queues-route.ts';
 import { fileRoutes } from './files/file-routes.ts';
 import { uploadRoutes } from './files/upload-routes.ts';
 import { gatewayMetrics, type GatewayMetrics } from './gateway-metrics.ts';
@@ -111,6 +112,7 @@ const allRoutes = (
     }),
     ...apiKeyRoutes({ log, findUser: (org_id, id) => catalogue(log).getUser(org_id, id), now }),
     ...sealingRoutes({ kinds: [sealedSigningSecrets(log, box, now)], box }),
+    queuesRoute({ scheduler: services.scheduler }),
     ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),
   ];
 };

@@ -61,5 +61,5 @@ export const contract: ServiceContract = {
     { stream: 'FLEET', as: 'scheduler' },
   ],
   requests: [],
-  responds: ['queue_position', 'executors', 'wait', 'redrive'],
+  responds: ['queue_position', 'executors', 'wait', 'pools', 'redrive'],
 };

@@ -45,6 +45,7 @@ const gateway: Allowed = {
     'request.scheduler.queue_position',
     'request.scheduler.executors',
     'request.scheduler.wait',
+    'request.scheduler.pools',
     ...api(['$KV.CATALOGUE.>', '$KV.FILES.>', '$KV.KEYS.>', '$KV.RATES.>', '$KV.WEBHOOK_SECRETS.>']),
     ...reading('RUNS', 'ACTIVITY', 'KV_CATALOGUE', 'KV_FILES', 'KV_KEYS', 'KV_RATES', 'KV_WEBHOOK_SECRETS'),
     ...reading('KV_LEASES', 'OBJ_OUTPUTS', 'WORKFLOWS', 'BLOBS'),
@@ -111,7 +112,9 @@ const scheduler: Allowed = {
     ...api(['STREAM.INFO.DEAD_LETTERS']),
     ...api(['CONSUMER.CREATE.OBJ_SNAPSHOTS.*.>', 'CONSUMER.DELETE.OBJ_SNAPSHOTS.*']),
   ],
-  subscribe: ['queue_position', 'executors', 'wait', 'redrive'].map((what) => `request.scheduler.${what}`),
+  subscribe: ['queue_position', 'executors', 'wait', 'pools', 'redrive'].map(
+    (what) => `request.scheduler.${what}`,
+  ),
 };
 
 const notifier: Allowed = {

@@ -1,9 +1,11 @@
 import type { ExecutorsRequest, ExecutorsResponse } from '@runledger/contracts/requests/executor-state';
+import type { PoolsRequest, PoolsResponse } from '@runledger/contracts/requests/pools';
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { requestExecutors } from '@runledger/request-reply/executors';
+import { requestPools } from '@runledger/request-reply/pools';
 import { requestQueuePositions } from '@runledger/request-reply/queue-positions';
 import { requestWaitReason } from '@runledger/request-reply/wait-reason';
 import { openBreaker, type Breaker } from '../breaker/breaker.ts';
@@ -21,6 +23,8 @@ export interface SchedulerClient extends Disposable {
   waitReason(key: RunKey): Promise<WaitReason | null>;
   /** @throws {SchedulerUnavailable} */
   executors(request: ExecutorsRequest): Promise<ExecutorsResponse>;
+  /** @throws {SchedulerUnavailable} */
+  pools(request: PoolsRequest): Promise<PoolsResponse>;
 }
 
 /** The scheduler responds from memory, so this is long. */
@@ -45,11 +49,15 @@ export const openSchedulerClient = (log: EventLog): SchedulerClient => {
   const executors = opened.use(
     openRequired((request: ExecutorsRequest) => requestExecutors(log, request, RESPONSE_TIMEOUT_MS)),
   );
+  const pools = opened.use(
+    openRequired((request: PoolsRequest) => requestPools(log, request, RESPONSE_TIMEOUT_MS)),
+  );
   const kept = opened.move();
   return {
     queuePositions: (keys) => positions.call(keys),
     waitReason: async (key) => (await waitReasons.call(key)).wait,
     executors: (request) => executors.call(request),
+    pools: (request) => pools.call(request),
     [Symbol.dispose]: () => kept.dispose(),
   };
 };

@@ -91,6 +91,7 @@ describe('the OpenAPI document', () => {
         'GET /organisations/{org_id}/tombstone',
         'GET /sealed-values',
         'POST /sealed-values/reseal',
+        'GET /queues',
         'GET /executors',
         'GET /executors/{name}',
         'POST /executors/{name}/drain',

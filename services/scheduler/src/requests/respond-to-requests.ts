@@ -1,5 +1,6 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { respondWithExecutors } from '@runledger/request-reply/executors';
+import { respondWithPools } from '@runledger/request-reply/pools';
 import { respondWithQueuePositions } from '@runledger/request-reply/queue-positions';
 import { respondWithWaitReasons } from '@runledger/request-reply/wait-reason';
 import type { Queries } from '../core/queries/queries.ts';
@@ -30,5 +31,6 @@ export const respondToRequests = (
       isCurrent() ? { ...queries.executors(request), read_up_to: fleetReadUpTo() } : undefined,
     ),
   );
+  stack.use(respondWithPools(log, (request) => (isCurrent() ? queries.pools(request) : undefined)));
   return stack;
 };

@@ -1,4 +1,5 @@
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
+import { requestPools } from '@runledger/request-reply/pools';
 import { requestQueuePositions } from '@runledger/request-reply/queue-positions';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +8,7 @@ import { openTestScheduler } from '../fixtures/scheduler-test-bed.ts';
 const RESPONSE_WITHIN_MS = 5_000;
 
 describe('a scheduler on a log', () => {
-  it('responds with queue positions, and why runs wait', async () => {
+  it('responds with queue positions and queues', async () => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
@@ -22,6 +23,18 @@ describe('a scheduler on a log', () => {
       { ahead: 2, capacity: 'no_gpu' },
       { ahead: 0, capacity: 'no_gpu' },
     ]);
+    const pools = await requestPools(
+      bed.log,
+      { org_id: null, gpu: null, after: null, limit: 10 },
+      RESPONSE_WITHIN_MS,
+    );
+    expect(pools).toMatchObject({
+      pools: [
+        { gpu: 'A10G', slots: 0, waiting: 3 },
+        { gpu: 'H100', waiting: 1 },
+      ],
+      more: false,
+    });
     const executor = await bed.executor('box');
     const [first] = keys;
     if (first) await executor.assigned(first);

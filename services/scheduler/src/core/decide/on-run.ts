@@ -4,7 +4,7 @@ import { isExecuting } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { RunDecision } from '../decisions/decision.ts';
 import { keepLeftover } from '../fleet/heartbeats.ts';
-import { knownRun } from '../runs/known-run.ts';
+import { knownRun, type KnownRun } from '../runs/known-run.ts';
 import type { RunUpdate } from '../state/scheduler-input.ts';
 import { runName } from '../slots/run-name.ts';
 import { isSameSlot, type SlotRef } from '../slots/slot-allocation.ts';
@@ -42,6 +42,7 @@ const replaceRun = (state: SchedulerState, { key, history, event_id, writer }: R
   if (before) runs.remove(before);
   orphans.remove(runName(key));
   if (after) runs.add(after);
+  if (after) countStart(state, before, after);
   refreshSlotOf(state, after?.slot);
   const decisions: RunDecision[] = [];
   if (before && slot && !isSameSlot(slot, after?.slot)) {
@@ -52,6 +53,16 @@ const replaceRun = (state: SchedulerState, { key, history, event_id, writer }: R
     decisions.push(...freeSlot(state, before, slot));
   }
   return after ? [...decisions, ...decideOn(state, after)] : decisions;
+};
+
+/** It got a slot that the known history did not have. */
+const countStart = (
+  { starts, settings }: SchedulerState,
+  before: KnownRun | undefined,
+  { run, requirements }: KnownRun,
+): void => {
+  if (!isExecuting(run) || run.attempt.number === before?.run.attempt?.number) return;
+  starts.add(requirements, settings.instantOf(run.attempt.assigned_at));
 };
 
 const keepSlotOf = (

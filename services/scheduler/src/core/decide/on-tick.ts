@@ -19,6 +19,7 @@ export const onTick = (state: SchedulerState, now: number, connectedMs: number):
     onReset(state, connectedMs, { forget: false });
   }
   state.connectedMs = connectedMs;
+  state.nowMs = now;
   if (!state.leading) return [];
   const lost = state.fleet.lastSeen.unresponsiveFor(heartbeatPeriodMs, connectedMs);
   return [

@@ -69,6 +69,11 @@ export class CapabilityIndex {
     };
   }
 
+  /** The executors that take new runs, of those whose capabilities are asked for. */
+  *openWith(isAskedFor: (capabilities: Capabilities) => boolean): Generator<RegisteredExecutor> {
+    for (const { capabilities, open } of this.#groups.values()) if (isAskedFor(capabilities)) yield* open;
+  }
+
   /** Why no executor can take such a run: the last condition that fails. */
   shortageFor(requirements: Requirements): Shortage {
     const withGpu = [...this.#groups.values()]

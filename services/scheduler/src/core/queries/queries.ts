@@ -1,4 +1,5 @@
 import type { ExecutorsRequest, ExecutorsResponse } from '@runledger/contracts/requests/executor-state';
+import type { PoolsRequest, PoolsResponse } from '@runledger/contracts/requests/pools';
 import type { Capacity, QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
@@ -11,6 +12,7 @@ import type { Requirements } from '../slots/requirements.ts';
 import { runName } from '../slots/run-name.ts';
 import { hasRoomForAttempt } from '../state/attempt-room.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
+import { poolStates } from './pool-states.ts';
 import { executorStates } from './executor-states.ts';
 import { fleetCounts, type FleetCounts } from './fleet-counts.ts';
 
@@ -22,6 +24,8 @@ export interface Queries {
   waitReason(key: RunKey): WaitReason | undefined;
   /** One page of the executors that are registered, and of the names that are drained. */
   executors(request: ExecutorsRequest): Omit<ExecutorsResponse, 'read_up_to'>;
+  /** One page of the GPU models: slots, and who waits for them. */
+  pools(request: PoolsRequest): PoolsResponse;
   fleetCounts(): FleetCounts;
   /** Whether runs wait only because the log has no room for another attempt. */
   isShortOfRoom(): boolean;
@@ -55,6 +59,7 @@ export const queriesOn = (state: SchedulerState): Queries => {
         },
         request,
       ),
+    pools: (request) => poolStates(state, request),
     fleetCounts: () =>
       fleetCounts({
         executors: fleet.executors.values(),

@@ -2,18 +2,20 @@ import { PRIORITY_STEP_S } from '@runledger/contracts/fair-share';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { Limit } from '@runledger/contracts/requests/queue-position';
-import { canServe, type Capabilities } from '../slots/requirements.ts';
+import { canServe, type Capabilities, type Requirements } from '../slots/requirements.ts';
 import { FairShare, newFlow, servedBefore, type Flow, type FlowChange } from './fair-share.ts';
 import type { KnownRun } from './known-run.ts';
 import { numberOf, Usage, type Line } from './usage.ts';
 
-interface Deployment extends Flow {
+export interface Deployment extends Flow {
   readonly lines: Map<string, Line>;
   /** The run that was queued last, as far as known: the deployment has its weight. */
   newest: number;
+  /** Of that run. */
+  requirements: Requirements;
 }
 
-interface Organisation extends Flow {
+export interface Organisation extends Flow {
   readonly org_id: OrgId;
   readonly deployments: FairShare<Deployment>;
 }
@@ -149,6 +151,11 @@ export class FairQueue {
     return inOrganisation + ofOrganisations;
   }
 
+  /** Who shares the slots of each GPU model. */
+  pools(): ReadonlyMap<GpuModel, FairShare<Organisation>> {
+    return this.#pools;
+  }
+
   /** By GPU model: how many runs wait, and which has waited longest. */
   *lengths(): Generator<{ gpu: GpuModel; length: number; oldest: KnownRun }> {
     for (const [gpu, pool] of this.#pools) {
@@ -156,12 +163,7 @@ export class FairQueue {
       let length = 0;
       for (const { deployments, waiting } of pool.flows()) {
         length += waiting;
-        for (const { lines } of deployments.flows()) {
-          for (const { runs } of lines.values()) {
-            const first = runs.first();
-            if (first && (!oldest || numberOf(first) < numberOf(oldest))) oldest = first;
-          }
-        }
+        for (const deployment of deployments.flows()) oldest = older(oldest, oldestOf(deployment));
       }
       if (oldest) yield { gpu, length, oldest };
     }
@@ -210,6 +212,7 @@ export class FairQueue {
       ...newFlow(deploymentOf(run), weightOf(run)),
       lines: new Map(),
       newest: 0,
+      requirements: run.requirements,
     };
     organisation.deployments.add(deployment);
     const usage = this.#usages.get(usageKey(run)) ?? new Usage();
@@ -232,12 +235,22 @@ export class FairQueue {
   #change(run: KnownRun, { pool, organisation, deployment, usage }: Place, by: FlowChange): void {
     if (usage.isIdle) this.#usages.delete(usageKey(run));
     const isNewest = numberOf(run) >= deployment.newest;
-    if (isNewest) deployment.newest = numberOf(run);
+    if (isNewest) {
+      deployment.newest = numberOf(run);
+      deployment.requirements = run.requirements;
+    }
     organisation.deployments.change(deployment, isNewest ? { ...by, weight: weightOf(run) } : by);
     pool.change(organisation, by);
     if (pool.size === 0) this.#pools.delete(run.requirements.gpu);
   }
 }
+
+/** The run that has waited longest. It costs nothing for each run. */
+export const oldestOf = ({ lines }: Deployment): KnownRun | undefined =>
+  lines.values().reduce<KnownRun | undefined>((oldest, { runs }) => older(oldest, runs.first()), undefined);
+
+export const older = (one: KnownRun | undefined, other: KnownRun | undefined): KnownRun | undefined =>
+  one && (!other || numberOf(one) < numberOf(other)) ? one : other;
 
 const deploymentOf = ({ run }: KnownRun): string => run.request.deployment_id;
 

@@ -6,7 +6,8 @@ import type { Capabilities } from '../slots/requirements.ts';
 import type { RunName } from '../slots/run-name.ts';
 import type { SlotAllocation, SlotRef } from '../slots/slot-allocation.ts';
 import { deadlineOf, type DeadlineSettings } from './deadline.ts';
-import { FairQueue, type FairQueueSettings } from './fair-queue.ts';
+import { FairQueue, type FairQueueSettings, type Organisation } from './fair-queue.ts';
+import type { FairShare } from './fair-share.ts';
 import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
 import type { KnownRun } from './known-run.ts';
 
@@ -160,6 +161,11 @@ export class LiveRuns {
       this.#queue.add(known);
       yield known;
     }
+  }
+
+  /** By GPU model. */
+  pools(): ReadonlyMap<GpuModel, FairShare<Organisation>> {
+    return this.#queue.pools();
   }
 
   *queues(): Generator<QueueLength> {

@@ -2,6 +2,7 @@ import { FormerExecutors } from '../fleet/former-executors.ts';
 import { DrainedNames } from '../fleet/drained-names.ts';
 import { emptyFleet, type Fleet } from '../fleet/fleet.ts';
 import { LiveRuns, type LiveRunsSettings } from '../runs/live-runs.ts';
+import { RecentStarts } from '../runs/recent-starts.ts';
 import { OrphanedRuns } from '../runs/orphaned-runs.ts';
 import { SharedRequests } from '../runs/shared-requests.ts';
 import { newAttemptRoom, type AttemptRoom } from './attempt-room.ts';
@@ -25,7 +26,10 @@ export interface SchedulerState {
   readonly drained: DrainedNames;
   readonly orphans: OrphanedRuns;
   readonly room: AttemptRoom;
+  readonly starts: RecentStarts;
   leading: boolean;
+  /** The broker's clock at the last tick, in milliseconds; 0 before the first. */
+  nowMs: number;
   /** Connected time of the last tick. */
   connectedMs: number;
   /** Connected time before which no deadline counts, so that facts that executors could not store before can arrive. */
@@ -43,7 +47,9 @@ export const emptyState = (settings: SchedulingSettings): SchedulerState => {
     drained: new DrainedNames(),
     orphans: new OrphanedRuns(),
     room: newAttemptRoom(),
+    starts: new RecentStarts(),
     leading: false,
+    nowMs: 0,
     connectedMs: 0,
     deadlinesFromMs: 0,
   };

@@ -1,0 +1,84 @@
+import { Type, type Static } from 'typebox';
+import { GpuModel } from '../gpu.ts';
+
+/** The leading scheduler answers a `PoolsRequest` here. */
+export const POOLS_SUBJECT = 'request.scheduler.pools';
+
+/** The most pools in one response; fewer when they would not fit one message. */
+export const MAX_LISTED_POOLS = 100;
+
+/** Of a pool the response lists at most this number of organisations, and of each of them of deployments. */
+export const MAX_LISTED_FLOWS = 20;
+
+const Uuid = Type.String({ format: 'uuid' });
+const count = (description: string): Type.TInteger => Type.Integer({ minimum: 0, description });
+
+export const PoolsRequest = Type.Object({
+  /** Only the pools in which this organisation has runs, and nothing about others; null for all. */
+  org_id: Type.Union([Uuid, Type.Null()]),
+  /** Only this pool; null for all. */
+  gpu: Type.Union([GpuModel, Type.Null()]),
+  /** Continue after this pool, the last of the previous response; null for the first page. */
+  after: Type.Union([GpuModel, Type.Null()]),
+  limit: Type.Integer({ minimum: 1, maximum: MAX_LISTED_POOLS }),
+});
+export type PoolsRequest = Static<typeof PoolsRequest>;
+
+const counts = {
+  waiting: count('Runs that wait for a slot. One that waits to be tried again after an error counts later.'),
+  running: count('Runs that hold a slot.'),
+  oldest_queued_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+    description: 'When the run that has waited longest was queued or requeued. Null when none waits.',
+  }),
+};
+const starts = Type.Number({
+  minimum: 0,
+  description:
+    'Runs that got a slot, per minute, in the last ten minutes. Too low for ten minutes after all schedulers were restarted.',
+});
+
+const PooledDeployment = Type.Object({ deployment_id: Uuid, ...counts }, { title: 'PooledDeployment' });
+export type PooledDeployment = Static<typeof PooledDeployment>;
+
+const PooledOrganisation = Type.Object(
+  {
+    org_id: Uuid,
+    ...counts,
+    starts_per_minute: starts,
+    deployments: Type.Array(PooledDeployment, {
+      maxItems: MAX_LISTED_FLOWS,
+      description: 'Those with the most waiting runs first; of many only the first ones.',
+    }),
+    more_deployments: count('Deployments with runs here that are not listed.'),
+  },
+  { title: 'PooledOrganisation' },
+);
+export type PooledOrganisation = Static<typeof PooledOrganisation>;
+
+/** What shares the slots of one GPU model. */
+export const Pool = Type.Object(
+  {
+    gpu: GpuModel,
+    slots: count(
+      'Slots of executors that take new runs; for an organisation, of those that can take its runs.',
+    ),
+    busy_slots: count('Of these, those that are taken.'),
+    ...counts,
+    starts_per_minute: starts,
+    organisations: Type.Array(PooledOrganisation, {
+      maxItems: MAX_LISTED_FLOWS,
+      description: 'Those with the most waiting runs first; of many only the first ones.',
+    }),
+    more_organisations: count('Organisations with runs here that are not listed.'),
+  },
+  { title: 'Pool' },
+);
+export type Pool = Static<typeof Pool>;
+
+/** Ordered by GPU model. */
+export const PoolsResponse = Type.Object({
+  pools: Type.Array(Pool, { maxItems: MAX_LISTED_POOLS }),
+  /** Whether further pools follow. */
+  more: Type.Boolean(),
+});
+export type PoolsResponse = Static<typeof PoolsResponse>;
