@@ -29,6 +29,8 @@ const WITHIN_MS = 10_000;
 const WAIT: WaitReason = {
   ahead: 3,
   capacity: 'busy',
+  eta: null,
+  no_eta: 'no_durations',
   gpu: 'A10G',
   executors: { serving: 2, busy_slots: 2, free_slots: 0, draining: 1 },
 };

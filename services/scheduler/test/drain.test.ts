@@ -70,6 +70,8 @@ describe('a drained executor', () => {
     expect((await requestWaitReason(bed.log, key, RESPONSE_WITHIN_MS))?.wait).toEqual({
       ahead: 0,
       capacity: 'draining',
+      eta: null,
+      no_eta: 'not_busy',
       gpu: 'A10G',
       executors: { serving: 0, busy_slots: 0, free_slots: 0, draining: 1 },
     });
@@ -152,7 +154,7 @@ describe('a drained executor', () => {
       created: await createdAt(bed.log, 'FLEET'),
       names: [{ name: 'box', sequence: 1, drain }],
     };
-    await saveState(bed.log, { position, drains, runs: [] });
+    await saveState(bed.log, { position, drains, durations: [], runs: [] });
 
     const scheduler = await bed.schedule();
     await executorsAre(bed, { name: 'box', state: 'absent' });
@@ -163,7 +165,7 @@ describe('a drained executor', () => {
     await using bed = await openTestScheduler();
     const drain = { requested_at: '2026-01-01T00:00:00.000Z', requested_by: newUuid() };
     const drains = { created: '2020-01-01T00:00:00Z', names: [{ name: 'box', sequence: 1, drain }] };
-    await saveState(bed.log, { drains, runs: [] });
+    await saveState(bed.log, { drains, durations: [], runs: [] });
     await bed.schedule();
     const executor = await bed.executor('box');
     const key = await bed.queue();

@@ -23,6 +23,7 @@ export const why = async ({ call, screen }: Client, run: string, json: boolean):
       ['why', waiting.sentence],
       ['for', durationWords(waiting.for_s)],
       ['ahead of it', counted(waiting.ahead, 'run')],
+      ['starts', waiting.eta_sentence],
       ['executors', executorWords(waiting)],
       ['given up', `at ${waiting.gives_up_at}, if it has not started by then`],
       ['next', nextStep(waiting)],

@@ -13,9 +13,27 @@ export type WaitRequest = Static<typeof WaitRequest>;
 
 const Count = Type.Integer({ minimum: 0 });
 
+const Time = Type.String({ format: 'date-time' });
+
+/** When it starts, by the broker's clock: as likely before `expected` as after it, and in 8 of 10 cases within the interval. */
+export const Eta = Type.Object({ earliest: Time, expected: Time, latest: Time });
+export type Eta = Static<typeof Eta>;
+
+/**
+ * Why nobody can say when the run starts.
+ * - `not_busy`: it waits for something else than the ends of other runs: `capacity` says for what.
+ * - `limit`: a limit decides how many slots its runs get.
+ * - `no_durations`: too few runs of its GPU model have ended.
+ */
+export const NoEta = Type.Enum(['not_busy', 'limit', 'no_durations']);
+export type NoEta = Static<typeof NoEta>;
+
 /** Counts only: tenants must not see which executors exist. */
 export const WaitReason = Type.Object({
   ...QueuePosition.properties,
+  eta: Type.Union([Eta, Type.Null()]),
+  /** Null when there is an `eta`. */
+  no_eta: Type.Union([NoEta, Type.Null()]),
   gpu: GpuModel,
   /** Executors that could execute this run. */
   executors: Type.Object({

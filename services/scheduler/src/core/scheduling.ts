@@ -8,6 +8,7 @@ import { historyOf, onRunFact, onRunReadAgain, onRunUnreadable } from './decide/
 import { onSettled } from './decide/on-settled.ts';
 import { onReset, onTick } from './decide/on-tick.ts';
 import type { Decision } from './decisions/decision.ts';
+import type { DurationRecord } from './forecast/durations.ts';
 import type { DrainedName } from './fleet/drained-names.ts';
 import type { RegisteredExecutor } from './fleet/registered-executor.ts';
 import { queriesOn, type Queries } from './queries/queries.ts';
@@ -33,6 +34,8 @@ export interface Scheduling {
   /** Every run that has not ended. */
   runs(): Iterable<KnownRun>;
   drainedNames(): Iterable<DrainedName>;
+  /** How long runs held their slots. */
+  durations(): readonly DurationRecord[];
   executors(): Iterable<RegisteredExecutor>;
   /** By GPU model; models without a queue are left out. */
   queues(): Iterable<QueueLength>;
@@ -48,6 +51,7 @@ export const createScheduling = (settings: SchedulingSettings): Scheduling => {
     isNew: (event, sequence) => isNew(state, event, sequence),
     runs: () => state.runs.all(),
     drainedNames: () => state.drained.all(),
+    durations: () => state.durations.all(),
     executors: () => state.fleet.executors.values(),
     queues: () => state.runs.queues(),
     queries: queriesOn(state),
@@ -66,6 +70,9 @@ const decisionsOn = (state: SchedulerState, input: SchedulerInput): readonly Dec
       return onFleetFact(state, input);
     case 'drained_name':
       return onDrainedName(state, input.drained);
+    case 'durations':
+      state.durations.restore(input.records);
+      return [];
     case 'heartbeat':
       return onHeartbeat(state, input);
     case 'tick':

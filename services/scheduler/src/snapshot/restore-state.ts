@@ -29,7 +29,8 @@ export const restoreState = async (
     log.logger.warn({ why }, 'the runs of the snapshot are dropped, and rebuilt from the whole log');
     return undefined;
   }
-  const { position, runs } = decoded;
+  const { position, runs, durations } = decoded;
+  scheduling.take({ type: 'durations', records: durations });
   for (const line of runs) takeRun(scheduling, line);
   log.logger.info(
     { sequence: position?.sequence ?? 0, runs: runs.length },

@@ -12,6 +12,7 @@ import split from 'split2';
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { LiveRun } from '../core/decisions/decision.ts';
+import type { DurationRecord } from '../core/forecast/durations.ts';
 import type { DrainedName } from '../core/fleet/drained-names.ts';
 
 /** A run that has not ended, as the scheduler has it in memory. */
@@ -46,6 +47,8 @@ export interface Snapshot {
   /** Left out while RUNS has had no message; then there are no runs. */
   readonly position?: Position | undefined;
   readonly drains: DrainsSnapshot;
+  /** How long runs held their slots: ended runs are not in the snapshot. */
+  readonly durations: readonly DurationRecord[];
   readonly runs: readonly SnapshotRun[];
 }
 
@@ -56,12 +59,19 @@ const Drained = Type.Object({
   sequence: Sequence,
   drain: Type.Object({ requested_at: Time, requested_by: Uuid }),
 });
+const Duration = Type.Object({
+  name: Type.String(),
+  weight: Type.Number({ exclusiveMinimum: 0 }),
+  mean: Type.Number(),
+  squares: Type.Number({ minimum: 0 }),
+});
 const FORMAT = 1;
 const Header = Type.Object({
   format: Type.Literal(FORMAT),
   position: Type.Optional(Position),
   runs: Type.Integer({ minimum: 0 }),
   drains: Type.Object({ created: Type.String(), names: Type.Array(Drained) }),
+  durations: Type.Array(Duration),
 });
 type Header = Static<typeof Header>;
 
@@ -130,8 +140,8 @@ export const encodeSnapshot = (snapshot: Snapshot): Readable =>
   // An error destroys the stream, and its reader gets the error.
   pipeline(Readable.from(linesOf(snapshot)), createGzip(), () => undefined);
 
-function* linesOf({ position, runs, drains }: Snapshot): Generator<string> {
-  yield JSON.stringify({ format: FORMAT, position, runs: runs.length, drains });
+function* linesOf({ position, runs, drains, durations }: Snapshot): Generator<string> {
+  yield JSON.stringify({ format: FORMAT, position, runs: runs.length, drains, durations });
   for (let from = 0; from < runs.length; from += RUNS_AT_ONCE) {
     const part = runs.slice(from, from + RUNS_AT_ONCE);
     yield part.map((run) => `\n${JSON.stringify(run)}`).join('');
@@ -176,7 +186,13 @@ export const decodeSnapshot = async (bytes: AsyncIterable<Uint8Array>): Promise<
   if (runs.length !== header.runs) {
     return invalid(`it should hold ${header.runs} runs and holds ${runs.length}`);
   }
-  return { kind: 'decoded', position: header.position, runs, drains: header.drains };
+  return {
+    kind: 'decoded',
+    position: header.position,
+    runs,
+    drains: header.drains,
+    durations: header.durations,
+  };
 };
 
 export const keyOf = ({ run }: SnapshotRun): RunKey => ({

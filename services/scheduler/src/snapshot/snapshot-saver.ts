@@ -11,7 +11,7 @@ export interface SnapshotSaverOptions {
   /** Where the restored state ends; undefined when it is rebuilt. */
   readonly restored: Position | undefined;
   /** The state at this moment. */
-  readonly state: () => Pick<Snapshot, 'runs' | 'drains'>;
+  readonly state: () => Pick<Snapshot, 'runs' | 'drains' | 'durations'>;
 }
 
 export interface SnapshotSaver {
@@ -38,8 +38,11 @@ export const openSnapshotSaver = (log: EventLog, options: SnapshotSaverOptions):
     unsaved = false;
     events = 0;
     try {
-      const { runs, drains } = state();
-      await saveState(log, position ? { position, runs, drains } : { runs: [], drains });
+      const { runs, drains, durations } = state();
+      await saveState(
+        log,
+        position ? { position, runs, drains, durations } : { runs: [], drains, durations: [] },
+      );
     } catch (error) {
       unsaved = true;
       log.logger.warn(

@@ -25,6 +25,7 @@ export const openSnapshots = async (
     restored,
     state: () => ({
       runs: liveRunsOf(scheduling),
+      durations: scheduling.durations(),
       drains: { created: fleetCreated, names: [...scheduling.drainedNames()] },
     }),
   });

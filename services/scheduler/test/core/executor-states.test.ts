@@ -118,6 +118,8 @@ describe('the wait reason of a run', () => {
     expect(bed.scheduling.queries.waitReason(bed.key('three'))).toEqual({
       ahead: 1,
       capacity: 'busy',
+      eta: null,
+      no_eta: 'not_busy',
       gpu: 'A10G',
       executors: { serving: 1, busy_slots: 1, free_slots: 0, draining: 2 },
     });

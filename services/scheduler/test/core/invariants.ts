@@ -79,6 +79,7 @@ export class Invariants {
       case 'tick':
       case 'log_size':
       case 'drained_name':
+      case 'durations':
       case 'run_unreadable':
       case 'settled':
         break;

@@ -34,7 +34,7 @@ describe('a dead letter that a scheduler redrives', () => {
     const event_id = await eventIdAt(bed, 2);
     const position = { stream: 'RUNS', created, sequence: 2, event_id } as const;
     const drains = { created, names: [] };
-    await saveState(bed.log, { position, runs: [], drains });
+    await saveState(bed.log, { position, runs: [], durations: [], drains });
     const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
     expect(scheduler.runs()).toEqual([]);

@@ -10,7 +10,8 @@ import { waitingRuns } from '../fixtures/waiting-runs.ts';
 const created = '2026-01-01T00:00:00.000Z';
 const drains = { created, names: [] };
 const position = { stream: 'RUNS', created, sequence: 250, event_id: null } as const;
-const snapshot: Snapshot = { position, drains, runs: waitingRuns(250) };
+const durations = [{ name: 'A10G', weight: 2.5, mean: 1.5, squares: 0.25 }];
+const snapshot: Snapshot = { position, drains, durations, runs: waitingRuns(250) };
 
 const encoded = (): Promise<Buffer> => buffer(encodeSnapshot(snapshot));
 const decoded = (bytes: Buffer): ReturnType<typeof decodeSnapshot> => decodeSnapshot(Readable.from([bytes]));
@@ -32,8 +33,14 @@ describe('a snapshot', () => {
   });
 
   it('may have no runs', async () => {
-    const bytes = await buffer(encodeSnapshot({ drains, runs: [] }));
-    expect(await decoded(bytes)).toEqual({ kind: 'decoded', position: undefined, drains, runs: [] });
+    const bytes = await buffer(encodeSnapshot({ drains, durations, runs: [] }));
+    expect(await decoded(bytes)).toEqual({
+      kind: 'decoded',
+      position: undefined,
+      drains,
+      durations,
+      runs: [],
+    });
   });
 
   it('is invalid wherever it is cut off', async () => {

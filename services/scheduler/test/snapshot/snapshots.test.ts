@@ -75,7 +75,7 @@ describe('a snapshot', () => {
       sequence: 1,
       event_id: null,
     } as const;
-    await saveState(bed.log, { position, runs: [], drains: NO_DRAINS });
+    await saveState(bed.log, { position, runs: [], durations: [], drains: NO_DRAINS });
     const scheduler = await bed.schedule();
     const known = await waitFor('the run, from the log', () => scheduler.runs()[0]);
     expect(known.run.run_id).toBe(key.run_id);
@@ -91,14 +91,14 @@ describe('a snapshot', () => {
     if (decoded?.kind !== 'decoded') throw new Error(decoded?.why ?? 'there is no snapshot');
     const { position } = decoded;
     if (!position) throw new Error('the snapshot has no position');
-    await saveState(bed.log, { position, runs: [], drains: NO_DRAINS });
+    await saveState(bed.log, { position, runs: [], durations: [], drains: NO_DRAINS });
     const trusting = await bed.schedule();
     await waitFor('the second to lead', () => trusting.leading());
     expect(trusting.runs()).toEqual([]);
     await trusting[Symbol.asyncDispose]();
 
     const other = { ...position, event_id: 'another' };
-    await saveState(bed.log, { position: other, runs: [], drains: NO_DRAINS });
+    await saveState(bed.log, { position: other, runs: [], durations: [], drains: NO_DRAINS });
     const doubting = await bed.schedule();
     const known = await waitFor('the run, from the log', () => doubting.runs()[0]);
     expect(known.run.run_id).toBe(key.run_id);

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { GpuModel } from '../../gpu.ts';
 import { Capacity } from '../../requests/queue-position.ts';
+import { Eta } from '../../requests/wait-reason.ts';
 import { Uuid } from '../fields/values.ts';
 import { nullable } from '../fields/optional.ts';
 import { RunStatus } from './run.ts';
@@ -17,6 +18,13 @@ const Waiting = Type.Object(
     },
     sentence: Type.String({ description: 'The reason for people, as in `live_status` of the run.' }),
     ahead: count('The number of runs that are assigned before it.'),
+    eta: nullable({
+      ...Eta,
+      title: 'Eta',
+      description:
+        "When it starts, by the broker's clock: in 8 of 10 cases between `earliest` and `latest`, and as likely before `expected` as after it. Estimated from how long runs took lately and from the runs ahead. Null when nobody can say.",
+    }),
+    eta_sentence: Type.String({ description: 'The same for people, or why nobody can say when it starts.' }),
     gpu: GpuModel,
     executors: Type.Object(
       {

@@ -23,6 +23,8 @@ const waitingOf = (run_id: string, key = bed.tenant.key) => call(`${gateway.api}
 const aWait = (changes: Partial<WaitReason> = {}): WaitReason => ({
   ahead: 2,
   capacity: 'busy',
+  eta: null,
+  no_eta: 'no_durations',
   gpu: 'A10G',
   executors: { serving: 1, busy_slots: 2, free_slots: 0, draining: 1 },
   ...changes,
@@ -42,7 +44,7 @@ describe('GET /run/{run_id}/waiting', () => {
     const { run_id } = await queueSample(gateway, bed.tenant);
     const { status, body } = await waitingOf(run_id);
     const { queued_at } = (await call(`${gateway.api}/run/${run_id}`, bed.tenant.key)).body;
-    const { capacity, ...wait } = aWait();
+    const { capacity, no_eta: _why, ...wait } = aWait();
     expect([status, body]).toEqual([
       200,
       {
@@ -51,6 +53,7 @@ describe('GET /run/{run_id}/waiting', () => {
         waiting: {
           ...wait,
           reason: capacity,
+          eta_sentence: 'nobody can say yet: too few runs have ended that used the GPU model A10G',
           sentence: 'waiting for an A10G (2 ahead)',
           for_s: expect.any(Number),
           gives_up_at: new Date(Date.parse(queued_at) + 3_600_000).toISOString(),
@@ -58,6 +61,39 @@ describe('GET /run/{run_id}/waiting', () => {
       },
     ]);
     expect(body.waiting.for_s).toBeGreaterThanOrEqual(0);
+  });
+
+  it.each<[string, Partial<WaitReason>, string]>([
+    [
+      'an interval',
+      {
+        eta: {
+          earliest: '2026-05-01T12:00:00.000Z',
+          expected: '2026-05-01T12:01:00.000Z',
+          latest: '2026-05-01T12:03:00.000Z',
+        },
+        no_eta: null,
+      },
+      'about 2026-05-01T12:01:00.000Z; in 8 of 10 cases between 2026-05-01T12:00:00.000Z and 2026-05-01T12:03:00.000Z',
+    ],
+    [
+      'a limit',
+      { no_eta: 'limit' },
+      'nobody can say: a limit or a concurrency key decides how many of these runs execute at a time',
+    ],
+    [
+      'another reason to wait',
+      { capacity: 'no_gpu', no_eta: 'not_busy' },
+      'nobody can say: it waits for something else than the ends of other runs',
+    ],
+  ])('says when the run starts, or why nobody knows: %s', async (_what, wait, sentence) => {
+    using scheduler = await aScheduler(() => aWait(wait));
+    expect(scheduler).toBeDefined();
+    const { run_id } = await queueSample(gateway, bed.tenant);
+    expect((await waitingOf(run_id)).body.waiting).toMatchObject({
+      eta: wait.eta ?? null,
+      eta_sentence: sentence,
+    });
   });
 
   it.each(Capacity.enum)('gives for %s the sentence that live_status gives', async (capacity) => {

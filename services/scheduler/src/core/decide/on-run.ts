@@ -1,3 +1,4 @@
+import { addDuration } from '../forecast/run-durations.ts';
 import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import { isExecuting } from '@runledger/contracts/fold/run';
@@ -43,6 +44,7 @@ const replaceRun = (state: SchedulerState, { key, history, event_id, writer }: R
   orphans.remove(runName(key));
   if (after) runs.add(after);
   if (after) countStart(state, before, after);
+  if (before) addDuration(state, before, history.state);
   refreshSlotOf(state, after?.slot);
   const decisions: RunDecision[] = [];
   if (before && slot && !isSameSlot(slot, after?.slot)) {

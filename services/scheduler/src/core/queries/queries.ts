@@ -14,6 +14,7 @@ import { hasRoomForAttempt } from '../state/attempt-room.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
 import { poolStates } from './pool-states.ts';
 import { executorStates } from './executor-states.ts';
+import { etaOf } from './eta.ts';
 import { fleetCounts, type FleetCounts } from './fleet-counts.ts';
 
 /** What the scheduler knows, for requests and metrics. */
@@ -47,7 +48,8 @@ export const queriesOn = (state: SchedulerState): Queries => {
       if (!known) return undefined;
       const { requirements } = known;
       const executors = countsFor(state, requirements);
-      return { ...queuePositionOf(state, known), gpu: requirements.gpu, executors };
+      const position = queuePositionOf(state, known);
+      return { ...position, ...etaOf(state, known, position), gpu: requirements.gpu, executors };
     },
     executors: (request) =>
       executorStates(
@@ -86,7 +88,7 @@ const queuePositionOf = (state: SchedulerState, known: KnownRun): QueuePosition 
     able.length > 0 ? capacityNow(state, known) : fleet.capabilities.shortageFor(known.requirements);
   return {
     // A run with a decision, or one that waits to be tried again, waits in no queue.
-    ahead: known.decided || runs.isRetrying(known) ? 0 : runs.aheadOf(known, able),
+    ahead: known.decided || runs.isRetrying(known) ? 0 : runs.aheadOf(known, able).ahead,
     capacity: runs.isRetrying(known) ? 'retrying' : capacity,
   };
 };

@@ -28,6 +28,15 @@ interface Place {
   readonly usage: Usage;
 }
 
+/** Who starts before a waiting run, as an estimate. */
+export interface Ahead {
+  readonly ahead: number;
+  /** Those of its own deployment. */
+  readonly own: number;
+  /** How many others have a run that starts just before it or just after it. */
+  readonly undecided: number;
+}
+
 /** What an organisation gets of the slots. */
 export interface OrgShare {
   /** Beside the weights of the others. */
@@ -113,6 +122,12 @@ export class FairQueue {
     return this.#usages.get(usageKey(run))?.limitFor(run);
   }
 
+  /** The most slots that its organisation or deployment may hold; for a concurrency key one. */
+  mostSlotsOf({ requirements, run: { request } }: KnownRun): number {
+    if (request.concurrency_key !== undefined) return 1;
+    return Math.min(this.#settings.shareOf(requirements.org_id).limit, request.concurrency_limit ?? Infinity);
+  }
+
   /** Runs that may be within their limits because this run has left its slot: the first of each kind. */
   nextAfter(run: KnownRun): KnownRun[] {
     const ofDeployment = this.#usages.get(usageKey(run))?.nextAfter(run) ?? [];
@@ -130,25 +145,31 @@ export class FairQueue {
    * About how many runs of its GPU model start before this one, if all who wait are served by weight from now on. Only runs count that
    * compete for the same executors: those of the capabilities that fit this run (`able`). Without such an executor all of them count.
    */
-  aheadOf(run: KnownRun, able: readonly Capabilities[]): number {
+  aheadOf(run: KnownRun, able: readonly Capabilities[]): Ahead {
     const place = this.#placeOf(run);
-    if (!place) return 0;
+    if (!place) return { ahead: 0, own: 0, undecided: 0 };
     const { pool, organisation, deployment } = place;
     const competes = ({ requirements }: Line): boolean =>
       able.length === 0 || able.some((capabilities) => canServe(capabilities, requirements));
     const own = sum(linesOf(deployment, competes), ({ runs }) =>
       runs.countWhile((other) => this.#isBefore(other, run)),
     );
+    let undecided = 0;
+    const before = (waiting: number, ordinal: number, flow: Flow, other: Flow): number => {
+      const served = servedBefore(ordinal, flow, other, waiting);
+      if (served < waiting) undecided += 1;
+      return served;
+    };
     const ofDeployments = sum(organisation.deployments.flows(), (other) =>
-      other === deployment ? 0 : servedBefore(own + 1, deployment, other, lengthOf(other, competes)),
+      other === deployment ? 0 : before(lengthOf(other, competes), own + 1, deployment, other),
     );
     const inOrganisation = own + ofDeployments;
     const ofOrganisations = sum(pool.flows(), (other) => {
       if (other === organisation) return 0;
       const waiting = sum(other.deployments.flows(), (one) => lengthOf(one, competes));
-      return servedBefore(inOrganisation + 1, organisation, other, waiting);
+      return before(waiting, inOrganisation + 1, organisation, other);
     });
-    return inOrganisation + ofOrganisations;
+    return { ahead: inOrganisation + ofOrganisations, own, undecided };
   }
 
   /** Who shares the slots of each GPU model. */

@@ -6,7 +6,7 @@ import type { Capabilities } from '../slots/requirements.ts';
 import type { RunName } from '../slots/run-name.ts';
 import type { SlotAllocation, SlotRef } from '../slots/slot-allocation.ts';
 import { deadlineOf, type DeadlineSettings } from './deadline.ts';
-import { FairQueue, type FairQueueSettings, type Organisation } from './fair-queue.ts';
+import { FairQueue, type Ahead, type FairQueueSettings, type Organisation } from './fair-queue.ts';
 import type { FairShare } from './fair-share.ts';
 import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
 import type { KnownRun } from './known-run.ts';
@@ -129,13 +129,18 @@ export class LiveRuns {
     return this.#queue.limitFor(known);
   }
 
+  /** The most slots that its organisation or deployment may hold; for a concurrency key one. */
+  mostSlotsOf(known: KnownRun): number {
+    return this.#queue.mostSlotsOf(known);
+  }
+
   /** Waiting runs that may be within their limits because this run has left its slot: the first of each kind. */
   nextAfter(known: KnownRun): KnownRun[] {
     return this.#queue.nextAfter(known);
   }
 
   /** About how many waiting runs start before this one. `able` are the capabilities that fit it. */
-  aheadOf(known: KnownRun, able: readonly Capabilities[]): number {
+  aheadOf(known: KnownRun, able: readonly Capabilities[]): Ahead {
     return this.#queue.aheadOf(known, able);
   }
 

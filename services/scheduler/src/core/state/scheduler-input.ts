@@ -3,6 +3,7 @@ import type { WriterRole } from '@runledger/contracts/events/writer';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Decision } from '../decisions/decision.ts';
+import type { DurationRecord } from '../forecast/durations.ts';
 import type { DrainedName } from '../fleet/drained-names.ts';
 import type { ReceivedHeartbeat } from '../fleet/heartbeats.ts';
 
@@ -36,6 +37,8 @@ export type SchedulerInput =
   | ({ readonly type: 'fleet_fact' } & ReceivedFleetFact)
   /** A drained name of a snapshot: its request may have left FLEET since. */
   | { readonly type: 'drained_name'; readonly drained: DrainedName }
+  /** Of a snapshot. */
+  | { readonly type: 'durations'; readonly records: readonly DurationRecord[] }
   | ({ readonly type: 'heartbeat' } & ReceivedHeartbeat)
   /** `now` is the broker's clock, in milliseconds since 1970. */
   | { readonly type: 'tick'; readonly now: number; readonly connectedMs: number }

@@ -1,3 +1,4 @@
+import { Durations } from '../forecast/durations.ts';
 import { FormerExecutors } from '../fleet/former-executors.ts';
 import { DrainedNames } from '../fleet/drained-names.ts';
 import { emptyFleet, type Fleet } from '../fleet/fleet.ts';
@@ -27,6 +28,7 @@ export interface SchedulerState {
   readonly orphans: OrphanedRuns;
   readonly room: AttemptRoom;
   readonly starts: RecentStarts;
+  readonly durations: Durations;
   leading: boolean;
   /** The broker's clock at the last tick, in milliseconds; 0 before the first. */
   nowMs: number;
@@ -48,6 +50,7 @@ export const emptyState = (settings: SchedulingSettings): SchedulerState => {
     orphans: new OrphanedRuns(),
     room: newAttemptRoom(),
     starts: new RecentStarts(),
+    durations: new Durations(),
     leading: false,
     nowMs: 0,
     connectedMs: 0,

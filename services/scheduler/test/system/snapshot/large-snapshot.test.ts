@@ -14,7 +14,7 @@ it('a snapshot whose text is longer than the longest string is saved and restore
   const runs = waitingRuns(RUNS, { webhook: LONG_URL });
   expect(JSON.stringify(runs[0]).length * RUNS).toBeGreaterThan(512 * 1024 ** 2);
 
-  await saveState(test.log, { position, drains: { created, names: [] }, runs });
+  await saveState(test.log, { position, drains: { created, names: [] }, durations: [], runs });
   const restored = await loadState(test.log);
   if (restored?.kind !== 'decoded') throw new Error(restored?.why ?? 'there is no snapshot');
   expect(restored.runs).toHaveLength(RUNS);

@@ -5,7 +5,7 @@ import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
 
 /** Why a queued run waits, for the client. */
 export const waitingResponse = (run: QueuedRun, wait: WaitReason, now: Date): Waiting => {
-  const { ahead, capacity, gpu, executors } = wait;
+  const { ahead, capacity, eta, gpu, executors } = wait;
   const queuedAt = instantOf(run.queued_at);
   return {
     // The time of queueing comes from the broker's clock, which may be ahead of this one.
@@ -14,10 +14,25 @@ export const waitingResponse = (run: QueuedRun, wait: WaitReason, now: Date): Wa
     // A queued run always has a sentence.
     sentence: liveStatus(run, null, { ahead, capacity }) ?? '',
     ahead,
+    eta,
+    eta_sentence: etaSentence(wait),
     gpu,
     executors,
     gives_up_at: timeOf(queuedAt + run.request.start_deadline_s * 1_000),
   };
+};
+
+const etaSentence = ({ eta, no_eta, gpu }: WaitReason): string => {
+  if (eta) return `about ${eta.expected}; in 8 of 10 cases between ${eta.earliest} and ${eta.latest}`;
+  switch (no_eta) {
+    case 'limit':
+      return 'nobody can say: a limit or a concurrency key decides how many of these runs execute at a time';
+    case 'no_durations':
+      return `nobody can say yet: too few runs have ended that used the GPU model ${gpu}`;
+    case 'not_busy':
+    case null:
+      return 'nobody can say: it waits for something else than the ends of other runs';
+  }
 };
 
 // oxlint-disable-next-line no-restricted-globals -- it parses a time; it does not read the clock

@@ -1,0 +1,129 @@
+import type { DurationEstimate } from './durations.ts';
+import { normalCdf, normalQuantile } from './normal.ts';
+
+/** Seconds from now: with a probability of 80 % between `earliest` and `latest`, and as likely before as after `expected`. */
+export interface Forecast {
+  readonly earliest: number;
+  readonly expected: number;
+  readonly latest: number;
+}
+
+/** A run in a slot that the waiting run may get. */
+export interface OccupiedSlot {
+  readonly elapsedS: number;
+  readonly estimate: DurationEstimate;
+}
+
+export interface Situation {
+  readonly ahead: number;
+  /** Those of them that are of its own deployment. */
+  readonly ownAhead: number;
+  /** How many others have a run that starts just before this one or just after it. */
+  readonly undecided: number;
+  /** All slots, or a part of them that stands for all. */
+  readonly occupied: readonly OccupiedSlot[];
+  readonly slots: number;
+  /** Of the runs that start before it. */
+  readonly estimate: DurationEstimate;
+}
+
+const SAMPLES = 200;
+/** Standard deviations below which a tenth of a normal distribution lies. */
+const TENTH = 1.2816;
+/** The most slots and runs of one sample: beyond it, what is like the rest is not simulated one by one. */
+export const MAX_SIMULATED_SLOTS = 32;
+const MAX_SIMULATED_RUNS = 100;
+
+/**
+ * When the waiting run gets a slot: the end number `ahead + 1` of the slots. Possible futures are simulated: what is left of the present
+ * runs, given how long they have run, and how long those ahead take. The numbers are not random: the same situation has the same forecast.
+ */
+export const forecast = (situation: Situation): Forecast => {
+  const draw = uniforms();
+  const futures = Array.from({ length: SAMPLES }, () => startIn(situation, draw)).toSorted((a, b) => a - b);
+  const quantile = (part: number): number => futures[Math.floor(part * SAMPLES)] ?? 0;
+  const expected = quantile(0.5);
+  const spread = spreadOf(situation);
+  const { deviation, weight } = situation.estimate;
+  // What is known of the durations is uncertain itself, and that does not even out.
+  const unknown = (TENTH * expected * deviation) / Math.sqrt(weight);
+  const phases = TENTH * phasesOf(situation);
+  const within = (value: number): number => Math.hypot((value - expected) * spread, unknown, phases);
+  return {
+    earliest: Math.max(expected - within(quantile(0.1)), 0),
+    expected,
+    latest: expected + within(quantile(0.9)),
+  };
+};
+
+/**
+ * The ends of many slots vary less, together, than those of the part that was simulated. But a deployment waits for the ends of the slots that
+ * are its share, and these vary more than those of all.
+ */
+const spreadOf = (situation: Situation): number => {
+  const { occupied, slots } = situation;
+  const { share, alone } = shareOf(situation);
+  return Math.sqrt((occupied.length / slots) * (1 + (1 / share - 1) * alone));
+};
+
+/** In seconds, as a standard deviation: the runs in the slots of its share have begun earlier or later than those in all slots. */
+const phasesOf = (situation: Situation): number => {
+  const { share, alone } = shareOf(situation);
+  // The number of ends until a time, of slots with evenly spread phases, has a variance of 1/6 for each slot.
+  return averageOf(situation.estimate) * Math.sqrt(((1 - share) * alone) / (6 * situation.slots * share));
+};
+
+/** Its part of the slots, and how far it is served alone: a share of one slot or less is starts in turn, at the ends of all slots. */
+const shareOf = ({
+  ahead,
+  ownAhead,
+  slots,
+}: Situation): { readonly share: number; readonly alone: number } => {
+  const share = Math.max((ownAhead + 1) / (ahead + 1), 1 / slots);
+  return { share, alone: 1 - 1 / (slots * share) };
+};
+
+const averageOf = ({ mean, deviation }: DurationEstimate): number => Math.exp(mean + deviation ** 2 / 2);
+
+/** One possible future. */
+const startIn = ({ ahead, undecided, occupied, slots, estimate }: Situation, draw: () => number): number => {
+  const { length: simulated } = occupied;
+  // As many ends for each slot as there are in all.
+  const passedBy = Math.floor(draw() * (undecided + 1));
+  const needed = ((ahead + passedBy + 1) * simulated) / slots;
+  const ends = occupied.map((slot) => remaining(slot, draw));
+  const { mean, deviation } = estimate;
+  const one = (): number => Math.exp(mean + deviation * normalQuantile(draw()));
+  const steps = Math.min(Math.max(Math.ceil(needed), 1), MAX_SIMULATED_RUNS);
+  let now = 0;
+  for (let ended = 0; ended < steps; ended += 1) {
+    let next = 0;
+    for (let slot = 1; slot < ends.length; slot += 1) if ((ends[slot] ?? 0) < (ends[next] ?? 0)) next = slot;
+    now = ends[next] ?? 0;
+    ends[next] = now + one();
+  }
+  const left = needed - steps;
+  if (left <= 0) return now;
+  const average = averageOf(estimate);
+  const spread = average * Math.sqrt(Math.expm1(deviation ** 2));
+  return Math.max(
+    now,
+    now + (left * average + Math.sqrt(left) * spread * normalQuantile(draw())) / simulated,
+  );
+};
+
+/** What is left of a run, given that it has not ended yet. */
+const remaining = ({ elapsedS, estimate: { mean, deviation } }: OccupiedSlot, draw: () => number): number => {
+  const passed = elapsedS > 0 ? normalCdf((Math.log(elapsedS) - mean) / deviation) : 0;
+  const total = Math.exp(mean + deviation * normalQuantile(passed + (1 - passed) * draw()));
+  return Math.max(total - elapsedS, 0);
+};
+
+/** Evenly spread numbers between 0 and 1, always the same ones (Lehmer, with the constants of MINSTD). */
+const uniforms = (): (() => number) => {
+  let state = 20_260_101;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+};

@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { normalQuantile } from '../../../src/core/forecast/normal.ts';
+import { executor } from '../steps.ts';
+import { orgOf, TestBed } from '../test-bed.ts';
+
+/** mulberry32 */
+const seeded = (seed: number): (() => number) => {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+};
+
+interface World {
+  readonly slots: number;
+  readonly organisations: number;
+  /** Runs of each organisation that wait when the forecasts are made. */
+  readonly waiting: number;
+  /** Of the logarithm of seconds. */
+  readonly deviation: number;
+}
+
+/** One history: how many of the forecast starts lay within their intervals. */
+const simulate = ({ slots, organisations, waiting, deviation }: World, seed: number): [number, number] => {
+  const random = seeded(seed);
+  const bed = new TestBed();
+  bed.lead();
+  executor('box', { gpus: Array.from({ length: slots }, () => 'A10G' as const) })(bed);
+  const ends = new Map<string, number>();
+  const starts = new Map<string, number>();
+  bed.onDecided = (_input, decisions) => {
+    for (const decision of decisions) {
+      if (decision.type !== 'assign') continue;
+      const name = bed.nameOf(decision.key);
+      starts.set(name, bed.nowMs);
+      ends.set(name, bed.nowMs + 60_000 * Math.exp(deviation * normalQuantile(random())));
+    }
+  };
+  const endNext = (): void => {
+    const [name, at] = [...ends].reduce((one, other) => (other[1] < one[1] ? other : one));
+    ends.delete(name);
+    bed.nowMs = at;
+    bed.start(name);
+    bed.succeed(name);
+    bed.settleAll();
+  };
+  const queue = (what: string, count: number): void => {
+    for (let n = 0; n < count; n += 1) {
+      const org = n % organisations;
+      bed.queue(`${what} ${n}`, { org: orgOf(org), deployment: org });
+      bed.settleAll();
+    }
+  };
+  queue('before', 60 + 10 * slots);
+  while (ends.size > slots - 1) endNext();
+  queue('waiting', organisations * waiting);
+  for (let n = 0; n < 3; n += 1) endNext();
+  bed.nowMs += 1;
+  bed.take({ type: 'tick', now: bed.nowMs, connectedMs: bed.connectedMs });
+  const forecasts = new Map(
+    Array.from({ length: organisations * waiting }, (_, n) => `waiting ${n}`).flatMap((name, n) => {
+      if (n % Math.ceil(waiting / 10) !== 0) return [];
+      const eta = bed.scheduling.queries.waitReason(bed.key(name))?.eta;
+      return eta ? [[name, eta] as const] : [];
+    }),
+  );
+  while (ends.size > 0) endNext();
+  const within = [...forecasts].filter(([name, { earliest, latest }]) => {
+    const started = starts.get(name) ?? NaN;
+    return started >= Date.parse(earliest) && started <= Date.parse(latest);
+  });
+  return [within.length, forecasts.size];
+};
+
+const coverage = (world: World, histories: number): number => {
+  let [within, all] = [0, 0];
+  for (let seed = 1; seed <= histories; seed += 1) {
+    const [inside, of] = simulate(world, seed);
+    within += inside;
+    all += of;
+  }
+  expect(all).toBeGreaterThan(histories);
+  return within / all;
+};
+
+describe('a forecast start', () => {
+  it.each<[string, World]>([
+    ['a short queue and one slot', { slots: 1, organisations: 2, waiting: 3, deviation: 0.5 }],
+    ['a short queue and several slots', { slots: 4, organisations: 3, waiting: 3, deviation: 0.5 }],
+    ['a long queue', { slots: 4, organisations: 3, waiting: 40, deviation: 0.5 }],
+    ['durations that vary much', { slots: 3, organisations: 2, waiting: 6, deviation: 1 }],
+    [
+      'more slots than are simulated one by one',
+      { slots: 48, organisations: 3, waiting: 40, deviation: 0.5 },
+    ],
+  ])('lies within its interval in 8 of 10 cases: %s', (_what, world) => {
+    const part = coverage(world, world.waiting > 10 ? 40 : 60);
+    expect(part).toBeGreaterThan(0.7);
+    expect(part).toBeLessThan(0.9);
+  });
+});

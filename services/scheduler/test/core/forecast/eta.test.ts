@@ -1,0 +1,77 @@
+import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
+import { describe, expect, it } from 'vitest';
+import { executor } from '../steps.ts';
+import { orgOf, TestBed, type OrgShares, type RequestedRun } from '../test-bed.ts';
+
+const LIMITED: OrgShares = new Map([[orgOf(1), { limit: 1 }]]);
+
+/** Two slots; so many runs have taken a minute each. Two more have just begun. */
+const bedAfter = (runs: number, shares?: OrgShares): TestBed => {
+  const bed = new TestBed(shares);
+  bed.lead();
+  executor('box', { gpus: ['A10G', 'A10G'] })(bed);
+  const execute = (name: string): void => {
+    bed.queue(name);
+    bed.settleAll();
+  };
+  for (let n = 0; n < runs; n += 1) {
+    execute(`past ${n}`);
+    bed.start(`past ${n}`);
+    bed.tickAfter(60_000);
+    bed.heartbeat('box', bed.listed('box'));
+    bed.succeed(`past ${n}`);
+  }
+  bed.tickAfter(0);
+  for (const name of ['present', 'present too']) execute(name);
+  return bed;
+};
+
+const waitOf = (bed: TestBed, run: RequestedRun = {}): WaitReason | undefined => {
+  bed.queue('waiting', run);
+  bed.settleAll();
+  return bed.scheduling.queries.waitReason(bed.key('waiting'));
+};
+
+describe('when a run starts', () => {
+  it('follows from how long runs took, and moves on as time passes', () => {
+    const bed = bedAfter(20);
+    const eta = waitOf(bed)?.eta;
+    const inS = (time = ''): number => (Date.parse(time) - bed.nowMs) / 1_000;
+    expect(inS(eta?.expected)).toBeGreaterThan(50);
+    expect(inS(eta?.expected)).toBeLessThan(70);
+    expect(inS(eta?.earliest)).toBeLessThan(inS(eta?.expected));
+    expect(inS(eta?.latest)).toBeGreaterThan(inS(eta?.expected));
+    bed.tickAfter(2_000);
+    const later = bed.scheduling.queries.waitReason(bed.key('waiting'))?.eta;
+    expect(inS(later?.expected)).toBeLessThan(inS(eta?.expected) + 1);
+  });
+
+  it('is later for a run with more ahead', () => {
+    const bed = bedAfter(20);
+    for (let n = 0; n < 4; n += 1) bed.queue(`ahead ${n}`);
+    const wait = waitOf(bed);
+    const inS = (Date.parse(wait?.eta?.expected ?? '') - bed.nowMs) / 1_000;
+    expect(wait?.ahead).toBe(4);
+    expect(inS).toBeGreaterThan(150);
+    expect(inS).toBeLessThan(210);
+  });
+
+  it.each<[string, TestBed, RequestedRun, WaitReason['no_eta']]>([
+    ['no run has ended', bedAfter(0), {}, 'no_durations'],
+    ['two runs have ended', bedAfter(2), {}, 'no_durations'],
+    ['a limit is below the slots', bedAfter(20), { deployment: 1, concurrencyLimit: 1 }, 'limit'],
+    ['it has a concurrency key', bedAfter(20), { key: 'a' }, 'limit'],
+    ['its organisation has a limit', bedAfter(20, LIMITED), { org: orgOf(1) }, 'limit'],
+    ['no executor can take it', bedAfter(20), { gpu: 'H100' }, 'not_busy'],
+  ])('is unknown when %s', (_why, bed, run, no_eta) =>
+    expect(waitOf(bed, run)).toMatchObject({ eta: null, no_eta }),
+  );
+
+  it('is known after a takeover from a snapshot', () => {
+    const bed = bedAfter(20);
+    const other = new TestBed();
+    other.take({ type: 'durations', records: bed.scheduling.durations() });
+    expect(other.scheduling.durations()).toEqual(bed.scheduling.durations());
+    expect(other.scheduling.durations()).toHaveLength(3);
+  });
+});
