@@ -5,7 +5,7 @@ import type { Limit } from '@runledger/contracts/requests/queue-position';
 import { canServe, type Capabilities, type Requirements } from '../slots/requirements.ts';
 import { FairShare, newFlow, servedBefore, type Flow, type FlowChange } from './fair-share.ts';
 import type { KnownRun } from './known-run.ts';
-import { numberOf, Usage, type Line } from './usage.ts';
+import { newOrgUsage, numberOf, Usage, type Line, type OrgUsage } from './usage.ts';
 
 export interface Deployment extends Flow {
   readonly lines: Map<string, Line>;
@@ -17,15 +17,18 @@ export interface Deployment extends Flow {
 
 export interface Organisation extends Flow {
   readonly org_id: OrgId;
+  /** Of its runs on all GPU models, as long as it has any. */
+  usage: OrgUsage;
   readonly deployments: FairShare<Deployment>;
 }
 
-interface Place {
+/** Where a run waits, or waited before it got its slot. */
+export interface Place {
   /** Those who share the slots of one GPU model. */
   readonly pool: FairShare<Organisation>;
   readonly organisation: Organisation;
   readonly deployment: Deployment;
-  readonly usage: Usage;
+  readonly line: Line;
 }
 
 /** Who starts before a waiting run, as an estimate. */
@@ -59,9 +62,7 @@ export interface FairQueueSettings {
  */
 export class FairQueue {
   readonly #pools = new Map<GpuModel, FairShare<Organisation>>();
-  readonly #usages = new Map<string, Usage>();
-  /** By organisation. */
-  readonly #slots = new Map<OrgId, number>();
+  readonly #usages = new Map<OrgId, OrgUsage>();
   readonly #settings: FairQueueSettings;
 
   constructor(settings: FairQueueSettings) {
@@ -70,56 +71,59 @@ export class FairQueue {
 
   /** The run waits for a slot from now on. */
   add(run: KnownRun): void {
-    const place = this.#placeFor(run);
-    const { deployment, usage } = place;
-    const line = deployment.lines.get(run.line) ?? usage.lineOf(run);
+    const place = this.#enter(run);
+    const { deployment, line } = place;
+    line.usage.add(run, line);
     deployment.lines.set(run.line, line);
-    usage.add(run, line);
     this.#change(run, place, { waiting: 1 });
   }
 
   /** The run does not wait any more. */
   remove(run: KnownRun): void {
-    const place = this.#placeOf(run);
-    if (place && takeOut(place, run)) this.#change(run, place, { waiting: -1 });
+    const { place } = run;
+    if (!place || !takeOut(run, place)) return;
+    this.#change(run, place, { waiting: -1 });
+    run.place = undefined;
   }
 
   /** A waiting run gets a slot because it is next. */
   start(run: KnownRun): void {
-    const place = this.#placeFor(run);
-    const waiting = takeOut(place, run) ? -1 : 0;
-    this.#hold(run, place, 1);
-    this.#change(run, place, { waiting, slots: 1, isServed: true });
+    const { place } = run;
+    if (!place || !takeOut(run, place)) return;
+    place.line.usage.hold(run, 1);
+    this.#change(run, place, { waiting: -1, slots: 1, isServed: true });
   }
 
   /** The run holds a slot, as the log says. */
   hold(run: KnownRun): void {
-    const place = this.#placeFor(run);
-    this.#hold(run, place, 1);
+    const place = this.#enter(run);
+    place.line.usage.hold(run, 1);
     this.#change(run, place, { slots: 1 });
   }
 
   release(run: KnownRun): void {
-    const place = this.#placeOf(run);
+    const { place } = run;
     if (!place) return;
-    this.#hold(run, place, -1);
+    place.line.usage.hold(run, -1);
     this.#change(run, place, { slots: -1 });
+    run.place = undefined;
   }
 
   /** The next run of this GPU model, of those that the executor can serve and that are within their limits. */
   firstFor(gpu: GpuModel, capabilities: Capabilities): KnownRun | undefined {
     const pool = this.#pools.get(gpu);
-    return pool?.first(({ org_id, deployments }) =>
-      this.#slotsLeft(org_id) > 0
-        ? deployments.first((deployment) => this.#headFor(deployment, capabilities))
-        : undefined,
+    const headOf = (deployment: Deployment): KnownRun | undefined => this.#headFor(deployment, capabilities);
+    return pool?.first(({ usage, deployments }) =>
+      usage.slots < usage.limit ? deployments.first(headOf) : undefined,
     );
   }
 
   /** The limit that keeps the run from a slot now. */
   limitFor(run: KnownRun): Limit | undefined {
-    if (this.#slotsLeft(run.requirements.org_id) <= 0) return 'organisation_limit';
-    return this.#usages.get(usageKey(run))?.limitFor(run);
+    const usage = this.#usages.get(run.requirements.org_id);
+    if (!usage) return undefined;
+    if (usage.slots >= usage.limit) return 'organisation_limit';
+    return usage.deployments.get(deploymentOf(run))?.limitFor(run);
   }
 
   /** The most slots that its organisation or deployment may hold; for a concurrency key one. */
@@ -130,9 +134,11 @@ export class FairQueue {
 
   /** Runs that may be within their limits because this run has left its slot: the first of each kind. */
   nextAfter(run: KnownRun): KnownRun[] {
-    const ofDeployment = this.#usages.get(usageKey(run))?.nextAfter(run) ?? [];
     const { org_id } = run.requirements;
-    if (this.#slotsLeft(org_id) !== 1) return ofDeployment;
+    const usage = this.#usages.get(org_id);
+    if (!usage) return [];
+    const ofDeployment = usage.deployments.get(deploymentOf(run))?.nextAfter(run) ?? [];
+    if (usage.limit - usage.slots !== 1) return ofDeployment;
     // It was at its limit.
     const deployments = [...this.#pools.values()].flatMap((pool) => [
       ...(pool.get(org_id)?.deployments.flows() ?? []),
@@ -146,7 +152,7 @@ export class FairQueue {
    * compete for the same executors: those of the capabilities that fit this run (`able`). Without such an executor all of them count.
    */
   aheadOf(run: KnownRun, able: readonly Capabilities[]): Ahead {
-    const place = this.#placeOf(run);
+    const { place } = run;
     if (!place) return { ahead: 0, own: 0, undecided: 0 };
     const { pool, organisation, deployment } = place;
     const competes = ({ requirements }: Line): boolean =>
@@ -210,24 +216,21 @@ export class FairQueue {
     return earlierMs > 0 || (earlierMs === 0 && numberOf(one) < numberOf(other));
   }
 
-  #placeOf(run: KnownRun): Place | undefined {
+  #enter(run: KnownRun): Place {
     const { gpu, org_id } = run.requirements;
-    const pool = this.#pools.get(gpu);
-    const organisation = pool?.get(org_id);
-    const deployment = organisation?.deployments.get(deploymentOf(run));
-    const usage = this.#usages.get(usageKey(run));
-    return pool && organisation && deployment && usage && { pool, organisation, deployment, usage };
-  }
-
-  #placeFor(run: KnownRun): Place {
-    const { gpu, org_id } = run.requirements;
+    const org = this.#usages.get(org_id) ?? newOrgUsage(this.#settings.shareOf(org_id).limit);
+    this.#usages.set(org_id, org);
+    const usage = org.deployments.get(deploymentOf(run)) ?? new Usage(org);
+    org.deployments.set(deploymentOf(run), usage);
     const pool = this.#pools.get(gpu) ?? new FairShare();
     this.#pools.set(gpu, pool);
     const organisation = pool.get(org_id) ?? {
       org_id,
       ...newFlow(org_id, this.#settings.shareOf(org_id).weight),
+      usage: org,
       deployments: new FairShare(),
     };
+    organisation.usage = org;
     pool.add(organisation);
     const deployment = organisation.deployments.get(deploymentOf(run)) ?? {
       ...newFlow(deploymentOf(run), weightOf(run)),
@@ -236,25 +239,14 @@ export class FairQueue {
       requirements: run.requirements,
     };
     organisation.deployments.add(deployment);
-    const usage = this.#usages.get(usageKey(run)) ?? new Usage();
-    this.#usages.set(usageKey(run), usage);
-    return { pool, organisation, deployment, usage };
+    const line = deployment.lines.get(run.line) ?? usage.lineOf(run);
+    run.place = { pool, organisation, deployment, line };
+    return run.place;
   }
 
-  #slotsLeft(org_id: OrgId): number {
-    return this.#settings.shareOf(org_id).limit - (this.#slots.get(org_id) ?? 0);
-  }
-
-  #hold(run: KnownRun, { usage }: Place, slots: 1 | -1): void {
-    const { org_id } = run.requirements;
-    usage.hold(run, slots);
-    const after = (this.#slots.get(org_id) ?? 0) + slots;
-    if (after > 0) this.#slots.set(org_id, after);
-    else this.#slots.delete(org_id);
-  }
-
-  #change(run: KnownRun, { pool, organisation, deployment, usage }: Place, by: FlowChange): void {
-    if (usage.isIdle) this.#usages.delete(usageKey(run));
+  #change(run: KnownRun, { pool, organisation, deployment, line: { usage } }: Place, by: FlowChange): void {
+    if (usage.isIdle) usage.organisation.deployments.delete(deployment.name);
+    if (usage.organisation.deployments.size === 0) this.#usages.delete(organisation.org_id);
     const isNewest = numberOf(run) >= deployment.newest;
     if (isNewest) {
       deployment.newest = numberOf(run);
@@ -279,12 +271,9 @@ const priorityOf = ({ run }: KnownRun): number => run.request.priority ?? 0;
 
 const weightOf = ({ run }: KnownRun): number => run.request.weight ?? 1;
 
-const usageKey = (run: KnownRun): string => `${run.requirements.org_id}/${deploymentOf(run)}`;
-
 /** Whether the run waited. */
-const takeOut = ({ deployment: { lines }, usage }: Place, run: KnownRun): boolean => {
-  const line = lines.get(run.line);
-  if (!line || !usage.remove(run, line)) return false;
+const takeOut = (run: KnownRun, { deployment: { lines }, line }: Place): boolean => {
+  if (!line.usage.remove(run, line)) return false;
   if (line.runs.size === 0) lines.delete(run.line);
   return true;
 };

@@ -1,3 +1,4 @@
+import { FlowHeap, type HeapIndices } from './flow-heap.ts';
 import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
 
 /** One of those who share the slots of a GPU model: an organisation, or a deployment of one. */
@@ -9,10 +10,13 @@ export interface Flow {
   waiting: number;
   /** How many slots it holds. */
   slots: number;
+  /** `slots` by `weight`. */
+  share: number;
   /** The virtual time from which it is served next. */
   startTag: number;
   /** When it began to wait or was served, whatever was last, as a count. */
   since: number;
+  readonly indices: HeapIndices;
 }
 
 export const newFlow = (name: string, weight: number): Flow => ({
@@ -20,8 +24,10 @@ export const newFlow = (name: string, weight: number): Flow => ({
   weight,
   waiting: 0,
   slots: 0,
+  share: 0,
   startTag: 0,
   since: 0,
+  indices: [-1, -1],
 });
 
 export interface FlowChange {
@@ -42,8 +48,8 @@ export interface FlowChange {
  */
 export class FairShare<Of extends Flow> {
   readonly #flows = new Map<string, Of>();
-  readonly #byShare = new SortedFlows<Of>(byShare);
-  readonly #byStartTag = new SortedFlows<Of>(byStartTag);
+  readonly #byShare = new FlowHeap<Of>(0, isLowerShare);
+  readonly #byStartTag = new FlowHeap<Of>(1, isLowerTag);
   /** Those without a run, by start tag. */
   readonly #idle = new IndexedPriorityQueue<Of>();
   /** Of the flows that wait. */
@@ -51,7 +57,7 @@ export class FairShare<Of extends Flow> {
   #weight = 0;
   /** The highest start tag that was served. */
   #virtualTime = 0;
-  #count = 0;
+  #turn = 0;
 
   /** Those that have runs, or had some lately. */
   flows(): IteratorObject<Of> {
@@ -79,28 +85,36 @@ export class FairShare<Of extends Flow> {
   change(flow: Of, { waiting = 0, slots = 0, isServed = false, weight = flow.weight }: FlowChange): void {
     const before = flow.waiting;
     const after = before + waiting;
+    const wasIdle = isIdle(flow);
     const moves =
       slots !== 0 || isServed || weight !== flow.weight || Math.min(before, 2) !== Math.min(after, 2);
-    if (moves && before > 0) this.#takeOut(flow);
+    if (moves && before > 0) this.#count(flow, -1);
     flow.weight = weight;
     if (isServed) {
       this.#virtualTime = Math.max(this.#virtualTime, flow.startTag);
-      flow.startTag += 1 / flow.weight;
+      flow.startTag += 1 / weight;
     }
-    if (isServed || (before === 0 && waiting > 0)) {
-      this.#count += 1;
-      flow.since = this.#count;
-    }
+    if (isServed || (before === 0 && waiting > 0)) flow.since = this.#turn += 1;
     flow.waiting = after;
     flow.slots += slots;
-    if (moves && after > 0) this.#putIn(flow);
+    flow.share = flow.slots / weight;
+    if (moves && after > 0) {
+      flow.startTag = Math.max(flow.startTag, this.#virtualTime);
+      this.#count(flow, 1);
+      this.#byShare.set(flow);
+      this.#byStartTag.set(flow);
+    } else if (moves && before > 0) {
+      this.#byShare.delete(flow);
+      this.#byStartTag.delete(flow);
+    }
     if (isIdle(flow)) this.#idle.set(flow, flow.startTag);
-    else this.#idle.delete(flow);
+    else if (wasIdle) this.#idle.delete(flow);
     this.#forgetIdle();
   }
 
   /** Those that had no more than the others, or all when nobody has runs. */
   #forgetIdle(): void {
+    if (this.#idle.size === 0) return;
     const time = this.#idle.size === this.#flows.size ? Infinity : this.#virtualTime;
     for (let first = this.#idle.first(); first && first.rank <= time; first = this.#idle.first()) {
       this.#idle.delete(first.item);
@@ -111,91 +125,45 @@ export class FairShare<Of extends Flow> {
   #firstBelowShare<Answer>(ask: (flow: Of) => Answer | undefined): Answer | undefined {
     // With the slot that is given away now.
     const slotsByWeight = (this.#slots + 1) / this.#weight;
-    for (const flow of this.#byShare) {
-      if (flow.slots / flow.weight >= slotsByWeight) return undefined;
-      const answer = flow.slots + 1 <= flow.weight * slotsByWeight ? ask(flow) : undefined;
-      if (answer !== undefined) return answer;
-    }
-    return undefined;
+    return this.#byShare.first(
+      (flow) => (flow.slots + 1 <= flow.weight * slotsByWeight ? ask(flow) : undefined),
+      ({ share }) => share < slotsByWeight,
+    );
   }
 
   #firstByStartTag<Answer>(ask: (flow: Of) => Answer | undefined): Answer | undefined {
     for (;;) {
-      const next = this.#nextByStartTag(ask);
-      if (next === undefined || next.flow.startTag >= this.#virtualTime) return next?.answer;
+      let next: Of | undefined;
+      const answer = this.#byStartTag.first((flow) => {
+        next = flow;
+        return ask(flow);
+      });
+      if (answer === undefined || !next || next.startTag >= this.#virtualTime) return answer;
       // It could not use the slots before, or had its share: it saved up nothing.
-      this.#takeOut(next.flow);
-      this.#putIn(next.flow);
+      next.startTag = this.#virtualTime;
+      this.#byShare.set(next);
+      this.#byStartTag.set(next);
     }
   }
 
-  #nextByStartTag<Answer>(ask: (flow: Of) => Answer | undefined): { flow: Of; answer: Answer } | undefined {
-    for (const flow of this.#byStartTag) {
-      const answer = ask(flow);
-      if (answer !== undefined) return { flow, answer };
-    }
-    return undefined;
-  }
-
-  #putIn(flow: Of): void {
-    flow.startTag = Math.max(flow.startTag, this.#virtualTime);
-    this.#slots += flow.slots;
-    this.#weight += flow.weight;
-    this.#byShare.add(flow);
-    this.#byStartTag.add(flow);
-  }
-
-  #takeOut(flow: Of): void {
-    this.#slots -= flow.slots;
-    this.#weight -= flow.weight;
-    this.#byShare.delete(flow);
-    this.#byStartTag.delete(flow);
+  /** Of the flows that wait. */
+  #count({ slots, weight }: Of, sign: 1 | -1): void {
+    this.#slots += sign * slots;
+    this.#weight += sign * weight;
   }
 }
 
-type Order = (one: Flow, other: Flow) => number;
+type IsBefore = (one: Flow, other: Flow) => boolean;
 
-const byStartTag: Order = (one, other) =>
-  one.startTag - other.startTag ||
-  Number(other.waiting === 1) - Number(one.waiting === 1) ||
-  one.since - other.since;
+/** No two are equal. */
+const isLowerTag: IsBefore = (one, other) => {
+  if (one.startTag !== other.startTag) return one.startTag < other.startTag;
+  const isSingle = one.waiting === 1;
+  return isSingle === (other.waiting === 1) ? one.since < other.since : isSingle;
+};
 
-const byShare: Order = (one, other) =>
-  one.slots / one.weight - other.slots / other.weight || byStartTag(one, other);
-
-/** What the order goes by must not change while a flow is in it. No two are equal. */
-class SortedFlows<Of extends Flow> {
-  readonly #flows: Of[] = [];
-  readonly #order: Order;
-
-  constructor(order: Order) {
-    this.#order = order;
-  }
-
-  [Symbol.iterator](): Iterator<Of> {
-    return this.#flows.values();
-  }
-
-  add(flow: Of): void {
-    this.#flows.splice(this.#indexOf(flow), 0, flow);
-  }
-
-  delete(flow: Of): void {
-    this.#flows.splice(this.#indexOf(flow), 1);
-  }
-
-  /** Where it is, or belongs. */
-  #indexOf(flow: Of): number {
-    let low = 0;
-    for (let high = this.#flows.length; low < high;) {
-      const middle = (low + high) >> 1;
-      const other = this.#flows[middle];
-      if (other && this.#order(other, flow) < 0) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-}
+const isLowerShare: IsBefore = (one, other) =>
+  one.share === other.share ? isLowerTag(one, other) : one.share < other.share;
 
 const isIdle = ({ waiting, slots }: Flow): boolean => waiting === 0 && slots === 0;
 

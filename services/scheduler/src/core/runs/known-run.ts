@@ -5,6 +5,7 @@ import type { LiveRun, RunDecision } from '../decisions/decision.ts';
 import type { Requirements } from '../slots/requirements.ts';
 import { runName, type RunName } from '../slots/run-name.ts';
 import type { SlotRef } from '../slots/slot-allocation.ts';
+import type { Place } from './fair-queue.ts';
 import type { SharedRequests } from './shared-requests.ts';
 
 /** A run that has not ended, in the scheduler's memory. */
@@ -25,6 +26,8 @@ export interface KnownRun {
   decided: boolean;
   /** The slot that it holds, or will hold when the pending assignment is stored. */
   slot: SlotRef | undefined;
+  /** Where it waits or holds its slot; undefined while it does neither. */
+  place: Place | undefined;
 }
 
 /** Undefined for a run that has ended: nothing is ever decided on it. */
@@ -48,6 +51,7 @@ export const knownRun = (
     pending: null,
     decided: false,
     slot: isExecuting(run) ? { executor: run.attempt.executor_id, slot: run.attempt.slot } : undefined,
+    place: undefined,
   };
 };
 

@@ -19,13 +19,29 @@ interface KeyUsage {
   readonly waiting: Map<Line, { readonly runs: OrderStatisticList<KnownRun>; ready: KnownRun | undefined }>;
 }
 
+/** What the runs of one organisation hold, on all GPU models. */
+export interface OrgUsage {
+  /** The most slots that it holds; Infinity for no limit. */
+  readonly limit: number;
+  slots: number;
+  /** Those that have runs. */
+  readonly deployments: Map<string, Usage>;
+}
+
+export const newOrgUsage = (limit: number): OrgUsage => ({ limit, slots: 0, deployments: new Map() });
+
 /** What the runs of one deployment hold, on all GPU models: its limits count all of them. */
 export class Usage {
+  readonly organisation: OrgUsage;
   #waiting = 0;
   #slots = 0;
   /** Those that have a limit. */
   readonly #limited = new Set<Line>();
   readonly #keys = new Map<string, KeyUsage>();
+
+  constructor(organisation: OrgUsage) {
+    this.organisation = organisation;
+  }
 
   get isIdle(): boolean {
     return this.#waiting === 0 && this.#slots === 0;
@@ -65,6 +81,7 @@ export class Usage {
   /** The run gets a slot (1), or gives it back (-1). */
   hold(run: KnownRun, slots: 1 | -1): void {
     this.#slots += slots;
+    this.organisation.slots += slots;
     const key = this.#keyUsage(run);
     if (!key) return;
     key.slots += slots;
