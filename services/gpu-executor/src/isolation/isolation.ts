@@ -31,6 +31,8 @@ type Kind =
 export interface View {
   readonly readable: readonly string[];
   readonly writable: readonly string[];
+  /** Folders of the machine in which it makes files by paths that it cannot be told to change. It lists none: other programs have some there too. They are made when missing. */
+  readonly scratch: readonly string[];
   readonly network: boolean;
   /** The graphics cards of the machine; `CUDA_VISIBLE_DEVICES` says which of them it uses. */
   readonly cards: boolean;

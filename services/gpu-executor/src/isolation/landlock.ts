@@ -7,6 +7,8 @@ export interface Openable {
   readonly writable: readonly string[];
   /** Folders in which files can be made and opened by name, and not be listed: other programs have some there too. */
   readonly shared: readonly string[];
+  /** The same, and folders can be made and removed as well. */
+  readonly scratch: readonly string[];
   /** Devices: read, write and control. */
   readonly devices: readonly string[];
   readonly network: boolean;
@@ -14,7 +16,8 @@ export interface Openable {
 
 /** Of the user interface of the kernel, linux/landlock.h. Each version of it knows some more. */
 const [EXECUTE, WRITE_FILE, READ_FILE, READ_DIR] = [1n << 0n, 1n << 1n, 1n << 2n, 1n << 3n];
-const [REMOVE_FILE, MAKE_CHAR, MAKE_REGULAR, MAKE_BLOCK] = [1n << 5n, 1n << 6n, 1n << 8n, 1n << 11n];
+const [REMOVE_FOLDER, REMOVE_FILE] = [1n << 4n, 1n << 5n];
+const [MAKE_CHAR, MAKE_FOLDER, MAKE_REGULAR, MAKE_BLOCK] = [1n << 6n, 1n << 7n, 1n << 8n, 1n << 11n];
 const [TRUNCATE, IOCTL_DEVICE] = [1n << 14n, 1n << 15n];
 const FILE_BITS_OF_VERSION = [0, 13, 14, 15, 15, 16];
 const TCP_SINCE = 4;
@@ -46,7 +49,9 @@ export const obeyLandlock = (calls: SystemCalls, openable: Openable): void => {
     };
   openable.readable.forEach(allow(EXECUTE | READ_FILE | READ_DIR));
   openable.writable.forEach(allow(handled & ~(MAKE_CHAR | MAKE_BLOCK | IOCTL_DEVICE)));
-  openable.shared.forEach(allow(READ_FILE | WRITE_FILE | REMOVE_FILE | MAKE_REGULAR | (handled & TRUNCATE)));
+  const byName = READ_FILE | WRITE_FILE | REMOVE_FILE | MAKE_REGULAR | (handled & TRUNCATE);
+  openable.shared.forEach(allow(byName));
+  openable.scratch.forEach(allow(byName | MAKE_FOLDER | REMOVE_FOLDER));
   openable.devices.forEach(allow(READ_FILE | WRITE_FILE | READ_DIR | IOCTL_DEVICE));
   calls.obey(rules);
   closeSync(rules);

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
+import { geteuid } from 'node:process';
 import { cardDevices } from './card-devices.ts';
 import { pathsWithout, realPath, systemFolders } from './hidden-paths.ts';
 import { MEMORY_FOLDERS, SHARED_MEMORY } from './memory-folders.ts';
@@ -24,6 +25,7 @@ export const supervisorSetup = (
           readable: [...pathsWithout(systemFolders(), isolation.hidden), '/proc', ...targets(view.readable)],
           writable: [folder, ...targets(view.writable)],
           shared: [SHARED_MEMORY].filter((path) => existsSync(path)),
+          scratch: view.scratch.map(scratchFolder),
           devices: [...DEVICES, ...(view.cards ? cardDevices() : [])],
           network: view.network,
         },
@@ -38,3 +40,14 @@ export const supervisorSetup = (
 /** Landlock knows files, not the links to them. */
 const targets = (paths: readonly string[]): readonly string[] =>
   paths.map(realPath).filter((path) => path !== null);
+
+/** Whoever knows a path in it may use that path; only the executor sees what is there. @throws when something else is there */
+const scratchFolder = (path: string): string => {
+  mkdirSync(path, { recursive: true });
+  const folder = realpathSync(path);
+  // One of another user is as that user made it.
+  if (statSync(folder).uid === geteuid?.()) chmodSync(folder, NAMES_ARE_HIDDEN);
+  return folder;
+};
+
+const NAMES_ARE_HIDDEN = 0o1733;

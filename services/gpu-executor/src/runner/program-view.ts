@@ -18,6 +18,7 @@ export const programView = (
     ...readable,
   ].filter((path) => isAbsolute(path) && path !== '/' && realPath(path) !== null),
   writable: writable.filter((path) => realPath(path) !== null),
+  scratch: [],
   network,
   cards: device !== '',
   resources,

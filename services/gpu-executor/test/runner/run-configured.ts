@@ -9,6 +9,7 @@ import type {
 } from '../../src/runner/runner-type.ts';
 import type { RunnerWork } from '../../src/runner/runner.ts';
 import { noIsolation } from '../../src/isolation/choose-isolation.ts';
+import type { Isolation } from '../../src/isolation/isolation.ts';
 import { ownMark } from '../../src/supervision/process-mark.ts';
 import { openSupervisors } from '../../src/supervision/supervisors.ts';
 import { limited } from '../fixtures/limited.ts';
@@ -25,7 +26,7 @@ export interface ConfiguredRun extends StartOptions {
 }
 
 export interface ConfiguredRuns {
-  readonly start: (workflow: unknown, options?: ConfiguredRun) => StartedRun;
+  readonly start: (workflow: unknown, options?: ConfiguredRun) => StartedRun & { readonly run_id: string };
   readonly logged: readonly object[];
 }
 
@@ -34,6 +35,8 @@ export interface ConfiguredOptions {
   readonly graceMs: number;
   readonly choice: RunnerWork['choice'];
   readonly configure: (host: ConfiguredHost) => Promise<ConfiguredRunner | InvalidSettings>;
+  /** None without it. */
+  readonly isolation?: Isolation | undefined;
 }
 
 /** A runner as an executor with its settings has it, with so many slots. */
@@ -57,7 +60,7 @@ export const openConfigured = async (options: ConfiguredOptions): Promise<Config
   const mark = await ownMark(hostFolder);
   const supervisors = openSupervisors({
     ...limited,
-    isolation: noIsolation('chosen by the test'),
+    isolation: options.isolation ?? noIsolation('chosen by the test'),
     mark,
     path: env.PATH ?? '',
     workFolder: hostFolder,
@@ -88,7 +91,10 @@ interface Start {
   readonly run: ConfiguredRun & Pick<RunnerWork, 'choice'>;
 }
 
-const startRun = (runner: OpenRunner, { workflow, logged, run }: Start): StartedRun => {
+const startRun = (
+  runner: OpenRunner,
+  { workflow, logged, run }: Start,
+): ReturnType<ConfiguredRuns['start']> => {
   const { slot = 0, inputs = {}, inputTargets = [], mayBegin, choice } = run;
   const workFolder = temporaryFolder();
   const folders = runFolders(workFolder, run);
@@ -108,5 +114,6 @@ const startRun = (runner: OpenRunner, { workflow, logged, run }: Start): Started
     ...folders,
   };
   const result = runner.run(work, observe, cancelling.signal);
-  return { result, ...reported, logged, cancel: () => cancelling.abort(), ...folders, workFolder };
+  const { run_id } = work;
+  return { result, run_id, ...reported, logged, cancel: () => cancelling.abort(), ...folders, workFolder };
 };

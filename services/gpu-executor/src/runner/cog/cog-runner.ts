@@ -5,7 +5,7 @@ import type { Executed } from '../model-server/executed.ts';
 import { runOnServer } from '../model-server/run-on-server.ts';
 import type { Runner } from '../runner.ts';
 import { executePrediction, type PredictionTask } from './prediction/execute-prediction.ts';
-import type { CogServer } from './server/cog-server.ts';
+import { PREDICTIONS_FOLDER, type CogServer } from './server/cog-server.ts';
 
 export interface CogRunnerSettings {
   /** By the names of their models, and the indexes of the slots. */
@@ -30,9 +30,12 @@ export const cogRunner = (settings: CogRunnerSettings): Runner => ({
     return runOnServer(
       { server, title: model, work, observe, log },
       (lease, shown) =>
-        inTemporaryFolder(settings, (temporary) => {
-          const task: PredictionTask = { model, work, temporary, cancelGraceMs, busyMs: startTimeoutMs };
-          return executePrediction(lease, task, shown, signal);
+        inTemporaryFolder(settings, async (temporary) => {
+          const id = `${work.run_id}-${work.attempt}`;
+          const task: PredictionTask = { model, id, work, temporary, cancelGraceMs, busyMs: startTimeoutMs };
+          const executed = await executePrediction(lease, task, shown, signal);
+          if (lease.isOwn) await removeTree(join(PREDICTIONS_FOLDER, id), log);
+          return executed;
         }),
       signal,
     );

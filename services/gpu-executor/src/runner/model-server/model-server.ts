@@ -54,6 +54,8 @@ export interface ServerType<Api> {
   readonly probe: (api: Api) => Promise<ServerState>;
   /** It is started with the executor, and not by the first run. */
   readonly preload: boolean;
+  /** Where it makes files on the machine that it cannot be told to make elsewhere. */
+  readonly scratch: readonly string[];
   /** What it writes during a run is the log of that run. Else its answers have the log. */
   readonly writesLogs: boolean;
   /** A line that it wrote, for people. */

@@ -52,7 +52,7 @@ const serverProcess = <Api>({
 }: OwnServer<Api>): ResidentSpec<ServerConnection<Api>> => ({
   name: `server of ${type.title}`,
   ...command,
-  view: (slot) => serverView(command, slot),
+  view: (slot) => serverView(type, command, slot),
   shared: command.shared ?? false,
   limits: { startTimeoutMs, idleTimeoutMs: null, maxRuns: null, preload: type.preload },
   connect: (process, gone, place) => {
@@ -72,9 +72,14 @@ const serverProcess = <Api>({
 });
 
 /** It writes into the folder in which it runs, as ComfyUI does. */
-const serverView = ({ cwd, ...command }: OperatorCommand, slot: GpuSlot): View => {
+const serverView = (
+  { scratch }: Pick<ServerType<unknown>, 'scratch'>,
+  { cwd, ...command }: OperatorCommand,
+  slot: GpuSlot,
+): View => {
   const folder = cwd === undefined ? [] : [cwd];
-  return programView({ ...command, writable: [...(command.writable ?? []), ...folder], network: true }, slot);
+  const writable = [...(command.writable ?? []), ...folder];
+  return { ...programView({ ...command, writable, network: true }, slot), scratch };
 };
 
 const acquire = async <Api>(

@@ -1,6 +1,7 @@
 import { freePort } from '@runledger/local-servers/free-port';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Isolation } from '../../../src/isolation/isolation.ts';
 import { cogRunnerType } from '../../../src/runner/cog/cog-runner-type.ts';
 import { openConfigured, type ConfiguredRuns } from '../run-configured.ts';
 import type { Step } from './server/steps.ts';
@@ -12,6 +13,7 @@ export interface CogOptions {
   readonly slots?: number;
   readonly graceMs?: number;
   readonly startTimeoutS?: number;
+  readonly isolation?: Isolation;
 }
 
 /** The runner as an executor with these models has it; a run is for the first one. */
@@ -20,6 +22,7 @@ export const openCog = ({
   slots = 1,
   graceMs = 60_000,
   startTimeoutS = 30,
+  isolation,
 }: CogOptions): Promise<ConfiguredRuns> => {
   const settings = {
     EXECUTOR_COG: JSON.stringify(models),
@@ -28,6 +31,7 @@ export const openCog = ({
   return openConfigured({
     slots,
     graceMs,
+    isolation,
     choice: { kind: 'cog', model: Object.keys(models)[0] ?? '' },
     configure: (host) => cogRunnerType.configure(settings, host),
   });

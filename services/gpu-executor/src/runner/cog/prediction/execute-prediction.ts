@@ -16,6 +16,8 @@ import { watchPrediction, type WatchedPrediction } from './watch-prediction.ts';
 
 export interface PredictionTask {
   readonly model: string;
+  /** Of the prediction. */
+  readonly id: string;
   readonly work: RunnerWork;
   /** A folder of this run alone. */
   readonly temporary: string;
@@ -31,15 +33,14 @@ export const executePrediction = async (
   observe: RunObserver,
   signal: AbortSignal,
 ): Promise<Executed> => {
-  const { work, temporary } = task;
-  const id = `${work.run_id}-${work.attempt}`;
+  const { id, work, temporary } = task;
   const oomKills = countOomKills();
   const giveUp = new AbortController();
   const over = new AbortController();
   const stop = { terminate: () => void repeatCancel(lease, id, over.signal), kill: () => giveUp.abort() };
   using cancel = cancelWithGrace(stop, signal, task.cancelGraceMs);
   await using watched = watchPrediction(lease.api, id, temporary, observe);
-  const sent = await send({ lease, task, id, watched }, signal, AbortSignal.any([giveUp.signal, lease.gone]));
+  const sent = await send({ lease, task, watched }, signal, AbortSignal.any([giveUp.signal, lease.gone]));
   over.abort();
   const last = await watched.stop();
   if (signal.aborted) return stopped(work, { sent, last, forced: cancel.forced });
@@ -81,17 +82,16 @@ export type Sent =
 interface Sending {
   readonly lease: CogLease;
   readonly task: PredictionTask;
-  readonly id: string;
   readonly watched: WatchedPrediction;
 }
 
 /** Sends the prediction until the server takes it, and waits for its end. */
 const send = async (
-  { lease, task, id, watched }: Sending,
+  { lease, task, watched }: Sending,
   signal: AbortSignal,
   giveUp: AbortSignal,
 ): Promise<Sent> => {
-  const { model, work, temporary } = task;
+  const { model, id, work, temporary } = task;
   const files = await inputFiles(work);
   const since = performance.now();
   for (let tries = 0; ; tries += 1) {

@@ -16,6 +16,9 @@ export interface CogModel extends ServerEntry {
   readonly organisations: Organisations;
 }
 
+/** Each server makes a folder for each prediction here, and leaves it. No setting changes where (seen in coglet 0.23.1). */
+export const PREDICTIONS_FOLDER = '/tmp/coglet/predictions';
+
 /** The servers of a model, by the index of their slot: one for each slot when the executor starts them, or one that all share. */
 export const openCogServers = (
   { name, url, command }: CogModel,
@@ -45,6 +48,7 @@ const cogServerType = (model: string): ServerType<CogApi> => ({
   connect: cogApi,
   probe: async (api) => cogState(model, await api.health()),
   preload: false,
+  scratch: [PREDICTIONS_FOLDER],
   writesLogs: false,
   shownLine: serverLine,
 });

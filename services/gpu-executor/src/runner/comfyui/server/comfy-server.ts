@@ -35,6 +35,7 @@ const COMFYUI: ServerType<ComfyApi> = {
   },
   // It takes long, and needs no card before it has a workflow.
   preload: true,
+  scratch: [],
   writesLogs: true,
   shownLine: (line) => line,
 };

@@ -1,9 +1,11 @@
 import { freePort } from '@runledger/local-servers/free-port';
 import { cogCommand, type CogCommand } from '@runledger/testing/servers/cog';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { openCog } from '../../../runner/cog/run-cog.ts';
+import { PREDICTIONS_FOLDER } from '../../../../src/runner/cog/server/cog-server.ts';
+import { isolations } from '../../../fixtures/isolations.ts';
+import { openCog, type CogOptions } from '../../../runner/cog/run-cog.ts';
 import type { ConfiguredRuns } from '../../../runner/run-configured.ts';
 
 let real: CogCommand;
@@ -12,10 +14,7 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => real[Symbol.dispose]());
 
-const open = async (
-  env: object = {},
-  options: { readonly graceMs?: number; readonly slots?: number } = {},
-) => {
+const open = async (env: object = {}, options: Pick<CogOptions, 'graceMs' | 'slots' | 'isolation'> = {}) => {
   const own = { ...real.entry, env: { ...real.entry.env, ...env } };
   return openCog({
     models: { painter: { ...own, url: `http://127.0.0.1:${await freePort()}` } },
@@ -59,6 +58,13 @@ describe('a real Cog server', () => {
     });
     expect(await run.result).toMatchObject({ files: [{ filename: 'output.png', bytes: content.length }] });
     expect(readFileSync(join(run.outputDir, 'output.png'), 'utf8') === content).toBe(true);
+  });
+
+  it.each(isolations)('executes runs %s, and leaves nothing behind', async (_, isolation) => {
+    const cog = await open({}, { isolation });
+    const { result, run_id } = cog.start(doing('text'));
+    expect(await result).toMatchObject({ outcome: 'succeeded' });
+    expect(existsSync(join(PREDICTIONS_FOLDER, `${run_id}-1`))).toBe(false);
   });
 
   it('has a server for each slot', async () => {
