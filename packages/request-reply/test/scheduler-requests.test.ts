@@ -85,6 +85,7 @@ const executor = (name: string, machines: string[] = ['*']): ExecutorState => ({
   machine_count: machines.length,
   programs: ['render'],
   program_count: 1,
+  labels: ['nvlink'],
   isolation: null,
   limits: null,
   software_version: '0.1.0',

@@ -1,6 +1,7 @@
 import { hostname, tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { MAX_MACHINE_REFERENCE } from '@runledger/contracts/events/fleet-event';
+import { isLabel, LABEL_RULE, MAX_EXECUTOR_LABELS } from '@runledger/contracts/labels';
 import { UUID_PATTERN } from '@runledger/contracts/ids';
 import { brokerConfig } from '@runledger/event-log/connect/broker-config';
 import { list, oneOf, seconds, url } from '@runledger/service-kit/config/config-schemas';
@@ -48,6 +49,12 @@ const Machine = Type.Refine(
   () => 'is not *, the id of a machine, or the id of an organisation with a slash and the name of a machine',
 );
 
+const Label = Type.Refine(
+  Type.String(),
+  (text) => isLabel(text),
+  () => `is not a label: ${LABEL_RULE}`,
+);
+
 const AbsolutePath = Type.Refine(
   Type.String({ maxLength: 4096 }),
   (text) => isAbsolute(text),
@@ -73,6 +80,12 @@ export const configSchema = Type.Object({
     maxItems: 1024,
     description:
       'the machines that it serves: ids, or the id of an organisation, a slash and a name; * serves all',
+  }),
+  EXECUTOR_LABELS: list(Label, {
+    default: [],
+    maxItems: MAX_EXECUTOR_LABELS,
+    description:
+      'what deployments may ask for beside the GPU, such as zone:eu-west-1 or nvlink: runs of those go only to executors that have all their labels',
   }),
   EXECUTOR_CANCEL_GRACE_S: seconds({
     default: 10,

@@ -70,7 +70,7 @@ const start = async (
   const presenceOptions = {
     executor_id,
     capabilities,
-    machines: config.EXECUTOR_MACHINES,
+    serving: { machines: config.EXECUTOR_MACHINES, labels: config.EXECUTOR_LABELS },
     publicKey: keys.publicKey,
     heldBy,
     periodMs: config.RUNLEDGER_HEARTBEAT_PERIOD_S * 1_000,

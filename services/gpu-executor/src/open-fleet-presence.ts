@@ -14,7 +14,8 @@ import { registeredBy } from './runner-registry.ts';
 export interface PresenceOptions {
   readonly executor_id: ExecutorId;
   readonly capabilities: ExecutorCapabilities;
-  readonly machines: readonly string[];
+  /** Which machines it serves, and its labels. */
+  readonly serving: { readonly machines: readonly string[]; readonly labels: readonly string[] };
   /** Verifies the upload tokens of this executor's attempts. */
   readonly publicKey: string;
   readonly heldBy: HeldBy;
@@ -29,7 +30,8 @@ export const openFleetPresence = (
   options: PresenceOptions,
   stopping: AbortSignal,
 ): Promise<FleetPresence> => {
-  const { executor_id, capabilities, machines, publicKey, heldBy, periodMs, executor, onHeartbeat } = options;
+  const { executor_id, capabilities, serving, publicKey, heldBy, periodMs, executor, onHeartbeat } = options;
+  const { machines, labels } = serving;
   const registration = {
     executor_id,
     slots: capabilities.slots.map(({ index, gpu }): { slot: number; gpu: GpuModel } => ({
@@ -38,6 +40,7 @@ export const openFleetPresence = (
     })),
     machines: [...machines],
     ...registeredBy(capabilities.runners),
+    ...(labels.length > 0 && { labels: [...new Set(labels)] }),
     public_key: publicKey,
     ...heldBy,
     software_version: packageJson.version,

@@ -38,6 +38,7 @@ export const deployments: RecordKind<Deployment> = {
     ['machine', deployment.machine_id],
     ['environment', deployment.environment],
     ['gpu', deployment.gpu ?? "the machine's"],
+    ['labels', deployment.labels.join(', ') || 'none'],
     ['concurrency limit', deployment.concurrency_limit?.toString() ?? 'none'],
     ['weight', String(deployment.weight)],
     ['run timeout', `${deployment.run_timeout_s} s`],
@@ -55,6 +56,8 @@ interface DeploymentOptions extends Json {
   readonly environment?: string;
   /** False with `--no-gpu`. */
   readonly gpu?: string | false;
+  /** False with `--no-label`. */
+  readonly label?: readonly string[] | false;
   readonly concurrencyLimit?: string | false;
   readonly weight?: string;
   readonly runTimeout?: string;
@@ -97,6 +100,7 @@ export const addDeploymentCommands = (program: Command, parts: CommandContext): 
       .option('--machine <machine>', 'where it executes'),
   )
     .option('--no-gpu', "use the machine's GPU")
+    .option('--no-label', 'ask for no labels')
     .option('--no-concurrency-limit', 'remove the limit')
     .action(async (given: string, options: DeploymentOptions) => {
       const opened = await client();
@@ -109,6 +113,11 @@ const addSettings = (command: Command): Command =>
   command
     .option('--environment <word>', 'any word, such as staging')
     .option('--gpu <model>', 'any model, such as RTX4090, for runs without --gpu')
+    .option(
+      '--label <label>',
+      'one that executors of its runs must have, such as zone:eu-west-1; can be repeated',
+      (label, all?: readonly string[]) => [...(all ?? []), label],
+    )
     .option('--concurrency-limit <number>', 'how many of its runs may execute at the same time')
     .option(
       '--weight <number>',
@@ -119,7 +128,7 @@ const addSettings = (command: Command): Command =>
     .option('--attempts <number>', 'how often a run may start if executors are lost');
 
 const fieldsOf = async (call: ApiCall, options: DeploymentOptions) => {
-  const { name, version, machine, environment, gpu, concurrencyLimit: limit } = options;
+  const { name, version, machine, environment, gpu, label, concurrencyLimit: limit } = options;
   const attempts = wholeNumber('--attempts', options.attempts);
   return {
     name,
@@ -127,6 +136,7 @@ const fieldsOf = async (call: ApiCall, options: DeploymentOptions) => {
     machine_id: await optionalId(call, machines, machine),
     environment,
     gpu: gpu === false ? null : gpu,
+    labels: label === false ? [] : label,
     concurrency_limit: limit === false ? null : wholeNumber('--concurrency-limit', limit),
     weight: decimalNumber('--weight', options.weight),
     run_timeout_s: secondsOf('--run-timeout', options.runTimeout),

@@ -46,6 +46,7 @@ export const executorRows = (executor: Executor): Rows => {
     ['last heartbeat', executor.last_heartbeat_at],
     ['machines', namesIn(machines, machine_count)],
     ['programs', namesIn(programs, program_count)],
+    ['labels', namesIn(executor.labels, executor.labels.length)],
     ...executor.slots.map(slotRow),
   ];
 };

@@ -62,6 +62,8 @@ const nextStep = ({ reason, gpu, ahead }: Waiting): string => {
       return `start an executor with ${gpu} slots that serves its machine (EXECUTOR_MACHINES)`;
     case 'no_runner':
       return 'configure one of these executors for its workflow and organisation (EXECUTOR_PROGRAMS, EXECUTOR_COG, EXECUTOR_COMFYUI)';
+    case 'no_label':
+      return 'start one of these executors with the labels of its deployment (EXECUTOR_LABELS), or ask for others: runledger deployments update --label';
   }
 };
 

@@ -63,6 +63,10 @@ describe('runledger deployments', () => {
       '4',
       '--weight',
       '0.5',
+      '--label',
+      'nvlink',
+      '--label',
+      'zone:eu',
     ];
     const made = await json(['deployments', 'create', ...what, ...limits]);
     expect(made).toMatchObject({
@@ -74,12 +78,13 @@ describe('runledger deployments', () => {
       start_deadline_s: 90,
       concurrency_limit: 4,
       weight: 0.5,
+      labels: ['nvlink', 'zone:eu'],
       retry: { attempts: 3 },
     });
     const update = ['deployments', 'update', made.id, '--environment', 'staging', '--attempts', '1'];
-    const { stdout } = await cli([...update, '--no-gpu', '--no-concurrency-limit']);
+    const { stdout } = await cli([...update, '--no-gpu', '--no-label', '--no-concurrency-limit']);
     expect(stdout).toContain(
-      "gpu                the machine's\nconcurrency limit  none\nweight             0.5\nrun timeout        900 s\n",
+      "gpu                the machine's\nlabels             none\nconcurrency limit  none\nweight             0.5\nrun timeout        900 s\n",
     );
     expect(stdout).toMatch(/^environment +staging\n(?:.*\n)*attempts +1\n/m);
     const list = await cli(['deployments', 'list', '--workflow', workflow.id]);

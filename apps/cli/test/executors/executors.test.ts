@@ -22,6 +22,7 @@ const anExecutor = (name: string, changes: Partial<ExecutorState> = {}): Executo
   machine_count: 1,
   programs: ['paint', 'print'],
   program_count: 102,
+  labels: ['nvlink', 'zone:eu'],
   isolation: 'bubblewrap',
   limits: 'cgroup',
   software_version: '0.1.0',
@@ -47,6 +48,7 @@ const absent = anExecutor('west', {
   machines: [],
   programs: [],
   program_count: 0,
+  labels: [],
   isolation: null,
   limits: null,
   software_version: null,
@@ -116,7 +118,9 @@ describe('runledger executors show', () => {
     expect(stdout).toContain(
       'id              east.boot1\nstate           ready\nversion         0.1.0\nisolation       bubblewrap\nlimits          cgroup\n',
     );
-    expect(stdout).toContain('programs        paint, print and 100 more\nslot 0          A10G, free\n');
+    expect(stdout).toContain(
+      'programs        paint, print and 100 more\nlabels          nvlink, zone:eu\nslot 0          A10G, free\n',
+    );
     expect(stdout).toContain(
       `slot 1          A10G, run ${RUN.run_id} of organisation ${RUN.org_id}, attempt 2 since 2026-05-01T12:00:01.000Z\n`,
     );

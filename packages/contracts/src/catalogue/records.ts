@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Sha256 } from '../blobs.ts';
 import { Weight } from '../fair-share.ts';
 import { GpuModel } from '../gpu.ts';
+import { RequiredLabels } from '../labels.ts';
 import { Json } from '../json-schemas.ts';
 import { RetryOn } from '../events/retry.ts';
 import { LogMasks } from '../logs/log-masks.ts';
@@ -85,6 +86,7 @@ export const Deployment = Type.Object({
   name: Name,
   environment: Type.String(),
   gpu: Type.Optional(GpuModel),
+  labels: Type.Optional(RequiredLabels),
   concurrency_limit: Type.Optional(Type.Integer({ minimum: 1 })),
   weight: Type.Optional(Weight),
   run_timeout_s: Type.Number({ exclusiveMinimum: 0 }),

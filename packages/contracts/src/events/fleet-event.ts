@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { FleetRequest } from './fleet-request.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_ID_PATTERN } from '../ids.ts';
+import { Label, MAX_EXECUTOR_LABELS } from '../labels.ts';
 
 export const GpuSlot = Type.Object({
   /** Position among the executor's slots, from 0. */
@@ -42,6 +43,8 @@ export const ExecutorRegistered = Type.Object({
     Type.String({ maxLength: 128 }),
     Type.Array(Type.String({ format: 'uuid' }), { maxItems: MAX_DEDICATED_TO }),
   ),
+  /** What runs may ask for beside GPU, machine and program; left out without any. */
+  labels: Type.Optional(Type.Array(Label, { maxItems: MAX_EXECUTOR_LABELS })),
   /** Ed25519 (SPKI, DER, base64url); signs the upload tokens of its attempts. */
   public_key: Type.String({ minLength: 1, maxLength: 256 }),
   /** Executors of earlier releases do not say it. */

@@ -4,6 +4,7 @@ import { ConcurrencyKey, Priority, Weight } from '../fair-share.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_ID_PATTERN } from '../ids.ts';
 import { JsonRecord } from '../json-schemas.ts';
+import { RequiredLabels } from '../labels.ts';
 import { MAX_ERROR_MESSAGE, MAX_EXPIRY_MESSAGE, MAX_FILENAME, MAX_WEBHOOK_URL } from '../limits.ts';
 import { MAX_RETRY_AFTER_S, RetryOn } from './retry.ts';
 import { RunnerChoice } from '../runners/runner-kinds.ts';
@@ -36,6 +37,8 @@ export const RunQueuedData = Type.Object(
     machine_version: Type.String(),
     runner: RunnerChoice,
     gpu: GpuModel,
+    /** It goes only to an executor that has them all; to any one when it is left out. */
+    labels: Type.Optional(RequiredLabels),
     inputs: Type.Union([JsonRecord, Type.Null()]),
     inputs_blob: Type.Union([BlobRef, Type.Null()]),
     /** The names of inputs whose values are files; left out without any. */

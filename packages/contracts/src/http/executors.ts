@@ -66,6 +66,9 @@ export const Executor = Type.Object(
     machine_count: Type.Integer({ minimum: 0 }),
     programs: Names('The programs that it may execute'),
     program_count: Type.Integer({ minimum: 0 }),
+    labels: Type.Array(Type.String(), {
+      description: 'As EXECUTOR_LABELS says: deployments may ask for them.',
+    }),
     isolation: nullable({
       ...IsolationKind,
       description:

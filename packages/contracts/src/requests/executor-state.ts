@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { IsolationKind, LimitsKind } from '../events/fleet-event.ts';
 import { GpuModel } from '../gpu.ts';
+import { Label, MAX_EXECUTOR_LABELS } from '../labels.ts';
 import { EXECUTOR_ID_PATTERN, EXECUTOR_NAME_PATTERN } from '../ids.ts';
 
 /** The leading scheduler answers an `ExecutorsRequest` here. */
@@ -63,6 +64,7 @@ export const ExecutorState = Type.Object({
   machine_count: Type.Integer({ minimum: 0 }),
   programs: Type.Array(Type.String(), { maxItems: MAX_LISTED_NAMES }),
   program_count: Type.Integer({ minimum: 0 }),
+  labels: Type.Array(Label, { maxItems: MAX_EXECUTOR_LABELS }),
   /** Null when absent, or when it does not say it. */
   isolation: Type.Union([IsolationKind, Type.Null()]),
   limits: Type.Union([LimitsKind, Type.Null()]),

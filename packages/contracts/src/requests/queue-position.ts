@@ -30,6 +30,7 @@ export type QueuePositionsRequest = Static<typeof QueuePositionsRequest>;
  * - `no_gpu`: no executor has its GPU model.
  * - `not_served`: executors have its GPU model, but none of these serves its machine.
  * - `no_runner`: executors with its GPU model serve its machine, but none of these has the runner or program.
+ * - `no_label`: executors could execute it, but none of these has all labels that its deployment asks for.
  */
 export const Capacity = Type.Enum([
   'retrying',
@@ -42,6 +43,7 @@ export const Capacity = Type.Enum([
   'no_gpu',
   'not_served',
   'no_runner',
+  'no_label',
 ]);
 export type Capacity = Static<typeof Capacity>;
 

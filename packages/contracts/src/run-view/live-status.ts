@@ -50,8 +50,13 @@ const reason = ({ request }: QueuedRun, { ahead, capacity }: QueuePosition): str
       return `: no executor that serves machine ${shortened(request.machine_name)} has one now`;
     case 'no_runner':
       return `: no executor that has one ${runnerKindOf(request.runner).offers(request.runner, shortened)} now`;
+    case 'no_label':
+      return `: no executor that could execute it has ${labelsOf(request)}`;
   }
 };
+
+const labelsOf = ({ labels = [] }: QueuedRun['request']): string =>
+  labels.length === 1 ? `the label ${labels.join('')}` : `its ${labels.length} labels`;
 
 /** The rest of the sentence fits in 100 characters. */
 const LONGEST_NAME = MAX_LIVE_STATUS - 100;

@@ -44,6 +44,15 @@ describe('the live status of a waiting run', () => {
     ).toBe('waiting for an A100: no executor that has one runs ComfyUI workflows now');
   });
 
+  it.each([
+    [['nvlink'], 'the label nvlink'],
+    [['nvlink', 'zone:eu'], 'its 2 labels'],
+  ])('names the missing labels %j', (labels, named) => {
+    expect(liveStatus(queued({ labels }), null, { ahead: 0, capacity: 'no_label' })).toBe(
+      `waiting for an A100: no executor that could execute it has ${named}`,
+    );
+  });
+
   it('names its concurrency key', () => {
     expect(
       liveStatus(queued({ concurrency_key: 'k' }), null, { ahead: 0, capacity: 'concurrency_key' }),

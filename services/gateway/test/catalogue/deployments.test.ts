@@ -35,6 +35,7 @@ describe('a deployment', () => {
       workflow_id: catalogue.bed.tenant.version.workflow_id,
       environment: 'production',
       gpu: null,
+      labels: [],
       concurrency_limit: null,
       weight: 1,
       run_timeout_s: 3600,
@@ -76,6 +77,7 @@ describe('a deployment', () => {
     const settings = {
       environment: 'staging',
       gpu: 'H100',
+      labels: ['zone:eu-west-1', 'nvlink'],
       concurrency_limit: 4,
       weight: 2.5,
       run_timeout_s: 0.5,
@@ -93,7 +95,12 @@ describe('a deployment', () => {
   });
 
   it('changes only the named members; null clears optional ones and changes no others', async () => {
-    const { id, ...rest } = await aDeployment({ gpu: 'L4', concurrency_limit: 2, weight: 3 });
+    const { id, ...rest } = await aDeployment({
+      gpu: 'L4',
+      labels: ['nvlink'],
+      concurrency_limit: 2,
+      weight: 3,
+    });
     const path = `/deployments/${id}`;
     expect((await admin.patch(path, { name: 'new', run_timeout_s: 5 })).body).toEqual({
       ...rest,
@@ -161,9 +168,11 @@ describe('a deployment', () => {
           start_deadline_s: 1e9,
           concurrency_limit: 0.5,
           weight: 0,
+          labels: ['a', ':b'],
           retry: { attempts: 101 },
         }),
       [
+        ['labels.1', 'string_pattern_mismatch'],
         ['concurrency_limit', 'int_from_float'],
         ['weight', 'greater_than_equal'],
         ['run_timeout_s', 'greater_than'],

@@ -27,6 +27,8 @@ describe('a queued run', () => {
     ['that serves a machine of this name, but of another organisation', {}, { machines: [`${OTHER}/farm`] }],
     ['without its program', { program: 'train' }, {}],
     ['whose program is for another organisation', {}, { dedicated: { render: [OTHER] } }],
+    ['without its label', { labels: ['nvlink'] }, { labels: ['zone:eu'] }],
+    ['with only one of its labels', { labels: ['nvlink', 'zone:eu'] }, { labels: ['zone:eu'] }],
     ['whose program is for nobody', {}, { dedicated: { render: [] } }],
   ])('is not assigned to an executor %s', (_why, request, capabilities) =>
     expect(given(executor('box', capabilities)).when(queued('one', request))).toEqual([]),
@@ -48,6 +50,13 @@ describe('a queued run', () => {
       'one is assigned to box slot 0, attempt 1',
     ]),
   );
+
+  it('goes to an executor that has all its labels, and others', () =>
+    expect(
+      given(executor('box', { labels: ['nvlink', 'zone:eu', 'big'] })).when(
+        queued('one', { labels: ['zone:eu', 'nvlink'] }),
+      ),
+    ).toEqual(['one is assigned to box slot 0, attempt 1']));
 
   it('is not assigned to a draining executor', () =>
     expect(given(executor('box'), (bed) => bed.drain('box')).when(queued('one'))).toEqual([]));

@@ -37,6 +37,7 @@ describe('the state of executors', () => {
         machine_count: 1,
         programs: ['render'],
         program_count: 1,
+        labels: [],
         isolation: 'landlock',
         limits: 'rlimits',
         software_version: '0.1.0',

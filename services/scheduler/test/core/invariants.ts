@@ -103,6 +103,9 @@ export class Invariants {
     this.assigned += 1;
     const { executor, run } = decision;
     assert.ok(!this.#drained.has(executorName(executor)), `${executor} is drained and gets ${run.run_id}`);
+    const has = this.#registered(executor)?.registration.event.labels ?? [];
+    const missing = (run.request.labels ?? []).filter((label) => !has.includes(label));
+    assert.deepEqual(missing, [], `${executor} gets ${run.run_id}`);
   }
 
   /**
@@ -111,7 +114,7 @@ export class Invariants {
    */
   #isNext({ executor, run }: Assign): void {
     const { scheduling } = this.#bed;
-    const capabilities = [...scheduling.executors()].find(({ id }) => id === executor)?.capabilities;
+    const capabilities = this.#registered(executor)?.capabilities;
     assert.ok(capabilities, `${executor} is not registered and gets a run`);
     const runs = [...scheduling.runs()].filter(({ requirements }) => requirements.gpu === run.request.gpu);
     const ofOrg = runs.filter(({ key }) => key.org_id === run.org_id);
@@ -152,6 +155,10 @@ export class Invariants {
       const isBelow = could && name !== next && slots + 1 <= fairShare;
       assert.ok(!isBelow || got <= slots, `${next} with ${got} slots passed over ${name} with ${slots}`);
     }
+  }
+
+  #registered(id: string): RegisteredExecutor | undefined {
+    return [...this.#bed.scheduling.executors()].find((executor) => executor.id === id);
   }
 
   #noSlotHoldsTwo(): void {

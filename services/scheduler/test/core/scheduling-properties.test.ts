@@ -8,6 +8,7 @@ import { ORG, orgOf, TestBed } from './test-bed.ts';
 const EXECUTORS = ['a', 'b', 'c', 'd'] as const;
 const gpu = fc.constantFrom('A10G', 'H100');
 const program = fc.constantFrom('render', 'train');
+const label = fc.constantFrom('nvlink', 'zone:eu');
 const any = fc.nat({ max: 1_000 });
 
 /** One step of a random history: anything that may happen to a scheduler. */
@@ -23,6 +24,7 @@ const simulatedStep = fc.oneof(
       org: fc.constantFrom(ORG, orgOf(1), orgOf(2)),
       deployment: fc.nat({ max: 1 }),
       key: fc.constantFrom(undefined, undefined, 'a', 'b'),
+      labels: fc.option(fc.uniqueArray(label, { minLength: 1 }), { nil: undefined, freq: 2 }),
       priority: fc.constantFrom(undefined, undefined, -1, 1, 100),
       limit: fc.option(fc.integer({ min: 1, max: 2 }), { nil: undefined, freq: 2 }),
     }),
@@ -34,6 +36,7 @@ const simulatedStep = fc.oneof(
       any,
       gpus: fc.array(gpu, { minLength: 1, maxLength: 3 }),
       programs: fc.uniqueArray(program, { minLength: 1 }),
+      labels: fc.uniqueArray(label),
       dedicated: fc.dictionary(program, fc.constantFrom([], [ORG]), { maxKeys: 1 }),
     }),
   },
@@ -55,7 +58,7 @@ const pick = <Of>(from: readonly Of[], any: number): Of | undefined => from[any 
 
 const simulate = (simulation: TestBed, step: SimulatedStep): void => {
   if ('seconds' in step) {
-    const { gpu, program, org, deployment, limit, priority, key } = step;
+    const { gpu, program, org, deployment, limit, priority, key, labels } = step;
     return simulation.queue(`run-${simulation.sequence}`, {
       gpu,
       program,
@@ -64,6 +67,7 @@ const simulate = (simulation: TestBed, step: SimulatedStep): void => {
       ...(limit === undefined ? {} : { concurrencyLimit: limit }),
       ...(priority === undefined ? {} : { priority }),
       ...(key === undefined ? {} : { key }),
+      ...(labels && { labels }),
       maxAttempts: step.attempts,
       startDeadlineS: step.seconds,
       runTimeoutS: step.seconds,
@@ -73,6 +77,7 @@ const simulate = (simulation: TestBed, step: SimulatedStep): void => {
     return simulation.register(pick(EXECUTORS, step.any) ?? 'a', {
       gpus: step.gpus,
       programs: step.programs,
+      labels: step.labels,
       dedicated: step.dedicated,
     });
   if ('ms' in step) return simulation.tickAfter(step.ms);

@@ -36,6 +36,7 @@ export interface RequestedRun {
   readonly gpu?: GpuModel;
   readonly machine?: string;
   readonly program?: string;
+  readonly labels?: readonly string[];
   readonly startDeadlineS?: number;
   readonly runTimeoutS?: number;
   readonly maxAttempts?: number;
@@ -50,6 +51,7 @@ export interface TestCapabilities {
   /** Names are of the organisation of the runs. */
   readonly machines?: readonly string[];
   readonly programs?: readonly string[];
+  readonly labels?: readonly string[];
   readonly dedicated?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -158,13 +160,20 @@ export class TestBed {
   registerAs(
     name: string,
     id: string,
-    { gpus = ['A10G'], machines = ['*'], programs = ['render'], dedicated = {} }: TestCapabilities = {},
+    {
+      gpus = ['A10G'],
+      machines = ['*'],
+      programs = ['render'],
+      labels = [],
+      dedicated = {},
+    }: TestCapabilities = {},
   ): void {
     this.executorIds.set(name, executorId(id));
     this.#fleet(name, 'ExecutorRegistered', {
       slots: gpus.map((gpu, slot) => ({ slot, gpu })),
       machines: machines.map((machine) => (/^\w+$/.test(machine) ? `${ORG}/${machine}` : machine)),
       programs: [...programs],
+      labels: [...labels],
       dedicated: Object.fromEntries(Object.entries(dedicated).map(([name, ids]) => [name, [...ids]])),
       public_key: `key-of-${name}`,
       isolation: 'landlock',
@@ -252,6 +261,7 @@ export class TestBed {
         machine_name: request.machine ?? 'farm',
         runner: { kind: 'program', program: request.program ?? 'render' },
         gpu: request.gpu ?? 'A10G',
+        ...(request.labels && { labels: [...request.labels] }),
         start_deadline_s: request.startDeadlineS ?? 3_600,
         run_timeout_s: request.runTimeoutS ?? 3_600,
         max_attempts: request.maxAttempts ?? 3,

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Weight as AnyWeight } from '../../fair-share.ts';
 import { GpuModel } from '../../gpu.ts';
 import { MAX_RETRY_AFTER_S, RetryOn } from '../../events/retry.ts';
+import { Label, LABEL_RULE, MAX_REQUIRED_LABELS } from '../../labels.ts';
 import { LogMasks } from '../../logs/log-masks.ts';
 import { MAX_DEADLINE_S } from '../../limits.ts';
 import { GpuName } from '../fields/gpu-name.ts';
@@ -28,6 +29,18 @@ const Weight = {
   description:
     'Its part of the GPUs of your organisation while other deployments have waiting runs too: one of weight 2 gets twice the slots of one of weight 1. The last queued run counts.',
 };
+const RequiredLabel = {
+  ...Label,
+  'x-refusal': {
+    type: 'string_pattern_mismatch',
+    msg: `Input should be a label: ${LABEL_RULE}`,
+  },
+};
+const Labels = Type.Array(RequiredLabel, {
+  maxItems: MAX_REQUIRED_LABELS,
+  description:
+    'Its runs go only to executors that have all of these labels (EXECUTOR_LABELS), such as `zone:eu-west-1`. An empty list asks for none.',
+});
 const RunTimeout = Type.Number({
   exclusiveMinimum: 0,
   maximum: MAX_DEADLINE_S,
@@ -73,6 +86,7 @@ export const Deployment = Type.Object(
     name: Name,
     environment: Environment,
     gpu: nullable(GpuModel),
+    labels: Labels,
     concurrency_limit: nullable(ConcurrencyLimit),
     weight: Weight,
     run_timeout_s: RunTimeout,
@@ -89,6 +103,7 @@ export type Deployment = Static<typeof Deployment>;
 const settings = {
   environment: optional({ ...Environment, default: 'production' }),
   gpu: optional({ ...GpuName, description: GPU }),
+  labels: optional({ ...Labels, default: [] }),
   concurrency_limit: optional(ConcurrencyLimit),
   weight: optional({ ...Weight, default: 1 }),
   run_timeout_s: optional({ ...RunTimeout, default: 3600 }),
@@ -114,6 +129,7 @@ export const DeploymentChange = Type.Object(
     machine_id: optional(Uuid),
     environment: optional(Environment),
     gpu: optional({ ...GpuName, description: `${GPU} Null clears it.` }),
+    labels: optional(Labels),
     concurrency_limit: optional({
       ...ConcurrencyLimit,
       description: `${CONCURRENCY} Null clears it.`,

@@ -16,6 +16,7 @@ interface RequestedSettings {
   readonly environment?: string | Omitted;
   /** Null clears it. */
   readonly gpu?: string | Omitted;
+  readonly labels?: readonly string[] | Omitted;
   /** Null clears it. */
   readonly concurrency_limit?: number | Omitted;
   readonly weight?: number | Omitted;
@@ -46,6 +47,7 @@ type Settings = Pick<
   Deployment,
   | 'environment'
   | 'gpu'
+  | 'labels'
   | 'concurrency_limit'
   | 'weight'
   | 'run_timeout_s'
@@ -117,6 +119,7 @@ export const changedDeployment = (
 /** Null clears an optional setting, and does not change any other setting. */
 const settingsAfter = (before: Settings, requested: RequestedSettings): Settings => {
   const gpu = requested.gpu === undefined ? before.gpu : requested.gpu;
+  const labels = [...new Set(requested.labels ?? before.labels)];
   const limit =
     requested.concurrency_limit === undefined ? before.concurrency_limit : requested.concurrency_limit;
   const weight = requested.weight ?? before.weight;
@@ -124,6 +127,7 @@ const settingsAfter = (before: Settings, requested: RequestedSettings): Settings
   return {
     environment: requested.environment ?? before.environment,
     ...(typeof gpu === 'string' ? { gpu: gpuModel(gpu) } : {}),
+    ...(labels.length > 0 && { labels }),
     ...(typeof limit === 'number' ? { concurrency_limit: limit } : {}),
     ...(weight !== undefined && weight !== 1 && { weight }),
     run_timeout_s: requested.run_timeout_s ?? before.run_timeout_s,
@@ -142,6 +146,7 @@ const tooLong = (settings: Settings, { longestRunS }: DeploymentParts): WrongMem
 export const shownDeployment = (deployment: Deployment): ShownDeployment => ({
   ...deployment,
   gpu: deployment.gpu ?? null,
+  labels: deployment.labels ?? [],
   concurrency_limit: deployment.concurrency_limit ?? null,
   weight: deployment.weight ?? 1,
   log_masks: deployment.log_masks ?? null,

@@ -77,7 +77,7 @@ describe('inputs of a run', () => {
   });
 
   it.each([20, 500, MAX_INLINE_BYTES])(
-    'of %i bytes never make its first fact larger than 6.75 KiB, beside the longest texts that the API accepts',
+    'of %i bytes never make its first fact larger than 8 KiB, beside the longest texts that the API accepts',
     async (bytes) => {
       await catalogue(bed.log).putMachine({
         ...tenant.machine,

@@ -42,14 +42,18 @@ export const noRoomFor = ({ request }: QueuedRun): string =>
   `The log of runs had no room for an attempt within the start deadline of ${request.start_deadline_s} s. ` +
   'Queue it again when runs have ended or old ones have expired. An operator can raise runsMaxBytes in RUNLEDGER_LOG_SETTINGS.';
 
-export const nobodyCan = ({ gpu, machine_name, runner }: Requirements): string => {
+export const nobodyCan = ({ gpu, machine_name, runner, labels }: Requirements): string => {
   const kind = runnerKindOf(runner);
+  const labelled = labels.length > 0;
   return (
     `No registered executor can ever take this run: it needs a ${gpu} slot of one that serves the machine ` +
-    `"${machine_name}" and ${kind.requirement(runner)}. ` +
-    `Start one (EXECUTOR_GPUS, EXECUTOR_MACHINES, ${kind.setting}), and queue the run again.`
+    `"${machine_name}"${labelled ? ', ' : ' and '}${kind.requirement(runner)}${labelled ? ` and has ${named(labels)}` : ''}. ` +
+    `Start one (EXECUTOR_GPUS, EXECUTOR_MACHINES, ${kind.setting}${labelled ? ', EXECUTOR_LABELS' : ''}), and queue the run again.`
   );
 };
+
+const named = (labels: readonly string[]): string =>
+  `the label${labels.length > 1 ? 's' : ''} ${labels.join(', ')}`;
 
 /** Why an executor is no longer registered. */
 export type RemovalReason = 'executor_lost' | 'executor_left';

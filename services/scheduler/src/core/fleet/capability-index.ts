@@ -2,6 +2,7 @@ import type { Capacity } from '@runledger/contracts/requests/queue-position';
 import {
   canServe,
   capabilitiesKey,
+  hasRunner,
   servesMachine,
   type Capabilities,
   type Requirements,
@@ -9,7 +10,7 @@ import {
 import { isDraining, type RegisteredExecutor } from './registered-executor.ts';
 
 /** Why no executor can take a run. */
-export type Shortage = Extract<Capacity, 'draining' | 'no_gpu' | 'not_served' | 'no_runner'>;
+export type Shortage = Extract<Capacity, 'draining' | 'no_gpu' | 'not_served' | 'no_runner' | 'no_label'>;
 
 /** Executors with equal capabilities. */
 interface Group {
@@ -82,7 +83,9 @@ export class CapabilityIndex {
     if (withGpu.length === 0) return 'no_gpu';
     const serving = withGpu.filter((capabilities) => servesMachine(capabilities, requirements));
     if (serving.length === 0) return 'not_served';
-    return serving.some((capabilities) => canServe(capabilities, requirements)) ? 'draining' : 'no_runner';
+    const running = serving.filter((capabilities) => hasRunner(capabilities, requirements));
+    if (running.length === 0) return 'no_runner';
+    return running.some((capabilities) => canServe(capabilities, requirements)) ? 'draining' : 'no_label';
   }
 
   #join(executor: RegisteredExecutor): Group {

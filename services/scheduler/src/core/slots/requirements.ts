@@ -11,15 +11,24 @@ export interface Requirements {
   readonly machine_id: string;
   readonly machine_name: string;
   readonly runner: RunnerChoice;
+  /** All of them. */
+  readonly labels: readonly string[];
 }
 
 export const requirementsOf = ({ org_id, request }: Pick<Run, 'org_id' | 'request'>): Requirements => {
-  const { gpu, machine_id, machine_name, runner } = request;
-  return { org_id, gpu, machine_id, machine_name, runner };
+  const { gpu, machine_id, machine_name, runner, labels = [] } = request;
+  return { org_id, gpu, machine_id, machine_name, runner, labels };
 };
 
 /** Equal for equal requirements. */
-export const requirementsKey = ({ org_id, gpu, machine_id, machine_name, runner }: Requirements): string =>
+export const requirementsKey = ({
+  org_id,
+  gpu,
+  machine_id,
+  machine_name,
+  runner,
+  labels,
+}: Requirements): string =>
   JSON.stringify([
     org_id,
     gpu,
@@ -27,6 +36,7 @@ export const requirementsKey = ({ org_id, gpu, machine_id, machine_name, runner 
     machine_name,
     runner.kind,
     runnerKindOf(runner).capability(runner),
+    labels.toSorted(),
   ]);
 
 /** What an executor registered that it can do, as sets for fast checks. */
@@ -34,6 +44,7 @@ export interface Capabilities {
   readonly gpus: ReadonlySet<GpuModel>;
   readonly machines: ReadonlySet<string>;
   readonly programs: ReadonlySet<string>;
+  readonly labels: ReadonlySet<string>;
   /** Who may use a program that not every organisation may use. */
   readonly dedicated: ReadonlyMap<string, ReadonlySet<string>>;
 }
@@ -42,20 +53,22 @@ export const capabilitiesOf = ({
   slots,
   machines,
   programs,
+  labels = [],
   dedicated,
 }: ExecutorRegistered): Capabilities => ({
   gpus: new Set(slots.map(({ gpu }) => gpu)),
   machines: new Set(machines),
   programs: new Set(programs),
+  labels: new Set(labels),
   dedicated: new Map(
     Object.entries(dedicated).map(([name, organisations]) => [name, new Set(organisations)]),
   ),
 });
 
 /** Equal for equal capabilities. */
-export const capabilitiesKey = ({ gpus, machines, programs, dedicated }: Capabilities): string =>
+export const capabilitiesKey = ({ gpus, machines, programs, labels, dedicated }: Capabilities): string =>
   JSON.stringify([
-    ...[gpus, machines, programs].map((names) => [...names].toSorted()),
+    ...[gpus, machines, programs, labels].map((names) => [...names].toSorted()),
     [...dedicated].map(([name, organisations]) => [name, ...[...organisations].toSorted()].join()).toSorted(),
   ]);
 
@@ -63,14 +76,18 @@ export const capabilitiesKey = ({ gpus, machines, programs, dedicated }: Capabil
 export const canServe = (capabilities: Capabilities, requirements: Requirements): boolean =>
   capabilities.gpus.has(requirements.gpu) &&
   servesMachine(capabilities, requirements) &&
-  hasRunner(capabilities, requirements);
+  hasRunner(capabilities, requirements) &&
+  requirements.labels.every((label) => capabilities.labels.has(label));
 
 export const servesMachine = (
   { machines }: Capabilities,
   { org_id, machine_id, machine_name }: Requirements,
 ): boolean => machines.has('*') || machines.has(machine_id) || machines.has(`${org_id}/${machine_name}`);
 
-const hasRunner = ({ programs, dedicated }: Capabilities, { org_id, runner }: Requirements): boolean => {
+export const hasRunner = (
+  { programs, dedicated }: Capabilities,
+  { org_id, runner }: Requirements,
+): boolean => {
   const capability = runnerKindOf(runner).capability(runner);
   return programs.has(capability) && (dedicated.get(capability)?.has(org_id) ?? true);
 };

@@ -1,7 +1,7 @@
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import { describe, expect, it } from 'vitest';
 import { executor, left, queued } from '../steps.ts';
-import { TestBed, type Step, type TestCapabilities } from '../test-bed.ts';
+import { TestBed, type Step, type TestCapabilities, type RequestedRun } from '../test-bed.ts';
 
 /** An executor whose only slot is taken. */
 const busy =
@@ -109,7 +109,7 @@ describe('the capacity of a waiting run', () => {
     (name: string): Step =>
     (bed) =>
       bed.drain(name);
-  it.each<[string, QueuePosition['capacity'], Step[]]>([
+  it.each<[string, QueuePosition['capacity'], Step[], RequestedRun?]>([
     ['for a slot', 'busy', [busy('box')]],
     ['for the first heartbeat of an executor', 'busy', [(bed) => bed.register('box')]],
     ['since no executor is registered', 'no_gpu', []],
@@ -122,6 +122,7 @@ describe('the capacity of a waiting run', () => {
       [executor('box', { machines: ['studio'] }), executor('other', { gpus: ['H100'] })],
     ],
     ['since no executor has its program', 'no_runner', [executor('box', { programs: ['train'] })]],
+    ['since no executor has its label', 'no_label', [executor('box')], { labels: ['nvlink'] }],
     ['since executors drain', 'draining', [executor('box'), draining('box')]],
     ['for a slot of the one that does not drain', 'busy', [executor('box'), draining('box'), busy('other')]],
     [
@@ -135,7 +136,7 @@ describe('the capacity of a waiting run', () => {
       [executor('box', { machines: ['studio'] }), (bed) => bed.register('box')],
     ],
     ['since the only executor is about to be lost', 'no_gpu', [executor('box'), (bed) => bed.pass(6_000)]],
-  ])('%s: %s', (_why, capacity, steps) =>
-    expect(after(...steps, queued('one')).positionOf('one')?.capacity).toBe(capacity),
+  ])('%s: %s', (_why, capacity, steps, request) =>
+    expect(after(...steps, queued('one', request)).positionOf('one')?.capacity).toBe(capacity),
   );
 });

@@ -83,6 +83,7 @@ export const queueRun = (
         machine_version: machine.version,
         runner: machine.runner,
         gpu: request.gpu ?? deployment.gpu ?? machine.gpu,
+        ...(deployment.labels && { labels: deployment.labels }),
         webhook: request.webhook,
         webhook_intermediate_status: request.webhook_intermediate_status,
         start_deadline_s: deployment.start_deadline_s,

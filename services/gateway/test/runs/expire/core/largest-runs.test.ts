@@ -4,6 +4,7 @@ import { MAX_FACT_BYTES } from '@runledger/contracts/events/fact-bytes';
 import type { RunEvent, RunEventOf } from '@runledger/contracts/events/run-event';
 import { executorId, newUuid } from '@runledger/contracts/ids';
 import { jsonBytes, type JsonObject } from '@runledger/contracts/json';
+import { MAX_REQUIRED_LABELS } from '@runledger/contracts/labels';
 import { MAX_RUNNER_URL, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { NewMachine } from '@runledger/contracts/http/catalogue/machines';
 import { aRun, assigned, cancelRequested, runRequest } from '@runledger/testing/events/run-events';
@@ -103,6 +104,7 @@ it('no run that the API accepts has a first fact, or an end as expired, that is 
         machine_type: made.type,
         runner: made.runner,
         gpu: made.gpu,
+        labels: Array.from({ length: MAX_REQUIRED_LABELS }, () => 'x'.repeat(63)),
         webhook,
         start_deadline_s: 518_400.123_456_789,
         run_timeout_s: 518_400.123_456_789,
