@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { getuid } from 'node:process';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { isolationNamed, type IsolationName } from '../fixtures/isolations.ts';
+import { isolationNamed, type IsolationName } from '../../fixtures/isolations.ts';
 
 const PROGRAMS = join(import.meta.dirname, 'programs');
-const EXECUTOR = join(import.meta.dirname, '../fixtures/attacked-executor.ts');
+const EXECUTOR = join(import.meta.dirname, '../../fixtures/attacked-executor.ts');
 
 interface Attacked {
   readonly attack: string;

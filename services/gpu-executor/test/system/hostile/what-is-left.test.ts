@@ -3,9 +3,9 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileS
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { removeTree } from '../../src/leftovers/remove-tree.ts';
-import { asOwner, isRoot, OWNER } from '../fixtures/ordinary-owner.ts';
-import { start, temporaryFolder } from '../runner/program/run-a-program.ts';
+import { removeTree } from '../../../src/leftovers/remove-tree.ts';
+import { asOwner, isRoot, OWNER } from '../../fixtures/ordinary-owner.ts';
+import { start, temporaryFolder } from '../../runner/program/run-a-program.ts';
 
 const shell = (folder: string, script: string): void => {
   execFileSync('/bin/sh', ['-c', script], { cwd: folder });
@@ -61,7 +61,7 @@ describe('what a program leaves in its folders', () => {
     shell(folder, `chown -R ${OWNER} .`);
     shell(foreign, 'mkdir a && touch a/f');
     // As after a program with rights that the executor does not have.
-    const script = join(import.meta.dirname, '../fixtures/as-owner.ts');
+    const script = join(import.meta.dirname, '../../fixtures/as-owner.ts');
     const { stdout } = await promisify(execFile)(process.execPath, [script, 'open', folder], {
       uid: OWNER,
       gid: OWNER,
