@@ -43,6 +43,7 @@ export const deployments: RecordKind<Deployment> = {
     ['weight', String(deployment.weight)],
     ['run timeout', `${deployment.run_timeout_s} s`],
     ['start deadline', `${deployment.start_deadline_s} s`],
+    ['bounds', boundsWords(deployment.bounds)],
     ['attempts', String(deployment.retry.attempts)],
     ...lastRows(deployment),
   ],
@@ -62,6 +63,10 @@ interface DeploymentOptions extends Json {
   readonly weight?: string;
   readonly runTimeout?: string;
   readonly startDeadline?: string;
+  readonly minPriority?: string;
+  readonly maxPriority?: string;
+  /** False with `--no-bounds`. */
+  readonly bounds?: boolean;
   readonly attempts?: string;
 }
 
@@ -102,6 +107,7 @@ export const addDeploymentCommands = (program: Command, parts: CommandContext): 
     .option('--no-gpu', "use the machine's GPU")
     .option('--no-label', 'ask for no labels')
     .option('--no-concurrency-limit', 'remove the limit')
+    .option('--no-bounds', 'remove the bounds of requests')
     .action(async (given: string, options: DeploymentOptions) => {
       const opened = await client();
       const change = await fieldsOf(opened.call, options);
@@ -123,8 +129,13 @@ const addSettings = (command: Command): Command =>
       '--weight <number>',
       'its part of the GPUs beside your other deployments, such as 2; 1 by default',
     )
-    .option('--run-timeout <time>', 'how long an attempt may execute, such as 90 (seconds), 15m or 2h')
-    .option('--start-deadline <time>', 'how long a run may wait until it starts')
+    .option(
+      '--run-timeout <time>',
+      'how long an attempt may execute, at most, such as 90 (seconds), 15m or 2h',
+    )
+    .option('--start-deadline <time>', 'how long a run may wait until it starts, at most')
+    .option('--min-priority <number>', 'the lowest priority that a request may have, from -100 to 0')
+    .option('--max-priority <number>', 'the highest priority that a request may have, from 0 to 100')
     .option('--attempts <number>', 'how often a run may start if executors are lost');
 
 const fieldsOf = async (call: ApiCall, options: DeploymentOptions) => {
@@ -141,6 +152,20 @@ const fieldsOf = async (call: ApiCall, options: DeploymentOptions) => {
     weight: decimalNumber('--weight', options.weight),
     run_timeout_s: secondsOf('--run-timeout', options.runTimeout),
     start_deadline_s: secondsOf('--start-deadline', options.startDeadline),
+    bounds: boundsOf(options),
     retry: attempts === undefined ? undefined : { attempts },
   };
 };
+
+/** Undefined when no option names one. */
+const boundsOf = ({ bounds, minPriority, maxPriority }: DeploymentOptions) => {
+  if (bounds === false) return null;
+  if (minPriority === undefined && maxPriority === undefined) return undefined;
+  return {
+    min_priority: decimalNumber('--min-priority', minPriority),
+    max_priority: decimalNumber('--max-priority', maxPriority),
+  };
+};
+
+const boundsWords = ({ min_priority, max_priority }: Deployment['bounds']): string =>
+  `priority from ${min_priority} to ${max_priority}`;

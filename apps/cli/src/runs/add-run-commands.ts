@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { deleteRun, tombstone, type DeleteOptions } from './delete-run.ts';
+import { addQueueSettings } from './queue-options.ts';
 import { cancel, get, queue, rerun } from './single-run.ts';
 import type { GetOptions, NewRunOptions, QueueOptions } from './single-run.ts';
 import { logs, type LogOptions } from './logs.ts';
@@ -9,17 +10,9 @@ import { watchRun } from './watch-run.ts';
 
 /** The commands about one run. */
 export const addRunCommands = (program: Command, { client, end, add }: CommandContext): void => {
-  addNewRunOptions(add(program, 'queue', 'queue a run; prints its id'))
+  addQueueSettings(addNewRunOptions(add(program, 'queue', 'queue a run; prints its id')))
     .option('--deployment <deployment>', 'what to run; the sample of a standalone by default')
     .option('--gpu <model>', "the GPU to run on; the deployment's by default")
-    .option(
-      '--priority <number>',
-      'from -100 to 100: each step starts it as if it were queued a minute earlier',
-    )
-    .option(
-      '--concurrency-key <key>',
-      'such as a user: one run of the deployment with this key executes at a time',
-    )
     .option('--webhook <url>', 'URL for the notification of the end')
     .option('--webhook-intermediate-status', 'notify the webhook of progress too')
     .action(async (options: QueueOptions) => end(await queue(await client(), options)));

@@ -5,7 +5,8 @@ import type { ExitCode } from '../output/command-error.ts';
 import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 import { deployments } from '../catalogue/deployments.ts';
 import { endSentence, progressSentence } from './progress-line.ts';
-import { decimalNumber, secondsOf } from '../options/numbers.ts';
+import { secondsOf } from '../options/numbers.ts';
+import { queueSettingsOf, type QueueSettings } from './queue-options.ts';
 import { changedInputs, givenInputs } from './run-inputs.ts';
 import type { InputOptions } from './run-inputs.ts';
 import type { Cancel } from '../api-client/run-api.ts';
@@ -22,11 +23,9 @@ export interface NewRunOptions extends InputOptions {
   readonly json?: boolean;
 }
 
-export interface QueueOptions extends NewRunOptions {
+export interface QueueOptions extends NewRunOptions, QueueSettings {
   readonly deployment?: string;
   readonly gpu?: string;
-  readonly priority?: string;
-  readonly concurrencyKey?: string;
   readonly webhook?: string;
   readonly webhookIntermediateStatus?: boolean;
 }
@@ -38,8 +37,7 @@ export const queue = async (client: Client, options: QueueOptions): Promise<Exit
     deployment_id: await deploymentIdOf(client, options.deployment),
     inputs,
     gpu: options.gpu,
-    priority: decimalNumber('--priority', options.priority),
-    concurrency_key: options.concurrencyKey,
+    ...queueSettingsOf(options),
     webhook: options.webhook,
     webhook_intermediate_status: options.webhookIntermediateStatus,
   };

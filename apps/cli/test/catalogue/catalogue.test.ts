@@ -67,6 +67,8 @@ describe('runledger deployments', () => {
       'nvlink',
       '--label',
       'zone:eu',
+      '--max-priority',
+      '10',
     ];
     const made = await json(['deployments', 'create', ...what, ...limits]);
     expect(made).toMatchObject({
@@ -79,13 +81,21 @@ describe('runledger deployments', () => {
       concurrency_limit: 4,
       weight: 0.5,
       labels: ['nvlink', 'zone:eu'],
+      bounds: { min_priority: -100, max_priority: 10 },
       retry: { attempts: 3 },
     });
     const update = ['deployments', 'update', made.id, '--environment', 'staging', '--attempts', '1'];
-    const { stdout } = await cli([...update, '--no-gpu', '--no-label', '--no-concurrency-limit']);
+    const { stdout } = await cli([
+      ...update,
+      '--no-gpu',
+      '--no-label',
+      '--no-concurrency-limit',
+      '--no-bounds',
+    ]);
     expect(stdout).toContain(
       "gpu                the machine's\nlabels             none\nconcurrency limit  none\nweight             0.5\nrun timeout        900 s\n",
     );
+    expect(stdout).toMatch(/^bounds +priority from -100 to 100\n/m);
     expect(stdout).toMatch(/^environment +staging\n(?:.*\n)*attempts +1\n/m);
     const list = await cli(['deployments', 'list', '--workflow', workflow.id]);
     expect(list.stdout).toMatch(new RegExp(`^ID .*NAME\n${made.id}  -  +staging +${version.id}  live\n$`));

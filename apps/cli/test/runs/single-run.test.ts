@@ -27,6 +27,10 @@ describe('runledger queue', () => {
       '-5',
       '--concurrency-key',
       'user 7',
+      '--run-timeout',
+      '15m',
+      '--start-deadline',
+      '90',
     ];
     expect(await runCli(['queue', ...args], at(gateway.url))).toEqual({
       code: 0,
@@ -43,6 +47,8 @@ describe('runledger queue', () => {
           gpu: 'T4',
           priority: -5,
           concurrency_key: 'user 7',
+          run_timeout_s: 900,
+          start_deadline_s: 90,
           inputs: { size: 64, title: 'a=b' },
           webhook: 'http://h',
         },

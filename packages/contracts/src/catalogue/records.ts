@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Sha256 } from '../blobs.ts';
-import { Weight } from '../fair-share.ts';
+import { HighestPriority, LowestPriority, Weight } from '../fair-share.ts';
 import { GpuModel } from '../gpu.ts';
 import { RequiredLabels } from '../labels.ts';
 import { Json } from '../json-schemas.ts';
@@ -77,6 +77,13 @@ export const NumberedVersion = Type.Object({
 });
 export type NumberedVersion = Static<typeof NumberedVersion>;
 
+/** What the requests of a deployment may ask for, beside its own timeout and deadline. Without a bound the general limits hold. */
+export const RequestBounds = Type.Object({
+  min_priority: Type.Optional(LowestPriority),
+  max_priority: Type.Optional(HighestPriority),
+});
+export type RequestBounds = Static<typeof RequestBounds>;
+
 export const Deployment = Type.Object({
   id: Uuid,
   org_id: Uuid,
@@ -91,6 +98,7 @@ export const Deployment = Type.Object({
   weight: Type.Optional(Weight),
   run_timeout_s: Type.Number({ exclusiveMinimum: 0 }),
   start_deadline_s: Type.Number({ exclusiveMinimum: 0 }),
+  bounds: Type.Optional(RequestBounds),
   retry: Type.Object({ attempts: Type.Integer({ minimum: 1, maximum: 100 }), on: Type.Optional(RetryOn) }),
   log_masks: Type.Optional(LogMasks),
   archived: Type.Boolean(),

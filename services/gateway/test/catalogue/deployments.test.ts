@@ -40,6 +40,7 @@ describe('a deployment', () => {
       weight: 1,
       run_timeout_s: 3600,
       start_deadline_s: 3600,
+      bounds: { min_priority: -100, max_priority: 100 },
       retry: { attempts: 3 },
       log_masks: null,
       archived: false,
@@ -47,6 +48,26 @@ describe('a deployment', () => {
     });
     expect((await admin.get(`/deployments/${body.id}`)).body).toEqual(body);
     expect((await admin.get('/deployments')).body.deployments[0]).toEqual(body);
+  });
+
+  it('has bounds until null removes them, one or all', async () => {
+    const made = await aDeployment({ bounds: { min_priority: -5, max_priority: 5 } });
+    expect(made.bounds).toEqual({ min_priority: -5, max_priority: 5 });
+    const change = async (bounds: unknown) =>
+      (await admin.patch(`/deployments/${made.id}`, { bounds })).body.bounds;
+    expect(await change({ max_priority: 7 })).toEqual({ min_priority: -5, max_priority: 7 });
+    expect(await change({ min_priority: null })).toEqual({ min_priority: -100, max_priority: 7 });
+    expect(await change(null)).toEqual({ min_priority: -100, max_priority: 100 });
+    const wrong = await admin.post(
+      '/deployments',
+      aRequest({ bounds: { min_priority: 1, max_priority: -1 } }),
+    );
+    expect(
+      wrong.body.detail.map(({ loc, type }: { loc: string[]; type: string }) => [loc.join('.'), type]),
+    ).toEqual([
+      ['body.bounds.min_priority', 'less_than_equal'],
+      ['body.bounds.max_priority', 'greater_than_equal'],
+    ]);
   });
 
   it('has log masks until null removes them', async () => {

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Weight as AnyWeight } from '../../fair-share.ts';
+import { HighestPriority, LowestPriority, Weight as AnyWeight } from '../../fair-share.ts';
 import { GpuModel } from '../../gpu.ts';
 import { MAX_RETRY_AFTER_S, RetryOn } from '../../events/retry.ts';
 import { Label, LABEL_RULE, MAX_REQUIRED_LABELS } from '../../labels.ts';
@@ -44,13 +44,28 @@ const Labels = Type.Array(RequiredLabel, {
 const RunTimeout = Type.Number({
   exclusiveMinimum: 0,
   maximum: MAX_DEADLINE_S,
-  description: 'Seconds that an attempt of a run may execute.',
+  description: 'Seconds that an attempt of a run may execute. A request may ask for less.',
 });
 const StartDeadline = Type.Number({
   exclusiveMinimum: 0,
   maximum: MAX_DEADLINE_S,
-  description: 'Seconds that a run may wait until it begins to execute.',
+  description: 'Seconds that a run may wait until it begins to execute. A request may ask for less.',
 });
+const BOUNDS =
+  'What requests may ask for. A request beyond a bound is refused with 422. `run_timeout_s` and `start_deadline_s` of the deployment are bounds too.';
+const MinPriority = { ...LowestPriority, description: 'The lowest `priority`.' };
+const MaxPriority = { ...HighestPriority, description: 'The highest `priority`.' };
+const Bounds = Type.Object(
+  { min_priority: MinPriority, max_priority: MaxPriority },
+  { title: 'RequestBounds', description: BOUNDS },
+);
+const RequestedBounds = Type.Object(
+  { min_priority: optional(MinPriority), max_priority: optional(MaxPriority) },
+  {
+    title: 'RequestedBounds',
+    description: `${BOUNDS} An omitted bound stays unchanged, null removes it; null instead of the object removes all.`,
+  },
+);
 const Retry = Type.Object(
   {
     attempts: Type.Integer({
@@ -91,6 +106,7 @@ export const Deployment = Type.Object(
     weight: Weight,
     run_timeout_s: RunTimeout,
     start_deadline_s: StartDeadline,
+    bounds: Bounds,
     retry: Retry,
     log_masks: nullable(Masks),
     archived: Archived,
@@ -108,6 +124,7 @@ const settings = {
   weight: optional({ ...Weight, default: 1 }),
   run_timeout_s: optional({ ...RunTimeout, default: 3600 }),
   start_deadline_s: optional({ ...StartDeadline, default: 3600 }),
+  bounds: optional(RequestedBounds),
   retry: optional(Retry),
   log_masks: optional(Masks),
 };
@@ -137,6 +154,7 @@ export const DeploymentChange = Type.Object(
     weight: optional(Weight),
     run_timeout_s: optional(RunTimeout),
     start_deadline_s: optional(StartDeadline),
+    bounds: optional(RequestedBounds),
     retry: optional(Retry),
     log_masks: optional({ ...Masks, description: `${Masks.description} Null removes them.` }),
     archived: optional(Archived),

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { ConcurrencyKey, Priority } from '../../fair-share.ts';
 import type { GpuModel } from '../../gpu.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
+import { MAX_DEADLINE_S } from '../../limits.ts';
 import { Uuid } from '../fields/values.ts';
 import { optional } from '../fields/optional.ts';
 
@@ -63,8 +64,24 @@ export const DeploymentRunRequest = Type.Object(
       ...Priority,
       default: 0,
       description:
-        'A head start of a minute for each step: the run starts before those of its deployment that have a lower priority and were queued less than so many minutes before it. So no run waits for ever. The runs of other deployments are not concerned.',
+        'A head start of a minute for each step: the run starts before those of its deployment that have a lower priority and were queued less than so many minutes before it. So no run waits for ever. The runs of other deployments are not concerned. The `bounds` of the deployment may allow fewer steps.',
     }),
+    run_timeout_s: optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: MAX_DEADLINE_S,
+        description:
+          'Seconds that an attempt may execute: at most those of the deployment, which are the default.',
+      }),
+    ),
+    start_deadline_s: optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: MAX_DEADLINE_S,
+        description:
+          'Seconds that the run may wait until it begins to execute: at most those of the deployment, which are the default.',
+      }),
+    ),
     concurrency_key: optional({
       ...ConcurrencyKey,
       'x-refusal': {

@@ -104,7 +104,7 @@ export const RunAttempt = Type.Object(
 );
 export type RunAttempt = Static<typeof RunAttempt>;
 
-/** The 32 fields of section 2.1 of the run API and nine more. Every response has all of them. */
+/** The 32 fields of section 2.1 of the run API, and ours. Every response has all of them. */
 export const WorkflowRun = Type.Object(
   {
     id: Uuid,
@@ -181,6 +181,8 @@ export const WorkflowRun = Type.Object(
       ...ConcurrencyKey,
       description: 'As requested: of the runs of the deployment with this key one executes at a time.',
     }),
+    run_timeout_s: Type.Number({ description: 'Seconds that an attempt may execute.' }),
+    start_deadline_s: Type.Number({ description: 'Seconds that it may wait until it begins to execute.' }),
     rerun_of: nullable(Type.String({ format: 'uuid', description: 'The run that this run repeats.' })),
     missing_members: Type.Array(MissingMember, {
       description:

@@ -1,4 +1,5 @@
-import type { Deployment } from '@runledger/contracts/catalogue/records';
+import type { Deployment, RequestBounds } from '@runledger/contracts/catalogue/records';
+import { MAX_PRIORITY, MIN_PRIORITY } from '@runledger/contracts/fair-share';
 import type { Deployment as ShownDeployment } from '@runledger/contracts/http/catalogue/deployments';
 import { gpuModel } from '@runledger/contracts/gpu';
 import type { DecidedRecord, Omitted, RecordOrigin } from '../store/core/decided-record.ts';
@@ -12,6 +13,9 @@ import {
   type WrongMember,
 } from './deployment-rules.ts';
 
+/** Null removes a bound. */
+type ChangedBounds = { readonly [Bound in keyof RequestBounds]: RequestBounds[Bound] | Omitted };
+
 interface RequestedSettings {
   readonly environment?: string | Omitted;
   /** Null clears it. */
@@ -22,6 +26,8 @@ interface RequestedSettings {
   readonly weight?: number | Omitted;
   readonly run_timeout_s?: number | Omitted;
   readonly start_deadline_s?: number | Omitted;
+  /** Null removes all of them. */
+  readonly bounds?: ChangedBounds | Omitted;
   readonly retry?:
     | { readonly attempts: number; readonly on?: NonNullable<Deployment['retry']['on']> }
     | Omitted;
@@ -52,6 +58,7 @@ type Settings = Pick<
   | 'weight'
   | 'run_timeout_s'
   | 'start_deadline_s'
+  | 'bounds'
   | 'retry'
   | 'log_masks'
 >;
@@ -123,6 +130,7 @@ const settingsAfter = (before: Settings, requested: RequestedSettings): Settings
   const limit =
     requested.concurrency_limit === undefined ? before.concurrency_limit : requested.concurrency_limit;
   const weight = requested.weight ?? before.weight;
+  const bounds = boundsAfter(before.bounds, requested.bounds);
   const masks = requested.log_masks === undefined ? before.log_masks : requested.log_masks;
   return {
     environment: requested.environment ?? before.environment,
@@ -132,9 +140,20 @@ const settingsAfter = (before: Settings, requested: RequestedSettings): Settings
     ...(weight !== undefined && weight !== 1 && { weight }),
     run_timeout_s: requested.run_timeout_s ?? before.run_timeout_s,
     start_deadline_s: requested.start_deadline_s ?? before.start_deadline_s,
+    ...(bounds && { bounds }),
     retry: { ...before.retry, ...requested.retry },
     ...(masks && { log_masks: masks }),
   };
+};
+
+const boundsAfter = (
+  before: RequestBounds | undefined,
+  requested: ChangedBounds | Omitted,
+): RequestBounds | undefined => {
+  if (requested === undefined) return before;
+  if (requested === null) return undefined;
+  const after = Object.entries({ ...before, ...requested }).filter(([, bound]) => typeof bound === 'number');
+  return after.length === 0 ? undefined : Object.fromEntries(after);
 };
 
 const tooLong = (settings: Settings, { longestRunS }: DeploymentParts): WrongMember[] => {
@@ -149,5 +168,9 @@ export const shownDeployment = (deployment: Deployment): ShownDeployment => ({
   labels: deployment.labels ?? [],
   concurrency_limit: deployment.concurrency_limit ?? null,
   weight: deployment.weight ?? 1,
+  bounds: {
+    min_priority: deployment.bounds?.min_priority ?? MIN_PRIORITY,
+    max_priority: deployment.bounds?.max_priority ?? MAX_PRIORITY,
+  },
   log_masks: deployment.log_masks ?? null,
 });

@@ -6,6 +6,7 @@ import type { Invalid, Refusal } from '../../http/refusal.ts';
 import type { InputSecrets } from '../secrets/input-secrets.ts';
 import type { KeepRunFiles } from './keep-run-files.ts';
 import { queueRun, type QueuedVersion, type QueueDecision, type QueueRequest } from './core/queue-run.ts';
+import { invalidBounds } from './invalid-bounds.ts';
 import { invalidInputs } from './invalid-inputs.ts';
 import type { AcceptRun, Acceptance, QueueCaller } from './accept-run.ts';
 
@@ -48,7 +49,8 @@ export const queueDeployment = ({
         : [undefined, undefined];
       const decision = queueRun(request, { deployment, machine, version }, given);
       const why = decision.kind === 'refused' ? decision.why : undefined;
-      const problems = typeof why === 'object' ? invalidInputs(why.wrong) : [];
+      const problems =
+        typeof why === 'object' ? [...invalidInputs(why.inputs), ...invalidBounds(why.bounds)] : [];
       if (callback) problems.push(callback);
       if (problems.length > 0) return { kind: 'refused', why: { kind: 'invalid', problems } };
       if (decision.kind === 'queued') {

@@ -5,6 +5,7 @@ import {
 } from '@runledger/contracts/http/runs/queue-run';
 import { Type } from 'typebox';
 import type { QueueDeployment } from './queue-deployment.ts';
+import { queueOptions } from './core/queue-options.ts';
 import { acceptedRun, queueCallerOf } from './queue-response.ts';
 import { inputsProblems, type InputLimits } from './input-limits.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
@@ -47,8 +48,7 @@ export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): 
         webhook: body.webhook ?? null,
         webhook_intermediate_status: body.webhook_intermediate_status ?? false,
         gpu: body.gpu ?? null,
-        priority: body.priority ?? 0,
-        concurrency_key: body.concurrency_key ?? null,
+        ...queueOptions(body),
       };
       const { webhook } = request;
       const checkDestination = async () => (webhook === null ? undefined : callbacks.destination(webhook));

@@ -3,6 +3,7 @@ import { assigned, queued, started, succeeded } from '@runledger/testing/events/
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/catalogue/catalogue.ts';
+import { DEFAULT_OPTIONS } from '../../../src/runs/queue/core/queue-options.ts';
 import { runIdentity } from '../../../src/runs/queue/run-identity.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { unavailableViews } from '../../fixtures/views/mongo-views.ts';
@@ -186,8 +187,7 @@ const identityOf = ({ org_id, deployment }: Tenant) => {
     webhook: null,
     webhook_intermediate_status: false,
     gpu: null,
-    priority: 0,
-    concurrency_key: null,
+    ...DEFAULT_OPTIONS,
   };
   const identity = runIdentity(orgId(org_id), 'k', { kind: 'queue', request });
   if (identity.kind === 'random') throw new Error('a key makes an id');

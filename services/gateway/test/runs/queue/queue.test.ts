@@ -93,6 +93,23 @@ describe('queueing a run', () => {
     expect((await get(usual.run_id)).body).toMatchObject({ priority: 0, concurrency_key: null });
   });
 
+  it('keeps and shows a timeout and a deadline within those of the deployment, which are the default', async () => {
+    const timesOf = async ({ run_id }: { run_id: string }) => {
+      const { run_timeout_s, start_deadline_s } = (await get(run_id)).body;
+      return { run_timeout_s, start_deadline_s };
+    };
+    const { run_timeout_s, start_deadline_s } = bed.tenant.deployment;
+    expect(await timesOf(await queueSample(gateway, bed.tenant))).toEqual({
+      run_timeout_s,
+      start_deadline_s,
+    });
+    const asked = { run_timeout_s: 0.5, start_deadline_s };
+    const queued = await queueSample(gateway, bed.tenant, asked);
+    expect(await timesOf(queued)).toEqual(asked);
+    const again = await post(`${gateway.api}/run/${queued.run_id}/rerun`, bed.tenant.key, {});
+    expect(await timesOf(again.body)).toEqual(asked);
+  });
+
   it('keeps and shows the webhook', async () => {
     const webhook = 'https://example.com/hook?run=1';
     const { run_id } = await queueSample(gateway, bed.tenant, {
@@ -173,6 +190,50 @@ describe('an invalid queue request', () => {
     );
   });
 
+  it('learns which setting of the deployment a value exceeds, with everything else that is wrong', async () => {
+    const { deployment } = bed.tenant;
+    const bounded = {
+      ...deployment,
+      id: newUuid(),
+      run_timeout_s: 60,
+      start_deadline_s: 30,
+      bounds: { min_priority: -1, max_priority: 5 },
+    };
+    await catalogue(bed.log).putDeployment(bounded);
+    const of = { deployment_id: bounded.id };
+    const within = { ...of, run_timeout_s: 60, start_deadline_s: 30 };
+    for (const priority of [-1, 5]) expect((await queue({ ...within, priority })).status).toBe(200);
+    const detail = await invalid({ ...of, run_timeout_s: 60.5, start_deadline_s: 31, priority: 6 });
+    expect(
+      detail.map(({ loc, type, msg }: { loc: string[]; type: string; msg: string }) => [
+        loc.join('.'),
+        type,
+        msg,
+      ]),
+    ).toEqual([
+      [
+        'body.priority',
+        'less_than_equal',
+        expect.stringContaining('equal to 5, as `bounds.max_priority` of the deployment says.'),
+      ],
+      [
+        'body.run_timeout_s',
+        'less_than_equal',
+        expect.stringContaining('equal to 60, as `run_timeout_s` of'),
+      ],
+      [
+        'body.start_deadline_s',
+        'less_than_equal',
+        expect.stringContaining('equal to 30, as `start_deadline_s` of'),
+      ],
+    ]);
+    const [low] = await invalid({ ...of, priority: -2 });
+    expect([low.type, low.msg]).toEqual([
+      'greater_than_equal',
+      expect.stringContaining('equal to -1, as `bounds.min_priority` of'),
+    ]);
+  });
+
   it.each([
     [[], 'body', 'model_attributes_type'],
     ['text', 'body', 'model_attributes_type'],
@@ -206,6 +267,8 @@ describe('an invalid queue request', () => {
     [{ priority: 101 }, 'body.priority', 'less_than_equal'],
     [{ priority: -101 }, 'body.priority', 'greater_than_equal'],
     [{ priority: 0.5 }, 'body.priority', 'int_from_float'],
+    [{ run_timeout_s: 0 }, 'body.run_timeout_s', 'greater_than'],
+    [{ start_deadline_s: 'soon' }, 'body.start_deadline_s', 'float_type'],
     [{ gpu: 'a10g' }, 'body.gpu', 'enum'],
     [{ gpu: 'toString' }, 'body.gpu', 'enum'],
   ])('%j: %s is %s', async (fields, where, type) => {

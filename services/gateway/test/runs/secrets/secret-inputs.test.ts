@@ -5,6 +5,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
 import { beforeAll, beforeEach, describe, expect, it, afterAll } from 'vitest';
 import { readRun } from '@runledger/event-log/read/read-run';
+import { DEFAULT_OPTIONS } from '../../../src/runs/queue/core/queue-options.ts';
 import { runIdentity } from '../../../src/runs/queue/run-identity.ts';
 import {
   aCatalogueApi,
@@ -140,8 +141,7 @@ describe('a secret input', () => {
         webhook: null,
         webhook_intermediate_status: false,
         gpu: null,
-        priority: 0,
-        concurrency_key: null,
+        ...DEFAULT_OPTIONS,
       },
     } as const;
     const identity = runIdentity(first.org_id, name, requested);

@@ -7,7 +7,7 @@ import type { Requirements } from '../slots/requirements.ts';
 
 export const ranTooLong = ({ request, attempt }: ExecutingRun): string =>
   `The run executed for more than its time limit of ${request.run_timeout_s} s on ${attempt.executor_id} and was stopped. ` +
-  'Give the deployment a longer run_timeout_s if it needs more.';
+  'If it needs more, queue it with a longer run_timeout_s, or give the deployment one.';
 
 export const waitedTooLong = (deadlineS: number, { gpu }: Requirements): string =>
   `No ${gpu} slot became free within the start deadline of ${deadlineS} s. ` +

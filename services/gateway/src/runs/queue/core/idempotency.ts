@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '@runledger/contracts/json';
 import type { OrgId, RunId } from '@runledger/contracts/ids';
 import type { Run } from '@runledger/contracts/fold/run';
+import { DEFAULT_OPTIONS, OPTION_NAMES, type QueueOptions } from './queue-options.ts';
 import type { QueueRequest } from './queue-run.ts';
 
 /** What a request asks for. Equal ones are the same request. */
@@ -14,12 +15,20 @@ export const requestText = (requested: RequestedRun): string => {
     case 'queue': {
       const { deployment_id, inputs, webhook, webhook_intermediate_status, gpu } = requested.request;
       const request = { deployment_id, inputs, webhook, webhook_intermediate_status, gpu };
-      return canonicalJson({ kind: 'queue', ...request });
+      return canonicalJson({ kind: 'queue', ...request, ...namedOptions(requested.request) });
     }
     case 'rerun':
       return canonicalJson({ kind: 'rerun', rerun_of: requested.of, inputs: requested.inputs ?? null });
   }
 };
+
+/** Without those that have their defaults: so the text of a request that names none is the same as before an option existed. */
+const namedOptions = (options: QueueOptions): JsonObject =>
+  Object.fromEntries(
+    OPTION_NAMES.map((name) => [name, options[name]] as const).filter(
+      ([name, value]) => canonicalJson(value) !== canonicalJson(DEFAULT_OPTIONS[name]),
+    ),
+  );
 
 /** The text that the id of a run is made from. An organisation's id has no line break, so no two requests share it. */
 export const identityText = (org_id: OrgId, key: string): string => `run\n${org_id}\n${key}`;

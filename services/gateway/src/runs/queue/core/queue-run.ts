@@ -8,18 +8,17 @@ import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { RunRequest } from '@runledger/contracts/fold/run';
 import { fitInputs, type WrongInput } from '../../../catalogue/core/input-values.ts';
 import type { Envelope } from '../../current/core/envelope.ts';
+import type { QueueOptions } from './queue-options.ts';
+import { beyondBounds, type BeyondBound } from './request-bounds.ts';
 
 /** A client's request, with its defaults filled in. */
-export interface QueueRequest {
+export interface QueueRequest extends QueueOptions {
   readonly deployment_id: string;
   readonly inputs: JsonObject;
   readonly webhook: string | null;
   readonly webhook_intermediate_status: boolean;
   /** Null for the GPU of the deployment, or else of the machine. */
   readonly gpu: GpuModel | null;
-  readonly priority: number;
-  /** Null without one. */
-  readonly concurrency_key: string | null;
 }
 
 /** What the catalogue has now; undefined for what is missing. */
@@ -52,6 +51,13 @@ export interface WrongInputs {
   readonly wrong: readonly WrongInput[];
 }
 
+/** What does not fit the deployment or its version. */
+export interface WrongRequest {
+  readonly kind: 'wrong_request';
+  readonly inputs: readonly WrongInput[];
+  readonly bounds: readonly BeyondBound[];
+}
+
 /** For the operator. A client only learns that the deployment does not exist. */
 export type MissingPart = 'deployment' | 'archived' | 'machine' | 'workflow version';
 
@@ -60,13 +66,17 @@ export const queueRun = (
   request: QueueRequest,
   { deployment, machine, version }: DeploymentFacts,
   by: { readonly user_id: string },
-): QueueDecision<MissingPart | WrongInputs> => {
+): QueueDecision<MissingPart | WrongRequest> => {
   if (!deployment) return { kind: 'refused', why: 'deployment' };
   if (deployment.archived) return { kind: 'refused', why: 'archived' };
   if (!machine) return { kind: 'refused', why: 'machine' };
   if (!version) return { kind: 'refused', why: 'workflow version' };
   const fitted = fitInputs(version.inputs, request.inputs);
-  if (fitted.kind === 'wrong') return { kind: 'refused', why: { kind: 'wrong_inputs', wrong: fitted.wrong } };
+  const bounds = beyondBounds(request, deployment);
+  if (fitted.kind === 'wrong' || bounds.length > 0) {
+    const inputs = fitted.kind === 'wrong' ? fitted.wrong : [];
+    return { kind: 'refused', why: { kind: 'wrong_request', inputs, bounds } };
+  }
   return {
     kind: 'queued',
     run: {
@@ -86,8 +96,8 @@ export const queueRun = (
         ...(deployment.labels && { labels: deployment.labels }),
         webhook: request.webhook,
         webhook_intermediate_status: request.webhook_intermediate_status,
-        start_deadline_s: deployment.start_deadline_s,
-        run_timeout_s: deployment.run_timeout_s,
+        start_deadline_s: request.start_deadline_s ?? deployment.start_deadline_s,
+        run_timeout_s: request.run_timeout_s ?? deployment.run_timeout_s,
         ...(deployment.concurrency_limit && { concurrency_limit: deployment.concurrency_limit }),
         ...(deployment.weight !== undefined && { weight: deployment.weight }),
         ...(request.priority !== 0 && { priority: request.priority }),

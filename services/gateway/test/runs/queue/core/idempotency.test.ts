@@ -2,6 +2,7 @@ import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson, isRunOf, requestText } from '../../../../src/runs/queue/core/idempotency.ts';
+import { DEFAULT_OPTIONS } from '../../../../src/runs/queue/core/queue-options.ts';
 import type { QueueRequest } from '../../../../src/runs/queue/core/queue-run.ts';
 import { runIdentity } from '../../../../src/runs/queue/run-identity.ts';
 import { folded } from '../../../fixtures/runs/folded-runs.ts';
@@ -12,8 +13,7 @@ const request: QueueRequest = {
   webhook: null,
   webhook_intermediate_status: false,
   gpu: null,
-  priority: 0,
-  concurrency_key: null,
+  ...DEFAULT_OPTIONS,
 };
 const ORG = orgId('01920000-0000-7000-8000-00000000000a');
 
@@ -42,6 +42,21 @@ describe('the request that is compared', () => {
     expect(requestText({ kind: 'rerun', of, inputs: {} })).toBe(
       '{"inputs":{},"kind":"rerun","rerun_of":"01920000-0000-7000-8000-00000000000b"}',
     );
+  });
+
+  it('differs when an option differs, and names no option that has its default', () => {
+    const options: readonly Partial<QueueRequest>[] = [
+      { priority: 1 },
+      { priority: -1 },
+      { concurrency_key: 'user 7' },
+      { run_timeout_s: 60 },
+      { start_deadline_s: 60 },
+    ];
+    const texts = [{}, ...options].map((option) =>
+      requestText({ kind: 'queue', request: { ...request, ...option } }),
+    );
+    expect(new Set(texts).size).toBe(texts.length);
+    expect(texts[1]).toContain('"kind":"queue","priority":1,"webhook":null');
   });
 
   it('does not match a run with a random id', () => {

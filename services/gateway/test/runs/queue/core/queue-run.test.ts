@@ -1,6 +1,7 @@
 import { aRun } from '@runledger/testing/events/run-events';
 import { newUuid } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_OPTIONS } from '../../../../src/runs/queue/core/queue-options.ts';
 import { queueRun, runQueued, type QueueRequest } from '../../../../src/runs/queue/core/queue-run.ts';
 
 const created_at = '2026-01-01T00:00:00.000Z';
@@ -39,6 +40,7 @@ const request: QueueRequest = {
   webhook: null,
   webhook_intermediate_status: false,
   gpu: null,
+  ...DEFAULT_OPTIONS,
   priority: 5,
   concurrency_key: 'user 7',
 };

@@ -61,6 +61,8 @@ const always: Omit<WorkflowRun, keyof Situated | 'error' | 'attempts'> = {
   queue_position: null,
   priority: 0,
   concurrency_key: null,
+  run_timeout_s: 3600,
+  start_deadline_s: 3600,
   rerun_of: null,
   missing_members: [],
 };
@@ -77,6 +79,8 @@ const OURS = [
   'queue_position',
   'priority',
   'concurrency_key',
+  'run_timeout_s',
+  'start_deadline_s',
   'rerun_of',
   'missing_members',
 ];
@@ -108,9 +112,9 @@ describe.each(situations)('a run that is $name', ({ events, is }) => {
     );
   });
 
-  it('has all 41 fields and no others, as the schema describes them', () => {
+  it('has all fields and no others, as the schema describes them', () => {
     expect(Object.keys(fitting(response)).sort()).toEqual([...OF_THE_SPECIFICATION, ...OURS].sort());
-    expect([OF_THE_SPECIFICATION.length, OURS.length]).toEqual([32, 9]);
+    expect(OF_THE_SPECIFICATION).toHaveLength(32);
     expect(
       Object.entries(response).filter(([name, value]) => value === null && NEVER_NULL.includes(name)),
     ).toEqual([]);

@@ -1,0 +1,29 @@
+import type { DeploymentRunRequest } from '@runledger/contracts/http/runs/queue-run';
+
+/** What a client may ask for beside what is executed: when the run starts and how long it may take. */
+export interface QueueOptions {
+  readonly priority: number;
+  /** Null without one. */
+  readonly concurrency_key: string | null;
+  /** Null for that of the deployment. */
+  readonly run_timeout_s: number | null;
+  /** Null for that of the deployment. */
+  readonly start_deadline_s: number | null;
+}
+
+/** Of a request that names none of them. */
+export const DEFAULT_OPTIONS: QueueOptions = {
+  priority: 0,
+  concurrency_key: null,
+  run_timeout_s: null,
+  start_deadline_s: null,
+};
+
+export const OPTION_NAMES = Object.keys(DEFAULT_OPTIONS) as readonly (keyof QueueOptions)[];
+
+export const queueOptions = (body: Omit<DeploymentRunRequest, 'deployment_id'>): QueueOptions => ({
+  priority: body.priority ?? DEFAULT_OPTIONS.priority,
+  concurrency_key: body.concurrency_key ?? null,
+  run_timeout_s: body.run_timeout_s ?? null,
+  start_deadline_s: body.start_deadline_s ?? null,
+});
