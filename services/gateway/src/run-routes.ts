@@ -3,6 +3,7 @@ import { subscribeToLogs } from '@runledger/event-log/streams/logs';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import { catalogue as openCatalogue } from './catalogue/catalogue.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
+import { findMatching } from './runs/bulk/matching-runs.ts';
 import { cancelManyRoute } from './runs/cancel/cancel-many-route.ts';
 import { cancelRoute } from './runs/cancel/cancel-route.ts';
 import { deleteRoutes } from './runs/delete/delete-routes.ts';
@@ -18,6 +19,8 @@ import { presentRuns } from './runs/list/present-runs.ts';
 import { listRunsRoute } from './runs/list/list-runs-route.ts';
 import type { Route } from './http/operation.ts';
 import { queueRoute } from './runs/queue/queue-route.ts';
+import { rerunMany } from './runs/rerun/rerun-many.ts';
+import { rerunManyRoute } from './runs/rerun/rerun-many-route.ts';
 import { rerunRoute } from './runs/rerun/rerun-route.ts';
 import { waitingRoute } from './runs/read/waiting-route.ts';
 import { waitForEnd } from './runs/subscribe/wait-for-end.ts';
@@ -75,6 +78,7 @@ export const runRoutes = ({ parts, services, metrics, record }: RunRoutes): Rout
     keepSecrets: keepSecrets({ blobs: stores.blobs, secrets }),
   });
   const cancel = cancelRun({ log, current, expire: services.expire, writer, now, onConflict });
+  const find = findMatching({ views, fresh });
   const progress = runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor));
   const positions = queuePositions({ scheduler, clock });
   const included = openIncluded(stores, logger);
@@ -99,7 +103,8 @@ export const runRoutes = ({ parts, services, metrics, record }: RunRoutes): Rout
     listRunsRoute({
       listRuns: listRuns({ views, fresh, present, lists, progress, positions, included, outputUrl }),
     }),
-    cancelManyRoute({ cancelMany: cancelMany({ views, fresh, cancel }), record }),
+    cancelManyRoute({ cancelMany: cancelMany({ find, cancel }), record }),
+    rerunManyRoute({ rerunMany: rerunMany({ find, rerun, onQueued }), record }),
   ];
 };
 

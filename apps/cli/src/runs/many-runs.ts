@@ -9,7 +9,9 @@ import type { ShownRun } from '../api-client/run-responses.ts';
 import { headLine, rowLine } from '../output/table.ts';
 import type { Column } from '../output/table.ts';
 import { cancelRuns } from './cancel-runs.ts';
-import type { CancelRunsOptions } from './cancel-runs.ts';
+import { rerunRuns } from './rerun-runs.ts';
+import type { RerunRunsOptions } from './rerun-runs.ts';
+import type { BulkOptions } from './bulk-runs.ts';
 import { addRunFilter, runFilterOf } from './run-filter.ts';
 import type { RunFilterOptions } from './run-filter.ts';
 
@@ -27,18 +29,25 @@ interface ListRunsOptions extends RunFilterOptions, ListOptions {}
 
 /** Commands about many runs at once. */
 export const addManyRunsCommands = (program: Command, { client, end, add }: CommandContext): void => {
-  const group = program.command('runs').description('list or cancel many runs');
+  const group = program.command('runs').description('list, cancel or rerun many runs');
   addRunFilter(add(group, 'list', 'list runs, newest first'))
     .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
     .action(async (options: ListRunsOptions) => end(await listRuns(await client(), options)));
-  addRunFilter(
+  addBulkOptions(
     add(group, 'cancel', 'cancel the runs that match and have not ended; shows how many, and asks first'),
   )
     .option('--all', 'all runs that have not ended, instead of a filter')
-    .option('--dry-run', 'only count them')
-    .option('--yes', 'do not ask')
-    .action(async (options: CancelRunsOptions) => end(await cancelRuns(await client(), options)));
+    .action(async (options: BulkOptions) => end(await cancelRuns(await client(), options)));
+  addBulkOptions(
+    add(group, 'rerun', 'queue the runs again that match and have ended; shows how many, and asks first'),
+  )
+    .option('--all', 'all runs that have ended, instead of a filter')
+    .option('--idempotency-key <key>', 'calls with the same key queue each run again once')
+    .action(async (options: RerunRunsOptions) => end(await rerunRuns(await client(), options)));
 };
+
+const addBulkOptions = (command: Command): Command =>
+  addRunFilter(command).option('--dry-run', 'only count them').option('--yes', 'do not ask');
 
 const listRuns = async ({ call, screen }: Client, options: ListRunsOptions): Promise<ExitCode> => {
   const filter = await runFilterOf(call, options);

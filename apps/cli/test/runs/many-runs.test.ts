@@ -133,3 +133,39 @@ describe('runledger runs cancel', () => {
     });
   });
 });
+
+describe('runledger runs rerun', () => {
+  const ended = ['runs', 'rerun', '--gpu', 'L40S', '--status', 'cancelled'];
+
+  it('shows how many, and queues each again once after a person agrees', async () => {
+    const runs = [await queue('--gpu', 'L40S'), await queue('--gpu', 'L40S')];
+    for (const run of runs) await gateway.cli(['cancel', run]);
+    expect(await gateway.cli([...ended, '--dry-run'])).toMatchObject({
+      code: 0,
+      stdout: 'This would rerun 2 runs. Nothing was changed.\n',
+    });
+    expect(await gateway.cli(ended, { answer: 'n' })).toMatchObject({
+      code: 2,
+      stderr: 'Rerun 2 runs? [y/N] n\nNothing was changed.\n',
+    });
+    const key = ['--idempotency-key', 'nightly'];
+    expect(await gateway.cli([...ended, ...key], { answer: 'y' })).toMatchObject({
+      code: 0,
+      stdout: '2 runs queued again with the idempotency key nightly.\n',
+    });
+    expect(await gateway.cli([...ended, ...key, '--yes'])).toMatchObject({
+      code: 0,
+      stdout: '0 runs queued again with the idempotency key nightly.\n',
+      stderr: '2 runs had been queued again before, with this key.\n',
+    });
+    const again = await gateway.cli(['runs', 'list', '--gpu', 'L40S', '--origin', 'replay', '--json']);
+    expect(idsOf(again.stdout)).toHaveLength(2);
+  });
+
+  it('requires a filter or --all', async () => {
+    expect(await gateway.cli(['runs', 'rerun', '--yes'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('use --all for all runs that have ended'),
+    });
+  });
+});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LOST, aGateway } from '../fixtures/fake-gateway.ts';
+import { LOST, RUN, aGateway } from '../fixtures/fake-gateway.ts';
 import { cliAt } from '../fixtures/run-cli.ts';
 
 describe('runledger runs cancel with several pages', () => {
@@ -73,6 +73,67 @@ describe('runledger runs cancel with several pages', () => {
       code: 2,
       stderr: expect.stringMatching(/^1 run cancelled\. Then the command failed:\n.*was refused/),
     });
+  });
+});
+
+describe('runledger runs rerun with several pages', () => {
+  const page = (counts: object, next_cursor: string | null = null) => ({
+    status: 200,
+    body: {
+      matched: 0,
+      queued: 0,
+      already_queued: 0,
+      refused: [],
+      stopped: null,
+      created_before: null,
+      next_cursor,
+      ...counts,
+    },
+  });
+  const refused = (reason: string, runs: number) => [{ reason, runs, run_id: RUN }];
+
+  it('repeats a lost request with its key, and adds up what was refused', async () => {
+    const fake = await aGateway(
+      page({ matched: 1000, queued: 998, refused: refused('inputs_gone', 2) }, 'second'),
+      LOST,
+      page({ matched: 20, queued: 17, already_queued: 2, refused: refused('inputs_gone', 1) }),
+    );
+    const result = await cliAt(fake.url, 'rl_key')(['runs', 'rerun', '--all', '--yes']);
+    expect(result).toMatchObject({
+      code: 2,
+      stdout: expect.stringMatching(/^1015 runs queued again with the idempotency key \S+\.\n$/),
+      stderr: expect.stringContaining(
+        `2 runs had been queued again before, with this key.\n3 runs could not be queued again, such as ${RUN}: the inputs have expired`,
+      ),
+    });
+    expect(fake.requests.map(({ body }) => body)).toEqual([
+      { filter: {}, dry_run: false },
+      { filter: {}, dry_run: false, cursor: 'second' },
+      { filter: {}, dry_run: false, cursor: 'second' },
+    ]);
+    expect(new Set(fake.headers.map((headers) => headers['idempotency-key'])).size).toBe(1);
+  });
+
+  it('names its key when it fails, since runs may be queued', async () => {
+    const fake = await aGateway({ status: 401, body: { detail: 'Invalid API key' } });
+    expect(await cliAt(fake.url, 'rl_key')(['runs', 'rerun', '--all', '--yes'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^0 runs queued again with the idempotency key \S+\. Then the command failed:\n.*was refused/,
+      ),
+    });
+  });
+
+  it('stops when the queue is full, and says how to continue', async () => {
+    const fake = await aGateway(page({ matched: 7, queued: 7, stopped: 'queue_full' }, 'here'));
+    const rerun = ['runs', 'rerun', '--all', '--yes', '--idempotency-key', 'nightly'];
+    expect(await cliAt(fake.url, 'rl_key')(rerun)).toEqual({
+      code: 2,
+      stdout: '7 runs queued again with the idempotency key nightly.\n',
+      stderr:
+        'The organisation has as many queued runs as it may. Repeat the command later with --idempotency-key nightly: it continues, and queues no run twice.\n',
+    });
+    expect(fake.requests).toHaveLength(1);
   });
 });
 

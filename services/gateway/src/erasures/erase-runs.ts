@@ -4,7 +4,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readWebhookEnd } from '@runledger/event-log/read/read-webhook-end';
-import pLimit from 'p-limit';
+import { actOnEach } from '../concurrency/act-on-each.ts';
 import type { RunView } from '../projection/core/run-view.ts';
 import type { SortKey } from '../projection/core/sort-key.ts';
 import type { RunViews } from '../projection/run-views.ts';
@@ -35,7 +35,6 @@ interface ErasedRuns {
 }
 
 const PAGE = 200;
-const MAX_CONCURRENT = 16;
 
 /**
  * Deletes the runs of an organisation as a client does: one that has not ended is cancelled before, and its final notification is given
@@ -49,19 +48,13 @@ export const eraseRuns = async (
   stop: AbortSignal,
 ): Promise<ErasedRuns> => {
   const { views } = options;
-  const limit = pLimit(MAX_CONCURRENT);
   const deleteOne = async ({ run: { run_id } }: RunView): Promise<boolean> =>
     !stop.aborted && deleteAnyRun(options, { org_id, run_id }, by);
   let [deleted, found] = [0, 0];
   let behind: SortKey | undefined;
   do {
     const { items, end } = await views.listRuns({ org_id, ...(behind ? { behind } : {}), limit: PAGE });
-    try {
-      deleted += (await limit.map(items, deleteOne)).filter(Boolean).length;
-    } finally {
-      // After a failure, no more of them begin to end.
-      limit.clearQueue();
-    }
+    deleted += (await actOnEach(items, deleteOne)).filter(Boolean).length;
     found += items.length;
     behind = end;
   } while (behind !== undefined && !stop.aborted);

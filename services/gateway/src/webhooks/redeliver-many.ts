@@ -1,7 +1,7 @@
 import type { SortKey } from '../projection/core/sort-key.ts';
 import type { RunViews } from '../projection/run-views.ts';
 import type { WebhookQuery } from '../projection/core/list-query.ts';
-import pLimit from 'p-limit';
+import { actOnEach } from '../concurrency/act-on-each.ts';
 import type { RedeliverRun, Requester } from './redeliver-run.ts';
 
 interface RedeliveredMany {
@@ -26,7 +26,6 @@ export type RedeliverMany = (
 ) => Promise<RedeliveredMany>;
 
 const PAGE = 1_000;
-const MAX_CONCURRENT = 16;
 
 /**
  * The newest first. The views say which runs match. The log is ahead of them and says whether each still matches: a
@@ -39,15 +38,9 @@ export const redeliverMany =
     const { items, end } = await views.listWebhooks({ ...which, limit: PAGE });
     if (dryRun) return { matched: items.length, requested: 0, end };
     let requested = 0;
-    const limit = pLimit(MAX_CONCURRENT);
-    try {
-      await limit.map(items, async ({ org_id, run_id }) => {
-        const { kind } = await redeliver({ org_id, run_id }, by, which.statuses);
-        if (kind === 'requested') requested += 1;
-      });
-    } finally {
-      // After a failure, no more redeliveries begin.
-      limit.clearQueue();
-    }
+    await actOnEach(items, async ({ org_id, run_id }) => {
+      const { kind } = await redeliver({ org_id, run_id }, by, which.statuses);
+      if (kind === 'requested') requested += 1;
+    });
     return { matched: items.length, requested, end };
   };

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aFleet, anExecutor } from '../fixtures/gateway/a-fleet.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { A_SECRET_KEY } from '../fixtures/gateway/a-gateway.ts';
-import { call } from '../fixtures/requests/requests.ts';
+import { call, postKeyed } from '../fixtures/requests/requests.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import { aTrail, type ATrail } from './a-trail.ts';
@@ -212,7 +212,7 @@ describe('an operation that changes something', () => {
 
   it('is in the table below, or nobody does it by the API', async () => {
     const recorded = (await operations()).flatMap(({ action }) => action ?? []);
-    const tested = [...TABLE.map(({ action }) => action), 'runs.cancelled'];
+    const tested = [...TABLE.map(({ action }) => action), 'runs.cancelled', 'runs.rerun'];
     expect([...new Set(recorded)].toSorted()).toEqual(tested.toSorted());
     expect([...new Set([...recorded, ...WITHOUT_OPERATION])].toSorted()).toEqual(
       [...AuditAction.enum].toSorted(),
@@ -246,6 +246,28 @@ describe('an operation that changes something', () => {
     const text = JSON.stringify(await trail.read(trail.operator));
     expect(text).not.toContain('not in any record');
     expect(text).not.toMatch(/rl_|whsec_/);
+  });
+});
+
+describe('running many runs again', () => {
+  it('is recorded with its counts, and a dry run is not', async () => {
+    const gateway = await trail.bed.gateway({ projecting: true });
+    const { key } = trail.bed.tenant;
+    const { run_id } = await queueSample(gateway, trail.bed.tenant, { gpu: 'T4' });
+    await call(`${gateway.api}/run/${run_id}/cancel`, key, { method: 'POST' });
+    for (const dry_run of [true, false]) {
+      const { status } = await postKeyed(`${gateway.api}/runs/rerun`, key, 'a', {
+        filter: { gpu: 'T4' },
+        dry_run,
+      });
+      expect(status).toBe(200);
+    }
+    const records = await trail.read(trail.admin, '&action=runs.rerun');
+    expect(records).toHaveLength(2);
+    expect(records[0]).toMatchObject({
+      outcome: 'done',
+      details: { members: ['gpu'], matched: 1, queued: 1, already_queued: 0, refused: 0, stopped: null },
+    });
   });
 });
 

@@ -62,6 +62,7 @@ describe('the OpenAPI document', () => {
         'POST /run/{run_id}/redeliver',
         'GET /runs',
         'POST /runs/cancel',
+        'POST /runs/rerun',
         'GET /webhooks/deliveries',
         'POST /webhooks/redeliver',
         'GET /webhooks/secret',

@@ -35,7 +35,8 @@ export const RunFilter = Type.Object(
   {
     status: optional({
       ...wordsOf(RunStatus),
-      description: 'Statuses of runs that have not ended; all of these without it.',
+      description:
+        'Runs with one of these statuses. Of those that the operation concerns; all of these without it.',
     }),
     deployment_id: optional(Uuid),
     workflow_id: optional(Uuid),
@@ -49,20 +50,32 @@ export const RunFilter = Type.Object(
     // A misspelt name would leave the filter wider than it was meant to be.
     additionalProperties: false,
     description:
-      'Selects the runs that have not ended and match every member; `{}` selects all of them. It is required, and unknown members are refused, so that nothing is cancelled by mistake.',
+      'Selects, of the runs that the operation concerns, those that match every member; `{}` selects all of them. It is required, and unknown members are refused, so that nothing is done by mistake.',
   },
 );
 export type RunFilter = Static<typeof RunFilter>;
 
-export const CancelRunsRequest = Type.Object(
-  {
-    filter: RunFilter,
-    dry_run: optional(Type.Boolean({ default: false, description: 'Only counts the runs.' })),
-    cursor: optional(Cursor),
-  },
-  // A misspelt `dry_run` would cancel for real.
-  { title: 'CancelRunsRequest', additionalProperties: false },
-);
+const ManyRuns = {
+  filter: RunFilter,
+  dry_run: optional(Type.Boolean({ default: false, description: 'Only counts the runs.' })),
+  cursor: optional(Cursor),
+};
+// A misspelt `dry_run` would do it for real.
+const strict = { additionalProperties: false };
+
+export const CancelRunsRequest = Type.Object(ManyRuns, { title: 'CancelRunsRequest', ...strict });
+export const RerunRunsRequest = Type.Object(ManyRuns, { title: 'RerunRunsRequest', ...strict });
+/** A request about the runs that match a filter. */
+export type ManyRunsRequest = Static<typeof CancelRunsRequest>;
+
+/** Where the response about a page of runs ends. */
+export const PageOfMany = {
+  created_before: Type.Union([Time, Type.Null()], {
+    description:
+      'A time just after the creation of the newest run of this page; null for an empty page. In the filter of the next request, it excludes runs that were queued after this response.',
+  }),
+  next_cursor: NextCursor,
+};
 
 export const CancelRunsResponse = Type.Object(
   {
@@ -82,11 +95,7 @@ export const CancelRunsResponse = Type.Object(
       description:
         'Further runs of this page that could not be cancelled: they kept changing, or their state could not be read. Repeat the request. A run whose events expired before its end always fails, until the list drops it.',
     }),
-    created_before: Type.Union([Time, Type.Null()], {
-      description:
-        'A time just after the creation of the newest run of this page; null for an empty page. In the filter of the next request, it excludes runs that were queued after this response.',
-    }),
-    next_cursor: NextCursor,
+    ...PageOfMany,
   },
   { title: 'CancelRunsResponse' },
 );

@@ -16,6 +16,14 @@ export const sortKeyOf = ({
 }: Pick<Run, 'created_at' | 'number' | 'run_id'>): SortKey =>
   asSortKey(`${startOf(new Date(created_at), number)}.${run_id}`);
 
+/** The list behind it begins with this run; a run that was queued next, in the same millisecond, may come before. */
+export const sortKeyBefore = ({
+  created_at,
+  number,
+  run_id,
+}: Pick<Run, 'created_at' | 'number' | 'run_id'>): SortKey =>
+  sortKeyOf({ created_at, number: number + 1, run_id });
+
 const SORT_KEY = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z\.\d{12}\.(.*)$/;
 
 export const isSortKey = (text: string): text is SortKey => isRunId(SORT_KEY.exec(text)?.[1] ?? '');

@@ -1,13 +1,9 @@
-import type { Completion, RecordAction } from '@runledger/event-log/audit/record-action';
+import type { RecordAction } from '@runledger/event-log/audit/record-action';
 import { CancelRunsRequest, CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
-import { requestedAction } from '../../audit/requested-action.ts';
-import type { CancelledMany, CancelMany } from './cancel-many.ts';
+import { bulkProblems, carryOutBulk, type BulkOptions } from '../bulk/bulk-request.ts';
+import type { CancelCounts, CancelMany } from './cancel-many.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
-import { cursorAt } from '../../http/pagination.ts';
-import { listRange, runCursorProblems, sortKeyAt } from '../list/list-range.ts';
 import { requestOf } from '../../http/request-context.ts';
-import { runFilterOf } from '../list/run-filter.ts';
-import { own } from '../../validation/node.ts';
 
 const cancelManyOperation = operation({
   id: 'cancelRuns',
@@ -29,28 +25,18 @@ export interface CancelManyRoute {
   readonly record: RecordAction;
 }
 
-export const cancelManyRoute = ({ cancelMany, record }: CancelManyRoute): Route =>
-  route(
+export const cancelManyRoute = ({ cancelMany, record }: CancelManyRoute): Route => {
+  const bulk: BulkOptions<CancelCounts> = {
+    record,
+    action: 'runs.cancelled',
+    detailsOf: (counts) => ({ ...counts }),
+  };
+  return route(
     cancelManyOperation,
-    async ({ body: { filter, cursor, dry_run } }, caller, ctx) => {
-      const { org_id, user_id } = caller;
-      const { traceparent } = requestOf(ctx);
-      const which = { org_id, ...runFilterOf(filter), ...listRange(filter, sortKeyAt(cursor)) };
-      const dry = dry_run === true;
-      const cancelPage = () => cancelMany(which, { user_id, traceparent }, dry);
-      const filtered = requestedAction(ctx, caller, {
-        action: 'runs.cancelled',
-        details: { members: Object.keys(filter) },
-      });
-      const { createdBefore, end, ...counts } = await (dry
-        ? cancelPage()
-        : record(filtered, cancelPage, countsOf));
-      const created_before = createdBefore?.toISOString() ?? null;
-      return { ...counts, created_before, next_cursor: cursorAt(end) };
+    ({ body }, caller, ctx) => {
+      const by = { user_id: caller.user_id, traceparent: requestOf(ctx).traceparent };
+      return carryOutBulk(body, caller, ctx, bulk, (query, dryRun) => cancelMany(query, by, dryRun));
     },
-    ({ body }) => runCursorProblems(own(body, 'cursor'), 'body'),
+    bulkProblems,
   );
-
-const countsOf = ({ matched, cancelled, requested, failed }: CancelledMany): Completion => ({
-  details: { matched, cancelled, requested, failed },
-});
+};

@@ -1,12 +1,9 @@
-import type { SortKey } from '../../projection/core/sort-key.ts';
 import { OPEN_STATUSES, type RunView } from '../../projection/core/run-view.ts';
-import { ViewsUnavailable, type RunViews } from '../../projection/run-views.ts';
-import type { RunQuery } from '../../projection/core/list-query.ts';
+import { actOnEach } from '../../concurrency/act-on-each.ts';
+import type { BulkQuery, BulkResult, FindMatching } from '../bulk/matching-runs.ts';
 import type { Canceller, CancelRun } from './cancel-run.ts';
-import type { FreshViews } from '../../projection/fresh-views.ts';
-import pLimit from 'p-limit';
 
-export interface CancelledMany {
+export interface CancelCounts {
   /** Runs of this page that had not ended and matched the filter when they were decided on. */
   readonly matched: number;
   /** Matched runs that ended at once. */
@@ -15,28 +12,21 @@ export interface CancelledMany {
   readonly requested: number;
   /** Other runs of this page that could not be decided on now. */
   readonly failed: number;
-  /** A millisecond after the creation of the newest run of this page; undefined when the page is empty. */
-  readonly createdBefore: Date | undefined;
-  /** Where the next page begins; undefined when nothing follows. */
-  readonly end: SortKey | undefined;
 }
 
 export interface CancelManyOptions {
-  readonly views: RunViews;
-  readonly fresh: Pick<FreshViews, 'becomeFresh'>;
+  readonly find: FindMatching;
   readonly cancel: CancelRun;
 }
 
 /** @throws {LogUnavailable} when some of the runs may have been cancelled @throws {ViewsUnavailable} */
 export type CancelMany = (
-  which: Omit<RunQuery, 'limit'>,
+  query: BulkQuery,
   by: Canceller,
   dryRun: boolean,
-) => Promise<CancelledMany>;
+) => Promise<BulkResult<CancelCounts>>;
 
-const NONE = { matched: 0, cancelled: 0, requested: 0, failed: 0 };
-const PAGE = 1_000;
-const MAX_CONCURRENT = 16;
+const NONE: CancelCounts = { matched: 0, cancelled: 0, requested: 0, failed: 0 };
 
 /**
  * The newest first. The views say which runs match. The log is ahead of them and says whether each still matches: a
@@ -44,32 +34,25 @@ const MAX_CONCURRENT = 16;
  * or requested twice.
  */
 export const cancelMany =
-  ({ views, fresh, cancel }: CancelManyOptions): CancelMany =>
-  async (which, by, dryRun) => {
-    const statuses = OPEN_STATUSES.filter((status) => which.statuses?.includes(status) ?? true);
-    if (statuses.length === 0) return { ...NONE, createdBefore: undefined, end: undefined };
-    if (!(await fresh.becomeFresh()))
-      throw new ViewsUnavailable(
-        'the views lack facts of the log, so runs may be missing among those that match',
-      );
-    const { items, end } = await views.listRuns({ ...which, statuses, limit: PAGE });
-    const page = { createdBefore: behindNewest(items), end };
-    if (dryRun) return { ...NONE, matched: items.length, ...page };
-    const count = { ...NONE };
-    const limit = pLimit(MAX_CONCURRENT);
+  ({ find, cancel }: CancelManyOptions): CancelMany =>
+  async (query, by, dryRun) => {
+    const { items, ...page } = await find(query, OPEN_STATUSES);
+    if (dryRun) return { counts: { ...NONE, matched: items.length }, ...page };
+    const statuses = OPEN_STATUSES.filter((status) => query.statuses?.includes(status) ?? true);
+    const counts = { ...NONE };
     const cancelOne = async ({ run: { org_id, run_id } }: RunView): Promise<void> => {
       const cancellation = await cancel({ org_id, run_id }, by, statuses);
       switch (cancellation.kind) {
         case 'answered':
-          count.matched += 1;
+          counts.matched += 1;
           if (!cancellation.isNew) return;
-          if (cancellation.answer.outcome === 'cancelled') count.cancelled += 1;
-          else count.requested += 1;
+          if (cancellation.answer.outcome === 'cancelled') counts.cancelled += 1;
+          else counts.requested += 1;
           return;
         case 'too_busy':
         case 'unreadable':
         case 'views_unavailable':
-          count.failed += 1;
+          counts.failed += 1;
           return;
         case 'status_excluded':
         case 'none':
@@ -77,14 +60,6 @@ export const cancelMany =
           return;
       }
     };
-    try {
-      await limit.map(items, cancelOne);
-    } finally {
-      // After a failure, no more cancellations begin.
-      limit.clearQueue();
-    }
-    return { ...count, ...page };
+    await actOnEach(items, cancelOne);
+    return { counts, ...page };
   };
-
-const behindNewest = ([newest]: readonly RunView[]): Date | undefined =>
-  newest && new Date(Date.parse(newest.run.created_at) + 1);

@@ -14,8 +14,12 @@ export const runIdentity = (org_id: OrgId, key: string | undefined, requested: R
     ? { kind: 'random', run_id: runId(newUuid()) }
     : {
         kind: 'of_key',
-        run_id: runId(uuid8(sha256(identityText(org_id, key)))),
+        run_id: runIdOfKey(org_id, key),
         request_sha256: sha256(requestText(requested)).toString('hex'),
       };
+
+/** The id of the run that a request with this idempotency key queues. */
+export const runIdOfKey = (org_id: OrgId, key: string): RunId =>
+  runId(uuid8(sha256(identityText(org_id, key))));
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -26,12 +26,14 @@ type NoRun = Exclude<CurrentRun, { kind: 'found' }>;
 /** `no_workflow`: its version was deleted, or the workflow is lost. */
 type NotRerun = NoRun | 'no_deployment' | 'no_workflow' | Extract<Refusal, { kind: 'invalid' }>;
 
+export type RerunResult = Acceptance | Extract<QueueDecision<NotRerun>, { kind: 'refused' }>;
+
 /** Queues a run again, with its inputs or with others. @throws as `AcceptRun` does */
 export type RerunRun = (
   given: QueueCaller,
   of: RunKey,
   inputs: JsonObject | undefined,
-) => Promise<Acceptance | Extract<QueueDecision<NotRerun>, { kind: 'refused' }>>;
+) => Promise<RerunResult>;
 
 export const rerunRun =
   ({ accept, current, catalogue, workflows, keepFiles, secrets, keepSecrets }: RerunRunOptions): RerunRun =>

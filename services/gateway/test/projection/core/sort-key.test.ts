@@ -1,6 +1,6 @@
 import { runId } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
-import { isSortKey, sortKeyOf, sortKeysIn } from '../../../src/projection/core/sort-key.ts';
+import { isSortKey, sortKeyBefore, sortKeyOf, sortKeysIn } from '../../../src/projection/core/sort-key.ts';
 
 const ID = runId('0199a1b2-0000-7000-8000-000000000001');
 const LATER_ID = runId('0199a1b2-0000-7000-8000-000000000002');
@@ -29,6 +29,18 @@ describe('sort keys', () => {
     `2026-02-01T00:00:00.000Z.000000000007.${ID}\n`,
     `x${at('2026-02-01T00:00:00Z')}`,
   ])('do not include %j', (text) => expect(isSortKey(text)).toBe(false));
+
+  it('that begin a list with a run are newer than it, and older than runs that were queued later', () => {
+    const run = { created_at: '2026-02-01T00:00:00.000Z', number: 7, run_id: ID };
+    const inOrder = [
+      sortKeyOf(run),
+      sortKeyBefore(run),
+      at(run.created_at, 9),
+      at('2026-02-01T00:00:00.001Z', 8),
+    ];
+    expect(inOrder.toReversed().sort()).toEqual(inOrder);
+    expect(isSortKey(sortKeyBefore(run))).toBe(true);
+  });
 
   it('include the first millisecond of a span, and not its last', () => {
     const time = '2026-02-01T00:00:00.500Z';

@@ -1,0 +1,241 @@
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { readRun } from '@runledger/event-log/read/read-run';
+import { orgId, runId } from '@runledger/contracts/ids';
+import { assigned, failed, started, succeeded } from '@runledger/testing/events/run-events';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { catalogue } from '../../../src/catalogue/catalogue.ts';
+import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
+import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
+import { aKey, type Tenant } from '../../fixtures/gateway/a-tenant.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
+import { appendAll } from '../../fixtures/runs/appended-facts.ts';
+import { factsOf, queueSample } from '../../fixtures/runs/queued-runs.ts';
+import { call, post, postKeyed } from '../../fixtures/requests/requests.ts';
+import { viewOf } from '../../fixtures/views/stale-views.ts';
+
+const NOTHING = {
+  matched: 0,
+  queued: 0,
+  already_queued: 0,
+  refused: [],
+  stopped: null,
+  created_before: null,
+  next_cursor: null,
+};
+const SOME = { ...NOTHING, created_before: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/) };
+
+let bed: TestBed;
+let gateway: TestGateway;
+let tenant: Tenant;
+beforeAll(async () => {
+  bed = await openTestBed();
+  gateway = await bed.gateway({ projecting: true });
+});
+afterAll(() => bed[Symbol.asyncDispose]());
+beforeEach(async () => {
+  tenant = await bed.newTenant();
+});
+
+const rerunMany = async (key: string, body: object, { api } = gateway, apiKey = tenant.key) => {
+  const { status, body: answer } = await postKeyed(`${api}/runs/rerun`, apiKey, key, body);
+  expect([status, answer]).toEqual([200, answer]);
+  return answer;
+};
+const count = async (filter: object) => {
+  const { body } = await post(`${gateway.api}/runs/rerun`, tenant.key, { filter, dry_run: true });
+  expect(body).toEqual({ ...(body.matched === 0 ? NOTHING : SOME), matched: expect.any(Number) });
+  return body.matched;
+};
+const fail = async (...keys: readonly RunKey[]): Promise<void> => {
+  for (const key of keys) await appendAll(bed.log, assigned(key), started(key), failed(key));
+};
+const aFailedOne = async (fields: object = {}, of = tenant): Promise<RunKey> => {
+  const key = await queueSample(gateway, of, fields);
+  await fail(key);
+  return key;
+};
+/** Of the reruns of the tenant, the newest first. */
+const reruns = async (of = tenant): Promise<{ id: string; rerun_of: string; status: string }[]> =>
+  (await call(`${gateway.api}/runs?origin=replay&limit=100`, of.key)).body.runs;
+const keyOf = ({ id }: { readonly id: string }): RunKey => ({
+  org_id: orgId(tenant.org_id),
+  run_id: runId(id),
+});
+const originsOf = async (): Promise<string[]> => (await reruns()).map(({ rerun_of }) => rerun_of).toSorted();
+const idsOf = (...keys: readonly RunKey[]): string[] => keys.map(({ run_id }) => run_id).toSorted();
+
+describe('running many runs again', () => {
+  it('queues each run again that has ended, and no other', async () => {
+    const other = await bed.newTenant();
+    await aFailedOne({}, other);
+    const [bad, good] = [await aFailedOne({ inputs: { a: 1 } }), await queueSample(gateway, tenant)];
+    await appendAll(bed.log, assigned(good), started(good), succeeded(good));
+    await queueSample(gateway, tenant);
+    expect(await count({})).toBe(2);
+    expect(await reruns()).toEqual([]);
+    expect(await rerunMany('k', { filter: {} })).toEqual({ ...SOME, matched: 2, queued: 2 });
+    expect(await originsOf()).toEqual(idsOf(bad, good));
+    expect(await reruns(other)).toEqual([]);
+    const again = (await reruns()).filter(({ rerun_of }) => rerun_of === bad.run_id).map(keyOf);
+    expect(await Promise.all(again.map((key) => readRun(bed.log, key)))).toMatchObject([
+      { kind: 'found', run: { request: { origin: 'replay', inputs: { a: 1 } } } },
+    ]);
+  });
+
+  it('selects the runs that match every filter', async () => {
+    const [first, h100] = [await aFailedOne(), await aFailedOne({ gpu: 'H100' })];
+    const cancelled = await queueSample(gateway, tenant);
+    await post(`${gateway.api}/run/${cancelled.run_id}/cancel`, tenant.key);
+    const { created_at } = (await viewOf(bed, h100)).run;
+    const { deployment } = tenant;
+    for (const [filter, matched] of [
+      [{ status: null, deployment_id: deployment.id, workflow_id: deployment.workflow_id }, 3],
+      [{ status: 'failed,timeout' }, 2],
+      [{ status: ['cancelled', 'queued'] }, 1],
+      [{ status: 'queued' }, 0],
+      [{ gpu: 'H100' }, 1],
+      [{ origin: 'replay' }, 0],
+      [{ created_before: created_at }, 1],
+      [{ created_after: created_at }, 2],
+    ] as const) {
+      expect([filter, await count(filter)]).toEqual([filter, matched]);
+    }
+    const filter = { status: 'failed', created_before: created_at };
+    expect(await rerunMany('k', { filter })).toMatchObject({ matched: 1, queued: 1 });
+    expect(await originsOf()).toEqual(idsOf(first));
+  });
+
+  it('leaves out deleted runs', async () => {
+    const gone = await aFailedOne();
+    await call(`${gateway.api}/run/${gone.run_id}`, tenant.key, { method: 'DELETE' });
+    expect(await rerunMany('k', { filter: {} })).toEqual(NOTHING);
+  });
+});
+
+describe('a repeated request to run many runs again', () => {
+  it('queues none twice, at two gateways at the same time or later, and with a new key once more', async () => {
+    const second = await bed.gateway({ views: gateway.views });
+    const origins = await Promise.all(Array.from({ length: 20 }, () => queueSample(gateway, tenant)));
+    await fail(...origins);
+    const filter = { status: 'failed' };
+    const answers = await Promise.all([gateway, second].map((at) => rerunMany('k', { filter }, at)));
+    expect(answers.reduce((sum, { queued }) => sum + queued, 0)).toBe(20);
+    expect(await originsOf()).toEqual(idsOf(...origins));
+    const facts = await factsOf(bed, tenant);
+    expect(await rerunMany('k', { filter })).toEqual({ ...SOME, matched: 20, already_queued: 20 });
+    // Another filter with the key of the same run.
+    expect(await rerunMany('k', { filter: {} })).toMatchObject({ matched: 20, already_queued: 20 });
+    expect(await factsOf(bed, tenant)).toBe(facts);
+    expect(await rerunMany('another', { filter })).toMatchObject({ matched: 20, queued: 20 });
+  });
+
+  it('does not queue again what it has queued itself, once that has ended too', async () => {
+    const origin = await aFailedOne();
+    await rerunMany('k', { filter: {} });
+    const [rerun] = await reruns();
+    await fail(...(await reruns()).map(keyOf));
+    expect(await rerunMany('k', { filter: {} })).toMatchObject({ matched: 1, already_queued: 1 });
+    expect(await rerunMany('k', { filter: { origin: 'replay' } })).toMatchObject({ matched: 0 });
+    // For another request it is a run like all others.
+    expect(await rerunMany('another', { filter: { origin: 'replay' } })).toMatchObject({ queued: 1 });
+    expect(await originsOf()).toEqual([origin.run_id, rerun?.id ?? ''].toSorted());
+  });
+
+  it('does not queue again what it has queued and a client has deleted', async () => {
+    await aFailedOne();
+    await rerunMany('k', { filter: {} });
+    const [rerun] = await reruns();
+    await post(`${gateway.api}/run/${rerun?.id}/cancel`, tenant.key);
+    await call(`${gateway.api}/run/${rerun?.id}`, tenant.key, { method: 'DELETE' });
+    expect(await rerunMany('k', { filter: {} })).toMatchObject({ matched: 1, already_queued: 1 });
+  });
+
+  it('shares no key with a request for a single run', async () => {
+    const origin = await aFailedOne();
+    const single = `${gateway.api}/run/${origin.run_id}/rerun`;
+    expect((await postKeyed(single, tenant.key, 'k', {})).status).toBe(200);
+    expect(await rerunMany('k', { filter: { origin: 'api' } })).toMatchObject({ queued: 1 });
+    expect(await originsOf()).toEqual(idsOf(origin, origin));
+  });
+});
+
+describe('a page of runs to run again', () => {
+  it('stops when the queue is full, and continues at its cursor when there is room', async () => {
+    const bounded = await bed.gateway({
+      views: gateway.views,
+      environment: { RUNLEDGER_QUEUE_MAX: '3' },
+    });
+    const origins: RunKey[] = [];
+    for (let at = 0; at < 5; at += 1) origins.push(await aFailedOne());
+    const full = await rerunMany('k', { filter: {} }, bounded);
+    expect(full).toEqual({
+      ...SOME,
+      matched: 3,
+      queued: 3,
+      stopped: 'queue_full',
+      next_cursor: expect.any(String),
+    });
+    const { next_cursor: cursor } = full;
+    expect(await rerunMany('k', { filter: {}, cursor }, bounded)).toMatchObject({
+      queued: 0,
+      stopped: 'queue_full',
+    });
+    await fail(...(await reruns()).map(keyOf));
+    const rest = await rerunMany('k', { filter: {}, cursor }, bounded);
+    expect(rest).toMatchObject({ queued: 2, stopped: null, refused: [], next_cursor: null });
+    expect(await originsOf()).toEqual(idsOf(...origins));
+  });
+
+  it('counts what cannot be queued again by reason, with an example of each', async () => {
+    const archived = await aFailedOne();
+    await aFailedOne();
+    const records = catalogue(bed.log);
+    const { org_id, deployment, version } = tenant;
+    await records.putDeployment({ ...deployment, archived: true });
+    const { matched, queued, refused } = await rerunMany('k', { filter: {} });
+    expect([matched, queued]).toEqual([2, 0]);
+    expect(refused).toEqual([{ reason: 'deployment_gone', runs: 2, run_id: expect.any(String) }]);
+    const single = await post(`${gateway.api}/run/${refused[0].run_id}/rerun`, tenant.key);
+    expect(single.status).toBe(404);
+
+    await records.putDeployment(deployment);
+    const filter = { created_before: new Date(Date.parse((await viewOf(bed, archived)).run.created_at) + 1) };
+    await bed.log.jsm.streams.purge('KV_CATALOGUE', {
+      filter: `$KV.CATALOGUE.workflow_versions.${org_id}.${version.id}`,
+    });
+    expect(await rerunMany('k', { filter })).toMatchObject({
+      matched: 1,
+      refused: [{ reason: 'workflow_gone', runs: 1, run_id: archived.run_id }],
+    });
+  });
+});
+
+describe('an invalid request to run many runs again', () => {
+  it.each([
+    [undefined, 'body', 'missing'],
+    [{}, 'body.filter', 'missing'],
+    [{ filter: { deployment: 'x' } }, 'body.filter.deployment', 'extra_forbidden'],
+    [{ filter: { status: 'done' } }, 'body.filter.status', 'enum'],
+    [{ filter: {}, dryRun: true }, 'body.dryRun', 'extra_forbidden'],
+    [{ filter: {}, cursor: 'x' }, 'body.cursor', 'value_error'],
+    [{ filter: {} }, 'header.Idempotency-Key', 'missing'],
+  ])('%j: %s is %s', async (asked, where, type) => {
+    await aFailedOne();
+    const { status, body } = await post(`${gateway.api}/runs/rerun`, tenant.key, asked);
+    expect(status).toBe(422);
+    expect(
+      body.detail.map((problem: { loc: string[]; type: string }) => [problem.loc.join('.'), problem.type]),
+    ).toEqual([[where, type]]);
+    expect(await reruns()).toEqual([]);
+  });
+
+  it('is refused with a key that may only read, and while the views lack runs of the log', async () => {
+    await aFailedOne();
+    const reading = await aKey(bed.log, tenant, { scopes: ['runs:read'] });
+    expect((await postKeyed(`${gateway.api}/runs/rerun`, reading, 'k', { filter: {} })).status).toBe(403);
+    const behind = await bed.gateway({ views: sqliteViews() });
+    const { status, body } = await postKeyed(`${behind.api}/runs/rerun`, tenant.key, 'k', { filter: {} });
+    expect([status, body.detail]).toEqual([503, expect.stringContaining('Try again')]);
+    expect(await reruns()).toEqual([]);
+  });
+});
