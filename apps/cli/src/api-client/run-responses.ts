@@ -17,6 +17,7 @@ export const ShownRun = Type.Object({
   ended_at: nullable(Type.String()),
   duration: nullable(Type.Number()),
   gpu: nullable(Type.String()),
+  tags: Type.Optional(Type.Array(Type.String())),
   finished: Type.Optional(Type.Boolean()),
   end_reason: Type.Optional(nullable(Type.String())),
   error: Type.Optional(ShownError),

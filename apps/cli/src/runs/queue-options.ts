@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { tags } from '../options/tags.ts';
 import { decimalNumber, secondsOf } from '../options/numbers.ts';
 
 /** When a run starts and how long it may take. */
@@ -7,6 +8,7 @@ export interface QueueSettings {
   readonly concurrencyKey?: string;
   readonly runTimeout?: string;
   readonly startDeadline?: string;
+  readonly tag?: readonly string[];
 }
 
 export const addQueueSettings = (command: Command): Command =>
@@ -23,7 +25,8 @@ export const addQueueSettings = (command: Command): Command =>
       '--run-timeout <time>',
       "how long an attempt may execute, such as 90 (seconds), 15m or 2h; the deployment's by default",
     )
-    .option('--start-deadline <time>', "how long it may wait until it starts; the deployment's by default");
+    .option('--start-deadline <time>', "how long it may wait until it starts; the deployment's by default")
+    .option('--tag <tag>', 'a word of yours to find it by; several with commas, or repeat the option', tags);
 
 /** The members of a request. A missing option is undefined. */
 export const queueSettingsOf = (options: QueueSettings): Readonly<Record<string, unknown>> => ({
@@ -31,4 +34,5 @@ export const queueSettingsOf = (options: QueueSettings): Readonly<Record<string,
   concurrency_key: options.concurrencyKey,
   run_timeout_s: secondsOf('--run-timeout', options.runTimeout),
   start_deadline_s: secondsOf('--start-deadline', options.startDeadline),
+  tags: options.tag,
 });

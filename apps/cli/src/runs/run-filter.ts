@@ -6,6 +6,7 @@ import type { ApiCall } from '../api-client/api-call.ts';
 import { deployments } from '../catalogue/deployments.ts';
 import { optionalId } from '../catalogue/named-records.ts';
 import { workflows } from '../catalogue/workflows.ts';
+import { tags } from '../options/tags.ts';
 
 export interface RunFilterOptions {
   readonly status?: readonly string[];
@@ -13,6 +14,7 @@ export interface RunFilterOptions {
   readonly workflow?: string;
   readonly gpu?: string;
   readonly origin?: string;
+  readonly tag?: readonly string[];
   readonly createdAfter?: string;
   readonly createdBefore?: string;
 }
@@ -30,6 +32,7 @@ export const addRunFilter = (command: Command): Command =>
     .option('--workflow <workflow>', 'of any version of this workflow')
     .option('--gpu <model>', 'on this GPU model')
     .addOption(new Option('--origin <origin>', 'how it was queued').choices(RunOrigin.enum))
+    .option('--tag <tag>', 'with this tag; with all of several, with commas or repeated', tags)
     .option('--created-after <time>', 'created at this time or later, such as 2026-05-01T12:00:00Z')
     .option('--created-before <time>', 'created before this time');
 
@@ -48,6 +51,7 @@ export const runFilterOf = async (call: ApiCall, options: RunFilterOptions): Pro
   workflow_id: await optionalId(call, workflows, options.workflow),
   gpu: options.gpu,
   origin: options.origin,
+  tag: options.tag?.join(','),
   created_after: options.createdAfter,
   created_before: options.createdBefore,
 });

@@ -94,6 +94,7 @@ export const get = async (
     ['run', shown.id],
     ['status', hasEnded(shown) ? endSentence(shown) : progressSentence(shown)],
     ['gpu', shown.gpu],
+    ['tags', shown.tags?.join(', ') || null],
     ['queued', shown.created_at],
     ['started', shown.started_at],
     ['ended', shown.ended_at],

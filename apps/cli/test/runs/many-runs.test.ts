@@ -53,11 +53,13 @@ const inputsOf = async (run: string): Promise<unknown> =>
 
 describe('runledger runs list', () => {
   it('lists the runs that match, newest first, in columns or as JSON', async () => {
-    const [first, second] = [await queue('--gpu', 'T4'), await queue('--gpu', 'T4')];
+    const [first, second] = [await queue('--gpu', 'T4'), await queue('--gpu', 'T4', '--tag', 'a:1,b')];
     await queue('--gpu', 'L4');
     await gateway.cli(['cancel', first]);
     const t4 = ['runs', 'list', '--gpu', 'T4', '--deployment', gateway.deployment_id];
     expect(idsOf((await gateway.cli([...t4, '--json'])).stdout)).toEqual([second, first]);
+    const tagged = await gateway.cli([...t4, '--tag', 'b', '--tag', 'a:1', '--json']);
+    expect(idsOf(tagged.stdout)).toEqual([second]);
     const cancelled = await gateway.cli([...t4, '--status', 'cancelled,failed', '--status', 'timeout']);
     const [head = '', line = '', ...rest] = cancelled.stdout.split('\n');
     expect(head).toMatch(/^ID +CREATED +STATUS +DONE +GPU +TOOK$/);

@@ -31,6 +31,10 @@ describe('runledger queue', () => {
       '15m',
       '--start-deadline',
       '90',
+      '--tag',
+      'a:1,b',
+      '--tag',
+      'c',
     ];
     expect(await runCli(['queue', ...args], at(gateway.url))).toEqual({
       code: 0,
@@ -49,6 +53,7 @@ describe('runledger queue', () => {
           concurrency_key: 'user 7',
           run_timeout_s: 900,
           start_deadline_s: 90,
+          tags: ['a:1', 'b', 'c'],
           inputs: { size: 64, title: 'a=b' },
           webhook: 'http://h',
         },

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import type { ProgressReport } from '../events/activity.ts';
+import { Tag } from '../tags.ts';
 import { nullable } from '../http/fields/optional.ts';
 import { EndReason, MissingMember, OutputItem, RunStatus, WorkflowRun } from '../http/runs/run.ts';
 import { liveStatus } from '../run-view/live-status.ts';
@@ -28,6 +29,9 @@ export const WebhookPayload = Type.Object(
     end_reason: nullable(EndReason),
     error: Type.Optional(WorkflowRun.properties.error),
     attempts: WorkflowRun.properties.attempts,
+    tags: Type.Optional(
+      Type.Array(Tag, { description: 'As the run has them; only present when it has some.' }),
+    ),
     missing_members: Type.Optional(
       Type.Array(MissingMember, {
         description: 'As a run shows them; only present when outputs are lost or deleted.',
@@ -79,6 +83,7 @@ export const webhookBody = ({
     outputs: isEnded(run) ? shownOutputs(run, outputUrl) : [],
     sequence,
     ...shownEnd(run),
+    ...(run.request.tags && { tags: [...run.request.tags] }),
     ...(missing.length === 0 ? {} : { missing_members: [...missing] }),
   };
   const body = utf8.encode(JSON.stringify(whole));

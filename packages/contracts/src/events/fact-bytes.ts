@@ -16,7 +16,7 @@ const WITH_MESSAGE = SMALL + MAX_ERROR_MESSAGE;
 const WITH_OUTPUTS = SMALL + MAX_INLINE_BYTES;
 
 /**
- * The largest fact of each type: bytes as JSON in UTF-8, at most 9.5 KiB. `append` refuses a larger one. What an accepted run may
+ * The largest fact of each type: bytes as JSON in UTF-8, at most 10.5 KiB. `append` refuses a larger one. What an accepted run may
  * still have to write is computed from it.
  */
 export const MAX_FACT_BYTES = {

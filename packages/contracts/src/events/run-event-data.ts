@@ -6,6 +6,7 @@ import { EXECUTOR_ID_PATTERN } from '../ids.ts';
 import { JsonRecord } from '../json-schemas.ts';
 import { RequiredLabels } from '../labels.ts';
 import { MAX_ERROR_MESSAGE, MAX_EXPIRY_MESSAGE, MAX_FILENAME, MAX_WEBHOOK_URL } from '../limits.ts';
+import { MAX_TAGS, Tag } from '../tags.ts';
 import { MAX_RETRY_AFTER_S, RetryOn } from './retry.ts';
 import { RunnerChoice } from '../runners/runner-kinds.ts';
 import { AttemptError } from './run-error.ts';
@@ -59,6 +60,8 @@ export const RunQueuedData = Type.Object(
     priority: Type.Optional(Priority),
     /** Of the runs of its deployment with the same key one holds a slot at a time. */
     concurrency_key: Type.Optional(ConcurrencyKey),
+    /** Each once, in alphabetical order; left out without any. */
+    tags: Type.Optional(Type.Array(Tag, { minItems: 1, maxItems: MAX_TAGS })),
     /** Attempts before the run is given up. */
     max_attempts: Type.Integer({ minimum: 1, maximum: 100 }),
     /** Errors of an attempt after which another one begins; none when it is left out. */

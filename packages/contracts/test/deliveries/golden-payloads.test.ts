@@ -8,7 +8,7 @@ import {
   WEBHOOK_PAYLOAD_VERSION,
   type PayloadInput,
 } from '../../src/deliveries/webhook-payload.ts';
-import { succeededWith, textOutputs, INPUTS } from './payload-inputs.ts';
+import { succeededWith, textOutputs, INPUTS, TAGGED } from './payload-inputs.ts';
 
 const FOLDER = join(import.meta.dirname, 'fixtures', 'webhook-payload');
 const ACCEPT = 'ACCEPT_FIXTURES=1 npm test -- packages/contracts';
@@ -17,6 +17,7 @@ const LARGE = 'x'.repeat(1_000);
 const SITUATIONS: Readonly<Record<string, PayloadInput>> = {
   ...INPUTS,
   outputs_lost: succeededWith([], { lost: [{ member: 'outputs', reason: 'gone' }] }),
+  tagged: TAGGED,
   truncated: succeededWith(textOutputs('short', LARGE), { maxBytes: 1_000 }),
 };
 

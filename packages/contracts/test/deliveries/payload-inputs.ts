@@ -39,6 +39,7 @@ export const INPUTS = {
   cancelled: payloadInput([...cancelling, anEvent('RunCancelled')]),
 } as const satisfies Record<Run['status'], PayloadInput>;
 
+export const TAGGED = payloadInput([anEvent('RunQueued', { tags: ['a', 'customer:17'] })]);
 export const REQUEUED = payloadInput([...running, anEvent('RunRequeued')]);
 export const CANCELLING = payloadInput(cancelling);
 

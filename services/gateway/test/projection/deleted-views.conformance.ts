@@ -26,7 +26,7 @@ export const deletedViewsConformance = (views: () => RunViews): void => {
     aView(
       4,
       folded(
-        queued(key, { webhook: 'https://a.example/hook' }),
+        queued(key, { webhook: 'https://a.example/hook', tags: ['a', 'b'] }),
         assigned(key),
         started(key),
         succeeded(key, [anOutput]),
@@ -46,12 +46,14 @@ export const deletedViewsConformance = (views: () => RunViews): void => {
       const key = aRun();
       const view = succeededView(key);
       await views().save([view]);
+      expect((await views().listRuns({ org_id: key.org_id, tags: ['b'], limit: 10 })).items).toEqual([view]);
       expect(await views().sumOutputBytes(key.org_id, TODAY)).toBe(10);
       const gone = after(view, deleted(key));
       await views().save([gone]);
       expect(await views().find(key)).toEqual(gone);
       expect(await views().sumOutputBytes(key.org_id, TODAY)).toBe(0);
       const everything = { org_id: key.org_id, limit: 10 };
+      expect((await views().listRuns({ ...everything, tags: ['a'] })).items).toEqual([]);
       expect((await views().listRuns(everything)).items).toEqual([]);
       expect((await views().listRuns({ ...everything, statuses: ['success'] })).items).toEqual([]);
       expect((await views().listWebhooks({ ...everything, statuses: ['failed'] })).items).toEqual([]);

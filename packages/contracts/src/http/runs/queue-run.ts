@@ -3,6 +3,7 @@ import { ConcurrencyKey, Priority } from '../../fair-share.ts';
 import type { GpuModel } from '../../gpu.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { MAX_DEADLINE_S } from '../../limits.ts';
+import { MAX_TAGS, Tag, TAG_RULE } from '../../tags.ts';
 import { Uuid } from '../fields/values.ts';
 import { optional } from '../fields/optional.ts';
 
@@ -91,6 +92,16 @@ export const DeploymentRunRequest = Type.Object(
       description:
         '1 to 64 printable characters, such as the id of a user or a document. Of the runs of the deployment with the same key one executes at a time; the others wait, and let runs with other keys go first. It is stored and shown as it is, so it must not be a secret.',
     }),
+    tags: optional(
+      Type.Array(
+        { ...Tag, 'x-refusal': { type: 'string_pattern_mismatch', msg: TAG_RULE } },
+        {
+          maxItems: MAX_TAGS,
+          description:
+            'Your own words for the run, such as `customer:17`: lists and requests about many runs select by them. At most 16 of 1 to 64 letters, digits and characters of `_ - . : /`. Their order does not count. A rerun has them too. They are stored and shown as they are, so they must not be secret.',
+        },
+      ),
+    ),
   },
   { title: 'DeploymentRunRequest' },
 );

@@ -6,6 +6,7 @@ import { GpuModel } from '../../gpu.ts';
 import { JsonRecord } from '../../json-schemas.ts';
 import type { JsonValue } from '../../json.ts';
 import { Time, Uuid } from '../fields/values.ts';
+import { Tag } from '../../tags.ts';
 import { nullable } from '../fields/optional.ts';
 
 /** The list is closed. `not-started` is reserved for runs that are held back on purpose; nothing uses it yet. */
@@ -181,6 +182,7 @@ export const WorkflowRun = Type.Object(
       ...ConcurrencyKey,
       description: 'As requested: of the runs of the deployment with this key one executes at a time.',
     }),
+    tags: Type.Array(Tag, { description: 'As requested, in alphabetical order.' }),
     run_timeout_s: Type.Number({ description: 'Seconds that an attempt may execute.' }),
     start_deadline_s: Type.Number({ description: 'Seconds that it may wait until it begins to execute.' }),
     rerun_of: nullable(Type.String({ format: 'uuid', description: 'The run that this run repeats.' })),

@@ -2,12 +2,16 @@ import { Type, type Static } from 'typebox';
 import { RunOrigin } from '../../events/run-event-data.ts';
 import { GpuName } from '../fields/gpu-name.ts';
 import { Cursor, NextCursor, PageLimit, Time, TimeOrDay, Uuid, wordsOf } from '../fields/values.ts';
+import { MAX_TAGS, Tag, TAG_RULE, TAGS_PATTERN } from '../../tags.ts';
 import { optional } from '../fields/optional.ts';
 import { Inputs } from './queue-run.ts';
 import { IncludedMembers, RunStatus, WorkflowRun } from './run.ts';
 
 const After = { ...TimeOrDay, description: 'Runs created at this time or later.' };
 const Before = { ...TimeOrDay, description: 'Runs created before this time.' };
+
+const OneTag = { ...Tag, 'x-refusal': { type: 'string_pattern_mismatch', msg: TAG_RULE } };
+const TAGGED = 'Runs with all of these tags.';
 
 /** In a query, where a list may also be written with commas. */
 export const RunListQuery = Type.Object({
@@ -16,6 +20,7 @@ export const RunListQuery = Type.Object({
   workflow_id: Type.Optional(Uuid),
   gpu: Type.Optional(GpuName),
   origin: Type.Optional(RunOrigin),
+  tag: Type.Optional(Type.Array(OneTag, { minItems: 1, maxItems: MAX_TAGS, description: TAGGED })),
   created_after: Type.Optional(After),
   created_before: Type.Optional(Before),
   limit: Type.Optional(PageLimit),
@@ -42,6 +47,18 @@ export const RunFilter = Type.Object(
     workflow_id: optional(Uuid),
     gpu: optional(GpuName),
     origin: optional(RunOrigin),
+    tag: optional(
+      Type.Union(
+        [Type.String({ pattern: TAGS_PATTERN }), Type.Array(Tag, { minItems: 1, maxItems: MAX_TAGS })],
+        {
+          description: TAGGED,
+          'x-refusal': {
+            type: 'string_pattern_mismatch',
+            msg: `Input should be 1 to ${MAX_TAGS} tags: a list, or a text with commas. ${TAG_RULE}`,
+          },
+        },
+      ),
+    ),
     created_after: optional(After),
     created_before: optional(Before),
   },

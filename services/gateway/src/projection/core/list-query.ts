@@ -15,6 +15,8 @@ export interface RunQuery extends ListRange {
   readonly workflowId?: string;
   readonly gpu?: GpuModel;
   readonly origin?: RunOrigin;
+  /** The runs have all of them. */
+  readonly tags?: readonly string[];
   /** At least 1. */
   readonly limit: number;
 }
@@ -66,12 +68,13 @@ export const FILTERS = [
   'workflow_id',
   'gpu',
   'origin',
+  'tags',
   'webhook_status',
   'webhook_host',
 ] as const satisfies (keyof StoredRun)[];
 export type FilterField = (typeof FILTERS)[number];
 
-/** The field has one of these values. */
+/** The field is one of these values, or a list with one of them. */
 export interface FieldCondition {
   readonly field: FilterField;
   readonly values: readonly string[];
@@ -86,11 +89,11 @@ export interface ListQuery {
 }
 
 /**
- * The order of the conditions: statuses that every run leaves, deployment, workflow, an origin other than the usual one,
+ * The order of the conditions: statuses that every run leaves, tags, deployment, workflow, an origin other than the usual one,
  * statuses without the one that most runs end with, GPU, the usual origin, the usual status.
  */
 export const runListQuery = (query: RunQuery): ListQuery => {
-  const { org_id, statuses, deploymentId, workflowId, gpu, origin, ...range } = query;
+  const { org_id, statuses, deploymentId, workflowId, gpu, origin, tags = [], ...range } = query;
   const byStatus = statuses === undefined ? [] : [{ field: 'status', values: statuses } as const];
   const byOrigin = condition('origin', origin);
   const isOpen = statuses?.every((status) => OPEN_STATUSES.includes(status)) ?? false;
@@ -100,6 +103,7 @@ export const runListQuery = (query: RunQuery): ListQuery => {
     org_id,
     conditions: [
       ...(isOpen ? byStatus : []),
+      ...tags.flatMap((tag) => condition('tags', tag)),
       ...condition('deployment_id', deploymentId),
       ...condition('workflow_id', workflowId),
       ...(isUsualOrigin ? [] : byOrigin),

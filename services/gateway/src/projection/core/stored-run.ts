@@ -24,6 +24,8 @@ export interface StoredRun extends RunReferences {
   readonly workflow_id: string | null;
   readonly gpu: string | null;
   readonly origin: string | null;
+  /** Null without any. */
+  readonly tags: readonly string[] | null;
   readonly created_at: string;
   readonly updated_at: string;
   readonly output_bytes: number;
@@ -63,6 +65,7 @@ type Listed = Pick<
   | 'workflow_id'
   | 'gpu'
   | 'origin'
+  | 'tags'
   | 'updated_at'
   | 'output_bytes'
   | 'unsettled'
@@ -77,6 +80,7 @@ const listedBy = (run: Run, webhook: Webhook | undefined): Listed => ({
   workflow_id: run.request.workflow_id,
   gpu: run.request.gpu,
   origin: run.request.origin,
+  tags: run.request.tags ?? null,
   updated_at: run.updated_at,
   output_bytes: run.output_bytes,
   unsettled: isUnsettled(run, webhook) ? 1 : 0,
@@ -91,6 +95,7 @@ const NOT_LISTED: Omit<Listed, 'updated_at'> = {
   workflow_id: null,
   gpu: null,
   origin: null,
+  tags: null,
   output_bytes: 0,
   unsettled: 0,
   webhook_status: null,

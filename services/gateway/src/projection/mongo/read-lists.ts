@@ -47,11 +47,19 @@ export const documentReader = <Item>(
 };
 
 /** The documents of a part of the list. It is one range of an index. */
-const filterOf = ({ org_id, conditions, range: { from, before } }: ListPart): Filter<RunDocument> => ({
+const filterOf = ({
   org_id,
-  ...Object.fromEntries(conditions.map(({ field, values }) => [field, anyOf(values)])),
+  conditions: [first, ...others],
+  range: { from, before },
+}: ListPart): Filter<RunDocument> => ({
+  org_id,
+  ...(first && matching(first)),
+  // Several may be of one field.
+  ...(others.length > 0 && { $and: others.map(matching) }),
   sort_key: { $gte: from, ...(before === undefined ? {} : { $lt: before }) },
 });
+
+const matching = ({ field, values }: FieldCondition): Filter<RunDocument> => ({ [field]: anyOf(values) });
 
 /** One value becomes an equality, for which every server uses its index. */
 const anyOf = (values: FieldCondition['values']): string | { $in: string[] } => {

@@ -1,5 +1,6 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { FieldCondition, FilterField } from '../core/list-query.ts';
 import { MAX_PAGE_BYTES, type Listed } from '../core/page.ts';
 import type { ListPart, ListReader } from '../core/scan-list.ts';
 import { asSortKey } from '../core/sort-key.ts';
@@ -71,20 +72,40 @@ const branch = (
   first?: { readonly field: (typeof conditions)[number]['field']; readonly value: string },
 ): Statement => {
   const others = first ? conditions.slice(1) : [];
+  const index = indexFor(first?.field ?? 'sort_key');
   const clauses: readonly Statement[] = [
-    { sql: 'org_id = ?', values: [org_id] },
-    ...(first ? [{ sql: `${first.field} = ?`, values: [first.value] }] : []),
-    ...others.map(({ field, values }) => ({
-      sql: `${field} IN (${values.map(() => '?').join(', ')})`,
-      values: [...values],
-    })),
-    { sql: 'sort_key >= ?', values: [from] },
-    ...(before === undefined ? [] : [{ sql: 'sort_key < ?', values: [before] }]),
+    { sql: `${index.table}.org_id = ?`, values: [org_id] },
+    ...(first ? [{ sql: `${index.column} = ?`, values: [first.value] }] : []),
+    ...others.map(otherCondition),
+    { sql: `${index.table}.sort_key >= ?`, values: [from] },
+    ...(before === undefined ? [] : [{ sql: `${index.table}.sort_key < ?`, values: [before] }]),
   ];
-  const index = indexOf(first?.field ?? 'sort_key');
   const where = clauses.map(({ sql }) => sql).join(' AND ');
   return {
-    sql: `SELECT rowid, sort_key FROM run_views INDEXED BY ${index} WHERE ${where} ORDER BY sort_key DESC`,
+    sql: `SELECT run_views.rowid, run_views.sort_key FROM ${index.rows} WHERE ${where} ORDER BY ${index.table}.sort_key DESC`,
     values: clauses.flatMap(({ values }) => values),
   };
+};
+
+/** Where the index of the first condition is. */
+const indexFor = (
+  field: FilterField | 'sort_key',
+): { readonly table: string; readonly column: string; readonly rows: string } =>
+  field === 'tags'
+    ? {
+        table: 'run_tags',
+        column: 'run_tags.tag',
+        // A cross join keeps this order.
+        rows: 'run_tags CROSS JOIN run_views ON run_views.run_id = run_tags.run_id',
+      }
+    : { table: 'run_views', column: `run_views.${field}`, rows: `run_views INDEXED BY ${indexOf(field)}` };
+
+const otherCondition = ({ field, values }: FieldCondition): Statement => {
+  const oneOf = `IN (${values.map(() => '?').join(', ')})`;
+  const sql =
+    field === 'tags'
+      ? `EXISTS (SELECT 1 FROM run_tags AS other WHERE other.org_id = run_views.org_id AND other.tag ${oneOf}
+           AND other.sort_key = run_views.sort_key)`
+      : `run_views.${field} ${oneOf}`;
+  return { sql, values: [...values] };
 };

@@ -1,7 +1,11 @@
 import { FILTERS, type FilterField } from '../core/list-query.ts';
 import { LIVE_FIELDS } from '../core/run-references.ts';
 import type { StoredRun } from '../core/stored-run.ts';
+import { TAGS_SCHEMA } from './run-tags.ts';
 import { SUMS_SCHEMA } from './sums.ts';
+
+/** Tags are rows of their own. */
+export type Column = Exclude<keyof StoredRun, 'tags'>;
 
 const COLUMN_TYPES = {
   run_id: 'TEXT PRIMARY KEY',
@@ -36,9 +40,9 @@ const COLUMN_TYPES = {
   webhook_url: 'TEXT',
   // The last, since it may be large: SQLite reads a row up to the columns that it needs.
   run: 'TEXT NOT NULL',
-} as const satisfies Record<keyof StoredRun, string>;
+} as const satisfies Record<Column, string>;
 
-export const COLUMNS = Object.keys(COLUMN_TYPES) as (keyof StoredRun)[];
+export const COLUMNS = Object.keys(COLUMN_TYPES) as Column[];
 
 /** The index by which lists with this filter are read; without one, that of the whole list. */
 export const indexOf = (field: FilterField | 'sort_key'): string => `run_views_by_${field}`;
@@ -65,7 +69,7 @@ export const IS_LIVE = 'live_workflow_sha256 IS NOT NULL';
 export const SCHEMA = [
   `CREATE TABLE IF NOT EXISTS run_views (${COLUMNS.map((name) => `${name} ${COLUMN_TYPES[name]}`).join(', ')}) STRICT`,
   `CREATE INDEX IF NOT EXISTS ${indexOf('sort_key')} ON run_views (org_id, sort_key)`,
-  ...FILTERS.map(
+  ...FILTERS.filter((field) => field !== 'tags').map(
     (field) => `CREATE INDEX IF NOT EXISTS ${indexOf(field)} ON run_views (org_id, ${field}, sort_key)`,
   ),
   `CREATE INDEX IF NOT EXISTS ${STATUS_INDEX} ON run_views (status, sort_key)`,
@@ -74,6 +78,7 @@ export const SCHEMA = [
   `CREATE INDEX IF NOT EXISTS ${ERASE_INDEX} ON run_views (run_id) WHERE to_erase > 0`,
   `CREATE INDEX IF NOT EXISTS ${LIVE_INDEX} ON run_views (org_id, ${LIVE_FIELDS.join(', ')}) WHERE ${IS_LIVE}`,
   ...SUMS_SCHEMA,
+  ...TAGS_SCHEMA,
   `CREATE TABLE IF NOT EXISTS projection
      (name TEXT PRIMARY KEY, stream_created TEXT NOT NULL, derivation INTEGER NOT NULL, sequence INTEGER NOT NULL,
       event_id TEXT, derived_from TEXT NOT NULL, counts TEXT NOT NULL) STRICT`,

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { StoredRun } from '../core/stored-run.ts';
-import { COLUMNS } from './schema.ts';
+import { COLUMNS, type Column } from './schema.ts';
 
 /** What the first fact of a run says, which its sort key names: it stays as it is until the run is deleted. */
-const OF_FIRST_FACT: ReadonlySet<keyof StoredRun> = new Set([
+const OF_FIRST_FACT: ReadonlySet<Column> = new Set([
   'run_id',
   'org_id',
   'sort_key',
@@ -18,11 +18,14 @@ const OF_FIRST_FACT: ReadonlySet<keyof StoredRun> = new Set([
 ]);
 const LATER_COLUMNS = COLUMNS.filter((column) => !OF_FIRST_FACT.has(column));
 
+/** `whole`: also what the first fact says. */
+type Written = 'nothing' | 'later_columns' | 'whole';
+
 /**
- * Writes a row unless the stored one has a later head, and says whether it did. A run is written once for each of its facts, and
+ * Writes a row unless the stored one has a later head, and says what it wrote. A run is written once for each of its facts, and
  * most of the indexes have only what the first fact says: without that, a later write leaves them alone.
  */
-export const rowWriter = (database: DatabaseSync): ((stored: StoredRun) => boolean) => {
+export const rowWriter = (database: DatabaseSync): ((stored: StoredRun) => Written) => {
   // A row whose head is 0 may be of another log, or of an earlier release: it is written as a whole.
   const update = database.prepare(
     `UPDATE run_views SET ${LATER_COLUMNS.map((column) => `${column} = ?`).join(', ')}
@@ -39,5 +42,8 @@ export const rowWriter = (database: DatabaseSync): ((stored: StoredRun) => boole
     const later = LATER_COLUMNS.map((column) => stored[column]);
     return update.run(...later, run_id, org_id, sort_key, head, webhook_head).changes !== 0;
   };
-  return (stored) => updates(stored) || upsert.run(...COLUMNS.map((column) => stored[column])).changes !== 0;
+  return (stored) => {
+    if (updates(stored)) return 'later_columns';
+    return upsert.run(...COLUMNS.map((column) => stored[column])).changes === 0 ? 'nothing' : 'whole';
+  };
 };

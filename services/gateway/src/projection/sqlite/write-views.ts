@@ -5,6 +5,7 @@ import { storedRun } from '../core/stored-run.ts';
 import type { RunViews } from '../run-views.ts';
 import { orUnavailable } from './open-database.ts';
 import { storedPosition } from './projection-position.ts';
+import { openRunTags } from './run-tags.ts';
 import { rowWriter } from './write-row.ts';
 import { openSums } from './sums.ts';
 
@@ -19,6 +20,7 @@ export const writeViews = (
     'DELETE FROM run_views WHERE run_id = ? AND org_id = ? AND head = ? AND webhook_head = ?',
   );
   const sums = openSums(database);
+  const tags = openRunTags(database);
   const position = storedPosition(database);
   const nextRows = database.prepare(
     `SELECT max(rowid) AS last FROM (SELECT rowid FROM run_views WHERE rowid > ? ORDER BY rowid LIMIT ${RESET_AT_ONCE})`,
@@ -29,21 +31,23 @@ export const writeViews = (
   const saveEach = (views: readonly StoredView[]): void => {
     for (const view of views) {
       const stored = storedRun(view);
-      if (write(stored)) sums.count(stored);
+      const written = write(stored);
+      if (written !== 'nothing') sums.count(stored);
+      if (written === 'whole') tags.set(stored);
     }
+  };
+  const removeOne = ({ head, run, webhook }: StoredView): boolean => {
+    if (remove.run(run.run_id, run.org_id, head, webhook.head).changes === 0) return false;
+    sums.uncount(run.run_id);
+    tags.remove(run.run_id);
+    return true;
   };
   return {
     save: async (views) =>
       orUnavailable('saving run views', () => inTransaction(database, () => saveEach(views))),
     remove: async (views) =>
       orUnavailable('removing run views', () => {
-        const removed = inTransaction(database, () => {
-          const gone = views.filter(
-            ({ head, run, webhook }) => remove.run(run.run_id, run.org_id, head, webhook.head).changes !== 0,
-          );
-          for (const { run } of gone) sums.uncount(run.run_id);
-          return gone.length;
-        });
+        const removed = inTransaction(database, () => views.filter(removeOne).length);
         // The file gets smaller.
         database.exec('PRAGMA incremental_vacuum');
         return removed;

@@ -3,9 +3,9 @@ import { RunStatus } from '@runledger/contracts/http/runs/run';
 import type { RunFilter } from '@runledger/contracts/http/runs/runs';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { RunQuery } from '../../projection/core/list-query.ts';
-import { wordsIn } from '../../http/words-in.ts';
+import { textsIn, wordsIn } from '../../http/words-in.ts';
 
-type Fields = Pick<RunFilter, 'deployment_id' | 'workflow_id' | 'gpu' | 'origin'> & {
+type Fields = Pick<RunFilter, 'deployment_id' | 'workflow_id' | 'gpu' | 'origin' | 'tag'> & {
   readonly status?: string | readonly RunStatus[] | null | undefined;
 };
 
@@ -16,7 +16,8 @@ export const runFilterOf = ({
   workflow_id,
   gpu,
   origin,
-}: Fields): Pick<RunQuery, 'statuses' | 'deploymentId' | 'workflowId' | 'gpu' | 'origin'> => {
+  tag,
+}: Fields): Pick<RunQuery, 'statuses' | 'deploymentId' | 'workflowId' | 'gpu' | 'origin' | 'tags'> => {
   const statuses = wordsIn(RunStatus, status)?.filter(isOfRuns);
   return {
     ...(statuses ? { statuses } : {}),
@@ -24,6 +25,7 @@ export const runFilterOf = ({
     ...(typeof workflow_id === 'string' ? { workflowId: workflow_id.toLowerCase() } : {}),
     ...(gpu ? { gpu: gpuModel(gpu) } : {}),
     ...(origin ? { origin } : {}),
+    ...(tag ? { tags: textsIn(tag) } : {}),
   };
 };
 

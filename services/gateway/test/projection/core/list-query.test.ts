@@ -13,6 +13,8 @@ it.each<[string[], Partial<RunQuery>]>([
   [['gpu', 'origin'], { gpu: 'H100', origin: 'api' }],
   [['status', 'deployment_id'], { deploymentId: all.deploymentId, statuses: ['queued', 'running'] }],
   [['deployment_id', 'status'], { deploymentId: all.deploymentId, statuses: ['queued', 'failed'] }],
+  [['tags', 'tags', 'deployment_id'], { deploymentId: all.deploymentId, tags: ['a', 'b'] }],
+  [['status', 'tags'], { tags: ['a'], statuses: ['queued'] }],
   [['status', 'gpu'], { gpu: 'H100', statuses: ['failed', 'queued'] }],
   [['gpu', 'status'], { gpu: 'H100', statuses: ['failed', 'success'] }],
   [

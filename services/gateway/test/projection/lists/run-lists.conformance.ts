@@ -17,6 +17,7 @@ export const runListsConformance = (views: () => RunViews): void => {
         const event = queued(key, {
           ...(number % 2 === 0 ? { deployment_id, gpu: 'H100' } : { workflow_id, gpu: 'T4' }),
           origin: number > 4 ? 'replay' : 'api',
+          ...(number > 2 && { tags: number === 4 ? ['a'] : ['a', 'b:1'] }),
         });
         const run = number % 3 === 0 ? folded(event, assigned(key)) : folded(event);
         await views().save([aView(number, { ...run, number, created_at: timeOf(number) })]);
@@ -43,6 +44,13 @@ export const runListsConformance = (views: () => RunViews): void => {
       expect(await numbers({ workflowId: workflow_id })).toEqual([5, 3, 1]);
       expect(await numbers({ gpu: 'H100' })).toEqual([6, 4, 2]);
       expect(await numbers({ origin: 'replay' })).toEqual([6, 5]);
+      expect(await numbers({ tags: ['a'] })).toEqual([6, 5, 4, 3]);
+      expect(await numbers({ tags: ['b:1'], limit: 2 })).toEqual([6, 5]);
+      expect(await numbers({ tags: ['a', 'b:1'] })).toEqual([6, 5, 3]);
+      expect(await numbers({ tags: ['b'] })).toEqual([]);
+      expect(await numbers({ tags: ['a'], org_id: orgId(newUuid()) })).toEqual([]);
+      expect(await numbers({ tags: ['b:1'], gpu: 'T4', createdBefore: new Date(timeOf(5)) })).toEqual([3]);
+      expect(await numbers({ tags: ['a'], statuses: ['queued'] })).toEqual([5, 4]);
       expect(await numbers({ gpu: 'T4', statuses: ['started'], workflowId: workflow_id })).toEqual([3]);
       expect(await numbers({ gpu: 'T4', deploymentId: deployment_id })).toEqual([]);
     });

@@ -75,6 +75,7 @@ describeWithMongo('views in MongoDB', () => {
         'org_id,workflow_id,sort_key',
         'org_id,gpu,sort_key',
         'org_id,origin,sort_key',
+        'org_id,tags,sort_key',
         'org_id,webhook_status,sort_key',
         'org_id,webhook_host,sort_key',
       ]),

@@ -79,7 +79,7 @@ describe('cancelling many runs', () => {
   it('cancels only the runs that match every filter', async () => {
     const [plain, h100] = [
       await queueSample(gateway, tenant),
-      await queueSample(gateway, tenant, { gpu: 'H100' }),
+      await queueSample(gateway, tenant, { gpu: 'H100', tags: ['nightly', 'a:1'] }),
     ];
     const replay = await post(`${gateway.api}/run/${plain.run_id}/rerun`, tenant.key);
     const running = await aRunningOne();
@@ -99,6 +99,9 @@ describe('cancelling many runs', () => {
       [{ deployment_id: deployment.workflow_id }, 0],
       [{ gpu: 'H100' }, 1],
       [{ gpu: 'H100', status: 'running' }, 0],
+      [{ tag: 'nightly' }, 1],
+      [{ tag: ['nightly', 'a:1'] }, 1],
+      [{ tag: 'nightly, a:2' }, 0],
       [{ origin: 'replay' }, 1],
       [{ status: 'queued' }, 3],
       [{ status: 'running, uploading,success' }, 1],
@@ -227,6 +230,8 @@ describe('an invalid request to cancel many runs', () => {
     [{ filter: { deployment_id: 'x' } }, 'body.filter.deployment_id', 'uuid_parsing'],
     [{ filter: { gpu: 'RTX 4090' } }, 'body.filter.gpu', 'string_pattern_mismatch'],
     [{ filter: { origin: 'cron' } }, 'body.filter.origin', 'enum'],
+    [{ filter: { tag: [] } }, 'body.filter.tag', 'string_pattern_mismatch'],
+    [{ filter: { tag: 'two words' } }, 'body.filter.tag', 'string_pattern_mismatch'],
     [{ filter: {}, dry_run: 'yes' }, 'body.dry_run', 'bool_type'],
     [{ filter: {}, dryRun: true }, 'body.dryRun', 'extra_forbidden'],
     [{ filter: {}, cursor: 'x' }, 'body.cursor', 'value_error'],

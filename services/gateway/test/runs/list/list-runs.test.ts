@@ -73,7 +73,11 @@ overEachViews('runs', (here) => {
 
   it('match every filter', async () => {
     const other = { ...here.tenant.deployment, id: newUuid(), workflow_id: newUuid() };
-    const [a, b, c] = [await queue(), await queue({ gpu: 'H100' }), await queue()];
+    const [a, b, c] = [
+      await queue(),
+      await queue({ gpu: 'H100', tags: ['nightly', 'a:1'] }),
+      await queue({ tags: ['a:1'] }),
+    ];
     await appendAll(here.bed.log, assigned(b));
     await appendAll(here.bed.log, assigned(c), started(c), failed(c));
     const again = await post(`${here.gateway.api}/run/${a.run_id}/rerun`, here.tenant.key);
@@ -96,6 +100,10 @@ overEachViews('runs', (here) => {
       ['?gpu=H100', [ofB]],
       ['?gpu=h100', [ofB]],
       ['?gpu=RTX4090', []],
+      ['?tag=a:1', [ofC, ofB]],
+      ['?tag=a:1&tag=nightly', [ofB]],
+      ['?tag=nightly,a:1', [ofB]],
+      ['?tag=A:1', []],
       ['?origin=replay', [ofD]],
       ['?origin=api&status=queued', [ofA]],
       ['?origin=manual', []],
@@ -137,6 +145,8 @@ describe('a list of runs', () => {
     ['workflow_id=', 'workflow_id', 'uuid_parsing'],
     ['gpu=RTX+4090', 'gpu', 'string_pattern_mismatch'],
     ['origin=cron', 'origin', 'enum'],
+    ['tag=two+words', 'tag', 'string_pattern_mismatch'],
+    ['tag=', 'tag', 'string_pattern_mismatch'],
     ['created_after=yesterday', 'created_after', 'datetime_parsing'],
     ['limit=0', 'limit', 'greater_than_equal'],
     ['limit=101', 'limit', 'less_than_equal'],

@@ -110,6 +110,15 @@ describe('queueing a run', () => {
     expect(await timesOf(again.body)).toEqual(asked);
   });
 
+  it('keeps and shows its tags in alphabetical order, each once, which a rerun has too', async () => {
+    const tagsOf = async (run_id: string) => (await get(run_id)).body.tags;
+    const { run_id } = await queueSample(gateway, bed.tenant, { tags: ['customer:17', 'b', 'b', 'a'] });
+    expect(await tagsOf(run_id)).toEqual(['a', 'b', 'customer:17']);
+    const again = await post(`${gateway.api}/run/${run_id}/rerun`, bed.tenant.key, {});
+    expect(await tagsOf(again.body.run_id)).toEqual(['a', 'b', 'customer:17']);
+    expect(await tagsOf((await queueSample(gateway, bed.tenant, { tags: [] })).run_id)).toEqual([]);
+  });
+
   it('keeps and shows the webhook', async () => {
     const webhook = 'https://example.com/hook?run=1';
     const { run_id } = await queueSample(gateway, bed.tenant, {
@@ -269,6 +278,12 @@ describe('an invalid queue request', () => {
     [{ priority: 0.5 }, 'body.priority', 'int_from_float'],
     [{ run_timeout_s: 0 }, 'body.run_timeout_s', 'greater_than'],
     [{ start_deadline_s: 'soon' }, 'body.start_deadline_s', 'float_type'],
+    [{ tags: ['two words'] }, 'body.tags.0', 'string_pattern_mismatch'],
+    [{ tags: ['ü'] }, 'body.tags.0', 'string_pattern_mismatch'],
+    [{ tags: ['a', ''] }, 'body.tags.1', 'string_pattern_mismatch'],
+    [{ tags: ['a', 'x'.repeat(65)] }, 'body.tags.1', 'string_pattern_mismatch'],
+    [{ tags: 'a' }, 'body.tags', 'list_type'],
+    [{ tags: Array.from({ length: 17 }, (_, i) => `t${i}`) }, 'body.tags', 'too_long'],
     [{ gpu: 'a10g' }, 'body.gpu', 'enum'],
     [{ gpu: 'toString' }, 'body.gpu', 'enum'],
   ])('%j: %s is %s', async (fields, where, type) => {

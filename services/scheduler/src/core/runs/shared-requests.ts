@@ -6,7 +6,7 @@ import { requirementsKey, requirementsOf, type Requirements } from '../slots/req
 /** What decisions need of a request. Equal requests are one object, since most queued runs are of few deployments. */
 export interface SharedRequest {
   readonly org_id: OrgId;
-  /** Without inputs, webhook and idempotency, which differ from run to run and which no decision needs. Not shared as a whole with a concurrency key. */
+  /** Without inputs, webhook, tags and idempotency, which differ from run to run and which no decision needs. Not shared as a whole with a concurrency key. */
   readonly request: RunRequest;
   readonly requirements: Requirements;
   /** Equal for runs of a deployment that wait in one line: with equal requirements, limits and priorities, and all with a concurrency key or none. */
@@ -28,6 +28,7 @@ export class SharedRequests {
       webhook: null,
     };
     delete request.idempotency;
+    delete request.tags;
     const hasKey = concurrency_key !== undefined;
     const name = JSON.stringify([org_id, hasKey, request]);
     const shared = this.#shared.get(name) ?? sharedRequest(org_id, request, hasKey);

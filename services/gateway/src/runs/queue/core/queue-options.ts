@@ -9,6 +9,8 @@ export interface QueueOptions {
   readonly run_timeout_s: number | null;
   /** Null for that of the deployment. */
   readonly start_deadline_s: number | null;
+  /** A set: each once, in alphabetical order. */
+  readonly tags: string[];
 }
 
 /** Of a request that names none of them. */
@@ -17,6 +19,7 @@ export const DEFAULT_OPTIONS: QueueOptions = {
   concurrency_key: null,
   run_timeout_s: null,
   start_deadline_s: null,
+  tags: [],
 };
 
 export const OPTION_NAMES = Object.keys(DEFAULT_OPTIONS) as readonly (keyof QueueOptions)[];
@@ -26,4 +29,5 @@ export const queueOptions = (body: Omit<DeploymentRunRequest, 'deployment_id'>):
   concurrency_key: body.concurrency_key ?? null,
   run_timeout_s: body.run_timeout_s ?? null,
   start_deadline_s: body.start_deadline_s ?? null,
+  tags: [...new Set(body.tags)].toSorted(),
 });

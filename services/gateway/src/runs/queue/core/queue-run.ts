@@ -102,6 +102,7 @@ export const queueRun = (
         ...(deployment.weight !== undefined && { weight: deployment.weight }),
         ...(request.priority !== 0 && { priority: request.priority }),
         ...(request.concurrency_key !== null && { concurrency_key: request.concurrency_key }),
+        ...(request.tags.length > 0 && { tags: request.tags }),
         max_attempts: deployment.retry.attempts,
         ...(deployment.retry.on && { retry_on: deployment.retry.on }),
         ...(deployment.log_masks && { has_log_masks: true }),

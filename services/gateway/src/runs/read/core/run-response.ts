@@ -62,6 +62,7 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     queue_position: run.status === 'queued' && shown.position ? shown.position.ahead + 1 : null,
     priority: request.priority ?? 0,
     concurrency_key: request.concurrency_key ?? null,
+    tags: [...(request.tags ?? [])],
     run_timeout_s: request.run_timeout_s,
     start_deadline_s: request.start_deadline_s,
     rerun_of: request.rerun_of,

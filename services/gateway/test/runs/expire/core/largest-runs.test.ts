@@ -5,7 +5,9 @@ import type { RunEvent, RunEventOf } from '@runledger/contracts/events/run-event
 import { executorId, newUuid } from '@runledger/contracts/ids';
 import { jsonBytes, type JsonObject } from '@runledger/contracts/json';
 import { MAX_REQUIRED_LABELS } from '@runledger/contracts/labels';
-import { MAX_RUNNER_URL, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
+import { MAX_FILE_INPUTS_BYTES, MAX_RUNNER_URL, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
+import { RETRY_KINDS } from '@runledger/contracts/events/retry';
+import { MAX_TAGS } from '@runledger/contracts/tags';
 import { NewMachine } from '@runledger/contracts/http/catalogue/machines';
 import { aRun, assigned, cancelRequested, runRequest } from '@runledger/testing/events/run-events';
 import { callbackPolicy } from '@runledger/webhooks/policy/callback-policy';
@@ -108,6 +110,15 @@ it('no run that the API accepts has a first fact, or an end as expired, that is 
         webhook,
         start_deadline_s: 518_400.123_456_789,
         run_timeout_s: 518_400.123_456_789,
+        concurrency_limit: 100_000,
+        weight: 999.123456789012,
+        priority: -100,
+        concurrency_key: '"'.repeat(64),
+        tags: Array.from({ length: MAX_TAGS }, () => 'x'.repeat(64)),
+        file_inputs: ['x'.repeat(MAX_FILE_INPUTS_BYTES)],
+        has_log_masks: true,
+        has_input_targets: true,
+        retry_on: [...RETRY_KINDS],
         max_attempts: 100,
         rerun_of: newUuid(),
       });

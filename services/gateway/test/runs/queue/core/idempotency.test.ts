@@ -51,6 +51,7 @@ describe('the request that is compared', () => {
       { concurrency_key: 'user 7' },
       { run_timeout_s: 60 },
       { start_deadline_s: 60 },
+      { tags: ['a'] },
     ];
     const texts = [{}, ...options].map((option) =>
       requestText({ kind: 'queue', request: { ...request, ...option } }),
