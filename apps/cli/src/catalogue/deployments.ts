@@ -37,7 +37,7 @@ export const deployments: RecordKind<Deployment> = {
     ['version', deployment.workflow_version_id],
     ['machine', deployment.machine_id],
     ['environment', deployment.environment],
-    ['gpu', deployment.gpu ?? "the machine's"],
+    ['gpu', gpuWords(deployment.gpus)],
     ['labels', deployment.labels.join(', ') || 'none'],
     ['concurrency limit', deployment.concurrency_limit?.toString() ?? 'none'],
     ['weight', String(deployment.weight)],
@@ -50,6 +50,17 @@ export const deployments: RecordKind<Deployment> = {
   nameOf: ({ name }) => name,
 };
 
+const gpuWords = (gpus: Deployment['gpus']): string =>
+  gpus.map(({ gpu, after_s }) => (after_s > 0 ? `${gpu} after ${after_s} s` : gpu)).join(', ') ||
+  "the machine's";
+
+/** @throws CommandError */
+const gpusOf = (text: string | undefined) =>
+  text?.split(',').map((step) => {
+    const [gpu = '', time] = step.trim().split(':', 2);
+    return time === undefined ? gpu : { gpu, after_s: secondsOf('--gpus', time) };
+  });
+
 interface DeploymentOptions extends Json {
   readonly name?: string;
   readonly version?: string;
@@ -57,6 +68,7 @@ interface DeploymentOptions extends Json {
   readonly environment?: string;
   /** False with `--no-gpu`. */
   readonly gpu?: string | false;
+  readonly gpus?: string;
   /** False with `--no-label`. */
   readonly label?: readonly string[] | false;
   readonly concurrencyLimit?: string | false;
@@ -124,6 +136,10 @@ const addSettings = (command: Command): Command =>
       'one that executors of its runs must have, such as zone:eu-west-1; can be repeated',
       (label, all?: readonly string[]) => [...(all ?? []), label],
     )
+    .option(
+      '--gpus <models>',
+      'several models in order of preference, each with the seconds of waiting after which it may be taken, such as L4,A10G:60',
+    )
     .option('--concurrency-limit <number>', 'how many of its runs may execute at the same time')
     .option(
       '--weight <number>',
@@ -147,6 +163,7 @@ const fieldsOf = async (call: ApiCall, options: DeploymentOptions) => {
     machine_id: await optionalId(call, machines, machine),
     environment,
     gpu: gpu === false ? null : gpu,
+    gpus: gpusOf(options.gpus),
     labels: label === false ? [] : label,
     concurrency_limit: limit === false ? null : wholeNumber('--concurrency-limit', limit),
     weight: decimalNumber('--weight', options.weight),

@@ -103,6 +103,8 @@ describe('runledger deployments', () => {
       code: 2,
       stderr: expect.stringMatching(/^The present state does not allow this: .*live/),
     });
+    const models = await cli(['deployments', 'update', made.id, '--gpus', 'l4, A10G:90,T4:2m']);
+    expect(models.stdout).toMatch(/^gpu +L4, A10G after 90 s, T4 after 120 s$/m);
   });
 
   it.each([

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Sha256 } from '../blobs.ts';
 import { HighestPriority, LowestPriority, Weight } from '../fair-share.ts';
 import { GpuModel } from '../gpu.ts';
+import { GpuFallbacks } from '../gpu-fallbacks.ts';
 import { RequiredLabels } from '../labels.ts';
 import { Json } from '../json-schemas.ts';
 import { RetryOn } from '../events/retry.ts';
@@ -93,6 +94,8 @@ export const Deployment = Type.Object({
   name: Name,
   environment: Type.String(),
   gpu: Type.Optional(GpuModel),
+  /** Only beside a `gpu`. */
+  gpu_fallbacks: Type.Optional(GpuFallbacks),
   labels: Type.Optional(RequiredLabels),
   concurrency_limit: Type.Optional(Type.Integer({ minimum: 1 })),
   weight: Type.Optional(Weight),

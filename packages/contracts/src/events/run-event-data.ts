@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { BlobRef, inlineOrBlob, Sha256 } from '../blobs.ts';
 import { ConcurrencyKey, Priority, Weight } from '../fair-share.ts';
 import { GpuModel } from '../gpu.ts';
+import { GpuFallbacks } from '../gpu-fallbacks.ts';
 import { EXECUTOR_ID_PATTERN } from '../ids.ts';
 import { JsonRecord } from '../json-schemas.ts';
 import { RequiredLabels } from '../labels.ts';
@@ -38,6 +39,8 @@ export const RunQueuedData = Type.Object(
     machine_version: Type.String(),
     runner: RunnerChoice,
     gpu: GpuModel,
+    /** Of which models it may take a slot beside `gpu`; of none when it is left out. */
+    gpu_fallbacks: Type.Optional(GpuFallbacks),
     /** It goes only to an executor that has them all; to any one when it is left out. */
     labels: Type.Optional(RequiredLabels),
     inputs: Type.Union([JsonRecord, Type.Null()]),
@@ -88,6 +91,7 @@ export const RunAssignedData = Type.Object(
     /** Identifies the slot allocation: this attempt in this GPU slot. The run API shows it as `gpu_event_id`. */
     slot_allocation_id: Uuid,
     slot: Type.Integer({ minimum: 0 }),
+    /** Of the slot. */
     gpu: GpuModel,
     runner: RunnerChoice,
     workflow_version_id: Uuid,
@@ -153,6 +157,8 @@ export const RunExpiredData = Type.Object({
       slot_allocation_id: Uuid,
       slot: Type.Integer({ minimum: 0 }),
       executor_public_key: Type.String({ minLength: 1, maxLength: 256 }),
+      /** Left out when it is the one of the request. */
+      gpu: Type.Optional(GpuModel),
       assigned_at: Time,
     }),
     Type.Null(),

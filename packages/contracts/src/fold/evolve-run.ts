@@ -168,6 +168,7 @@ const assigned = (run: QueuedRun, fact: FactOfType<'RunAssigned'>): Run | Imposs
     executor_id: event.executor_id,
     slot_allocation_id: event.data.slot_allocation_id,
     slot: event.data.slot,
+    ...(event.data.gpu !== run.request.gpu && { gpu: event.data.gpu }),
     executor_public_key: event.data.executor_public_key,
     assigned_at: time,
   };
@@ -265,6 +266,7 @@ const queuedAgain = (
 const earlierAttempt = (run: ExecutingRun, error: RunError, ended_at: string): EarlierAttempt => ({
   number: run.attempt.number,
   executor_id: run.attempt.executor_id,
+  ...(run.attempt.gpu !== undefined && { gpu: run.attempt.gpu }),
   started_at: 'started_at' in run ? run.started_at : null,
   ended_at,
   error: { ...error, message: errorMessage(error.message, MAX_EARLIER_ERROR_MESSAGE) },

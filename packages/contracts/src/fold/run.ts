@@ -3,6 +3,7 @@ import type { RunEventOf, RunEvent } from '../events/run-event.ts';
 import type { BlobRef } from '../blobs.ts';
 import type { FailureReason, RunError } from '../events/run-error.ts';
 import type { ErasedContent, RunOutput } from '../events/run-event-data.ts';
+import type { GpuModel } from '../gpu.ts';
 import type { ExecutorId, OrgId, RunId } from '../ids.ts';
 
 /** A fact of a run's lifecycle. */
@@ -16,12 +17,14 @@ export interface Attempt {
   readonly executor_id: ExecutorId;
   readonly slot_allocation_id: string;
   readonly slot: number;
+  /** Of the slot, when it is not the one of the request. */
+  readonly gpu?: GpuModel;
   readonly executor_public_key: string;
   readonly assigned_at: string;
 }
 
 /** An attempt that is over, after which the run was queued again. */
-export interface EarlierAttempt extends Pick<Attempt, 'number' | 'executor_id'> {
+export interface EarlierAttempt extends Pick<Attempt, 'number' | 'executor_id' | 'gpu'> {
   /** When the workflow began to execute; null if it did not. */
   readonly started_at: string | null;
   readonly ended_at: string;
@@ -140,6 +143,10 @@ export interface DeletedRun {
 
 /** The fold of a run's lifecycle. */
 export type RunState = Run | DeletedRun;
+
+/** Of the slot of the present or last attempt; the preferred one of a run that waits. */
+export const gpuOf = (run: Run): GpuModel =>
+  (run.status === 'queued' ? undefined : run.attempt?.gpu) ?? run.request.gpu;
 
 export const isDeleted = (run: RunState): run is DeletedRun => run.status === 'deleted';
 export const isEnded = (run: RunState): run is EndedRun =>

@@ -2,7 +2,7 @@ import type { GpuModel } from '../gpu.ts';
 import { MAX_LIVE_STATUS } from '../limits.ts';
 import type { QueuePosition } from '../requests/queue-position.ts';
 import { runnerKindOf } from '../runners/runner-kinds.ts';
-import { isEnded, type QueuedRun, type Run } from '../fold/run.ts';
+import { gpuOf, isEnded, type QueuedRun, type Run } from '../fold/run.ts';
 
 /**
  * A short sentence about the current step; null at the end. `reported` is the last report of the attempt, `position` the
@@ -14,7 +14,7 @@ export const liveStatus = (run: Run, reported: string | null, position?: QueuePo
   if (run.cancel) return 'cancelling';
   switch (run.status) {
     case 'started':
-      return reported ?? `starting on ${withArticle(run.request.gpu)}`;
+      return reported ?? `starting on ${withArticle(gpuOf(run))}`;
     case 'running':
       return reported ?? 'running';
     case 'uploading':
@@ -23,7 +23,7 @@ export const liveStatus = (run: Run, reported: string | null, position?: QueuePo
 };
 
 const waiting = (run: QueuedRun, position: QueuePosition | undefined): string => {
-  const wait = position?.capacity === 'retrying' ? 'waiting' : `waiting for ${withArticle(run.request.gpu)}`;
+  const wait = position?.capacity === 'retrying' ? 'waiting' : `waiting for ${models(run.request)}`;
   return position ? `${wait}${reason(run, position)}` : wait;
 };
 
@@ -54,6 +54,9 @@ const reason = ({ request }: QueuedRun, { ahead, capacity }: QueuePosition): str
       return `: no executor that could execute it has ${labelsOf(request)}`;
   }
 };
+
+const models = ({ gpu, gpu_fallbacks }: QueuedRun['request']): string =>
+  gpu_fallbacks ? `${withArticle(gpu)} or another GPU` : withArticle(gpu);
 
 const labelsOf = ({ labels = [] }: QueuedRun['request']): string =>
   labels.length === 1 ? `the label ${labels.join('')}` : `its ${labels.length} labels`;

@@ -5,11 +5,10 @@ import { executorName } from '../ids.ts';
 
 /** The attempts of a run from the first to the present or last one. */
 export const shownAttempts = (run: Run): RunAttempt[] => {
-  const { gpu } = run.request;
-  const earlier = run.earlier_attempts.map(({ number, executor_id, started_at, ended_at, error }) => ({
+  const earlier = run.earlier_attempts.map(({ number, executor_id, gpu, started_at, ended_at, error }) => ({
     number,
     executor: executorName(executor_id),
-    gpu,
+    gpu: gpu ?? run.request.gpu,
     started_at,
     ended_at,
     end_reason: endReasonOf(error.kind),
@@ -17,7 +16,7 @@ export const shownAttempts = (run: Run): RunAttempt[] => {
   }));
   // The attempt of a run that is queued again is one of them.
   if (!run.attempt || earlier.at(-1)?.number === run.attempt.number) return earlier;
-  const { number, executor_id } = run.attempt;
+  const { number, executor_id, gpu = run.request.gpu } = run.attempt;
   const started_at = 'started_at' in run ? run.started_at : null;
   const end = isEnded(run)
     ? { ended_at: run.ended_at, end_reason: run.end_reason, error: run.error }

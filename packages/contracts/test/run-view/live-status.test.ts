@@ -44,6 +44,13 @@ describe('the live status of a waiting run', () => {
     ).toBe('waiting for an A100: no executor that has one runs ComfyUI workflows now');
   });
 
+  it('says that it may take other GPU models', () => {
+    const fallbacks = { gpu_fallbacks: [{ gpu: 'L4' as const, after_s: 0 }] };
+    expect(liveStatus(queued(fallbacks), null, { ahead: 0, capacity: 'busy' })).toBe(
+      'waiting for an A100 or another GPU (next)',
+    );
+  });
+
   it.each([
     [['nvlink'], 'the label nvlink'],
     [['nvlink', 'zone:eu'], 'its 2 labels'],

@@ -51,6 +51,16 @@ describe('the attempts of a run', () => {
     ]);
   });
 
+  it('have the GPU models of their slots', () => {
+    const fallbacks = { gpu_fallbacks: [{ gpu: 'L4' as const, after_s: 0 }] };
+    const queued = { ...anEvent('RunQueued'), data: { ...anEvent('RunQueued').data, ...fallbacks } };
+    const onL4 = anEvent('RunAssigned', { gpu: 'L4' });
+    const requeued = anEvent('RunRequeued', { reason: 'executor_lost', message: 'no heartbeat' });
+    const again = anEvent('RunAssigned', {}, { attempt: 2 });
+    const gpus = after(queued, onL4, anEvent('RunStarted'), requeued, again).map(({ gpu }) => gpu);
+    expect(gpus).toEqual(['L4', 'A10G']);
+  });
+
   it('stay when another one follows', () => {
     expect(after(...lost)).toEqual([first]);
     const again = anEvent('RunAssigned', {}, { attempt: 2 });

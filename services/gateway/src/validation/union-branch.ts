@@ -1,16 +1,21 @@
 import { isNode, isRecord, own, type Node } from './node.ts';
 import { NO_MODEL, NOT_AS_DESCRIBED, type Words } from './pydantic-words.ts';
 
-/** The branch of a union that a value was intended for; undefined when it is unknown. */
+/** The branch of a union that a value was intended for, by its type or its tag; undefined when it is unknown. */
 export const chosenBranch = (union: Node, value: unknown): Node | undefined => {
   const branches = branchesOf(union);
   const [meant, ...others] = branches.filter((branch) => branch['type'] !== 'null');
   if (others.length === 0) return meant;
+  const ofType = branches.filter((branch) => branch['type'] === typeOf(value));
+  if (ofType.length === 1) return ofType[0];
   const tag = tagOf(union);
-  return tag !== undefined && isRecord(value)
-    ? branches.find((branch) => constantOf(branch, tag) === own(value, tag))
-    : undefined;
+  if (tag === undefined) return meant;
+  return isRecord(value) ? branches.find((branch) => constantOf(branch, tag) === own(value, tag)) : undefined;
 };
+
+/** As a schema names it. */
+const typeOf = (value: unknown): string =>
+  Array.isArray(value) ? 'array' : isRecord(value) ? 'object' : typeof value;
 
 /** The problem of a value whose intended branch is unknown. */
 export const wordsOfUnion = (union: Node, value: unknown): Words => {

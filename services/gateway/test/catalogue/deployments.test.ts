@@ -35,6 +35,7 @@ describe('a deployment', () => {
       workflow_id: catalogue.bed.tenant.version.workflow_id,
       environment: 'production',
       gpu: null,
+      gpus: [],
       labels: [],
       concurrency_limit: null,
       weight: 1,
@@ -131,8 +132,45 @@ describe('a deployment', () => {
     });
     const nulls = Object.fromEntries(Object.keys(rest).map((name) => [name, null]));
     const { body } = await admin.patch(path, nulls);
-    expect(body).toEqual({ ...rest, id, name: 'new', run_timeout_s: 5, gpu: null, concurrency_limit: null });
+    expect(body).toEqual({
+      ...rest,
+      id,
+      name: 'new',
+      run_timeout_s: 5,
+      gpu: null,
+      gpus: [],
+      concurrency_limit: null,
+    });
     expect((await admin.get(path)).body).toEqual(body);
+  });
+
+  it('has several GPU models in order, and one as a list of one', async () => {
+    const { id, gpu, gpus } = await aDeployment({ gpus: ['l4', { gpu: 'A10G', after_s: 60 }, 'T4'] });
+    expect([gpu, gpus]).toEqual([
+      'L4',
+      [
+        { gpu: 'L4', after_s: 0 },
+        { gpu: 'A10G', after_s: 60 },
+        { gpu: 'T4', after_s: 60 },
+      ],
+    ]);
+    const patch = async (change: object) => (await admin.patch(`/deployments/${id}`, change)).body;
+    expect(await patch({ environment: 'staging' })).toMatchObject({ gpu, gpus });
+    expect(await patch({ gpu: 'H100' })).toMatchObject({ gpu: 'H100', gpus: [{ gpu: 'H100', after_s: 0 }] });
+    expect(await patch({ gpus: ['T4', 'L4'], gpu: null })).toMatchObject({ gpu: 'T4' });
+    expect(await patch({ gpus: [] })).toMatchObject({ gpu: null, gpus: [] });
+  });
+
+  it.each([
+    [{ gpus: ['L4', 'A 10'] }, ['gpus.1', 'string_pattern_mismatch']],
+    [{ gpus: ['L4', { gpu: 'T4', after_s: -1 }] }, ['gpus.1.after_s', 'greater_than_equal']],
+    [{ gpus: ['L4', 'l4'] }, ['gpus.1', 'value_error']],
+    [{ gpus: [{ gpu: 'L4', after_s: 5 }] }, ['gpus.0', 'value_error']],
+    [{ gpus: ['T4', { gpu: 'L4', after_s: 5 }, { gpu: 'A10G', after_s: 4 }] }, ['gpus.2', 'value_error']],
+    [{ gpu: 'L4', gpus: ['L4'] }, ['gpus', 'value_error']],
+  ])('is refused with the models %j', async (models, wrong) => {
+    const answer = await admin.post('/deployments', { ...aRequest(), ...models });
+    expect(wrongIn(answer)).toEqual([wrong]);
   });
 
   it('follows its version to another workflow, and is listed there', async () => {

@@ -1,5 +1,5 @@
 import type { RunEventType } from '@runledger/contracts/events/run-event';
-import { isEnded, type EndReason, type FinalStatus, type Run } from '@runledger/contracts/fold/run';
+import { gpuOf, isEnded, type EndReason, type FinalStatus, type Run } from '@runledger/contracts/fold/run';
 import { Counter, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
 import { DECIDED_ENDS, type DecisionMetrics } from '../effects/decision-metrics.ts';
 import { GpuLabels } from './gpu-labels.ts';
@@ -59,8 +59,9 @@ export const schedulerMetrics = (metrics: Metrics, observed: Observed): Schedule
       if (isEnded(run)) runsEnded.inc({ status: run.status, end_reason: run.end_reason });
       else if (type === 'RunAssigned' && run.attempt) {
         const seconds = (Date.parse(run.attempt.assigned_at) - Date.parse(run.queued_at)) / 1_000;
-        gpuLabels.admit(run.request.gpu);
-        waited.observe({ gpu: gpuLabels.of(run.request.gpu) }, Math.max(seconds, 0));
+        const gpu = gpuOf(run);
+        gpuLabels.admit(gpu);
+        waited.observe({ gpu: gpuLabels.of(gpu) }, Math.max(seconds, 0));
       }
     },
   };

@@ -6,6 +6,7 @@ import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import type { EarlierAttempt } from '@runledger/contracts/fold/run';
 import { RunError } from '@runledger/contracts/events/run-error';
 import { RunQueuedData } from '@runledger/contracts/events/run-event-data';
+import { GpuModel } from '@runledger/contracts/gpu';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import split from 'split2';
@@ -80,6 +81,7 @@ const Attempt = Type.Object({
   executor_id: Type.String(),
   slot_allocation_id: Uuid,
   slot: Type.Integer({ minimum: 0 }),
+  gpu: Type.Optional(GpuModel),
   executor_public_key: Type.String(),
   assigned_at: Time,
 });
@@ -89,6 +91,7 @@ const EarlierAttempts = Type.Unsafe<readonly EarlierAttempt[]>(
     Type.Object({
       number: Type.Integer({ minimum: 1 }),
       executor_id: Type.String(),
+      gpu: Type.Optional(GpuModel),
       started_at: Type.Union([Time, Type.Null()]),
       ended_at: Time,
       error: RunError,

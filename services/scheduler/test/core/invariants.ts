@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import type { GpuModel } from '@runledger/contracts/gpu';
 import { executorName } from '@runledger/contracts/ids';
 import { isExecuting, type Run } from '@runledger/contracts/fold/run';
 import type { Limit } from '@runledger/contracts/requests/queue-position';
 import type { Assign, Decision } from '../../src/core/decisions/decision.ts';
 import type { KnownRun } from '../../src/core/runs/known-run.ts';
-import { canServe } from '../../src/core/slots/requirements.ts';
+import { canServe, type Requirements } from '../../src/core/slots/requirements.ts';
 import type { RegisteredExecutor, Slot } from '../../src/core/fleet/registered-executor.ts';
 import type { SchedulerInput } from '../../src/core/state/scheduler-input.ts';
 import { orgOf, PERIOD_MS, type TestBed } from './test-bed.ts';
@@ -23,6 +24,8 @@ export class Invariants {
   readonly #heartbeats = new Map<string, string>();
   /** Drained names, from the last delivered request of each. */
   readonly #drained = new Set<string>();
+  /** The broker's clock at the last tick. */
+  #tickMs = 0;
   assigned = 0;
   lost = 0;
 
@@ -77,6 +80,8 @@ export class Invariants {
         this.#decidedOn = new Set();
         break;
       case 'tick':
+        this.#tickMs = input.now;
+        break;
       case 'log_size':
       case 'drained_name':
       case 'durations':
@@ -106,22 +111,29 @@ export class Invariants {
     const has = this.#registered(executor)?.registration.event.labels ?? [];
     const missing = (run.request.labels ?? []).filter((label) => !has.includes(label));
     assert.deepEqual(missing, [], `${executor} gets ${run.run_id}`);
+    assert.ok(
+      this.#modelsOf(run).includes(decision.gpu),
+      `${run.run_id} gets a slot of ${decision.gpu} too early`,
+    );
   }
 
   /**
    * In a deployment the first comes first, with a head start for its priority. And nobody is passed over who waits for such a slot and holds less than its fair share.
    * (Who is next beyond that is a test of its own.)
    */
-  #isNext({ executor, run }: Assign): void {
+  #isNext({ executor, run, gpu }: Assign): void {
     const { scheduling } = this.#bed;
     const capabilities = this.#registered(executor)?.capabilities;
     assert.ok(capabilities, `${executor} is not registered and gets a run`);
-    const runs = [...scheduling.runs()].filter(({ requirements }) => requirements.gpu === run.request.gpu);
+    const takes = ({ run: other, slot, decided }: KnownRun): boolean =>
+      slot ? slot.gpu === gpu : !decided && this.#modelsOf(other).includes(gpu);
+    const runs = [...scheduling.runs()].filter(takes);
     const ofOrg = runs.filter(({ key }) => key.org_id === run.org_id);
     const ofDeployment = ofOrg.filter((one) => deploymentOf(one.run) === deploymentOf(run));
     const couldStart = (known: KnownRun): boolean =>
       waits(known) &&
-      canServe(capabilities, known.requirements) &&
+      this.#modelsOf(known.run).includes(gpu) &&
+      canServe(capabilities, { ...known.requirements, gpu }) &&
       !isHeldBack(
         known.run,
         [...scheduling.runs()].filter((one) => one.run !== run),
@@ -161,6 +173,16 @@ export class Invariants {
     return [...this.#bed.scheduling.executors()].find((executor) => executor.id === id);
   }
 
+  /** The GPU models that a waiting run may take now, in order. */
+  #modelsOf({ request, queued_at, retry_after_s }: Run): GpuModel[] {
+    return [{ gpu: request.gpu, after_s: 0 }, ...(request.gpu_fallbacks ?? [])].flatMap(
+      ({ gpu, after_s }) => {
+        const delayS = retry_after_s + after_s;
+        return delayS === 0 || Date.parse(queued_at) + delayS * 1_000 <= this.#tickMs ? [gpu] : [];
+      },
+    );
+  }
+
   #noSlotHoldsTwo(): void {
     const slots = [...this.#bed.scheduling.runs()].flatMap(({ slot }) =>
       slot ? [`${slot.executor} slot ${slot.slot}`] : [],
@@ -185,10 +207,12 @@ export class Invariants {
     for (const { run, decided, requirements, name } of runs) {
       if (run.status !== 'queued' || decided || isHeldBack(run, runs)) continue;
       for (const executor of this.#bed.scheduling.executors()) {
-        const slots = [...executor.slots.values()].filter(
-          (slot) => slot.gpu === requirements.gpu && isFree(executor, slot),
+        const couldHave = [...executor.slots.values()].some(
+          (slot) =>
+            this.#modelsOf(run).includes(slot.gpu) &&
+            isFree(executor, slot) &&
+            canServe(executor.capabilities, { ...requirements, gpu: slot.gpu }),
         );
-        const couldHave = slots.length > 0 && canServe(executor.capabilities, requirements);
         assert.ok(!couldHave, `${name} waits for a slot that ${executor.id} has`);
       }
     }
@@ -204,17 +228,19 @@ export class Invariants {
         assert.equal(position, undefined);
         continue;
       }
-      const able = [...scheduling.executors()].filter(
-        ({ lossPending, capabilities }) => !lossPending && canServe(capabilities, requirements),
-      );
-      const open = able.filter(({ draining, id }) => !draining && !this.#drained.has(executorName(id)));
-      const competing = waiting.filter(
-        (other) =>
-          other.requirements.gpu === requirements.gpu &&
-          (open.length === 0 || open.some(({ capabilities }) => canServe(capabilities, other.requirements))),
-      );
+      const all = this.#modelsOf(run).map((gpu) => this.#competitionFor({ ...requirements, gpu }, waiting));
+      const counted = all.some(({ open }) => open.length > 0)
+        ? all.filter(({ open }) => open.length > 0)
+        : all;
       const isWaiting = waiting.some((other) => other.run === run);
-      assert.equal(position?.ahead, isWaiting ? startsBefore(run, competing) : 0);
+      const ahead = counted.map(({ competing }) => (isWaiting ? startsBefore(run, competing) : 0));
+      assert.equal(position?.ahead, Math.min(...ahead));
+      // A run with a decision waits for no model; its first one counts.
+      const shown = isWaiting ? all : all.slice(0, 1);
+      const [open, able] = [shown.flatMap((one) => one.open), shown.flatMap((one) => one.able)].map((ids) => [
+        ...new Set(ids),
+      ]);
+      assert.ok(open && able);
       const whenOpen = limitFor(run, runs) ?? 'busy';
       assert.equal(position?.capacity === whenOpen, open.length > 0);
       assert.equal(position?.capacity === 'draining', open.length === 0 && able.length > 0);
@@ -222,6 +248,22 @@ export class Invariants {
       assert.equal(counts?.serving, open.length);
       assert.equal(counts?.draining, able.length - open.length);
     }
+  }
+
+  /** The executors that can execute such a run, those that take it, and the waiting runs that these could execute too. */
+  #competitionFor(requirements: Requirements, waiting: readonly KnownRun[]) {
+    const able = [...this.#bed.scheduling.executors()].filter(
+      ({ lossPending, capabilities }) => !lossPending && canServe(capabilities, requirements),
+    );
+    const open = able.filter(({ draining, id }) => !draining && !this.#drained.has(executorName(id)));
+    const { gpu } = requirements;
+    const competing = waiting.filter(
+      (other) =>
+        this.#modelsOf(other.run).includes(gpu) &&
+        (open.length === 0 ||
+          open.some(({ capabilities }) => canServe(capabilities, { ...other.requirements, gpu }))),
+    );
+    return { able, open, competing };
   }
 }
 

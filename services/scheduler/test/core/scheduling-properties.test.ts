@@ -7,7 +7,15 @@ import { ORG, orgOf, TestBed } from './test-bed.ts';
 
 const EXECUTORS = ['a', 'b', 'c', 'd'] as const;
 const gpu = fc.constantFrom('A10G', 'H100');
+const anyGpu = fc.constantFrom('A10G', 'A10G', 'H100', 'H100', 'L4', 'T4');
 const program = fc.constantFrom('render', 'train');
+/** In order, and of models other than the first one. */
+const fallbacks = fc.uniqueArray(fc.constantFrom('L4', 'T4'), { maxLength: 2 }).chain((models) =>
+  fc.tuple(...models.map(() => fc.constantFrom(0, 0, 3, 900))).map((times) => {
+    const inOrder = times.toSorted((one, other) => one - other);
+    return models.map((model, at) => ({ gpu: model, after_s: inOrder[at] ?? 0 }));
+  }),
+);
 const label = fc.constantFrom('nvlink', 'zone:eu');
 const any = fc.nat({ max: 1_000 });
 
@@ -24,6 +32,7 @@ const simulatedStep = fc.oneof(
       org: fc.constantFrom(ORG, orgOf(1), orgOf(2)),
       deployment: fc.nat({ max: 1 }),
       key: fc.constantFrom(undefined, undefined, 'a', 'b'),
+      fallbacks: fc.option(fallbacks, { nil: undefined, freq: 1 }),
       labels: fc.option(fc.uniqueArray(label, { minLength: 1 }), { nil: undefined, freq: 2 }),
       priority: fc.constantFrom(undefined, undefined, -1, 1, 100),
       limit: fc.option(fc.integer({ min: 1, max: 2 }), { nil: undefined, freq: 2 }),
@@ -34,7 +43,7 @@ const simulatedStep = fc.oneof(
     arbitrary: fc.record({
       what: fc.constant('register'),
       any,
-      gpus: fc.array(gpu, { minLength: 1, maxLength: 3 }),
+      gpus: fc.array(anyGpu, { minLength: 1, maxLength: 3 }),
       programs: fc.uniqueArray(program, { minLength: 1 }),
       labels: fc.uniqueArray(label),
       dedicated: fc.dictionary(program, fc.constantFrom([], [ORG]), { maxKeys: 1 }),
@@ -58,7 +67,7 @@ const pick = <Of>(from: readonly Of[], any: number): Of | undefined => from[any 
 
 const simulate = (simulation: TestBed, step: SimulatedStep): void => {
   if ('seconds' in step) {
-    const { gpu, program, org, deployment, limit, priority, key, labels } = step;
+    const { gpu, program, org, deployment, limit, priority, key, labels, fallbacks: later } = step;
     return simulation.queue(`run-${simulation.sequence}`, {
       gpu,
       program,
@@ -68,6 +77,7 @@ const simulate = (simulation: TestBed, step: SimulatedStep): void => {
       ...(priority === undefined ? {} : { priority }),
       ...(key === undefined ? {} : { key }),
       ...(labels && { labels }),
+      ...(later && later.length > 0 && { fallbacks: later }),
       maxAttempts: step.attempts,
       startDeadlineS: step.seconds,
       runTimeoutS: step.seconds,

@@ -6,6 +6,7 @@ import { executorId, orgId, runId, type ExecutorId, type OrgId } from '@runledge
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { FleetRequest } from '@runledger/contracts/events/fleet-request';
 import type { GpuModel } from '@runledger/contracts/gpu';
+import type { GpuFallback } from '@runledger/contracts/gpu-fallbacks';
 import { isDeleted, isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
 import {
   RUN_EVENTS,
@@ -36,6 +37,7 @@ export interface RequestedRun {
   readonly gpu?: GpuModel;
   readonly machine?: string;
   readonly program?: string;
+  readonly fallbacks?: readonly GpuFallback[];
   readonly labels?: readonly string[];
   readonly startDeadlineS?: number;
   readonly runTimeoutS?: number;
@@ -261,6 +263,7 @@ export class TestBed {
         machine_name: request.machine ?? 'farm',
         runner: { kind: 'program', program: request.program ?? 'render' },
         gpu: request.gpu ?? 'A10G',
+        ...(request.fallbacks && { gpu_fallbacks: [...request.fallbacks] }),
         ...(request.labels && { labels: [...request.labels] }),
         start_deadline_s: request.startDeadlineS ?? 3_600,
         run_timeout_s: request.runTimeoutS ?? 3_600,

@@ -30,6 +30,7 @@ describe('an assignment', () => {
         executor: EXECUTOR,
         executor_public_key: 'MCowBQYDK2VwAyEA',
         slot: 0,
+        gpu: 'A10G',
       };
       const options = { log, instance: 'test', requests: recentRequests(), metrics };
       return storeDecision(options, decision, AbortSignal.timeout(30_000));

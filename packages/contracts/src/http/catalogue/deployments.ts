@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { HighestPriority, LowestPriority, Weight as AnyWeight } from '../../fair-share.ts';
 import { GpuModel } from '../../gpu.ts';
+import { GpuFallback, MAX_GPUS } from '../../gpu-fallbacks.ts';
 import { MAX_RETRY_AFTER_S, RetryOn } from '../../events/retry.ts';
 import { Label, LABEL_RULE, MAX_REQUIRED_LABELS } from '../../labels.ts';
 import { LogMasks } from '../../logs/log-masks.ts';
@@ -17,6 +18,15 @@ const Environment = Type.String({
 });
 const GPU =
   "The GPU model of runs that request none: any name, as for a machine. Without it, the machine's default.";
+const GPUS =
+  'The GPU models of runs that request none, in order of preference, such as `["L4", {"gpu": "A10G", "after_s": 60}]`: a run takes a slot of the first model that has a free one, and of a model with `after_s` only once it has waited so many seconds. Instead of `gpu`, which is a list of one.';
+const Gpus = Type.Array(
+  Type.Union([
+    GpuName,
+    Type.Object({ gpu: GpuName, after_s: GpuFallback.properties.after_s }, { title: 'GpuFallback' }),
+  ]),
+  { maxItems: MAX_GPUS, description: GPUS },
+);
 const CONCURRENCY =
   'The most runs of this deployment that execute at the same time; no limit without it. The others wait. As all settings, a run has the one with which it was queued.';
 const ConcurrencyLimit = Type.Integer({
@@ -100,7 +110,10 @@ export const Deployment = Type.Object(
     machine_id: Uuid,
     name: Name,
     environment: Environment,
-    gpu: nullable(GpuModel),
+    gpu: nullable({ ...GpuModel, description: 'The first one of `gpus`.' }),
+    gpus: Type.Array(GpuFallback, {
+      description: 'In order of preference; empty for the default of the machine.',
+    }),
     labels: Labels,
     concurrency_limit: nullable(ConcurrencyLimit),
     weight: Weight,
@@ -119,6 +132,7 @@ export type Deployment = Static<typeof Deployment>;
 const settings = {
   environment: optional({ ...Environment, default: 'production' }),
   gpu: optional({ ...GpuName, description: GPU }),
+  gpus: optional(Gpus),
   labels: optional({ ...Labels, default: [] }),
   concurrency_limit: optional(ConcurrencyLimit),
   weight: optional({ ...Weight, default: 1 }),
@@ -146,6 +160,7 @@ export const DeploymentChange = Type.Object(
     machine_id: optional(Uuid),
     environment: optional(Environment),
     gpu: optional({ ...GpuName, description: `${GPU} Null clears it.` }),
+    gpus: optional({ ...Gpus, description: `${GPUS} Null or an empty list clears it.` }),
     labels: optional(Labels),
     concurrency_limit: optional({
       ...ConcurrencyLimit,

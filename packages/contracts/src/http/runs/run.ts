@@ -128,7 +128,10 @@ export const WorkflowRun = Type.Object(
           'The id of the slot allocation: this attempt in its GPU slot. Null before the first attempt.',
       }),
     ),
-    gpu: GpuModel,
+    gpu: {
+      ...GpuModel,
+      description: 'Of the slot of its last attempt; of a queued run the first one that it may take.',
+    },
     machine_version: Type.String(),
     machine_type: Type.String(),
     compute_function_call_id: nullable(

@@ -14,7 +14,7 @@ export interface DeploymentParts {
 
 export interface WrongMember {
   /** Undefined when several members together are wrong. */
-  readonly member?: 'machine_id' | 'workflow_version_id' | 'log_masks';
+  readonly member?: 'machine_id' | 'workflow_version_id' | 'gpus' | 'log_masks';
   /** Of the member, if it is a list. */
   readonly index?: number;
   readonly why: string;

@@ -1,7 +1,7 @@
 import type { Deployment, RequestBounds } from '@runledger/contracts/catalogue/records';
 import { MAX_PRIORITY, MIN_PRIORITY } from '@runledger/contracts/fair-share';
 import type { Deployment as ShownDeployment } from '@runledger/contracts/http/catalogue/deployments';
-import { gpuModel } from '@runledger/contracts/gpu';
+import { gpusAfter, shownGpus, wrongGpus, type RequestedModels } from './deployment-gpus.ts';
 import type { DecidedRecord, Omitted, RecordOrigin } from '../store/core/decided-record.ts';
 import {
   tooLongLife,
@@ -16,10 +16,8 @@ import {
 /** Null removes a bound. */
 type ChangedBounds = { readonly [Bound in keyof RequestBounds]: RequestBounds[Bound] | Omitted };
 
-interface RequestedSettings {
+interface RequestedSettings extends RequestedModels {
   readonly environment?: string | Omitted;
-  /** Null clears it. */
-  readonly gpu?: string | Omitted;
   readonly labels?: readonly string[] | Omitted;
   /** Null clears it. */
   readonly concurrency_limit?: number | Omitted;
@@ -53,6 +51,7 @@ type Settings = Pick<
   Deployment,
   | 'environment'
   | 'gpu'
+  | 'gpu_fallbacks'
   | 'labels'
   | 'concurrency_limit'
   | 'weight'
@@ -80,6 +79,7 @@ export const newDeployment = (
     ...wrongVersion(parts),
     ...wrongMachine(parts),
     ...tooLong(settings, parts),
+    ...wrongGpus(requested),
     ...wrongMasks(requested),
   ];
   if (!parts.version || wrong.length > 0) return { kind: 'refused', why: { kind: 'invalid', wrong } };
@@ -112,6 +112,7 @@ export const changedDeployment = (
     ...(namesVersion ? wrongVersion(parts) : []),
     ...(namesMachine ? wrongMachine(parts) : []),
     ...tooLong(record, parts),
+    ...wrongGpus(change),
     ...wrongMasks(change),
   ];
   if (wrong.length > 0) return { kind: 'refused', why: { kind: 'invalid', wrong } };
@@ -125,7 +126,6 @@ export const changedDeployment = (
 
 /** Null clears an optional setting, and does not change any other setting. */
 const settingsAfter = (before: Settings, requested: RequestedSettings): Settings => {
-  const gpu = requested.gpu === undefined ? before.gpu : requested.gpu;
   const labels = [...new Set(requested.labels ?? before.labels)];
   const limit =
     requested.concurrency_limit === undefined ? before.concurrency_limit : requested.concurrency_limit;
@@ -134,7 +134,7 @@ const settingsAfter = (before: Settings, requested: RequestedSettings): Settings
   const masks = requested.log_masks === undefined ? before.log_masks : requested.log_masks;
   return {
     environment: requested.environment ?? before.environment,
-    ...(typeof gpu === 'string' ? { gpu: gpuModel(gpu) } : {}),
+    ...gpusAfter(before, requested),
     ...(labels.length > 0 && { labels }),
     ...(typeof limit === 'number' ? { concurrency_limit: limit } : {}),
     ...(weight !== undefined && weight !== 1 && { weight }),
@@ -162,9 +162,10 @@ const tooLong = (settings: Settings, { longestRunS }: DeploymentParts): WrongMem
 };
 
 /** As clients see it: with every member. */
-export const shownDeployment = (deployment: Deployment): ShownDeployment => ({
+export const shownDeployment = ({ gpu_fallbacks, ...deployment }: Deployment): ShownDeployment => ({
   ...deployment,
   gpu: deployment.gpu ?? null,
+  gpus: shownGpus({ ...deployment, ...(gpu_fallbacks && { gpu_fallbacks }) }),
   labels: deployment.labels ?? [],
   concurrency_limit: deployment.concurrency_limit ?? null,
   weight: deployment.weight ?? 1,

@@ -1,4 +1,4 @@
-import { isDeleted, type Run, type RunState } from '@runledger/contracts/fold/run';
+import { gpuOf, isDeleted, type Run, type RunState } from '@runledger/contracts/fold/run';
 import { isUnsettled, type Webhook } from '@runledger/contracts/fold/webhook';
 import { orgId, runId } from '@runledger/contracts/ids';
 import { referencesOf, type RunReferences } from './run-references.ts';
@@ -78,7 +78,7 @@ const listedBy = (run: Run, webhook: Webhook | undefined): Listed => ({
   sort_key: sortKeyOf(run),
   deployment_id: run.request.deployment_id,
   workflow_id: run.request.workflow_id,
-  gpu: run.request.gpu,
+  gpu: gpuOf(run),
   origin: run.request.origin,
   tags: run.request.tags ?? null,
   updated_at: run.updated_at,

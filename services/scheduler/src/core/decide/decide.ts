@@ -26,22 +26,51 @@ export const decide = <D extends RunDecision>(
 export const decideOn = (state: SchedulerState, known: KnownRun): RunDecision[] => {
   if (!state.leading) return [];
   if (known.run.status !== 'queued') return recoverWithoutExecutor(state, known);
-  if (state.runs.isRetrying(known)) return [];
-  return fillSlots(state, state.fleet.freeSlots.firstFor(known.requirements)?.executor);
+  for (const requirements of state.runs.waitsFor(known)) {
+    const slot = state.fleet.freeSlots.firstFor(requirements);
+    if (slot) return fillSlots(state, slot.executor);
+  }
+  return [];
 };
 
-/** Assigns to each free slot the next run of its GPU model, of those that the executor can serve. */
+/**
+ * Assigns to each free slot the next run of its GPU model, of those that the executor can serve. That run may get another slot, of a
+ * model that it prefers.
+ */
 export const fillSlots = (state: SchedulerState, executor: RegisteredExecutor | undefined): Assign[] => {
   if (!executor || !state.leading) return [];
   const decisions: Assign[] = [];
-  for (const [gpu, slots] of executor.free) {
+  for (const slots of executor.free.values()) {
     for (const slot of slots) {
-      const first = state.runs.firstFor(gpu, executor.capabilities);
-      if (!first || !isRoomFor(state)) break;
-      decisions.push(...assign(state, first, slot));
+      const assigned = fillSlot(state, slot);
+      decisions.push(...assigned);
+      if (slots.has(slot)) break;
     }
   }
   return decisions;
+};
+
+/** Until the slot itself is assigned, or no run is next for it. */
+const fillSlot = (state: SchedulerState, slot: Slot): Assign[] => {
+  const decisions: Assign[] = [];
+  for (let chosen: Slot | undefined; chosen !== slot;) {
+    const next = state.runs.firstFor(slot.gpu, slot.executor.capabilities);
+    if (!next || !isRoomFor(state)) return decisions;
+    chosen = preferredSlot(state, next, slot);
+    decisions.push(...assign(state, next, chosen));
+  }
+  return decisions;
+};
+
+/** A free slot of a model that the run prefers to that of this slot, if it is next for it; else this slot. */
+const preferredSlot = ({ runs, fleet }: SchedulerState, known: KnownRun, slot: Slot): Slot => {
+  for (const requirements of runs.waitsFor(known)) {
+    const { gpu } = requirements;
+    if (gpu === slot.gpu) break;
+    const better = fleet.freeSlots.firstFor(requirements);
+    if (better && runs.firstFor(gpu, better.executor.capabilities) === known) return better;
+  }
+  return slot;
 };
 
 export const fillSlotsOf = (state: SchedulerState, id: ExecutorId): Assign[] =>
@@ -90,10 +119,10 @@ export const recoverWithoutExecutor = (state: SchedulerState, known: KnownRun): 
   return [];
 };
 
-const assign = (state: SchedulerState, known: KnownRun, { executor, number }: Slot): Assign[] => {
+const assign = (state: SchedulerState, known: KnownRun, { executor, number, gpu }: Slot): Assign[] => {
   const { run } = known;
   if (run.status !== 'queued') return [];
-  const slot = { executor: executor.id, slot: number };
+  const slot = { executor: executor.id, slot: number, gpu };
   state.room.assignments += 1;
   state.runs.allocateSlot(known, slot);
   refreshSlotOf(state, slot);
@@ -105,5 +134,6 @@ const assign = (state: SchedulerState, known: KnownRun, { executor, number }: Sl
     executor: executor.id,
     executor_public_key: executor.registration.event.public_key,
     slot: number,
+    gpu,
   });
 };

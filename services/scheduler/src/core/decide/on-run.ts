@@ -61,10 +61,10 @@ const replaceRun = (state: SchedulerState, { key, history, event_id, writer }: R
 const countStart = (
   { starts, settings }: SchedulerState,
   before: KnownRun | undefined,
-  { run, requirements }: KnownRun,
+  { run, slot, requirements: { org_id } }: KnownRun,
 ): void => {
-  if (!isExecuting(run) || run.attempt.number === before?.run.attempt?.number) return;
-  starts.add(requirements, settings.instantOf(run.attempt.assigned_at));
+  if (!isExecuting(run) || !slot || run.attempt.number === before?.run.attempt?.number) return;
+  starts.add({ gpu: slot.gpu, org_id }, settings.instantOf(run.attempt.assigned_at));
 };
 
 const keepSlotOf = (

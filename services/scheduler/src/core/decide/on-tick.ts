@@ -4,7 +4,7 @@ import { unresponsive } from '../decisions/messages.ts';
 import { releaseLeftovers, resetHeartbeats } from '../fleet/heartbeats.ts';
 import { beginLoss } from '../fleet/membership.ts';
 import type { RegisteredExecutor } from '../fleet/registered-executor.ts';
-import { requirementsKey, type Requirements } from '../slots/requirements.ts';
+import { allRequirements, requirementsKey, type Requirements } from '../slots/requirements.ts';
 import { hasRoomForAttempt } from '../state/attempt-room.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
 import { decide, decideOn, fillSlots } from './decide.ts';
@@ -20,13 +20,14 @@ export const onTick = (state: SchedulerState, now: number, connectedMs: number):
   }
   state.connectedMs = connectedMs;
   state.nowMs = now;
+  const changed = [...state.runs.takeChanged(now)];
   if (!state.leading) return [];
   const lost = state.fleet.lastSeen.unresponsiveFor(heartbeatPeriodMs, connectedMs);
   return [
     ...lost.map((executor) => declareLost(state, executor)),
     ...recoverOrphans(state),
     ...[...releaseLeftovers(state.fleet, connectedMs)].flatMap((executor) => fillSlots(state, executor)),
-    ...[...state.runs.takeRetried(now)].flatMap((known) => decideOn(state, known)),
+    ...changed.flatMap((known) => decideOn(state, known)),
     ...(connectedMs >= state.deadlinesFromMs ? endExpired(state, now) : []),
   ];
 };
@@ -67,7 +68,9 @@ const endExpired = (state: SchedulerState, now: number): RunDecision[] => {
   const known = new Map<string, boolean>();
   const hasCapacityFor = (requirements: Requirements): boolean => {
     const key = requirementsKey(requirements);
-    const has = known.get(key) ?? fleet.capabilities.ableTo(requirements).length > 0;
+    const has =
+      known.get(key) ??
+      allRequirements(requirements).some((one) => fleet.capabilities.ableTo(one).length > 0);
     known.set(key, has);
     return has;
   };

@@ -37,7 +37,7 @@ export const assignedEvent = (
     data: {
       ...assignment,
       slot: decision.slot,
-      gpu: request.gpu,
+      gpu: decision.gpu,
       runner: request.runner,
       workflow_version_id: request.workflow_version_id,
       workflow_sha256: request.workflow_sha256,

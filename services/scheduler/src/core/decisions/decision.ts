@@ -1,4 +1,5 @@
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
+import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import type { ExecutingRun, QueuedRun } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
@@ -21,6 +22,8 @@ export interface Assign extends OnRun<QueuedRun> {
   readonly executor: ExecutorId;
   readonly executor_public_key: string;
   readonly slot: number;
+  /** Of the slot. */
+  readonly gpu: GpuModel;
 }
 
 export interface Requeue extends OnRun<ExecutingRun> {

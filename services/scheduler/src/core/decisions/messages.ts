@@ -1,7 +1,7 @@
 import type { Limit } from '@runledger/contracts/requests/queue-position';
 import type { ExecutingRun, QueuedRun } from '@runledger/contracts/fold/run';
 import { runnerKindOf } from '@runledger/contracts/runners/runner-kinds';
-import type { Requirements } from '../slots/requirements.ts';
+import { allRequirements, type Requirements } from '../slots/requirements.ts';
 
 /** Messages for people about the decisions: what happened, and what they can do. */
 
@@ -9,8 +9,8 @@ export const ranTooLong = ({ request, attempt }: ExecutingRun): string =>
   `The run executed for more than its time limit of ${request.run_timeout_s} s on ${attempt.executor_id} and was stopped. ` +
   'If it needs more, queue it with a longer run_timeout_s, or give the deployment one.';
 
-export const waitedTooLong = (deadlineS: number, { gpu }: Requirements): string =>
-  `No ${gpu} slot became free within the start deadline of ${deadlineS} s. ` +
+export const waitedTooLong = (deadlineS: number, requirements: Requirements): string =>
+  `No ${modelsIn(requirements)} slot became free within the start deadline of ${deadlineS} s. ` +
   'Queue it again when the queue is shorter, or start more executors.';
 
 export const waitedAtLimit = ({ request }: QueuedRun, limit: Limit): string => {
@@ -42,14 +42,21 @@ export const noRoomFor = ({ request }: QueuedRun): string =>
   `The log of runs had no room for an attempt within the start deadline of ${request.start_deadline_s} s. ` +
   'Queue it again when runs have ended or old ones have expired. An operator can raise runsMaxBytes in RUNLEDGER_LOG_SETTINGS.';
 
-export const nobodyCan = ({ gpu, machine_name, runner, labels }: Requirements): string => {
+export const nobodyCan = (requirements: Requirements): string => {
+  const { machine_name, runner, labels } = requirements;
   const kind = runnerKindOf(runner);
   const labelled = labels.length > 0;
   return (
-    `No registered executor can ever take this run: it needs a ${gpu} slot of one that serves the machine ` +
+    `No registered executor can ever take this run: it needs a ${modelsIn(requirements)} slot of one that serves the machine ` +
     `"${machine_name}"${labelled ? ', ' : ' and '}${kind.requirement(runner)}${labelled ? ` and has ${named(labels)}` : ''}. ` +
     `Start one (EXECUTOR_GPUS, EXECUTOR_MACHINES, ${kind.setting}${labelled ? ', EXECUTOR_LABELS' : ''}), and queue the run again.`
   );
+};
+
+/** All GPU models of the run, in words. */
+const modelsIn = (requirements: Requirements): string => {
+  const models = allRequirements(requirements).map(({ gpu }) => gpu);
+  return models.length === 1 ? models.join('') : `${models.slice(0, -1).join(', ')} or ${models.at(-1)}`;
 };
 
 const named = (labels: readonly string[]): string =>

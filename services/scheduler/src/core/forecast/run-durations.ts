@@ -9,12 +9,12 @@ interface KnownDurations {
 /** The statistics that a run belongs to, the most like it first. */
 const namesOf = ({
   run: { request },
-  requirements: { gpu },
-}: Pick<KnownRun, 'run' | 'requirements'>): string[] => [
-  `${gpu}/${request.workflow_version_id}`,
-  `${gpu}/${request.deployment_id}`,
-  gpu,
-];
+  requirements,
+  slot,
+}: Pick<KnownRun, 'run' | 'requirements' | 'slot'>): string[] => {
+  const { gpu } = slot ?? requirements;
+  return [`${gpu}/${request.workflow_version_id}`, `${gpu}/${request.deployment_id}`, gpu];
+};
 
 /** The run has ended: it held its slot from its assignment until now. */
 export const addDuration = (

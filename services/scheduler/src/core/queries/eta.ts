@@ -20,17 +20,14 @@ export const etaOf = (
 ): EtaOrWhyNot => {
   if (capacity !== 'busy' || state.nowMs === 0) return { eta: null, no_eta: 'not_busy' };
   const { gpu } = known.requirements;
-  const { open } = state.fleet.capabilities.executorsFor(known.requirements);
-  const slots = [...open].flatMap((executor) =>
-    [...executor.slots.values()].filter((slot) => slot.gpu === gpu),
-  );
+  const slots = slotsFor(state, known);
   if (state.runs.mostSlotsOf(known) < slots.length) return { eta: null, no_eta: 'limit' };
   const estimate = durationOn(state, gpu);
   if (!estimate) return { eta: null, no_eta: 'no_durations' };
   const every = Math.max(slots.length / MAX_SIMULATED_SLOTS, 1);
   const part = slots.filter((_slot, index) => Math.floor(index / every) !== Math.floor((index - 1) / every));
   const occupied = part.map((slot) => occupiedSlot(state, slot, estimate));
-  const { own, undecided } = state.runs.aheadOf(known, state.fleet.capabilities.ableTo(known.requirements));
+  const { own, undecided } = state.runs.aheadOf(known, (one) => state.fleet.capabilities.ableTo(one));
   const { earliest, expected, latest } = forecast({
     ahead,
     ownAhead: Math.min(own, ahead),
@@ -42,6 +39,16 @@ export const etaOf = (
   const at = (seconds: number): string => timeOf(state.nowMs + seconds * 1_000);
   return { eta: { earliest: at(earliest), expected: at(expected), latest: at(latest) }, no_eta: null };
 };
+
+/** The slots that it may get, free or not. */
+const slotsFor = ({ fleet, runs }: SchedulerState, known: KnownRun): Slot[] =>
+  runs
+    .requiredNow(known)
+    .flatMap((requirements) =>
+      [...fleet.capabilities.executorsFor(requirements).open].flatMap((executor) =>
+        [...executor.slots.values()].filter(({ gpu }) => gpu === requirements.gpu),
+      ),
+    );
 
 // oxlint-disable-next-line no-restricted-globals -- it writes a time; it does not read the clock
 const timeOf = (instant: number): string => new Date(instant).toISOString();

@@ -8,7 +8,6 @@ import type { Shortage } from '../fleet/capability-index.ts';
 import { isTaken } from '../fleet/fleet.ts';
 import type { RegisteredExecutor } from '../fleet/registered-executor.ts';
 import type { KnownRun } from '../runs/known-run.ts';
-import type { Requirements } from '../slots/requirements.ts';
 import { runName } from '../slots/run-name.ts';
 import { hasRoomForAttempt } from '../state/attempt-room.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
@@ -46,10 +45,9 @@ export const queriesOn = (state: SchedulerState): Queries => {
     waitReason: (key) => {
       const known = waitingRun(state, key);
       if (!known) return undefined;
-      const { requirements } = known;
-      const executors = countsFor(state, requirements);
+      const executors = countsFor(state, known);
       const position = queuePositionOf(state, known);
-      return { ...position, ...etaOf(state, known, position), gpu: requirements.gpu, executors };
+      return { ...position, ...etaOf(state, known, position), gpu: known.requirements.gpu, executors };
     },
     executors: (request) =>
       executorStates(
@@ -83,12 +81,15 @@ const waitingRun = ({ runs }: SchedulerState, key: RunKey): KnownRun | undefined
 
 const queuePositionOf = (state: SchedulerState, known: KnownRun): QueuePosition => {
   const { fleet, runs } = state;
-  const able = fleet.capabilities.ableTo(known.requirements);
-  const capacity =
-    able.length > 0 ? capacityNow(state, known) : fleet.capabilities.shortageFor(known.requirements);
+  const { capabilities } = fleet;
+  const isAble = state.runs.requiredNow(known).some((one) => capabilities.ableTo(one).length > 0);
+  const capacity = isAble ? capacityNow(state, known) : capabilities.shortageFor(known.requirements);
   return {
     // A run with a decision, or one that waits to be tried again, waits in no queue.
-    ahead: known.decided || runs.isRetrying(known) ? 0 : runs.aheadOf(known, able).ahead,
+    ahead:
+      known.decided || runs.isRetrying(known)
+        ? 0
+        : runs.aheadOf(known, (one) => capabilities.ableTo(one)).ahead,
     capacity: runs.isRetrying(known) ? 'retrying' : capacity,
   };
 };
@@ -98,15 +99,21 @@ const capacityNow = (state: SchedulerState, known: KnownRun): Exclude<Capacity, 
   return state.runs.limitFor(known) ?? 'busy';
 };
 
-/** How many executors can execute such a run, and how many slots of its GPU model they have. */
-const countsFor = ({ fleet }: SchedulerState, requirements: Requirements): WaitReason['executors'] => {
-  const { gpu } = requirements;
-  const { open, draining } = fleet.capabilities.executorsFor(requirements);
-  const slots = [...open].flatMap((executor) => [...executor.slots.values()]);
+/** How many executors can execute the run, and how many slots of its GPU models they have. */
+const countsFor = (state: SchedulerState, known: KnownRun): WaitReason['executors'] => {
+  const { fleet } = state;
+  const required = state.runs.requiredNow(known);
+  const models = new Set(required.map(({ gpu }) => gpu));
+  const able = required.map((one) => fleet.capabilities.executorsFor(one));
+  const open = new Set(able.flatMap((one) => [...one.open]));
+  const draining = new Set(able.flatMap((one) => [...one.draining]));
+  const slots = [...open].flatMap((executor) =>
+    [...executor.slots.values()].filter(({ gpu }) => models.has(gpu)),
+  );
   return {
     serving: open.size,
-    busy_slots: slots.filter((slot) => slot.gpu === gpu && isTaken(fleet, slot)).length,
-    free_slots: [...open].reduce((sum, { free }) => sum + (free.get(gpu)?.size ?? 0), 0),
+    busy_slots: slots.filter((slot) => isTaken(fleet, slot)).length,
+    free_slots: slots.filter((slot) => slot.executor.free.get(slot.gpu)?.has(slot)).length,
     draining: draining.size,
   };
 };

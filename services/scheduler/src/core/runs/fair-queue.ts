@@ -2,7 +2,7 @@ import { PRIORITY_STEP_S } from '@runledger/contracts/fair-share';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { Limit } from '@runledger/contracts/requests/queue-position';
-import { canServe, type Capabilities, type Requirements } from '../slots/requirements.ts';
+import { canServe, requirementsOn, type Capabilities, type Requirements } from '../slots/requirements.ts';
 import { FairShare, newFlow, servedBefore, type Flow, type FlowChange } from './fair-share.ts';
 import type { KnownRun } from './known-run.ts';
 import { newOrgUsage, numberOf, Usage, type Line, type OrgUsage } from './usage.ts';
@@ -22,7 +22,7 @@ export interface Organisation extends Flow {
   readonly deployments: FairShare<Deployment>;
 }
 
-/** Where a run waits, or waited before it got its slot. */
+/** Where a run waits for slots of one GPU model, or waited before it got its slot. */
 export interface Place {
   /** Those who share the slots of one GPU model. */
   readonly pool: FairShare<Organisation>;
@@ -63,16 +63,20 @@ export interface FairQueueSettings {
 export class FairQueue {
   readonly #pools = new Map<GpuModel, FairShare<Organisation>>();
   readonly #usages = new Map<OrgId, OrgUsage>();
+  /** Of runs that wait for slots of several GPU models: where they wait beside their `place`. */
+  readonly #others = new Map<KnownRun, Place[]>();
   readonly #settings: FairQueueSettings;
 
   constructor(settings: FairQueueSettings) {
     this.#settings = settings;
   }
 
-  /** The run waits for a slot from now on. */
-  add(run: KnownRun): void {
-    const place = this.#enter(run);
+  /** The run waits for such a slot from now on, also when it waits for slots of other GPU models already. */
+  add(run: KnownRun, requirements = run.requirements): void {
+    const place = this.#enter(run, requirements);
     const { deployment, line } = place;
+    if (!run.place) run.place = place;
+    else this.#others.set(run, [...(this.#others.get(run) ?? []), place]);
     line.usage.add(run, line);
     deployment.lines.set(run.line, line);
     this.#change(run, place, { waiting: 1 });
@@ -80,23 +84,34 @@ export class FairQueue {
 
   /** The run does not wait any more. */
   remove(run: KnownRun): void {
-    const { place } = run;
-    if (!place || !takeOut(run, place)) return;
-    this.#change(run, place, { waiting: -1 });
+    for (const place of this.#placesOf(run))
+      if (takeOut(run, place)) this.#change(run, place, { waiting: -1 });
+    this.#others.delete(run);
     run.place = undefined;
   }
 
-  /** A waiting run gets a slot because it is next. */
-  start(run: KnownRun): void {
-    const { place } = run;
+  /** What a waiting run requires of a slot, in order: one for each GPU model that it waits for. */
+  waitsFor(run: KnownRun): Requirements[] {
+    return this.#placesOf(run).map(({ line }) => line.requirements);
+  }
+
+  /** A waiting run gets a slot of this model because it is next. */
+  start(run: KnownRun, gpu: GpuModel): void {
+    const places = this.#placesOf(run);
+    const place = places.find(({ line }) => line.requirements.gpu === gpu);
     if (!place || !takeOut(run, place)) return;
+    for (const other of places)
+      if (other !== place && takeOut(run, other)) this.#change(run, other, { waiting: -1 });
+    this.#others.delete(run);
+    run.place = place;
     place.line.usage.hold(run, 1);
     this.#change(run, place, { waiting: -1, slots: 1, isServed: true });
   }
 
   /** The run holds a slot, as the log says. */
-  hold(run: KnownRun): void {
-    const place = this.#enter(run);
+  hold(run: KnownRun, gpu: GpuModel): void {
+    const place = this.#enter(run, requirementsOn(run.requirements, gpu));
+    run.place = place;
     place.line.usage.hold(run, 1);
     this.#change(run, place, { slots: 1 });
   }
@@ -148,12 +163,20 @@ export class FairQueue {
   }
 
   /**
-   * About how many runs of its GPU model start before this one, if all who wait are served by weight from now on. Only runs count that
-   * compete for the same executors: those of the capabilities that fit this run (`able`). Without such an executor all of them count.
+   * About how many runs of its GPU model start before this one, if all who wait are served by weight from now on: of several models the
+   * one where the fewest do. Only runs count that compete for the same executors: those of the capabilities that fit this run
+   * (`ableTo`). Without such an executor all of them count.
    */
-  aheadOf(run: KnownRun, able: readonly Capabilities[]): Ahead {
-    const { place } = run;
-    if (!place) return { ahead: 0, own: 0, undecided: 0 };
+  aheadOf(run: KnownRun, ableTo: (requirements: Requirements) => readonly Capabilities[]): Ahead {
+    const all = this.#placesOf(run).map((place) => ({ place, able: ableTo(place.line.requirements) }));
+    const withExecutor = all.filter(({ able }) => able.length > 0);
+    const counted = withExecutor.length > 0 ? withExecutor : all;
+    const [first, ...others] = counted.map(({ place, able }) => this.#aheadAt(run, place, able));
+    if (!first) return { ahead: 0, own: 0, undecided: 0 };
+    return others.reduce((fewest, one) => (one.ahead < fewest.ahead ? one : fewest), first);
+  }
+
+  #aheadAt(run: KnownRun, place: Place, able: readonly Capabilities[]): Ahead {
     const { pool, organisation, deployment } = place;
     const competes = ({ requirements }: Line): boolean =>
       able.length === 0 || able.some((capabilities) => canServe(capabilities, requirements));
@@ -183,7 +206,7 @@ export class FairQueue {
     return this.#pools;
   }
 
-  /** By GPU model: how many runs wait, and which has waited longest. */
+  /** By GPU model, also when a run waits for several: how many runs wait, and which has waited longest. */
   *lengths(): Generator<{ gpu: GpuModel; length: number; oldest: KnownRun }> {
     for (const [gpu, pool] of this.#pools) {
       let oldest: KnownRun | undefined;
@@ -216,8 +239,12 @@ export class FairQueue {
     return earlierMs > 0 || (earlierMs === 0 && numberOf(one) < numberOf(other));
   }
 
-  #enter(run: KnownRun): Place {
-    const { gpu, org_id } = run.requirements;
+  #placesOf(run: KnownRun): readonly Place[] {
+    return run.place ? [run.place, ...(this.#others.get(run) ?? [])] : [];
+  }
+
+  #enter(run: KnownRun, requirements: Requirements): Place {
+    const { gpu, org_id } = requirements;
     const org = this.#usages.get(org_id) ?? newOrgUsage(this.#settings.shareOf(org_id).limit);
     this.#usages.set(org_id, org);
     const usage = org.deployments.get(deploymentOf(run)) ?? new Usage(org);
@@ -236,25 +263,25 @@ export class FairQueue {
       ...newFlow(deploymentOf(run), weightOf(run)),
       lines: new Map(),
       newest: 0,
-      requirements: run.requirements,
+      requirements,
     };
     organisation.deployments.add(deployment);
-    const line = deployment.lines.get(run.line) ?? usage.lineOf(run);
-    run.place = { pool, organisation, deployment, line };
-    return run.place;
+    const line = deployment.lines.get(run.line) ?? usage.lineOf(run, requirements);
+    return { pool, organisation, deployment, line };
   }
 
-  #change(run: KnownRun, { pool, organisation, deployment, line: { usage } }: Place, by: FlowChange): void {
+  #change(run: KnownRun, { pool, organisation, deployment, line }: Place, by: FlowChange): void {
+    const { usage, requirements } = line;
     if (usage.isIdle) usage.organisation.deployments.delete(deployment.name);
     if (usage.organisation.deployments.size === 0) this.#usages.delete(organisation.org_id);
     const isNewest = numberOf(run) >= deployment.newest;
     if (isNewest) {
       deployment.newest = numberOf(run);
-      deployment.requirements = run.requirements;
+      deployment.requirements = requirements;
     }
     organisation.deployments.change(deployment, isNewest ? { ...by, weight: weightOf(run) } : by);
     pool.change(organisation, by);
-    if (pool.size === 0) this.#pools.delete(run.requirements.gpu);
+    if (pool.size === 0) this.#pools.delete(requirements.gpu);
   }
 }
 

@@ -1,10 +1,10 @@
-import { isDeleted, isEnded, isExecuting } from '@runledger/contracts/fold/run';
+import { gpuOf, isDeleted, isEnded, isExecuting } from '@runledger/contracts/fold/run';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { LiveRun, RunDecision } from '../decisions/decision.ts';
 import type { Requirements } from '../slots/requirements.ts';
 import { runName, type RunName } from '../slots/run-name.ts';
-import type { SlotRef } from '../slots/slot-allocation.ts';
+import type { HeldSlot } from '../slots/slot-allocation.ts';
 import type { Place } from './fair-queue.ts';
 import type { SharedRequests } from './shared-requests.ts';
 
@@ -25,7 +25,7 @@ export interface KnownRun {
   /** A decision was made on this head. The next one waits for another head. */
   decided: boolean;
   /** The slot that it holds, or will hold when the pending assignment is stored. */
-  slot: SlotRef | undefined;
+  slot: HeldSlot | undefined;
   /** Where it waits or holds its slot; undefined while it does neither. */
   place: Place | undefined;
 }
@@ -50,7 +50,9 @@ export const knownRun = (
     event_id,
     pending: null,
     decided: false,
-    slot: isExecuting(run) ? { executor: run.attempt.executor_id, slot: run.attempt.slot } : undefined,
+    slot: isExecuting(run)
+      ? { executor: run.attempt.executor_id, slot: run.attempt.slot, gpu: gpuOf(run) }
+      : undefined,
     place: undefined,
   };
 };

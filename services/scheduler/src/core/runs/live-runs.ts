@@ -2,9 +2,9 @@ import { isExecuting } from '@runledger/contracts/fold/run';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import type { Limit } from '@runledger/contracts/requests/queue-position';
-import type { Capabilities } from '../slots/requirements.ts';
+import type { Capabilities, Requirements } from '../slots/requirements.ts';
 import type { RunName } from '../slots/run-name.ts';
-import type { SlotAllocation, SlotRef } from '../slots/slot-allocation.ts';
+import type { HeldSlot, SlotAllocation, SlotRef } from '../slots/slot-allocation.ts';
 import { deadlineOf, type DeadlineSettings } from './deadline.ts';
 import { FairQueue, type Ahead, type FairQueueSettings, type Organisation } from './fair-queue.ts';
 import type { FairShare } from './fair-share.ts';
@@ -34,11 +34,13 @@ export class LiveRuns {
   /** Those whose assignment is being stored. */
   readonly #assigning = new Set<RunName>();
   #executing = 0;
-  /** Those whose last attempt failed, by the time from which they wait for a slot again. */
-  readonly #retrying = new IndexedPriorityQueue<RunName>();
+  /** Queued runs that may start, or take slots of another GPU model, from a time on: by that time. */
+  readonly #changes = new IndexedPriorityQueue<RunName>();
   readonly #deadlines = new IndexedPriorityQueue<RunName>();
   readonly #allocation: SlotAllocation;
   readonly #settings: DeadlineSettings;
+  /** The broker's clock, as `takeChanged` was told it last. */
+  #nowMs = 0;
 
   constructor(allocation: SlotAllocation, settings: LiveRunsSettings) {
     this.#allocation = allocation;
@@ -71,7 +73,7 @@ export class LiveRuns {
     if (isExecuting(known.run)) this.#executing += 1;
     if (known.slot) {
       this.#allocation.allocate(known.slot, known.name);
-      this.#queue.hold(known);
+      this.#queue.hold(known, known.slot.gpu);
     }
     this.schedule(known);
   }
@@ -84,25 +86,38 @@ export class LiveRuns {
 
   /** A queued run waits for a slot, at once or later, and every run for its deadline. */
   schedule(known: KnownRun): void {
-    const { run, name } = known;
-    if (run.status === 'queued') {
-      if (run.retry_after_s === 0) this.#queue.add(known);
-      else this.#retrying.set(name, this.#settings.instantOf(run.queued_at) + run.retry_after_s * 1_000);
-    }
+    if (known.run.status === 'queued') this.#wait(known);
     this.#deadlines.set(known.name, deadlineOf(known.run, this.#settings));
+  }
+
+  /** It waits for the slots that it may take by now, and for others later. */
+  #wait(known: KnownRun): void {
+    const { name, requirements } = known;
+    for (const one of [{ after_s: 0, requirements }, ...requirements.later]) {
+      if (this.#queue.waitsFor(known).includes(one.requirements)) continue;
+      const from = this.#timeAfter(known, one.after_s);
+      if (from > this.#nowMs) return this.#changes.set(name, from);
+      this.#queue.add(known, one.requirements);
+    }
+  }
+
+  /** When it has waited so long, since it was queued or its retry was due. */
+  #timeAfter({ run }: KnownRun, seconds: number): number {
+    const delayS = run.retry_after_s + seconds;
+    return delayS === 0 ? -Infinity : this.#settings.instantOf(run.queued_at) + delayS * 1_000;
   }
 
   /** It waits for neither a slot nor its deadline. */
   unschedule(known: KnownRun): void {
-    this.#retrying.delete(known.name);
+    this.#changes.delete(known.name);
     if (known.slot === undefined) this.#queue.remove(known);
     this.#deadlines.delete(known.name);
   }
 
   /** It gets the slot because it is next. */
-  allocateSlot(known: KnownRun, slot: SlotRef): void {
+  allocateSlot(known: KnownRun, slot: HeldSlot): void {
     known.slot = slot;
-    this.#queue.start(known);
+    this.#queue.start(known, slot.gpu);
     this.#assigning.add(known.name);
     this.#allocation.allocate(slot, known.name);
   }
@@ -139,9 +154,20 @@ export class LiveRuns {
     return this.#queue.nextAfter(known);
   }
 
-  /** About how many waiting runs start before this one. `able` are the capabilities that fit it. */
-  aheadOf(known: KnownRun, able: readonly Capabilities[]): Ahead {
-    return this.#queue.aheadOf(known, able);
+  /** What it requires of a slot now, in order of its GPU models; nothing while it waits for no slot. */
+  waitsFor(known: KnownRun): Requirements[] {
+    return known.run.status === 'queued' && !known.slot ? this.#queue.waitsFor(known) : [];
+  }
+
+  /** The same; while it waits for no slot, what it would wait for at first. */
+  requiredNow(known: KnownRun): Requirements[] {
+    const waitsFor = this.waitsFor(known);
+    return waitsFor.length > 0 ? waitsFor : [known.requirements];
+  }
+
+  /** About how many waiting runs start before this one. */
+  aheadOf(known: KnownRun, ableTo: (requirements: Requirements) => readonly Capabilities[]): Ahead {
+    return this.#queue.aheadOf(known, ableTo);
   }
 
   /** Yields each run whose deadline has passed once, the earliest deadline first. `now` is the broker's clock, in milliseconds. */
@@ -153,17 +179,19 @@ export class LiveRuns {
     }
   }
 
+  /** It waits for no slot yet, since its last attempt failed only now. */
   isRetrying(known: KnownRun): boolean {
-    return this.#retrying.has(known.name);
+    return this.#changes.has(known.name) && !known.place;
   }
 
-  /** Yields each run that waits for a slot from now on, since its last attempt failed long enough ago. */
-  *takeRetried(now: number): Generator<KnownRun> {
-    for (let first = this.#retrying.first(); first && first.rank <= now; first = this.#retrying.first()) {
-      this.#retrying.delete(first.item);
+  /** Yields each run that waits for a slot, or for one of another GPU model, from now on. `now` is the broker's clock, in milliseconds. */
+  *takeChanged(now: number): Generator<KnownRun> {
+    this.#nowMs = now;
+    for (let first = this.#changes.first(); first && first.rank <= now; first = this.#changes.first()) {
+      this.#changes.delete(first.item);
       const known = this.#runs.get(first.item);
       if (!known) continue;
-      this.#queue.add(known);
+      this.#wait(known);
       yield known;
     }
   }

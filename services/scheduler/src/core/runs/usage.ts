@@ -47,10 +47,10 @@ export class Usage {
     return this.#waiting === 0 && this.#slots === 0;
   }
 
-  lineOf(run: KnownRun): Line {
+  lineOf(run: KnownRun, requirements: Requirements): Line {
     const runs = listOfRuns();
     const ready = keyOf(run) === undefined ? runs : listOfRuns();
-    return { requirements: run.requirements, usage: this, runs, ready, limit: limitOf(run) };
+    return { requirements, usage: this, runs, ready, limit: limitOf(run) };
   }
 
   add(run: KnownRun, line: Line): void {

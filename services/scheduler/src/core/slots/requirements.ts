@@ -13,12 +13,36 @@ export interface Requirements {
   readonly runner: RunnerChoice;
   /** All of them. */
   readonly labels: readonly string[];
+  /** In order, what it requires beside that: on other GPU models, after so many seconds of waiting. */
+  readonly later: readonly LaterRequirements[];
+}
+
+interface LaterRequirements {
+  readonly after_s: number;
+  readonly requirements: Requirements;
 }
 
 export const requirementsOf = ({ org_id, request }: Pick<Run, 'org_id' | 'request'>): Requirements => {
-  const { gpu, machine_id, machine_name, runner, labels = [] } = request;
-  return { org_id, gpu, machine_id, machine_name, runner, labels };
+  const { gpu, machine_id, machine_name, runner, labels = [], gpu_fallbacks = [] } = request;
+  const first = { org_id, gpu, machine_id, machine_name, runner, labels, later: NOTHING_LATER };
+  const later = gpu_fallbacks.map((one) => ({
+    after_s: one.after_s,
+    requirements: { ...first, gpu: one.gpu },
+  }));
+  return { ...first, later };
 };
+
+const NOTHING_LATER: readonly LaterRequirements[] = [];
+
+/** What the run requires on each of its GPU models, in order. */
+export const allRequirements = (first: Requirements): Requirements[] => [
+  first,
+  ...first.later.map(({ requirements }) => requirements),
+];
+
+/** What it requires of a slot of this model. */
+export const requirementsOn = (first: Requirements, gpu: GpuModel): Requirements =>
+  allRequirements(first).find((one) => one.gpu === gpu) ?? { ...first, gpu, later: NOTHING_LATER };
 
 /** Equal for equal requirements. */
 export const requirementsKey = ({
@@ -28,6 +52,7 @@ export const requirementsKey = ({
   machine_name,
   runner,
   labels,
+  later,
 }: Requirements): string =>
   JSON.stringify([
     org_id,
@@ -37,6 +62,7 @@ export const requirementsKey = ({
     runner.kind,
     runnerKindOf(runner).capability(runner),
     labels.toSorted(),
+    later.map(({ after_s, requirements }) => [requirements.gpu, after_s]),
   ]);
 
 /** What an executor registered that it can do, as sets for fast checks. */

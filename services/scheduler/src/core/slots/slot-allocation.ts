@@ -1,3 +1,4 @@
+import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import type { RunName } from './run-name.ts';
 
@@ -5,6 +6,11 @@ import type { RunName } from './run-name.ts';
 export interface SlotRef {
   readonly executor: ExecutorId;
   readonly slot: number;
+}
+
+/** A slot that a run holds. */
+export interface HeldSlot extends SlotRef {
+  readonly gpu: GpuModel;
 }
 
 export const isSameSlot = (one: SlotRef | undefined, other: SlotRef | undefined): boolean =>

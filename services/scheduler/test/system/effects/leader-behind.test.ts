@@ -36,6 +36,7 @@ const assignment = async (log: EventLog, key: RunKey, lastFact: number): Promise
     executor: EXECUTOR,
     executor_public_key: 'MCowBQYDK2VwAyEA',
     slot: 0,
+    gpu: 'A10G',
   };
 };
 

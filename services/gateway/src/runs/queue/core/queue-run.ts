@@ -93,6 +93,7 @@ export const queueRun = (
         machine_version: machine.version,
         runner: machine.runner,
         gpu: request.gpu ?? deployment.gpu ?? machine.gpu,
+        ...(request.gpu === null && deployment.gpu_fallbacks && { gpu_fallbacks: deployment.gpu_fallbacks }),
         ...(deployment.labels && { labels: deployment.labels }),
         webhook: request.webhook,
         webhook_intermediate_status: request.webhook_intermediate_status,

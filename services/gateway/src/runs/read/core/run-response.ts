@@ -1,6 +1,6 @@
 import type { JsonValue } from '@runledger/contracts/json';
 import type { MissingMember, WorkflowRun } from '@runledger/contracts/http/runs/run';
-import { isEnded, type Run } from '@runledger/contracts/fold/run';
+import { gpuOf, isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { liveStatus } from '@runledger/contracts/run-view/live-status';
@@ -43,7 +43,7 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     origin: request.origin,
     status: run.status,
     gpu_event_id: attempt?.slot_allocation_id ?? null,
-    gpu: request.gpu,
+    gpu: gpuOf(run),
     machine_version: request.machine_version,
     machine_type: request.machine_type,
     compute_function_call_id: attempt ? `${run.run_id}.${attempt.number}` : null,

@@ -4,6 +4,8 @@ import { MAX_FACT_BYTES } from '@runledger/contracts/events/fact-bytes';
 import type { RunEvent, RunEventOf } from '@runledger/contracts/events/run-event';
 import { executorId, newUuid } from '@runledger/contracts/ids';
 import { jsonBytes, type JsonObject } from '@runledger/contracts/json';
+import { gpuModel } from '@runledger/contracts/gpu';
+import { MAX_GPUS } from '@runledger/contracts/gpu-fallbacks';
 import { MAX_REQUIRED_LABELS } from '@runledger/contracts/labels';
 import { MAX_FILE_INPUTS_BYTES, MAX_RUNNER_URL, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { RETRY_KINDS } from '@runledger/contracts/events/retry';
@@ -31,6 +33,8 @@ const url = (most: number): fc.Arbitrary<string> =>
     const begin = `https://a.example/${rest}`;
     return begin.padEnd(most, 'x').slice(0, most);
   });
+
+const LONGEST_GPU = gpuModel('X'.repeat(40));
 
 const isMachine = Compile(NewMachine);
 const machine = fc
@@ -106,6 +110,10 @@ it('no run that the API accepts has a first fact, or an end as expired, that is 
         machine_type: made.type,
         runner: made.runner,
         gpu: made.gpu,
+        gpu_fallbacks: Array.from({ length: MAX_GPUS - 1 }, () => ({
+          gpu: LONGEST_GPU,
+          after_s: 31_535_999.999,
+        })),
         labels: Array.from({ length: MAX_REQUIRED_LABELS }, () => 'x'.repeat(63)),
         webhook,
         start_deadline_s: 518_400.123_456_789,

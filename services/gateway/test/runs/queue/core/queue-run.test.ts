@@ -27,6 +27,8 @@ const deployment = {
   environment: 'production',
   run_timeout_s: 60,
   start_deadline_s: 30,
+  gpu: 'L4' as const,
+  gpu_fallbacks: [{ gpu: 'A10G' as const, after_s: 60 }],
   labels: ['nvlink'],
   concurrency_limit: 4,
   weight: 2,
@@ -81,7 +83,8 @@ describe('a queued run', () => {
         machine_type: 'program',
         machine_version: '7',
         runner: { kind: 'program', program: 'render' },
-        gpu: 'A10G',
+        gpu: 'L4',
+        gpu_fallbacks: [{ gpu: 'A10G', after_s: 60 }],
         inputs: { size: 1 },
         inputs_blob: null,
         webhook: null,
@@ -97,6 +100,13 @@ describe('a queued run', () => {
         rerun_of: null,
       },
     });
+  });
+
+  it('takes only the GPU model that its request names', () => {
+    const decision = queueRun({ ...request, gpu: 'H100' }, facts, by);
+    if (decision.kind !== 'queued') throw new Error('The request was refused.');
+    expect(decision.run.settings.gpu).toBe('H100');
+    expect(decision.run.settings).not.toHaveProperty('gpu_fallbacks');
   });
 
   it.each([
