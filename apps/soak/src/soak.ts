@@ -4,20 +4,21 @@ import { join } from 'node:path';
 import { unlessAborted } from '@runledger/resilience/abort';
 import { violationsIn } from './checks/all-checks.ts';
 import type { ClientRecords, CreatedRecord, Drain, Exchange, RunStream } from './clients/client-records.ts';
-import { runGlutton, type Taking } from './clients/glutton.ts';
+import type { Taking } from './clients/glutton.ts';
 import { planRuns, type RunPlan } from './clients/plan.ts';
-import { startReceiver, type Receiver } from './clients/receiver.ts';
+import { startReceiver } from './clients/receiver.ts';
 import { clientsOf, type Clients } from './clients/run-client.ts';
 import { runPlans } from './clients/run-plans.ts';
 import { steadyClock } from './cluster/clock.ts';
-import { startCluster, type Cluster } from './cluster/cluster.ts';
+import { startCluster } from './cluster/cluster.ts';
 import { residentBytes } from './cluster/resident-bytes.ts';
 import { collectEvidence } from './collection/collect-evidence.ts';
 import { recordLog, type RecordedLog } from './collection/read-log.ts';
 import { areSettledBy } from './collection/settled.ts';
 import type { Evidence, Violation } from './evidence/evidence.ts';
-import { foldRuns, hasEnded, lastOf } from './evidence/logged-run.ts';
+import { foldRuns, lastOf } from './evidence/logged-run.ts';
 import type { Promises } from './evidence/promises.ts';
+import { greedyLoad, type SoakSetup } from './greedy-load.ts';
 import type { Options } from './parameters/options.ts';
 import { randomFrom } from './parameters/random-source.ts';
 import type { Size } from './parameters/size.ts';
@@ -69,12 +70,6 @@ export const soak = async (
   }
 };
 
-interface SoakSetup {
-  readonly cluster: Cluster;
-  readonly receiver: Receiver;
-  readonly recorded: RecordedLog;
-}
-
 interface SetupOptions {
   readonly folder: string;
   readonly size: Size;
@@ -119,7 +114,8 @@ const runLoadAndFaults = async (
   const clientsUntil = (signal: AbortSignal): Clients =>
     clientsOf({ ...cluster, ...records, receiver, now: steadyClock, random, signal });
   const clients = clientsUntil(giveUp.signal);
-  const load = Promise.all([runPlans(clients, plans), eating(options, setup, records.takings)]);
+  const greedy = greedyLoad(options, setup, records);
+  const load = Promise.all([runPlans(clients, plans), greedy.take(giveUp.signal)]);
   const done = await trouble.inject();
   print('All faults are injected. Waiting until everything is settled.');
   const deadline = performance.now() + settleWithinMs;
@@ -131,33 +127,10 @@ const runLoadAndFaults = async (
     const lastDeadline = performance.now() + settleWithinMs;
     const last = clientsUntil(AbortSignal.timeout(settleWithinMs));
     await redeliverFailed(last, recorded, receiver.unreachableUrl);
+    await greedy.useLimitsAgain(AbortSignal.timeout(settleWithinMs));
     await areSettledBy(lastDeadline, recorded, print);
   }
   return { promises: trouble.promises, records: { ...records, received: receiver.received }, ...done };
-};
-
-/** It stops before the end, so that its runs end with the others. */
-const GLUTTON_PART = 0.85;
-
-const eating = (
-  { seed, size }: Options,
-  { cluster: { glutton, gateways }, recorded }: SoakSetup,
-  takings: Taking[],
-): Promise<void> => {
-  const forMs = size.minutes * 60_000 * GLUTTON_PART;
-  const hasOpenRuns = (): boolean =>
-    [...foldRuns(recorded.messages).values()].some(
-      (logged) => logged.key.org_id === glutton.org_id && !hasEnded(logged),
-    );
-  return runGlutton({
-    glutton,
-    gateways,
-    now: steadyClock,
-    random: randomFrom(seed + 5),
-    takings,
-    hasOpenRuns,
-    forMs,
-  });
 };
 
 /** Everything that could not be delivered is visible as failed, and can be sent again. */

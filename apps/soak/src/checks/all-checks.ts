@@ -16,6 +16,8 @@ import { permissions } from './access/permissions.ts';
 import { readsNeverGoBack } from './reads-never-go-back.ts';
 import { soundRuns } from './sound-runs.ts';
 import { streams } from './streams.ts';
+import { fairShare } from './slots/fair-share.ts';
+import { slotLimits } from './slots/slot-limits.ts';
 import { tenancy } from './access/tenancy.ts';
 import { views } from './views.ts';
 
@@ -45,6 +47,8 @@ export const CHECKS: readonly NamedCheck[] = [
   { name: 'permissions', invariants: [13], check: permissions },
   { name: 'refusals', invariants: [16], check: refusals },
   { name: 'full-stores', invariants: [16], check: fullStores },
+  { name: 'fair-share', invariants: [18], check: fairShare },
+  { name: 'slot-limits', invariants: [18], check: slotLimits },
   { name: 'service-health', invariants: [6, 16], check: serviceHealth },
 ];
 

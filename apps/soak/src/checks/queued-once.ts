@@ -1,10 +1,12 @@
-import type { Check, Violation } from '../evidence/evidence.ts';
+import { unplannedIn, type Check, type Violation } from '../evidence/evidence.ts';
 import type { LoggedRun } from '../evidence/logged-run.ts';
 
 const guarantee = 'Of all requests with the same idempotency key, exactly one queues a run.';
 
 /** A client without a key sends its request once, so that request queues at most one run too. */
-export const queuedOnce: Check = ({ plans, records, runs, glutton_id }) => {
+export const queuedOnce: Check = (evidence) => {
+  const { plans, records, runs } = evidence;
+  const unplanned = unplannedIn(evidence);
   const violations: Violation[] = [];
   // The check of deletions is about these.
   const again = new Set(
@@ -12,9 +14,8 @@ export const queuedOnce: Check = ({ plans, records, runs, glutton_id }) => {
       kind === 'queue_deleted' && answer.kind === 'queued' ? [answer.run] : [],
     ),
   );
-  // The glutton has no plans.
   const requested = [...runs].flatMap(([run, logged]) =>
-    logged.key.org_id === glutton_id || again.has(run) ? [] : [logged],
+    unplanned.has(logged.key.org_id) || again.has(run) ? [] : [logged],
   );
   const known = new Set(plans.map(({ request }) => request));
   for (const [request, alike] of Map.groupBy(requested, requestOf)) {

@@ -133,3 +133,20 @@ export const readRun = async (
   const answer = await send({ kind, request, run, method: 'GET', path, gateway: gateway(), withinMs });
   return answer.kind === 'shown' ? answer.shown : undefined;
 };
+
+export const WAIT_S = 15;
+const POLL_EVERY_MS = [300, 3_000] as const;
+
+/** Until it has ended, or the clients give up. */
+export const readUntilEnded = async (
+  context: ClientContext,
+  run: string,
+  request: number,
+  waitS: number,
+): Promise<void> => {
+  let everyMs: number = POLL_EVERY_MS[0];
+  while (!context.signal.aborted && !(await readRun(context, run, request, waitS))?.finished) {
+    await context.rest(everyMs);
+    everyMs = Math.min(everyMs * 1.5, POLL_EVERY_MS[1]);
+  }
+};

@@ -4,6 +4,7 @@ import type { Clock } from '../cluster/clock.ts';
 import { MISSING_GPU, type Organisation } from '../cluster/organisation.ts';
 import type { RandomSource } from '../parameters/random-source.ts';
 import { reasonOf } from './api.ts';
+import { cancelAllRuns } from './cancel-all-runs.ts';
 
 /** A request of an organisation that takes all it can get, and the answer. */
 export interface Taking {
@@ -105,7 +106,7 @@ export const runGlutton = async (options: GluttonOptions): Promise<void> => {
       known.run === undefined ? undefined : { resource: 'streams', path: `/run/${known.run}/events` },
     ),
   ]);
-  await cancelAll(options);
+  await cancelAllRuns({ ...options, organisation: glutton });
 };
 
 const rest = (ms: number, signal: AbortSignal): Promise<void> =>
@@ -168,28 +169,3 @@ const runOf = (text: string): string | undefined => {
   const body: unknown = JSON.parse(text);
   return typeof body === 'object' && body !== null && 'run_id' in body ? String(body.run_id) : undefined;
 };
-
-const CANCEL_WITHIN_MS = 60_000;
-
-/** Again and again: a gateway whose views are derived again cancels those that they have already. */
-const cancelAll = async (options: GluttonOptions): Promise<void> => {
-  const { glutton, gateways, hasOpenRuns } = options;
-  const body = { filter: { deployment_id: glutton.deployments.ordinary } };
-  for (let tries = 0; tries < MAX_CANCELS && hasOpenRuns(); tries += 1) {
-    const gateway = gateways[tries % gateways.length] ?? '';
-    try {
-      const response = await request(
-        options,
-        `${gateway}/runs/cancel`,
-        body,
-        AbortSignal.timeout(CANCEL_WITHIN_MS),
-      );
-      await response.text();
-    } catch {
-      // The gateway is away.
-    }
-    await pause(NEXT_CANCEL_AFTER_MS);
-  }
-};
-const MAX_CANCELS = 100;
-const NEXT_CANCEL_AFTER_MS = 2_000;

@@ -6,7 +6,9 @@ import {
   QUEUE,
   queueBody,
   readRun,
+  readUntilEnded,
   sendUntilAnswered,
+  WAIT_S,
   type ClientContext,
   type ClientOptions,
 } from './client-context.ts';
@@ -25,8 +27,6 @@ export interface Clients extends CatalogueClient {
   readonly redeliver: (run: string) => Promise<void>;
 }
 
-const WAIT_S = 15;
-const POLL_EVERY_MS = [300, 3_000] as const;
 const DRAINED_FOR_MS = [2_000, 15_000] as const;
 
 export const clientsOf = (options: ClientOptions): Clients => {
@@ -81,19 +81,6 @@ const uploadInputFile = async (context: ClientContext, { hasInputFile, request }
   const upload = { kind: 'upload', request, run: null, method: 'POST', path: '/files' } as const;
   const answer = await sendUntilAnswered(context, { ...upload, body: inputFileOf(request) });
   if (answer?.kind === 'uploaded') context.files.set(request, answer.id);
-};
-
-const readUntilEnded = async (
-  context: ClientContext,
-  run: string,
-  request: number,
-  waitS: number,
-): Promise<void> => {
-  let everyMs: number = POLL_EVERY_MS[0];
-  while (!context.signal.aborted && !(await readRun(context, run, request, waitS))?.finished) {
-    await context.rest(everyMs);
-    everyMs = Math.min(everyMs * 1.5, POLL_EVERY_MS[1]);
-  }
 };
 
 const followRun = async (

@@ -10,8 +10,10 @@ import type { Clock } from './clock.ts';
 import {
   storeOperatorKey,
   storeOrganisation,
+  storeSharing,
   storeStranger,
   type Organisation,
+  type SharingOrganisations,
   type Stranger,
 } from './organisation.ts';
 import { startPart, type FaultJournal, type Part, type PartOptions } from './part.ts';
@@ -29,6 +31,7 @@ export interface Cluster extends AsyncDisposable {
   readonly organisation: Organisation;
   /** Uses as much as it can of everything. */
   readonly glutton: Organisation;
+  readonly sharing: SharingOrganisations;
   readonly stranger: Stranger;
   readonly operatorKey: string;
   readonly executorNames: readonly string[];
@@ -65,6 +68,7 @@ export const startCluster = async (options: ClusterOptions): Promise<Cluster> =>
   await provision(log, { replicas: options.size.brokers });
   const organisation = await storeOrganisation(log, new Date());
   const glutton = await storeOrganisation(log, new Date(), 'glutton');
+  const sharing = await storeSharing(log, new Date());
   const stranger = await storeStranger(log, new Date());
   const operatorKey = await storeOperatorKey(log);
   const { folder, env, size } = options;
@@ -77,6 +81,7 @@ export const startCluster = async (options: ClusterOptions): Promise<Cluster> =>
     gatewayPorts,
     secretKey: randomBytes(32).toString('base64'),
     size,
+    orgLimits: sharing.orgLimits,
   });
 
   const kept = opened.move();
@@ -87,6 +92,7 @@ export const startCluster = async (options: ClusterOptions): Promise<Cluster> =>
     gateways: gatewayPorts.map((port) => `${originOf(port)}${BASE_PATH}`),
     organisation,
     glutton,
+    sharing,
     stranger,
     operatorKey,
     executorNames: executors,

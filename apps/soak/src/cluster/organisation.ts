@@ -14,6 +14,8 @@ const DEPLOYMENTS = {
   shortTimeout: { run_timeout_s: 1, start_deadline_s: 3_600 },
   /** For runs that no executor can take. */
   shortDeadline: { run_timeout_s: 120, start_deadline_s: 4 },
+  /** One of its runs executes at a time. */
+  limited: { run_timeout_s: 120, start_deadline_s: 3_600, concurrency_limit: 1 },
 } as const;
 export type DeploymentName = keyof typeof DEPLOYMENTS;
 
@@ -50,6 +52,25 @@ export const storeStranger = async (log: EventLog, now: Date): Promise<Stranger>
     scopes: ['runs:write', 'admin'],
   });
   return { org_id, api_key: key };
+};
+
+/** Organisations that share the slots of a GPU model with each other, and with nobody else. */
+export interface SharingOrganisations {
+  /** Each has far more runs queued than there are slots, all the time. */
+  readonly greedy: readonly [Organisation, Organisation];
+  /** Has a single run now and then. */
+  readonly modest: Organisation;
+  /** The most slots that organisations may hold, by id. */
+  readonly orgLimits: Readonly<Record<string, number>>;
+}
+
+export const storeSharing = async (log: EventLog, now: Date): Promise<SharingOrganisations> => {
+  const limited = await storeOrganisation(log, now, 'greedy and limited');
+  return {
+    greedy: [await storeOrganisation(log, now, 'greedy'), limited],
+    modest: await storeOrganisation(log, now, 'modest'),
+    orgLimits: { [limited.org_id]: 1 },
+  };
 };
 
 /** An API key for draining executors, which all organisations share. */
@@ -113,6 +134,7 @@ export const storeOrganisation = async (log: EventLog, now: Date, name = 'soak')
       bulkCancelled: await deployed('bulkCancelled'),
       shortTimeout: await deployed('shortTimeout'),
       shortDeadline: await deployed('shortDeadline'),
+      limited: await deployed('limited'),
     },
   };
 };

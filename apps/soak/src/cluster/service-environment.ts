@@ -17,10 +17,14 @@ export interface ServiceAddresses {
   readonly gatewayPorts: readonly number[];
   readonly secretKey: string;
   readonly size: Size;
+  /** The most slots that organisations may hold, by id. */
+  readonly orgLimits: Readonly<Record<string, number>>;
 }
 
 export const PROGRAM = 'work';
 export const GPU = 'A10G';
+/** Each executor has one slot of this model too, which only some organisations use. */
+export const SHARED_GPU = 'L4';
 
 const WORK = fileURLToPath(new URL('../programs/work.sh', import.meta.url));
 
@@ -85,12 +89,15 @@ const own = (addresses: ServiceAddresses, service: ServiceName, index: number): 
         RUNLEDGER_CANCEL_ENFORCE_S: String(size.cancelEnforceS),
         // So that each start reads one, with the whole queue.
         RUNLEDGER_SNAPSHOT_EVERY_S: '10',
+        RUNLEDGER_ORG_LIMITS: Object.entries(addresses.orgLimits)
+          .map(([org_id, limit]) => `${org_id}:${limit}`)
+          .join(','),
       };
     case 'gpu-executor':
       return {
         ...period,
         EXECUTOR_NAME: executorNameOf(index),
-        EXECUTOR_GPUS: `${GPU}:${size.slotsPerExecutor}`,
+        EXECUTOR_GPUS: `${GPU}:${size.slotsPerExecutor},${SHARED_GPU}:1`,
         EXECUTOR_PROGRAMS: JSON.stringify({
           [PROGRAM]: {
             command: '/bin/sh',

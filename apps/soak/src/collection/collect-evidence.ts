@@ -8,7 +8,13 @@ import type { ClientRecords } from '../clients/client-records.ts';
 import type { RunPlan } from '../clients/plan.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { programStartsPath } from '../cluster/service-environment.ts';
-import type { Evidence, ProgramStart, ShownByGateway, ShownFile } from '../evidence/evidence.ts';
+import type {
+  Evidence,
+  ProgramStart,
+  SharingEvidence,
+  ShownByGateway,
+  ShownFile,
+} from '../evidence/evidence.ts';
 import type { Promises } from '../evidence/promises.ts';
 import { foldRuns, runsOf, type LoggedRuns } from '../evidence/logged-run.ts';
 import { everyMessage, vanishedFrom } from '../evidence/kept-messages.ts';
@@ -20,6 +26,7 @@ import type { Size } from '../parameters/size.ts';
 import { readLog, type RecordedLog } from './read-log.ts';
 import { refusedUploads } from './refused-uploads.ts';
 import { shownByGateway } from './shown-by-gateways.ts';
+import { shownPools } from './shown-pools.ts';
 import { shownFiles } from './shown-files.ts';
 import { shownLogs } from './shown-logs.ts';
 import { shownRecords } from './shown-records.ts';
@@ -68,6 +75,7 @@ export const collectEvidence = async ({
     shownToStranger: await shownToStranger(cluster, runs),
     org_id: cluster.organisation.org_id,
     glutton_id: cluster.glutton.org_id,
+    sharing: sharingOf(cluster, await shownPools(cluster)),
     programStarts: await readProgramStarts(programStartsPath(folder)),
     deadLetters: await listDeadLetters(cluster.log, { limit: MAX_DEAD_LETTERS }),
     faults: cluster.journal,
@@ -85,6 +93,16 @@ export const collectEvidence = async ({
   const logs = await shownLogs(gateways, organisation.api_key, runsOf(evidence, evidence.org_id));
   return { ...evidence, shown, catalogue, logs, files: await filesWhenErased(cluster, evidence) };
 };
+
+const sharingOf = (
+  { sharing: { greedy, modest, orgLimits } }: Cluster,
+  pools: SharingEvidence['pools'],
+): SharingEvidence => ({
+  greedy_ids: greedy.map(({ org_id }) => org_id),
+  modest_id: modest.org_id,
+  orgLimits,
+  pools,
+});
 
 const shownWith = (
   apiKey: string,

@@ -1,3 +1,4 @@
+import type { Pool } from '@runledger/contracts/requests/pools';
 import type { RunLogItem } from '@runledger/contracts/http/runs/run-logs';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { ClientRecords, ShownRun } from '../clients/client-records.ts';
@@ -61,6 +62,15 @@ interface DeadLetter {
   readonly reason: string;
 }
 
+/** Of the organisations that share the slots of a GPU model. */
+export interface SharingEvidence {
+  readonly greedy_ids: readonly string[];
+  readonly modest_id: string;
+  readonly orgLimits: Readonly<Record<string, number>>;
+  /** All GPU models with runs or slots, as a gateway shows them after everything has ended; undefined without an answer. */
+  readonly pools: readonly Pool[] | undefined;
+}
+
 /** All that is known of a soak when everything is settled. The checks use nothing else. */
 export interface Evidence {
   readonly plans: readonly RunPlan[];
@@ -81,6 +91,7 @@ export interface Evidence {
   readonly org_id: string;
   /** Of the glutton. */
   readonly glutton_id: string;
+  readonly sharing: SharingEvidence;
   readonly promises: Promises;
   /** Files that executors had to send again, with the reason. */
   readonly refusedUploads: readonly { readonly run: string; readonly why: string }[];
@@ -109,3 +120,11 @@ export interface Violation {
 }
 
 export type Check = (evidence: Evidence) => Violation[];
+
+/** Organisations whose runs no client planned. */
+export const unplannedIn = ({ glutton_id, sharing }: Evidence): ReadonlySet<string> =>
+  new Set([glutton_id, ...sharing.greedy_ids, sharing.modest_id]);
+
+/** Nobody waits for its slots or holds one. */
+export const isIdle = ({ busy_slots, organisations }: Pool): boolean =>
+  busy_slots === 0 && organisations.length === 0;

@@ -1,6 +1,7 @@
 import { isEnded } from '@runledger/contracts/fold/run';
 import type { Evidence } from '../evidence/evidence.ts';
-import { inputFileRequestOf, lastOf } from '../evidence/logged-run.ts';
+import { inputFileRequestOf, lastOf, runsOf } from '../evidence/logged-run.ts';
+import { modestWaits } from '../checks/slots/fair-share.ts';
 import { refusalOf } from '../clients/refusal-kinds.ts';
 import type { LimitKind } from '../limits/limit-changes.ts';
 import { brokerFaultName, quotaRefusals, withoutEffect } from './broken-promises.ts';
@@ -21,6 +22,7 @@ export const exercised = (evidence: Evidence): string[] => {
   );
   return [
     `The glutton queued ${gluttonRuns(evidence)} runs, and was refused for its quota of ${[...quotaRefusals(evidence)].map(([resource, count]) => `${resource} ${count}`).join(', ')}.`,
+    `Shared slots: ${sharedIn(evidence)}.`,
     `Deleted: ${deletedIn(evidence)}. Without effect: ${counts(withoutEffect(evidence))}.`,
     `Input files: ${counts(inputFilesIn(evidence))}. Logs: ${counts(logsIn(evidence))}.`,
     `Forbidden at the broker: ${evidence.trespasses.length} tries of ${forbidden.size} kinds, ${evidence.trespasses.filter(({ refused }) => refused).length} refused.`,
@@ -62,6 +64,16 @@ const LIMIT_TEXT: Readonly<Record<LimitKind, string>> = {
 
 const gluttonRuns = ({ runs, glutton_id }: Evidence): number =>
   [...runs.values()].filter(({ key }) => key.org_id === glutton_id).length;
+
+const sharedIn = (evidence: Evidence): string => {
+  const { runs, sharing } = evidence;
+  const greedy = sharing.greedy_ids.flatMap((org_id) => [...runsOf({ runs }, org_id).values()]);
+  const started = greedy.filter(({ facts }) => facts.some(({ event }) => event.type === 'RunAssigned'));
+  const waits = modestWaits(evidence);
+  const longestMs = Math.max(0, ...waits.map(({ ms }) => ms));
+  const judged = waits.filter(({ isJudged }) => isJudged).length;
+  return `${started.length} of ${greedy.length} greedy runs started, and ${waits.length} modest ones after ${(longestMs / 1_000).toFixed(1)} s at most; ${judged} were judged by the fair share`;
+};
 
 const endedAs = ({ runs }: Evidence, reason: string): number =>
   [...runs.values()].filter((logged) => {

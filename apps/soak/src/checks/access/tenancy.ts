@@ -1,9 +1,11 @@
-import type { Check, Violation } from '../../evidence/evidence.ts';
+import { unplannedIn, type Check, type Violation } from '../../evidence/evidence.ts';
 
 const guarantee = "Another tenant's run cannot even be addressed.";
 
 /** A stranger gets 404 for every run and deployment, or no answer, and its lists are empty. */
-export const tenancy: Check = ({ records, shownToStranger, runs, org_id, glutton_id }) => {
+export const tenancy: Check = (evidence) => {
+  const { records, shownToStranger, runs, org_id } = evidence;
+  const others = unplannedIn(evidence);
   const violations: Violation[] = [];
   for (const { kind, run, gateway, answer } of records.exchanges) {
     if (kind !== 'foreign' || answer.kind === 'lost') continue;
@@ -16,7 +18,7 @@ export const tenancy: Check = ({ records, shownToStranger, runs, org_id, glutton
       violations.push({ guarantee, run, message: `${gateway} shows it to a stranger.` });
   }
   for (const [run, { key }] of runs) {
-    if (key.org_id !== org_id && key.org_id !== glutton_id)
+    if (key.org_id !== org_id && !others.has(key.org_id))
       violations.push({ guarantee, run, message: `It belongs to the organisation ${key.org_id}.` });
   }
   return violations;

@@ -1,0 +1,193 @@
+import type { RunFact } from '@runledger/contracts/fold/run';
+import { outageMsIn, type Outage, type OutageFilter } from '../../cluster/outages.ts';
+import { SHARED_GPU } from '../../cluster/service-environment.ts';
+import type { Check, Evidence } from '../../evidence/evidence.ts';
+import { runsOf, type LoggedRun, type LoggedRuns } from '../../evidence/logged-run.ts';
+import { isLimited } from '../../limits/limit-changes.ts';
+import { isHeldAt, slotHoldsIn, type SlotHold } from './slot-holds.ts';
+
+const guarantee =
+  'A single run of an organisation that holds no slot starts at the next end of a run in a slot that it can use, however many runs others have waiting.';
+
+/** A run that waits for its first slot. */
+interface Wait {
+  readonly run: string;
+  readonly org_id: string;
+  readonly from: RunFact;
+  /** Its assignment, or its end without one. */
+  readonly to: RunFact;
+}
+
+/** Slots of the shared model that were given to others during a wait, although they became free in it. */
+interface Pass {
+  readonly given: SlotHold;
+  readonly freedBy: RunFact;
+}
+
+export const fairShare: Check = (evidence) => {
+  const shared = sharedRuns(evidence);
+  const holds = slotHoldsIn(shared);
+  return waitsIn(shared, evidence).flatMap((wait) => {
+    const passes = passesDuring(wait, holds);
+    const messages = [
+      ...unfair(wait, passes, { holds, shared, evidence }),
+      ...starving(wait, passes, holds),
+      ...late(wait, holds, evidence),
+    ];
+    return messages.map((message) => ({ guarantee, run: wait.run, message }));
+  });
+};
+
+/** How long the runs of the modest organisation waited, and whether the rule of the fair share could be judged. */
+export const modestWaits = (
+  evidence: Evidence,
+): readonly { readonly ms: number; readonly isJudged: boolean }[] =>
+  waitsIn(sharedRuns(evidence), evidence).map((wait) => {
+    const span = spanOf(wait);
+    return { ms: span.to - span.from, isJudged: !isUncertain(span, evidence) };
+  });
+
+const sharedRuns = ({ runs }: Evidence): LoggedRuns =>
+  new Map([...runs].filter(([, logged]) => gpuOf(logged) === SHARED_GPU));
+
+const waitsIn = (shared: LoggedRuns, { sharing }: Evidence): Wait[] =>
+  [...runsOf({ runs: shared }, sharing.modest_id).values()].flatMap((logged) => waitOf(logged) ?? []);
+
+const gpuOf = ({ situations }: LoggedRun): string | undefined => situations[0]?.run.request.gpu;
+
+const waitOf = ({ key, facts }: LoggedRun): Wait | undefined => {
+  const [from] = facts;
+  const to = facts.find(({ event }) => event.type === 'RunAssigned') ?? facts.at(-1);
+  return from && to && to !== from ? { run: key.run_id, org_id: key.org_id, from, to } : undefined;
+};
+
+const passesDuring = ({ org_id, from, to }: Wait, holds: readonly SlotHold[]): Pass[] =>
+  holds.flatMap((given) => {
+    const isIn = given.from.sequence > from.sequence && given.from.sequence < to.sequence;
+    // Of two that were decided in one order, the log may have the assignments in the other.
+    if (!isIn || given.org_id === org_id || given.from.event.time >= to.event.time) return [];
+    const freedBy = holds.findLast(
+      ({ slot, from: { sequence } }) => slot === given.slot && sequence < given.from.sequence,
+    )?.to;
+    // What a scheduler ends itself, it may know before it has read the run that waits.
+    const isKnown = freedBy && freedBy.sequence > from.sequence && !isOfScheduler(freedBy);
+    return isKnown ? [{ given, freedBy }] : [];
+  });
+
+const isOfScheduler = ({ event }: RunFact): boolean => event.writer.service === 'scheduler';
+
+interface Known {
+  readonly holds: readonly SlotHold[];
+  readonly shared: LoggedRuns;
+  readonly evidence: Evidence;
+}
+
+/**
+ * The rule of a fair share counts slots only, so it holds over every kill and takeover: while there are as many slots as
+ * organisations that wait, none that holds one is before one that holds none. Counted is what was assigned before the wait began, so
+ * that every scheduler knows it.
+ */
+const unfair = (wait: Wait, passes: readonly Pass[], { holds, shared, evidence }: Known): string[] => {
+  const span = spanOf(wait);
+  if (isUncertain(span, evidence)) return [];
+  return passes.flatMap(({ given, freedBy }) => {
+    const { sequence } = given.from;
+    const held = holds.filter((one) => isHeldAt(one, wait.from.sequence) && isHeldAt(one, sequence));
+    if (held.some(({ org_id }) => org_id === wait.org_id)) return [];
+    const waiting = waitingAt(shared, sequence);
+    const slots = held.filter(({ org_id }) => waiting.has(org_id)).length + 1;
+    const own = held.filter(({ org_id }) => org_id === given.org_id).length;
+    if (own === 0 || slots < waiting.size) return [];
+    return [
+      `It waited since ${wait.from.sequence}, but the slot ${given.slot}, which was free from ${freedBy.sequence} on, went to ${given.run} at ${sequence}, whose organisation held ${own} of ${slots} slots.`,
+    ];
+  });
+};
+
+/** Organisations with a run that waits just before this position. */
+const waitingAt = (runs: LoggedRuns, sequence: number): ReadonlySet<string> =>
+  new Set(
+    [...runs.values()]
+      .filter(
+        ({ situations }) => situations.findLast((one) => one.sequence < sequence)?.run.status === 'queued',
+      )
+      .map(({ key }) => key.org_id),
+  );
+
+/** Of one other organisation, whatever they do, under one scheduler. Another one begins to count anew. */
+const MAX_PASSES = 2;
+
+const starving = (wait: Wait, passes: readonly Pass[], holds: readonly SlotHold[]): string[] => {
+  const deciders = new Set(
+    holds
+      .filter(({ from }) => from.sequence > wait.from.sequence && from.sequence <= wait.to.sequence)
+      .map(({ from }) => from.event.writer.instance),
+  );
+  const most = MAX_PASSES * Math.max(deciders.size, 1);
+  return [...Map.groupBy(passes, ({ given }) => given.org_id)].flatMap(([org_id, ofOne]) =>
+    ofOne.length <= most
+      ? []
+      : [
+          `While it waited, ${ofOne.length} runs of ${org_id} got slots that became free meanwhile, and ${most} may at most.`,
+        ],
+  );
+};
+
+/** From the end of the other run to the assignment, on a busy machine. */
+const SLACK_MS = 30_000;
+
+/** A slot that becomes free on an executor that is drained or lost is none that it can use. */
+const late = (wait: Wait, holds: readonly SlotHold[], evidence: Evidence): string[] => {
+  const ends = holds.flatMap(({ to }) => (to && !isOfScheduler(to) ? [to] : []));
+  const freed = ends
+    .filter(({ sequence }) => sequence > wait.from.sequence)
+    .reduce<RunFact | undefined>(
+      (first, end) => (first && first.sequence < end.sequence ? first : end),
+      undefined,
+    );
+  if (!freed || freed.sequence > wait.to.sequence) return [];
+  const span = { from: Date.parse(freed.time), to: Date.parse(wait.to.time) };
+  if (isLimited(evidence.limits, ['full', 'nearly_full'], span, 'RUNS')) return [];
+  const awayMs = awayMsIn(span, evidence, {
+    roles: ['broker', 'scheduler', 'gpu-executor'],
+    settleMs: evidence.size.heartbeatPeriodS * 3_000,
+  });
+  const tookMs = span.to - span.from;
+  return tookMs <= SLACK_MS + awayMs
+    ? []
+    : [
+        `It was assigned ${seconds(tookMs)} s after a run had left its slot at ${freed.sequence}, with outages of ${seconds(awayMs)} s.`,
+      ];
+};
+
+const spanOf = ({ from, to }: Wait): Span => ({ from: Date.parse(from.time), to: Date.parse(to.time) });
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Decisions may have been stored in another order, or not at all. */
+const isUncertain = (span: Span, evidence: Evidence): boolean =>
+  isLimited(evidence.limits, ['full', 'nearly_full'], span, 'RUNS') ||
+  awayMsIn(span, evidence, { roles: ['broker', 'scheduler'], settleMs: STORED_WITHIN_MS }) > 0;
+
+const STORED_WITHIN_MS = 2_000;
+
+/** How long one of these parts was away or drained, or has not been back for a while. */
+const awayMsIn = (
+  span: Span,
+  { faults, records }: Evidence,
+  of: Pick<OutageFilter, 'roles' | 'settleMs'>,
+): number => {
+  const drains = records.drains.map(({ name, drainedAt, resumedAt }): Outage => ({
+    part: name,
+    role: 'gpu-executor',
+    kind: 'stop',
+    from: drainedAt,
+    to: resumedAt,
+  }));
+  return outageMsIn([...faults.outages, ...drains], { ...of, ...span });
+};
+
+const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
