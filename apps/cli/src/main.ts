@@ -17,6 +17,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),
   stdin: process.stdin,
+  stdout: process.stdout,
   screen: screenOf({ out: process.stdout, err: process.stderr, in: process.stdin }),
   untilInterrupted: () => (interruption ??= new AbortController()).signal,
 });

@@ -31,6 +31,8 @@ export interface ProgramEnvironment {
   readonly cwd: string;
   readonly stdin: AsyncIterable<Uint8Array>;
   readonly screen: Screen;
+  /** For a result that is not text. */
+  readonly stdout: NodeJS.WritableStream;
   /** For a command that stops in order when it is interrupted. Other commands end at once. */
   readonly untilInterrupted: () => AbortSignal;
 }
@@ -74,7 +76,7 @@ const messageOf = (error: unknown): string => {
 };
 
 const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void): Command => {
-  const { env, cwd, stdin, screen, untilInterrupted } = environment;
+  const { env, cwd, stdin, screen, stdout, untilInterrupted } = environment;
   const client = async (): Promise<Client> =>
     openClient(await findConnection(env, cwd), screen, { cwd, stdin });
   const asOperator = async <Result>(use: (operator: Operator) => Promise<Result>): Promise<Result> => {
@@ -94,7 +96,7 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
   const add = (parent: Command, name: string, description: string): Command =>
     parent.command(name).description(description).option('--json', 'print JSON, one value a line');
 
-  const context: CommandContext = { client, asOperator, screen, untilInterrupted, end, add };
+  const context: CommandContext = { client, asOperator, screen, stdout, untilInterrupted, end, add };
   addDeployCommand(program, context);
   addRunCommands(program, context);
   addManyRunsCommands(program, context);

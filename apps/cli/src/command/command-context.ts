@@ -22,6 +22,8 @@ export interface CommandContext {
   /** Opens the log with the operator's credentials, and closes it after use. */
   readonly asOperator: <Result>(use: (operator: Operator) => Promise<Result>) => Promise<Result>;
   readonly screen: Screen;
+  /** For a result that is not text. */
+  readonly stdout: NodeJS.WritableStream;
   readonly untilInterrupted: () => AbortSignal;
   readonly end: (code: ExitCode) => void;
   /** A command with `--json`. */

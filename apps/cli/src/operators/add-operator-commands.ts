@@ -6,6 +6,7 @@ import { listOrganisations } from '../organisations/list-organisations.ts';
 import type { ProvisionOptions } from '@runledger/event-log/provision/provision';
 import { provisionLog } from './provision-log.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
+import { addCaptureCommand } from './capture/add-capture-command.ts';
 import { addBrokerConfigCommand } from './broker-config/add-broker-config-command.ts';
 import { addClusterCommands } from './cluster/add-cluster-commands.ts';
 import { addDeadLetterCommands } from './dead-letters/add-dead-letter-commands.ts';
@@ -22,6 +23,7 @@ export const addOperatorCommands = (
   here: { readonly env: Environment; readonly cwd: string },
 ): void => {
   addLogCommands(program, context, here.env);
+  addCaptureCommand(program, context, here);
   addOrganisationCommands(program, context);
   addDeadLetterCommands(program, context);
   addBrokerConfigCommand(program, context, here.cwd);

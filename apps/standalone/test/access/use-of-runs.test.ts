@@ -24,6 +24,8 @@ import { ALL_STREAMS, awaitProvisioned } from '@runledger/event-log/provision/pr
 import { respondWithQueuePositions, requestQueuePositions } from '@runledger/request-reply/queue-positions';
 import { head, readRun } from '@runledger/event-log/read/read-run';
 import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import type { SliceLine } from '@runledger/contracts/slices/slice';
+import { takeSlice } from '@runledger/event-log/slices/take-slice';
 import { tailRuns } from '@runledger/event-log/follow/tail-runs';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
@@ -215,6 +217,21 @@ describe('with only its own key', () => {
     await log.nc.flush();
     await append(await broker.open('gateway'), queued(aRun()), 0);
     await waitFor('a fact', () => subjects.length > 0);
+  });
+
+  it('a debugger takes a slice of the log', async () => {
+    const facts: SliceLine[] = [];
+    const always = { from: '2000-01-01T00:00:00.000Z', to: '2100-01-01T00:00:00.000Z', organisation: null };
+    for await (const lines of takeSlice(await broker.open('debugger'), {
+      ...always,
+      lead_in_from: always.from,
+      pseudonym: (text) => text,
+      pace: async () => undefined,
+    }))
+      facts.push(...lines.filter(({ kind }) => kind === 'fact'));
+    expect(new Set(facts.map((line) => line.kind === 'fact' && line.stream))).toEqual(
+      new Set(['RUNS', 'FLEET']),
+    );
   });
 
   it('nothing was refused', () => {

@@ -1,0 +1,42 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { CommandContext } from '../../command/command-context.ts';
+import { CommandError, EXIT } from '../../output/command-error.ts';
+import { captureOf, DEFAULT_LEAD_IN, DEFAULT_RATE, type CaptureOptions } from './capture-options.ts';
+import { capture } from './capture.ts';
+import type { SliceTarget } from './write-slice.ts';
+
+export const addCaptureCommand = (
+  program: Command,
+  { asOperator, screen, stdout, untilInterrupted, end }: CommandContext,
+  { cwd }: { readonly cwd: string },
+): void => {
+  const targetOf = (output: string | undefined): SliceTarget => {
+    if (output !== undefined) return { kind: 'file', path: resolve(cwd, output) };
+    if (!screen.isTerminal) return { kind: 'stream', stream: stdout };
+    throw new CommandError(
+      'A slice is compressed. Name a file with --output, or redirect the output to one.',
+    );
+  };
+  program
+    .command('capture')
+    .description('write the facts of a time to a file, without the content of runs (operator)')
+    .requiredOption('--from <time>', 'facts of this time or later, such as 2026-05-01T12:00:00Z')
+    .requiredOption('--to <time>', 'facts before this time')
+    .option('--lead-in <time>', 'of runs queued so long before, all facts too', DEFAULT_LEAD_IN)
+    .option('--organisation <id>', 'only the runs of this organisation')
+    .option('--output <file>', 'instead of standard output')
+    .option('--rate <n>', 'read at most so many messages a second', DEFAULT_RATE)
+    .action(async ({ output, ...options }: CaptureOptions) => {
+      const wanted = captureOf(options);
+      const target = targetOf(output);
+      const signal = untilInterrupted();
+      try {
+        await asOperator(({ log }) => capture({ log, screen, target, signal }, wanted));
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        screen.hint('Interrupted. The slice is not whole.');
+        end(EXIT.cancelled);
+      }
+    });
+};

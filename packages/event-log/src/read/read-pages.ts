@@ -1,0 +1,62 @@
+import { readDirect } from '../messages/direct-read.ts';
+import { nextMessage } from '../messages/leader-read.ts';
+import { fromStored } from '../messages/stored-message.ts';
+import { callBroker } from '../connect/broker-call.ts';
+import type { EventLog } from '../connect/event-log.ts';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+
+const PAGE = { batch: 512, max_bytes: 4 * 1024 * 1024 };
+
+interface PagesOptions {
+  /** The broker's time, ISO 8601; from the beginning of the stream when it is left out. */
+  readonly since?: string;
+  /** The last sequence. What is stored meanwhile is not read. */
+  readonly upTo: number;
+  /** Called after each page, before the next one is requested. */
+  readonly pace: (messages: number) => Promise<void>;
+}
+
+/**
+ * All messages of a stream in their order, a page at a time, without a consumer: a reader needs no permission but to read. It asks
+ * for neither subjects nor the end of the stream, so the broker reads just these messages. One page is read ahead.
+ * @throws {LogUnavailable}
+ */
+export async function* readPages(
+  log: EventLog,
+  stream: 'RUNS' | 'FLEET',
+  { since, upTo, pace }: PagesOptions,
+): AsyncGenerator<readonly StoredMessage[]> {
+  const first = since === undefined ? 1 : await firstSince(log, stream, since);
+  let next = first === undefined ? undefined : readPage(log, stream, first);
+  while (next) {
+    const page = await next;
+    const last = page.at(-1)?.sequence;
+    if (last === undefined) return;
+    next = last < upTo ? pace(page.length).then(() => readPage(log, stream, last + 1)) : undefined;
+    // A caller that stops does not wait for it.
+    next?.catch(() => undefined);
+    yield page.filter(({ sequence }) => sequence <= upTo);
+  }
+}
+
+const readPage = async (log: EventLog, stream: string, from: number): Promise<readonly StoredMessage[]> => {
+  const { messages } = await readDirect(
+    log,
+    stream,
+    { seq: from, ...PAGE },
+    `reading ${stream} from ${from} on`,
+  );
+  if (messages.length > 0) return messages.map(fromStored);
+  // A replica may be behind. The leader knows.
+  const next = await nextMessage(log, stream, from, '>');
+  return next === null ? [] : [fromStored(next)];
+};
+
+const firstSince = async (log: EventLog, stream: string, since: string): Promise<number | undefined> => {
+  // The driver types this request for direct reads only; the broker accepts it here as well.
+  const query = { seq: 0, start_time: since };
+  const found = await callBroker(`reading the first message of ${stream} since ${since}`, () =>
+    log.jsm.streams.getMessage(stream, query),
+  );
+  return found?.seq;
+};
