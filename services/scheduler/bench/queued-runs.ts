@@ -21,10 +21,11 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
-const used = (): { readonly heap: number; readonly resident: number } => {
+/** On the heap, and in the columns of tables beside it. */
+const used = (): { readonly heap: number; readonly columns: number; readonly resident: number } => {
   collect();
-  const { heapUsed, rss } = process.memoryUsage();
-  return { heap: heapUsed, resident: rss };
+  const { heapUsed, arrayBuffers, rss } = process.memoryUsage();
+  return { heap: heapUsed, columns: arrayBuffers, resident: rss };
 };
 
 const deployments = Array.from({ length: DEPLOYMENTS }, () => ({
@@ -36,6 +37,9 @@ const deployments = Array.from({ length: DEPLOYMENTS }, () => ({
   machine_id: newUuid(),
   org_id: newUuid(),
 }));
+
+const digits = (): string => newUuid().replaceAll('-', '');
+const traceparent = (): string => `00-${digits()}-${digits().slice(16)}-01`;
 
 /** Parsed from text, as a message of the broker is: no two share a string. */
 const message = (sequence: number): StoredMessage => {
@@ -55,7 +59,9 @@ const message = (sequence: number): StoredMessage => {
     time: NOW,
     fence: lifecycleFilter(key),
     expectedSequence: 0,
-    body: JSON.parse(JSON.stringify({ ...event, correlation_id: newUuid() })) as unknown,
+    body: JSON.parse(
+      JSON.stringify({ ...event, correlation_id: newUuid(), traceparent: traceparent() }),
+    ) as unknown,
   };
 };
 
@@ -81,10 +87,12 @@ for (let sequence = 1; sequence <= RUNS; sequence += 1) {
 }
 const seconds = (performance.now() - begun) / 1000;
 const after = used();
-const each = (bytes: number): string => `${Math.round(bytes / RUNS)} B each`;
+const [heap, columns] = [after.heap - before.heap, after.columns - before.columns];
+const each = (bytes: number): string => `${Math.round(bytes / RUNS)} B`;
 const MiB = (bytes: number): string => `${Math.round(bytes / 1024 ** 2)} MiB`;
 say(
-  `${RUNS} queued runs of ${DEPLOYMENTS} deployments for ${MODELS} GPU models: heap ${MiB(after.heap - before.heap)} (${each(after.heap - before.heap)}), ` +
+  `${RUNS} queued runs of ${DEPLOYMENTS} deployments for ${MODELS} GPU models: ${each(heap + columns)} each ` +
+    `(${each(heap)} on the heap, ${each(columns)} in columns), together ${MiB(heap + columns)}, ` +
     `process ${MiB(after.resident)}; taken in ${seconds.toFixed(0)} s`,
 );
 const counting = performance.now();

@@ -15,7 +15,6 @@ import { queriesOn, type Queries } from './queries/queries.ts';
 import type { KnownRun } from './runs/known-run.ts';
 import type { QueueLength } from './runs/live-runs.ts';
 import type { SchedulerInput } from './state/scheduler-input.ts';
-import { runName } from './slots/run-name.ts';
 import { setLogSize } from './state/attempt-room.ts';
 import { emptyState, type SchedulerState, type SchedulingSettings } from './state/scheduler-state.ts';
 
@@ -47,7 +46,7 @@ export const createScheduling = (settings: SchedulingSettings): Scheduling => {
   return {
     take: (input) => decisionsOn(state, input),
     historyOf: (key) => historyOf(state, key),
-    isDeciding: (key) => Boolean(state.runs.get(runName(key))?.pending),
+    isDeciding: (key) => Boolean(state.runs.get(key)?.pending),
     isNew: (event, sequence) => isNew(state, event, sequence),
     runs: () => state.runs.all(),
     drainedNames: () => state.drained.all(),

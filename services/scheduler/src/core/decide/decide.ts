@@ -16,9 +16,7 @@ export const decide = <D extends RunDecision>(
   decision: D,
 ): D[] => {
   if (!leading || known.decided) return [];
-  known.pending = decision;
-  known.decided = true;
-  runs.unschedule(known);
+  runs.decide(known, decision);
   return [decision];
 };
 
@@ -68,7 +66,7 @@ const preferredSlot = ({ runs, fleet }: SchedulerState, known: KnownRun, slot: S
     const { gpu } = requirements;
     if (gpu === slot.gpu) break;
     const better = fleet.freeSlots.firstFor(requirements);
-    if (better && runs.firstFor(gpu, better.executor.capabilities) === known) return better;
+    if (better && runs.firstFor(gpu, better.executor.capabilities)?.row === known.row) return better;
   }
   return slot;
 };

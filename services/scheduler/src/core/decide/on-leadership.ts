@@ -9,7 +9,7 @@ import { onReset } from './on-tick.ts';
 export const onLead = (state: SchedulerState, connectedMs: number): RunDecision[] => {
   state.leading = true;
   onReset(state, connectedMs, { forget: true });
-  return [...state.runs.all()].flatMap((known) => {
+  return [...state.runs.kept()].flatMap((known) => {
     if (!isOnLostExecutor(state, known)) return recoverWithoutExecutor(state, known);
     // The previous leader may have received heartbeats of it again. They have a period to arrive here.
     state.orphans.add(known.name, state.connectedMs);
@@ -22,7 +22,7 @@ export const onStandBy = (state: SchedulerState): void => {
   const { runs, fleet, orphans, connectedMs } = state;
   state.leading = false;
   orphans.clear();
-  for (const known of runs.all()) if (known.decided) forgetDecision(state, known);
+  for (const known of runs.kept()) if (known.decided) forgetDecision(state, known);
   for (const executor of fleet.executors.values()) {
     if (executor.lossPending) giveUpLoss(fleet, executor, connectedMs);
   }

@@ -7,27 +7,30 @@ import type { RunDecision } from '../decisions/decision.ts';
 import { keepLeftover } from '../fleet/heartbeats.ts';
 import { knownRun, type KnownRun } from '../runs/known-run.ts';
 import type { RunUpdate } from '../state/scheduler-input.ts';
-import { runName } from '../slots/run-name.ts';
 import { isSameSlot, type SlotRef } from '../slots/slot-allocation.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
 import { decideOn, freeSlot, refreshSlotOf } from './decide.ts';
 
 /** The history that the next message of the run follows. */
 export const historyOf = ({ runs }: SchedulerState, key: RunKey): RunHistory => {
-  const known = runs.get(runName(key));
+  const known = runs.get(key);
   return known ? { head: known.head, state: known.run } : EMPTY_HISTORY;
 };
 
-export const onRunFact = (state: SchedulerState, update: RunUpdate): RunDecision[] =>
-  update.history.head > historyOf(state, update.key).head ? replaceRun(state, update) : [];
+export const onRunFact = (state: SchedulerState, update: RunUpdate): RunDecision[] => {
+  const before = state.runs.get(update.key);
+  return update.history.head > (before?.head ?? 0) ? replaceRun(state, update, before) : [];
+};
 
 /** Also at the same head, because the known history may have been wrong. */
-export const onRunReadAgain = (state: SchedulerState, update: RunUpdate): RunDecision[] =>
-  update.history.head >= historyOf(state, update.key).head ? replaceRun(state, update) : [];
+export const onRunReadAgain = (state: SchedulerState, update: RunUpdate): RunDecision[] => {
+  const before = state.runs.get(update.key);
+  return update.history.head >= (before?.head ?? 0) ? replaceRun(state, update, before) : [];
+};
 
 /** Nothing can be decided on such a run. Its slot becomes free as soon as its executor has stopped it. */
 export const onRunUnreadable = (state: SchedulerState, key: RunKey): RunDecision[] => {
-  const known = state.runs.get(runName(key));
+  const known = state.runs.get(key);
   if (!known) return [];
   const { run, slot } = known;
   state.runs.remove(known);
@@ -35,14 +38,18 @@ export const onRunUnreadable = (state: SchedulerState, key: RunKey): RunDecision
   return freeSlot(state, known, slot);
 };
 
-const replaceRun = (state: SchedulerState, { key, history, event_id, writer }: RunUpdate): RunDecision[] => {
+const replaceRun = (
+  state: SchedulerState,
+  { key, history, event_id, writer }: RunUpdate,
+  before: KnownRun | undefined,
+): RunDecision[] => {
   const { runs, orphans, requests } = state;
-  const before = runs.get(runName(key));
   const slot = before?.slot;
-  const after = knownRun(history, event_id, requests);
-  if (before) runs.remove(before);
-  orphans.remove(runName(key));
-  if (after) runs.add(after);
+  const after = knownRun(history, event_id, requests, before);
+  if (before) orphans.remove(before.name);
+  if (before && after) runs.replace(before, after);
+  else if (before) runs.remove(before);
+  else if (after) runs.add(after);
   if (after) countStart(state, before, after);
   if (before) addDuration(state, before, history.state);
   refreshSlotOf(state, after?.slot);

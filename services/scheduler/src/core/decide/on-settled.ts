@@ -1,7 +1,6 @@
 import type { Decision, DeclareLost, RunDecision } from '../decisions/decision.ts';
 import { giveUpLoss } from '../fleet/membership.ts';
 import type { Outcome } from '../state/scheduler-input.ts';
-import { runName } from '../slots/run-name.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
 import { decideOn, freeSlot, fillSlots } from './decide.ts';
 import { onRunUnreadable } from './on-run.ts';
@@ -26,7 +25,7 @@ const onNotStored = (
   decision: RunDecision,
   outcome: Exclude<Outcome, 'stored'>,
 ): RunDecision[] => {
-  const known = state.runs.get(runName(decision.key));
+  const known = state.runs.get(decision.key);
   if (known?.pending !== decision) return [];
   if (outcome === 'expired') return onRunUnreadable(state, decision.key);
   // The fact that came first will arrive. Until then nothing is decided on this run.

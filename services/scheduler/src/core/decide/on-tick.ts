@@ -5,6 +5,7 @@ import { releaseLeftovers, resetHeartbeats } from '../fleet/heartbeats.ts';
 import { beginLoss } from '../fleet/membership.ts';
 import type { RegisteredExecutor } from '../fleet/registered-executor.ts';
 import { allRequirements, requirementsKey, type Requirements } from '../slots/requirements.ts';
+import { keyOfName } from '../slots/run-name.ts';
 import { hasRoomForAttempt } from '../state/attempt-room.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
 import { decide, decideOn, fillSlots } from './decide.ts';
@@ -57,7 +58,7 @@ const declareLost = ({ fleet, settings }: SchedulerState, executor: RegisteredEx
 const recoverOrphans = (state: SchedulerState): RunDecision[] => {
   const { orphans, runs, fleet, settings, connectedMs } = state;
   return orphans.takeAfter(settings.heartbeatPeriodMs, connectedMs).flatMap((name) => {
-    const known = runs.get(name);
+    const known = runs.get(keyOfName(name));
     if (!known || !isExecuting(known.run) || fleet.executors.has(known.run.attempt.executor_id)) return [];
     return decide(state, known, recovery(known, known.run, 'executor_lost'));
   });

@@ -88,7 +88,7 @@ const compareWithListed = (
   for (const slot of executor.slots.values()) {
     const run = listed.get(slot.number);
     const held = fleet.allocation.runsIn({ executor: executor.id, slot: slot.number });
-    if (!run || [...held].some((name) => runIdOf(name) === run.run_id)) {
+    if (!run || held.some((name) => runIdOf(name) === run.run_id)) {
       slot.leftover = null;
       fleet.leftover.delete(slot);
     } else if (slot.leftover?.run_id !== run.run_id || slot.leftover.attempt !== run.attempt) {

@@ -3,6 +3,7 @@ import type { QueuePosition } from '@runledger/contracts/requests/queue-position
 import type { Eta, NoEta } from '@runledger/contracts/requests/wait-reason';
 import type { Slot } from '../fleet/registered-executor.ts';
 import type { KnownRun } from '../runs/known-run.ts';
+import { timeText } from '../rows/time-text.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
 import type { DurationEstimate } from '../forecast/durations.ts';
 import { forecast, MAX_SIMULATED_SLOTS, type OccupiedSlot } from '../forecast/forecast.ts';
@@ -50,8 +51,7 @@ const slotsFor = ({ fleet, runs }: SchedulerState, known: KnownRun): Slot[] =>
       ),
     );
 
-// oxlint-disable-next-line no-restricted-globals -- it writes a time; it does not read the clock
-const timeOf = (instant: number): string => new Date(instant).toISOString();
+const timeOf = (instant: number): string => timeText(Math.trunc(instant));
 
 const occupiedSlot = (state: SchedulerState, slot: Slot, otherwise: DurationEstimate): OccupiedSlot => {
   const [run] = state.runs.inSlot({ executor: slot.executor.id, slot: slot.number });

@@ -8,9 +8,8 @@ import {
   type PoolsResponse,
 } from '@runledger/contracts/requests/pools';
 import { isTaken } from '../fleet/fleet.ts';
-import { older, oldestOf, type Deployment, type Organisation } from '../runs/fair-queue.ts';
+import type { Deployment, Organisation } from '../runs/fair-queue.ts';
 import type { Flow } from '../runs/fair-share.ts';
-import type { KnownRun } from '../runs/known-run.ts';
 import { canServe, type Capabilities } from '../slots/requirements.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
 
@@ -38,12 +37,11 @@ const modelsOf = ({ runs, fleet }: SchedulerState, { org_id, gpu }: PoolsRequest
 const poolOf = (state: SchedulerState, gpu: GpuModel, org_id: string | null): Pool => {
   const present = [...(state.runs.pools().get(gpu)?.flows().filter(isOf(org_id)) ?? [])];
   const organisations = present.toSorted(mostWaitingFirst);
-  const oldest = present.map(oldestOfOrganisation).reduce(older, undefined);
   const asked = org_id === null ? null : (present[0]?.org_id ?? null);
   return {
     gpu,
     ...slotsOf(state, gpu, org_id === null ? () => true : servesOneOf(present)),
-    ...countsOf(present, oldest),
+    ...countsOf(state, present, present.flatMap(deploymentsOf)),
     starts_per_minute: state.starts.perMinute(gpu, asked, state.nowMs),
     organisations: organisations
       .slice(0, MAX_LISTED_FLOWS)
@@ -57,25 +55,29 @@ const stateOf = (state: SchedulerState, gpu: GpuModel, organisation: Organisatio
   const present = organisation.deployments.flows().filter(hasRuns).toArray();
   return {
     org_id,
-    ...countsOf([organisation], oldestOfOrganisation(organisation)),
+    ...countsOf(state, [organisation], deploymentsOf(organisation)),
     starts_per_minute: state.starts.perMinute(gpu, org_id, state.nowMs),
-    deployments: present.toSorted(mostWaitingFirst).slice(0, MAX_LISTED_FLOWS).map(deploymentState),
+    deployments: present
+      .toSorted(mostWaitingFirst)
+      .slice(0, MAX_LISTED_FLOWS)
+      .map((deployment) => deploymentState(state, deployment)),
     more_deployments: Math.max(present.length - MAX_LISTED_FLOWS, 0),
   };
 };
 
-const deploymentState = (deployment: Deployment): PooledDeployment => ({
+const deploymentState = (state: SchedulerState, deployment: Deployment): PooledDeployment => ({
   deployment_id: deployment.name,
-  ...countsOf([deployment], oldestOf(deployment)),
+  ...countsOf(state, [deployment], [deployment]),
 });
 
 const countsOf = (
+  { runs }: SchedulerState,
   flows: readonly Flow[],
-  oldest: KnownRun | undefined,
+  deployments: readonly Deployment[],
 ): Pick<Pool, 'waiting' | 'running' | 'oldest_queued_at'> => ({
   waiting: flows.reduce((sum, { waiting }) => sum + waiting, 0),
   running: flows.reduce((sum, { slots }) => sum + slots, 0),
-  oldest_queued_at: oldest?.run.queued_at ?? null,
+  oldest_queued_at: runs.oldestOf(deployments)?.run.queued_at ?? null,
 });
 
 /** A tenant learns no more about the fleet than the wait reasons of its runs say. */
@@ -102,10 +104,7 @@ const slotsOf = (
   return counted;
 };
 
-const oldestOfOrganisation = ({ deployments }: Organisation): KnownRun | undefined =>
-  deployments
-    .flows()
-    .reduce<KnownRun | undefined>((oldest, deployment) => older(oldest, oldestOf(deployment)), undefined);
+const deploymentsOf = ({ deployments }: Organisation): Deployment[] => [...deployments.flows()];
 
 /** Of one organisation, or of all, and not only remembered because it had runs lately. */
 const isOf =

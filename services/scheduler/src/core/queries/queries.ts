@@ -8,7 +8,6 @@ import type { Shortage } from '../fleet/capability-index.ts';
 import { isTaken } from '../fleet/fleet.ts';
 import type { RegisteredExecutor } from '../fleet/registered-executor.ts';
 import type { KnownRun } from '../runs/known-run.ts';
-import { runName } from '../slots/run-name.ts';
 import { hasRoomForAttempt } from '../state/attempt-room.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
 import { poolStates } from './pool-states.ts';
@@ -75,7 +74,7 @@ export const queriesOn = (state: SchedulerState): Queries => {
 };
 
 const waitingRun = ({ runs }: SchedulerState, key: RunKey): KnownRun | undefined => {
-  const known = runs.get(runName(key));
+  const known = runs.get(key);
   return known?.run.status === 'queued' ? known : undefined;
 };
 

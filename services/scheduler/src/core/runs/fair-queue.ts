@@ -4,8 +4,10 @@ import type { OrgId } from '@runledger/contracts/ids';
 import type { Limit } from '@runledger/contracts/requests/queue-position';
 import { canServe, requirementsOn, type Capabilities, type Requirements } from '../slots/requirements.ts';
 import { FairShare, newFlow, servedBefore, type Flow, type FlowChange } from './fair-share.ts';
-import type { KnownRun } from './known-run.ts';
-import { newOrgUsage, numberOf, Usage, type Line, type OrgUsage } from './usage.ts';
+import type { KnownRun, Row } from './known-run.ts';
+import type { RunTable } from './run-table.ts';
+import type { SharedRequest } from './shared-requests.ts';
+import { newOrgUsage, Usage, type Line, type OrgUsage } from './usage.ts';
 
 export interface Deployment extends Flow {
   readonly lines: Map<string, Line>;
@@ -51,8 +53,6 @@ export type ShareOf = (org_id: string) => OrgShare;
 
 export interface FairQueueSettings {
   readonly shareOf: ShareOf;
-  /** Milliseconds since 1970 of an ISO 8601 time. */
-  readonly instantOf: (time: string) => number;
 }
 
 /**
@@ -63,22 +63,26 @@ export interface FairQueueSettings {
 export class FairQueue {
   readonly #pools = new Map<GpuModel, FairShare<Organisation>>();
   readonly #usages = new Map<OrgId, OrgUsage>();
-  /** Of runs that wait for slots of several GPU models: where they wait beside their `place`. */
-  readonly #others = new Map<KnownRun, Place[]>();
+  /** Of runs that wait for slots of several GPU models: where they wait beside the place that the table says. */
+  readonly #others = new Map<Row, Place[]>();
+  readonly #table: RunTable;
   readonly #settings: FairQueueSettings;
+  readonly #numberOf: (row: Row) => number;
 
-  constructor(settings: FairQueueSettings) {
+  constructor(table: RunTable, settings: FairQueueSettings) {
+    this.#table = table;
     this.#settings = settings;
+    this.#numberOf = (row) => table.numberOf(row);
   }
 
   /** The run waits for such a slot from now on, also when it waits for slots of other GPU models already. */
   add(run: KnownRun, requirements = run.requirements): void {
     const place = this.#enter(run, requirements);
     const { deployment, line } = place;
-    if (!run.place) run.place = place;
-    else this.#others.set(run, [...(this.#others.get(run) ?? []), place]);
+    if (this.isIn(run)) this.#others.set(run.row, [...(this.#others.get(run.row) ?? []), place]);
+    else this.#table.setPlace(run.row, place);
     line.usage.add(run, line);
-    deployment.lines.set(run.line, line);
+    deployment.lines.set(run.shared.line, line);
     this.#change(run, place, { waiting: 1 });
   }
 
@@ -86,8 +90,12 @@ export class FairQueue {
   remove(run: KnownRun): void {
     for (const place of this.#placesOf(run))
       if (takeOut(run, place)) this.#change(run, place, { waiting: -1 });
-    this.#others.delete(run);
-    run.place = undefined;
+    this.#leave(run);
+  }
+
+  /** Whether it waits or holds a slot. */
+  isIn({ row }: KnownRun): boolean {
+    return this.#table.placeOf(row) !== undefined;
   }
 
   /** What a waiting run requires of a slot, in order: one for each GPU model that it waits for. */
@@ -102,8 +110,8 @@ export class FairQueue {
     if (!place || !takeOut(run, place)) return;
     for (const other of places)
       if (other !== place && takeOut(run, other)) this.#change(run, other, { waiting: -1 });
-    this.#others.delete(run);
-    run.place = place;
+    this.#others.delete(run.row);
+    this.#table.setPlace(run.row, place);
     place.line.usage.hold(run, 1);
     this.#change(run, place, { waiting: -1, slots: 1, isServed: true });
   }
@@ -111,23 +119,23 @@ export class FairQueue {
   /** The run holds a slot, as the log says. */
   hold(run: KnownRun, gpu: GpuModel): void {
     const place = this.#enter(run, requirementsOn(run.requirements, gpu));
-    run.place = place;
+    this.#table.setPlace(run.row, place);
     place.line.usage.hold(run, 1);
     this.#change(run, place, { slots: 1 });
   }
 
   release(run: KnownRun): void {
-    const { place } = run;
+    const place = this.#table.placeOf(run.row);
     if (!place) return;
     place.line.usage.hold(run, -1);
     this.#change(run, place, { slots: -1 });
-    run.place = undefined;
+    this.#leave(run);
   }
 
   /** The next run of this GPU model, of those that the executor can serve and that are within their limits. */
-  firstFor(gpu: GpuModel, capabilities: Capabilities): KnownRun | undefined {
+  firstFor(gpu: GpuModel, capabilities: Capabilities): Row | undefined {
     const pool = this.#pools.get(gpu);
-    const headOf = (deployment: Deployment): KnownRun | undefined => this.#headFor(deployment, capabilities);
+    const headOf = (deployment: Deployment): Row | undefined => this.#headFor(deployment, capabilities);
     return pool?.first(({ usage, deployments }) =>
       usage.slots < usage.limit ? deployments.first(headOf) : undefined,
     );
@@ -148,7 +156,7 @@ export class FairQueue {
   }
 
   /** Runs that may be within their limits because this run has left its slot: the first of each kind. */
-  nextAfter(run: KnownRun): KnownRun[] {
+  nextAfter(run: KnownRun): Row[] {
     const { org_id } = run.requirements;
     const usage = this.#usages.get(org_id);
     if (!usage) return [];
@@ -181,7 +189,7 @@ export class FairQueue {
     const competes = ({ requirements }: Line): boolean =>
       able.length === 0 || able.some((capabilities) => canServe(capabilities, requirements));
     const own = sum(linesOf(deployment, competes), ({ runs }) =>
-      runs.countWhile((other) => this.#isBefore(other, run)),
+      runs.countWhile((other) => this.#isBefore(other, run.row)),
     );
     let undecided = 0;
     const before = (waiting: number, ordinal: number, flow: Flow, other: Flow): number => {
@@ -207,47 +215,66 @@ export class FairQueue {
   }
 
   /** By GPU model, also when a run waits for several: how many runs wait, and which has waited longest. */
-  *lengths(): Generator<{ gpu: GpuModel; length: number; oldest: KnownRun }> {
+  *lengths(): Generator<{ gpu: GpuModel; length: number; oldest: Row }> {
     for (const [gpu, pool] of this.#pools) {
-      let oldest: KnownRun | undefined;
-      let length = 0;
-      for (const { deployments, waiting } of pool.flows()) {
-        length += waiting;
-        for (const deployment of deployments.flows()) oldest = older(oldest, oldestOf(deployment));
-      }
-      if (oldest) yield { gpu, length, oldest };
+      const organisations = [...pool.flows()];
+      const length = organisations.reduce((sum, { waiting }) => sum + waiting, 0);
+      const oldest = this.oldestOf(organisations.flatMap(({ deployments }) => [...deployments.flows()]));
+      if (oldest !== undefined) yield { gpu, length, oldest };
     }
   }
 
+  /** Of these, the run that has waited longest. It costs nothing for each run. */
+  oldestOf(deployments: Iterable<Deployment>): Row | undefined {
+    let oldest: Row | undefined;
+    for (const { lines } of deployments) {
+      for (const { runs } of lines.values()) {
+        const first = runs.first();
+        if (first === undefined) continue;
+        if (oldest === undefined || this.#numberOf(first) < this.#numberOf(oldest)) oldest = first;
+      }
+    }
+    return oldest;
+  }
+
   /** The next run of the deployment, of those that the executor can serve and that are within their limits. */
-  #headFor({ lines }: Deployment, capabilities: Capabilities): KnownRun | undefined {
-    let next: KnownRun | undefined;
+  #headFor({ lines }: Deployment, capabilities: Capabilities): Row | undefined {
+    let next: Row | undefined;
     for (const line of lines.values()) {
       const head = line.usage.nextOf(line);
-      if (!head || (next && this.#isBefore(next, head))) continue;
+      if (head === undefined || (next !== undefined && this.#isBefore(next, head))) continue;
       if (canServe(capabilities, line.requirements)) next = head;
     }
     return next;
   }
 
   /** Of one deployment. */
-  #isBefore(one: KnownRun, other: KnownRun): boolean {
-    const headStartS = PRIORITY_STEP_S * (priorityOf(one) - priorityOf(other));
-    if (headStartS === 0) return numberOf(one) < numberOf(other);
-    const { instantOf } = this.#settings;
-    const earlierMs = instantOf(other.run.created_at) - instantOf(one.run.created_at) + headStartS * 1_000;
-    return earlierMs > 0 || (earlierMs === 0 && numberOf(one) < numberOf(other));
+  #isBefore(one: Row, other: Row): boolean {
+    const table = this.#table;
+    const headStartS =
+      PRIORITY_STEP_S * (priorityOf(table.sharedOf(one)) - priorityOf(table.sharedOf(other)));
+    const isFirst = table.numberOf(one) < table.numberOf(other);
+    if (headStartS === 0) return isFirst;
+    const earlierMs = table.createdMsOf(other) - table.createdMsOf(one) + headStartS * 1_000;
+    return earlierMs > 0 || (earlierMs === 0 && isFirst);
   }
 
   #placesOf(run: KnownRun): readonly Place[] {
-    return run.place ? [run.place, ...(this.#others.get(run) ?? [])] : [];
+    const place = this.#table.placeOf(run.row);
+    const others = this.#others.get(run.row);
+    return place ? (others ? [place, ...others] : [place]) : [];
+  }
+
+  #leave({ row }: KnownRun): void {
+    this.#others.delete(row);
+    this.#table.setPlace(row, undefined);
   }
 
   #enter(run: KnownRun, requirements: Requirements): Place {
     const { gpu, org_id } = requirements;
     const org = this.#usages.get(org_id) ?? newOrgUsage(this.#settings.shareOf(org_id).limit);
     this.#usages.set(org_id, org);
-    const usage = org.deployments.get(deploymentOf(run)) ?? new Usage(org);
+    const usage = org.deployments.get(deploymentOf(run)) ?? new Usage(org, this.#numberOf);
     org.deployments.set(deploymentOf(run), usage);
     const pool = this.#pools.get(gpu) ?? new FairShare();
     this.#pools.set(gpu, pool);
@@ -266,7 +293,7 @@ export class FairQueue {
       requirements,
     };
     organisation.deployments.add(deployment);
-    const line = deployment.lines.get(run.line) ?? usage.lineOf(run, requirements);
+    const line = deployment.lines.get(run.shared.line) ?? usage.lineOf(run, requirements);
     return { pool, organisation, deployment, line };
   }
 
@@ -274,9 +301,10 @@ export class FairQueue {
     const { usage, requirements } = line;
     if (usage.isIdle) usage.organisation.deployments.delete(deployment.name);
     if (usage.organisation.deployments.size === 0) this.#usages.delete(organisation.org_id);
-    const isNewest = numberOf(run) >= deployment.newest;
+    const { number } = run.run;
+    const isNewest = number >= deployment.newest;
     if (isNewest) {
-      deployment.newest = numberOf(run);
+      deployment.newest = number;
       deployment.requirements = requirements;
     }
     organisation.deployments.change(deployment, isNewest ? { ...by, weight: weightOf(run) } : by);
@@ -285,23 +313,16 @@ export class FairQueue {
   }
 }
 
-/** The run that has waited longest. It costs nothing for each run. */
-export const oldestOf = ({ lines }: Deployment): KnownRun | undefined =>
-  lines.values().reduce<KnownRun | undefined>((oldest, { runs }) => older(oldest, runs.first()), undefined);
-
-export const older = (one: KnownRun | undefined, other: KnownRun | undefined): KnownRun | undefined =>
-  one && (!other || numberOf(one) < numberOf(other)) ? one : other;
-
 const deploymentOf = ({ run }: KnownRun): string => run.request.deployment_id;
 
-const priorityOf = ({ run }: KnownRun): number => run.request.priority ?? 0;
+const priorityOf = ({ request }: SharedRequest): number => request.priority ?? 0;
 
 const weightOf = ({ run }: KnownRun): number => run.request.weight ?? 1;
 
 /** Whether the run waited. */
 const takeOut = (run: KnownRun, { deployment: { lines }, line }: Place): boolean => {
   if (!line.usage.remove(run, line)) return false;
-  if (line.runs.size === 0) lines.delete(run.line);
+  if (line.runs.size === 0) lines.delete(run.shared.line);
   return true;
 };
 

@@ -86,6 +86,8 @@ export class FairShare<Of extends Flow> {
     const before = flow.waiting;
     const after = before + waiting;
     const wasIdle = isIdle(flow);
+    const isSingle = before === 1;
+    const { startTag, since } = flow;
     const moves =
       slots !== 0 || isServed || weight !== flow.weight || Math.min(before, 2) !== Math.min(after, 2);
     if (moves && before > 0) this.#count(flow, -1);
@@ -102,7 +104,8 @@ export class FairShare<Of extends Flow> {
       flow.startTag = Math.max(flow.startTag, this.#virtualTime);
       this.#count(flow, 1);
       this.#byShare.set(flow);
-      this.#byStartTag.set(flow);
+      const isSameTag = startTag === flow.startTag && since === flow.since && isSingle === (after === 1);
+      if (before === 0 || !isSameTag) this.#byStartTag.set(flow);
     } else if (moves && before > 0) {
       this.#byShare.delete(flow);
       this.#byStartTag.delete(flow);

@@ -1,23 +1,26 @@
-import { gpuOf, isDeleted, isEnded, isExecuting } from '@runledger/contracts/fold/run';
+import { gpuOf, isDeleted, isEnded, isExecuting, type QueuedRun } from '@runledger/contracts/fold/run';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { LiveRun, RunDecision } from '../decisions/decision.ts';
 import type { Requirements } from '../slots/requirements.ts';
 import { runName, type RunName } from '../slots/run-name.ts';
 import type { HeldSlot } from '../slots/slot-allocation.ts';
-import type { Place } from './fair-queue.ts';
-import type { SharedRequests } from './shared-requests.ts';
+import { requestWithKey, type SharedRequest, type SharedRequests } from './shared-requests.ts';
 
-/** A run that has not ended, in the scheduler's memory. */
+/** Names a run in the table of runs, from when it is added until it is removed. */
+export type Row = number;
+
+/** A run that has not ended, as the scheduler knows it. */
 export interface KnownRun {
+  /** -1 before it is added. */
+  row: Row;
   readonly name: RunName;
   readonly key: RunKey;
   readonly head: number;
-  /** Its request is shared, without what differs from run to run: that is read from the log when the run is assigned. */
+  /** Its request is without what differs from run to run and no decision needs: that is read from the log when the run is assigned. */
   readonly run: LiveRun;
+  readonly shared: SharedRequest;
   readonly requirements: Requirements;
-  /** As in `SharedRequest`. */
-  readonly line: string;
   /** The event at the head; null when it has no id. */
   readonly event_id: string | null;
   /** The decision that is being appended. */
@@ -26,35 +29,46 @@ export interface KnownRun {
   decided: boolean;
   /** The slot that it holds, or will hold when the pending assignment is stored. */
   slot: HeldSlot | undefined;
-  /** Where it waits or holds its slot; undefined while it does neither. */
-  place: Place | undefined;
 }
 
-/** Undefined for a run that has ended: nothing is ever decided on it. */
-export const knownRun = (
-  { head, state: run }: RunHistory,
-  event_id: string | null,
-  requests: SharedRequests,
-): KnownRun | undefined => {
-  if (!run || isEnded(run) || isDeleted(run)) return undefined;
-  const { org_id, request, requirements, line } = requests.of(run);
-  // Not the ids of the caller's key: they are parts of a subject, and would keep all of it in memory.
-  const key = { org_id, run_id: run.run_id };
+const newKnownRun = (
+  row: Row,
+  { head, event_id, run, shared }: Pick<KnownRun, 'head' | 'event_id' | 'run' | 'shared'>,
+): KnownRun => {
+  const { org_id, run_id } = run;
+  const key = { org_id, run_id };
   return {
+    row,
     name: runName(key),
     key,
     head,
-    run: { ...run, org_id, request },
-    requirements,
-    line,
+    run,
+    shared,
+    requirements: shared.requirements,
     event_id,
     pending: null,
     decided: false,
     slot: isExecuting(run)
       ? { executor: run.attempt.executor_id, slot: run.attempt.slot, gpu: gpuOf(run) }
       : undefined,
-    place: undefined,
   };
+};
+
+/**
+ * Undefined for a run that has ended: nothing is ever decided on it. `before` is what was known of the run: as a rule its request is the
+ * same object.
+ */
+export const knownRun = (
+  { head, state: run }: RunHistory,
+  event_id: string | null,
+  requests: SharedRequests,
+  before?: KnownRun,
+): KnownRun | undefined => {
+  if (!run || isEnded(run) || isDeleted(run)) return undefined;
+  const isKnown = before !== undefined && before.run.request === run.request;
+  const shared = isKnown ? before.shared : requests.of(run);
+  const request = isKnown ? run.request : requestWithKey(shared, run.request.concurrency_key);
+  return newKnownRun(-1, { head, event_id, shared, run: { ...run, org_id: shared.org_id, request } });
 };
 
 /** The members that all decisions on the run have. */
@@ -67,3 +81,62 @@ export const decisionBase = ({
   expected: head,
   causedBy: event_id,
 });
+
+/** What a row says of a run that waits for its first attempt. */
+export interface PlainRun extends Pick<
+  QueuedRun,
+  'run_id' | 'number' | 'correlation_id' | 'traceparent' | 'created_at'
+> {
+  readonly event_id: string | null;
+  readonly shared: SharedRequest;
+  readonly concurrency_key: string | undefined;
+}
+
+/** The members of a plain run; the compiler says when there is another one. */
+const plainRun = ({
+  run_id,
+  number,
+  correlation_id,
+  traceparent,
+  created_at,
+  shared,
+  concurrency_key,
+}: PlainRun): Required<Omit<QueuedRun, keyof typeof UNSET>> => ({
+  status: 'queued',
+  org_id: shared.org_id,
+  run_id,
+  number,
+  request: requestWithKey(shared, concurrency_key),
+  correlation_id,
+  traceparent,
+  created_at,
+  queued_at: created_at,
+  updated_at: created_at,
+  output_bytes: 0,
+  earlier_attempts: [],
+  retry_after_s: 0,
+  attempt: null,
+});
+
+/** Members that a plain run does not have. */
+const UNSET = { log_blob: undefined } as const;
+
+export const knownPlainRun = (row: Row, plain: PlainRun): KnownRun =>
+  newKnownRun(row, {
+    head: plain.number,
+    event_id: plain.event_id,
+    run: plainRun(plain),
+    shared: plain.shared,
+  });
+
+/** Whether nothing has happened to the run since it was queued, so that a row says everything about it. */
+export const isPlain = ({ head, run }: KnownRun): boolean =>
+  run.status === 'queued' &&
+  head === run.number &&
+  run.attempt === null &&
+  run.retry_after_s === 0 &&
+  run.output_bytes === 0 &&
+  run.earlier_attempts.length === 0 &&
+  run.log_blob === undefined &&
+  run.queued_at === run.created_at &&
+  run.updated_at === run.created_at;

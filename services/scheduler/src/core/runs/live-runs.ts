@@ -2,14 +2,24 @@ import { isExecuting } from '@runledger/contracts/fold/run';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import type { Limit } from '@runledger/contracts/requests/queue-position';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunDecision } from '../decisions/decision.ts';
 import type { Capabilities, Requirements } from '../slots/requirements.ts';
-import type { RunName } from '../slots/run-name.ts';
-import type { HeldSlot, SlotAllocation, SlotRef } from '../slots/slot-allocation.ts';
+import { keyOfName } from '../slots/run-name.ts';
+import { isSameSlot, type HeldSlot, type SlotAllocation, type SlotRef } from '../slots/slot-allocation.ts';
 import { deadlineOf, type DeadlineSettings } from './deadline.ts';
-import { FairQueue, type Ahead, type FairQueueSettings, type Organisation } from './fair-queue.ts';
+import { Deadlines } from './deadlines.ts';
+import {
+  FairQueue,
+  type Ahead,
+  type Deployment,
+  type FairQueueSettings,
+  type Organisation,
+} from './fair-queue.ts';
 import type { FairShare } from './fair-share.ts';
 import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
-import type { KnownRun } from './known-run.ts';
+import type { KnownRun, Row } from './known-run.ts';
+import { RunTable } from './run-table.ts';
 
 export interface RunCounts {
   readonly live: number;
@@ -29,14 +39,14 @@ export type LiveRunsSettings = DeadlineSettings & FairQueueSettings;
 
 /** The runs that have not ended: which wait for a slot, which hold one, and which deadline is next. */
 export class LiveRuns {
-  readonly #runs = new Map<RunName, KnownRun>();
+  readonly #table: RunTable;
   readonly #queue: FairQueue;
   /** Those whose assignment is being stored. */
-  readonly #assigning = new Set<RunName>();
+  #assigning = 0;
   #executing = 0;
   /** Queued runs that may start, or take slots of another GPU model, from a time on: by that time. */
-  readonly #changes = new IndexedPriorityQueue<RunName>();
-  readonly #deadlines = new IndexedPriorityQueue<RunName>();
+  readonly #changes = new IndexedPriorityQueue<Row>();
+  readonly #deadlines: Deadlines;
   readonly #allocation: SlotAllocation;
   readonly #settings: DeadlineSettings;
   /** The broker's clock, as `takeChanged` was told it last. */
@@ -45,58 +55,77 @@ export class LiveRuns {
   constructor(allocation: SlotAllocation, settings: LiveRunsSettings) {
     this.#allocation = allocation;
     this.#settings = settings;
-    this.#queue = new FairQueue(settings);
+    this.#table = new RunTable(settings.instantOf);
+    this.#deadlines = new Deadlines(this.#table);
+    this.#queue = new FairQueue(this.#table, settings);
   }
 
   all(): Iterable<KnownRun> {
-    return this.#runs.values();
+    return this.#table.all();
   }
 
-  get(name: RunName): KnownRun | undefined {
-    return this.#runs.get(name);
+  /** All that execute, all with a decision, and some others. */
+  kept(): Iterable<KnownRun> {
+    return this.#table.kept();
+  }
+
+  get(key: RunKey): KnownRun | undefined {
+    return this.#table.find(key);
   }
 
   counts(): RunCounts {
-    return { live: this.#runs.size, executing: this.#executing, assigning: this.#assigning.size };
+    return { live: this.#table.size, executing: this.#executing, assigning: this.#assigning };
   }
 
   onExecutor(executor: ExecutorId): KnownRun[] {
-    return this.#allocation.runsOn(executor).flatMap((name) => this.#runs.get(name) ?? []);
+    return this.#allocation.runsOn(executor).flatMap((name) => this.get(keyOfName(name)) ?? []);
   }
 
   inSlot(slot: SlotRef): KnownRun[] {
-    return [...this.#allocation.runsIn(slot)].flatMap((name) => this.#runs.get(name) ?? []);
+    return this.#allocation.runsIn(slot).flatMap((name) => this.get(keyOfName(name)) ?? []);
   }
 
   add(known: KnownRun): void {
-    this.#runs.set(known.name, known);
-    if (isExecuting(known.run)) this.#executing += 1;
+    this.#table.add(known);
     if (known.slot) {
+      this.#count(known, 1);
       this.#allocation.allocate(known.slot, known.name);
       this.#queue.hold(known, known.slot.gpu);
     }
     this.schedule(known);
   }
 
+  /** What is known of the run has changed. A run that stays in its slot keeps its place too. */
+  replace(before: KnownRun, after: KnownRun): void {
+    if (!after.slot || !isSameSlot(before.slot, after.slot) || before.shared !== after.shared) {
+      this.remove(before);
+      return this.add(after);
+    }
+    this.#count(before, -1);
+    this.#table.replace(before, after);
+    this.#count(after, 1);
+    this.schedule(after);
+  }
+
   remove(known: KnownRun): void {
     this.unschedule(known);
     this.releaseSlot(known);
-    if (this.#runs.delete(known.name) && isExecuting(known.run)) this.#executing -= 1;
+    this.#table.remove(known);
   }
 
   /** A queued run waits for a slot, at once or later, and every run for its deadline. */
   schedule(known: KnownRun): void {
     if (known.run.status === 'queued') this.#wait(known);
-    this.#deadlines.set(known.name, deadlineOf(known.run, this.#settings));
+    this.#deadlines.set(known.row, deadlineOf(known.run, this.#settings));
   }
 
   /** It waits for the slots that it may take by now, and for others later. */
   #wait(known: KnownRun): void {
-    const { name, requirements } = known;
+    const { row, requirements } = known;
     for (const one of [{ after_s: 0, requirements }, ...requirements.later]) {
-      if (this.#queue.waitsFor(known).includes(one.requirements)) continue;
+      if (this.#queue.waitsFor(known).some(({ gpu }) => gpu === one.requirements.gpu)) continue;
       const from = this.#timeAfter(known, one.after_s);
-      if (from > this.#nowMs) return this.#changes.set(name, from);
+      if (from > this.#nowMs) return this.#changes.set(row, from);
       this.#queue.add(known, one.requirements);
     }
   }
@@ -109,24 +138,33 @@ export class LiveRuns {
 
   /** It waits for neither a slot nor its deadline. */
   unschedule(known: KnownRun): void {
-    this.#changes.delete(known.name);
+    this.#changes.delete(known.row);
     if (known.slot === undefined) this.#queue.remove(known);
-    this.#deadlines.delete(known.name);
+    this.#deadlines.delete(known.row);
+  }
+
+  /** The decision is being stored: until then the run waits for neither a slot nor its deadline. */
+  decide(known: KnownRun, decision: RunDecision): void {
+    this.#table.keep(known);
+    known.pending = decision;
+    known.decided = true;
+    this.unschedule(known);
   }
 
   /** It gets the slot because it is next. */
   allocateSlot(known: KnownRun, slot: HeldSlot): void {
+    this.#table.keep(known);
     known.slot = slot;
     this.#queue.start(known, slot.gpu);
-    this.#assigning.add(known.name);
+    this.#count(known, 1);
     this.#allocation.allocate(slot, known.name);
   }
 
   /** Returns the slot that it held. */
   releaseSlot(known: KnownRun): SlotRef | undefined {
     const { slot } = known;
-    this.#assigning.delete(known.name);
     if (slot) {
+      this.#count(known, -1);
       this.#allocation.release(slot, known.name);
       this.#queue.release(known);
     }
@@ -136,7 +174,8 @@ export class LiveRuns {
 
   /** The next run of this GPU model, of those that the executor can serve. */
   firstFor(gpu: GpuModel, capabilities: Capabilities): KnownRun | undefined {
-    return this.#queue.firstFor(gpu, capabilities);
+    const row = this.#queue.firstFor(gpu, capabilities);
+    return row === undefined ? undefined : this.#table.at(row);
   }
 
   /** The limit that keeps a waiting run from a slot now. */
@@ -151,7 +190,7 @@ export class LiveRuns {
 
   /** Waiting runs that may be within their limits because this run has left its slot: the first of each kind. */
   nextAfter(known: KnownRun): KnownRun[] {
-    return this.#queue.nextAfter(known);
+    return this.#queue.nextAfter(known).map((row) => this.#table.at(row));
   }
 
   /** What it requires of a slot now, in order of its GPU models; nothing while it waits for no slot. */
@@ -172,16 +211,12 @@ export class LiveRuns {
 
   /** Yields each run whose deadline has passed once, the earliest deadline first. `now` is the broker's clock, in milliseconds. */
   *takeExpired(now: number): Generator<KnownRun> {
-    for (let first = this.#deadlines.first(); first && first.rank <= now; first = this.#deadlines.first()) {
-      this.#deadlines.delete(first.item);
-      const known = this.#runs.get(first.item);
-      if (known) yield known;
-    }
+    for (const row of this.#deadlines.take(now)) yield this.#table.at(row);
   }
 
   /** It waits for no slot yet, since its last attempt failed only now. */
   isRetrying(known: KnownRun): boolean {
-    return this.#changes.has(known.name) && !known.place;
+    return this.#changes.has(known.row) && !this.#queue.isIn(known);
   }
 
   /** Yields each run that waits for a slot, or for one of another GPU model, from now on. `now` is the broker's clock, in milliseconds. */
@@ -189,11 +224,16 @@ export class LiveRuns {
     this.#nowMs = now;
     for (let first = this.#changes.first(); first && first.rank <= now; first = this.#changes.first()) {
       this.#changes.delete(first.item);
-      const known = this.#runs.get(first.item);
-      if (!known) continue;
+      const known = this.#table.at(first.item);
       this.#wait(known);
       yield known;
     }
+  }
+
+  /** The run of these deployments that has waited longest. */
+  oldestOf(deployments: Iterable<Deployment>): KnownRun | undefined {
+    const row = this.#queue.oldestOf(deployments);
+    return row === undefined ? undefined : this.#table.at(row);
   }
 
   /** By GPU model. */
@@ -203,7 +243,12 @@ export class LiveRuns {
 
   *queues(): Generator<QueueLength> {
     for (const { gpu, length, oldest } of this.#queue.lengths()) {
-      yield { gpu, length, oldest: oldest.run.queued_at };
+      yield { gpu, length, oldest: this.#table.at(oldest).run.queued_at };
     }
+  }
+  /** A run that holds a slot. */
+  #count({ run }: KnownRun, sign: 1 | -1): void {
+    if (isExecuting(run)) this.#executing += sign;
+    else this.#assigning += sign;
   }
 }

@@ -1,4 +1,5 @@
 const MAX_IN_BLOCK = 1_024;
+const FIRST = { at: 0, index: 0, has: true } as const;
 
 /**
  * Items in the order of their numbers, which are unique: it knows the first one, and how many come before a given place. They are
@@ -34,6 +35,20 @@ export class OrderStatisticList<Of> {
 
   /** Does nothing when there is one with its number. */
   add(item: Of): void {
+    const last = this.#blocks.at(-1);
+    const end = last?.at(-1);
+    if (
+      last &&
+      end !== undefined &&
+      last.length < MAX_IN_BLOCK &&
+      this.#numberOf(end) < this.#numberOf(item)
+    ) {
+      last.push(item);
+      this.#size += 1;
+    } else this.#insert(item);
+  }
+
+  #insert(item: Of): void {
     const { at, index, has } = this.#placeOf(item);
     if (has) return;
     const block = this.#blocks[at] ?? [];
@@ -54,11 +69,13 @@ export class OrderStatisticList<Of> {
 
   /** Whether there was one with its number. */
   delete(item: Of): boolean {
-    const { at, index, has } = this.#placeOf(item);
+    const isFirst = this.first() === item;
+    const { at, index, has } = isFirst ? FIRST : this.#placeOf(item);
     const block = this.#blocks[at];
     if (!has || !block) return false;
     this.#size -= 1;
-    block.splice(index, 1);
+    if (isFirst) block.shift();
+    else block.splice(index, 1);
     if (block.length === 0) this.#blocks.splice(at, 1);
     else {
       this.#joinWithNext(at);

@@ -12,7 +12,7 @@ export class OrphanedRuns {
   }
 
   remove(run: RunName): void {
-    this.#since.delete(run);
+    if (this.#since.size > 0) this.#since.delete(run);
   }
 
   reset(now: number): void {

@@ -6,7 +6,7 @@ import { requirementsKey, requirementsOf, type Requirements } from '../slots/req
 /** What decisions need of a request. Equal requests are one object, since most queued runs are of few deployments. */
 export interface SharedRequest {
   readonly org_id: OrgId;
-  /** Without inputs, webhook, tags and idempotency, which differ from run to run and which no decision needs. Not shared as a whole with a concurrency key. */
+  /** Without inputs, webhook, tags and idempotency, which differ from run to run and which no decision needs, and without the concurrency key. */
   readonly request: RunRequest;
   readonly requirements: Requirements;
   /** Equal for runs of a deployment that wait in one line: with equal requirements, limits and priorities, and all with a concurrency key or none. */
@@ -21,21 +21,21 @@ export class SharedRequests {
   readonly #shared = new LRUCache<string, SharedRequest>({ max: MAX_SHARED });
 
   of({ org_id, request: whole }: Pick<Run, 'org_id' | 'request'>): SharedRequest {
-    const { concurrency_key, ...request }: RunRequest = {
-      ...whole,
-      inputs: {},
-      inputs_blob: null,
-      webhook: null,
-    };
+    const request: RunRequest = { ...whole, inputs: {}, inputs_blob: null, webhook: null };
     delete request.idempotency;
     delete request.tags;
-    const hasKey = concurrency_key !== undefined;
+    delete request.concurrency_key;
+    const hasKey = whole.concurrency_key !== undefined;
     const name = JSON.stringify([org_id, hasKey, request]);
     const shared = this.#shared.get(name) ?? sharedRequest(org_id, request, hasKey);
     this.#shared.set(name, shared);
-    return hasKey ? { ...shared, request: { ...shared.request, concurrency_key } } : shared;
+    return shared;
   }
 }
+
+/** The request of one run. */
+export const requestWithKey = ({ request }: SharedRequest, concurrency_key: string | undefined): RunRequest =>
+  concurrency_key === undefined ? request : { ...request, concurrency_key };
 
 const sharedRequest = (org_id: OrgId, request: RunRequest, hasKey: boolean): SharedRequest => {
   const requirements = requirementsOf({ org_id, request });

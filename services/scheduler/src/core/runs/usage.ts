@@ -1,22 +1,22 @@
 import type { Limit } from '@runledger/contracts/requests/queue-position';
 import type { Requirements } from '../slots/requirements.ts';
-import type { KnownRun } from './known-run.ts';
+import type { KnownRun, Row } from './known-run.ts';
 import { OrderStatisticList } from './order-statistic-list.ts';
 
-/** Waiting runs of one deployment that are alike (`KnownRun.line`), in the order in which they were queued. */
+/** Waiting runs of one deployment that are alike (`SharedRequest.line`), in the order in which they were queued. */
 export interface Line {
   readonly requirements: Requirements;
   readonly usage: Usage;
-  readonly runs: OrderStatisticList<KnownRun>;
+  readonly runs: OrderStatisticList<Row>;
   /** Those that no concurrency key holds back: the same list when they have none. */
-  readonly ready: OrderStatisticList<KnownRun>;
+  readonly ready: OrderStatisticList<Row>;
   readonly limit: number;
 }
 
 interface KeyUsage {
   slots: number;
   /** Its waiting runs. The first one in each line is ready while the key has no slot. */
-  readonly waiting: Map<Line, { readonly runs: OrderStatisticList<KnownRun>; ready: KnownRun | undefined }>;
+  readonly waiting: Map<Line, { readonly runs: OrderStatisticList<Row>; ready: Row | undefined }>;
 }
 
 /** What the runs of one organisation hold, on all GPU models. */
@@ -39,8 +39,12 @@ export class Usage {
   readonly #limited = new Set<Line>();
   readonly #keys = new Map<string, KeyUsage>();
 
-  constructor(organisation: OrgUsage) {
+  readonly #newList: () => OrderStatisticList<Row>;
+
+  /** `numberOf`: the sequence of the log with which a run was queued. */
+  constructor(organisation: OrgUsage, numberOf: (row: Row) => number) {
     this.organisation = organisation;
+    this.#newList = () => new OrderStatisticList(numberOf);
   }
 
   get isIdle(): boolean {
@@ -48,31 +52,31 @@ export class Usage {
   }
 
   lineOf(run: KnownRun, requirements: Requirements): Line {
-    const runs = listOfRuns();
-    const ready = keyOf(run) === undefined ? runs : listOfRuns();
+    const runs = this.#newList();
+    const ready = keyOf(run) === undefined ? runs : this.#newList();
     return { requirements, usage: this, runs, ready, limit: limitOf(run) };
   }
 
   add(run: KnownRun, line: Line): void {
     this.#waiting += 1;
-    line.runs.add(run);
+    line.runs.add(run.row);
     if (line.limit < Infinity) this.#limited.add(line);
     const key = this.#keyUsage(run);
     if (!key) return;
-    const waiting = key.waiting.get(line) ?? { runs: listOfRuns(), ready: undefined };
+    const waiting = key.waiting.get(line) ?? { runs: this.#newList(), ready: undefined };
     key.waiting.set(line, waiting);
-    waiting.runs.add(run);
+    waiting.runs.add(run.row);
     refresh(key);
   }
 
   /** Whether the run waited. */
   remove(run: KnownRun, line: Line): boolean {
-    if (!line.runs.delete(run)) return false;
+    if (!line.runs.delete(run.row)) return false;
     this.#waiting -= 1;
     if (line.runs.size === 0) this.#limited.delete(line);
     const key = this.#keyUsage(run);
     if (!key) return true;
-    key.waiting.get(line)?.runs.delete(run);
+    key.waiting.get(line)?.runs.delete(run.row);
     refresh(key);
     this.#forgetIdle(run, key);
     return true;
@@ -96,13 +100,15 @@ export class Usage {
   }
 
   /** The next run of the line, if it is within its limits. */
-  nextOf({ ready, limit }: Line): KnownRun | undefined {
+  nextOf({ ready, limit }: Line): Row | undefined {
     return this.#slots < limit ? ready.first() : undefined;
   }
 
   /** Runs that may be within their limits because this run has left its slot: the next of each line that a limit held back. */
-  nextAfter(run: KnownRun): KnownRun[] {
-    const ofKey = this.#keys.get(keyOf(run) ?? '')?.waiting.keys() ?? [];
+  nextAfter(run: KnownRun): Row[] {
+    const key = keyOf(run);
+    if (key === undefined && this.#limited.size === 0) return [];
+    const ofKey = this.#keys.get(key ?? '')?.waiting.keys() ?? [];
     return [...new Set([...this.#limited, ...ofKey])].flatMap((line) => this.nextOf(line) ?? []);
   }
 
@@ -123,17 +129,13 @@ const refresh = ({ slots, waiting }: KeyUsage): void => {
   for (const [line, one] of waiting) {
     const ready = slots === 0 ? one.runs.first() : undefined;
     if (one.ready !== ready) {
-      if (one.ready) line.ready.delete(one.ready);
-      if (ready) line.ready.add(ready);
+      if (one.ready !== undefined) line.ready.delete(one.ready);
+      if (ready !== undefined) line.ready.add(ready);
       one.ready = ready;
     }
     if (one.runs.size === 0) waiting.delete(line);
   }
 };
-
-export const numberOf = ({ run }: KnownRun): number => run.number;
-
-const listOfRuns = (): OrderStatisticList<KnownRun> => new OrderStatisticList(numberOf);
 
 const limitOf = ({ run }: KnownRun): number => run.request.concurrency_limit ?? Infinity;
 

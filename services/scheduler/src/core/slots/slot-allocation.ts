@@ -21,19 +21,23 @@ export const isSameSlot = (one: SlotRef | undefined, other: SlotRef | undefined)
  * arrive in any order.
  */
 export class SlotAllocation {
-  readonly #executors = new Map<ExecutorId, Map<number, Set<RunName>>>();
+  /** A list for each slot: as a rule it has one run. */
+  readonly #executors = new Map<ExecutorId, Map<number, RunName[]>>();
 
   allocate({ executor, slot }: SlotRef, run: RunName): void {
-    const slots = this.#executors.get(executor) ?? new Map<number, Set<RunName>>();
-    const runs = slots.get(slot) ?? new Set<RunName>();
-    this.#executors.set(executor, slots.set(slot, runs.add(run)));
+    const slots = this.#executors.get(executor) ?? new Map<number, RunName[]>();
+    this.#executors.set(executor, slots);
+    const runs = slots.get(slot);
+    if (!runs) slots.set(slot, [run]);
+    else if (!runs.includes(run)) runs.push(run);
   }
 
   release({ executor, slot }: SlotRef, run: RunName): void {
     const slots = this.#executors.get(executor);
     const runs = slots?.get(slot);
-    runs?.delete(run);
-    if (runs?.size === 0) slots?.delete(slot);
+    const index = runs?.indexOf(run) ?? -1;
+    if (index >= 0) runs?.splice(index, 1);
+    if (runs?.length === 0) slots?.delete(slot);
     if (slots?.size === 0) this.#executors.delete(executor);
   }
 
@@ -41,12 +45,12 @@ export class SlotAllocation {
     return this.#executors.get(executor)?.has(slot) ?? false;
   }
 
-  runsIn({ executor, slot }: SlotRef): ReadonlySet<RunName> {
-    return this.#executors.get(executor)?.get(slot) ?? new Set<RunName>();
+  runsIn({ executor, slot }: SlotRef): readonly RunName[] {
+    return this.#executors.get(executor)?.get(slot) ?? [];
   }
 
   /** A copy, because decisions on these runs may release them. */
   runsOn(executor: ExecutorId): RunName[] {
-    return [...(this.#executors.get(executor)?.values() ?? [])].flatMap((runs) => [...runs]);
+    return [...(this.#executors.get(executor)?.values() ?? [])].flat();
   }
 }

@@ -1,0 +1,248 @@
+import type { RunId } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { packIds, unpackIds, type PackableIds } from '../rows/packed-ids.ts';
+import { packUuid, unpackUuid, UUID_WORDS } from '../rows/packed-text.ts';
+import { RowIndex } from '../rows/row-index.ts';
+import { newRowPage, PAGE_BITS, PAGE_ROWS, ROW_WORDS, type RowPage } from '../rows/row-page.ts';
+import { timeText } from '../rows/time-text.ts';
+import type { DeadlineColumns } from './deadlines.ts';
+import type { Place } from './fair-queue.ts';
+import { isPlain, knownPlainRun, type KnownRun, type Row } from './known-run.ts';
+import type { SharedRequest } from './shared-requests.ts';
+
+/** What few runs have, and ids that are no UUIDs. */
+type Texts = Partial<PackableIds> & { readonly concurrency_key?: string };
+
+interface Page {
+  readonly columns: RowPage;
+  /** 0 for none. */
+  readonly deadlineMs: Float64Array;
+  /** The rows before and after it among the deadlines; of a free row, the next free index in the page. */
+  readonly before: Int32Array;
+  readonly after: Int32Array;
+  readonly shared: (SharedRequest | undefined)[];
+  readonly places: (Place | undefined)[];
+  /** Runs of which their rows do not say everything. */
+  readonly known: (KnownRun | undefined)[];
+  used: number;
+  /** The first free index; -1 when it is full. */
+  free: number;
+}
+
+const MASK = PAGE_ROWS - 1;
+const NONE = -1;
+
+/**
+ * The runs that have not ended. One that was queued, and to which nothing has happened since, is a row of numbers: a million of them take
+ * little memory, and no time of the garbage collector. Of every other run the table holds the object.
+ */
+export class RunTable implements DeadlineColumns {
+  readonly #pages: (Page | undefined)[] = [];
+  /** Numbers of pages with a free row. */
+  readonly #roomy: number[] = [];
+  /** Numbers without a page. */
+  readonly #unused: number[] = [];
+  readonly #texts = new Map<Row, Texts>();
+  readonly #index = new RowIndex({
+    wordsOf: (row) => this.#page(row).columns.ids,
+    firstWordOf: (row) => (row & MASK) * ROW_WORDS,
+  });
+  readonly #sought = new Uint32Array(UUID_WORDS);
+  readonly #instantOf: (time: string) => number;
+  #size = 0;
+
+  /** `instantOf`: milliseconds since 1970 of an ISO 8601 time. */
+  constructor(instantOf: (time: string) => number) {
+    this.#instantOf = instantOf;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  find({ org_id, run_id }: RunKey): KnownRun | undefined {
+    if (!packUuid(run_id, this.#sought, 0)) return undefined;
+    const row = this.#index.find(this.#sought, 0, (row) => this.sharedOf(row).org_id === org_id);
+    return row === undefined ? undefined : this.at(row);
+  }
+
+  /** A plain run is another object each time. */
+  at(row: Row): KnownRun {
+    return this.#page(row).known[row & MASK] ?? this.#unpack(row);
+  }
+
+  add(known: KnownRun): void {
+    const row = this.#newRow();
+    known.row = row;
+    const { columns, shared, known: objects } = this.#page(row);
+    const index = row & MASK;
+    const { run } = known;
+    const createdMs = this.#instantOf(run.created_at);
+    columns.numbers[index] = run.number;
+    columns.createdMs[index] = createdMs;
+    if (!packUuid(run.run_id, columns.ids, index * ROW_WORDS))
+      throw new TypeError(`"${run.run_id}" is no run id`);
+    shared[index] = known.shared;
+    this.#index.add(row);
+    const { concurrency_key } = run.request;
+    const isPacked = isPlain(known) && Number.isInteger(createdMs) && timeText(createdMs) === run.created_at;
+    const texts = isPacked
+      ? packIds(columns, index, {
+          event_id: known.event_id,
+          correlation_id: run.correlation_id,
+          traceparent: run.traceparent,
+        })
+      : undefined;
+    if (!isPacked) objects[index] = known;
+    if (texts || concurrency_key !== undefined)
+      this.#texts.set(row, { ...texts, ...(concurrency_key === undefined ? {} : { concurrency_key }) });
+  }
+
+  /** Another object of the same run. */
+  replace({ row }: KnownRun, after: KnownRun): void {
+    after.row = row;
+    this.keep(after);
+  }
+
+  /** From now on this object is what is known of the run. */
+  keep(known: KnownRun): void {
+    this.#page(known.row).known[known.row & MASK] = known;
+  }
+
+  remove({ row }: KnownRun): void {
+    const number = row >>> PAGE_BITS;
+    const page = this.#page(row);
+    const index = row & MASK;
+    this.#index.delete(row);
+    this.#texts.delete(row);
+    page.columns.numbers[index] = 0;
+    page.shared[index] = undefined;
+    page.places[index] = undefined;
+    page.known[index] = undefined;
+    if (page.free === NONE) this.#roomy.push(number);
+    page.after[index] = page.free;
+    page.free = index;
+    page.used -= 1;
+    this.#size -= 1;
+    if (page.used > 0) return;
+    this.#pages[number] = undefined;
+    this.#unused.push(number);
+    this.#roomy.splice(this.#roomy.indexOf(number), 1);
+  }
+
+  *all(): Generator<KnownRun> {
+    for (const [number, page] of this.#pages.entries()) {
+      let left = page?.used ?? 0;
+      for (let index = 0; left > 0; index += 1) {
+        if (!page?.columns.numbers[index]) continue;
+        left -= 1;
+        yield this.at((number << PAGE_BITS) | index);
+      }
+    }
+  }
+
+  /** Those of which their rows do not say everything: all that execute, all with a decision, and some others. */
+  *kept(): Generator<KnownRun> {
+    for (const page of this.#pages) for (const known of page?.known ?? []) if (known) yield known;
+  }
+
+  numberOf(row: Row): number {
+    return this.#page(row).columns.numbers[row & MASK] ?? 0;
+  }
+
+  createdMsOf(row: Row): number {
+    return this.#page(row).columns.createdMs[row & MASK] ?? 0;
+  }
+
+  sharedOf(row: Row): SharedRequest {
+    const shared = this.#page(row).shared[row & MASK];
+    if (!shared) throw new Error(`Row ${row} is free.`);
+    return shared;
+  }
+
+  /** Where it waits or holds its slot; undefined while it does neither. */
+  placeOf(row: Row): Place | undefined {
+    return this.#page(row).places[row & MASK];
+  }
+
+  setPlace(row: Row, place: Place | undefined): void {
+    this.#page(row).places[row & MASK] = place;
+  }
+
+  deadlineOf(row: Row): number {
+    return this.#page(row).deadlineMs[row & MASK] ?? 0;
+  }
+
+  setDeadline(row: Row, ms: number): void {
+    this.#page(row).deadlineMs[row & MASK] = ms;
+  }
+
+  beforeOf(row: Row): number {
+    return this.#page(row).before[row & MASK] ?? NONE;
+  }
+
+  setBefore(row: Row, other: Row): void {
+    this.#page(row).before[row & MASK] = other;
+  }
+
+  afterOf(row: Row): number {
+    return this.#page(row).after[row & MASK] ?? NONE;
+  }
+
+  setAfter(row: Row, other: Row): void {
+    this.#page(row).after[row & MASK] = other;
+  }
+
+  #page(row: Row): Page {
+    const page = this.#pages[row >>> PAGE_BITS];
+    if (!page) throw new Error(`Row ${row} is free.`);
+    return page;
+  }
+
+  #newRow(): Row {
+    const number = this.#roomy.at(-1) ?? this.#newPage();
+    const page = this.#page(number << PAGE_BITS);
+    const index = page.free;
+    page.free = page.after[index] ?? NONE;
+    if (page.free === NONE) this.#roomy.pop();
+    page.used += 1;
+    this.#size += 1;
+    return (number << PAGE_BITS) | index;
+  }
+
+  #newPage(): number {
+    const number = this.#unused.pop() ?? this.#pages.length;
+    this.#pages[number] = newPage();
+    this.#roomy.push(number);
+    return number;
+  }
+
+  #unpack(row: Row): KnownRun {
+    const { columns } = this.#page(row);
+    const index = row & MASK;
+    const texts = this.#texts.get(row);
+    return knownPlainRun(row, {
+      run_id: unpackUuid(columns.ids, index * ROW_WORDS) as RunId,
+      number: columns.numbers[index] ?? 0,
+      created_at: timeText(columns.createdMs[index] ?? 0),
+      shared: this.sharedOf(row),
+      concurrency_key: texts?.concurrency_key,
+      ...unpackIds(columns, index, texts),
+    });
+  }
+}
+
+const emptyColumn = (): undefined[] => Array.from({ length: PAGE_ROWS }, () => undefined);
+
+const newPage = (): Page => ({
+  columns: newRowPage(),
+  deadlineMs: new Float64Array(PAGE_ROWS),
+  before: new Int32Array(PAGE_ROWS),
+  // Each free row leads to the next one.
+  after: Int32Array.from({ length: PAGE_ROWS }, (_, index) => (index < PAGE_ROWS - 1 ? index + 1 : NONE)),
+  shared: emptyColumn(),
+  places: emptyColumn(),
+  known: emptyColumn(),
+  used: 0,
+  free: 0,
+});

@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { packIds, unpackIds, type PackableIds } from '../../../src/core/rows/packed-ids.ts';
+import { newRowPage, PAGE_ROWS } from '../../../src/core/rows/row-page.ts';
+import { timeText } from '../../../src/core/rows/time-text.ts';
+
+const hex = (length: number) =>
+  fc.string({ unit: fc.constantFrom(...'0123456789abcdef'.split('')), minLength: length, maxLength: length });
+const uuid = fc.uuid();
+const traceparent = fc
+  .tuple(fc.constantFrom('00', '00', '01'), hex(32), hex(16), hex(2))
+  .map((parts) => parts.join('-'));
+const text = fc.oneof(
+  fc.string({ maxLength: 60 }),
+  uuid.map((id) => id.toUpperCase()),
+  uuid.map((id) => id.replace('-', '0')),
+);
+const ids: fc.Arbitrary<PackableIds> = fc.record({
+  event_id: fc.oneof(uuid, text, fc.constant(null)),
+  correlation_id: fc.oneof(uuid, text),
+  traceparent: fc.oneof(traceparent, text, fc.constant(null)),
+});
+
+describe('packed ids', () => {
+  it('are read back as they were, whatever the row had before', () => {
+    const page = newRowPage();
+    fc.assert(
+      fc.property(fc.nat({ max: PAGE_ROWS - 1 }), ids, (index, one) => {
+        expect(unpackIds(page, index, packIds(page, index, one))).toEqual(one);
+      }),
+    );
+  });
+
+  it('take no text as a rule', () => {
+    fc.assert(
+      fc.property(uuid, uuid, hex(32), hex(16), (event_id, correlation_id, trace, span) => {
+        const one = { event_id, correlation_id, traceparent: `00-${trace}-${span}-01` };
+        expect(packIds(newRowPage(), 0, one)).toBeUndefined();
+      }),
+    );
+  });
+});
+
+it('a time is written as dates are', () => {
+  const ms = fc.integer({ min: Date.UTC(-1), max: Date.UTC(12_000) });
+  fc.assert(
+    fc.property(ms, (one) => {
+      expect(timeText(one)).toBe(new Date(one).toISOString());
+    }),
+  );
+});
