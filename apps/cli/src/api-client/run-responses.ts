@@ -26,6 +26,7 @@ export const ShownRun = Type.Object({
       Type.Object({
         number: Type.Integer(),
         executor: Type.String(),
+        placement: Type.Optional(nullable(Type.Object({ sentence: Type.String() }))),
         ended_at: nullable(Type.String()),
         error: ShownError,
       }),
@@ -62,6 +63,12 @@ export const earlierAttemptLines = ({ attempts = [] }: ShownRun): string[] =>
     const why = plain(error?.message.split('\n')[0] ?? '');
     return `${number} on ${plain(executor)}, until ${ended_at}: ${why}`;
   });
+
+/** Where the last attempt went, and why. */
+export const placementLine = ({ attempts = [] }: ShownRun): string | null => {
+  const { executor, placement } = attempts.at(-1) ?? {};
+  return executor === undefined || !placement ? null : `on ${plain(executor)}, ${plain(placement.sentence)}`;
+};
 
 /** The files and texts of a run, one line each. */
 export const outputLines = (run: ShownRun): string[] =>

@@ -1,3 +1,4 @@
+import { placementWords } from '@runledger/contracts/events/placement';
 import type { ListedOutputs } from '@runledger/contracts/events/run-event-data';
 import type { RunRequest, RunState } from '@runledger/contracts/fold/run';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
@@ -31,7 +32,7 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
     case 'RunCancelRequested':
       return `requested by the ${event.data.by}`;
     case 'RunAssigned':
-      return `attempt ${event.attempt} on ${event.executor_id}, slot ${event.data.slot} (${event.data.gpu})`;
+      return `attempt ${event.attempt} on ${event.executor_id}, slot ${event.data.slot} (${event.data.gpu})${event.data.reason ? `: ${placementWords(event.data.reason)}` : ''}`;
     case 'RunRequeued':
       return `attempt ${event.attempt} is lost, ${event.data.reason}: ${event.data.message}`;
     case 'RunStarted':

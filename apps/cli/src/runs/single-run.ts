@@ -10,7 +10,13 @@ import { queueSettingsOf, type QueueSettings } from './queue-options.ts';
 import { changedInputs, givenInputs } from './run-inputs.ts';
 import type { InputOptions } from './run-inputs.ts';
 import type { Cancel } from '../api-client/run-api.ts';
-import { earlierAttemptLines, errorLines, hasEnded, outputLines } from '../api-client/run-responses.ts';
+import {
+  earlierAttemptLines,
+  errorLines,
+  placementLine,
+  hasEnded,
+  outputLines,
+} from '../api-client/run-responses.ts';
 import { printRows } from '../output/table.ts';
 import { watchRun } from './watch-run.ts';
 
@@ -96,6 +102,7 @@ export const get = async (
     ['gpu', shown.gpu],
     ['tags', shown.tags?.join(', ') || null],
     ['queued', shown.created_at],
+    ['placed', placementLine(shown)],
     ['started', shown.started_at],
     ['ended', shown.ended_at],
     ...earlierAttemptLines(shown).map((line) => ['attempt', line] as const),

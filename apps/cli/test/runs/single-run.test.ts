@@ -155,12 +155,19 @@ describe('runledger get and cancel', () => {
     const lost = { kind: 'executor_lost', message: 'It was lost.\nmore' };
     const attempts = [
       { number: 1, executor: 'box', ended_at: '2026-05-01T12:00:09.000Z', error: lost },
-      { number: 2, executor: 'den', ended_at: '2026-05-01T12:00:19.000Z', error },
+      {
+        number: 2,
+        executor: 'den',
+        ended_at: '2026-05-01T12:00:19.000Z',
+        error,
+        placement: { sentence: 'after 3 s, the only free slot' },
+      },
     ];
     const end = { status: 'failed', end_reason: 'workflow_error', finished: true, error, attempts };
     const gateway = await aGateway(aRun(end));
     const { stdout } = await runCli(['get', RUN], at(gateway.url));
     expect(stdout).toContain('attempt  1 on box, until 2026-05-01T12:00:09.000Z: It was lost.\n');
+    expect(stdout).toContain('placed   on den, after 3 s, the only free slot\n');
     expect(stdout).toContain('error    It ended with 3.\nerror    too large\n');
   });
 

@@ -8,6 +8,7 @@ import { JsonRecord } from '../json-schemas.ts';
 import { RequiredLabels } from '../labels.ts';
 import { MAX_ERROR_MESSAGE, MAX_EXPIRY_MESSAGE, MAX_FILENAME, MAX_WEBHOOK_URL } from '../limits.ts';
 import { MAX_TAGS, Tag } from '../tags.ts';
+import { Placement } from './placement.ts';
 import { MAX_RETRY_AFTER_S, RetryOn } from './retry.ts';
 import { RunnerChoice } from '../runners/runner-kinds.ts';
 import { AttemptError } from './run-error.ts';
@@ -108,6 +109,8 @@ export const RunAssignedData = Type.Object(
     has_input_targets: Type.Optional(Type.Boolean()),
     /** Ed25519 (SPKI, DER, base64url) of the executor; the gateway checks the tokens of this attempt against it. */
     executor_public_key: Type.String({ minLength: 1, maxLength: 256 }),
+    /** Earlier releases did not say it. */
+    reason: Type.Optional(Placement),
   },
   inlineOrBlob('inputs', 'inputs_blob'),
 );
@@ -160,6 +163,7 @@ export const RunExpiredData = Type.Object({
       /** Left out when it is the one of the request. */
       gpu: Type.Optional(GpuModel),
       assigned_at: Time,
+      placement: Type.Optional(Placement),
     }),
     Type.Null(),
   ]),

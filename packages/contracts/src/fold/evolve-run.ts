@@ -171,6 +171,7 @@ const assigned = (run: QueuedRun, fact: FactOfType<'RunAssigned'>): Run | Imposs
     ...(event.data.gpu !== run.request.gpu && { gpu: event.data.gpu }),
     executor_public_key: event.data.executor_public_key,
     assigned_at: time,
+    ...(event.data.reason && { placement: event.data.reason }),
   };
   return { ...run, status: 'started', attempt, cancel: null, updated_at: time };
 };
@@ -267,6 +268,7 @@ const earlierAttempt = (run: ExecutingRun, error: RunError, ended_at: string): E
   number: run.attempt.number,
   executor_id: run.attempt.executor_id,
   ...(run.attempt.gpu !== undefined && { gpu: run.attempt.gpu }),
+  ...(run.attempt.placement && { placement: run.attempt.placement }),
   started_at: 'started_at' in run ? run.started_at : null,
   ended_at,
   error: { ...error, message: errorMessage(error.message, MAX_EARLIER_ERROR_MESSAGE) },

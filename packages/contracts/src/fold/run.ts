@@ -2,6 +2,7 @@ import type { FactOf } from './chain.ts';
 import type { RunEventOf, RunEvent } from '../events/run-event.ts';
 import type { BlobRef } from '../blobs.ts';
 import type { FailureReason, RunError } from '../events/run-error.ts';
+import type { Placement } from '../events/placement.ts';
 import type { ErasedContent, RunOutput } from '../events/run-event-data.ts';
 import type { GpuModel } from '../gpu.ts';
 import type { ExecutorId, OrgId, RunId } from '../ids.ts';
@@ -21,10 +22,12 @@ export interface Attempt {
   readonly gpu?: GpuModel;
   readonly executor_public_key: string;
   readonly assigned_at: string;
+  /** Why it got its slot; undefined when its assignment does not say it. */
+  readonly placement?: Placement;
 }
 
 /** An attempt that is over, after which the run was queued again. */
-export interface EarlierAttempt extends Pick<Attempt, 'number' | 'executor_id' | 'gpu'> {
+export interface EarlierAttempt extends Pick<Attempt, 'number' | 'executor_id' | 'gpu' | 'placement'> {
   /** When the workflow began to execute; null if it did not. */
   readonly started_at: string | null;
   readonly ended_at: string;

@@ -85,6 +85,7 @@ const RUN_RULES: { readonly [Type in RunEventType]: Rules<RunEventOf<Type>['data
     has_log_masks: 'kept',
     has_input_targets: 'kept',
     executor_public_key: 'kept',
+    reason: 'kept',
   },
   RunRequeued: { ...message, reason: 'kept' },
   RunTimedOut: messageAndProgress,

@@ -24,6 +24,7 @@ const first = {
   number: 1,
   executor: 'box',
   gpu: 'A10G',
+  placement: null,
   started_at: timeOf(3),
   ended_at: timeOf(4),
   end_reason: 'executor_lost',
@@ -40,6 +41,7 @@ describe('the attempts of a run', () => {
       number: 1,
       executor: 'box',
       gpu: 'A10G',
+      placement: null,
       ended_at: null,
       end_reason: null,
       error: null,
@@ -59,6 +61,23 @@ describe('the attempts of a run', () => {
     const again = anEvent('RunAssigned', {}, { attempt: 2 });
     const gpus = after(queued, onL4, anEvent('RunStarted'), requeued, again).map(({ gpu }) => gpu);
     expect(gpus).toEqual(['L4', 'A10G']);
+  });
+
+  it('say why they got their slots', () => {
+    const reason = { candidates: 1, waited_s: 12.34 };
+    const placed = anEvent('RunAssigned', { reason });
+    const requeued = anEvent('RunRequeued', { reason: 'executor_lost', message: 'no heartbeat' });
+    const last = { candidates: 10, gpu_index: 1, waited_s: 3, held_back_by: 'concurrency_key' } as const;
+    const again = anEvent('RunAssigned', { reason: last }, { attempt: 2 });
+    const events = [anEvent('RunQueued'), placed, anEvent('RunStarted'), requeued, again];
+    expect(after(...events).map(({ placement }) => placement)).toEqual([
+      { ...reason, gpu_index: null, held_back_by: null, sentence: 'after 12.3 s, the only free slot' },
+      {
+        ...last,
+        sentence:
+          'after 3 s, held back by its concurrency key, one of 10 or more free slots, of the 2nd GPU of its list',
+      },
+    ]);
   });
 
   it('stay when another one follows', () => {

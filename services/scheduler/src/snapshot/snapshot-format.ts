@@ -4,6 +4,7 @@ import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import type { EarlierAttempt } from '@runledger/contracts/fold/run';
+import { Placement } from '@runledger/contracts/events/placement';
 import { RunError } from '@runledger/contracts/events/run-error';
 import { RunQueuedData } from '@runledger/contracts/events/run-event-data';
 import { GpuModel } from '@runledger/contracts/gpu';
@@ -84,6 +85,7 @@ const Attempt = Type.Object({
   gpu: Type.Optional(GpuModel),
   executor_public_key: Type.String(),
   assigned_at: Time,
+  placement: Type.Optional(Placement),
 });
 const Cancel = Type.Object({ requested_at: Time, by: Type.Enum(['client', 'operator']) });
 const EarlierAttempts = Type.Unsafe<readonly EarlierAttempt[]>(
@@ -92,6 +94,7 @@ const EarlierAttempts = Type.Unsafe<readonly EarlierAttempt[]>(
       number: Type.Integer({ minimum: 1 }),
       executor_id: Type.String(),
       gpu: Type.Optional(GpuModel),
+      placement: Type.Optional(Placement),
       started_at: Type.Union([Time, Type.Null()]),
       ended_at: Time,
       error: RunError,

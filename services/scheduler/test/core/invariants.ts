@@ -26,6 +26,7 @@ export class Invariants {
   readonly #drained = new Set<string>();
   /** The broker's clock at the last tick. */
   #tickMs = 0;
+  readonly #models = new WeakMap<Run, { readonly tickMs: number; readonly models: readonly GpuModel[] }>();
   assigned = 0;
   lost = 0;
 
@@ -174,13 +175,17 @@ export class Invariants {
   }
 
   /** The GPU models that a waiting run may take now, in order. */
-  #modelsOf({ request, queued_at, retry_after_s }: Run): GpuModel[] {
-    return [{ gpu: request.gpu, after_s: 0 }, ...(request.gpu_fallbacks ?? [])].flatMap(
-      ({ gpu, after_s }) => {
-        const delayS = retry_after_s + after_s;
-        return delayS === 0 || Date.parse(queued_at) + delayS * 1_000 <= this.#tickMs ? [gpu] : [];
-      },
-    );
+  #modelsOf(run: Run): readonly GpuModel[] {
+    const known = this.#models.get(run);
+    if (known?.tickMs === this.#tickMs) return known.models;
+    const { request, queued_at, retry_after_s } = run;
+    const all = [{ gpu: request.gpu, after_s: 0 }, ...(request.gpu_fallbacks ?? [])];
+    const models = all.flatMap(({ gpu, after_s }) => {
+      const delayS = retry_after_s + after_s;
+      return delayS === 0 || Date.parse(queued_at) + delayS * 1_000 <= this.#tickMs ? [gpu] : [];
+    });
+    this.#models.set(run, { tickMs: this.#tickMs, models });
+    return models;
   }
 
   #noSlotHoldsTwo(): void {

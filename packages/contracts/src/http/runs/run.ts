@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { MAX_CANDIDATES, Placement } from '../../events/placement.ts';
 import { RunError } from '../../events/run-error.ts';
 import { RunOrigin } from '../../events/run-event-data.ts';
 import { ConcurrencyKey, Priority } from '../../fair-share.ts';
@@ -89,11 +90,40 @@ export const MissingMember = Type.Object(
 );
 export type MissingMember = Static<typeof MissingMember>;
 
+const RunPlacement = Type.Object(
+  {
+    candidates: {
+      ...Placement.properties.candidates,
+      description: `The free slots that fitted, with its own; ${MAX_CANDIDATES} for that many or more.`,
+    },
+    gpu_index: nullable(
+      Type.Integer({
+        minimum: 0,
+        description: "Which of the deployment's `gpus` its slot has, from 0; null for a run with one model.",
+      }),
+    ),
+    waited_s: Type.Number({
+      minimum: 0,
+      description: 'Seconds since the run was queued or queued again, without the wait before a retry.',
+    }),
+    held_back_by: nullable({
+      ...Placement.properties.held_back_by,
+      description: 'The limit that kept it from a slot last; null when none did.',
+    }),
+    sentence: Type.String({ description: 'The same for people.' }),
+  },
+  { title: 'RunPlacement' },
+);
+
 export const RunAttempt = Type.Object(
   {
     number: Type.Integer({ minimum: 1 }),
     executor: Type.String({ description: 'Its name, which stays the same over its restarts.' }),
     gpu: GpuModel,
+    placement: nullable({
+      ...RunPlacement,
+      description: 'Why it got its slot, and what it had waited for; null when the scheduler did not say it.',
+    }),
     started_at: nullable(
       Type.String({ format: 'date-time', description: 'The time when the workflow began to execute.' }),
     ),

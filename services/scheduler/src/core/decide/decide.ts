@@ -1,9 +1,11 @@
 import { isExecuting } from '@runledger/contracts/fold/run';
+import { MAX_CANDIDATES, type Placement } from '@runledger/contracts/events/placement';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import type { Assign, RunDecision } from '../decisions/decision.ts';
 import { refreshSlot } from '../fleet/fleet.ts';
 import type { RegisteredExecutor, Slot } from '../fleet/registered-executor.ts';
 import { decisionBase, type KnownRun } from '../runs/known-run.ts';
+import { allRequirements } from '../slots/requirements.ts';
 import type { SlotRef } from '../slots/slot-allocation.ts';
 import { hasRoomForAttempt } from '../state/attempt-room.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
@@ -55,7 +57,7 @@ const fillSlot = (state: SchedulerState, slot: Slot): Assign[] => {
     const next = state.runs.firstFor(slot.gpu, slot.executor.capabilities);
     if (!next || !isRoomFor(state)) return decisions;
     chosen = preferredSlot(state, next, slot);
-    decisions.push(...assign(state, next, chosen));
+    decisions.push(...assign(state, next, chosen, placement(state, next, chosen)));
   }
   return decisions;
 };
@@ -69,6 +71,23 @@ const preferredSlot = ({ runs, fleet }: SchedulerState, known: KnownRun, slot: S
     if (better && runs.firstFor(gpu, better.executor.capabilities)?.row === known.row) return better;
   }
   return slot;
+};
+
+/** Why the run gets this slot now. */
+const placement = ({ runs, fleet, nowMs }: SchedulerState, known: KnownRun, { gpu }: Slot): Placement => {
+  const required = runs.waitsFor(known);
+  let candidates = 0;
+  for (const one of required)
+    if (candidates < MAX_CANDIDATES) candidates += fleet.freeSlots.countFor(one, MAX_CANDIDATES - candidates);
+  const limit = runs.lastLimitOf(known);
+  return {
+    candidates: Math.max(candidates, 1),
+    ...(known.requirements.later.length > 0 && {
+      gpu_index: allRequirements(known.requirements).findIndex((one) => one.gpu === gpu),
+    }),
+    waited_s: Math.max(nowMs - runs.waitingSince(known), 0) / 1_000,
+    ...(limit && { held_back_by: limit }),
+  };
 };
 
 export const fillSlotsOf = (state: SchedulerState, id: ExecutorId): Assign[] =>
@@ -117,7 +136,12 @@ export const recoverWithoutExecutor = (state: SchedulerState, known: KnownRun): 
   return [];
 };
 
-const assign = (state: SchedulerState, known: KnownRun, { executor, number, gpu }: Slot): Assign[] => {
+const assign = (
+  state: SchedulerState,
+  known: KnownRun,
+  { executor, number, gpu }: Slot,
+  reason: Placement,
+): Assign[] => {
   const { run } = known;
   if (run.status !== 'queued') return [];
   const slot = { executor: executor.id, slot: number, gpu };
@@ -133,5 +157,6 @@ const assign = (state: SchedulerState, known: KnownRun, { executor, number, gpu 
     executor_public_key: executor.registration.event.public_key,
     slot: number,
     gpu,
+    placement: reason,
   });
 };

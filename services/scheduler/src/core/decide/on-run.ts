@@ -47,8 +47,8 @@ const replaceRun = (
   const slot = before?.slot;
   const after = knownRun(history, event_id, requests, before);
   if (before) orphans.remove(before.name);
-  if (before && after) runs.replace(before, after);
-  else if (before) runs.remove(before);
+  if (before && after) runs.replace(before, after, history.head);
+  else if (before) runs.remove(before, history.head);
   else if (after) runs.add(after);
   if (after) countStart(state, before, after);
   if (before) addDuration(state, before, history.state);

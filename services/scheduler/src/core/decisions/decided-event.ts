@@ -48,6 +48,7 @@ export const assignedEvent = (
       ...(request.has_log_masks && { has_log_masks: true }),
       ...(request.has_input_targets && { has_input_targets: true }),
       executor_public_key: decision.executor_public_key,
+      reason: decision.placement,
     },
   };
 };

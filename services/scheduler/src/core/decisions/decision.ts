@@ -1,3 +1,4 @@
+import type { Placement } from '@runledger/contracts/events/placement';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId } from '@runledger/contracts/ids';
@@ -24,6 +25,7 @@ export interface Assign extends OnRun<QueuedRun> {
   readonly slot: number;
   /** Of the slot. */
   readonly gpu: GpuModel;
+  readonly placement: Placement;
 }
 
 export interface Requeue extends OnRun<ExecutingRun> {

@@ -2,6 +2,8 @@ import type { GpuModel } from '@runledger/contracts/gpu';
 import { canServe, type Requirements } from '../slots/requirements.ts';
 import type { RegisteredExecutor, Slot } from './registered-executor.ts';
 
+const MAX_COUNTED_EXECUTORS = 32;
+
 /** An index of the slots that can take a run now: by GPU model, the executors with a free slot of it. */
 export class FreeSlots {
   readonly #executors = new Map<GpuModel, Set<RegisteredExecutor>>();
@@ -27,6 +29,19 @@ export class FreeSlots {
       return slot;
     }
     return undefined;
+  }
+
+  /** How many slots fit, up to `most`; of many executors that do not fit, only the first ones are looked at. */
+  countFor(requirements: Requirements, most: number): number {
+    let count = 0;
+    let looked = 0;
+    for (const executor of this.#executors.get(requirements.gpu) ?? []) {
+      if (canServe(executor.capabilities, requirements))
+        count += executor.free.get(requirements.gpu)?.size ?? 0;
+      looked += 1;
+      if (count >= most || looked >= MAX_COUNTED_EXECUTORS) break;
+    }
+    return Math.min(count, most);
   }
 
   #add(gpu: GpuModel, executor: RegisteredExecutor): void {

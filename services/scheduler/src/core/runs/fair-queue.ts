@@ -124,9 +124,11 @@ export class FairQueue {
     this.#change(run, place, { slots: 1 });
   }
 
-  release(run: KnownRun): void {
+  /** `head` is that of the fact by which it leaves its slot, if there is one. */
+  release(run: KnownRun, head?: number): void {
     const place = this.#table.placeOf(run.row);
     if (!place) return;
+    if (head !== undefined) place.line.usage.rememberLimits(run, head);
     place.line.usage.hold(run, -1);
     this.#change(run, place, { slots: -1 });
     this.#leave(run);
@@ -147,6 +149,11 @@ export class FairQueue {
     if (!usage) return undefined;
     if (usage.slots >= usage.limit) return 'organisation_limit';
     return usage.deployments.get(deploymentOf(run))?.limitFor(run);
+  }
+
+  /** The limit that kept a waiting run from a slot last, as far as known. */
+  lastLimitOf(run: KnownRun): Limit | undefined {
+    return this.#table.placeOf(run.row)?.line.usage.lastLimitOf(run);
   }
 
   /** The most slots that its organisation or deployment may hold; for a concurrency key one. */

@@ -95,10 +95,10 @@ export class LiveRuns {
     this.schedule(known);
   }
 
-  /** What is known of the run has changed. A run that stays in its slot keeps its place too. */
-  replace(before: KnownRun, after: KnownRun): void {
+  /** What is known of the run has changed by the fact with this head. A run that stays in its slot keeps its place too. */
+  replace(before: KnownRun, after: KnownRun, head?: number): void {
     if (!after.slot || !isSameSlot(before.slot, after.slot) || before.shared !== after.shared) {
-      this.remove(before);
+      this.remove(before, head);
       return this.add(after);
     }
     this.#count(before, -1);
@@ -107,9 +107,10 @@ export class LiveRuns {
     this.schedule(after);
   }
 
-  remove(known: KnownRun): void {
+  /** `head` is that of the fact by which it ends, if there is one. */
+  remove(known: KnownRun, head?: number): void {
     this.unschedule(known);
-    this.releaseSlot(known);
+    this.releaseSlot(known, head);
     this.#table.remove(known);
   }
 
@@ -161,12 +162,12 @@ export class LiveRuns {
   }
 
   /** Returns the slot that it held. */
-  releaseSlot(known: KnownRun): SlotRef | undefined {
+  releaseSlot(known: KnownRun, head?: number): SlotRef | undefined {
     const { slot } = known;
     if (slot) {
       this.#count(known, -1);
       this.#allocation.release(slot, known.name);
-      this.#queue.release(known);
+      this.#queue.release(known, head);
     }
     known.slot = undefined;
     return slot;
@@ -181,6 +182,16 @@ export class LiveRuns {
   /** The limit that keeps a waiting run from a slot now. */
   limitFor(known: KnownRun): Limit | undefined {
     return this.#queue.limitFor(known);
+  }
+
+  /** The limit that kept a waiting run from a slot last, as far as known. */
+  lastLimitOf(known: KnownRun): Limit | undefined {
+    return this.#queue.lastLimitOf(known);
+  }
+
+  /** Since when it could have had a slot, in milliseconds on the broker's clock. */
+  waitingSince({ run }: KnownRun): number {
+    return this.#settings.instantOf(run.queued_at) + run.retry_after_s * 1_000;
   }
 
   /** The most slots that its organisation or deployment may hold; for a concurrency key one. */

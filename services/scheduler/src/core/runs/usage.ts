@@ -15,6 +15,8 @@ export interface Line {
 
 interface KeyUsage {
   slots: number;
+  /** The head of the fact by which its last run left its slot. */
+  releasedAt: number;
   /** Its waiting runs. The first one in each line is ready while the key has no slot. */
   readonly waiting: Map<Line, { readonly runs: OrderStatisticList<Row>; ready: Row | undefined }>;
 }
@@ -26,15 +28,30 @@ export interface OrgUsage {
   slots: number;
   /** Those that have runs. */
   readonly deployments: Map<string, Usage>;
+  lastRelease: Release;
 }
 
-export const newOrgUsage = (limit: number): OrgUsage => ({ limit, slots: 0, deployments: new Map() });
+/** When somebody left a slot last: the head of that fact, and how many slots were held before. */
+interface Release {
+  readonly head: number;
+  readonly slots: number;
+}
+
+const NO_RELEASE: Release = { head: 0, slots: 0 };
+
+export const newOrgUsage = (limit: number): OrgUsage => ({
+  limit,
+  slots: 0,
+  deployments: new Map(),
+  lastRelease: NO_RELEASE,
+});
 
 /** What the runs of one deployment hold, on all GPU models: its limits count all of them. */
 export class Usage {
   readonly organisation: OrgUsage;
   #waiting = 0;
   #slots = 0;
+  #lastRelease = NO_RELEASE;
   /** Those that have a limit. */
   readonly #limited = new Set<Line>();
   readonly #keys = new Map<string, KeyUsage>();
@@ -99,6 +116,27 @@ export class Usage {
     return (this.#keys.get(keyOf(run) ?? '')?.slots ?? 0) > 0 ? 'concurrency_key' : undefined;
   }
 
+  /** The run leaves its slot by the fact with this head. */
+  rememberLimits(run: KnownRun, head: number): void {
+    this.#lastRelease = { head, slots: this.#slots };
+    this.organisation.lastRelease = { head, slots: this.organisation.slots };
+    const key = this.#keyUsage(run);
+    if (key) key.releasedAt = head;
+  }
+
+  /** The limit that was reached last while the run waited, as the last release says. */
+  lastLimitOf(run: KnownRun): Limit | undefined {
+    const reached = (release: Release, limit: number): number => (release.slots >= limit ? release.head : 0);
+    const { lastRelease, limit } = this.organisation;
+    const heads: [Limit, number][] = [
+      ['concurrency_key', this.#keys.get(keyOf(run) ?? '')?.releasedAt ?? 0],
+      ['concurrency_limit', reached(this.#lastRelease, limitOf(run))],
+      ['organisation_limit', reached(lastRelease, limit)],
+    ];
+    const [last, head] = heads.reduce((latest, one) => (one[1] > latest[1] ? one : latest));
+    return head > run.head ? last : undefined;
+  }
+
   /** The next run of the line, if it is within its limits. */
   nextOf({ ready, limit }: Line): Row | undefined {
     return this.#slots < limit ? ready.first() : undefined;
@@ -115,7 +153,7 @@ export class Usage {
   #keyUsage(run: KnownRun): KeyUsage | undefined {
     const key = keyOf(run);
     if (key === undefined) return undefined;
-    const usage = this.#keys.get(key) ?? { slots: 0, waiting: new Map() };
+    const usage = this.#keys.get(key) ?? { slots: 0, releasedAt: 0, waiting: new Map() };
     this.#keys.set(key, usage);
     return usage;
   }
