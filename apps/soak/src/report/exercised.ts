@@ -1,7 +1,7 @@
 import { isEnded } from '@runledger/contracts/fold/run';
 import type { Evidence } from '../evidence/evidence.ts';
 import { inputFileRequestOf, lastOf, runsOf } from '../evidence/logged-run.ts';
-import { modestWaits } from '../checks/slots/fair-share.ts';
+import { judgedWaits } from '../checks/slots/fair-share.ts';
 import { refusalOf } from '../clients/refusal-kinds.ts';
 import type { LimitKind } from '../limits/limit-changes.ts';
 import { brokerFaultName, quotaRefusals, withoutEffect } from './broken-promises.ts';
@@ -69,10 +69,11 @@ const sharedIn = (evidence: Evidence): string => {
   const { runs, sharing } = evidence;
   const greedy = sharing.greedy_ids.flatMap((org_id) => [...runsOf({ runs }, org_id).values()]);
   const started = greedy.filter(({ facts }) => facts.some(({ event }) => event.type === 'RunAssigned'));
-  const waits = modestWaits(evidence);
-  const longestMs = Math.max(0, ...waits.map(({ ms }) => ms));
+  const waits = judgedWaits(evidence);
+  const modest = waits.filter(({ org_id }) => org_id === sharing.modest_id);
+  const longestMs = Math.max(0, ...modest.map(({ ms }) => ms));
   const judged = waits.filter(({ isJudged }) => isJudged).length;
-  return `${started.length} of ${greedy.length} greedy runs started, and ${waits.length} modest ones after ${(longestMs / 1_000).toFixed(1)} s at most; ${judged} were judged by the fair share`;
+  return `${started.length} of ${greedy.length} greedy runs started, and ${modest.length} modest ones after ${(longestMs / 1_000).toFixed(1)} s at most; of ${waits.length} waits without a slot ${judged} were judged`;
 };
 
 const endedAs = ({ runs }: Evidence, reason: string): number =>

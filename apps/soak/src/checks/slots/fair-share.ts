@@ -5,18 +5,10 @@ import type { Check, Evidence } from '../../evidence/evidence.ts';
 import { runsOf, type LoggedRun, type LoggedRuns } from '../../evidence/logged-run.ts';
 import { isLimited } from '../../limits/limit-changes.ts';
 import { isHeldAt, slotHoldsIn, type SlotHold } from './slot-holds.ts';
+import { slotWaitsOf, type SlotWait } from './slot-waits.ts';
 
 const guarantee =
-  'A single run of an organisation that holds no slot starts at the next end of a run in a slot that it can use, however many runs others have waiting.';
-
-/** A run that waits for its first slot. */
-interface Wait {
-  readonly run: string;
-  readonly org_id: string;
-  readonly from: RunFact;
-  /** Its assignment, or its end without one. */
-  readonly to: RunFact;
-}
+  'An organisation that holds no slot gets one at the next end of a run in a slot that it can use, however many runs others have waiting.';
 
 /** Slots of the shared model that were given to others during a wait, although they became free in it. */
 interface Pass {
@@ -38,30 +30,26 @@ export const fairShare: Check = (evidence) => {
   });
 };
 
-/** How long the runs of the modest organisation waited, and whether the rule of the fair share could be judged. */
-export const modestWaits = (
+/** How long each organisation waited for a slot, and whether the rule of the fair share could be judged. */
+export const judgedWaits = (
   evidence: Evidence,
-): readonly { readonly ms: number; readonly isJudged: boolean }[] =>
+): readonly { readonly org_id: string; readonly ms: number; readonly isJudged: boolean }[] =>
   waitsIn(sharedRuns(evidence), evidence).map((wait) => {
-    const span = spanOf(wait);
-    return { ms: span.to - span.from, isJudged: !isUncertain(span, evidence) };
+    const { from, to } = spanOf(wait);
+    return { org_id: wait.org_id, ms: to - from, isJudged: !isUncertain(wait, evidence) };
   });
 
 const sharedRuns = ({ runs }: Evidence): LoggedRuns =>
   new Map([...runs].filter(([, logged]) => gpuOf(logged) === SHARED_GPU));
 
-const waitsIn = (shared: LoggedRuns, { sharing }: Evidence): Wait[] =>
-  [...runsOf({ runs: shared }, sharing.modest_id).values()].flatMap((logged) => waitOf(logged) ?? []);
+const waitsIn = (shared: LoggedRuns, { sharing }: Evidence): SlotWait[] =>
+  [...sharing.greedy_ids, sharing.modest_id].flatMap((org_id) =>
+    slotWaitsOf(org_id, runsOf({ runs: shared }, org_id)),
+  );
 
 const gpuOf = ({ situations }: LoggedRun): string | undefined => situations[0]?.run.request.gpu;
 
-const waitOf = ({ key, facts }: LoggedRun): Wait | undefined => {
-  const [from] = facts;
-  const to = facts.find(({ event }) => event.type === 'RunAssigned') ?? facts.at(-1);
-  return from && to && to !== from ? { run: key.run_id, org_id: key.org_id, from, to } : undefined;
-};
-
-const passesDuring = ({ org_id, from, to }: Wait, holds: readonly SlotHold[]): Pass[] =>
+const passesDuring = ({ org_id, from, to }: SlotWait, holds: readonly SlotHold[]): Pass[] =>
   holds.flatMap((given) => {
     const isIn = given.from.sequence > from.sequence && given.from.sequence < to.sequence;
     // Of two that were decided in one order, the log may have the assignments in the other.
@@ -69,7 +57,7 @@ const passesDuring = ({ org_id, from, to }: Wait, holds: readonly SlotHold[]): P
     const freedBy = holds.findLast(
       ({ slot, from: { sequence } }) => slot === given.slot && sequence < given.from.sequence,
     )?.to;
-    // What a scheduler ends itself, it may know before it has read the run that waits.
+    // What a scheduler ends itself, it may know before it has read what waits.
     const isKnown = freedBy && freedBy.sequence > from.sequence && !isOfScheduler(freedBy);
     return isKnown ? [{ given, freedBy }] : [];
   });
@@ -87,19 +75,17 @@ interface Known {
  * organisations that wait, none that holds one is before one that holds none. Counted is what was assigned before the wait began, so
  * that every scheduler knows it.
  */
-const unfair = (wait: Wait, passes: readonly Pass[], { holds, shared, evidence }: Known): string[] => {
-  const span = spanOf(wait);
-  if (isUncertain(span, evidence)) return [];
+const unfair = (wait: SlotWait, passes: readonly Pass[], { holds, shared, evidence }: Known): string[] => {
+  if (isUncertain(wait, evidence)) return [];
   return passes.flatMap(({ given, freedBy }) => {
     const { sequence } = given.from;
     const held = holds.filter((one) => isHeldAt(one, wait.from.sequence) && isHeldAt(one, sequence));
-    if (held.some(({ org_id }) => org_id === wait.org_id)) return [];
     const waiting = waitingAt(shared, sequence);
     const slots = held.filter(({ org_id }) => waiting.has(org_id)).length + 1;
     const own = held.filter(({ org_id }) => org_id === given.org_id).length;
     if (own === 0 || slots < waiting.size) return [];
     return [
-      `It waited since ${wait.from.sequence}, but the slot ${given.slot}, which was free from ${freedBy.sequence} on, went to ${given.run} at ${sequence}, whose organisation held ${own} of ${slots} slots.`,
+      `Its organisation waited without a slot since ${wait.from.sequence}, but the slot ${given.slot}, which was free from ${freedBy.sequence} on, went to ${given.run} at ${sequence}, whose organisation held ${own} of ${slots} slots.`,
     ];
   });
 };
@@ -117,7 +103,7 @@ const waitingAt = (runs: LoggedRuns, sequence: number): ReadonlySet<string> =>
 /** Of one other organisation, whatever they do, under one scheduler. Another one begins to count anew. */
 const MAX_PASSES = 2;
 
-const starving = (wait: Wait, passes: readonly Pass[], holds: readonly SlotHold[]): string[] => {
+const starving = (wait: SlotWait, passes: readonly Pass[], holds: readonly SlotHold[]): string[] => {
   const deciders = new Set(
     holds
       .filter(({ from }) => from.sequence > wait.from.sequence && from.sequence <= wait.to.sequence)
@@ -137,7 +123,7 @@ const starving = (wait: Wait, passes: readonly Pass[], holds: readonly SlotHold[
 const SLACK_MS = 30_000;
 
 /** A slot that becomes free on an executor that is drained or lost is none that it can use. */
-const late = (wait: Wait, holds: readonly SlotHold[], evidence: Evidence): string[] => {
+const late = (wait: SlotWait, holds: readonly SlotHold[], evidence: Evidence): string[] => {
   const ends = holds.flatMap(({ to }) => (to && !isOfScheduler(to) ? [to] : []));
   const freed = ends
     .filter(({ sequence }) => sequence > wait.from.sequence)
@@ -156,11 +142,11 @@ const late = (wait: Wait, holds: readonly SlotHold[], evidence: Evidence): strin
   return tookMs <= SLACK_MS + awayMs
     ? []
     : [
-        `It was assigned ${seconds(tookMs)} s after a run had left its slot at ${freed.sequence}, with outages of ${seconds(awayMs)} s.`,
+        `It got its slot ${seconds(tookMs)} s after a run had left its slot at ${freed.sequence}, with outages of ${seconds(awayMs)} s.`,
       ];
 };
 
-const spanOf = ({ from, to }: Wait): Span => ({ from: Date.parse(from.time), to: Date.parse(to.time) });
+const spanOf = ({ from, to }: SlotWait): Span => ({ from: Date.parse(from.time), to: Date.parse(to.time) });
 
 interface Span {
   readonly from: number;
@@ -168,9 +154,14 @@ interface Span {
 }
 
 /** Decisions may have been stored in another order, or not at all. */
-const isUncertain = (span: Span, evidence: Evidence): boolean =>
-  isLimited(evidence.limits, ['full', 'nearly_full'], span, 'RUNS') ||
-  awayMsIn(span, evidence, { roles: ['broker', 'scheduler'], settleMs: STORED_WITHIN_MS }) > 0;
+const isUncertain = (wait: SlotWait, evidence: Evidence): boolean => {
+  const span = spanOf(wait);
+  return (
+    wait.isDisturbed ||
+    isLimited(evidence.limits, ['full', 'nearly_full'], span, 'RUNS') ||
+    awayMsIn(span, evidence, { roles: ['broker', 'scheduler'], settleMs: STORED_WITHIN_MS }) > 0
+  );
+};
 
 const STORED_WITHIN_MS = 2_000;
 

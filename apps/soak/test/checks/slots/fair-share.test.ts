@@ -38,8 +38,8 @@ const busy = () => {
   return { log, own, next, others, modest };
 };
 
-describe('a single run of an organisation that holds no slot', () => {
-  it('gets the next slot that is free', () => {
+describe('an organisation that holds no slot', () => {
+  it('gets the next slot that is free, with a single run after a burst', () => {
     const { log, own, next, modest } = busy();
     if (own[0]) log.end(own[0]);
     log.start(modest, 'east');
@@ -69,6 +69,25 @@ describe('a single run of an organisation that holds no slot', () => {
     if (own[1]) log.end(own[1]);
     log.start(modest, 'west');
     expect(violations(log)).toEqual([]);
+  });
+
+  it('is one of the greedy ones too, unless a run of it left the queue, which may have been given a slot', () => {
+    const passed = (leaves: boolean) => {
+      const { log, own, next, others, modest } = busy();
+      if (own[0]) log.end(own[0]);
+      log.start(modest, 'east');
+      if (own[2]) log.end(own[2]);
+      const last = log.queue(OTHER);
+      if (leaves) log.cancel(others);
+      log.end(modest);
+      log.start(next, 'east');
+      log.queue(GREEDY);
+      log.start(last, 'north');
+      return violations(log).map(({ run }) => [run, last.run_id]);
+    };
+    const [[run, expected] = []] = passed(false);
+    expect(run).toBe(expected);
+    expect(passed(true)).toEqual([]);
   });
 
   it('is passed by two runs of each other one at most, also where fewer slots are than organisations', () => {
