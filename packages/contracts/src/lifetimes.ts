@@ -2,7 +2,9 @@
 export interface Lifetimes {
   /** Facts in RUNS. */
   readonly log: number;
-  /** A run: start deadline and run timeout of all its attempts. */
+  /** From RunQueued until a run may start. */
+  readonly delay: number;
+  /** A run, from then on: start deadline and run timeout of all its attempts. */
   readonly run: number;
   /** Delivering the final notification of a run, from its end on. */
   readonly webhookGiveUp: number;
@@ -25,6 +27,7 @@ export type Lifetime = keyof Lifetimes;
 /** What sets each, in messages and in docs/operations.md. */
 export const LIFETIME_SETTINGS: Readonly<Record<Lifetime, string>> = {
   log: 'runsMaxAgeMs',
+  delay: 'delay_s or start_at of a request',
   run: '(start_deadline_s + run_timeout_s) × attempts of a deployment',
   webhookGiveUp: 'RUNLEDGER_WEBHOOK_GIVE_UP_S',
   deliveryAttempts: 'deliveryAttemptsMaxAgeMs',
@@ -50,7 +53,7 @@ export interface LifetimeRule {
 export const LIFETIME_RULES: readonly LifetimeRule[] = [
   {
     longer: 'log',
-    than: ['run', 'webhookGiveUp'],
+    than: ['delay', 'run', 'webhookGiveUp'],
     otherwise: 'a run is ended as log_expired, or its notification as failed, because their facts are gone',
   },
   { longer: 'views', than: ['log'], otherwise: 'runs are kept for as long as the log has them' },
@@ -85,7 +88,7 @@ export const LIFETIME_RULES: readonly LifetimeRule[] = [
  */
 export const longestLifeMs = (logAgeMs: number): number => (logAgeMs * 23) / 24;
 
-/** How long a run may be, so that its notification can be delivered too, in milliseconds. Not positive when none can. */
+/** How long a run may be, with its delay, so that its notification can be delivered too, in milliseconds. Not positive when none can. */
 export const longestRunMs = ({ log, webhookGiveUp }: Pick<Lifetimes, 'log' | 'webhookGiveUp'>): number =>
   longestLifeMs(log) - webhookGiveUp;
 

@@ -67,7 +67,7 @@ export const runRoutes = ({ parts, services, metrics, record }: RunRoutes): Rout
     resolveWithinMs: RESOLVE_WITHIN_MS,
   });
   const keep = fileKeeping(parts, services, callbacks);
-  const queue = queueDeployment({ accept, catalogue, keepFiles: keep, secrets, logger });
+  const queue = queueDeployment({ accept, catalogue, keepFiles: keep, secrets, now, logger });
   const rerun = rerunRun({
     accept,
     current,

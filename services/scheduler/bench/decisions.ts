@@ -44,7 +44,7 @@ const queued = (number: number): QueuedRun => {
     updated_at: time,
     output_bytes: 0,
     earlier_attempts: [],
-    retry_after_s: 0,
+    not_before: null,
     attempt: null,
   };
 };

@@ -77,6 +77,7 @@ interface DeploymentOptions extends Json {
   readonly startDeadline?: string;
   readonly minPriority?: string;
   readonly maxPriority?: string;
+  readonly maxDelay?: string;
   /** False with `--no-bounds`. */
   readonly bounds?: boolean;
   readonly attempts?: string;
@@ -152,6 +153,7 @@ const addSettings = (command: Command): Command =>
     .option('--start-deadline <time>', 'how long a run may wait until it starts, at most')
     .option('--min-priority <number>', 'the lowest priority that a request may have, from -100 to 0')
     .option('--max-priority <number>', 'the highest priority that a request may have, from 0 to 100')
+    .option('--max-delay <time>', 'by how long a request may delay its run')
     .option('--attempts <number>', 'how often a run may start if executors are lost');
 
 const fieldsOf = async (call: ApiCall, options: DeploymentOptions) => {
@@ -175,14 +177,15 @@ const fieldsOf = async (call: ApiCall, options: DeploymentOptions) => {
 };
 
 /** Undefined when no option names one. */
-const boundsOf = ({ bounds, minPriority, maxPriority }: DeploymentOptions) => {
+const boundsOf = ({ bounds, minPriority, maxPriority, maxDelay }: DeploymentOptions) => {
   if (bounds === false) return null;
-  if (minPriority === undefined && maxPriority === undefined) return undefined;
+  if ([minPriority, maxPriority, maxDelay].every((bound) => bound === undefined)) return undefined;
   return {
     min_priority: decimalNumber('--min-priority', minPriority),
     max_priority: decimalNumber('--max-priority', maxPriority),
+    max_delay_s: secondsOf('--max-delay', maxDelay),
   };
 };
 
-const boundsWords = ({ min_priority, max_priority }: Deployment['bounds']): string =>
-  `priority from ${min_priority} to ${max_priority}`;
+const boundsWords = ({ min_priority, max_priority, max_delay_s }: Deployment['bounds']): string =>
+  `priority from ${min_priority} to ${max_priority}${max_delay_s === null ? '' : `, delay up to ${max_delay_s} s`}`;

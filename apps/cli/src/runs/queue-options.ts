@@ -8,6 +8,8 @@ export interface QueueSettings {
   readonly concurrencyKey?: string;
   readonly runTimeout?: string;
   readonly startDeadline?: string;
+  readonly delay?: string;
+  readonly startAt?: string;
   readonly tag?: readonly string[];
 }
 
@@ -26,6 +28,8 @@ export const addQueueSettings = (command: Command): Command =>
       "how long an attempt may execute, such as 90 (seconds), 15m or 2h; the deployment's by default",
     )
     .option('--start-deadline <time>', "how long it may wait until it starts; the deployment's by default")
+    .option('--delay <time>', 'start it this time later, such as 90 (seconds), 15m or 2h')
+    .option('--start-at <time>', 'start it at this time or later, such as 2026-05-01T12:00:00Z')
     .option('--tag <tag>', 'a word of yours to find it by; several with commas, or repeat the option', tags);
 
 /** The members of a request. A missing option is undefined. */
@@ -34,5 +38,7 @@ export const queueSettingsOf = (options: QueueSettings): Readonly<Record<string,
   concurrency_key: options.concurrencyKey,
   run_timeout_s: secondsOf('--run-timeout', options.runTimeout),
   start_deadline_s: secondsOf('--start-deadline', options.startDeadline),
+  delay_s: secondsOf('--delay', options.delay),
+  start_at: options.startAt,
   tags: options.tag,
 });

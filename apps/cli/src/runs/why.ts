@@ -22,7 +22,7 @@ export const why = async ({ call, screen }: Client, run: string, json: boolean):
       ['run', run_id],
       ['why', waiting.sentence],
       ['for', durationWords(waiting.for_s)],
-      ['ahead of it', counted(waiting.ahead, 'run')],
+      ['ahead of it', waiting.not_before === null ? counted(waiting.ahead, 'run') : null],
       ['starts', waiting.eta_sentence],
       ['executors', executorWords(waiting)],
       ['given up', `at ${waiting.gives_up_at}, if it has not started by then`],
@@ -50,6 +50,8 @@ const nextStep = ({ reason, gpu, ahead }: Waiting): string => {
       return 'it starts when another run of its deployment ends; a new limit (runledger deployments update) counts for runs that are queued later';
     case 'concurrency_key':
       return 'it starts when the other run with its concurrency key ends: one executes at a time';
+    case 'delayed':
+      return 'it waits for a slot from that time on; runledger cancel RUN cancels it at once';
     case 'retrying':
       return 'it tries again by itself; its attempts say what went wrong: runledger get RUN';
     case 'storage_full':

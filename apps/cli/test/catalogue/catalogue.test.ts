@@ -69,6 +69,8 @@ describe('runledger deployments', () => {
       'zone:eu',
       '--max-priority',
       '10',
+      '--max-delay',
+      '1d',
     ];
     const made = await json(['deployments', 'create', ...what, ...limits]);
     expect(made).toMatchObject({
@@ -81,7 +83,7 @@ describe('runledger deployments', () => {
       concurrency_limit: 4,
       weight: 0.5,
       labels: ['nvlink', 'zone:eu'],
-      bounds: { min_priority: -100, max_priority: 10 },
+      bounds: { min_priority: -100, max_priority: 10, max_delay_s: 86_400 },
       retry: { attempts: 3 },
     });
     const update = ['deployments', 'update', made.id, '--environment', 'staging', '--attempts', '1'];

@@ -6,6 +6,7 @@ import { cliAt } from '../fixtures/run-cli.ts';
 const waiting = (changes: object = {}) => ({
   for_s: 12.4,
   reason: 'busy',
+  not_before: null,
   sentence: 'waiting for an A10G (2 ahead)',
   ahead: 2,
   eta: null,

@@ -82,6 +82,7 @@ export type NumberedVersion = Static<typeof NumberedVersion>;
 export const RequestBounds = Type.Object({
   min_priority: Type.Optional(LowestPriority),
   max_priority: Type.Optional(HighestPriority),
+  max_delay_s: Type.Optional(Type.Number({ minimum: 0 })),
 });
 export type RequestBounds = Static<typeof RequestBounds>;
 

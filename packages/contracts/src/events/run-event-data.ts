@@ -52,12 +52,16 @@ export const RunQueuedData = Type.Object(
     secret_inputs: Type.Optional(InputNames),
     webhook: Type.Union([Type.String({ maxLength: MAX_WEBHOOK_URL }), Type.Null()]),
     webhook_intermediate_status: Type.Boolean(),
-    /** From the last RunQueued or RunRequeued to RunStarted, in seconds. */
+    /** From the last RunQueued or RunRequeued, or from when it may start, to RunStarted, in seconds. */
     start_deadline_s: Seconds,
     /** From RunStarted to the end, in seconds. */
     run_timeout_s: Seconds,
     /** It starts while fewer runs of its deployment than this hold slots; no limit when it is left out. */
     concurrency_limit: Type.Optional(Type.Integer({ minimum: 1 })),
+    /** Seconds after this fact before which it does not start. */
+    delay_s: Type.Optional(Seconds),
+    /** The broker's time before which it does not start, as the client named it: it may be past. At most one of the two. */
+    start_at: Type.Optional(Time),
     /** Of its deployment, beside the other deployments of the organisation; 1 when it is left out. */
     weight: Type.Optional(Weight),
     /** A head start of `PRIORITY_STEP_S` for each step, among the runs of its deployment; 0 when it is left out. */

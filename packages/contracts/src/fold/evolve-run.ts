@@ -7,6 +7,7 @@ import { MAX_EARLIER_ERROR_MESSAGE } from '../limits.ts';
 import { executorId, isExecutorId, orgId, runId } from '../ids.ts';
 import type { Impossible } from './chain.ts';
 import { mayFollow } from './evolve-attempt.ts';
+import { firstNotBefore, laterBy } from './not-before.ts';
 import { deleted, outputsDeleted } from './evolve-ended.ts';
 import {
   isDeleted,
@@ -98,10 +99,10 @@ const evolveExecuting = (run: ExecutingRun, fact: RunFact): Run | Impossible => 
         ? impossible(run, fact)
         : { ...run, status: 'uploading', output_bytes: event.data.bytes, updated_at: time };
     case 'RunRequeued':
-      return queuedAgain(run, fact, errorOf(event.data.reason, event.data.message), 0);
+      return queuedAgain(run, fact, errorOf(event.data.reason, event.data.message), null);
     case 'RunAttemptFailed':
       return {
-        ...queuedAgain(run, fact, event.data.error, event.data.retry_after_s),
+        ...queuedAgain(run, fact, event.data.error, laterBy(time, event.data.retry_after_s)),
         ...(event.data.log_blob && { log_blob: event.data.log_blob }),
       };
     case 'RunSucceeded':
@@ -154,7 +155,7 @@ const queued = ({ event, sequence, time }: FactOfType<'RunQueued'>): Run | Impos
     updated_at: time,
     output_bytes: 0,
     earlier_attempts: NO_ATTEMPTS,
-    retry_after_s: 0,
+    not_before: firstNotBefore(event.data, time),
     attempt: null,
   };
 };
@@ -195,7 +196,7 @@ const expired = (run: Run | undefined, fact: FactOfType<'RunExpired'>): Run | Im
     updated_at: time,
     output_bytes: run?.output_bytes ?? 0,
     earlier_attempts: run?.earlier_attempts ?? [],
-    retry_after_s: run?.retry_after_s ?? 0,
+    not_before: run?.not_before ?? null,
     ...(run?.log_blob && { log_blob: run.log_blob }),
     // After a cancel request the only end is `cancelled`.
     status: cancel ? 'cancelled' : 'failed',
@@ -245,7 +246,7 @@ const identityOf = (run: Run): Omit<QueuedRun, 'status' | 'attempt'> => ({
   updated_at: run.updated_at,
   output_bytes: run.output_bytes,
   earlier_attempts: run.earlier_attempts,
-  retry_after_s: run.retry_after_s,
+  not_before: run.not_before,
   ...(run.log_blob && { log_blob: run.log_blob }),
 });
 
@@ -253,7 +254,7 @@ const queuedAgain = (
   run: ExecutingRun,
   { time }: RunFact,
   error: RunError,
-  retry_after_s: number,
+  not_before: string | null,
 ): QueuedRun => ({
   ...identityOf(run),
   status: 'queued',
@@ -261,7 +262,7 @@ const queuedAgain = (
   earlier_attempts: [...run.earlier_attempts, earlierAttempt(run, error, time)],
   queued_at: time,
   updated_at: time,
-  retry_after_s,
+  not_before,
 });
 
 const earlierAttempt = (run: ExecutingRun, error: RunError, ended_at: string): EarlierAttempt => ({

@@ -56,8 +56,8 @@ interface RunIdentity {
    * outputs, it is what the attempt announced: an attempt that was lost may have stored all of it.
    */
   readonly output_bytes: number;
-  /** Seconds from `queued_at` before which it is not assigned; 0 unless the attempt before it failed. */
-  readonly retry_after_s: number;
+  /** The broker's time before which it is not assigned: requested, or a while after its last attempt failed. Null when it may start at once. */
+  readonly not_before: string | null;
   /** The logs of its attempts, as far as they are kept with the run; undefined for none. */
   readonly log_blob?: BlobRef;
   /** In their order, as far as the reader knows the run: RunExpired names the last attempt alone. */

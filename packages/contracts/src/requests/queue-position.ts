@@ -20,6 +20,7 @@ export type QueuePositionsRequest = Static<typeof QueuePositionsRequest>;
 
 /**
  * What a queued run waits for.
+ * - `delayed`: it may start later only, as its request says.
  * - `retrying`: its last attempt failed, and it waits before another one.
  * - `busy`: the slots of all executors that could execute it are taken.
  * - `organisation_limit`: its organisation holds as many slots as an operator allows.
@@ -33,6 +34,7 @@ export type QueuePositionsRequest = Static<typeof QueuePositionsRequest>;
  * - `no_label`: executors could execute it, but none of these has all labels that its deployment asks for.
  */
 export const Capacity = Type.Enum([
+  'delayed',
   'retrying',
   'busy',
   'organisation_limit',

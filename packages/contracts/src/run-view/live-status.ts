@@ -22,13 +22,17 @@ export const liveStatus = (run: Run, reported: string | null, position?: QueuePo
   }
 };
 
+/** It waits for a time, in no queue. */
+export const isLater = (position: QueuePosition | undefined): boolean =>
+  position?.capacity === 'delayed' || position?.capacity === 'retrying';
+
 const waiting = (run: QueuedRun, position: QueuePosition | undefined): string => {
-  const wait = position?.capacity === 'retrying' ? 'waiting' : `waiting for ${models(run.request)}`;
+  const wait = isLater(position) ? 'waiting' : `waiting for ${models(run.request)}`;
   return position ? `${wait}${reason(run, position)}` : wait;
 };
 
 /** Follows "waiting for an A100". */
-const reason = ({ request }: QueuedRun, { ahead, capacity }: QueuePosition): string => {
+const reason = ({ request, not_before }: QueuedRun, { ahead, capacity }: QueuePosition): string => {
   switch (capacity) {
     case 'busy':
       return ahead === 0 ? ' (next)' : ` (${ahead} ahead)`;
@@ -38,6 +42,8 @@ const reason = ({ request }: QueuedRun, { ahead, capacity }: QueuePosition): str
       return `: its deployment executes at most ${request.concurrency_limit ?? 1} at a time`;
     case 'concurrency_key':
       return ': another run with its concurrency key executes';
+    case 'delayed':
+      return ` until ${not_before ?? 'later'}, as requested`;
     case 'retrying':
       return ' to try again after an error';
     case 'storage_full':

@@ -58,6 +58,8 @@ const request: Rules<RunEventOf<'RunQueued'>['data']> = {
   has_log_masks: 'kept',
   has_input_targets: 'kept',
   rerun_of: 'kept',
+  delay_s: 'kept',
+  start_at: 'kept',
   tags: 'left_out',
   idempotency: 'left_out',
 };

@@ -60,6 +60,12 @@ describe('the live status of a waiting run', () => {
     );
   });
 
+  it('names the time before which its request said not to start', () => {
+    expect(liveStatus(queued({ delay_s: 60 }), null, { ahead: 0, capacity: 'delayed' })).toBe(
+      'waiting until 2026-01-01T00:01:01.000Z, as requested',
+    );
+  });
+
   it('names its concurrency key', () => {
     expect(
       liveStatus(queued({ concurrency_key: 'k' }), null, { ahead: 0, capacity: 'concurrency_key' }),

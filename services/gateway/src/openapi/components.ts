@@ -15,6 +15,7 @@ const OURS: ReadonlySet<string> = new Set(['x-refusal']);
 
 /** Our own formats, in terms of standard ones. */
 const FORMATS: Readonly<Record<string, JsonSchema>> = {
+  'time-with-offset': { format: 'date-time' },
   'time-or-day': { anyOf: [{ format: 'date-time' }, { format: 'date' }] },
   'webhook-url': { format: 'uri' },
 };

@@ -105,7 +105,7 @@ export const notListed = (values: readonly unknown[]): Words => shouldBe('enum',
 export const belowMinimum = (limit: number | bigint): Words =>
   shouldBe('greater_than_equal', `greater than or equal to ${limit}`);
 
-export const aboveMaximum = (limit: number | bigint): Words =>
+export const aboveMaximum = (limit: number | bigint | string): Words =>
   shouldBe('less_than_equal', `less than or equal to ${limit}`);
 
 export const wrongType = ({ schema, value, isText }: Omit<RefusedValue, 'error'>): Words => {
@@ -151,6 +151,7 @@ const wrongText = (format: string): Words => {
       return { type: 'url_type', msg: 'URL input should be a string or URL' };
     case 'date-time':
     case 'time-or-day':
+    case 'time-with-offset':
       return { type: 'datetime_type', msg: 'Input should be a valid datetime' };
     default:
       return { type: 'string_type', msg: 'Input should be a valid string' };
@@ -166,6 +167,7 @@ const wrongFormat = (format: string): Words => {
     case 'date-time':
       return { type: 'datetime_parsing', msg: DATETIME_TEXT };
     case 'time-or-day':
+    case 'time-with-offset':
       return {
         type: 'datetime_parsing',
         msg: `${DATETIME_TEXT}, or a day, such as 2026-01-31 (in a URL, write + as %2B)`,

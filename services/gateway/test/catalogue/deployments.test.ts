@@ -41,7 +41,7 @@ describe('a deployment', () => {
       weight: 1,
       run_timeout_s: 3600,
       start_deadline_s: 3600,
-      bounds: { min_priority: -100, max_priority: 100 },
+      bounds: { min_priority: -100, max_priority: 100, max_delay_s: null },
       retry: { attempts: 3 },
       log_masks: null,
       archived: false,
@@ -53,12 +53,20 @@ describe('a deployment', () => {
 
   it('has bounds until null removes them, one or all', async () => {
     const made = await aDeployment({ bounds: { min_priority: -5, max_priority: 5 } });
-    expect(made.bounds).toEqual({ min_priority: -5, max_priority: 5 });
+    expect(made.bounds).toEqual({ min_priority: -5, max_priority: 5, max_delay_s: null });
     const change = async (bounds: unknown) =>
       (await admin.patch(`/deployments/${made.id}`, { bounds })).body.bounds;
-    expect(await change({ max_priority: 7 })).toEqual({ min_priority: -5, max_priority: 7 });
-    expect(await change({ min_priority: null })).toEqual({ min_priority: -100, max_priority: 7 });
-    expect(await change(null)).toEqual({ min_priority: -100, max_priority: 100 });
+    expect(await change({ max_priority: 7, max_delay_s: 60 })).toEqual({
+      min_priority: -5,
+      max_priority: 7,
+      max_delay_s: 60,
+    });
+    expect(await change({ min_priority: null })).toEqual({
+      min_priority: -100,
+      max_priority: 7,
+      max_delay_s: 60,
+    });
+    expect(await change(null)).toEqual({ min_priority: -100, max_priority: 100, max_delay_s: null });
     const wrong = await admin.post(
       '/deployments',
       aRequest({ bounds: { min_priority: 1, max_priority: -1 } }),

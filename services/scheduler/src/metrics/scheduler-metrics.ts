@@ -1,4 +1,5 @@
 import type { RunEventType } from '@runledger/contracts/events/run-event';
+import { waitsSince } from '../core/runs/deadline.ts';
 import { gpuOf, isEnded, type EndReason, type FinalStatus, type Run } from '@runledger/contracts/fold/run';
 import { Counter, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
 import { DECIDED_ENDS, type DecisionMetrics } from '../effects/decision-metrics.ts';
@@ -58,7 +59,7 @@ export const schedulerMetrics = (metrics: Metrics, observed: Observed): Schedule
     onFact: (type, run) => {
       if (isEnded(run)) runsEnded.inc({ status: run.status, end_reason: run.end_reason });
       else if (type === 'RunAssigned' && run.attempt) {
-        const seconds = (Date.parse(run.attempt.assigned_at) - Date.parse(run.queued_at)) / 1_000;
+        const seconds = (Date.parse(run.attempt.assigned_at) - Date.parse(waitsSince(run))) / 1_000;
         const gpu = gpuOf(run);
         gpuLabels.admit(gpu);
         waited.observe({ gpu: gpuLabels.of(gpu) }, Math.max(seconds, 0));
@@ -70,7 +71,7 @@ export const schedulerMetrics = (metrics: Metrics, observed: Observed): Schedule
 const waitHistogram = (metrics: Metrics): Histogram =>
   new Histogram({
     name: 'runledger_scheduler_wait_seconds',
-    help: 'From the time a run was queued, or queued again, until it was assigned. Only the leading scheduler counts.',
+    help: 'From the time a run was queued, or queued again, or could start, until it was assigned. Only the leading scheduler counts.',
     labelNames: ['gpu'],
     buckets: WAIT_BUCKETS_S,
     registers: [metrics],

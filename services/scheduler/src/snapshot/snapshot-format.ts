@@ -113,7 +113,7 @@ const identity = {
   updated_at: Time,
   output_bytes: Type.Integer({ minimum: 0 }),
   earlier_attempts: EarlierAttempts,
-  retry_after_s: Type.Number({ minimum: 0 }),
+  not_before: Type.Union([Time, Type.Null()]),
   log_blob: Type.Optional(BlobRef),
 };
 const executing = { ...identity, attempt: Attempt, cancel: Type.Union([Cancel, Type.Null()]) };

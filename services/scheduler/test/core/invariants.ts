@@ -132,7 +132,7 @@ export class Invariants {
     const ofOrg = runs.filter(({ key }) => key.org_id === run.org_id);
     const ofDeployment = ofOrg.filter((one) => deploymentOf(one.run) === deploymentOf(run));
     const couldStart = (known: KnownRun): boolean =>
-      waits(known) &&
+      this.#waits(known) &&
       this.#modelsOf(known.run).includes(gpu) &&
       canServe(capabilities, { ...known.requirements, gpu }) &&
       !isHeldBack(
@@ -158,7 +158,7 @@ export class Invariants {
       name,
       // Before the decision.
       slots: own.filter(({ slot }) => slot !== undefined).length - (name === next ? 1 : 0),
-      waits: name === next || own.some(waits),
+      waits: name === next || own.some((known) => this.#waits(known)),
       couldStart: own.some(couldStart),
     }));
     const waiting = flows.filter((flow) => flow.waits);
@@ -178,11 +178,11 @@ export class Invariants {
   #modelsOf(run: Run): readonly GpuModel[] {
     const known = this.#models.get(run);
     if (known?.tickMs === this.#tickMs) return known.models;
-    const { request, queued_at, retry_after_s } = run;
+    const { request, queued_at, not_before } = run;
     const all = [{ gpu: request.gpu, after_s: 0 }, ...(request.gpu_fallbacks ?? [])];
     const models = all.flatMap(({ gpu, after_s }) => {
-      const delayS = retry_after_s + after_s;
-      return delayS === 0 || Date.parse(queued_at) + delayS * 1_000 <= this.#tickMs ? [gpu] : [];
+      if (not_before === null && after_s === 0) return [gpu];
+      return Date.parse(not_before ?? queued_at) + after_s * 1_000 <= this.#tickMs ? [gpu] : [];
     });
     this.#models.set(run, { tickMs: this.#tickMs, models });
     return models;
@@ -209,8 +209,9 @@ export class Invariants {
       !this.#drained.has(executorName(executor.id)) &&
       !held.has(`${executor.id} ${slot.number}`) &&
       !slot.leftover?.until;
-    for (const { run, decided, requirements, name } of runs) {
-      if (run.status !== 'queued' || decided || isHeldBack(run, runs)) continue;
+    for (const known of runs) {
+      const { run, requirements, name } = known;
+      if (!this.#waits(known) || isHeldBack(run, runs)) continue;
       for (const executor of this.#bed.scheduling.executors()) {
         const couldHave = [...executor.slots.values()].some(
           (slot) =>
@@ -223,14 +224,22 @@ export class Invariants {
     }
   }
 
+  #waits(known: KnownRun): boolean {
+    return known.run.status === 'queued' && !known.decided && this.#modelsOf(known.run).length > 0;
+  }
+
   #queuePositionsAreRight(): void {
     const { scheduling } = this.#bed;
     const runs = [...scheduling.runs()];
-    const waiting = runs.filter(waits);
-    for (const { key, run, requirements } of runs) {
+    const waiting = runs.filter((known) => this.#waits(known));
+    for (const { key, run, requirements, decided } of runs) {
       const position = scheduling.queries.queuePosition(key);
       if (run.status !== 'queued') {
         assert.equal(position, undefined);
+        continue;
+      }
+      if (!decided && this.#modelsOf(run).length === 0) {
+        assert.deepEqual(position, { ahead: 0, capacity: 'delayed' });
         continue;
       }
       const all = this.#modelsOf(run).map((gpu) => this.#competitionFor({ ...requirements, gpu }, waiting));
@@ -271,8 +280,6 @@ export class Invariants {
     return { able, open, competing };
   }
 }
-
-const waits = ({ run, decided }: KnownRun): boolean => run.status === 'queued' && !decided;
 
 /** Of its deployment, on all GPU models. */
 const slotsOf = (run: Run, runs: Iterable<KnownRun>): number =>

@@ -31,7 +31,7 @@ const queued = (number: number, gpu: GpuModel = number % 2 === 0 ? 'A10G' : 'H10
   updated_at: NOW,
   output_bytes: 0,
   earlier_attempts: [],
-  retry_after_s: 0,
+  not_before: null,
   attempt: null,
 });
 

@@ -33,6 +33,7 @@ const simulatedStep = fc.oneof(
       deployment: fc.nat({ max: 1 }),
       key: fc.constantFrom(undefined, undefined, 'a', 'b'),
       fallbacks: fc.option(fallbacks, { nil: undefined, freq: 1 }),
+      delay: fc.constantFrom(undefined, undefined, undefined, 0.5, 6),
       labels: fc.option(fc.uniqueArray(label, { minLength: 1 }), { nil: undefined, freq: 2 }),
       priority: fc.constantFrom(undefined, undefined, -1, 1, 100),
       limit: fc.option(fc.integer({ min: 1, max: 2 }), { nil: undefined, freq: 2 }),
@@ -67,7 +68,7 @@ const pick = <Of>(from: readonly Of[], any: number): Of | undefined => from[any 
 
 const simulate = (simulation: TestBed, step: SimulatedStep): void => {
   if ('seconds' in step) {
-    const { gpu, program, org, deployment, limit, priority, key, labels, fallbacks: later } = step;
+    const { gpu, program, org, deployment, limit, priority, key, delay, labels, fallbacks: later } = step;
     return simulation.queue(`run-${simulation.sequence}`, {
       gpu,
       program,
@@ -76,6 +77,7 @@ const simulate = (simulation: TestBed, step: SimulatedStep): void => {
       ...(limit === undefined ? {} : { concurrencyLimit: limit }),
       ...(priority === undefined ? {} : { priority }),
       ...(key === undefined ? {} : { key }),
+      ...(delay === undefined ? {} : { delayS: delay }),
       ...(labels && { labels }),
       ...(later && later.length > 0 && { fallbacks: later }),
       maxAttempts: step.attempts,

@@ -46,6 +46,8 @@ export interface RequestedRun {
   readonly weight?: number;
   readonly priority?: number;
   readonly key?: string;
+  readonly delayS?: number;
+  readonly startAt?: string;
 }
 
 export interface TestCapabilities {
@@ -271,6 +273,8 @@ export class TestBed {
         ...(request.concurrencyLimit === undefined ? {} : { concurrency_limit: request.concurrencyLimit }),
         ...(request.weight === undefined ? {} : { weight: request.weight }),
         ...(request.priority === undefined ? {} : { priority: request.priority }),
+        ...(request.delayS === undefined ? {} : { delay_s: request.delayS }),
+        ...(request.startAt === undefined ? {} : { start_at: request.startAt }),
         ...(request.key === undefined ? {} : { concurrency_key: request.key }),
       }),
     );

@@ -65,12 +65,22 @@ const BOUNDS =
   'What requests may ask for. A request beyond a bound is refused with 422. `run_timeout_s` and `start_deadline_s` of the deployment are bounds too.';
 const MinPriority = { ...LowestPriority, description: 'The lowest `priority`.' };
 const MaxPriority = { ...HighestPriority, description: 'The highest `priority`.' };
+const MaxDelay = Type.Number({
+  minimum: 0,
+  maximum: MAX_DEADLINE_S,
+  description:
+    'The most seconds by which a request may delay its run, with `delay_s` or `start_at`. Without it, what the log has room for.',
+});
 const Bounds = Type.Object(
-  { min_priority: MinPriority, max_priority: MaxPriority },
+  { min_priority: MinPriority, max_priority: MaxPriority, max_delay_s: nullable(MaxDelay) },
   { title: 'RequestBounds', description: BOUNDS },
 );
 const RequestedBounds = Type.Object(
-  { min_priority: optional(MinPriority), max_priority: optional(MaxPriority) },
+  {
+    min_priority: optional(MinPriority),
+    max_priority: optional(MaxPriority),
+    max_delay_s: optional(MaxDelay),
+  },
   {
     title: 'RequestedBounds',
     description: `${BOUNDS} An omitted bound stays unchanged, null removes it; null instead of the object removes all.`,

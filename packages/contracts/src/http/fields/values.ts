@@ -17,6 +17,12 @@ Format.Set('time-or-day', (text) => {
   return day !== undefined && Format.IsDate(day) && !Number.isNaN(Date.parse(text));
 });
 
+const HAS_TIME = /T/;
+Format.Set('time-with-offset', (text) => HAS_TIME.test(text) && Format.Test('time-or-day', text));
+
+/** A time in a request, with its offset from UTC. */
+export const TimeWithOffset = Type.String({ format: 'time-with-offset', examples: ['2026-01-31T09:30:00Z'] });
+
 /** A time in a request: with its offset from UTC, or a day, which begins at midnight UTC. */
 export const TimeOrDay = Type.String({ format: 'time-or-day', examples: ['2026-01-31T09:30:00Z'] });
 

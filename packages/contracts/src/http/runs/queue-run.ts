@@ -4,7 +4,7 @@ import type { GpuModel } from '../../gpu.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { MAX_DEADLINE_S } from '../../limits.ts';
 import { MAX_TAGS, Tag, TAG_RULE } from '../../tags.ts';
-import { Uuid } from '../fields/values.ts';
+import { TimeWithOffset, Uuid } from '../fields/values.ts';
 import { optional } from '../fields/optional.ts';
 
 /** One value of `inputs`. */
@@ -83,6 +83,19 @@ export const DeploymentRunRequest = Type.Object(
           'Seconds that the run may wait until it begins to execute: at most those of the deployment, which are the default.',
       }),
     ),
+    delay_s: optional(
+      Type.Number({
+        minimum: 0,
+        maximum: MAX_DEADLINE_S,
+        description:
+          'Seconds before which the run does not start, from when it is queued. It is queued at once, and cancelled at once if need be; its start deadline counts from the time when it may start. With its deadline, its timeout and its notification it has to fit into the time for which the log keeps events; a refusal says how long that is. A rerun does not repeat it.',
+      }),
+    ),
+    start_at: optional({
+      ...TimeWithOffset,
+      description:
+        "Instead of `delay_s`: the time before which the run does not start, by the broker's clock. A past one delays nothing.",
+    }),
     concurrency_key: optional({
       ...ConcurrencyKey,
       'x-refusal': {

@@ -207,7 +207,7 @@ export const WorkflowRun = Type.Object(
       Type.Integer({
         minimum: 1,
         description:
-          'Of a queued run: 1 is assigned next. An estimate, since organisations and deployments share the GPUs. Null when unknown.',
+          'Of a queued run: 1 is assigned next. An estimate, since organisations and deployments share the GPUs. Null when unknown, and while the run waits for the time when it may start.',
       }),
     ),
     priority: { ...Priority, description: 'As requested: a head start of a minute for each step.' },
@@ -218,6 +218,13 @@ export const WorkflowRun = Type.Object(
     tags: Type.Array(Tag, { description: 'As requested, in alphabetical order.' }),
     run_timeout_s: Type.Number({ description: 'Seconds that an attempt may execute.' }),
     start_deadline_s: Type.Number({ description: 'Seconds that it may wait until it begins to execute.' }),
+    start_at: nullable(
+      Type.String({
+        format: 'date-time',
+        description:
+          'The time before which it does not start, as requested with `start_at` or `delay_s`. Null without one.',
+      }),
+    ),
     rerun_of: nullable(Type.String({ format: 'uuid', description: 'The run that this run repeats.' })),
     missing_members: Type.Array(MissingMember, {
       description:

@@ -14,8 +14,14 @@ const Waiting = Type.Object(
     reason: {
       ...Capacity,
       description:
-        '`retrying`: its last attempt failed, and it waits before another one. `busy`: the slots of all executors that could execute it are taken. `organisation_limit`: its organisation executes as many runs as an operator allows. `concurrency_limit`: as many runs of its deployment as its limit allows execute. `concurrency_key`: another run with its concurrency key executes. `storage_full`: the log has no room for another attempt until runs end or old ones expire. `draining`: only draining executors could execute it. `no_gpu`: no executor has its GPU model. `not_served`: no executor with this GPU model serves its machine. `no_runner`: none of these executors has its runner or program. `no_label`: none of those that have it has all labels that its deployment asks for.',
+        '`delayed`: it may not start before `not_before`, as its request says. `retrying`: its last attempt failed, and it waits before another one. `busy`: the slots of all executors that could execute it are taken. `organisation_limit`: its organisation executes as many runs as an operator allows. `concurrency_limit`: as many runs of its deployment as its limit allows execute. `concurrency_key`: another run with its concurrency key executes. `storage_full`: the log has no room for another attempt until runs end or old ones expire. `draining`: only draining executors could execute it. `no_gpu`: no executor has its GPU model. `not_served`: no executor with this GPU model serves its machine. `no_runner`: none of these executors has its runner or program. `no_label`: none of those that have it has all labels that its deployment asks for.',
     },
+    not_before: nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'The time from which it waits for a slot; null when it does so already.',
+      }),
+    ),
     sentence: Type.String({ description: 'The reason for people, as in `live_status` of the run.' }),
     ahead: count('The number of runs that are assigned before it.'),
     eta: nullable({

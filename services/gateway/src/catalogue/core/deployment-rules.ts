@@ -55,21 +55,22 @@ export const wrongMasks = ({
   return [{ member: 'log_masks', ...(index !== undefined && { index }), why }];
 };
 
+interface LifeOfRun extends Pick<Deployment, 'start_deadline_s' | 'run_timeout_s' | 'retry'> {
+  /** Seconds before which it does not start. */
+  readonly delay_s: number;
+}
+
 /** Why the runs of a deployment could outlive their events in the log; undefined when they cannot. */
 export const tooLongLife = (
-  {
-    start_deadline_s,
-    run_timeout_s,
-    retry,
-  }: Pick<Deployment, 'start_deadline_s' | 'run_timeout_s' | 'retry'>,
+  { start_deadline_s, run_timeout_s, retry, delay_s }: LifeOfRun,
   longestRunS: number,
 ): string | undefined => {
   const waits = (retry.on ?? []).length === 0 ? 0 : MAX_RETRY_AFTER_S * (retry.attempts - 1);
-  const longest = (start_deadline_s + run_timeout_s) * retry.attempts + waits;
+  const longest = delay_s + (start_deadline_s + run_timeout_s) * retry.attempts + waits;
   if (longest <= longestRunS) return undefined;
   return (
-    `A run of this deployment could live ${longest} s (start deadline and run timeout, for each attempt, and the waits between them), and the log keeps ` +
-    `events long enough for ${Math.max(Math.floor(longestRunS), 0)} s, with the time for its notification. Lower the deadline, the timeout or the attempts, or ` +
+    `A run of this deployment could live ${Math.ceil(longest)} s (${delay_s > 0 ? `a delay of ${Math.ceil(delay_s)} s, then ` : ''}start deadline and run timeout, for each attempt, and the waits between them), and the log keeps ` +
+    `events long enough for ${Math.max(Math.floor(longestRunS), 0)} s, with the time for its notification. Lower ${delay_s > 0 ? 'the delay, ' : ''}the deadline, the timeout or the attempts, or ` +
     'ask the operator for a higher runsMaxAgeMs or a lower RUNLEDGER_WEBHOOK_GIVE_UP_S.'
   );
 };

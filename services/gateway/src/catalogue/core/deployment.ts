@@ -157,7 +157,7 @@ const boundsAfter = (
 };
 
 const tooLong = (settings: Settings, { longestRunS }: DeploymentParts): WrongMember[] => {
-  const why = tooLongLife(settings, longestRunS);
+  const why = tooLongLife({ ...settings, delay_s: settings.bounds?.max_delay_s ?? 0 }, longestRunS);
   return why === undefined ? [] : [{ why }];
 };
 
@@ -172,6 +172,7 @@ export const shownDeployment = ({ gpu_fallbacks, ...deployment }: Deployment): S
   bounds: {
     min_priority: deployment.bounds?.min_priority ?? MIN_PRIORITY,
     max_priority: deployment.bounds?.max_priority ?? MAX_PRIORITY,
+    max_delay_s: deployment.bounds?.max_delay_s ?? null,
   },
   log_masks: deployment.log_masks ?? null,
 });

@@ -19,6 +19,7 @@ import {
   type NewRun,
   type QueueDecision,
 } from './core/queue-run.ts';
+import { delayOf } from './core/request-bounds.ts';
 import { keepInputs } from './keep-inputs.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
 import { runIdentity, type RunIdentity } from './run-identity.ts';
@@ -165,11 +166,12 @@ const begin = async (
 ): Promise<Acceptance | { readonly kind: 'exists'; readonly head: number }> => {
   const { max_attempts: attempts, retry_on: on } = run.settings;
   const retry = { attempts, ...(on && { on }) };
-  const lifetime = { ...run.settings, retry };
-  const why = tooLongLife(lifetime, await longestRun());
+  const requestedAt = now();
+  const delay_s = delayOf(run.settings, requestedAt.getTime());
+  const why = tooLongLife({ ...run.settings, retry, delay_s }, await longestRun());
   if (why !== undefined) return { kind: 'outlives_log', why };
   const { run_id } = identity;
-  const time = now().toISOString();
+  const time = requestedAt.toISOString();
   const envelope = { event_id: newUuid(), run_id, org_id, time, writer, correlation_id, traceparent };
   const idempotency =
     identity.kind === 'of_key'

@@ -5,7 +5,7 @@ import type { BeyondBound } from './core/request-bounds.ts';
 /** Values that the deployment does not allow, as a client sees it: which setting of it bounds them, and what to do. */
 export const invalidBounds = (beyond: readonly BeyondBound[]): Invalid[] =>
   beyond.map(({ member, kind, bound, setting }) => {
-    const { type, msg } = kind === 'below_minimum' ? belowMinimum(bound) : aboveMaximum(bound);
+    const { type, msg } = kind === 'below_minimum' ? belowMinimum(Number(bound)) : aboveMaximum(bound);
     return invalid(
       ['body', member],
       type,

@@ -15,6 +15,7 @@ export interface QueueDeploymentOptions {
   readonly catalogue: Catalogue;
   readonly keepFiles: KeepRunFiles;
   readonly secrets: Pick<InputSecrets, 'seal'>;
+  readonly now: () => Date;
   readonly logger: Logger;
 }
 
@@ -33,6 +34,7 @@ export const queueDeployment = ({
   catalogue,
   keepFiles,
   secrets,
+  now,
   logger,
 }: QueueDeploymentOptions): QueueDeployment => {
   const versionOf = queuedVersions(catalogue);
@@ -47,7 +49,11 @@ export const queueDeployment = ({
             versionOf(org_id, deployment.workflow_version_id),
           ])
         : [undefined, undefined];
-      const decision = queueRun(request, { deployment, machine, version }, given);
+      const decision = queueRun(
+        request,
+        { deployment, machine, version },
+        { ...given, now: now().getTime() },
+      );
       const why = decision.kind === 'refused' ? decision.why : undefined;
       const problems =
         typeof why === 'object' ? [...invalidInputs(why.inputs), ...invalidBounds(why.bounds)] : [];

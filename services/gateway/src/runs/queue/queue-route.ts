@@ -3,13 +3,14 @@ import {
   DeploymentRunRequest,
   IdempotencyKey,
 } from '@runledger/contracts/http/runs/queue-run';
+import type { JsonValue } from '@runledger/contracts/json';
 import { Type } from 'typebox';
 import type { QueueDeployment } from './queue-deployment.ts';
 import { queueOptions } from './core/queue-options.ts';
 import { acceptedRun, queueCallerOf } from './queue-response.ts';
 import { inputsProblems, type InputLimits } from './input-limits.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
-import { Refused } from '../../http/refusal.ts';
+import { invalid, Refused } from '../../http/refusal.ts';
 import { own } from '../../validation/node.ts';
 import type { CallbackRules } from './callback-rules.ts';
 
@@ -60,6 +61,19 @@ export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): 
     ({ body }) => {
       const webhook = own(body, 'webhook');
       const forbidden = typeof webhook === 'string' ? callbacks.problem(webhook) : undefined;
-      return [...inputsProblems(own(body, 'inputs'), limits), ...(forbidden ? [forbidden] : [])];
+      return [
+        ...inputsProblems(own(body, 'inputs'), limits),
+        ...(forbidden ? [forbidden] : []),
+        ...(names(body, 'delay_s') && names(body, 'start_at') ? [TWO_STARTS] : []),
+      ];
     },
   );
+
+/** Null counts as left out. */
+const names = (body: JsonValue | undefined, member: string): boolean => (own(body, member) ?? null) !== null;
+
+const TWO_STARTS = invalid(
+  ['body', 'start_at'],
+  'value_error',
+  'Value error, delay_s names the start already. Send one of the two',
+);

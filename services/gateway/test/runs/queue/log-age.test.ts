@@ -11,8 +11,8 @@ describe('a run that could outlive the log', () => {
     await using short = await openTestBed();
     const before = await short.gateway();
     const { deployment, key } = short.tenant;
-    const queue = (gateway: TestGateway): Promise<ApiAnswer> =>
-      post(`${gateway.api}/run/deployment/queue`, key, { deployment_id: deployment.id });
+    const queue = (gateway: TestGateway, start: object = {}): Promise<ApiAnswer> =>
+      post(`${gateway.api}/run/deployment/queue`, key, { deployment_id: deployment.id, ...start });
     const admin = await aKey(short.log, short.tenant, { scopes: ['admin'] });
     const run = runIn(short.tenant, await queue(before));
     // Three days are for the notification, and an hour of each day is a margin: 5,760 seconds are left for a run.
@@ -34,5 +34,13 @@ describe('a run that could outlive the log', () => {
     const records = catalogue(short.log);
     await records.putDeployment({ ...deployment, retry: { attempts: 1 }, run_timeout_s: 2_160 });
     expect((await queue(gateway)).status).toBe(200);
+    const start_at = new Date(Date.now() + 60_000).toISOString();
+    for (const start of [{ delay_s: 60 }, { start_at }]) {
+      const delayed = await queue(gateway, start);
+      expect(delayed.status).toBe(409);
+      expect(delayed.body.detail).toMatch(
+        /could live 58[12]\d s \(a delay of (59|60) s, then start deadline.*Lower the delay,/,
+      );
+    }
   });
 });

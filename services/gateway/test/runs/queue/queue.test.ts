@@ -119,6 +119,18 @@ describe('queueing a run', () => {
     expect(await tagsOf((await queueSample(gateway, bed.tenant, { tags: [] })).run_id)).toEqual([]);
   });
 
+  it('is delayed from the time when it is queued, or until a time, which a rerun is not', async () => {
+    const { run_id } = await queueSample(gateway, bed.tenant, { delay_s: 90 });
+    const delayed = (await get(run_id)).body;
+    expect(delayed.status).toBe('queued');
+    expect(Date.parse(delayed.start_at) - Date.parse(delayed.created_at)).toBe(90_000);
+    const again = await post(`${gateway.api}/run/${run_id}/rerun`, bed.tenant.key, {});
+    expect((await get(again.body.run_id)).body.start_at).toBeNull();
+    const start_at = '2020-05-01T14:00:00+02:00';
+    const past = await queueSample(gateway, bed.tenant, { start_at });
+    expect((await get(past.run_id)).body.start_at).toBe('2020-05-01T12:00:00.000Z');
+  });
+
   it('keeps and shows the webhook', async () => {
     const webhook = 'https://example.com/hook?run=1';
     const { run_id } = await queueSample(gateway, bed.tenant, {
@@ -284,6 +296,11 @@ describe('an invalid queue request', () => {
     [{ tags: ['a', 'x'.repeat(65)] }, 'body.tags.1', 'string_pattern_mismatch'],
     [{ tags: 'a' }, 'body.tags', 'list_type'],
     [{ tags: Array.from({ length: 17 }, (_, i) => `t${i}`) }, 'body.tags', 'too_long'],
+    [{ delay_s: -1 }, 'body.delay_s', 'greater_than_equal'],
+    [{ start_at: '2026-05-01' }, 'body.start_at', 'datetime_parsing'],
+    [{ start_at: '2026-05-01T12:00:00' }, 'body.start_at', 'datetime_parsing'],
+    [{ start_at: 'tomorrow' }, 'body.start_at', 'datetime_parsing'],
+    [{ delay_s: 0, start_at: '2026-05-01T12:00:00Z' }, 'body.start_at', 'value_error'],
     [{ gpu: 'a10g' }, 'body.gpu', 'enum'],
     [{ gpu: 'toString' }, 'body.gpu', 'enum'],
   ])('%j: %s is %s', async (fields, where, type) => {

@@ -53,6 +53,7 @@ describe('GET /run/{run_id}/waiting', () => {
         waiting: {
           ...wait,
           reason: capacity,
+          not_before: null,
           eta_sentence: 'nobody can say yet: too few runs have ended that used the GPU model A10G',
           sentence: 'waiting for an A10G (2 ahead)',
           for_s: expect.any(Number),
@@ -61,6 +62,24 @@ describe('GET /run/{run_id}/waiting', () => {
       },
     ]);
     expect(body.waiting.for_s).toBeGreaterThanOrEqual(0);
+  });
+
+  it('shows the time before which a delayed run does not start, and counts its deadline from there', async () => {
+    using scheduler = await aScheduler(() => aWait({ ahead: 0, capacity: 'delayed', no_eta: 'not_yet' }));
+    expect(scheduler).toBeDefined();
+    const { run_id } = await queueSample(gateway, bed.tenant, { delay_s: 60 });
+    const run = (await call(`${gateway.api}/run/${run_id}`, bed.tenant.key)).body;
+    const at = Date.parse(run.queued_at) + 60_000;
+    const not_before = new Date(at).toISOString();
+    expect((await waitingOf(run_id)).body.waiting).toMatchObject({
+      reason: 'delayed',
+      not_before,
+      sentence: `waiting until ${not_before}, as requested`,
+      eta: null,
+      eta_sentence: `not before ${not_before}; nobody can say how long the queue will be then`,
+      gives_up_at: new Date(at + 3_600_000).toISOString(),
+    });
+    expect(run).toMatchObject({ status: 'queued', start_at: not_before, queue_position: null });
   });
 
   it.each<[string, Partial<WaitReason>, string]>([

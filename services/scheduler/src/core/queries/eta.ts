@@ -19,6 +19,7 @@ export const etaOf = (
   known: KnownRun,
   { ahead, capacity }: QueuePosition,
 ): EtaOrWhyNot => {
+  if (state.runs.startsLater(known)) return { eta: null, no_eta: 'not_yet' };
   if (capacity !== 'busy' || state.nowMs === 0) return { eta: null, no_eta: 'not_busy' };
   const { gpu } = known.requirements;
   const slots = slotsFor(state, known);

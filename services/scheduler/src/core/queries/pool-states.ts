@@ -8,8 +8,10 @@ import {
   type PoolsResponse,
 } from '@runledger/contracts/requests/pools';
 import { isTaken } from '../fleet/fleet.ts';
+import { waitsSince } from '../runs/deadline.ts';
 import type { Deployment, Organisation } from '../runs/fair-queue.ts';
 import type { Flow } from '../runs/fair-share.ts';
+import type { KnownRun } from '../runs/known-run.ts';
 import { canServe, type Capabilities } from '../slots/requirements.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
 
@@ -77,8 +79,10 @@ const countsOf = (
 ): Pick<Pool, 'waiting' | 'running' | 'oldest_queued_at'> => ({
   waiting: flows.reduce((sum, { waiting }) => sum + waiting, 0),
   running: flows.reduce((sum, { slots }) => sum + slots, 0),
-  oldest_queued_at: runs.oldestOf(deployments)?.run.queued_at ?? null,
+  oldest_queued_at: sinceOf(runs.oldestOf(deployments)),
 });
+
+const sinceOf = (oldest: KnownRun | undefined): string | null => (oldest ? waitsSince(oldest.run) : null);
 
 /** A tenant learns no more about the fleet than the wait reasons of its runs say. */
 const servesOneOf =

@@ -84,16 +84,19 @@ const queuePositionOf = (state: SchedulerState, known: KnownRun): QueuePosition 
   const isAble = state.runs.requiredNow(known).some((one) => capabilities.ableTo(one).length > 0);
   const capacity = isAble ? capacityNow(state, known) : capabilities.shortageFor(known.requirements);
   return {
-    // A run with a decision, or one that waits to be tried again, waits in no queue.
+    // A run with a decision, or one that may start later only, waits in no queue.
     ahead:
-      known.decided || runs.isRetrying(known)
+      known.decided || runs.startsLater(known)
         ? 0
         : runs.aheadOf(known, (one) => capabilities.ableTo(one)).ahead,
-    capacity: runs.isRetrying(known) ? 'retrying' : capacity,
+    capacity: runs.startsLater(known) ? (known.run.attempt ? 'retrying' : 'delayed') : capacity,
   };
 };
 
-const capacityNow = (state: SchedulerState, known: KnownRun): Exclude<Capacity, Shortage | 'retrying'> => {
+const capacityNow = (
+  state: SchedulerState,
+  known: KnownRun,
+): Exclude<Capacity, Shortage | 'delayed' | 'retrying'> => {
   if (!hasRoomForAttempt(state)) return 'storage_full';
   return state.runs.limitFor(known) ?? 'busy';
 };

@@ -1,4 +1,4 @@
-import { isExecuting } from '@runledger/contracts/fold/run';
+import { isExecuting, type Run } from '@runledger/contracts/fold/run';
 import type { LiveRun } from '../decisions/decision.ts';
 
 export interface DeadlineSettings {
@@ -8,6 +8,10 @@ export interface DeadlineSettings {
   readonly instantOf: (time: string) => number;
 }
 
+/** When it began to wait for a slot, or will. */
+export const waitsSince = ({ not_before, queued_at }: Pick<Run, 'not_before' | 'queued_at'>): string =>
+  not_before ?? queued_at;
+
 /** When the scheduler has to end the run if nothing else happens, in milliseconds on the broker's clock. */
 export const deadlineOf = (run: LiveRun, { cancelEnforceMs, instantOf }: DeadlineSettings): number => {
   if (isExecuting(run) && run.cancel) return instantOf(run.cancel.requested_at) + cancelEnforceMs;
@@ -15,7 +19,7 @@ export const deadlineOf = (run: LiveRun, { cancelEnforceMs, instantOf }: Deadlin
   switch (run.status) {
     case 'queued':
     case 'started':
-      return instantOf(run.queued_at) + (run.retry_after_s + start_deadline_s) * 1_000;
+      return instantOf(waitsSince(run)) + start_deadline_s * 1_000;
     case 'running':
     case 'uploading':
       return instantOf(run.started_at) + run_timeout_s * 1_000;

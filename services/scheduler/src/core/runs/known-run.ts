@@ -114,7 +114,7 @@ const plainRun = ({
   updated_at: created_at,
   output_bytes: 0,
   earlier_attempts: [],
-  retry_after_s: 0,
+  not_before: null,
   attempt: null,
 });
 
@@ -134,7 +134,7 @@ export const isPlain = ({ head, run }: KnownRun): boolean =>
   run.status === 'queued' &&
   head === run.number &&
   run.attempt === null &&
-  run.retry_after_s === 0 &&
+  run.not_before === null &&
   run.output_bytes === 0 &&
   run.earlier_attempts.length === 0 &&
   run.log_blob === undefined &&

@@ -7,7 +7,7 @@ import type { RunDecision } from '../decisions/decision.ts';
 import type { Capabilities, Requirements } from '../slots/requirements.ts';
 import { keyOfName } from '../slots/run-name.ts';
 import { isSameSlot, type HeldSlot, type SlotAllocation, type SlotRef } from '../slots/slot-allocation.ts';
-import { deadlineOf, type DeadlineSettings } from './deadline.ts';
+import { deadlineOf, waitsSince, type DeadlineSettings } from './deadline.ts';
 import { Deadlines } from './deadlines.ts';
 import {
   FairQueue,
@@ -31,7 +31,7 @@ export interface RunCounts {
 export interface QueueLength {
   readonly gpu: GpuModel;
   readonly length: number;
-  /** When the run that has waited longest was queued, by the broker's clock. */
+  /** Since when the run waits for a slot that was queued first, by the broker's clock. */
   readonly oldest: string;
 }
 
@@ -131,10 +131,10 @@ export class LiveRuns {
     }
   }
 
-  /** When it has waited so long, since it was queued or its retry was due. */
-  #timeAfter({ run }: KnownRun, seconds: number): number {
-    const delayS = run.retry_after_s + seconds;
-    return delayS === 0 ? -Infinity : this.#settings.instantOf(run.queued_at) + delayS * 1_000;
+  /** When it has waited so long, since it could start. */
+  #timeAfter(known: KnownRun, seconds: number): number {
+    if (known.run.not_before === null && seconds === 0) return -Infinity;
+    return this.waitingSince(known) + seconds * 1_000;
   }
 
   /** It waits for neither a slot nor its deadline. */
@@ -191,7 +191,7 @@ export class LiveRuns {
 
   /** Since when it could have had a slot, in milliseconds on the broker's clock. */
   waitingSince({ run }: KnownRun): number {
-    return this.#settings.instantOf(run.queued_at) + run.retry_after_s * 1_000;
+    return this.#settings.instantOf(waitsSince(run));
   }
 
   /** The most slots that its organisation or deployment may hold; for a concurrency key one. */
@@ -225,8 +225,8 @@ export class LiveRuns {
     for (const row of this.#deadlines.take(now)) yield this.#table.at(row);
   }
 
-  /** It waits for no slot yet, since its last attempt failed only now. */
-  isRetrying(known: KnownRun): boolean {
+  /** It waits for a time, and for no slot yet. */
+  startsLater(known: KnownRun): boolean {
     return this.#changes.has(known.row) && !this.#queue.isIn(known);
   }
 
@@ -254,7 +254,7 @@ export class LiveRuns {
 
   *queues(): Generator<QueueLength> {
     for (const { gpu, length, oldest } of this.#queue.lengths()) {
-      yield { gpu, length, oldest: this.#table.at(oldest).run.queued_at };
+      yield { gpu, length, oldest: waitsSince(this.#table.at(oldest).run) };
     }
   }
   /** A run that holds a slot. */

@@ -6,7 +6,7 @@ import { requirementsKey, requirementsOf, type Requirements } from '../slots/req
 /** What decisions need of a request. Equal requests are one object, since most queued runs are of few deployments. */
 export interface SharedRequest {
   readonly org_id: OrgId;
-  /** Without inputs, webhook, tags and idempotency, which differ from run to run and which no decision needs, and without the concurrency key. */
+  /** Without inputs, webhook, tags, start and idempotency, which differ from run to run and which no decision needs, and without the concurrency key. */
   readonly request: RunRequest;
   readonly requirements: Requirements;
   /** Equal for runs of a deployment that wait in one line: with equal requirements, limits and priorities, and all with a concurrency key or none. */
@@ -24,6 +24,8 @@ export class SharedRequests {
     const request: RunRequest = { ...whole, inputs: {}, inputs_blob: null, webhook: null };
     delete request.idempotency;
     delete request.tags;
+    delete request.delay_s;
+    delete request.start_at;
     delete request.concurrency_key;
     const hasKey = whole.concurrency_key !== undefined;
     const name = JSON.stringify([org_id, hasKey, request]);

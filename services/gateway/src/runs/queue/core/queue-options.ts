@@ -9,6 +9,10 @@ export interface QueueOptions {
   readonly run_timeout_s: number | null;
   /** Null for that of the deployment. */
   readonly start_deadline_s: number | null;
+  /** Seconds before which it does not start; 0 to start at once. */
+  readonly delay_s: number;
+  /** Instead of a delay, the time before which it does not start, in UTC; null without one. */
+  readonly start_at: string | null;
   /** A set: each once, in alphabetical order. */
   readonly tags: string[];
 }
@@ -19,6 +23,8 @@ export const DEFAULT_OPTIONS: QueueOptions = {
   concurrency_key: null,
   run_timeout_s: null,
   start_deadline_s: null,
+  delay_s: 0,
+  start_at: null,
   tags: [],
 };
 
@@ -29,5 +35,10 @@ export const queueOptions = (body: Omit<DeploymentRunRequest, 'deployment_id'>):
   concurrency_key: body.concurrency_key ?? null,
   run_timeout_s: body.run_timeout_s ?? null,
   start_deadline_s: body.start_deadline_s ?? null,
+  delay_s: body.delay_s ?? 0,
+  start_at: typeof body.start_at === 'string' ? inUtc(body.start_at) : null,
   tags: [...new Set(body.tags)].toSorted(),
 });
+
+// oxlint-disable-next-line no-restricted-globals -- it writes a time in another way; it does not read the clock
+const inUtc = (time: string): string => new Date(time).toISOString();

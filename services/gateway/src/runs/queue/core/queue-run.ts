@@ -61,18 +61,25 @@ export interface WrongRequest {
 /** For the operator. A client only learns that the deployment does not exist. */
 export type MissingPart = 'deployment' | 'archived' | 'machine' | 'workflow version';
 
+/** Who queues it, and when. */
+export interface QueuedBy {
+  readonly user_id: string;
+  /** In milliseconds since 1970. */
+  readonly now: number;
+}
+
 /** The run keeps the present settings and version, also when the catalogue changes later. */
 export const queueRun = (
   request: QueueRequest,
   { deployment, machine, version }: DeploymentFacts,
-  by: { readonly user_id: string },
+  { user_id, now }: QueuedBy,
 ): QueueDecision<MissingPart | WrongRequest> => {
   if (!deployment) return { kind: 'refused', why: 'deployment' };
   if (deployment.archived) return { kind: 'refused', why: 'archived' };
   if (!machine) return { kind: 'refused', why: 'machine' };
   if (!version) return { kind: 'refused', why: 'workflow version' };
   const fitted = fitInputs(version.inputs, request.inputs);
-  const bounds = beyondBounds(request, deployment);
+  const bounds = beyondBounds(request, deployment, now);
   if (fitted.kind === 'wrong' || bounds.length > 0) {
     const inputs = fitted.kind === 'wrong' ? fitted.wrong : [];
     return { kind: 'refused', why: { kind: 'wrong_request', inputs, bounds } };
@@ -81,7 +88,7 @@ export const queueRun = (
     kind: 'queued',
     run: {
       settings: {
-        user_id: by.user_id,
+        user_id,
         origin: 'api',
         deployment_id: deployment.id,
         workflow_id: deployment.workflow_id,
@@ -103,6 +110,8 @@ export const queueRun = (
         ...(deployment.weight !== undefined && { weight: deployment.weight }),
         ...(request.priority !== 0 && { priority: request.priority }),
         ...(request.concurrency_key !== null && { concurrency_key: request.concurrency_key }),
+        ...(request.delay_s > 0 && { delay_s: request.delay_s }),
+        ...(request.start_at !== null && { start_at: request.start_at }),
         ...(request.tags.length > 0 && { tags: request.tags }),
         max_attempts: deployment.retry.attempts,
         ...(deployment.retry.on && { retry_on: deployment.retry.on }),

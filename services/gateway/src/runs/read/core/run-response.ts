@@ -3,7 +3,8 @@ import type { MissingMember, WorkflowRun } from '@runledger/contracts/http/runs/
 import { gpuOf, isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
-import { liveStatus } from '@runledger/contracts/run-view/live-status';
+import { requestedStart } from '@runledger/contracts/fold/not-before';
+import { isLater, liveStatus } from '@runledger/contracts/run-view/live-status';
 import { missingOutputs } from '@runledger/contracts/run-view/missing-outputs';
 import { shownEnd } from '@runledger/contracts/run-view/shown-end';
 import { shownOutputs, type OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
@@ -59,16 +60,21 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     webhook_intermediate_status: request.webhook_intermediate_status,
     outputs: isEnded(run) ? shownOutputs(run, shown.outputUrl) : [],
     ...shownEnd(run),
-    queue_position: run.status === 'queued' && shown.position ? shown.position.ahead + 1 : null,
+    queue_position: run.status === 'queued' ? queuePosition(shown.position) : null,
     priority: request.priority ?? 0,
     concurrency_key: request.concurrency_key ?? null,
     tags: [...(request.tags ?? [])],
     run_timeout_s: request.run_timeout_s,
     start_deadline_s: request.start_deadline_s,
+    start_at: requestedStart(request, run.created_at),
     rerun_of: request.rerun_of,
     missing_members: [...shown.included.missing, ...missingOutputs(run, [])],
   };
 };
+
+/** A run that waits for a time is in no queue. */
+const queuePosition = (position: QueuePosition | undefined): number | null =>
+  position && !isLater(position) ? position.ahead + 1 : null;
 
 const progressOf = (run: Run, { report }: Shown): number => {
   if (isEnded(run)) return run.progress;

@@ -1,5 +1,5 @@
 import type { Waiting } from '@runledger/contracts/http/runs/waiting';
-import { liveStatus } from '@runledger/contracts/run-view/live-status';
+import { isLater, liveStatus } from '@runledger/contracts/run-view/live-status';
 import type { QueuedRun } from '@runledger/contracts/fold/run';
 import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
 
@@ -11,20 +11,23 @@ export const waitingResponse = (run: QueuedRun, wait: WaitReason, now: Date): Wa
     // The time of queueing comes from the broker's clock, which may be ahead of this one.
     for_s: Math.max(0, now.getTime() - queuedAt) / 1_000,
     reason: capacity,
+    not_before: isLater(wait) ? run.not_before : null,
     // A queued run always has a sentence.
     sentence: liveStatus(run, null, { ahead, capacity }) ?? '',
     ahead,
     eta,
-    eta_sentence: etaSentence(wait),
+    eta_sentence: etaSentence(run, wait),
     gpu,
     executors,
-    gives_up_at: timeOf(queuedAt + run.request.start_deadline_s * 1_000),
+    gives_up_at: timeOf(instantOf(run.not_before ?? run.queued_at) + run.request.start_deadline_s * 1_000),
   };
 };
 
-const etaSentence = ({ eta, no_eta, gpu }: WaitReason): string => {
+const etaSentence = (run: QueuedRun, { eta, no_eta, gpu }: WaitReason): string => {
   if (eta) return `about ${eta.expected}; in 8 of 10 cases between ${eta.earliest} and ${eta.latest}`;
   switch (no_eta) {
+    case 'not_yet':
+      return `not before ${run.not_before ?? 'later'}; nobody can say how long the queue will be then`;
     case 'limit':
       return 'nobody can say: a limit or a concurrency key decides how many of these runs execute at a time';
     case 'no_durations':

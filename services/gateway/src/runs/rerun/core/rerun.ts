@@ -26,8 +26,17 @@ export const rerun = (
   const fitted = others && fitInputs(version.inputs, others);
   if (fitted?.kind === 'wrong')
     return { kind: 'refused', why: { kind: 'wrong_inputs', wrong: fitted.wrong } };
-  // The idempotency key belongs to the request that queued the origin, and which inputs are files to its inputs.
-  const { idempotency: _key, file_inputs: _files, secret_inputs, inputs, inputs_blob, ...settings } = request;
+  // The idempotency key belongs to the request that queued the origin, and which inputs are files to its inputs. When it started was its own time.
+  const {
+    idempotency: _key,
+    file_inputs: _files,
+    delay_s: _delay,
+    start_at: _start,
+    secret_inputs,
+    inputs,
+    inputs_blob,
+    ...settings
+  } = request;
   // Those of the origin are sealed already.
   const sealed = fitted || !secret_inputs ? {} : { secret_inputs };
   return {

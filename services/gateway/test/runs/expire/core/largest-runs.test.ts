@@ -122,6 +122,7 @@ it('no run that the API accepts has a first fact, or an end as expired, that is 
         weight: 999.123456789012,
         priority: -100,
         concurrency_key: '"'.repeat(64),
+        start_at: timeOf(0),
         tags: Array.from({ length: MAX_TAGS }, () => 'x'.repeat(64)),
         file_inputs: ['x'.repeat(MAX_FILE_INPUTS_BYTES)],
         has_log_masks: true,

@@ -52,6 +52,8 @@ describe('the request that is compared', () => {
       { run_timeout_s: 60 },
       { start_deadline_s: 60 },
       { tags: ['a'] },
+      { delay_s: 60 },
+      { start_at: '2026-01-01T00:01:00.000Z' },
     ];
     const texts = [{}, ...options].map((option) =>
       requestText({ kind: 'queue', request: { ...request, ...option } }),

@@ -55,7 +55,7 @@ const envelope = {
   correlation_id: 'request-1',
   traceparent: null,
 };
-const by = { user_id: newUuid() };
+const by = { user_id: newUuid(), now: Date.parse(created_at) };
 const facts = { deployment, machine, version: { sha256: 'a'.repeat(64), inputs: [] } };
 
 describe('a queued run', () => {
@@ -107,6 +107,30 @@ describe('a queued run', () => {
     if (decision.kind !== 'queued') throw new Error('The request was refused.');
     expect(decision.run.settings.gpu).toBe('H100');
     expect(decision.run.settings).not.toHaveProperty('gpu_fallbacks');
+  });
+
+  it.each([
+    [{ delay_s: 60 }, { delay_s: 60 }],
+    [{ start_at: '2026-01-01T00:01:00.000Z' }, { start_at: '2026-01-01T00:01:00.000Z' }],
+    [{ start_at: '2020-01-01T00:00:00.000Z' }, { start_at: '2020-01-01T00:00:00.000Z' }],
+  ])('is delayed by at most what its deployment allows: %j', (start, kept) => {
+    const bounded = { ...facts, deployment: { ...deployment, bounds: { max_delay_s: 60 } } };
+    expect(queueRun({ ...request, ...start }, bounded, by)).toMatchObject({ run: { settings: kept } });
+  });
+
+  it.each([
+    [{ delay_s: 60.001 }, 'delay_s', 60],
+    [{ start_at: '2026-01-01T00:01:00.001Z' }, 'start_at', '2026-01-01T00:01:00.000Z'],
+  ])('is refused with a longer delay: %j', (start, member, bound) => {
+    const bounded = { ...facts, deployment: { ...deployment, bounds: { max_delay_s: 60 } } };
+    expect(queueRun({ ...request, ...start }, bounded, by)).toEqual({
+      kind: 'refused',
+      why: {
+        kind: 'wrong_request',
+        inputs: [],
+        bounds: [{ member, kind: 'above_maximum', bound, setting: 'bounds.max_delay_s' }],
+      },
+    });
   });
 
   it.each([

@@ -12,6 +12,8 @@ const origin = folded(
     webhook: 'https://hooks.example/',
     webhook_intermediate_status: true,
     gpu: 'H100',
+    tags: ['a'],
+    delay_s: 60,
   }),
 );
 const deployment: Deployment = {
@@ -33,8 +35,14 @@ const facts = { deployment, version: { sha256: 'a'.repeat(64), inputs: [] } };
 const user_id = newUuid();
 
 describe('running a run again', () => {
-  it('keeps everything that its origin was queued with, except the user and the origin', () => {
-    const { idempotency: _idempotency, inputs, inputs_blob: _blob, ...settings } = origin.request;
+  it('keeps everything that its origin was queued with, except the user, the origin and the delay', () => {
+    const {
+      idempotency: _idempotency,
+      delay_s: _delay,
+      inputs,
+      inputs_blob: _blob,
+      ...settings
+    } = origin.request;
     expect(rerun(origin, facts, { inputs: undefined, user_id })).toEqual({
       kind: 'queued',
       run: {
