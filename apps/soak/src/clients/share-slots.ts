@@ -23,7 +23,7 @@ export interface SharingOptions extends Omit<ClientOptions, 'organisation'> {
 /** Long, so that a machine that is busy anyway starts few programs for them. */
 const GREEDY_S = 8;
 /** So many of its runs wait for each slot. */
-const DEPTH = 5;
+const DEPTH = 10;
 const MODEST_S = 1;
 const MODEST_EVERY_MS = [1_000, 5_000] as const;
 
