@@ -22,6 +22,7 @@ import { CommandError, EXIT } from './output/command-error.ts';
 import type { ExitCode } from './output/command-error.ts';
 import type { Screen } from './output/screen.ts';
 import { addSealedValueCommands } from './sealing/sealed-values.ts';
+import { addScheduleCommands } from './schedules/schedules.ts';
 import { addRunCommands } from './runs/add-run-commands.ts';
 import { addManyRunsCommands } from './runs/many-runs.ts';
 import { addWebhookCommands } from './webhooks/add-webhook-commands.ts';
@@ -102,6 +103,7 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
   addManyRunsCommands(program, context);
   addWebhookCommands(program, context);
   addDeploymentCommands(program, context);
+  addScheduleCommands(program, context);
   addWorkflowCommands(program, context);
   addMachineCommands(program, context);
   addKeyCommands(program, context);

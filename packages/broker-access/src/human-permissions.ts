@@ -10,6 +10,7 @@ const CLOSED: ReadonlySet<string> = new Set([
   'KV_WEBHOOK_SECRETS',
   'KV_RATES',
   'KV_FILES',
+  'KV_SCHEDULES',
   'OBJ_OUTPUTS',
   'LOGS',
   'AUDIT',

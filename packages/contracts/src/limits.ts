@@ -42,5 +42,9 @@ export const MAX_FILENAME = 255;
 export const MAX_WEBHOOK_URL = 2048;
 /** Characters of the address of a runner, which are ASCII. */
 export const MAX_RUNNER_URL = 1024;
+/** Of a schedule: characters of why no run was queued. */
+export const MAX_SCHEDULE_MESSAGE = 512;
+/** The inputs of a schedule as JSON: its record is written at each of its times. */
+export const MAX_SCHEDULE_INPUTS_BYTES = 16 * 1024;
 /** Of RunExpired: bytes of the gateway's own sentence. */
 export const MAX_EXPIRY_MESSAGE = 512;

@@ -34,7 +34,9 @@ import { webhookRoutes } from './webhooks/webhook-routes.ts';
 import { sealingRoutes } from './sealing/sealing-routes.ts';
 import { runRoutes } from './run-routes.ts';
 import { retentionRoutes } from './runs/retention/retention-routes.ts';
+import { runQueueing, type RunQueueing } from './run-queueing.ts';
 import { openRunServices, type RunServices } from './run-services.ts';
+import { scheduleServices } from './schedule-services.ts';
 
 export interface Gateway extends AsyncDisposable {
   readonly app: Koa;
@@ -48,12 +50,14 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   const { config } = parts;
   const metrics = gatewayMetrics(registry);
   const services = openRunServices(parts, metrics, open);
+  const queueing = runQueueing(parts, services, metrics);
   roomGauges(registry, services.room.counts);
   subscriptionGauges(registry, services.subscriptions, config.RUNLEDGER_STREAMS_MAX);
   const audit = openAudit({ log: parts.log, now, clock, onLost: metrics.auditLost });
   open.use(audit.refused);
   const routes = [
-    ...allRoutes(parts, services, metrics, audit),
+    ...allRoutes(parts, services, { metrics, queueing }, audit),
+    ...scheduleServices({ ...parts, metrics: registry }, services, queueing, metrics, open),
     ...erasureServices(parts, services, metrics, open),
   ];
   const app = createApp({
@@ -72,7 +76,7 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
 const allRoutes = (
   parts: Omit<GatewayParts, 'metrics'>,
   services: RunServices,
-  metrics: GatewayMetrics,
+  { metrics, queueing }: { readonly metrics: GatewayMetrics; readonly queueing: RunQueueing },
   { record }: Audit,
 ): Route[] => {
   const { config, log, views, instance, logger, publicUrl } = parts;
@@ -81,7 +85,7 @@ const allRoutes = (
   const fleet = executors(services.scheduler);
   const box = secretBox(config.RUNLEDGER_SECRET_KEYS);
   return [
-    ...runRoutes({ parts, services, metrics, record }),
+    ...runRoutes({ parts, services, metrics, queueing, record }),
     ...auditRoutes(log),
     ...webhookRoutes({
       log,

@@ -11,7 +11,6 @@ import { tombstoneRoute } from './runs/delete/tombstone-route.ts';
 import { deleteRun } from './runs/delete/delete-run.ts';
 import { attemptLogs } from './runs/logs/attempt-logs.ts';
 import { logsRoute } from './runs/logs/logs-route.ts';
-import type { OwnAddresses } from './files/core/own-address.ts';
 import { eventsRoute } from './runs/subscribe/events-route.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { getRoute } from './runs/read/get-route.ts';
@@ -24,14 +23,9 @@ import { rerunManyRoute } from './runs/rerun/rerun-many-route.ts';
 import { rerunRoute } from './runs/rerun/rerun-route.ts';
 import { waitingRoute } from './runs/read/waiting-route.ts';
 import { waitForEnd } from './runs/subscribe/wait-for-end.ts';
-import { callbackRules, type CallbackRules } from './runs/queue/callback-rules.ts';
-import { acceptRun, type AcceptRun } from './runs/queue/accept-run.ts';
 import { cancelMany } from './runs/cancel/cancel-many.ts';
 import { cancelRun } from './runs/cancel/cancel-run.ts';
 import { listRuns } from './runs/list/list-runs.ts';
-import { keepFiles } from './runs/queue/keep-files.ts';
-import { keepRunFiles, type KeepRunFiles } from './runs/queue/keep-run-files.ts';
-import { queueDeployment } from './runs/queue/queue-deployment.ts';
 import { queuePositions } from './runs/read/queue-positions.ts';
 import { rerunRun } from './runs/rerun/rerun-run.ts';
 import { keepSecrets } from './runs/secrets/kept-secrets.ts';
@@ -39,41 +33,33 @@ import { openIncluded } from './runs/read/read-included.ts';
 import { runProgress } from './runs/read/run-progress.ts';
 import { tokenRoute } from './runs/tokens/token-route.ts';
 import { waitingRun } from './runs/read/waiting-run.ts';
+import type { RunQueueing } from './run-queueing.ts';
 import type { RunServices } from './run-services.ts';
 
 export interface RunRoutes {
   readonly parts: Omit<GatewayParts, 'metrics'>;
   readonly services: RunServices;
   readonly metrics: GatewayMetrics;
+  readonly queueing: RunQueueing;
   readonly record: RecordAction;
 }
 
-const RESOLVE_WITHIN_MS = 1_000;
-
 /** The operations on runs. */
-export const runRoutes = ({ parts, services, metrics, record }: RunRoutes): Route[] => {
+export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRoutes): Route[] => {
   const { stores, secrets, current, lists, room, fresh, scheduler, subscriptions, keys, tokens } = services;
-  const { config, log, views, logger, instance, policy, resolver } = parts;
+  const { accept, callbacks, deployments, keepFiles, limits } = queueing;
+  const { config, log, views, logger, instance } = parts;
   const outputUrl = services.outputUrls.of;
   const writer = { service: 'gateway', instance };
   const onConflict = metrics.conflict;
   const onQueued = metrics.queued;
   const catalogue = openCatalogue(log);
-  const accept = acceptance(parts, services, metrics);
-  const callbacks = callbackRules({
-    policy,
-    resolver,
-    maxLength: config.RUNLEDGER_WEBHOOK_URL_MAX,
-    resolveWithinMs: RESOLVE_WITHIN_MS,
-  });
-  const keep = fileKeeping(parts, services, callbacks);
-  const queue = queueDeployment({ accept, catalogue, keepFiles: keep, secrets, now, logger });
   const rerun = rerunRun({
     accept,
     current,
     catalogue,
     workflows: stores.workflows,
-    keepFiles: keep,
+    keepFiles,
     secrets,
     keepSecrets: keepSecrets({ blobs: stores.blobs, secrets }),
   });
@@ -84,13 +70,8 @@ export const runRoutes = ({ parts, services, metrics, record }: RunRoutes): Rout
   const included = openIncluded(stores, logger);
   const present = presentRuns({ log, current });
   const wait = waitForEnd({ awaitEnd: subscriptions.awaitEnd, keys });
-  const limits = {
-    inputs: config.RUNLEDGER_INPUTS_MAX,
-    inputsBytes: config.RUNLEDGER_INPUTS_MAX_BYTES,
-    inputNameLength: config.RUNLEDGER_INPUT_NAME_MAX,
-  };
   return [
-    queueRoute({ limits, callbacks, queue, onQueued }),
+    queueRoute({ limits, callbacks, queue: deployments.queue, onQueued }),
     waitingRoute({ waiting: waitingRun({ scheduler, current, clock }), now }),
     getRoute({ current, lists, progress, positions, wait, included, outputUrl }),
     eventsRoute({ current, subscriptions, keys }),
@@ -107,28 +88,6 @@ export const runRoutes = ({ parts, services, metrics, record }: RunRoutes): Rout
     rerunManyRoute({ rerunMany: rerunMany({ find, rerun, onQueued }), record }),
   ];
 };
-
-const acceptance = (
-  { config, log, instance }: RunRoutes['parts'],
-  { stores, secrets, current, longestRun, room, quotas }: RunServices,
-  metrics: GatewayMetrics,
-): AcceptRun =>
-  counted(
-    acceptRun({
-      log,
-      blobs: stores.blobs,
-      current,
-      longestRun,
-      room,
-      queued: quotas.queued_runs,
-      blobQuota: quotas.blob_bytes,
-      maxInputsBytes: config.RUNLEDGER_INPUTS_MAX_BYTES,
-      secrets,
-      writer: { service: 'gateway', instance },
-      now,
-    }),
-    metrics,
-  );
 
 const runLogsRoute = (
   { log, logger }: Pick<GatewayParts, 'log' | 'logger'>,
@@ -149,43 +108,3 @@ const runLogsRoute = (
     keys,
     logger,
   });
-
-const fileKeeping = (
-  { config, publicUrl }: RunRoutes['parts'],
-  { files, outputs, outputUrls, stores }: RunServices,
-  addresses: CallbackRules,
-): KeepRunFiles => {
-  const own = (): OwnAddresses => ({
-    origin: publicUrl(),
-    api: `${publicUrl()}${config.RUNLEDGER_BASE_PATH}`,
-  });
-  return keepRunFiles({
-    blobs: stores.blobs,
-    keepFiles: keepFiles({ files, addresses, outputs: outputs.store, outputUrls, own }),
-  });
-};
-
-const counted =
-  (accept: AcceptRun, { notQueued }: GatewayMetrics): AcceptRun =>
-  async (...request) => {
-    const acceptance = await accept(...request);
-    switch (acceptance.kind) {
-      case 'accepted':
-      case 'accepted_before':
-      case 'refused':
-        break;
-      case 'key_taken':
-      case 'key_of_deleted_run':
-      case 'log_nearly_full':
-      case 'queue_full':
-      case 'outlives_log':
-      case 'inputs_gone':
-      case 'inputs_store_full':
-      case 'inputs_too_large':
-      case 'inputs_over_quota':
-      case 'views_unavailable':
-      case 'unreadable':
-        notQueued(acceptance.kind);
-    }
-    return acceptance;
-  };

@@ -40,6 +40,7 @@ import { retentionRecords, type RetentionRecords } from './runs/retention/retent
 import { inputSecrets, type InputSecrets } from './runs/secrets/input-secrets.ts';
 import { openKeyRevalidation, type KeyRevalidation } from './runs/subscribe/key-revalidation.ts';
 import { openRunSubscriptions, type RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
+import { scheduleRecords, type ScheduleRecords } from './schedules/schedule-records.ts';
 import { openSchedulerClient, type SchedulerClient } from './scheduler/scheduler-client.ts';
 
 /** How long a list waits for views that are behind. */
@@ -57,6 +58,7 @@ export interface RunServices {
   readonly longestRun: LongestRun;
   readonly quotas: Quotas;
   readonly records: CatalogueRecords;
+  readonly schedules: ScheduleRecords;
   readonly deletion: DeleteRecords;
   readonly retention: RetentionRecords;
   readonly outputs: OpenedOutputs;
@@ -89,6 +91,7 @@ export const openRunServices = (
   const expire = expireRun(expiring);
   const records = catalogueRecords(log);
   const { versions } = records;
+  const schedules = scheduleRecords(log);
   const onErased = metrics.erased;
   open.use(openLogShares({ log, isProjecting, logger }));
   open.use(openBlobSweep({ log, stores, versions, views, fresh, isProjecting, logger, onErased }));
@@ -100,7 +103,7 @@ export const openRunServices = (
   const kept = { views, isProjecting, logger, records: retention, runsDays };
   const outliving = { expire, expireNotification: expireNotification(expiring) };
   const ofFiles = fileRecords(log);
-  const used = { stores, fresh, records, outputs, ofFiles };
+  const used = { stores, fresh, records, schedules, outputs, ofFiles };
   const quotas = openQuotas(countedUse({ config, views }, used, metrics), open);
   const files = openUploads(parts, { records: ofFiles, store: outputs.store, quotas }, metrics, open);
   const erasing = { log, erase, ...atOnce({ stores, views, fresh, files }, metrics) };
@@ -118,6 +121,7 @@ export const openRunServices = (
     longestRun: longestRun({ log, webhookGiveUpS: config.RUNLEDGER_WEBHOOK_GIVE_UP_S, clock }),
     quotas,
     records,
+    schedules,
     retention,
     deletion: deleteRecords({ records, views, fresh, now: brokerTime(log, 'KV_CATALOGUE') }),
     outputs,
@@ -168,9 +172,12 @@ const countedUse = (
     stores,
     fresh,
     records,
+    schedules,
     outputs,
     ofFiles,
-  }: Pick<RunServices, 'stores' | 'fresh' | 'records' | 'outputs'> & { readonly ofFiles: FileRecords },
+  }: Pick<RunServices, 'stores' | 'fresh' | 'records' | 'schedules' | 'outputs'> & {
+    readonly ofFiles: FileRecords;
+  },
   metrics: GatewayMetrics,
 ): QuotasOptions => ({
   config,
@@ -178,6 +185,7 @@ const countedUse = (
   blobs: stores.blobs,
   fresh,
   countRecords: (org_id) => records.count(org_id),
+  countSchedules: (org_id) => schedules.count(org_id),
   sumWorkflowBytes: (org_id) => records.versions.bytes(org_id),
   sumFiles: (org_id) => sumFiles(ofFiles, org_id),
   keepsOutputsForMs: () => outputs.store.keepsForMs(),

@@ -14,8 +14,7 @@ export const addRecordList = (
     .option('--archived', 'list archived records instead')
     .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT);
 
-/** `show`, `archive`, `restore` and `delete`. */
-export const addRecordCommands = <Item extends { readonly id: string }>(
+export const addRecordShow = <Item extends { readonly id: string }>(
   { client, end, add }: CommandContext,
   group: Command,
   kind: SingleRecords<Item>,
@@ -25,6 +24,29 @@ export const addRecordCommands = <Item extends { readonly id: string }>(
     const { call, screen } = await client();
     end(showRecord(screen, kind, { item: await readRecord(call, kind, given), json }));
   });
+};
+
+export const addRecordDeletion = <Item extends { readonly id: string }>(
+  { client, end, add }: CommandContext,
+  group: Command,
+  kind: SingleRecords<Item>,
+  description: string,
+): void => {
+  add(group, `delete <${kind.what.toLowerCase()}>`, description).action(
+    async (given: string, { json = false }: Json) =>
+      end(await deleteRecord(await client(), kind, { given, json })),
+  );
+};
+
+/** `show`, `archive`, `restore` and `delete`. */
+export const addRecordCommands = <Item extends { readonly id: string }>(
+  parts: CommandContext,
+  group: Command,
+  kind: SingleRecords<Item>,
+): void => {
+  const { client, end, add } = parts;
+  const noun = kind.what.toLowerCase();
+  addRecordShow(parts, group, kind);
   const addArchiving = (name: string, description: string, archived: boolean): void => {
     add(group, `${name} <${noun}>`, description).action(async (given: string, { json = false }: Json) => {
       const restoredBy = ({ id }: Item): string => `runledger ${group.name()} restore ${id}`;
@@ -33,11 +55,6 @@ export const addRecordCommands = <Item extends { readonly id: string }>(
   };
   addArchiving('archive', `archive a ${noun}: nothing new can use it`, true);
   addArchiving('restore', `restore an archived ${noun}`, false);
-  add(
-    group,
-    `delete <${noun}>`,
-    `delete a ${noun} that was archived a minute ago and that nothing uses`,
-  ).action(async (given: string, { json = false }: Json) =>
-    end(await deleteRecord(await client(), kind, { given, json })),
-  );
+  const deletion = `delete a ${noun} that was archived a minute ago and that nothing uses`;
+  addRecordDeletion(parts, group, kind, deletion);
 };

@@ -14,6 +14,12 @@ export interface QueueSettings {
 }
 
 export const addQueueSettings = (command: Command): Command =>
+  addSettingsOfRuns(command)
+    .option('--delay <time>', 'start it this time later, such as 90 (seconds), 15m or 2h')
+    .option('--start-at <time>', 'start it at this time or later, such as 2026-05-01T12:00:00Z');
+
+/** Those that do not say when it starts. */
+export const addSettingsOfRuns = (command: Command): Command =>
   command
     .option(
       '--priority <number>',
@@ -28,8 +34,6 @@ export const addQueueSettings = (command: Command): Command =>
       "how long an attempt may execute, such as 90 (seconds), 15m or 2h; the deployment's by default",
     )
     .option('--start-deadline <time>', "how long it may wait until it starts; the deployment's by default")
-    .option('--delay <time>', 'start it this time later, such as 90 (seconds), 15m or 2h')
-    .option('--start-at <time>', 'start it at this time or later, such as 2026-05-01T12:00:00Z')
     .option('--tag <tag>', 'a word of yours to find it by; several with commas, or repeat the option', tags);
 
 /** The members of a request. A missing option is undefined. */

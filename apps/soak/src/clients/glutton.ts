@@ -83,6 +83,7 @@ export const runGlutton = async (options: GluttonOptions): Promise<void> => {
       await rest(answer?.got ? nextAfterMs : AGAIN_AFTER_MS, signal);
     }
   };
+  const yearly = { name: 'glutton', deployment_id: ordinary, cron: '@yearly' };
   const versions = `/workflows/${glutton.workflow_id}/versions`;
   const padding = 'x'.repeat(WORKFLOW_BYTES);
   await Promise.all([
@@ -95,6 +96,7 @@ export const runGlutton = async (options: GluttonOptions): Promise<void> => {
     ),
     takeAll(() => ({ resource: 'blob_bytes', path: QUEUE, body: withLargeInputs() })),
     takeAll(() => ({ resource: 'catalogue_records', path: '/workflows', body: { name: 'glutton' } })),
+    takeAll(() => ({ resource: 'schedules', path: '/schedules', body: yearly })),
     takeAll(() => ({ resource: 'files', path: '/files', body: { at: now() } })),
     takeAll(() => ({ resource: 'file_bytes', path: '/files', body: { at: now(), padding } })),
     takeAll(() => ({

@@ -41,6 +41,7 @@ export interface Size {
 interface Quotas {
   readonly queuedRuns: number;
   readonly catalogueRecords: number;
+  readonly schedules: number;
   readonly workflowBytes: number;
   readonly outputBytes: number;
   readonly blobBytes: number;
@@ -72,6 +73,7 @@ export const FULL: Size = {
   quotas: {
     queuedRuns: 3_000,
     catalogueRecords: 500,
+    schedules: 20,
     workflowBytes: 8 * MiB,
     outputBytes: 32 * MiB,
     blobBytes: 64 * MiB,
@@ -104,6 +106,7 @@ export const SMALL: Size = {
   quotas: {
     queuedRuns: 250,
     catalogueRecords: 100,
+    schedules: 10,
     workflowBytes: 2 * MiB,
     outputBytes: 4 * MiB,
     blobBytes: 4 * MiB,

@@ -35,7 +35,7 @@ afterAll(() => broker[Symbol.asyncDispose]());
 describe('with only its own key', () => {
   it('the gateway keeps its records', async () => {
     const log = await broker.open('gateway');
-    for (const name of ['CATALOGUE', 'FILES', 'KEYS', 'RATES', 'WEBHOOK_SECRETS'] as const) {
+    for (const name of ['CATALOGUE', 'FILES', 'KEYS', 'RATES', 'SCHEDULES', 'WEBHOOK_SECRETS'] as const) {
       const bucket = openBucket(log, name, Type.String());
       const revision = await bucket.create('one.two', 'first');
       expect(revision).not.toBe(false);
@@ -109,6 +109,7 @@ describe('with only its own key', () => {
 
   it.each([
     ['gateway', 'projection'],
+    ['gateway', 'schedules'],
     ['scheduler', 'scheduler'],
   ] as const)('the %s holds its lease and gives it back', async (user, name) => {
     const lease = await acquireLease(

@@ -6,7 +6,14 @@ import type { WriterRole } from '../events/writer.ts';
 
 /** `list`: read the keys under a prefix, or follow the whole bucket. `erase`: remove without a delete marker. */
 export type BucketUse = 'read' | 'list' | 'write' | 'erase';
-export type UsedBucket = 'CATALOGUE' | 'FILES' | 'KEYS' | 'RATES' | 'WEBHOOK_SECRETS' | 'EXECUTORS';
+export type UsedBucket =
+  | 'CATALOGUE'
+  | 'FILES'
+  | 'KEYS'
+  | 'RATES'
+  | 'SCHEDULES'
+  | 'WEBHOOK_SECRETS'
+  | 'EXECUTORS';
 
 /**
  * Everything that a service writes, reads and requests. The broker's permissions, docs/events.md, docs/broker.md and the

@@ -79,6 +79,8 @@ export const RunQueuedData = Type.Object(
     /** Whether its version says which nodes take the inputs: then the executor fetches that. */
     has_input_targets: Type.Optional(Type.Boolean()),
     rerun_of: Type.Union([Uuid, Type.Null()]),
+    /** The schedule that queued it, and for which of its times. */
+    schedule: Type.Optional(Type.Object({ id: Uuid, time: Time })),
     /** Of a run whose id is derived from an idempotency key: a second request is compared with it. A keyed hash, when inputs are secret. */
     idempotency: Type.Optional(Type.Object({ request_sha256: Sha256 })),
   },

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { nullable } from './fields/optional.ts';
 
-const Unit = Type.Enum(['runs', 'records', 'bytes', 'files', 'uploads', 'streams']);
+const Unit = Type.Enum(['runs', 'records', 'schedules', 'bytes', 'files', 'uploads', 'streams']);
 
 /** What an organisation uses of one resource that all organisations share. */
 export const ResourceUsage = Type.Object(
@@ -18,6 +18,7 @@ export const Usage = Type.Object(
   {
     queued_runs: ResourceUsage,
     catalogue_records: ResourceUsage,
+    schedules: ResourceUsage,
     workflow_bytes: ResourceUsage,
     blob_bytes: ResourceUsage,
     output_bytes: ResourceUsage,

@@ -58,6 +58,7 @@ const request: Rules<RunEventOf<'RunQueued'>['data']> = {
   has_log_masks: 'kept',
   has_input_targets: 'kept',
   rerun_of: 'kept',
+  schedule: 'kept',
   delay_s: 'kept',
   start_at: 'kept',
   tags: 'left_out',

@@ -58,6 +58,8 @@ export interface LogSettings {
   /** Of the records of files that clients uploaded, some 500 bytes each. The files themselves are with the output files. */
   readonly filesMaxBytes: number;
   readonly keysMaxBytes: number;
+  /** Of schedules, with the inputs of their runs and their last outcomes: some 6 KiB each, 40 KiB at most. */
+  readonly schedulesMaxBytes: number;
   /** One encrypted record for each organisation. */
   readonly webhookSecretsMaxBytes: number;
   /** For all output files and all files that clients uploaded, together. */
@@ -91,6 +93,7 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
   blobsMaxAgeMs: 90 * DAY_MS,
   filesMaxBytes: 64 * MiB,
   keysMaxBytes: 64 * MiB,
+  schedulesMaxBytes: 256 * MiB,
   webhookSecretsMaxBytes: 64 * MiB,
   outputsMaxBytes: 4 * GiB,
   outputsMaxAgeMs: 90 * DAY_MS,

@@ -73,6 +73,7 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
     bucket('CATALOGUE', {}, { ...common, max_bytes: settings.catalogueMaxBytes, max_msgs_per_subject: 10 }),
     bucket('FILES', {}, { ...common, max_bytes: settings.filesMaxBytes }),
     bucket('KEYS', {}, { ...common, max_bytes: settings.keysMaxBytes }),
+    bucket('SCHEDULES', {}, { ...common, max_bytes: settings.schedulesMaxBytes }),
     blobs('WORKFLOWS', { ...common, max_bytes: settings.workflowsMaxBytes }),
     blobs('BLOBS', {
       ...common,

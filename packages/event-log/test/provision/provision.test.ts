@@ -26,6 +26,7 @@ describe('provision', () => {
       'KV_KEYS',
       'KV_LEASES',
       'KV_RATES',
+      'KV_SCHEDULES',
       'KV_WEBHOOK_SECRETS',
       'LOGS',
       'OBJ_OUTPUTS',

@@ -1,8 +1,10 @@
 import type { Erasure } from '@runledger/contracts/catalogue/records';
 import { orgId } from '@runledger/contracts/ids';
 import type { FreshViews } from '../projection/fresh-views.ts';
+import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
 import { keyStore } from '../auth/key-store.ts';
 import { revokeAll } from '../auth/revoke-keys.ts';
+import { schedulesOf } from '../schedules/schedule-records.ts';
 import { eraseFilesOf, type EraseFilesOptions } from './erase-files-of.ts';
 import { eraseRuns, type EraseRunsOptions } from './erase-runs.ts';
 import { eraseStored, type EraseStoredOptions } from './erase-stored.ts';
@@ -31,13 +33,15 @@ export const eraseOrganisation = async (
   if (quiet_at !== null && now().getTime() < Date.parse(quiet_at) + QUIET_FOR_MS) return;
   const org_id = orgId(erasure.org_id);
   const keys = await revokeAll(keyStore(log), org_id);
+  // Otherwise they would queue runs while these are deleted.
+  const schedules = await eraseSubjects(log, 'KV_SCHEDULES', schedulesOf(org_id));
   const areFresh = await fresh.becomeFresh();
   const runs = await eraseRuns(options, org_id, requested_by, stop);
   const isWithoutRuns = areFresh && runs.isDone;
   const [files, stored] = isWithoutRuns
     ? [await eraseFilesOf(options.files, org_id), await eraseStored(options, org_id)]
     : [0, 0];
-  const isQuiet = isWithoutRuns && keys + files + stored === 0;
+  const isQuiet = isWithoutRuns && keys + schedules + files + stored === 0;
   const at = now().toISOString();
   await erasures.change(org_id, (present) => ({
     ...present,

@@ -49,6 +49,7 @@ interface DescribedOperation<
     | 'Files'
     | 'Webhooks'
     | 'Catalogue'
+    | 'Schedules'
     | 'API keys'
     | 'Audit'
     | 'Executors'

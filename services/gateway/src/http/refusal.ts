@@ -7,7 +7,7 @@ export interface Invalid {
 
 export const invalid = (loc: Invalid['loc'], type: string, msg: string): Invalid => ({ loc, msg, type });
 
-export type RecordKind = 'Machine' | 'Workflow' | 'Workflow version' | 'Deployment';
+export type RecordKind = 'Machine' | 'Workflow' | 'Workflow version' | 'Deployment' | 'Schedule';
 
 /**
  * Every refusal that a client can get. A new one is a member of this union and a row of `REFUSALS` in `refusal-responses.ts`: its

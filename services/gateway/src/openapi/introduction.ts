@@ -26,6 +26,7 @@ const about: Readonly<Record<Operation['tag'], string>> = {
   Files: 'Upload the files that are inputs of runs.',
   Webhooks: 'The outcome of notifications, and the secret that signs them.',
   Catalogue: 'Machines, workflows with their versions, and deployments.',
+  Schedules: 'Runs of a deployment at the times of a cron expression.',
   'API keys': "A user's keys.",
   Audit: 'Who did what.',
   Organisation: 'What it uses of the shared stores, its quotas, and for how long its runs are kept.',

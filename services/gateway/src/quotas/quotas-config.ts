@@ -20,6 +20,7 @@ export const quotasConfig = {
     9_000,
     'machines, workflows, versions of workflows and deployments of an organisation, archived ones included',
   ),
+  RUNLEDGER_QUOTA_SCHEDULES: quota(100, 1_000, 'schedules of an organisation, paused ones included'),
   RUNLEDGER_QUOTA_WORKFLOW_BYTES: quota(
     128 * MiB,
     TiB,

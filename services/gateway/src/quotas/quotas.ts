@@ -18,6 +18,7 @@ export interface QuotasOptions {
   readonly fresh: Pick<FreshViews, 'becomeFresh'>;
   /** With every record whose creation was acknowledged. */
   readonly countRecords: (org_id: OrgId) => Promise<number>;
+  readonly countSchedules: (org_id: OrgId) => Promise<number>;
   /** Of the workflows and the definitions of inputs, with every acknowledged version. */
   readonly sumWorkflowBytes: (org_id: OrgId) => Promise<number>;
   /** Files and uploads of an organisation, and their bytes. */
@@ -34,6 +35,7 @@ export interface QuotasOptions {
 export interface Quotas extends Readonly<Record<Resource, QuotaBound | BlobQuota | HeldQuota>> {
   readonly queued_runs: QuotaBound;
   readonly catalogue_records: QuotaBound;
+  readonly schedules: QuotaBound;
   /** Of workflows, with the definitions of their inputs. */
   readonly workflow_bytes: QuotaBound;
   /** Of inputs and lists of outputs over 4 KiB. */
@@ -54,6 +56,21 @@ export interface Quotas extends Readonly<Record<Resource, QuotaBound | BlobQuota
 /** Of the day at the beginning of a time in ISO 8601. */
 const DAY_LENGTH = 10;
 
+/** The day from which on output files are kept. */
+const keptSince = async ({
+  now,
+  keepsOutputsForMs,
+}: Pick<QuotasOptions, 'now' | 'keepsOutputsForMs'>): Promise<string> => {
+  const ms = Math.max(now().getTime() - (await keepsOutputsForMs()), 0);
+  return new Date(ms).toISOString().slice(0, DAY_LENGTH);
+};
+
+/** What is counted in records, which every acknowledged write has. */
+const inRecords = (count: QuotaBoundOptions['count']): Pick<QuotaBoundOptions, 'count' | 'becomeFresh'> => ({
+  count,
+  becomeFresh: async () => true,
+});
+
 /** `open` closes them. */
 export const openQuotas = (
   { config, views, fresh: { becomeFresh }, metrics, clock, ...options }: QuotasOptions,
@@ -68,10 +85,6 @@ export const openQuotas = (
   const held = (resource: Resource, limit: number): HeldQuota =>
     heldQuota({ limit, onRefused: metrics.refused(resource) });
 
-  const keptSince = async (): Promise<string> => {
-    const ms = Math.max(options.now().getTime() - (await options.keepsOutputsForMs()), 0);
-    return new Date(ms).toISOString().slice(0, DAY_LENGTH);
-  };
   const { RUNLEDGER_KEY_STREAMS_MAX: limitOfKey } = config;
   const onKeyRefused = metrics.refused('key_streams');
   const streams = held('streams', config.RUNLEDGER_QUOTA_STREAMS);
@@ -80,14 +93,17 @@ export const openQuotas = (
       count: (org_id, limit) => views.countQueued(org_id, limit),
       becomeFresh,
     }),
-    catalogue_records: bound('catalogue_records', config.RUNLEDGER_QUOTA_CATALOGUE_RECORDS, {
-      count: options.countRecords,
-      becomeFresh: async () => true,
-    }),
-    workflow_bytes: bound('workflow_bytes', config.RUNLEDGER_QUOTA_WORKFLOW_BYTES, {
-      count: options.sumWorkflowBytes,
-      becomeFresh: async () => true,
-    }),
+    catalogue_records: bound(
+      'catalogue_records',
+      config.RUNLEDGER_QUOTA_CATALOGUE_RECORDS,
+      inRecords(options.countRecords),
+    ),
+    schedules: bound('schedules', config.RUNLEDGER_QUOTA_SCHEDULES, inRecords(options.countSchedules)),
+    workflow_bytes: bound(
+      'workflow_bytes',
+      config.RUNLEDGER_QUOTA_WORKFLOW_BYTES,
+      inRecords(options.sumWorkflowBytes),
+    ),
     blob_bytes: open.use(
       openBlobQuota({
         limit: config.RUNLEDGER_QUOTA_BLOB_BYTES,
@@ -99,17 +115,19 @@ export const openQuotas = (
       }),
     ),
     output_bytes: bound('output_bytes', config.RUNLEDGER_QUOTA_OUTPUT_BYTES, {
-      count: async (org_id) => views.sumOutputBytes(org_id, await keptSince()),
+      count: async (org_id) => views.sumOutputBytes(org_id, await keptSince(options)),
       becomeFresh,
     }),
-    files: bound('files', config.RUNLEDGER_QUOTA_FILES, {
-      count: async (org_id) => (await options.sumFiles(org_id)).files,
-      becomeFresh: async () => true,
-    }),
-    file_bytes: bound('file_bytes', config.RUNLEDGER_QUOTA_FILE_BYTES, {
-      count: async (org_id) => (await options.sumFiles(org_id)).bytes,
-      becomeFresh: async () => true,
-    }),
+    files: bound(
+      'files',
+      config.RUNLEDGER_QUOTA_FILES,
+      inRecords(async (org_id) => (await options.sumFiles(org_id)).files),
+    ),
+    file_bytes: bound(
+      'file_bytes',
+      config.RUNLEDGER_QUOTA_FILE_BYTES,
+      inRecords(async (org_id) => (await options.sumFiles(org_id)).bytes),
+    ),
     uploads: held('uploads', config.RUNLEDGER_QUOTA_UPLOADS),
     streams,
     streamLimits: streamLimits({ ofOrganisation: streams, limitOfKey, onKeyRefused }),

@@ -100,6 +100,14 @@ const TABLE: readonly Done[] = [
     body: { name: 'a', machine_id: '{machine}', workflow_version_id: '{workflow_version}' },
     target: '{deployment}',
   },
+  {
+    action: 'schedule.created',
+    request: 'POST /schedules',
+    body: { name: 'a', deployment_id: '{deployment}', cron: '@daily' },
+    target: '{schedule}',
+  },
+  changed('schedule.changed', '/schedules/{schedule}', { paused: true }, '{schedule}'),
+  { action: 'schedule.deleted', request: 'DELETE /schedules/{schedule}', target: '{schedule}' },
   changed('deployment.changed', '/deployments/{deployment}', archived, '{deployment}'),
   deleted('deployment.deleted', '/deployments/{deployment}', '{deployment}'),
   changed(

@@ -46,6 +46,7 @@ export const aMarkedTenant = async (bed: TestBed, gateway: TestGateway): Promise
   const workflow = await created('/workflows', { name: word });
   await created(`/workflows/${workflow}/versions`, { workflow: { kind: word } });
   await created('/api-keys', { name: word });
+  await created('/schedules', { name: word, deployment_id: tenant.deployment.id, cron: '@yearly' });
   await call(`${gateway.api}/retention`, admin, {
     method: 'PATCH',
     body: JSON.stringify({ outputs_days: 3 }),

@@ -67,6 +67,7 @@ overEachViews('erasing an organisation', (here) => {
         'KV_CATALOGUE',
         'KV_FILES',
         'KV_KEYS',
+        'KV_SCHEDULES',
         'KV_WEBHOOK_SECRETS',
         'LOGS',
         'OBJ_OUTPUTS',

@@ -113,6 +113,11 @@ describe('the OpenAPI document', () => {
         'POST /deployments',
         'GET /deployments/{deployment_id}',
         'PATCH /deployments/{deployment_id}',
+        'GET /schedules',
+        'POST /schedules',
+        'GET /schedules/{schedule_id}',
+        'PATCH /schedules/{schedule_id}',
+        'DELETE /schedules/{schedule_id}',
       ].toSorted(),
     );
   });

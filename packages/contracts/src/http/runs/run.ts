@@ -226,6 +226,12 @@ export const WorkflowRun = Type.Object(
       }),
     ),
     rerun_of: nullable(Type.String({ format: 'uuid', description: 'The run that this run repeats.' })),
+    schedule: nullable(
+      Type.Object(
+        { id: Uuid, time: Time },
+        { title: 'RunSchedule', description: 'The schedule that queued it, and for which of its times.' },
+      ),
+    ),
     missing_members: Type.Array(MissingMember, {
       description:
         'Members that are null, or an empty list, because they are lost or deleted: included ones, and outputs. Usually empty.',

@@ -55,7 +55,7 @@ const MAX_CONCURRENT_READS = 32;
 
 export const openRecords = <Stored extends Owned, Entry extends Listed>(
   bucket: Bucket<Stored>,
-  kind: 'machines' | 'workflows' | 'deployments',
+  kind: 'machines' | 'workflows' | 'deployments' | 'schedules',
   entryOf: (record: Stored) => Entry,
 ): Records<Stored, Entry> => {
   const keyOf = (org: string, id: string): string => `${kind}.${org}.${id}`;

@@ -127,11 +127,11 @@ const earlierAcceptance =
   ({ current, room, secrets }: AcceptRunOptions): EarlierAcceptance =>
   async (org_id, identity) => {
     if (identity.kind === 'random') return undefined;
-    const { run_id, request_sha256 } = identity;
+    const { run_id } = identity;
     const found = await current({ org_id, run_id });
     switch (found.kind) {
       case 'found':
-        return secrets.isRunOf(found.run, request_sha256)
+        return identity.kind === 'of_schedule' || secrets.isRunOf(found.run, identity.request_sha256)
           ? { kind: 'accepted_before', run_id }
           : { kind: 'key_taken' };
       case 'none':

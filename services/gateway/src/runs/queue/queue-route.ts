@@ -5,8 +5,8 @@ import {
 } from '@runledger/contracts/http/runs/queue-run';
 import type { JsonValue } from '@runledger/contracts/json';
 import { Type } from 'typebox';
-import type { QueueDeployment } from './queue-deployment.ts';
-import { queueOptions } from './core/queue-options.ts';
+import type { QueueDeployment } from './deployment-queue.ts';
+import { queueRequestOf } from './queue-request.ts';
 import { acceptedRun, queueCallerOf } from './queue-response.ts';
 import { inputsProblems, type InputLimits } from './input-limits.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
@@ -16,7 +16,7 @@ import type { CallbackRules } from './callback-rules.ts';
 
 export interface QueueRoute {
   readonly limits: InputLimits;
-  readonly callbacks: CallbackRules;
+  readonly callbacks: Pick<CallbackRules, 'problem'>;
   readonly queue: QueueDeployment;
   readonly onQueued: () => void;
 }
@@ -43,17 +43,8 @@ export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): 
   route(
     queueOperation,
     async ({ headers, body }, caller, ctx) => {
-      const request = {
-        deployment_id: body.deployment_id.toLowerCase(),
-        inputs: body.inputs ?? {},
-        webhook: body.webhook ?? null,
-        webhook_intermediate_status: body.webhook_intermediate_status ?? false,
-        gpu: body.gpu ?? null,
-        ...queueOptions(body),
-      };
-      const { webhook } = request;
-      const checkDestination = async () => (webhook === null ? undefined : callbacks.destination(webhook));
-      const queued = await queue(queueCallerOf(ctx, caller, headers), request, checkDestination);
+      const requested = { kind: 'queue', request: queueRequestOf(body) } as const;
+      const queued = await queue(queueCallerOf(ctx, caller, headers), requested);
       if (queued.kind !== 'refused') return acceptedRun(queued, onQueued);
       if (queued.why === 'no_deployment') throw new Refused({ kind: 'not_found', what: 'Deployment' });
       throw new Refused(queued.why);

@@ -190,7 +190,7 @@ const identityOf = ({ org_id, deployment }: Tenant) => {
     ...DEFAULT_OPTIONS,
   };
   const identity = runIdentity(orgId(org_id), 'k', { kind: 'queue', request });
-  if (identity.kind === 'random') throw new Error('a key makes an id');
+  if (identity.kind !== 'of_key') throw new Error('a key makes an id');
   const { run_id, request_sha256 } = identity;
   return { run: { org_id: orgId(org_id), run_id }, idempotency: { request_sha256 } };
 };

@@ -4,13 +4,24 @@ import type { Run } from '@runledger/contracts/fold/run';
 import { DEFAULT_OPTIONS, OPTION_NAMES, type QueueOptions } from './queue-options.ts';
 import type { QueueRequest } from './queue-run.ts';
 
-/** What a request asks for. Equal ones are the same request. */
-export type RequestedRun =
+/** A time of a schedule. One run at most is queued for it. */
+export type ScheduledTime = NonNullable<Run['request']['schedule']>;
+
+interface ScheduledRun {
+  readonly kind: 'schedule';
+  readonly schedule: ScheduledTime;
+  readonly request: QueueRequest;
+}
+
+/** What a client's request asks for. Equal ones are the same request. */
+type ClientsRun =
   | { readonly kind: 'queue'; readonly request: QueueRequest }
   | { readonly kind: 'rerun'; readonly of: RunId; readonly inputs: JsonObject | undefined };
 
+export type RequestedRun = ClientsRun | ScheduledRun;
+
 /** The text by which requests are compared. It never changes, since runs keep its hash. */
-export const requestText = (requested: RequestedRun): string => {
+export const requestText = (requested: ClientsRun): string => {
   switch (requested.kind) {
     case 'queue': {
       const { deployment_id, inputs, webhook, webhook_intermediate_status, gpu } = requested.request;
@@ -32,6 +43,10 @@ const namedOptions = (options: QueueOptions): JsonObject =>
 
 /** The text that the id of a run is made from. An organisation's id has no line break, so no two requests share it. */
 export const identityText = (org_id: OrgId, key: string): string => `run\n${org_id}\n${key}`;
+
+/** The same for a time of a schedule. */
+export const scheduledIdentityText = (org_id: OrgId, { id, time }: ScheduledTime): string =>
+  `schedule\n${org_id}\n${id}\n${time}`;
 
 /** Whether that request queued the run. No request with a key queued a run with a random id. */
 export const isRunOf = ({ request }: Run, request_sha256: string): boolean =>

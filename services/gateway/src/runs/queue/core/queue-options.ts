@@ -30,7 +30,7 @@ export const DEFAULT_OPTIONS: QueueOptions = {
 
 export const OPTION_NAMES = Object.keys(DEFAULT_OPTIONS) as readonly (keyof QueueOptions)[];
 
-export const queueOptions = (body: Omit<DeploymentRunRequest, 'deployment_id'>): QueueOptions => ({
+export const queueOptions = (body: Pick<DeploymentRunRequest, keyof QueueOptions>): QueueOptions => ({
   priority: body.priority ?? DEFAULT_OPTIONS.priority,
   concurrency_key: body.concurrency_key ?? null,
   run_timeout_s: body.run_timeout_s ?? null,

@@ -66,13 +66,14 @@ export interface QueuedBy {
   readonly user_id: string;
   /** In milliseconds since 1970. */
   readonly now: number;
+  readonly schedule?: NonNullable<RunRequest['schedule']> | undefined;
 }
 
 /** The run keeps the present settings and version, also when the catalogue changes later. */
 export const queueRun = (
   request: QueueRequest,
   { deployment, machine, version }: DeploymentFacts,
-  { user_id, now }: QueuedBy,
+  { user_id, now, schedule }: QueuedBy,
 ): QueueDecision<MissingPart | WrongRequest> => {
   if (!deployment) return { kind: 'refused', why: 'deployment' };
   if (deployment.archived) return { kind: 'refused', why: 'archived' };
@@ -118,6 +119,7 @@ export const queueRun = (
         ...(deployment.log_masks && { has_log_masks: true }),
         ...(inputTargets(version.inputs).length > 0 && { has_input_targets: true }),
         rerun_of: null,
+        ...(schedule && { schedule }),
       },
       inputs: { kind: 'inline', value: fitted.inputs },
     },

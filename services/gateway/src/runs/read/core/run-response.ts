@@ -68,6 +68,7 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     start_deadline_s: request.start_deadline_s,
     start_at: requestedStart(request, run.created_at),
     rerun_of: request.rerun_of,
+    schedule: request.schedule ?? null,
     missing_members: [...shown.included.missing, ...missingOutputs(run, [])],
   };
 };

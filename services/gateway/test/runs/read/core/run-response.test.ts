@@ -66,6 +66,7 @@ const always: Omit<WorkflowRun, keyof Situated | 'error' | 'attempts'> = {
   run_timeout_s: 3600,
   start_deadline_s: 3600,
   rerun_of: null,
+  schedule: null,
   missing_members: [],
 };
 
@@ -86,6 +87,7 @@ const OURS = [
   'run_timeout_s',
   'start_deadline_s',
   'rerun_of',
+  'schedule',
   'missing_members',
 ];
 const NEVER_NULL =

@@ -1,0 +1,145 @@
+import { LRUCache } from 'lru-cache';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Catalogue } from '../../catalogue/catalogue.ts';
+import { jsonBytes, type JsonObject } from '@runledger/contracts/json';
+import { invalid, type Invalid, type Refusal } from '../../http/refusal.ts';
+import type { InputSecrets } from '../secrets/input-secrets.ts';
+import type { CallbackRules } from './callback-rules.ts';
+import type { RequestedRun, ScheduledTime } from './core/idempotency.ts';
+import type { KeepRunFiles } from './keep-run-files.ts';
+import { queueRun, type QueuedVersion, type QueueDecision, type QueueRequest } from './core/queue-run.ts';
+import { invalidBounds } from './invalid-bounds.ts';
+import { invalidInputs } from './invalid-inputs.ts';
+import type { AcceptRun, Acceptance, QueueCaller } from './accept-run.ts';
+
+export interface DeploymentQueueOptions {
+  readonly accept: AcceptRun;
+  readonly catalogue: Catalogue;
+  readonly callbacks: Pick<CallbackRules, 'destination'>;
+  readonly keepFiles: KeepRunFiles;
+  readonly secrets: Pick<InputSecrets, 'seal'>;
+  readonly now: () => Date;
+  readonly logger: Logger;
+}
+
+type NotQueued = 'no_deployment' | Extract<Refusal, { kind: 'invalid' }>;
+type Decision = QueueDecision<NotQueued>;
+interface RefusedFor<No> {
+  readonly kind: 'refused';
+  readonly why: No;
+}
+
+type Requested = Exclude<RequestedRun, { kind: 'rerun' }>;
+type Refuse<No> = () => Promise<RefusedFor<No> | undefined>;
+
+/** `refuse` is asked before, unless the request has a run already. @throws as `AcceptRun` does */
+export type QueueDeployment = <No = never>(
+  given: QueueCaller,
+  requested: Requested,
+  refuse?: Refuse<No>,
+) => Promise<Acceptance | RefusedFor<NotQueued | No>>;
+
+interface Decided {
+  readonly decision: Decision;
+  readonly version: QueuedVersion | undefined;
+}
+
+/** Runs of deployments as these are now. */
+export interface DeploymentQueue {
+  readonly queue: QueueDeployment;
+  /** What would be queued now, before files are kept and secrets sealed. @throws {LogUnavailable} */
+  readonly decide: (given: DecidedFor, request: QueueRequest) => Promise<Decided>;
+}
+
+interface DecidedFor extends Pick<QueueCaller, 'org_id' | 'user_id'> {
+  readonly schedule?: ScheduledTime | undefined;
+  /** The request itself is kept, so it must hold no secrets. */
+  readonly isStored: boolean;
+}
+
+export const deploymentQueue = (options: DeploymentQueueOptions): DeploymentQueue => {
+  const { accept, keepFiles, secrets } = options;
+  const decide = decideWith(options);
+  const queue: QueueDeployment = <No>(given: QueueCaller, requested: Requested, refuse?: Refuse<No>) =>
+    accept<NotQueued | No>(given, requested, async () => {
+      const refused = await refuse?.();
+      if (refused) return refused;
+      const schedule = requested.kind === 'schedule' ? requested.schedule : undefined;
+      const { decision, version } = await decide(
+        { ...given, schedule, isStored: schedule !== undefined },
+        requested.request,
+      );
+      if (decision.kind === 'refused') return decision;
+      const kept = await keepFiles(given.org_id, decision.run, version);
+      return kept.kind === 'queued'
+        ? { ...kept, run: secrets.seal(given.org_id, kept.run, version?.inputs ?? []) }
+        : kept;
+    });
+  return { queue, decide };
+};
+
+const decideWith = ({
+  catalogue,
+  callbacks,
+  now,
+  logger,
+}: Pick<DeploymentQueueOptions, 'catalogue' | 'callbacks' | 'now' | 'logger'>): DeploymentQueue['decide'] => {
+  const versionOf = queuedVersions(catalogue);
+  return async (given, request) => {
+    const { org_id } = given;
+    const { webhook, deployment_id } = request;
+    const callback = webhook === null ? undefined : await callbacks.destination(webhook);
+    const deployment = await catalogue.getDeployment(org_id, deployment_id);
+    const [machine, version] = deployment
+      ? await Promise.all([
+          catalogue.getMachine(org_id, deployment.machine_id),
+          versionOf(org_id, deployment.workflow_version_id),
+        ])
+      : [undefined, undefined];
+    const by = { ...given, now: now().getTime() };
+    const decision = queueRun(request, { deployment, machine, version }, by);
+    const why = decision.kind === 'refused' ? decision.why : undefined;
+    const problems =
+      typeof why === 'object' ? [...invalidInputs(why.inputs), ...invalidBounds(why.bounds)] : [];
+    if (callback) problems.push(callback);
+    if (given.isStored) problems.push(...storedSecrets(version, request.inputs));
+    if (problems.length > 0)
+      return { decision: { kind: 'refused', why: { kind: 'invalid', problems } }, version };
+    if (decision.kind === 'queued') return { decision, version };
+    if (why === 'machine' || why === 'workflow version')
+      logger.warn({ org_id, deployment_id, missing: why }, 'a deployment cannot be queued');
+    return { decision: { kind: 'refused', why: 'no_deployment' }, version };
+  };
+};
+
+const storedSecrets = (version: QueuedVersion | undefined, inputs: JsonObject): Invalid[] =>
+  (version?.inputs ?? [])
+    .filter(({ name, secret }) => secret && Object.hasOwn(inputs, name))
+    .map(({ name }) => invalid(['body', 'inputs', name], 'value_error', `Value error, ${NO_SECRETS}`));
+
+const NO_SECRETS =
+  'it is a secret of the workflow version, and a schedule keeps no secrets: leave it out, or queue the runs from a scheduler of your own';
+
+const MAX_VERSIONS = 10_000;
+const MAX_DEFINITION_BYTES = 16 * 1024 ** 2;
+
+/** What runs need of a workflow version; undefined when there is no such version. Versions are immutable, so each is read once. */
+const queuedVersions = (
+  catalogue: Catalogue,
+): ((org: string, id: string) => Promise<QueuedVersion | undefined>) => {
+  const versions = new LRUCache<string, QueuedVersion>({
+    max: MAX_VERSIONS,
+    maxSize: MAX_DEFINITION_BYTES,
+    sizeCalculation: ({ inputs }) => jsonBytes(inputs),
+  });
+  return async (org, id) => {
+    const name = `${org}.${id}`;
+    const known = versions.get(name);
+    if (known) return known;
+    const version = await catalogue.getWorkflowVersion(org, id);
+    if (!version) return undefined;
+    const { sha256, inputs } = version;
+    versions.set(name, { sha256, inputs });
+    return { sha256, inputs };
+  };
+};

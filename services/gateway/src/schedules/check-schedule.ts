@@ -1,0 +1,69 @@
+import type { Schedule } from '@runledger/contracts/catalogue/schedules';
+import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
+import { MAX_SCHEDULE_INPUTS_BYTES } from '@runledger/contracts/limits';
+import type { Caller } from '../http/operation.ts';
+import { invalid, Refused, type Invalid } from '../http/refusal.ts';
+import type { CallbackRules } from '../runs/queue/callback-rules.ts';
+import type { DeploymentQueue } from '../runs/queue/deployment-queue.ts';
+import { queueRequestOf } from '../runs/queue/queue-request.ts';
+import { inputsProblems, type InputLimits } from '../runs/queue/input-limits.ts';
+import { own } from '../validation/node.ts';
+import { readCron } from './core/cron-times.ts';
+
+export interface BodyRules {
+  readonly limits: InputLimits;
+  readonly callbacks: Pick<CallbackRules, 'problem'>;
+  readonly now: () => Date;
+}
+
+/** What is wrong with a body beyond its schema. @throws {Refused} for inputs that are too large */
+export const bodyProblems = (
+  body: JsonValue | undefined,
+  { limits, callbacks, now }: BodyRules,
+): readonly Invalid[] => {
+  const inputs = own(body, 'inputs');
+  const webhook = own(body, 'webhook');
+  const forbidden = typeof webhook === 'string' ? callbacks.problem(webhook) : undefined;
+  const problems = [...cronProblems(body, now().getTime()), ...inputsProblems(inputs, limits)];
+  if (problems.length === 0 && jsonBytes(inputs as JsonValue) > MAX_SCHEDULE_INPUTS_BYTES)
+    throw new Refused({
+      kind: 'too_large',
+      why: `The inputs of a schedule may have at most ${MAX_SCHEDULE_INPUTS_BYTES} bytes as JSON: upload a file, and name its id`,
+    });
+  return [...problems, ...(forbidden ? [forbidden] : [])];
+};
+
+/** Each is checked with a usual one of the other, since a change may have one of them only. */
+const cronProblems = (body: JsonValue | undefined, now: number): Invalid[] => {
+  const [cron, zone] = [own(body, 'cron'), own(body, 'time_zone')];
+  const read = [
+    ...(typeof cron === 'string' ? [readCron(cron, 'UTC', now)] : []),
+    ...(typeof zone === 'string' ? [readCron('@daily', zone, now)] : []),
+  ];
+  return read.flatMap((one) => (one.kind === 'wrong' ? [valueError(one.member, one.why)] : []));
+};
+
+/** What the runs of a schedule are queued with. It says by itself when they start. */
+export const scheduledRequestOf = (body: Parameters<typeof queueRequestOf>[0]): Schedule['request'] => {
+  const { delay_s: _delay, start_at: _start, ...request } = queueRequestOf(body);
+  return request;
+};
+
+/**
+ * Whether a run could be queued now. What changes later, such as the version of the deployment, shows in the outcomes of the schedule.
+ * @throws {Refused} @throws {LogUnavailable}
+ */
+export const checkRequest = async (
+  { decide }: Pick<DeploymentQueue, 'decide'>,
+  given: Pick<Caller, 'org_id' | 'user_id'>,
+  request: Schedule['request'],
+): Promise<void> => {
+  const { decision } = await decide({ ...given, isStored: true }, queueRequestOf(request));
+  if (decision.kind === 'queued') return;
+  if (decision.why !== 'no_deployment') throw new Refused(decision.why);
+  const why = 'the organisation has no deployment with this id, or it is archived';
+  throw new Refused({ kind: 'invalid', problems: [valueError('deployment_id', why)] });
+};
+
+const valueError = (member: string, why: string): Invalid =>
+  invalid(['body', member], 'value_error', `Value error, ${why}`);

@@ -1,0 +1,64 @@
+import { Schedule } from '@runledger/contracts/catalogue/schedules';
+import { newUuid } from '@runledger/contracts/ids';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { openBucket, type Bucket } from '@runledger/event-log/streams/bucket';
+import type { Tenant } from '../fixtures/gateway/a-tenant.ts';
+
+/** Every minute, with nothing handled; it is not stored. */
+export const aSchedule = (fields: Partial<Schedule> = {}): Schedule => ({
+  id: newUuid(),
+  org_id: newUuid(),
+  user_id: newUuid(),
+  name: 'report',
+  cron: '* * * * *',
+  time_zone: 'UTC',
+  overlap: 'allow',
+  catch_up_s: 3_600,
+  paused: false,
+  request: {
+    deployment_id: newUuid(),
+    inputs: {},
+    webhook: null,
+    webhook_intermediate_status: false,
+    gpu: null,
+    priority: 0,
+    concurrency_key: null,
+    run_timeout_s: null,
+    start_deadline_s: null,
+    tags: [],
+  },
+  created_at: '2026-01-01T00:00:00.000Z',
+  next_at: '2026-01-01T00:01:00.000Z',
+  due: [],
+  open_runs: [],
+  outcomes: [],
+  ...fields,
+});
+
+const MINUTE_MS = 60_000;
+
+/** A whole minute, so many before now. */
+export const minutesAgo = (minutes: number): string =>
+  new Date((Math.floor(Date.now() / MINUTE_MS) - minutes) * MINUTE_MS).toISOString();
+
+export const scheduleBucket = (log: EventLog): Bucket<Schedule> => openBucket(log, 'SCHEDULES', Schedule);
+
+export const keyOf = ({ org_id, id }: Pick<Schedule, 'org_id' | 'id'>): string => `schedules.${org_id}.${id}`;
+
+/** Stores a schedule of a tenant's deployment. Whoever handles schedules sees it within a second. */
+export const storeSchedule = async (
+  log: EventLog,
+  { org_id, user_id, deployment }: Tenant,
+  {
+    request,
+    ...fields
+  }: Partial<Omit<Schedule, 'request'>> & { readonly request?: Partial<Schedule['request']> },
+): Promise<Schedule> => {
+  const schedule = aSchedule({ org_id, user_id, ...fields });
+  const stored = {
+    ...schedule,
+    request: { ...schedule.request, deployment_id: deployment.id, ...request },
+  };
+  await scheduleBucket(log).put(keyOf(stored), stored);
+  return stored;
+};
