@@ -1,3 +1,4 @@
+import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
 import { parseJson } from '@runledger/contracts/json';
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
@@ -5,6 +6,7 @@ import { Value } from 'typebox/value';
 import { explainAnswer, explainNoAnswer } from './api-problem.ts';
 import type { ApiConnection } from './connection.ts';
 import { CommandError } from '../output/command-error.ts';
+import { plain } from '../output/plain-text.ts';
 
 export const ANSWER_WITHIN_MS = 30_000;
 
@@ -45,9 +47,13 @@ export const at = (texts: TemplateStringsArray, ...given: readonly string[]): st
   String.raw({ raw: texts }, ...given.map(encodeURIComponent));
 
 export const apiCall =
-  (connection: ApiConnection): ApiCall =>
+  (connection: ApiConnection, warn: (line: string) => void): ApiCall =>
   async (schema, request) => {
     const answer = await answerTo(connection, request);
+    if (answer.ignored !== null)
+      warn(
+        `Warning: the service does not know these members of the request, and ignored them: ${plain(answer.ignored)}. It may be of an earlier release.`,
+      );
     if (!answer.ok) throw refusal(connection, answer);
     if (Value.Check(schema, answer.body)) return answer.body;
     throw new CommandError(
@@ -60,6 +66,8 @@ interface Answer {
   readonly status: number;
   readonly body: unknown;
   readonly retryAfter: string | null;
+  /** Members of the request that the service ignored. */
+  readonly ignored: string | null;
 }
 
 const answerTo = async (connection: ApiConnection, request: ApiRequest): Promise<Answer> => {
@@ -91,7 +99,13 @@ export const send = (
 
 export const answerOf = async (response: Response): Promise<Answer> => {
   const { ok, status, headers } = response;
-  return { ok, status, body: parseJson(await response.text()), retryAfter: headers.get('retry-after') };
+  return {
+    ok,
+    status,
+    body: parseJson(await response.text()),
+    retryAfter: headers.get('retry-after'),
+    ignored: headers.get(IGNORED_MEMBERS_HEADER),
+  };
 };
 
 /** The error for an answer that is a refusal. */

@@ -20,7 +20,7 @@ export interface Client {
 }
 
 export const openClient = (connection: ApiConnection, screen: Screen, files: FileSources): Client => {
-  const call = apiCall(connection);
+  const call = apiCall(connection, screen.hint);
   return {
     connection,
     call,

@@ -64,6 +64,16 @@ describe('runledger queue', () => {
     ]);
   });
 
+  it('warns about members that the service ignored', async () => {
+    const headers = { 'runledger-ignored-members': 'delay_s, tags' };
+    const gateway = await aGateway({ ...queued, headers });
+    const answer = await runCli(['queue', '--deployment', DEPLOYMENT, '--delay', '5'], at(gateway.url));
+    expect(answer).toMatchObject({ code: 0, stdout: `${RUN}\n` });
+    expect(answer.stderr).toMatch(
+      /^Warning: .*ignored them: delay_s, tags\. It may be of an earlier release\.\n$/,
+    );
+  });
+
   it('accepts all inputs as JSON, and single inputs that change them', async () => {
     const gateway = await aGateway(queued);
     const inputs = '{"size": 64, "tags": ["a"], "__proto__": 1}';

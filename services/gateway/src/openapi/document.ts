@@ -1,7 +1,9 @@
+import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
 import type { TObject } from 'typebox';
 import type { Operation, RunTokenUse } from '../http/operation.ts';
 import { own } from '../validation/node.ts';
 import { components, type Components, type JsonSchema } from './components.ts';
+import { ALWAYS, COUNTED, HEADERS, headersOf } from './headers.ts';
 import { INFO, TAGS } from './introduction.ts';
 import { REFUSAL_COMPONENTS, refusalsOf, type RefusalComponent } from './refusals.ts';
 import { webhookDescriptions } from './webhook-descriptions.ts';
@@ -49,17 +51,7 @@ export const openApiDocument = (operations: readonly Operation[], server: string
 };
 
 const describe = (operation: Operation, schemas: Components): JsonSchema => {
-  const {
-    id,
-    tag,
-    summary,
-    runToken,
-    request,
-    bodyOptional,
-    rawBody,
-    response,
-    otherResponses = {},
-  } = operation;
+  const { id, tag, summary, runToken, request, bodyOptional, rawBody } = operation;
   const parameters = [
     ...parametersOf(request.path, 'path', schemas),
     ...parametersOf(request.query, 'query', schemas),
@@ -81,30 +73,39 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
         }
       : {}),
     ...(rawBody === undefined ? {} : { requestBody: rawBodyOf(rawBody) }),
-    responses: {
-      [response.status]: {
-        description: response.description,
-        headers: headersOf(isTagged(operation) ? [...COUNTED, 'ETag'] : COUNTED),
-        ...contentOf(operation, schemas),
-      },
-      ...Object.fromEntries(
-        Object.entries(otherResponses).map(([status, why]) => [
-          status,
-          { description: why, headers: headersOf(COUNTED) },
-        ]),
-      ),
-      ...(isTagged(operation)
-        ? {
-            304: {
-              description: 'The client has the present version already.',
-              headers: headersOf([...COUNTED, 'ETag']),
-            },
-          }
-        : {}),
-      ...Object.fromEntries(
-        refusalsOf(operation).map(({ status, name }) => [status, { $ref: `#/components/responses/${name}` }]),
-      ),
+    responses: responsesOf(operation, schemas),
+  };
+};
+
+const responsesOf = (operation: Operation, schemas: Components): JsonSchema => {
+  const { request, response, otherResponses = {} } = operation;
+  return {
+    [response.status]: {
+      description: response.description,
+      headers: headersOf([
+        ...COUNTED,
+        ...(isTagged(operation) ? ['ETag'] : []),
+        ...(request.body ? [IGNORED_MEMBERS_HEADER] : []),
+      ]),
+      ...contentOf(operation, schemas),
     },
+    ...Object.fromEntries(
+      Object.entries(otherResponses).map(([status, why]) => [
+        status,
+        { description: why, headers: headersOf(COUNTED) },
+      ]),
+    ),
+    ...(isTagged(operation)
+      ? {
+          304: {
+            description: 'The client has the present version already.',
+            headers: headersOf([...COUNTED, 'ETag']),
+          },
+        }
+      : {}),
+    ...Object.fromEntries(
+      refusalsOf(operation).map(({ status, name }) => [status, { $ref: `#/components/responses/${name}` }]),
+    ),
   };
 };
 
@@ -171,23 +172,3 @@ const describeRefusal = (
   headers: headersOf([...(uncounted ? ALWAYS : COUNTED), ...headers]),
   content: { 'application/json': { schema: schemas.of(body) } },
 });
-
-const header = (description: string, schema: JsonSchema): JsonSchema => ({ description, schema });
-const text = { type: 'string' };
-
-const HEADERS: Readonly<Record<string, JsonSchema>> = {
-  'API-Version': header('The version of the API.', { type: 'string', const: 'V2' }),
-  'X-Request-Id': header("The client's, or a new one. The service's log has it.", text),
-  ETag: header('Of this response. Send it as If-None-Match to learn whether it has changed.', text),
-  'Retry-After': header('Seconds.', { type: 'string', pattern: '^\\d+$' }),
-  'WWW-Authenticate': header('How to authenticate.', text),
-  'RateLimit-Policy': header('The limit of this API key: `q` requests in `w` seconds.', text),
-  RateLimit: header('The rest of the limit: `r` requests now; it is full again in `t` seconds.', text),
-};
-
-const ALWAYS = ['API-Version', 'X-Request-Id'];
-/** Of a request that counts against the rate limit of its key. */
-const COUNTED = [...ALWAYS, 'RateLimit-Policy', 'RateLimit'];
-
-const headersOf = (names: readonly string[]): JsonSchema =>
-  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

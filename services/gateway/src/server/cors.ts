@@ -1,3 +1,4 @@
+import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
 import koaCors from '@koa/cors';
 import type { Context, Middleware } from 'koa';
 
@@ -26,6 +27,7 @@ const EXPOSED_HEADERS = [
   'Retry-After',
   'RateLimit',
   'RateLimit-Policy',
+  IGNORED_MEMBERS_HEADER,
   'Location',
   'Tus-Resumable',
   'Upload-Expires',

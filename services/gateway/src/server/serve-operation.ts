@@ -2,6 +2,8 @@ import type { Context, Middleware } from 'koa';
 import type { RecordAction } from '@runledger/event-log/audit/record-action';
 import { recordOperation } from '../audit/record-operation.ts';
 import { sendTagged } from '../http/entity-tag.ts';
+import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
+import { ignoredMembers } from '../validation/ignored-members.ts';
 import { checkedRequest } from '../validation/checked-request.ts';
 import type { JsonBody } from './json-body.ts';
 import type { IdentifyCaller, Route } from '../http/operation.ts';
@@ -21,6 +23,8 @@ export const serveOperation = (route: Route, { identifyCaller, body, record }: S
     ctx.state['operation'] = operation.id;
     const caller = await identifyCaller(ctx, operation);
     const given = check(ctx, request.body ? await body(ctx) : undefined);
+    const ignored = ignoredMembers(request.body, given.body);
+    if (ignored !== undefined) ctx.set(IGNORED_MEMBERS_HEADER, ignored);
     const answer = await recordOperation(operation, { record, given, caller, ctx }, () =>
       handle(given, caller, ctx),
     );

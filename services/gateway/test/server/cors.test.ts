@@ -55,6 +55,7 @@ describe('a response to a page of an allowed origin', () => {
       'RateLimit',
       'RateLimit-Policy',
       'Retry-After',
+      'Runledger-Ignored-Members',
       'Tus-Resumable',
       'Upload-Expires',
       'Upload-Length',

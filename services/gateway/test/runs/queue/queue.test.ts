@@ -52,6 +52,14 @@ describe('queueing a run', () => {
     });
   });
 
+  it('names the members that it ignores in a header, also of a refusal', async () => {
+    const { status, headers } = await queue(sample({ inputz: {}, weebhook: 'x' }));
+    expect([status, headers.get('runledger-ignored-members')]).toEqual([200, 'inputz, weebhook']);
+    const refused = await queue({ deployment_id: newUuid(), gpus: ['L4'] });
+    expect([refused.status, refused.headers.get('runledger-ignored-members')]).toEqual([404, 'gpus']);
+    expect((await queue(sample())).headers.has('runledger-ignored-members')).toBe(false);
+  });
+
   it('treats null as an omitted optional field, and ignores unknown fields', async () => {
     const { run_id } = await queueSample(gateway, bed.tenant, {
       inputs: null,
