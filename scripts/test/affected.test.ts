@@ -52,7 +52,7 @@ const repository = async () => {
   };
 };
 
-const APPS = ['cli', 'soak', 'standalone'];
+const APPS = ['cli', 'simulate', 'soak', 'standalone'];
 
 describe('npm test -- --affected', () => {
   it('selects no workspace without a change', async () => {

@@ -7,7 +7,7 @@ import type { Cluster } from './cluster/cluster.ts';
 import type { RecordedLog } from './collection/read-log.ts';
 import { foldRuns, hasEnded } from './evidence/logged-run.ts';
 import type { Options } from './parameters/options.ts';
-import { randomFrom } from './parameters/random-source.ts';
+import { randomFrom } from '@runledger/testing/random/random-source';
 
 /** Organisations that take more than the others. */
 export interface GreedyLoad {

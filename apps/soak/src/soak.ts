@@ -20,7 +20,7 @@ import { foldRuns, lastOf } from './evidence/logged-run.ts';
 import type { Promises } from './evidence/promises.ts';
 import { greedyLoad, type SoakSetup } from './greedy-load.ts';
 import type { Options } from './parameters/options.ts';
-import { randomFrom } from './parameters/random-source.ts';
+import { randomFrom } from '@runledger/testing/random/random-source';
 import type { Size } from './parameters/size.ts';
 import { brokenPromises } from './report/broken-promises.ts';
 import { summary } from './report/summary.ts';

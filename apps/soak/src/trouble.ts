@@ -13,7 +13,7 @@ import type { LimitChange } from './limits/limit-changes.ts';
 import { isForgetful, limitSchedule } from './limits/limit-schedule.ts';
 import type { Options } from './parameters/options.ts';
 import { trespass, type Trespass } from './permissions/trespass.ts';
-import { randomFrom } from './parameters/random-source.ts';
+import { randomFrom } from '@runledger/testing/random/random-source';
 import type { Size } from './parameters/size.ts';
 
 /** Everything that a seed does to a cluster. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../cluster/clock.ts';
 import { INPUT_FILE, type Organisation, type Stranger } from '../cluster/organisation.ts';
-import type { RandomSource } from '../parameters/random-source.ts';
+import type { RandomSource } from '@runledger/testing/random/random-source';
 import { sendAndRecord, type Request, type SendRequest } from './api.ts';
 import type { Answer, CreatedRecord, Drain, Exchange, RunStream } from './client-records.ts';
 import type { RunPlan } from './plan.ts';

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Resource } from '@runledger/contracts/http/usage';
 import type { Clock } from '../cluster/clock.ts';
 import { MISSING_GPU, type Organisation } from '../cluster/organisation.ts';
-import type { RandomSource } from '../parameters/random-source.ts';
+import type { RandomSource } from '@runledger/testing/random/random-source';
 import { reasonOf } from './api.ts';
 import { cancelAllRuns } from './cancel-all-runs.ts';
 

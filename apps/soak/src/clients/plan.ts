@@ -1,6 +1,6 @@
 import type { DeploymentName } from '../cluster/organisation.ts';
 import { MISSING_GPU } from '../cluster/organisation.ts';
-import type { RandomSource } from '../parameters/random-source.ts';
+import type { RandomSource } from '@runledger/testing/random/random-source';
 import type { Size } from '../parameters/size.ts';
 
 /** What a client does with one run. Times are in milliseconds. */

@@ -1,4 +1,4 @@
-import type { RandomSource } from '../parameters/random-source.ts';
+import type { RandomSource } from '@runledger/testing/random/random-source';
 import type { Size } from '../parameters/size.ts';
 
 /** Which brokers of a cluster a fault hits. */

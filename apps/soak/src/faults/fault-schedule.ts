@@ -1,5 +1,5 @@
 import type { FaultKind, StoreFault } from '../cluster/outages.ts';
-import type { RandomSource } from '../parameters/random-source.ts';
+import type { RandomSource } from '@runledger/testing/random/random-source';
 import type { Size } from '../parameters/size.ts';
 
 /** What happens to some parts of the cluster at one moment. */

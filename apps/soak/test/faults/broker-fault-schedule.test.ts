@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { brokerFaults, type BrokerFault } from '../../src/faults/broker-fault-schedule.ts';
-import { randomFrom } from '../../src/parameters/random-source.ts';
+import { randomFrom } from '@runledger/testing/random/random-source';
 import { BRIEF, SMALL } from '../../src/parameters/size.ts';
 
 const first = (count: number, seed = 7): BrokerFault[] =>

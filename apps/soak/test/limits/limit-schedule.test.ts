@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { STORES } from '../../src/limits/limit-changes.ts';
 import { isForgetful, limitSchedule } from '../../src/limits/limit-schedule.ts';
-import { randomFrom } from '../../src/parameters/random-source.ts';
+import { randomFrom } from '@runledger/testing/random/random-source';
 import { FULL, SMALL } from '../../src/parameters/size.ts';
 
 describe('the changes of limits', () => {

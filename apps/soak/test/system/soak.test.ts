@@ -3,7 +3,7 @@ import { planRuns } from '../../src/clients/plan.ts';
 import { faultSchedule } from '../../src/faults/fault-schedule.ts';
 import { STORES } from '../../src/limits/limit-changes.ts';
 import { limitSchedule } from '../../src/limits/limit-schedule.ts';
-import { randomFrom } from '../../src/parameters/random-source.ts';
+import { randomFrom } from '@runledger/testing/random/random-source';
 import { SMALL } from '../../src/parameters/size.ts';
 import { soakOfSeed, withinMsOf } from './soak-of-a-seed.ts';
 

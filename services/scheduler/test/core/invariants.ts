@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import { executorName } from '@runledger/contracts/ids';
 import { isExecuting, type Run } from '@runledger/contracts/fold/run';
-import type { Limit } from '@runledger/contracts/requests/queue-position';
 import type { Assign, Decision } from '../../src/core/decisions/decision.ts';
+import { heldSlots, limitAt } from '../../src/core/invariants/held-slots.ts';
+import { waitsBesideSlot } from '../../src/core/invariants/waits-beside-slot.ts';
+import type { ShareOf } from '../../src/core/runs/fair-queue.ts';
 import type { KnownRun } from '../../src/core/runs/known-run.ts';
 import { canServe, type Requirements } from '../../src/core/slots/requirements.ts';
-import type { RegisteredExecutor, Slot } from '../../src/core/fleet/registered-executor.ts';
+import type { RegisteredExecutor } from '../../src/core/fleet/registered-executor.ts';
 import type { SchedulerInput } from '../../src/core/state/scheduler-input.ts';
 import { orgOf, PERIOD_MS, type TestBed } from './test-bed.ts';
 
@@ -131,16 +133,13 @@ export class Invariants {
     const runs = [...scheduling.runs()].filter(takes);
     const ofOrg = runs.filter(({ key }) => key.org_id === run.org_id);
     const ofDeployment = ofOrg.filter((one) => deploymentOf(one.run) === deploymentOf(run));
+    const before = heldSlots([...scheduling.runs()].filter(({ key }) => key.run_id !== run.run_id));
     const couldStart = (known: KnownRun): boolean =>
       this.#waits(known) &&
       this.#modelsOf(known.run).includes(gpu) &&
       canServe(capabilities, { ...known.requirements, gpu }) &&
-      !isHeldBack(
-        known.run,
-        [...scheduling.runs()].filter((one) => one.run !== run),
-      );
-    const others = [...scheduling.runs()].filter(({ key }) => key.run_id !== run.run_id);
-    assert.equal(limitFor(run, others), undefined, `${run.run_id} is beyond its limits`);
+      !limitAt(before, known.run, shareOf);
+    assert.equal(limitAt(before, run, shareOf), undefined, `${run.run_id} is beyond its limits`);
     for (const { run: other, name } of ofDeployment.filter(couldStart))
       assert.ok(isBefore(run, other), `${run.run_id} passed over ${name}`);
     this.#keepsToShares(runs, ({ org_id }) => org_id, run, couldStart);
@@ -200,28 +199,12 @@ export class Invariants {
   }
 
   #noRunWaitsForFreeSlot(): void {
-    const runs = [...this.#bed.scheduling.runs()];
-    const held = new Set(runs.flatMap(({ slot }) => (slot ? [`${slot.executor} ${slot.slot}`] : [])));
-    const isFree = (executor: RegisteredExecutor, slot: Slot): boolean =>
-      executor.confirmed &&
-      !executor.lossPending &&
-      !executor.draining &&
-      !this.#drained.has(executorName(executor.id)) &&
-      !held.has(`${executor.id} ${slot.number}`) &&
-      !slot.leftover?.until;
-    for (const known of runs) {
-      const { run, requirements, name } = known;
-      if (!this.#waits(known) || isHeldBack(run, runs)) continue;
-      for (const executor of this.#bed.scheduling.executors()) {
-        const couldHave = [...executor.slots.values()].some(
-          (slot) =>
-            this.#modelsOf(run).includes(slot.gpu) &&
-            isFree(executor, slot) &&
-            canServe(executor.capabilities, { ...requirements, gpu: slot.gpu }),
-        );
-        assert.ok(!couldHave, `${name} waits for a slot that ${executor.id} has`);
-      }
-    }
+    const found = waitsBesideSlot(this.#bed.scheduling, {
+      shareOf,
+      isDrained: (name) => this.#drained.has(name),
+      modelsOf: (known) => this.#modelsOf(known.run),
+    });
+    assert.ok(!found, `${found?.run.name} waits for a slot that ${found?.executor} has`);
   }
 
   #waits(known: KnownRun): boolean {
@@ -231,6 +214,7 @@ export class Invariants {
   #queuePositionsAreRight(): void {
     const { scheduling } = this.#bed;
     const runs = [...scheduling.runs()];
+    const held = heldSlots(runs);
     const waiting = runs.filter((known) => this.#waits(known));
     for (const { key, run, requirements, decided } of runs) {
       const position = scheduling.queries.queuePosition(key);
@@ -255,7 +239,7 @@ export class Invariants {
         ...new Set(ids),
       ]);
       assert.ok(open && able);
-      const whenOpen = limitFor(run, runs) ?? 'busy';
+      const whenOpen = limitAt(held, run, shareOf) ?? 'busy';
       assert.equal(position?.capacity === whenOpen, open.length > 0);
       assert.equal(position?.capacity === 'draining', open.length === 0 && able.length > 0);
       const counts = scheduling.queries.waitReason(key)?.executors;
@@ -281,20 +265,10 @@ export class Invariants {
   }
 }
 
-/** Of its deployment, on all GPU models. */
-const slotsOf = (run: Run, runs: Iterable<KnownRun>): number =>
-  [...runs].filter((one) => one.slot !== undefined && deploymentOf(one.run) === deploymentOf(run)).length;
-
-const isHeldBack = (run: Run, runs: Iterable<KnownRun>): boolean => limitFor(run, [...runs]) !== undefined;
-
-const limitFor = (run: Run, runs: readonly KnownRun[]): Limit | undefined => {
-  const ofOrg = runs.filter(({ key, slot }) => key.org_id === run.org_id && slot !== undefined);
-  if (run.org_id === LIMITED.org && ofOrg.length >= LIMITED.slots) return 'organisation_limit';
-  if (slotsOf(run, runs) >= (run.request.concurrency_limit ?? Infinity)) return 'concurrency_limit';
-  const key = run.request.concurrency_key;
-  const alike = runs.filter((one) => one.run.request.concurrency_key === key);
-  return key !== undefined && slotsOf(run, alike) > 0 ? 'concurrency_key' : undefined;
-};
+const shareOf: ShareOf = (org_id) => ({
+  weight: 1,
+  limit: org_id === LIMITED.org ? LIMITED.slots : Infinity,
+});
 
 const deploymentOf = ({ org_id, request }: Run): string => `${org_id} ${request.deployment_id}`;
 

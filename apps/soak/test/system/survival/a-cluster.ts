@@ -14,7 +14,7 @@ import { collectEvidence } from '../../../src/collection/collect-evidence.ts';
 import { recordLog } from '../../../src/collection/read-log.ts';
 import type { Exchange, RunStream } from '../../../src/clients/client-records.ts';
 import { areSettledBy } from '../../../src/collection/settled.ts';
-import { randomFrom } from '../../../src/parameters/random-source.ts';
+import { randomFrom } from '@runledger/testing/random/random-source';
 import { SMALL } from '../../../src/parameters/size.ts';
 
 const SIZE = { ...SMALL, executors: 2, heartbeatPeriodS: 2, cancelGraceS: 1 };

@@ -1,3 +1,4 @@
+import { uniformFloat32 } from 'pure-rand/distribution/uniformFloat32';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
@@ -5,6 +6,8 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 export interface RandomSource {
   /** Includes both ends. */
   readonly integer: (from: number, to: number) => number;
+  /** From 0, without 1. */
+  readonly fraction: () => number;
   readonly chance: (outOf100: number) => boolean;
   readonly pick: <Item>(items: readonly [Item, ...Item[]]) => Item;
   /** `count` different items in their order; all of them if there are fewer. */
@@ -16,6 +19,7 @@ export const randomFrom = (seed: number): RandomSource => {
   const integer = (from: number, to: number): number => uniformInt(generator, from, to);
   return {
     integer,
+    fraction: () => uniformFloat32(generator),
     chance: (outOf100) => integer(1, 100) <= outOf100,
     pick: ([first, ...others]) => {
       const at = integer(0, others.length);

@@ -1,0 +1,50 @@
+import { randomFrom, type RandomSource } from '@runledger/testing/random/random-source';
+import { eventIdOf } from '../plan/ids.ts';
+import type { Plan } from '../plan/plan.ts';
+import { Process } from '../time/process.ts';
+import { Timeline } from '../time/timeline.ts';
+import { Broker } from './broker.ts';
+import { FleetLog } from './fleet-log.ts';
+import { RunLog } from './run-log.ts';
+import { LeaseStore, SnapshotStore } from './scheduler-stores.ts';
+
+/** What all processes of a simulation share. */
+export interface World {
+  readonly plan: Plan;
+  readonly timeline: Timeline;
+  readonly broker: Broker;
+  readonly log: RunLog;
+  readonly fleet: FleetLog;
+  readonly lease: LeaseStore;
+  readonly snapshots: SnapshotStore;
+  readonly newEventId: () => string;
+  readonly newProcess: (name: string, clockRate?: number) => Process;
+  /** For people: what happened, in words. */
+  readonly tell: (text: () => string) => void;
+}
+
+export const newWorld = (plan: Plan, tell: World['tell']): World => {
+  const timeline = new Timeline();
+  const broker = new Broker(timeline, plan.delayMs);
+  let events = 0;
+  return {
+    plan,
+    timeline,
+    broker,
+    log: new RunLog(timeline, broker),
+    fleet: new FleetLog(timeline, broker),
+    lease: new LeaseStore(),
+    snapshots: new SnapshotStore(),
+    newEventId: () => eventIdOf((events += 1)),
+    // Each has its own numbers, so that a plan without one of them changes the others little.
+    newProcess: (name, clockRate = 1) =>
+      new Process(timeline, { name, clockRate, random: randomOf(plan.seed, name) }),
+    tell,
+  };
+};
+
+const randomOf = (seed: number, name: string): RandomSource => {
+  let hash = seed | 0;
+  for (const character of name) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01_00_01_93);
+  return randomFrom(hash);
+};

@@ -1,0 +1,148 @@
+import { isExecuting } from '@runledger/contracts/fold/run';
+import type { World } from '../broker/world.ts';
+import type { Clients } from '../clients/clients.ts';
+import type { ExecutorProcess } from '../executor/executor-process.ts';
+import { runIdOf } from '../plan/ids.ts';
+import type { Plan, PlannedDeployment, PlannedRun } from '../plan/plan.ts';
+import type { SchedulerProcess } from '../scheduler/scheduler-process.ts';
+import type { Violate } from './violation.ts';
+
+const POLL_MS = 1_000;
+const SLOTS_FREE_WITHIN_MS = 60_000;
+/** Probes execute at the same time. */
+const PROBE_MS = 60_000;
+/** By then each has begun. */
+const PROBES_BEGIN_WITHIN_MS = 30_000;
+/** Numbers of probes begin here. */
+const FIRST_PROBE = 0xf0_00_00_00;
+
+export interface QuietPhaseOptions {
+  readonly world: World;
+  readonly clients: Clients;
+  readonly schedulers: readonly SchedulerProcess[];
+  readonly executors: readonly ExecutorProcess[];
+  readonly violate: Violate;
+  /** When the last fault is over. */
+  readonly calmFromMs: number;
+}
+
+/** The plan with one more organisation, whose runs show at the end that each slot takes one. */
+export const withProbes = (plan: Plan): Plan => {
+  const organisation = plan.organisations.length;
+  const gpus = new Set(plan.executors.flatMap(({ slots }) => slots));
+  const probes = [...gpus].map((gpu): PlannedDeployment => ({
+    organisation,
+    gpu,
+    max_attempts: 1,
+    start_deadline_s: 3_600,
+    run_timeout_s: 3_600,
+  }));
+  return {
+    ...plan,
+    organisations: [...plan.organisations, { weight: 1 }],
+    deployments: [...plan.deployments, ...probes],
+  };
+};
+
+/** Waits until all runs have ended and nothing is wrong any more. Then every slot is free, and takes a run. */
+export class QuietPhase {
+  readonly #options: QuietPhaseOptions;
+  readonly #longestLifeMs: number;
+  #isOver = false;
+
+  constructor(options: QuietPhaseOptions) {
+    this.#options = options;
+
+    this.#longestLifeMs = longestLifeMs(options.world.plan);
+    this.#poll();
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  #poll(): void {
+    const { world, clients, schedulers, calmFromMs, violate } = this.#options;
+    const { timeline, log, snapshots } = world;
+    log.forgetBefore(
+      Math.min(
+        (snapshots.last?.sequence ?? 0) + 1,
+        ...schedulers.map(({ life }) => life?.readsFrom ?? Infinity),
+      ),
+    );
+    if (clients.isDone && timeline.now >= calmFromMs) return this.#whenQuiet();
+    const lastMs = Math.max(calmFromMs, clients.lastQueuedMs);
+    if (timeline.now > lastMs + this.#longestLifeMs) {
+      const open = [...clients.open.take(5)].map(({ id }) => `run ${id}`).join(', ');
+      return violate('drained', `not all runs have ended long after the last fault: ${open}`);
+    }
+    timeline.after(POLL_MS, () => this.#poll());
+  }
+
+  #whenQuiet(): void {
+    const { timeline, plan } = this.#options.world;
+    // Attempts that have to stop may use their slots for so long.
+    timeline.after(plan.cancelEnforceMs, () => this.#pollSlots(SLOTS_FREE_WITHIN_MS / POLL_MS));
+  }
+
+  /** Even now another scheduler may begin to lead, and wait for heartbeats. */
+  #pollSlots(triesLeft: number): void {
+    const { world, clients, violate } = this.#options;
+    const problem = this.#slotProblem();
+    if (problem && triesLeft === 0) return violate('slots', problem);
+    if (problem) return world.timeline.after(POLL_MS, () => this.#pollSlots(triesLeft - 1));
+    const probes = this.#probes();
+    for (const probe of probes) clients.queue(probe);
+    this.#pollProbes(probes, PROBES_BEGIN_WITHIN_MS / POLL_MS);
+  }
+
+  #slotProblem(): string | undefined {
+    const { schedulers, executors } = this.#options;
+    const leader = schedulers.find(({ life }) => life?.isLeading)?.life;
+    if (!leader) return 'no scheduler leads although nothing is wrong';
+    const known = new Map([...leader.scheduling.executors()].map((each) => [each.id, each] as const));
+    // Of an executor that was killed, the leader learns late.
+    if (known.size > executors.length) return 'the leader knows executors that are gone';
+    for (const { id, planned } of executors) {
+      const executor = id && known.get(id);
+      if (!executor) return `the leader does not know ${id ?? 'an executor'} although nothing is wrong`;
+      const free = [...executor.free.values()].reduce((count, slots) => count + slots.size, 0);
+      const { length } = planned.slots;
+      if (free < length) return `${id} has ${free} free slots of ${length} although no run is left`;
+    }
+    return undefined;
+  }
+
+  #probes(): PlannedRun[] {
+    const { plan, timeline } = this.#options.world;
+    const slots = plan.executors.flatMap((executor) => executor.slots);
+    const organisation = plan.organisations.length - 1;
+    return slots.map((gpu, n) => ({
+      id: FIRST_PROBE + n,
+      atMs: timeline.now,
+      deployment: plan.deployments.findIndex((one) => one.organisation === organisation && one.gpu === gpu),
+      durationMs: PROBE_MS,
+      loadMs: 0,
+    }));
+  }
+
+  #pollProbes(probes: readonly PlannedRun[], triesLeft: number): void {
+    const { world, violate } = this.#options;
+    const begun = probes.filter(({ id }) => {
+      const { state } = world.log.historyOf(runIdOf(id));
+      return state && isExecuting(state) && state.status === 'running';
+    });
+    if (begun.length === probes.length) this.#isOver = true;
+    else if (triesLeft > 0) {
+      world.timeline.after(POLL_MS, () => this.#pollProbes(probes, triesLeft - 1));
+    } else violate('slots', `${probes.length} slots are free, and take ${begun.length} runs only`);
+  }
+}
+
+/** A run has ended by then: each attempt waits for its deadline and executes up to its time limit at most. */
+const longestLifeMs = ({ deployments, heartbeatPeriodMs, cancelEnforceMs }: Plan): number => {
+  const longestS = deployments.map(
+    ({ max_attempts, start_deadline_s, run_timeout_s }) => max_attempts * (start_deadline_s + run_timeout_s),
+  );
+  return Math.max(0, ...longestS) * 1_000 + 10 * (heartbeatPeriodMs + cancelEnforceMs);
+};

@@ -1,0 +1,110 @@
+import { executorName } from '@runledger/contracts/ids';
+import { isDeleted, isEnded, type RunState } from '@runledger/contracts/fold/run';
+import type { Decision } from '@runledger/scheduler/core/decisions/decision';
+import { waitsBesideSlot } from '@runledger/scheduler/core/invariants/waits-beside-slot';
+import type { ShareOf } from '@runledger/scheduler/core/runs/fair-queue';
+import type { SchedulerInput } from '@runledger/scheduler/core/state/scheduler-input';
+import type { Timeline } from '../time/timeline.ts';
+import { organisationOf, runOf } from '../plan/ids.ts';
+import type { Plan } from '../plan/plan.ts';
+import type { WatchedScheduler } from '../scheduler/watcher.ts';
+import { FairnessCheck } from './fairness-check.ts';
+import type { Violate } from './violation.ts';
+
+export interface SchedulerCheckOptions {
+  readonly plan: Plan;
+  readonly timeline: Timeline;
+  readonly violate: Violate;
+  /** All runs and slots are compared after each step, or so often. */
+  readonly compareEveryMs: number;
+}
+
+/** Checks every step of one scheduler, from its start until it is killed. */
+export class SchedulerChecks {
+  readonly #options: SchedulerCheckOptions;
+  readonly #scheduler: WatchedScheduler;
+  readonly #drained = new Set<string>();
+  readonly #decidedOn = new Map<string, number>();
+  #fairness: FairnessCheck | undefined;
+  #hasRoom = true;
+  #comparedAt = -Infinity;
+
+  constructor(options: SchedulerCheckOptions, scheduler: WatchedScheduler) {
+    this.#options = options;
+    this.#scheduler = scheduler;
+  }
+
+  onTaken(input: SchedulerInput, decisions: readonly Decision[]): void {
+    const { plan, violate } = this.#options;
+    this.#remember(input);
+    for (const decision of decisions) this.#checkDecision(decision);
+    if (input.type === 'lead') {
+      // The decisions on it are in its state already.
+      this.#fairness = new FairnessCheck(plan, violate, this.#scheduler.scheduling);
+    } else if (this.#scheduler.isLeading) this.#fairness?.onTaken(input, decisions);
+    if (this.#scheduler.isLeading && this.#hasRoom) this.#noSlotIsIdle(input, decisions);
+  }
+
+  #remember(input: SchedulerInput): void {
+    if (input.type === 'log_size') this.#hasRoom = input.maxBytes < 0;
+    else if (input.type === 'drained_name') this.#drained.add(input.drained.name);
+    else if (input.type === 'stand_by') this.#decidedOn.clear();
+    else if (input.type === 'run_fact' && (!input.history.state || isOver(input.history.state))) {
+      this.#decidedOn.delete(input.key.run_id);
+    } else if (input.type === 'fleet_fact' && 'executor_name' in input.event) {
+      const { type, executor_name } = input.event;
+      if (!this.#isNewRequest(input.sequence, executor_name)) return;
+      if (type === 'ExecutorDrainRequested') this.#drained.add(executor_name);
+      else this.#drained.delete(executor_name);
+    }
+  }
+
+  readonly #requests = new Map<string, number>();
+
+  #isNewRequest(sequence: number, name: string): boolean {
+    if (sequence <= (this.#requests.get(name) ?? 0)) return false;
+    this.#requests.set(name, sequence);
+    return true;
+  }
+
+  #checkDecision(decision: Decision): void {
+    const { violate } = this.#options;
+    const { name, isLeading } = this.#scheduler;
+    if (!isLeading) violate('decisions', `${name} decides ${decision.type}, and does not lead`);
+    if (decision.type === 'declare_lost') return;
+    const { key, expected } = decision;
+    const run = `run ${runOf(key.run_id)}`;
+    if ((this.#decidedOn.get(key.run_id) ?? 0) >= expected) {
+      violate('decisions', `${name} decides twice on ${run} at ${expected}`);
+    }
+    this.#decidedOn.set(key.run_id, expected);
+    if (decision.type !== 'assign') return;
+    const executor = executorName(decision.executor);
+    if (this.#drained.has(executor)) violate('drains', `${executor} is drained, and gets ${run}`);
+  }
+
+  /** Other inputs free no slot, and no run begins to wait. */
+  #noSlotIsIdle({ type }: SchedulerInput, decisions: readonly Decision[]): void {
+    const { plan, timeline, violate, compareEveryMs } = this.#options;
+    if (decisions.length === 0 && (type === 'tick' || type === 'heartbeat' || type === 'log_size')) return;
+    if (timeline.now - this.#comparedAt < compareEveryMs) return;
+    this.#comparedAt = timeline.now;
+    const found = waitsBesideSlot(this.#scheduler.scheduling, {
+      shareOf: shareOfIn(plan),
+      isDrained: (name) => this.#drained.has(name),
+      modelsOf: ({ key, run }) => (this.#fairness?.isLater(key.run_id) ? [] : [run.request.gpu]),
+    });
+    if (!found) return;
+    const run = `run ${runOf(found.run.key.run_id)}`;
+    violate('no_idle_slot', `${run} waits, and ${found.executor} has a free slot that could take it`);
+  }
+}
+
+const isOver = (run: RunState): boolean => isDeleted(run) || isEnded(run);
+
+const shareOfIn =
+  ({ organisations }: Plan): ShareOf =>
+  (org_id) => {
+    const { weight = 1, limit = Infinity } = organisations[organisationOf(org_id)] ?? {};
+    return { weight, limit };
+  };

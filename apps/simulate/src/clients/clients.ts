@@ -1,0 +1,119 @@
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import { isDeleted, isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
+import type { World } from '../broker/world.ts';
+import { runIdOf } from '../plan/ids.ts';
+import type { PlannedRun } from '../plan/plan.ts';
+import type { Process } from '../time/process.ts';
+import { cancelEvent, queuedEvent } from './requests.ts';
+
+const APPEND_WITHIN_MS = 12_000;
+const RETRY_AFTER_MS = 500;
+/** A client that was refused, because the log has no room, comes back. */
+const REFUSED_AFTER_MS = 5_000;
+const MAX_ENDED = 10_000;
+
+/** The gateway and its clients: they queue the runs of the plan, and cancel some. */
+export class Clients {
+  readonly #world: World;
+  readonly #gateway: Process;
+  /** By id: those that have not ended. */
+  readonly #runs = new Map<string, PlannedRun>();
+  readonly #ended = new Map<string, PlannedRun>();
+  #isDone = false;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#gateway = world.newProcess('gateway');
+    this.#gateway.start();
+    this.#queueNext(world.plan.runs[Symbol.iterator]());
+  }
+
+  /** When the last run came. */
+  lastQueuedMs = 0;
+
+  /** All runs of the plan were queued, and have ended. */
+  get isDone(): boolean {
+    return this.#isDone && this.#runs.size === 0;
+  }
+
+  /** Of the plan. */
+  get open(): IteratorObject<PlannedRun> {
+    return this.#runs.values();
+  }
+
+  runOf(run_id: string): PlannedRun | undefined {
+    return this.#runs.get(run_id) ?? this.#ended.get(run_id);
+  }
+
+  /** Its executor may not know that yet. */
+  onEnded(run_id: string): void {
+    const run = this.#runs.get(run_id);
+    if (!run) return;
+    this.#runs.delete(run_id);
+    this.#ended.set(run_id, run);
+    const [oldest] = this.#ended.keys();
+    if (this.#ended.size > MAX_ENDED && oldest !== undefined) this.#ended.delete(oldest);
+  }
+
+  queue(run: PlannedRun): void {
+    this.lastQueuedMs = this.#world.timeline.now;
+    this.#runs.set(runIdOf(run.id), run);
+    const planned = this.#world.plan.deployments[run.deployment];
+    if (!planned) throw new Error(`run ${run.id} is of a deployment that is not in the plan`);
+    this.#append(queuedEvent(run, planned, this.#stamp()), () => {
+      if (run.cancelAfterMs !== undefined) this.#gateway.after(run.cancelAfterMs, () => this.#cancel(run));
+    });
+  }
+
+  #queueNext(runs: Iterator<PlannedRun>): void {
+    const next = runs.next();
+    if (next.done) {
+      this.#isDone = true;
+      return;
+    }
+    const run = next.value;
+    this.#world.timeline.after(run.atMs - this.#world.timeline.now, () => {
+      this.queue(run);
+      this.#queueNext(runs);
+    });
+  }
+
+  /** The same event again until it is stored. */
+  #append(event: RunEvent, then: () => void): void {
+    const { broker, log } = this.#world;
+    const again = (ms: number): void => this.#gateway.after(ms, () => this.#append(event, then));
+    if (!broker.hasRoom) return again(REFUSED_AFTER_MS);
+    broker.ask(
+      this.#gateway,
+      APPEND_WITHIN_MS,
+      () => log.append(event, 0),
+      (appended) => {
+        if (appended?.kind === 'stored') then();
+        else again(RETRY_AFTER_MS);
+      },
+    );
+  }
+
+  #cancel(planned: PlannedRun): void {
+    const { broker, log } = this.#world;
+    const again = (): void => this.#gateway.after(RETRY_AFTER_MS, () => this.#cancel(planned));
+    const read = (): ReturnType<typeof log.historyOf> => log.historyOf(runIdOf(planned.id));
+    broker.ask(this.#gateway, APPEND_WITHIN_MS, read, (history) => {
+      if (!history) return again();
+      const { head, state } = history;
+      if (!state || isDeleted(state) || !mayBeCancelled(state)) return;
+      const event = cancelEvent(state, this.#stamp());
+      const append = (): ReturnType<typeof log.append> => log.append(event, head);
+      broker.ask(this.#gateway, APPEND_WITHIN_MS, append, (appended) => {
+        // After a conflict, or without an answer, it reads the run again.
+        if (appended?.kind !== 'stored') again();
+      });
+    });
+  }
+
+  #stamp(): { readonly event_id: string; readonly time: string } {
+    return { event_id: this.#world.newEventId(), time: this.#world.broker.time };
+  }
+}
+
+const mayBeCancelled = (run: Run): boolean => !isEnded(run) && !(isExecuting(run) && run.cancel);

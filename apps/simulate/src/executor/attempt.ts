@@ -1,0 +1,129 @@
+import { errorOf } from '@runledger/contracts/events/run-error';
+import { retryAfterS } from '@runledger/contracts/events/retry';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import type { Assignment } from '@runledger/gpu-executor/attempt/core/assignment';
+import {
+  begin,
+  beginStoring,
+  endOf,
+  NO_OUTPUTS,
+  type Ending,
+  type Storing,
+} from '@runledger/gpu-executor/attempt/core/end-of-attempt';
+import type { World } from '../broker/world.ts';
+import type { PlannedRun } from '../plan/plan.ts';
+import type { Process } from '../time/process.ts';
+import { Ledger } from './ledger.ts';
+
+/** A program that has to stop may take so long. */
+const STOPS_WITHIN_MS = 3_000;
+const STORING_MS = 500;
+
+type Result = Ending['result'];
+
+const SUCCEEDED: Result = { outcome: 'succeeded', data: {}, files: [] };
+const CRASHED: Result = { outcome: 'failed', error: errorOf('crashed', 'the program is gone'), files: [] };
+
+export interface AttemptOptions {
+  readonly world: World;
+  readonly process: Process;
+  readonly run: PlannedRun;
+  readonly onOver: () => void;
+}
+
+/** An attempt at an executor: it loads, executes for as long as the plan says, and stores its end. */
+export class Attempt {
+  readonly #options: AttemptOptions;
+  readonly #ledger: Ledger;
+  #state: 'waiting' | 'loading' | 'beginning' | 'running' | 'ending' = 'waiting';
+
+  constructor(options: AttemptOptions, assignment: Assignment, head: number) {
+    this.#options = options;
+    const { world, process } = options;
+    this.#ledger = new Ledger({ world, process, onStop: () => this.#onStop() }, assignment, head);
+  }
+
+  get assignment(): Assignment {
+    return this.#ledger.assignment;
+  }
+
+  receive(message: StoredMessage): void {
+    this.#ledger.receive(message);
+  }
+
+  close(): void {
+    this.#ledger.close();
+  }
+
+  /** The slot is free. */
+  start(): void {
+    const { process, run } = this.#options;
+    if (this.#ledger.mustStop) return this.#finish(cancelled(false));
+    this.#state = 'loading';
+    process.after(run.loadMs, () => {
+      if (this.#state === 'loading') this.#begin();
+    });
+  }
+
+  #begin(): void {
+    const { process, run } = this.#options;
+    this.#state = 'beginning';
+    this.#ledger.append(
+      (state) => begin(state, run.loadMs),
+      (isStored) => {
+        if (!isStored || this.#ledger.mustStop) return this.#finish(cancelled(false));
+        this.#state = 'running';
+        process.after(run.durationMs, () => {
+          if (this.#state !== 'running') return;
+          const crashes = this.assignment.attempt <= (run.crashes ?? 0);
+          this.#finish(crashes ? CRASHED : SUCCEEDED);
+        });
+      },
+    );
+  }
+
+  #onStop(): void {
+    const { process } = this.#options;
+    if (this.#state === 'loading') this.#finish(cancelled(false));
+    else if (this.#state === 'running') {
+      this.#state = 'ending';
+      const ms = process.random.fraction() * STOPS_WITHIN_MS;
+      process.after(ms, () => this.#end(cancelled(ms > STOPS_WITHIN_MS / 2), { kind: 'stored' }));
+    }
+  }
+
+  #finish(result: Result): void {
+    this.#state = 'ending';
+    const { process, run } = this.#options;
+    if (result.outcome !== 'succeeded' || !run.files) return this.#end(result, { kind: 'stored' });
+    this.#ledger.append(
+      (state) => beginStoring(state, 1, 1_000),
+      (isStored) => {
+        if (!isStored) return this.#end(result, { kind: 'stopped' });
+        process.after(STORING_MS, () =>
+          this.#end(result, { kind: this.#ledger.mustStop ? 'stopped' : 'stored' }),
+        );
+      },
+    );
+  }
+
+  #end(result: Result, storing: Storing): void {
+    const { random } = this.#options.process;
+    const { attempt, event } = this.assignment;
+    const retry_on = event.data.retry_on ?? [];
+    const chance = random.fraction();
+    const ending: Ending = {
+      result,
+      storing,
+      outputs: NO_OUTPUTS,
+      progress: 0,
+      retryAfterS: (error) => retryAfterS(error, { attempt, retry_on }, chance),
+    };
+    this.#ledger.append(
+      (state) => endOf(state, ending),
+      () => this.#options.onOver(),
+    );
+  }
+}
+
+const cancelled = (forced: boolean): Result => ({ outcome: 'cancelled', forced, files: [] });

@@ -1,0 +1,125 @@
+import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import type { ExecutorId } from '@runledger/contracts/ids';
+import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
+import { attemptName, readAssignment } from '@runledger/gpu-executor/attempt/core/assignment';
+import type { World } from '../broker/world.ts';
+import type { PlannedExecutor, PlannedRun } from '../plan/plan.ts';
+import type { Process } from '../time/process.ts';
+import { Attempt } from './attempt.ts';
+import { Presence } from './presence.ts';
+
+export interface ExecutorLifeOptions {
+  readonly world: World;
+  readonly process: Process;
+  readonly planned: PlannedExecutor;
+  readonly runOf: (run_id: string) => PlannedRun | undefined;
+}
+
+/** How long a stop waits for the runs under way. */
+const STOP_WITHIN_MS = 10_000;
+/** The last messages, which are delivered again after a reconnect. */
+const REDELIVERED = 5;
+
+/** As services/gpu-executor/src/attempt/executor.ts, in virtual time: an executor from its start until it ends. */
+export class ExecutorLife {
+  readonly id: ExecutorId;
+  readonly #options: ExecutorLifeOptions;
+  readonly #presence: Presence;
+  readonly #underWay = new Map<string, Attempt>();
+  /** By slot: those that wait for the one before them. */
+  readonly #occupied = new Map<number, Attempt[]>();
+  readonly #seen = new Set<string>();
+  /** Messages on their way. */
+  #inbox: StoredMessage[] = [];
+  #last: StoredMessage[] = [];
+  #isReading = false;
+
+  constructor(options: ExecutorLifeOptions, id: ExecutorId) {
+    const { world, process, planned } = options;
+    this.#options = options;
+    this.id = id;
+    this.#presence = new Presence({ world, process, id, slots: planned.slots, busy: () => this.#busy() });
+  }
+
+  onFact(message: StoredMessage): void {
+    this.#inbox.push(message);
+    this.#read(this.#options.world.broker.deliveryMs(this.#options.process));
+  }
+
+  /** What was not acknowledged is delivered again, and what was, too. */
+  onReconnect(): void {
+    this.#inbox = [...this.#last, ...this.#inbox];
+    this.#read(0);
+  }
+
+  /** Takes no new runs, waits for those that it has, and leaves. */
+  stop(onStopped: () => void): void {
+    const { process } = this.#options;
+    this.#presence.drain();
+    let waitedMs = 0;
+    const wait = (): void => {
+      if (this.#underWay.size > 0 && waitedMs < STOP_WITHIN_MS) {
+        waitedMs += 1_000;
+        return process.after(1_000, wait);
+      }
+      for (const attempt of this.#underWay.values()) attempt.close();
+      this.#presence.leave(onStopped);
+    };
+    wait();
+  }
+
+  #busy(): Heartbeat['runs'] {
+    return [...this.#underWay.values()].map(({ assignment: { run_id, attempt, event } }) => ({
+      slot: event.data.slot,
+      run_id,
+      attempt,
+    }));
+  }
+
+  #read(afterMs: number): void {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    const { world, process } = this.#options;
+    process.after(afterMs, () => {
+      this.#isReading = false;
+      const awayMs = world.broker.awayMs(process);
+      if (awayMs > 0) return this.#read(awayMs + world.broker.delayMs(process.random));
+      const messages = this.#inbox;
+      this.#inbox = [];
+      for (const message of messages) this.#handle(message);
+      this.#last = [...this.#last, ...messages].slice(-REDELIVERED);
+    });
+  }
+
+  #handle(message: StoredMessage): void {
+    const subject = parseLifecycleSubject(message.subject);
+    if (subject?.fact === 'assigned') this.#assign(message);
+    else if (subject) this.#underWay.get(attemptName(subject))?.receive(message);
+  }
+
+  #assign(message: StoredMessage): void {
+    const read = readAssignment(message);
+    if (read.kind !== 'assignment') throw new Error(`an assignment cannot be read: ${read.kind}`);
+    const { assignment, head } = read;
+    const name = attemptName(assignment);
+    if (this.#seen.has(name)) return;
+    this.#seen.add(name);
+    const { world, process, runOf } = this.#options;
+    const run = runOf(assignment.run_id);
+    if (!run) throw new Error(`${assignment.run_id} is in no plan`);
+    const { slot } = assignment.event.data;
+    const waiting = this.#occupied.get(slot) ?? [];
+    const onOver = (): void => {
+      this.#underWay.delete(name);
+      waiting.shift();
+      if (waiting[0]) waiting[0].start();
+      else this.#occupied.delete(slot);
+    };
+    const attempt = new Attempt({ world, process, run, onOver }, assignment, head);
+    this.#underWay.set(name, attempt);
+    waiting.push(attempt);
+    this.#occupied.set(slot, waiting);
+    if (waiting.length === 1) attempt.start();
+  }
+}

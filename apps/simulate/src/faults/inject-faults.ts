@@ -1,0 +1,144 @@
+import type { World } from '../broker/world.ts';
+import type { ExecutorProcess } from '../executor/executor-process.ts';
+import { OPERATOR } from '../plan/ids.ts';
+import type { PlannedFault } from '../plan/plan.ts';
+import type { SchedulerProcess } from '../scheduler/scheduler-process.ts';
+
+export interface Victims {
+  readonly schedulers: readonly SchedulerProcess[];
+  readonly executors: readonly ExecutorProcess[];
+}
+
+/** Schedules each fault of the plan, and its end. */
+export const injectFaults = (world: World, victims: Victims): void => {
+  for (const fault of world.plan.faults) {
+    world.timeline.after(fault.atMs, () => {
+      world.tell(() => describe(fault));
+      inject(world, victims, fault);
+    });
+  }
+};
+
+/** When the last fault is over. */
+export const calmFrom = (faults: readonly PlannedFault[]): number =>
+  faults.reduce((last, { atMs, forMs }) => Math.max(last, atMs + forMs), 0);
+
+const inject = (world: World, victims: Victims, fault: PlannedFault): void => {
+  const { broker } = world;
+  const { kind, forMs, who, clockStepMs } = fault;
+  switch (kind) {
+    case 'broker_change':
+    case 'broker_down':
+      broker.change(forMs, clockStepMs);
+      return during(world, forMs, () => {
+        for (const each of [...victims.schedulers, ...victims.executors]) each.onReconnect();
+      });
+    case 'no_room':
+    case 'full':
+      broker.hasRoom = false;
+      broker.isFull = kind === 'full';
+      return during(world, forMs, () => {
+        broker.hasRoom = true;
+        broker.isFull = false;
+      });
+    case 'kill':
+    case 'stop':
+    case 'pause':
+    case 'cut':
+    case 'lag':
+    case 'drain': {
+      const victim = victimOf(victims, who);
+      if (victim) injectInto(world, victim, fault);
+    }
+  }
+};
+
+const injectInto = (
+  world: World,
+  victim: SchedulerProcess | ExecutorProcess,
+  { kind, forMs }: PlannedFault,
+): void => {
+  const { process } = victim;
+  switch (kind) {
+    case 'kill':
+      victim.kill();
+      return startAgainAfter(world, victim, forMs);
+    case 'stop':
+      victim.stop();
+      return startAgainAfter(world, victim, forMs);
+    case 'pause':
+      return process.pause(forMs);
+    case 'cut':
+      process.cut(forMs);
+      return during(world, forMs, () => victim.onReconnect());
+    case 'lag':
+      return process.lag(forMs);
+    case 'drain':
+      if (!('name' in victim)) return;
+      requestDrain(world, victim.name, 'ExecutorDrainRequested');
+      return during(world, forMs, () => requestDrain(world, victim.name, 'ExecutorResumeRequested'));
+    case 'broker_change':
+    case 'broker_down':
+    case 'no_room':
+    case 'full':
+  }
+};
+
+const during = ({ timeline }: World, forMs: number, onOver: () => void): void =>
+  timeline.after(forMs, onOver);
+
+/** A process that takes long to stop is killed then. */
+const startAgainAfter = (world: World, victim: SchedulerProcess | ExecutorProcess, downMs: number): void =>
+  during(world, downMs, () => {
+    if (victim.process.isAlive) victim.kill();
+    victim.start();
+    world.tell(() => `${victim.process.name} starts again`);
+  });
+
+const requestDrain = (
+  { fleet, newEventId, broker }: World,
+  executor_name: string,
+  type: 'ExecutorDrainRequested' | 'ExecutorResumeRequested',
+): void =>
+  fleet.append({
+    type,
+    version: 1,
+    event_id: newEventId(),
+    executor_name,
+    requested_by: OPERATOR,
+    time: broker.time,
+  });
+
+const victimOf = (
+  { schedulers, executors }: Victims,
+  who: string | undefined,
+): SchedulerProcess | ExecutorProcess | undefined => {
+  const [kind, number] = who?.split(' ') ?? [];
+  return (kind === 'scheduler' ? schedulers : executors)[Number(number)];
+};
+
+const describe = ({ kind, who = '', forMs, clockStepMs }: PlannedFault): string => {
+  const time = `${Math.round(forMs) / 1_000} s`;
+  switch (kind) {
+    case 'kill':
+      return `${who} is killed, and down for ${time}`;
+    case 'stop':
+      return `${who} is stopped in order, and starts again after ${time}`;
+    case 'pause':
+      return `${who} is paused for ${time}`;
+    case 'cut':
+      return `${who} cannot reach the broker for ${time}`;
+    case 'lag':
+      return `what is delivered to ${who} comes late for ${time}`;
+    case 'drain':
+      return `${who} is drained for ${time}`;
+    case 'broker_change':
+      return `another broker leads after ${time}${clockStepMs ? `; its clock shows ${clockStepMs} ms more` : ''}`;
+    case 'broker_down':
+      return `the broker is down for ${time}`;
+    case 'no_room':
+      return `for ${time} the log has room only for what is reserved`;
+    case 'full':
+      return `for ${time} the broker's disk is full`;
+  }
+};

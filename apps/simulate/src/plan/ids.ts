@@ -1,0 +1,22 @@
+import { executorId, orgId, runId, type ExecutorId, type OrgId, type RunId } from '@runledger/contracts/ids';
+
+/** Ids that say what they are of, and their number. */
+
+const uuid = (kind: number, n: number): string =>
+  `01920000-0000-7${kind.toString(16).padStart(3, '0')}-8000-${n.toString(16).padStart(12, '0')}`;
+
+const numberIn = (id: string): number => Number.parseInt(id.slice(-12), 16);
+
+export const orgIdOf = (organisation: number): OrgId => orgId(uuid(1, organisation));
+export const deploymentIdOf = (deployment: number): string => uuid(2, deployment);
+export const runIdOf = (run: number): RunId => runId(uuid(3, run));
+export const eventIdOf = (event: number): string => uuid(4, event);
+export const OPERATOR = uuid(5, 1);
+
+/** Each start of an executor is another executor of the same name. */
+export const executorIdOf = (name: string, start: number): ExecutorId =>
+  executorId(`${name.replace(' ', '-')}.${start.toString(16).padStart(12, '0')}`);
+
+export const organisationOf = numberIn;
+export const deploymentOf = numberIn;
+export const runOf = numberIn;

@@ -1,0 +1,102 @@
+import { Type, type Static } from 'typebox';
+
+/** Everything that a simulation begins with: the same plan gives the same simulation, step by step. Times are in milliseconds. */
+
+const Index = Type.Integer({ minimum: 0 });
+const Ms = Type.Number({ minimum: 0 });
+const Seconds = Type.Number({ exclusiveMinimum: 0 });
+/** How fast a clock goes; 1 is right. */
+const ClockRate = Type.Number({ minimum: 0.5, maximum: 2 });
+
+const PlannedOrganisation = Type.Object({
+  weight: Type.Number({ exclusiveMinimum: 0 }),
+  /** The most slots that it holds; no limit when it is left out. */
+  limit: Type.Optional(Type.Integer({ minimum: 1 })),
+});
+
+const PlannedDeployment = Type.Object({
+  organisation: Index,
+  gpu: Type.String(),
+  weight: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+  concurrency_limit: Type.Optional(Type.Integer({ minimum: 1 })),
+  max_attempts: Type.Integer({ minimum: 1 }),
+  start_deadline_s: Seconds,
+  run_timeout_s: Seconds,
+});
+export type PlannedDeployment = Static<typeof PlannedDeployment>;
+
+const PlannedExecutor = Type.Object({
+  /** The GPU model of each slot. */
+  slots: Type.Array(Type.String(), { minItems: 1 }),
+  clockRate: Type.Optional(ClockRate),
+});
+export type PlannedExecutor = Static<typeof PlannedExecutor>;
+
+const PlannedScheduler = Type.Object({ clockRate: Type.Optional(ClockRate) });
+
+const PlannedRun = Type.Object({
+  /** Names the run, also when others are removed from the plan. */
+  id: Index,
+  atMs: Ms,
+  deployment: Index,
+  /** How long an attempt executes if nothing stops it. */
+  durationMs: Ms,
+  /** How long an attempt loads before it executes. */
+  loadMs: Ms,
+  priority: Type.Optional(Type.Integer({ minimum: -100, maximum: 100 })),
+  key: Type.Optional(Type.String()),
+  /** So many attempts crash, and may be tried again. */
+  crashes: Type.Optional(Type.Integer({ minimum: 1 })),
+  /** It leaves files, which are stored before its end. */
+  files: Type.Optional(Type.Boolean()),
+  /** A client cancels it so long after it was queued. */
+  cancelAfterMs: Type.Optional(Ms),
+});
+export type PlannedRun = Static<typeof PlannedRun>;
+
+const FAULT_KINDS = [
+  'kill',
+  'stop',
+  'pause',
+  'cut',
+  'lag',
+  'drain',
+  'broker_change',
+  'broker_down',
+  'no_room',
+  'full',
+] as const;
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+const PlannedFault = Type.Object({
+  atMs: Ms,
+  kind: Type.Enum(FAULT_KINDS),
+  /** `scheduler 0`, `executor 2`; nobody for faults of the broker. */
+  who: Type.Optional(Type.String({ pattern: '^(scheduler|executor) \\d+$' })),
+  forMs: Ms,
+  /** The clock of the next leading broker shows so much more, or less. */
+  clockStepMs: Type.Optional(Type.Number()),
+});
+export type PlannedFault = Static<typeof PlannedFault>;
+
+/** A plan as a file has it. */
+export const StoredPlan = Type.Object({
+  /** Decides the delays, and with them the order of what happens at about the same time. */
+  seed: Type.Integer(),
+  heartbeatPeriodMs: Type.Number({ minimum: 300 }),
+  cancelEnforceMs: Ms,
+  /** The most that messages and answers are delayed while nothing is wrong, most of the time. */
+  delayMs: Ms,
+  schedulers: Type.Array(PlannedScheduler, { minItems: 1 }),
+  executors: Type.Array(PlannedExecutor),
+  organisations: Type.Array(PlannedOrganisation),
+  deployments: Type.Array(PlannedDeployment),
+  runs: Type.Array(PlannedRun),
+  faults: Type.Array(PlannedFault),
+});
+export type StoredPlan = Static<typeof StoredPlan>;
+
+/** A plan may make its runs one by one: a day has a million. They are in the order of their times. */
+export interface Plan extends Omit<StoredPlan, 'runs'> {
+  readonly runs: Iterable<PlannedRun>;
+}

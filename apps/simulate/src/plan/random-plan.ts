@@ -1,0 +1,141 @@
+import { randomFrom, type RandomSource } from '@runledger/testing/random/random-source';
+import type { FaultKind, PlannedDeployment, PlannedFault, PlannedRun, StoredPlan } from './plan.ts';
+
+/** Of which kinds faults are, and how often. */
+const KINDS: readonly [FaultKind, ...FaultKind[]] = [
+  'kill',
+  'kill',
+  'kill',
+  'pause',
+  'pause',
+  'cut',
+  'cut',
+  'lag',
+  'stop',
+  'drain',
+  'broker_change',
+  'broker_down',
+  'no_room',
+  'full',
+];
+const GPUS = ['A10G', 'H100'] as const;
+/** How long runs are queued and faults are injected. */
+const ACTIVE_MS = 60_000;
+
+/** A small plan: tens of runs, a few executors, and faults of all kinds. The same seed gives the same plan. */
+export const randomPlan = (seed: number): StoredPlan => {
+  const random = randomFrom(seed);
+  const [weighted, weightedDeployments] = [random.chance(30), random.chance(30)];
+  const organisations = times(random.integer(1, 4), () => ({
+    weight: weighted ? random.pick([0.5, 1, 2, 3]) : 1,
+    ...(random.chance(15) && { limit: random.integer(1, 3) }),
+  }));
+  const gpus = random.chance(70) ? GPUS.slice(0, 1) : GPUS;
+  const deployments = times(random.integer(1, 2 * organisations.length), (n) =>
+    deployment(random, { organisation: n % organisations.length, gpus, isWeighted: weightedDeployments }),
+  );
+  const executors = times(random.integer(1, 4), () => ({
+    slots: times(random.integer(1, 3), () => pickOf(random, gpus)),
+    ...clock(random),
+  }));
+  const schedulers = times(random.chance(80) ? 2 : 1, () => clock(random));
+  return {
+    seed,
+    heartbeatPeriodMs: 6_000,
+    cancelEnforceMs: random.pick([5_000, 20_000]),
+    delayMs: random.pick([1, 3, 10]),
+    schedulers,
+    executors,
+    organisations,
+    deployments,
+    runs: runs(random, deployments),
+    faults: faults(random, { schedulers: schedulers.length, executors: executors.length }),
+  };
+};
+
+const times = <Item>(count: number, make: (n: number) => Item): Item[] =>
+  Array.from({ length: count }, (_, n) => make(n));
+
+const pickOf = <Item>(random: RandomSource, [first, ...others]: readonly Item[]): Item => {
+  if (first === undefined) throw new RangeError('there is nothing to pick from');
+  return random.pick([first, ...others]);
+};
+
+/** Most are right. */
+const clock = (random: RandomSource): { readonly clockRate?: number } =>
+  random.chance(85) ? {} : { clockRate: random.pick([0.8, 0.95, 1.05, 1.25]) };
+
+const deployment = (
+  random: RandomSource,
+  { organisation, gpus, isWeighted }: { organisation: number; gpus: readonly string[]; isWeighted: boolean },
+): PlannedDeployment => ({
+  organisation,
+  gpu: pickOf(random, gpus),
+  max_attempts: random.integer(1, 3),
+  start_deadline_s: random.pick([20, 120, 600]),
+  run_timeout_s: random.pick([10, 60]),
+  ...(isWeighted && { weight: random.pick([0.5, 1, 3]) }),
+  ...(random.chance(30) && { concurrency_limit: random.integer(1, 2) }),
+});
+
+const runs = (random: RandomSource, deployments: readonly PlannedDeployment[]): PlannedRun[] => {
+  const made = random.chance(25) ? clients(random, deployments) : mixed(random, deployments.length);
+  return made.toSorted((a, b) => a.atMs - b.atMs || a.id - b.id);
+};
+
+const mixed = (random: RandomSource, deployments: number): PlannedRun[] => {
+  const bursts = times(random.integer(1, 3), () => random.fraction() * ACTIVE_MS);
+  const longestMs = random.pick([2_000, 8_000, 20_000]);
+  return times(random.integer(5, 40), (id) => ({
+    id,
+    atMs: Math.round(random.chance(50) ? pickOf(random, bursts) : random.fraction() * ACTIVE_MS),
+    deployment: random.integer(0, deployments - 1),
+    durationMs: Math.round(random.fraction() ** 2 * longestMs),
+    loadMs: random.chance(70) ? 0 : random.integer(0, 3_000),
+    ...(random.chance(20) && { priority: random.pick([-1, 1, 100]) }),
+    ...(random.chance(20) && { key: random.pick(['a', 'b']) }),
+    ...(random.chance(10) && { crashes: random.integer(1, 2) }),
+    ...(random.chance(20) && { files: true }),
+    ...(random.chance(12) && { cancelAfterMs: random.integer(0, 15_000) }),
+  }));
+};
+
+/** A burst of one, and clients of the others that queue one run after the other: together more than the slots can take. */
+const clients = (random: RandomSource, deployments: readonly PlannedDeployment[]): PlannedRun[] => {
+  const durationMs = random.integer(500, 3_000);
+  const gapMs = durationMs * (0.5 + random.fraction());
+  const burst = random.integer(2, 8);
+  return deployments.flatMap((_, deployment) =>
+    times(deployment === 0 ? burst : Math.min(Math.floor(30_000 / gapMs), 20), (n) => ({
+      id: deployment * 100 + n,
+      atMs: 5_000 + Math.round(deployment === 0 ? 0 : n * gapMs + random.fraction() * gapMs),
+      deployment,
+      durationMs,
+      loadMs: 0,
+    })),
+  );
+};
+
+const faults = (
+  random: RandomSource,
+  { schedulers, executors }: { readonly schedulers: number; readonly executors: number },
+): PlannedFault[] => {
+  // Several at about the same time find more than one after the other.
+  const storms = times(random.integer(1, 2), () => random.integer(0, ACTIVE_MS));
+  const isStorm = random.chance(60);
+  return times(random.integer(0, 8), () => {
+    const kind = random.pick(KINDS);
+    const isOfScheduler = kind !== 'drain' && random.chance(50);
+    const who = isOfScheduler
+      ? `scheduler ${random.integer(0, schedulers - 1)}`
+      : `executor ${random.integer(0, executors - 1)}`;
+    const isOfBroker = kind.startsWith('broker') || kind === 'no_room' || kind === 'full';
+    return {
+      atMs: isStorm ? pickOf(random, storms) + random.integer(0, 5_000) : random.integer(0, ACTIVE_MS),
+      kind,
+      ...(!isOfBroker && { who }),
+      forMs: random.pick([random.integer(50, 3_000), random.integer(3_000, 20_000)]),
+      ...(kind === 'broker_change' && random.chance(50) && { clockStepMs: random.integer(-500, 500) }),
+    };
+  });
+};

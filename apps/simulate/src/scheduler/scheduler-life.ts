@@ -1,0 +1,296 @@
+import { BrokerClock } from '@runledger/coordination/broker-clock';
+import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
+import { runOfSubject } from '@runledger/contracts/subjects/run-subjects';
+import { createScheduling, type Scheduling } from '@runledger/scheduler/core/scheduling';
+import type { SchedulerInput } from '@runledger/scheduler/core/state/scheduler-input';
+import type { World } from '../broker/world.ts';
+import type { FleetFact, StoredHeartbeat } from '../broker/fleet-log.ts';
+import { organisationOf } from '../plan/ids.ts';
+import type { Process } from '../time/process.ts';
+import { DecisionExecutor } from './decision-executor.ts';
+import { LeaseHolder, type HeldLease } from './lease-holder.ts';
+import { LogReader } from './log-reader.ts';
+import type { SchedulerWatcher, WatchedScheduler } from './watcher.ts';
+
+/** As services/scheduler/src, in virtual time. */
+const MAX_TICK_MS = 1_000;
+const SLOW_MS = 1_000;
+const TICK_WITHIN_MS = 2_000;
+const SNAPSHOT_EVERY_MS = 60_000;
+const SNAPSHOT_WITHIN_MS = 10_000;
+const RUNS_BATCH = 32;
+/** A log without a limit, and one in which nothing fits but what is reserved. */
+const EMPTY = { bytes: 0, maxBytes: -1 } as const;
+const FULL = { bytes: 1_000_000, maxBytes: 1_000_000 } as const;
+
+/** A scheduler from its start until it is killed: its core, what it reads, and what it does while it leads. */
+export class SchedulerLife implements WatchedScheduler {
+  readonly scheduling: Scheduling;
+  readonly #world: World;
+  readonly process: Process;
+  readonly #watcher: SchedulerWatcher;
+  readonly #clock = new BrokerClock();
+  readonly #runs: LogReader;
+  readonly #fleet: LogReader;
+  readonly #beats: LogReader;
+  /** The last message that was taken. */
+  #runsRead = 0;
+  #fleetRead = 0;
+  readonly #heartbeats = new Map<string, StoredHeartbeat>();
+  /** Up to where it reads before it takes part in the election. */
+  readonly #behind: { runs: number; fleet: number };
+  #hasCaughtUp = false;
+  readonly #holder: LeaseHolder;
+  #lease: HeldLease | undefined;
+  #executor: DecisionExecutor | undefined;
+  #isStopping = false;
+
+  constructor(world: World, process: Process, watcher: SchedulerWatcher) {
+    this.#world = world;
+    this.process = process;
+    this.#watcher = watcher;
+    const { plan } = world;
+    this.scheduling = createScheduling({
+      heartbeatPeriodMs: plan.heartbeatPeriodMs,
+      cancelEnforceMs: plan.cancelEnforceMs,
+      shareOf: (org_id) => {
+        const { weight = 1, limit = Infinity } = plan.organisations[organisationOf(org_id)] ?? {};
+        return { weight, limit };
+      },
+      instantOf: Date.parse,
+    });
+    watcher.onStarted(this);
+    const readBy = (takeNext: () => boolean, batch: number): LogReader =>
+      new LogReader(world, process, { takeNext, batch });
+    this.#runs = readBy(() => this.#takeNextRunFact(), RUNS_BATCH);
+    this.#fleet = readBy(() => this.#takeNextFleetFact(), 4);
+    this.#beats = readBy(() => this.#takeNextHeartbeat(), RUNS_BATCH);
+    this.#holder = new LeaseHolder(world, process);
+    this.#behind = { runs: world.log.lastSequence, fleet: world.fleet.lastSequence };
+    this.#restore();
+    this.#readAllHeartbeats();
+    this.onRunFact();
+    this.onFleetFact();
+  }
+
+  get name(): string {
+    return this.process.name;
+  }
+
+  get isLeading(): boolean {
+    return this.#executor !== undefined;
+  }
+
+  /** The first message that it still has to read. */
+  get readsFrom(): number {
+    return this.#runsRead + 1;
+  }
+
+  onRunFact(): void {
+    this.#runs.wake();
+  }
+
+  onFleetFact(): void {
+    this.#fleet.wake();
+  }
+
+  onHeartbeat(stored: StoredHeartbeat): void {
+    // Of each executor the bucket has the last one.
+    this.#heartbeats.delete(stored.heartbeat.executor_id);
+    this.#heartbeats.set(stored.heartbeat.executor_id, stored);
+    this.#beats.wake();
+  }
+
+  /** The connection was restored: some messages are delivered again. */
+  onReconnect(): void {
+    this.#take({ type: 'reset_heartbeats', because: 'reconnect', connectedMs: this.process.clock });
+    this.#holder.forget();
+    const { random } = this.process;
+    this.#fleetRead = Math.max(this.#fleetRead - random.integer(0, 3), 0);
+    this.onFleetFact();
+    this.#readAllHeartbeats();
+  }
+
+  /** Stands by, and releases the lease when what is under way is stored. */
+  stop(onStopped: () => void): void {
+    this.#isStopping = true;
+    const lease = this.#lease;
+    const executor = this.#executor;
+    this.#standBy();
+    const finish = (): void => {
+      lease?.release();
+      this.process.after(100, onStopped);
+    };
+    if (!executor || executor.isIdle) finish();
+    // It waits for the broker for a while only.
+    else this.process.after(2_000, finish);
+  }
+
+  #restore(): void {
+    const { last } = this.#world.snapshots;
+    if (!last) return;
+    for (const drained of last.drained) this.#take({ type: 'drained_name', drained });
+    this.#take({ type: 'durations', records: last.durations });
+    for (const { key, head, event_id, run } of last.runs) {
+      this.#take({ type: 'run_fact', key, history: { head, state: run }, event_id, writer: 'gateway' });
+    }
+    this.#runsRead = last.sequence;
+  }
+
+  #readAllHeartbeats(): void {
+    for (const stored of this.#world.fleet.heartbeats()) this.onHeartbeat(stored);
+  }
+
+  #take(input: SchedulerInput): void {
+    const decisions = this.scheduling.take(input);
+    this.#watcher.onTaken(this, input, decisions);
+    if (decisions.length > 0) this.#executor?.begin(decisions);
+  }
+
+  #takeNextRunFact(): boolean {
+    const message = this.#world.log.at(this.#runsRead + 1);
+    if (!message) {
+      this.#electWhenCaughtUp();
+      return false;
+    }
+    this.#runsRead = message.sequence;
+    const key = runOfSubject(message.subject);
+    if (!key) return true;
+    const accepted = this.#world.log.accept(this.scheduling.historyOf(key), message);
+    if (accepted.kind === 'accepted') {
+      const { type, event_id } = accepted.fact.event;
+      const { writer } = RUN_EVENTS[type];
+      this.#take({ type: 'run_fact', key, history: accepted.history, event_id, writer });
+    } else if (accepted.kind === 'gap') this.#watcher.onGap(this, message.sequence);
+    this.#clock.sample(Date.parse(message.time), this.process.clock);
+    return true;
+  }
+
+  #takeNextFleetFact(): boolean {
+    const fact = this.#world.fleet.at(this.#fleetRead + 1);
+    if (!fact) {
+      this.#electWhenCaughtUp();
+      return false;
+    }
+    this.#fleetRead = fact.sequence;
+    this.#takeFleetFact(fact);
+    return true;
+  }
+
+  #takeFleetFact(fact: FleetFact): void {
+    this.#take({ type: 'fleet_fact', ...fact, connectedMs: this.process.clock });
+  }
+
+  #takeNextHeartbeat(): boolean {
+    for (const [executor, { heartbeat, time }] of this.#heartbeats) {
+      this.#heartbeats.delete(executor);
+      this.#take({ type: 'heartbeat', heartbeat, time, connectedMs: this.process.clock });
+      return true;
+    }
+    return false;
+  }
+
+  #electWhenCaughtUp(): void {
+    const { runs, fleet } = this.#behind;
+    if (this.#hasCaughtUp || this.#runsRead < runs || this.#fleetRead < fleet) return;
+    this.#hasCaughtUp = true;
+    this.#elect();
+  }
+
+  #elect(): void {
+    if (this.#isStopping) return;
+    this.#holder.acquire(
+      (lease) => {
+        this.#lease = lease;
+        this.#lead(lease);
+      },
+      () => {
+        const executor = this.#executor;
+        this.#standBy();
+        if (!executor || executor.isIdle) this.#elect();
+      },
+    );
+  }
+
+  #lead(lease: HeldLease): void {
+    const { broker } = this.#world;
+    broker.ask(
+      this.process,
+      TICK_WITHIN_MS,
+      () => broker.hasRoom,
+      (hasRoom) => {
+        if (lease.isLost || this.#isStopping) return;
+        if (hasRoom !== undefined) this.#takeLogSize(hasRoom);
+        this.#executor = new DecisionExecutor({
+          world: this.#world,
+          process: this.process,
+          take: (input) => this.#take(input),
+          onLoss: (loss) => this.#watcher.onLoss(this, loss),
+          // Another term begins when nothing of the last one is under way.
+          onIdle: () => {
+            if (lease.isLost && !this.#executor) this.#elect();
+          },
+        });
+        this.#world.tell(() => `${this.name} leads`);
+        this.#take({ type: 'lead', connectedMs: this.process.clock });
+        this.#tick(this.#executor);
+        this.process.after(SNAPSHOT_EVERY_MS, () => this.#saveOften(lease));
+      },
+    );
+  }
+
+  #standBy(): void {
+    if (!this.#executor) return;
+    this.#world.tell(() => `${this.name} stands by`);
+    this.#executor.end();
+    this.#executor = undefined;
+    this.#take({ type: 'stand_by' });
+  }
+
+  /** Each tick follows a round trip to the broker. */
+  #tick(term: DecisionExecutor): void {
+    if (this.#executor !== term) return;
+    const { broker, plan } = this.#world;
+    const sentMs = this.process.clock;
+    broker.ask(
+      this.process,
+      TICK_WITHIN_MS,
+      () => ({ clock: broker.clock, hasRoom: broker.hasRoom }),
+      (answer) => {
+        if (this.#executor !== term) return;
+        const connectedMs = this.process.clock;
+        if (!answer || connectedMs - sentMs > SLOW_MS) {
+          this.#take({ type: 'reset_heartbeats', because: 'slow_round_trip', connectedMs });
+        }
+        if (answer) {
+          this.#clock.sample(answer.clock, connectedMs, sentMs);
+          this.#takeLogSize(answer.hasRoom);
+          const now = this.#clock.at(connectedMs);
+          if (now !== undefined) this.#take({ type: 'tick', now, connectedMs });
+        }
+        this.process.after(Math.min(plan.heartbeatPeriodMs / 6, MAX_TICK_MS), () => this.#tick(term));
+      },
+    );
+  }
+
+  #takeLogSize(hasRoom: boolean): void {
+    this.#take({ type: 'log_size', ...(hasRoom ? EMPTY : FULL) });
+  }
+
+  #saveOften(lease: HeldLease): void {
+    if (lease.isLost || !this.isLeading) return;
+    const { broker, snapshots } = this.#world;
+    const snapshot = {
+      sequence: this.#runsRead,
+      runs: [...this.scheduling.runs()].map(({ key, head, event_id, run }) => ({ key, head, event_id, run })),
+      drained: [...this.scheduling.drainedNames()],
+      durations: this.scheduling.durations(),
+    };
+    broker.ask(
+      this.process,
+      SNAPSHOT_WITHIN_MS,
+      () => void (snapshots.last = snapshot),
+      () => this.process.after(SNAPSHOT_EVERY_MS, () => this.#saveOften(lease)),
+    );
+  }
+}

@@ -1,0 +1,110 @@
+import type { Stored } from '../broker/run-log.ts';
+import { newWorld, type World } from '../broker/world.ts';
+import { checkAttempts, checkLimits } from '../checks/fact-checks.ts';
+import { QuietPhase, withProbes } from '../checks/quiet-phase.ts';
+import type { Violate, Violation } from '../checks/violation.ts';
+import { Clients } from '../clients/clients.ts';
+import { ExecutorProcess } from '../executor/executor-process.ts';
+import { calmFrom, injectFaults, type Victims } from '../faults/inject-faults.ts';
+import type { Plan } from '../plan/plan.ts';
+import { describeFact } from '../report/describe-fact.ts';
+import { resultsFrom } from '../report/results.ts';
+import type { RunResult } from '../report/run-result.ts';
+import { SchedulerProcess } from '../scheduler/scheduler-process.ts';
+import { countFact, noCounts, watchSchedulers, type SimulationCounts } from './watch.ts';
+
+export interface SimulationOptions {
+  /** Called with what happens, in words. */
+  readonly tell?: (atMs: number, text: string) => void;
+  /** Called with each run that has ended. */
+  readonly onResult?: (result: RunResult) => void;
+  /** How often all runs and slots are compared, in virtual time; after each step by default. */
+  readonly compareEveryMs?: number;
+}
+
+export interface Simulated {
+  /** Undefined when everything was kept. */
+  readonly violation: Violation | undefined;
+  /** The virtual time at the end. */
+  readonly virtualMs: number;
+  /** Events of virtual time. */
+  readonly steps: number;
+  readonly counts: SimulationCounts;
+}
+
+/** Plays a plan until all its runs have ended, all is quiet, and each slot has taken one more run. The first violation ends it. */
+export const simulate = (plan: Plan, options: SimulationOptions = {}): Simulated => {
+  const found: { violation?: Violation } = {};
+  const { tell } = options;
+  const world = newWorld(withProbes(plan), (text) => tell?.(world.timeline.now, text()));
+  const { timeline } = world;
+  const violate: Violate = (check, what) => {
+    found.violation ??= { check, what, atMs: timeline.now };
+  };
+  const counts = noCounts();
+  const clients = new Clients(world);
+  const victims = openProcesses(world, clients, { counts, violate, ...options });
+  const checks = [
+    checkAttempts(violate),
+    checkLimits(world.plan, ({ event }) => event.writer.instance !== world.lease.last.holder, violate),
+    (stored: Stored) => countFact(counts, stored),
+    ...(options.onResult ? [resultsFrom(timeline, options.onResult)] : []),
+    ...(tell ? [(stored: Stored) => tell(timeline.now, describeFact(stored))] : []),
+  ];
+  connect(world, clients, victims, (stored) => {
+    for (const check of checks) check(stored);
+  });
+  for (const process of [...victims.schedulers, ...victims.executors]) process.start();
+  injectFaults(world, victims);
+  const calmFromMs = calmFrom(plan.faults);
+  const quiet = new QuietPhase({ world, clients, ...victims, violate, calmFromMs });
+  while (!found.violation && !quiet.isOver && timeline.step());
+  return { violation: found.violation, virtualMs: timeline.now, steps: timeline.events, counts };
+};
+
+interface ProcessOptions extends SimulationOptions {
+  readonly counts: SimulationCounts;
+  readonly violate: Violate;
+}
+
+const openProcesses = (
+  world: World,
+  clients: Clients,
+  { counts, violate, compareEveryMs = 0 }: ProcessOptions,
+): Victims => {
+  const { plan, newProcess } = world;
+  const watcher = watchSchedulers(world, { counts, violate, compareEveryMs });
+  return {
+    schedulers: plan.schedulers.map(
+      ({ clockRate }, n) => new SchedulerProcess(world, newProcess(`scheduler ${n}`, clockRate), watcher),
+    ),
+    executors: plan.executors.map((planned, n) => {
+      const process = newProcess(`executor ${n}`, planned.clockRate);
+      return new ExecutorProcess({ world, process, planned, runOf: (run_id) => clients.runOf(run_id) });
+    }),
+  };
+};
+
+/** Who learns what from the broker. */
+const connect = (
+  { log, fleet }: World,
+  clients: Clients,
+  { schedulers, executors }: Victims,
+  check: (stored: Stored) => void,
+): void => {
+  const byName = new Map(executors.map((executor) => [executor.name, executor]));
+  log.onStored = (stored) => {
+    check(stored);
+    for (const scheduler of schedulers) scheduler.onRunFact();
+    const { executor_id, run_id } = stored.event;
+    const executor = executor_id && byName.get(executor_id.slice(0, executor_id.indexOf('.')));
+    if (executor && executor.id === executor_id) executor.onFact(stored.message);
+    if (stored.accepted.kind === 'accepted' && 'ended_at' in stored.accepted.state) clients.onEnded(run_id);
+  };
+  fleet.onFact = () => {
+    for (const scheduler of schedulers) scheduler.onFleetFact();
+  };
+  fleet.onHeartbeat = (stored) => {
+    for (const scheduler of schedulers) scheduler.onHeartbeat(stored);
+  };
+};

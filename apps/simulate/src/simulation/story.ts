@@ -1,0 +1,23 @@
+import type { StoredPlan } from '../plan/plan.ts';
+import { simulate } from './simulate.ts';
+
+const MOST_LINES = 120;
+
+/** What happened until the violation, in the order of time and in words. */
+export const storyOf = (plan: StoredPlan): string[] => {
+  const told: string[] = [];
+  const tell = (atMs: number, text: string): void => {
+    told.push(`${(atMs / 1_000).toFixed(3).padStart(9)} s  ${text}`);
+  };
+  const { violation } = simulate(plan, { tell });
+  if (violation) tell(violation.atMs, `VIOLATED ${violation.check}: ${violation.what}`);
+  const shown = told.slice(-MOST_LINES);
+  return [
+    `${plan.schedulers.length} schedulers, ${describeSlots(plan)}, ${plan.runs.length} runs, ${plan.faults.length} faults:`,
+    ...(shown.length < told.length ? [`(${told.length - shown.length} earlier lines are left out)`] : []),
+    ...shown,
+  ];
+};
+
+const describeSlots = ({ executors }: StoredPlan): string =>
+  `executors with ${executors.map(({ slots }) => slots.join(' and ')).join('; ') || 'no slots'}`;

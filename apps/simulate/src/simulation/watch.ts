@@ -1,0 +1,74 @@
+import type { World } from '../broker/world.ts';
+import type { Stored } from '../broker/run-log.ts';
+import { LossCheck } from '../checks/loss-check.ts';
+import { SchedulerChecks } from '../checks/scheduler-checks.ts';
+import type { Violate } from '../checks/violation.ts';
+import type { SchedulerWatcher, WatchedScheduler } from '../scheduler/watcher.ts';
+
+export interface SimulationCounts {
+  /** Runs that were accepted. */
+  runs: number;
+  facts: number;
+  decisions: number;
+  /** Attempts that got a slot. */
+  starts: number;
+  /** Attempts after the first one of their run. */
+  retries: number;
+  lostExecutors: number;
+  takeovers: number;
+}
+
+export const noCounts = (): SimulationCounts => ({
+  runs: 0,
+  facts: 0,
+  decisions: 0,
+  starts: 0,
+  retries: 0,
+  lostExecutors: 0,
+  takeovers: 0,
+});
+
+export const countFact = (counts: SimulationCounts, { event }: Stored): void => {
+  counts.facts += 1;
+  if (event.type === 'RunQueued') counts.runs += 1;
+  if (event.type !== 'RunAssigned') return;
+  counts.starts += 1;
+  if (event.attempt > 1) counts.retries += 1;
+};
+
+export interface WatchOptions {
+  readonly counts: SimulationCounts;
+  readonly violate: Violate;
+  readonly compareEveryMs: number;
+}
+
+/** Checks and counts what schedulers do. */
+export const watchSchedulers = (
+  world: World,
+  { counts, violate, compareEveryMs }: WatchOptions,
+): SchedulerWatcher => {
+  const { plan, timeline, broker } = world;
+  const checks = new Map<WatchedScheduler, SchedulerChecks>();
+  const losses = new LossCheck(plan, broker, violate);
+  return {
+    onStarted: (scheduler) => {
+      // Of its life before it, nothing counts any more.
+      for (const each of checks.keys()) if (each.name === scheduler.name) checks.delete(each);
+      checks.set(scheduler, new SchedulerChecks({ plan, timeline, violate, compareEveryMs }, scheduler));
+    },
+    onTaken: (scheduler, input, decisions) => {
+      counts.decisions += decisions.length;
+      if (input.type === 'lead') {
+        counts.takeovers += 1;
+        losses.onLead(scheduler, timeline.now);
+      }
+      checks.get(scheduler)?.onTaken(input, decisions);
+    },
+    onLoss: (scheduler, loss) => {
+      counts.lostExecutors += 1;
+      losses.onLoss(scheduler, loss);
+    },
+    onGap: (scheduler, sequence) =>
+      violate('one_result', `${scheduler.name} misses a message before number ${sequence}`),
+  };
+};

@@ -1,0 +1,16 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { parseJson } from '@runledger/contracts/json';
+import { MUTATIONS } from './mutations.ts';
+
+const SEEDS = 1_000;
+const FIND_MUTANT = join(import.meta.dirname, 'find-mutant.ts');
+
+it.each(MUTATIONS)('a seed finds $defect', { timeout: 300_000 }, async (mutation) => {
+  const { file, text, instead, check } = mutation;
+  const args = [FIND_MUTANT, file, text, instead, String(SEEDS)];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  expect(parseJson(stdout)).toMatchObject({ check });
+});

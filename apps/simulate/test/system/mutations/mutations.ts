@@ -1,0 +1,101 @@
+import type { CheckName } from '../../../src/checks/violation.ts';
+
+/** A defect that the seeds of the gate must find: a text of a source file, and what stands in its place. */
+export interface Mutation {
+  readonly defect: string;
+  /** From the root of the repository. The text occurs there once. */
+  readonly file: string;
+  readonly text: string;
+  readonly instead: string;
+  /** Which check reports it. */
+  readonly check: CheckName;
+}
+
+const CORE = 'services/scheduler/src/core';
+
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    defect: 'a log that does not check the fence',
+    file: 'apps/simulate/src/broker/run-log.ts',
+    text: "if (head !== expected) return { kind: 'conflict', head };",
+    instead: '',
+    check: 'one_result',
+  },
+  {
+    defect: 'results of executors are accepted without a fence',
+    file: 'apps/simulate/src/broker/run-log.ts',
+    text: 'if (head !== expected) return',
+    instead: "if (head !== expected && event.writer.service !== 'gpu-executor') return",
+    check: 'one_result',
+  },
+  {
+    defect: 'an executor that reports a success after a cancel request',
+    file: 'services/gpu-executor/src/attempt/core/end-of-attempt.ts',
+    text: 'if (attempt.cancel !== null) {',
+    instead: 'if (attempt.cancel === undefined) {',
+    check: 'one_result',
+  },
+  {
+    defect: 'heartbeat periods that neither a takeover nor a reconnect restarts',
+    file: `${CORE}/fleet/heartbeats.ts`,
+    text: 'if (!executor.lossPending) fleet.lastSeen.set(executor, now);',
+    instead: '',
+    check: 'losses',
+  },
+  {
+    defect: 'a second decision on the same head',
+    file: `${CORE}/decide/decide.ts`,
+    text: 'if (!leading || known.decided) return [];',
+    instead: 'if (!leading) return [];',
+    check: 'decisions',
+  },
+  {
+    defect: 'a slot that is not free again after its run',
+    file: `${CORE}/decide/decide.ts`,
+    text: '  refreshSlotOf(state, slot);\n  const decisions',
+    instead: '  const decisions',
+    check: 'no_idle_slot',
+  },
+  {
+    defect: 'a limit that is counted in the memory of the leader, and starts at 0 after a kill',
+    file: `${CORE}/runs/live-runs.ts`,
+    text: '      this.#queue.hold(known);\n',
+    instead: '',
+    check: 'limits',
+  },
+  {
+    defect: 'a limit that a run counts for ever when its executor is killed before it begins',
+    file: `${CORE}/runs/fair-queue.ts`,
+    text: 'place.line.usage.hold(run, -1);',
+    instead: "if (run.run.status !== 'started') place.line.usage.hold(run, -1);",
+    check: 'no_idle_slot',
+  },
+  {
+    defect: 'an organisation without runs that is forgotten with what it had before the others',
+    file: `${CORE}/runs/fair-share.ts`,
+    text: 'this.#idle.size === this.#flows.size ? Infinity : this.#virtualTime',
+    instead: 'Infinity',
+    check: 'fairness',
+  },
+  {
+    defect: 'start tags that do not grow, so that a burst is served in one go',
+    file: `${CORE}/runs/fair-share.ts`,
+    text: 'flow.startTag += 1 / weight;',
+    instead: '',
+    check: 'fairness',
+  },
+  {
+    defect: 'a run that is not queued again after its wait for a retry',
+    file: `${CORE}/runs/live-runs.ts`,
+    text: '      this.#queue.add(known);\n      yield known;',
+    instead: '',
+    check: 'no_idle_slot',
+  },
+  {
+    defect: 'a drained name that its next process does not inherit',
+    file: `${CORE}/decide/on-fleet-fact.ts`,
+    text: 'const drained = state.drained.drainOf(executorName(id)) !== null;',
+    instead: 'const drained = false;',
+    check: 'drains',
+  },
+];
