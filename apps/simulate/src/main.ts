@@ -4,6 +4,7 @@ import { Value } from 'typebox/value';
 import { findViolation, type Found } from './simulation/find-violation.ts';
 import { readOptions, type Options } from './options.ts';
 import { dayPlan } from './plan/day-plan.ts';
+import { runOtherCommand } from './other-commands.ts';
 import { StoredPlan } from './plan/plan.ts';
 import { randomPlan } from './plan/random-plan.ts';
 import { Summary } from './simulation/summary.ts';
@@ -72,9 +73,12 @@ const readPlan = async (file: string): Promise<StoredPlan> => {
   throw new Error(`${file} has no plan: ${first?.instancePath ?? ''} ${first?.message ?? 'it is not JSON'}`);
 };
 
-const read = readOptions(process.argv.slice(2));
-if (read.ok) process.exitCode = (await run(read.options)) ? 0 : 1;
-else {
+const runReadOptions = async (args: readonly string[]): Promise<number> => {
+  const read = readOptions(args);
+  if (read.ok) return (await run(read.options)) ? 0 : 1;
   process.stderr.write(`${read.why}\n`);
-  process.exitCode = 2;
-}
+  return 2;
+};
+
+const args = process.argv.slice(2);
+process.exitCode = (await runOtherCommand(args, print)) ?? (await runReadOptions(args));

@@ -1,5 +1,6 @@
 import type { Plan } from '../plan/plan.ts';
 import type { Simulated } from './simulate.ts';
+import { duration, percent, table } from '../report/text.ts';
 import type { RunResult } from '../report/run-result.ts';
 
 const MAX_ORGANISATIONS = 20;
@@ -90,17 +91,4 @@ const fairness = (organisations: readonly OrganisationResults[]): number => {
   const sum = means.reduce((total, mean) => total + mean, 0);
   const squares = means.reduce((total, mean) => total + mean ** 2, 0);
   return means.length === 0 ? 1 : sum ** 2 / (means.length * squares);
-};
-
-const table = (rows: readonly (readonly string[])[]): string[] => {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) => row.map((cell, column) => cell.padStart(widths[column] ?? 0)).join('  '));
-};
-
-const percent = (part: number): string => `${(100 * part).toFixed(1)} %`;
-
-const duration = (ms: number): string => {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 120_000) return `${(ms / 1_000).toFixed(1)} s`;
-  return ms < 7_200_000 ? `${(ms / 60_000).toFixed(1)} min` : `${(ms / 3_600_000).toFixed(1)} h`;
 };

@@ -1,0 +1,44 @@
+import type { SlotBar } from '../charts/slot-picture.ts';
+import type { TimeSeries } from '../charts/time-picture.ts';
+import { slotsOverTime, stepsBetween } from '../statistics/over-time.ts';
+import { waitMs, type PlayedRun } from '../statistics/played-run.ts';
+import { MINUTE_MS } from './scenario.ts';
+
+/** What pictures show of the runs of a scenario. */
+
+const minutes = (ms: number): number => Math.round((ms / MINUTE_MS) * 1_000) / 1_000;
+
+type NameOf = (run: PlayedRun) => string;
+
+/** Which run held which slot, in the order of the slots' names. */
+export const barsOf = (runs: readonly PlayedRun[], nameOf: NameOf): SlotBar[] => {
+  const slots = [...new Set(runs.flatMap(({ slot }) => slot ?? []))].toSorted();
+  return runs.flatMap((run) => {
+    const { slot, assignedMs, endedMs } = run;
+    if (slot === null || assignedMs === null) return [];
+    return { slot: slots.indexOf(slot), from: minutes(assignedMs), to: minutes(endedMs), name: nameOf(run) };
+  });
+};
+
+/** How many slots each name held on average in each minute. */
+export const slotSeries = (
+  runs: readonly PlayedRun[],
+  untilMinutes: number,
+  nameOf: NameOf,
+): TimeSeries[] => {
+  const steps = stepsBetween(0, untilMinutes * MINUTE_MS, untilMinutes);
+  return [...slotsOverTime(runs, steps, nameOf)]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, values]) => ({
+      name,
+      points: Array.from({ length: untilMinutes + 1 }, (_, n) => [n, round(values[n] ?? values[n - 1] ?? 0)]),
+    }));
+};
+
+/** How long each run waited, by the time at which it was queued. */
+export const waitPoints = (runs: readonly PlayedRun[], nameOf: NameOf): TimeSeries[] =>
+  [...Map.groupBy(runs, nameOf)]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, of]) => ({ name, points: of.map((run) => [minutes(run.queuedMs), minutes(waitMs(run))]) }));
+
+const round = (value: number): number => Math.round(value * 1_000) / 1_000;

@@ -1,0 +1,16 @@
+/** What differs from the defaults: weights and limits of organisations, by id, and the number of slots of GPU models. */
+export interface FairShareSettings {
+  readonly weights: ReadonlyMap<string, number>;
+  readonly limits: ReadonlyMap<string, number>;
+}
+
+export interface Changes extends FairShareSettings {
+  /** Instead of the executors of that day that have slots of the model. */
+  readonly gpus: ReadonlyMap<string, number>;
+}
+
+/** Those of the day, and over them what is tried. */
+export const changedBy = (before: FairShareSettings, { weights, limits }: Changes): FairShareSettings => ({
+  weights: new Map([...before.weights, ...weights]),
+  limits: new Map([...before.limits, ...limits]),
+});
