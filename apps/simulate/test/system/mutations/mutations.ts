@@ -59,7 +59,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'a limit that is counted in the memory of the leader, and starts at 0 after a kill',
     file: `${CORE}/runs/live-runs.ts`,
-    text: '      this.#queue.hold(known);\n',
+    text: '      this.#queue.hold(known, known.slot.gpu);\n',
     instead: '',
     check: 'limits',
   },
@@ -71,13 +71,6 @@ export const MUTATIONS: readonly Mutation[] = [
     check: 'no_idle_slot',
   },
   {
-    defect: 'an organisation without runs that is forgotten with what it had before the others',
-    file: `${CORE}/runs/fair-share.ts`,
-    text: 'this.#idle.size === this.#flows.size ? Infinity : this.#virtualTime',
-    instead: 'Infinity',
-    check: 'fairness',
-  },
-  {
     defect: 'start tags that do not grow, so that a burst is served in one go',
     file: `${CORE}/runs/fair-share.ts`,
     text: 'flow.startTag += 1 / weight;',
@@ -87,7 +80,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'a run that is not queued again after its wait for a retry',
     file: `${CORE}/runs/live-runs.ts`,
-    text: '      this.#queue.add(known);\n      yield known;',
+    text: '      this.#wait(known);\n      yield known;',
     instead: '',
     check: 'no_idle_slot',
   },
