@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { executor, queued, stored, heartbeatOf, noHeartbeats, passed } from './steps.ts';
-import { given, PERIOD_MS } from './test-bed.ts';
+import { executor, queued, stored, heartbeatOf, noHeartbeats, passed } from '../steps.ts';
+import { given, PERIOD_MS } from '../test-bed.ts';
 
 describe('an executor', () => {
   it('is lost after a full period without a heartbeat', () =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { executor, queued, stored, heartbeatOf, passed, running } from './steps.ts';
-import { ENFORCE_MS, given } from './test-bed.ts';
+import { executor, queued, stored, heartbeatOf, passed, running } from '../steps.ts';
+import { ENFORCE_MS, given } from '../test-bed.ts';
 
 describe('a slot', () => {
   it('is busy from the decision on', () =>

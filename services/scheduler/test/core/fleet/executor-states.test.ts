@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ExecutorState, ExecutorsRequest } from '@runledger/contracts/requests/executor-state';
-import { executor } from './steps.ts';
-import { OPERATOR, ORG, TestBed } from './test-bed.ts';
+import { executor } from '../steps.ts';
+import { OPERATOR, ORG, TestBed } from '../test-bed.ts';
 
 const ALL: ExecutorsRequest = { name: null, after: null, limit: 200 };
 const statesOf = (bed: TestBed, question: Partial<ExecutorsRequest> = {}): ExecutorState[] =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
-import { executor, queued, drained, resumed } from './steps.ts';
-import { given, TestBed, type Step } from './test-bed.ts';
+import { executor, queued, drained, resumed } from '../steps.ts';
+import { given, TestBed, type Step } from '../test-bed.ts';
 
 const assigned = (run: string, to: string): string => `${run} is assigned to ${to} slot 0, attempt 1`;
 
