@@ -2,7 +2,14 @@ import { Type, type Static } from 'typebox';
 import type { ProgressReport } from '../events/activity.ts';
 import { Tag } from '../tags.ts';
 import { nullable } from '../http/fields/optional.ts';
-import { EndReason, MissingMember, OutputItem, RunStatus, WorkflowRun } from '../http/runs/run.ts';
+import {
+  EndReason,
+  MissingMember,
+  OutputItem,
+  RunAttempt,
+  RunStatus,
+  WorkflowRun,
+} from '../http/runs/run.ts';
 import { liveStatus } from '../run-view/live-status.ts';
 import { isEnded, type Run } from '../fold/run.ts';
 import { missingOutputs } from '../run-view/missing-outputs.ts';
@@ -11,6 +18,9 @@ import { shownOutputs, type OutputUrl } from '../run-view/shown-outputs.ts';
 
 /** The version of the payload, not of the events; sent as the header `runledger-webhook-version`. */
 export const WEBHOOK_PAYLOAD_VERSION = 1;
+
+/** What became of it. Why it got its slot is not for receivers: `run_url` shows it. */
+const NotifiedAttempt = Type.Omit(RunAttempt, ['placement'], { title: 'NotifiedAttempt' });
 
 /** The body of a notification. Within a version members may be added, never removed. */
 export const WebhookPayload = Type.Object(
@@ -28,7 +38,9 @@ export const WebhookPayload = Type.Object(
     finished: Type.Boolean({ description: 'Nothing about this run follows.' }),
     end_reason: nullable(EndReason),
     error: Type.Optional(WorkflowRun.properties.error),
-    attempts: WorkflowRun.properties.attempts,
+    attempts: Type.Array(NotifiedAttempt, {
+      description: 'From the first one to the present or last one; empty until the run is assigned.',
+    }),
     tags: Type.Optional(
       Type.Array(Tag, { description: 'As the run has them; only present when it has some.' }),
     ),
@@ -75,6 +87,7 @@ export const webhookBody = ({
   maxBytes,
 }: PayloadInput): Uint8Array => {
   const missing = missingOutputs(run, lost);
+  const { attempts, ...end } = shownEnd(run);
   const whole: WebhookPayload = {
     run_id: run.run_id,
     status: run.status,
@@ -82,7 +95,8 @@ export const webhookBody = ({
     progress: isEnded(run) ? run.progress : run.status === 'queued' ? 0 : (report?.progress ?? 0),
     outputs: isEnded(run) ? shownOutputs(run, outputUrl) : [],
     sequence,
-    ...shownEnd(run),
+    ...end,
+    attempts: attempts.map(({ placement: _placement, ...attempt }) => attempt),
     ...(run.request.tags && { tags: [...run.request.tags] }),
     ...(missing.length === 0 ? {} : { missing_members: [...missing] }),
   };
