@@ -27,6 +27,8 @@ export const MAX_BLOB_BYTES = Math.max(
 );
 /** Seconds of a start deadline or a run timeout: a year. The age of the log limits a run further. */
 export const MAX_DEADLINE_S = 365 * 24 * 3600;
+/** Seconds that a run may wait for a slot that has its workflow version loaded, while others are free. */
+export const MAX_WARM_WAIT_S = 3_600;
 /** Nested arrays and objects in an event; inputs may nest 32 levels, two levels deep in the event. */
 export const MAX_EVENT_NESTING = 64;
 /** Bytes of an error message of a program or service, as JSON in UTF-8. A character has at least one. */

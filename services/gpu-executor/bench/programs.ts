@@ -49,6 +49,7 @@ const runOnce = async (runner: Runner, folder: string): Promise<void> => {
       inputDir,
       outputDir,
       inputTargets: [],
+      workflow_version_id: 'version',
       traceparent: null,
     },
     { begin: async () => true, progress: () => undefined, log: () => undefined, masked: (text) => text },

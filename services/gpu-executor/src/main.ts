@@ -43,10 +43,7 @@ const start = async (
   const heldBy = { isolation: isolation.kind, limits: enforcement.kind };
   logger.info({ slots, runners }, 'the capabilities of this executor');
 
-  checks['consumption'] = () => ({
-    ok: false,
-    why: 'the log is not open yet; if its streams are missing, runledger provision creates them',
-  });
+  checks['consumption'] = () => NOT_OPEN;
   // It may read no stream, only what is addressed to it.
   const log = await openServiceLog({ ...base, streams: [] }, open, stopping);
   const keys = await newAttemptKeys();
@@ -75,6 +72,7 @@ const start = async (
     heldBy,
     periodMs: config.RUNLEDGER_HEARTBEAT_PERIOD_S * 1_000,
     executor,
+    residents: processes.residents,
     onHeartbeat: counts.heartbeat,
   };
   const presence = await openFleetPresence(log, presenceOptions, stopping);
@@ -90,6 +88,11 @@ const start = async (
   });
   return { executor_id };
 };
+
+const NOT_OPEN = {
+  ok: false,
+  why: 'the log is not open yet; if its streams are missing, runledger provision creates them',
+} as const;
 
 /** The part of the time for a stop that processes between runs have to end before they are killed. */
 const RESIDENTS_STOP_WITHIN = 0.2;

@@ -9,6 +9,7 @@ import type { ExecutorCapabilities } from './capabilities.ts';
 import { fleetEvents } from './fleet/fleet-events.ts';
 import { joinFleet, type FleetPresence } from './fleet/fleet-presence.ts';
 import type { HeldBy } from './executor-metrics.ts';
+import type { ResidentProcesses } from './resident-process/resident-processes.ts';
 import { registeredBy } from './runner-registry.ts';
 
 export interface PresenceOptions {
@@ -21,6 +22,7 @@ export interface PresenceOptions {
   readonly heldBy: HeldBy;
   readonly periodMs: number;
   readonly executor: Pick<Executor, 'busy'>;
+  readonly residents: Pick<ResidentProcesses, 'loaded' | 'onLoadedChange'>;
   readonly onHeartbeat: () => void;
 }
 
@@ -30,7 +32,17 @@ export const openFleetPresence = (
   options: PresenceOptions,
   stopping: AbortSignal,
 ): Promise<FleetPresence> => {
-  const { executor_id, capabilities, serving, publicKey, heldBy, periodMs, executor, onHeartbeat } = options;
+  const {
+    executor_id,
+    capabilities,
+    serving,
+    publicKey,
+    heldBy,
+    periodMs,
+    executor,
+    residents,
+    onHeartbeat,
+  } = options;
   const { machines, labels } = serving;
   const registration = {
     executor_id,
@@ -50,12 +62,27 @@ export const openFleetPresence = (
       fact: fleetEvents(registration, newUuid, () => new Date()),
       append: (event) => appendFleet(log, event),
       sendHeartbeat: async (heartbeat) => {
-        await sendHeartbeat(log, { executor_id, runs: executor.busy(), ...heartbeat }, periodMs * 3);
+        const present = { runs: executor.busy(), loaded: residents.loaded() };
+        await sendHeartbeat(log, { executor_id, ...present, ...heartbeat }, periodMs * 3);
         onHeartbeat();
       },
+      onChange: onLoadedChange(residents),
       periodMs,
       log: log.logger,
     },
     stopping,
   );
 };
+
+/** Most changes of processes change nothing that heartbeats say. */
+const onLoadedChange =
+  ({ loaded, onLoadedChange: onChange }: PresenceOptions['residents']) =>
+  (listener: () => void): void => {
+    let last = JSON.stringify(loaded());
+    onChange(() => {
+      const present = JSON.stringify(loaded());
+      if (present === last) return;
+      last = present;
+      listener();
+    });
+  };

@@ -135,6 +135,15 @@ describe('a scheduler on a log', () => {
     });
   });
 
+  it('assigns a run to the slot that has its version loaded, and says so', async () => {
+    await using bed = await openTestScheduler();
+    await bed.schedule();
+    const workflow_version_id = newUuid();
+    const executor = await bed.executor('box', 3, [{ slot: 2, workflow_version_id }]);
+    const assigned = await executor.assigned(await bed.queue({ workflow_version_id }));
+    expect(assigned.data).toMatchObject({ slot: 2, reason: { candidates: 3, choice: 'warm' } });
+  });
+
   it('names the blob of inputs that are too large for an assignment', async () => {
     await using bed = await openTestScheduler();
     await bed.schedule();

@@ -39,6 +39,7 @@ export const deployments: RecordKind<Deployment> = {
     ['environment', deployment.environment],
     ['gpu', gpuWords(deployment.gpus)],
     ['labels', deployment.labels.join(', ') || 'none'],
+    ['warm wait', `${deployment.warm_wait_s} s`],
     ['concurrency limit', deployment.concurrency_limit?.toString() ?? 'none'],
     ['weight', String(deployment.weight)],
     ['run timeout', `${deployment.run_timeout_s} s`],
@@ -71,6 +72,7 @@ interface DeploymentOptions extends Json {
   readonly gpus?: string;
   /** False with `--no-label`. */
   readonly label?: readonly string[] | false;
+  readonly warmWait?: string;
   readonly concurrencyLimit?: string | false;
   readonly weight?: string;
   readonly runTimeout?: string;
@@ -141,6 +143,7 @@ const addSettings = (command: Command): Command =>
       '--gpus <models>',
       'several models in order of preference, each with the seconds of waiting after which it may be taken, such as L4,A10G:60',
     )
+    .option('--warm-wait <time>', 'how long a run may wait for a busy slot that has its version loaded')
     .option('--concurrency-limit <number>', 'how many of its runs may execute at the same time')
     .option(
       '--weight <number>',
@@ -167,6 +170,7 @@ const fieldsOf = async (call: ApiCall, options: DeploymentOptions) => {
     gpu: gpu === false ? null : gpu,
     gpus: gpusOf(options.gpus),
     labels: label === false ? [] : label,
+    warm_wait_s: secondsOf('--warm-wait', options.warmWait),
     concurrency_limit: limit === false ? null : wholeNumber('--concurrency-limit', limit),
     weight: decimalNumber('--weight', options.weight),
     run_timeout_s: secondsOf('--run-timeout', options.runTimeout),

@@ -44,6 +44,8 @@ const nextStep = ({ reason, gpu, ahead }: Waiting): string => {
       return ahead === 0
         ? 'it starts when a slot becomes free'
         : 'it starts in turn; another executor would start it sooner';
+    case 'warm':
+      return 'it starts when such a slot is free, or on any other one after the warm_wait_s of its deployment';
     case 'organisation_limit':
       return 'it starts when another run of your organisation ends; an operator can raise the limit';
     case 'concurrency_limit':

@@ -95,7 +95,7 @@ describe('runledger deployments', () => {
       '--no-bounds',
     ]);
     expect(stdout).toContain(
-      "gpu                the machine's\nlabels             none\nconcurrency limit  none\nweight             0.5\nrun timeout        900 s\n",
+      "gpu                the machine's\nlabels             none\nwarm wait          0 s\nconcurrency limit  none\nweight             0.5\nrun timeout        900 s\n",
     );
     expect(stdout).toMatch(/^bounds +priority from -100 to 100\n/m);
     expect(stdout).toMatch(/^environment +staging\n(?:.*\n)*attempts +1\n/m);

@@ -6,6 +6,7 @@ import { GpuFallbacks } from '../gpu-fallbacks.ts';
 import { RequiredLabels } from '../labels.ts';
 import { Json } from '../json-schemas.ts';
 import { RetryOn } from '../events/retry.ts';
+import { MAX_WARM_WAIT_S } from '../limits.ts';
 import { LogMasks } from '../logs/log-masks.ts';
 import { RunnerChoice } from '../runners/runner-kinds.ts';
 import { FILE_INPUT_TYPES } from './file-inputs.ts';
@@ -98,6 +99,7 @@ export const Deployment = Type.Object({
   /** Only beside a `gpu`. */
   gpu_fallbacks: Type.Optional(GpuFallbacks),
   labels: Type.Optional(RequiredLabels),
+  warm_wait_s: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: MAX_WARM_WAIT_S })),
   concurrency_limit: Type.Optional(Type.Integer({ minimum: 1 })),
   weight: Type.Optional(Weight),
   run_timeout_s: Type.Number({ exclusiveMinimum: 0 }),

@@ -81,5 +81,18 @@ export const Heartbeat = Type.Object({
       attempt: Type.Integer({ minimum: 1 }),
     }),
   ),
+  /**
+   * The slots in which a process is kept that executed this workflow version last, so that the next run of it is warm. A hint: a wrong one
+   * costs a cold start. Left out by executors that do not say it.
+   */
+  loaded: Type.Optional(
+    Type.Array(
+      Type.Object({
+        slot: Type.Integer({ minimum: 0 }),
+        workflow_version_id: Type.String({ format: 'uuid' }),
+      }),
+      { maxItems: 1024 },
+    ),
+  ),
 });
 export type Heartbeat = Static<typeof Heartbeat>;

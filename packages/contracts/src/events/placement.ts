@@ -8,22 +8,36 @@ export const MAX_CANDIDATES = 10;
 export const Placement = Type.Object({
   /** The free slots that fitted, with this one; MAX_CANDIDATES stands for that many or more. */
   candidates: Type.Integer({ minimum: 1, maximum: MAX_CANDIDATES }),
+  /** `warm`: an executor said that the slot has its workflow version loaded. `cold`: no free one had, as far as known. */
+  choice: Type.Enum(['warm', 'cold']),
   /** Which of the run's GPU models the slot has, from 0; left out for a run with one model. */
   gpu_index: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_GPUS - 1 })),
   /** Seconds since the run was queued or queued again, without the time before a retry was due. */
   waited_s: Type.Number({ minimum: 0 }),
+  /** Of these, since it left the first free slot to others and waited for a warm one; left out when it did not. */
+  warm_wait_s: Type.Optional(Type.Number({ minimum: 0 })),
   /** The limit that kept it from a slot last; left out when none did. */
   held_back_by: Type.Optional(Type.Enum(['organisation_limit', 'concurrency_limit', 'concurrency_key'])),
 });
 export type Placement = Static<typeof Placement>;
 
 /** Part of a sentence, such as "after 12.5 s, the only free slot". */
-export const placementWords = ({ candidates, gpu_index, waited_s, held_back_by }: Placement): string =>
+export const placementWords = ({
+  candidates,
+  choice,
+  gpu_index,
+  waited_s,
+  warm_wait_s,
+  held_back_by,
+}: Placement): string =>
   [
-    `after ${Math.round(waited_s * 10) / 10} s${held_back_by ? `, held back by ${LIMITS[held_back_by]}` : ''}`,
+    `after ${tenths(waited_s)} s${warm_wait_s === undefined ? '' : `, ${tenths(warm_wait_s)} of them for a warm slot`}${held_back_by ? `, held back by ${LIMITS[held_back_by]}` : ''}`,
     candidates === 1 ? 'the only free slot' : `one of ${countWords(candidates)} free slots`,
+    ...(choice === 'warm' ? ['which has its version loaded'] : []),
     ...(gpu_index === undefined ? [] : [`of the ${ordinal(gpu_index + 1)} GPU of its list`]),
   ].join(', ');
+
+const tenths = (seconds: number): number => Math.round(seconds * 10) / 10;
 
 const countWords = (candidates: number): string =>
   candidates < MAX_CANDIDATES ? String(candidates) : `${MAX_CANDIDATES} or more`;

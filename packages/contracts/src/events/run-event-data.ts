@@ -6,7 +6,13 @@ import { GpuFallbacks } from '../gpu-fallbacks.ts';
 import { EXECUTOR_ID_PATTERN } from '../ids.ts';
 import { JsonRecord } from '../json-schemas.ts';
 import { RequiredLabels } from '../labels.ts';
-import { MAX_ERROR_MESSAGE, MAX_EXPIRY_MESSAGE, MAX_FILENAME, MAX_WEBHOOK_URL } from '../limits.ts';
+import {
+  MAX_ERROR_MESSAGE,
+  MAX_EXPIRY_MESSAGE,
+  MAX_FILENAME,
+  MAX_WARM_WAIT_S,
+  MAX_WEBHOOK_URL,
+} from '../limits.ts';
 import { MAX_TAGS, Tag } from '../tags.ts';
 import { Placement } from './placement.ts';
 import { MAX_RETRY_AFTER_S, RetryOn } from './retry.ts';
@@ -15,6 +21,7 @@ import { AttemptError } from './run-error.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
 const Fraction = Type.Number({ minimum: 0, maximum: 1 });
+const WarmWait = Type.Number({ exclusiveMinimum: 0, maximum: MAX_WARM_WAIT_S });
 const Seconds = Type.Number({ exclusiveMinimum: 0 });
 /** The broker's timestamp of a fact. */
 const Time = Type.String({ format: 'date-time' });
@@ -42,6 +49,8 @@ export const RunQueuedData = Type.Object(
     gpu: GpuModel,
     /** Of which models it may take a slot beside `gpu`; of none when it is left out. */
     gpu_fallbacks: Type.Optional(GpuFallbacks),
+    /** How long it leaves free slots to others while a slot that has its version loaded is busy; 0 when it is left out. */
+    warm_wait_s: Type.Optional(WarmWait),
     /** It goes only to an executor that has them all; to any one when it is left out. */
     labels: Type.Optional(RequiredLabels),
     inputs: Type.Union([JsonRecord, Type.Null()]),

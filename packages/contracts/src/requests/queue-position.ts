@@ -23,6 +23,7 @@ export type QueuePositionsRequest = Static<typeof QueuePositionsRequest>;
  * - `delayed`: it may start later only, as its request says.
  * - `retrying`: its last attempt failed, and it waits before another one.
  * - `busy`: the slots of all executors that could execute it are taken.
+ * - `warm`: slots are free, and it waits for a busy one that has its version loaded, for at most the `warm_wait_s` of its deployment.
  * - `organisation_limit`: its organisation holds as many slots as an operator allows.
  * - `concurrency_limit`: as many runs of its deployment as its limit allows hold slots.
  * - `concurrency_key`: another run of its deployment with its concurrency key holds a slot.
@@ -37,6 +38,7 @@ export const Capacity = Type.Enum([
   'delayed',
   'retrying',
   'busy',
+  'warm',
   'organisation_limit',
   'concurrency_limit',
   'concurrency_key',

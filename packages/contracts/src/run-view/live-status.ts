@@ -36,6 +36,8 @@ const reason = ({ request, not_before }: QueuedRun, { ahead, capacity }: QueuePo
   switch (capacity) {
     case 'busy':
       return ahead === 0 ? ' (next)' : ` (${ahead} ahead)`;
+    case 'warm':
+      return ` that has its workflow loaded, at most ${request.warm_wait_s ?? 0} s`;
     case 'organisation_limit':
       return ': its organisation executes as many runs as an operator allows';
     case 'concurrency_limit':

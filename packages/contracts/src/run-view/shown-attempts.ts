@@ -8,8 +8,10 @@ const shownPlacement = (placement: Placement | undefined): RunAttempt['placement
   placement
     ? {
         candidates: placement.candidates,
+        choice: placement.choice,
         gpu_index: placement.gpu_index ?? null,
         waited_s: placement.waited_s,
+        warm_wait_s: placement.warm_wait_s ?? null,
         held_back_by: placement.held_back_by ?? null,
         sentence: placementWords(placement),
       }

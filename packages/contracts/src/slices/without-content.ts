@@ -41,6 +41,7 @@ const request: Rules<RunEventOf<'RunQueued'>['data']> = {
   gpu: 'kept',
   gpu_fallbacks: 'kept',
   labels: 'kept',
+  warm_wait_s: 'kept',
   inputs: noInputs,
   inputs_blob: noBlob,
   file_inputs: 'left_out',

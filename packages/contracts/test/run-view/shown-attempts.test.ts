@@ -64,16 +64,28 @@ describe('the attempts of a run', () => {
   });
 
   it('say why they got their slots', () => {
-    const reason = { candidates: 1, waited_s: 12.34 };
+    const reason = { candidates: 1, choice: 'warm', waited_s: 12.34, warm_wait_s: 2 } as const;
     const placed = anEvent('RunAssigned', { reason });
     const requeued = anEvent('RunRequeued', { reason: 'executor_lost', message: 'no heartbeat' });
-    const last = { candidates: 10, gpu_index: 1, waited_s: 3, held_back_by: 'concurrency_key' } as const;
+    const last = {
+      candidates: 10,
+      choice: 'cold',
+      gpu_index: 1,
+      waited_s: 3,
+      held_back_by: 'concurrency_key',
+    } as const;
     const again = anEvent('RunAssigned', { reason: last }, { attempt: 2 });
     const events = [anEvent('RunQueued'), placed, anEvent('RunStarted'), requeued, again];
     expect(after(...events).map(({ placement }) => placement)).toEqual([
-      { ...reason, gpu_index: null, held_back_by: null, sentence: 'after 12.3 s, the only free slot' },
+      {
+        ...reason,
+        gpu_index: null,
+        held_back_by: null,
+        sentence: 'after 12.3 s, 2 of them for a warm slot, the only free slot, which has its version loaded',
+      },
       {
         ...last,
+        warm_wait_s: null,
         sentence:
           'after 3 s, held back by its concurrency key, one of 10 or more free slots, of the 2nd GPU of its list',
       },

@@ -37,6 +37,7 @@ describe('a deployment', () => {
       gpu: null,
       gpus: [],
       labels: [],
+      warm_wait_s: 0,
       concurrency_limit: null,
       weight: 1,
       run_timeout_s: 3600,

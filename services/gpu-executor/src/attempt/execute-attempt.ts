@@ -117,7 +117,7 @@ const runWorkflow = async (
   { runner, observe, workflow, inputs, inputTargets, slot, inputDir, outputDir }: Work,
 ): Promise<RunResult> => {
   const { org_id, run_id, attempt, event } = assignment;
-  const { gpu, runner: choice } = event.data;
+  const { gpu, runner: choice, workflow_version_id } = event.data;
   const result = await runnerSpan(assignment, (traceparent) =>
     runner.run(
       {
@@ -128,6 +128,7 @@ const runWorkflow = async (
         inputTargets,
         gpu,
         attempt,
+        workflow_version_id,
         choice,
         slot,
         inputDir,

@@ -20,12 +20,16 @@ export interface PresenceSettings {
   readonly append: (event: ExecutorFact) => Promise<unknown>;
   /** Rejects while the broker is unavailable. */
   readonly sendHeartbeat: (heartbeat: Pick<Heartbeat, 'count' | 'draining'>) => Promise<unknown>;
+  /** The listener is called when heartbeats say something else from now on. */
+  readonly onChange: (listener: () => void) => void;
   /** After this time without a heartbeat the scheduler may declare this executor lost. */
   readonly periodMs: number;
   readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
 }
 
 const RETRY_AFTER_MS = 500;
+/** A heartbeat after a change comes this part of the period after it, with all other changes until then. */
+const AFTER_CHANGE = 1 / 24;
 /** How long a stop waits for an unavailable broker: the scheduler will miss the heartbeats. */
 const LEAVE_WITHIN_MS = 1_000;
 
@@ -36,6 +40,8 @@ interface Presence {
   count: number;
   lastHeartbeatMs: number;
   failure: string | null;
+  /** Aborted by the first change since the last heartbeat. */
+  changed: AbortController;
 }
 
 /** Registers as soon as the broker is available, and sends heartbeats from then on. `stopping` ends the registration. */
@@ -50,7 +56,9 @@ export const joinFleet = async (
     count: 0,
     lastHeartbeatMs: performance.now(),
     failure: null,
+    changed: new AbortController(),
   };
+  settings.onChange(() => presence.changed.abort());
   await register(settings, stopping);
   const heartbeats = sendHeartbeats(presence);
   return {
@@ -89,7 +97,11 @@ const sendHeartbeats = async (presence: Presence): Promise<void> => {
     );
     // A rest after a failure would use up what is left of the period.
     const restMs = settings.periodMs / 3;
-    await sleep(stored ? restMs : Math.min(restMs, RETRY_AFTER_MS), left.signal);
+    if (!stored) await sleep(Math.min(restMs, RETRY_AFTER_MS), left.signal);
+    else {
+      await sleep(restMs, AbortSignal.any([left.signal, presence.changed.signal]));
+      if (presence.changed.signal.aborted) await sleep(settings.periodMs * AFTER_CHANGE, left.signal);
+    }
   }
 };
 
@@ -101,6 +113,8 @@ const sendOne = async (presence: Presence): Promise<void> => {
     await register(settings, left.signal);
     presence.lastHeartbeatMs = performance.now();
   }
+  // What changes from now on is said by the next one.
+  if (presence.changed.signal.aborted) presence.changed = new AbortController();
   await settings.sendHeartbeat({ count: presence.count, draining: presence.draining });
   presence.count += 1;
   // The heartbeat itself may have waited for the broker for a period.

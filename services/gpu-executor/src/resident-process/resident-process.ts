@@ -18,6 +18,8 @@ export interface ResidentProcess<Connection> {
   /** Starts it although no run wants it yet. */
   preload(): void;
   isReady(): boolean;
+  /** Whether it is ready for a run, or executes one. */
+  isLoaded(): boolean;
   /** Waits until it is ready for a run. At most one run at a time. */
   acquire(signal: AbortSignal): Promise<Acquired<Connection>>;
   /** Ends it. Resolves when nothing of it is left. It can be acquired again. */
@@ -31,6 +33,8 @@ interface Open<Connection extends ResidentConnection> {
   readonly spec: ResidentSpec<Connection>;
   readonly slot: GpuSlot;
   readonly host: ResidentHost;
+  /** Called after each change of its situation. */
+  readonly onChange: () => void;
   readonly delays: Backoff;
   state: Lifecycle;
   started: StartedProcess<Connection> | null;
@@ -50,11 +54,13 @@ export const openResidentProcess = <Connection extends ResidentConnection>(
   spec: ResidentSpec<Connection>,
   slot: GpuSlot,
   host: ResidentHost,
+  onChange: () => void = () => undefined,
 ): ResidentProcess<Connection> => {
   const open: Open<Connection> = {
     spec,
     slot,
     host,
+    onChange,
     delays: backoff(BACK_OFF),
     state: OFF,
     started: null,
@@ -65,6 +71,7 @@ export const openResidentProcess = <Connection extends ResidentConnection>(
   return {
     preload: () => apply(open, { type: 'preload' }),
     isReady: () => open.state.phase === 'idle',
+    isLoaded: () => open.state.phase === 'idle' || open.state.phase === 'busy',
     acquire: (signal) => acquire(open, signal),
     stop: async () => {
       apply(open, { type: 'stop', why: { kind: 'stopped' } });
@@ -100,6 +107,7 @@ const apply = <Connection extends ResidentConnection>(
   open.state = state;
   if (timerOf(state) !== before) arm(open, timerOf(state));
   for (const effect of effects) execute(open, effect);
+  open.onChange();
   if (state.phase !== 'off') return;
   open.whenOff.resolve();
   open.whenOff = Promise.withResolvers();

@@ -23,6 +23,15 @@ export interface ResidentProcesses extends AsyncDisposable {
     spec: ResidentSpec<Connection>,
     slots: readonly GpuSlot[],
   ): SlotProcesses<Connection>;
+  /** What is loaded in the slots: the workflow versions that processes executed last, as long as they live. */
+  loaded(): LoadedVersion[];
+  /** The listener is called whenever that may have changed. */
+  onLoadedChange(listener: () => void): void;
+}
+
+interface LoadedVersion {
+  readonly slot: number;
+  readonly workflow_version_id: string;
 }
 
 export interface SlotProcesses<Connection> {
@@ -34,21 +43,31 @@ export interface SlotProcesses<Connection> {
 export interface RunOfSlot {
   readonly slot: GpuSlot;
   readonly org_id: string;
+  readonly workflow_version_id: string;
 }
 
 /** What a slot keeps. */
 interface Kept {
-  occupant: Pick<ResidentProcess<unknown>, 'stop'> | null;
+  occupant: Pick<ResidentProcess<unknown>, 'stop' | 'isLoaded'> | null;
   /** Whose runs the occupant has had; null before the first one. */
   org_id: string | null;
+  /** Which workflow version the occupant executed last; null before the first one. */
+  version: string | null;
   /** Every earlier occupant has ended. */
   vacated: Promise<unknown>;
 }
 
 export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => {
   const slots = new Map<number, Kept>();
+  const listeners = new Set<() => void>();
+  const onChange = (): void => listeners.forEach((listener) => listener());
   const keptIn = ({ index }: GpuSlot): Kept => {
-    const kept = slots.get(index) ?? { occupant: null, org_id: null, vacated: Promise.resolve() };
+    const kept = slots.get(index) ?? {
+      occupant: null,
+      org_id: null,
+      version: null,
+      vacated: Promise.resolve(),
+    };
     slots.set(index, kept);
     return kept;
   };
@@ -56,7 +75,7 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
   return {
     open: (spec, forSlots) => {
       const processes = new Map(
-        forSlots.map((slot) => [slot.index, openResidentProcess(spec, slot, host)] as const),
+        forSlots.map((slot) => [slot.index, openResidentProcess(spec, slot, host, onChange)] as const),
       );
       for (const slot of spec.limits.preload ? forSlots : []) {
         const kept = keptIn(slot);
@@ -69,7 +88,7 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
         processes.get(slot.index)?.preload();
       }
       return {
-        acquire: async ({ slot, org_id }, signal, onLoading) => {
+        acquire: async ({ slot, org_id, workflow_version_id }, signal, onLoading) => {
           const process = processes.get(slot.index);
           if (process === undefined) throw new Error(`${spec.name} was not opened for slot ${slot.index}.`);
           const kept = keptIn(slot);
@@ -77,20 +96,35 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
           if (kept.occupant !== process || isOfAnother) {
             kept.vacated = Promise.all([kept.vacated, kept.occupant?.stop()]);
             kept.occupant = process;
+            kept.version = null;
           }
           kept.org_id = org_id;
           if (!process.isReady()) onLoading?.();
           await untilAborted(kept.vacated, signal);
-          return process.acquire(signal);
+          const acquired = await process.acquire(signal);
+          if (acquired.kind === 'ready' && kept.occupant === process) {
+            kept.version = workflow_version_id;
+            onChange();
+          }
+          return acquired;
         },
       };
     },
-    [Symbol.asyncDispose]: async () => {
-      const ended = [...slots.values()].map(async ({ occupant, vacated }) => {
-        await occupant?.stop();
-        await vacated;
-      });
-      await Promise.all(ended);
-    },
+    loaded: () => loadedIn(slots),
+    onLoadedChange: (listener) => void listeners.add(listener),
+    [Symbol.asyncDispose]: () => endAll(slots),
   };
+};
+
+const loadedIn = (slots: ReadonlyMap<number, Kept>): LoadedVersion[] =>
+  [...slots].flatMap(([slot, { occupant, version }]) =>
+    version !== null && occupant?.isLoaded() ? [{ slot, workflow_version_id: version }] : [],
+  );
+
+const endAll = async (slots: ReadonlyMap<number, Kept>): Promise<void> => {
+  const ended = [...slots.values()].map(async ({ occupant, vacated }) => {
+    await occupant?.stop();
+    await vacated;
+  });
+  await Promise.all(ended);
 };

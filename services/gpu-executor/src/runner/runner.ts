@@ -26,6 +26,7 @@ export interface RunnerWork {
   readonly inputTargets: readonly InputTarget[];
   readonly gpu: string;
   readonly attempt: number;
+  readonly workflow_version_id: string;
   /** What the machine's record says about its runner, such as the name of a program. */
   readonly choice: RunnerChoice;
   readonly slot: GpuSlot;

@@ -8,10 +8,10 @@ import { joinFleet, type PresenceSettings } from '../../src/fleet/fleet-presence
 const aBroker = (): {
   settings: PresenceSettings;
   received: string[];
-  broker: { unavailable: boolean; refused: number; lastRefused: string };
+  broker: { unavailable: boolean; refused: number; lastRefused: string; change: () => void };
 } => {
   const received: string[] = [];
-  const broker = { unavailable: false, refused: 0, lastRefused: '' };
+  const broker = { unavailable: false, refused: 0, lastRefused: '', change: (): void => undefined };
   const take = async (what: string): Promise<void> => {
     if (broker.unavailable) {
       broker.refused += 1;
@@ -33,6 +33,9 @@ const aBroker = (): {
     fact: fleetEvents(registration, newUuid, () => new Date()),
     append: (event) => take(event.type),
     sendHeartbeat: ({ count, draining }) => take(draining ? `last ${count}` : `heartbeat ${count}`),
+    onChange: (listener) => {
+      broker.change = listener;
+    },
     periodMs: 300,
     log: { info: () => undefined, warn: () => undefined },
   };
@@ -52,6 +55,23 @@ describe('an executor in the fleet', () => {
     await presence.leave();
     expect(received.at(-1)).toBe('ExecutorLeft');
     expect(received).toContain('ExecutorDraining');
+  });
+
+  it('sends a heartbeat soon after a change, one for several changes', async () => {
+    const { settings, received, broker } = aBroker();
+    const presence = await joinFleet({ ...settings, periodMs: 600_000 }, notStopping);
+    await waitFor('the first heartbeat', () => received.includes('heartbeat 0'));
+    await presence.leave();
+    const quick = aBroker();
+    const other = await joinFleet({ ...quick.settings, periodMs: 4_800 }, notStopping);
+    await waitFor('the first heartbeat', () => quick.received.includes('heartbeat 0'));
+    const from = performance.now();
+    for (let change = 0; change < 5; change += 1) quick.broker.change();
+    await waitFor('the next one', () => quick.received.includes('heartbeat 1'));
+    expect(performance.now() - from).toBeLessThan(4_800 / 3);
+    expect(quick.received).not.toContain('heartbeat 2');
+    await other.leave();
+    expect(broker.refused).toBe(0);
   });
 
   it('registers as soon as the broker is available', async () => {

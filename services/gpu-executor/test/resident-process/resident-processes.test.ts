@@ -48,8 +48,9 @@ describe.each(isolations)('resident processes %s', (_, isolation) => {
     shells: ReturnType<typeof residentsOf>,
     slot: (typeof SLOTS)[number] = SLOT,
     org_id = ORG_ID,
+    workflow_version_id = 'version',
   ): Promise<Lease<Shell>> => {
-    const acquired = await shells.acquire({ slot, org_id }, never);
+    const acquired = await shells.acquire({ slot, org_id, workflow_version_id }, never);
     if (acquired.kind !== 'ready') throw new Error(JSON.stringify(acquired));
     return acquired.lease;
   };
@@ -77,6 +78,33 @@ describe.each(isolations)('resident processes %s', (_, isolation) => {
     expect((await leased(shells, SLOTS[1])).connection).not.toBe(second.connection);
   });
 
+  it('say which versions they executed last, as long as they live', async () => {
+    const { residents } = await open();
+    const shells = residentsOf(residents, 'echo', ECHO);
+    let changes = 0;
+    residents.onLoadedChange(() => (changes += 1));
+    expect(residents.loaded()).toEqual([]);
+    const first = await leased(shells, SLOT, ORG_ID, 'one');
+    const other = await leased(shells, SLOTS[1], ORG_ID, 'two');
+    const loaded = (slot: (typeof SLOTS)[number] | undefined, workflow_version_id: string) => ({
+      slot: slot?.index,
+      workflow_version_id,
+    });
+    expect(residents.loaded()).toEqual([loaded(SLOT, 'one'), loaded(SLOTS[1], 'two')]);
+    first.release();
+    (await leased(shells, SLOT, ORG_ID, 'three')).release();
+    expect(residents.loaded()).toEqual([loaded(SLOT, 'three'), loaded(SLOTS[1], 'two')]);
+    const before = changes;
+    await other.discard();
+    expect(residents.loaded()).toEqual([loaded(SLOT, 'three')]);
+    expect(changes).toBeGreaterThan(before);
+    const another = residentsOf(residents, 'other', ECHO);
+    const acquiring = leased(another, SLOT, ORG_ID, 'four');
+    expect(residents.loaded()).toEqual([]);
+    await acquiring;
+    expect(residents.loaded()).toEqual([loaded(SLOT, 'four')]);
+  });
+
   it('count as loading only what the run waited for', async () => {
     const shells = residentsOf((await open()).residents, 'echo', `sleep 0.6; ${ECHO}`, { preload: true });
     const from = performance.now();
@@ -93,17 +121,23 @@ describe.each(isolations)('resident processes %s', (_, isolation) => {
     const again = `${workFolder}/again`;
     const onceBroken = `if test -e ${again}; then ${ECHO}; else touch ${again}; ${script}; fi`;
     const shells = residentsOf(residents, 'broken', onceBroken, {}, [workFolder]);
-    expect(await shells.acquire({ slot: SLOT, org_id: ORG_ID }, never)).toMatchObject({
+    expect(
+      await shells.acquire({ slot: SLOT, org_id: ORG_ID, workflow_version_id: 'version' }, never),
+    ).toMatchObject({
       kind: 'refused',
       why,
     });
-    expect(await shells.acquire({ slot: SLOT, org_id: ORG_ID }, never)).toMatchObject({ kind: 'ready' });
+    expect(
+      await shells.acquire({ slot: SLOT, org_id: ORG_ID, workflow_version_id: 'version' }, never),
+    ).toMatchObject({ kind: 'ready' });
   });
 
   it('refuse the run when the process is not ready in time', async () => {
     const { residents, workFolder } = await open();
     const shells = residentsOf(residents, 'slow', 'sleep 600', { startTimeoutMs: 300 });
-    expect(await shells.acquire({ slot: SLOT, org_id: ORG_ID }, never)).toMatchObject({
+    expect(
+      await shells.acquire({ slot: SLOT, org_id: ORG_ID, workflow_version_id: 'version' }, never),
+    ).toMatchObject({
       why: { kind: 'timeout', ms: 300 },
     });
     await until(async () => (await processesOfRuns(workFolder)).length === 0);
@@ -198,7 +232,10 @@ describe.each(isolations)('resident processes %s', (_, isolation) => {
   it('let a run go that is cancelled while they load, and go on loading', async () => {
     const shells = residentsOf((await open()).residents, 'slow', `sleep 0.3; ${ECHO}`);
     const cancelling = new AbortController();
-    const acquired = shells.acquire({ slot: SLOT, org_id: ORG_ID }, cancelling.signal);
+    const acquired = shells.acquire(
+      { slot: SLOT, org_id: ORG_ID, workflow_version_id: 'version' },
+      cancelling.signal,
+    );
     cancelling.abort();
     expect(await acquired).toEqual({ kind: 'cancelled' });
     await leased(shells);

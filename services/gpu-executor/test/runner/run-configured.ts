@@ -108,6 +108,7 @@ const startRun = (
     inputTargets,
     gpu: 'A10G',
     attempt: 1,
+    workflow_version_id: 'version',
     traceparent: null,
     choice,
     slot: { index: slot, gpu: 'A10G', device: String(slot) },

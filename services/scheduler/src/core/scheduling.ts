@@ -2,7 +2,7 @@ import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { isNew, onDrainedName, onFleetFact, onHeartbeat } from './decide/on-fleet-fact.ts';
-import { fillAllSlots } from './decide/decide.ts';
+import { decideWithoutWarm, fillAllSlots } from './decide/decide.ts';
 import { onLead, onStandBy } from './decide/on-leadership.ts';
 import { historyOf, onRunFact, onRunReadAgain, onRunUnreadable } from './decide/on-run.ts';
 import { onSettled } from './decide/on-settled.ts';
@@ -20,7 +20,8 @@ import { emptyState, type SchedulerState, type SchedulingSettings } from './stat
 
 /**
  * The decisions of the scheduler. Facts, heartbeats and time go in, decisions come out; the same inputs give the same
- * decisions. Between two inputs no run waits that a free slot can take, unless the log has no room for its attempt.
+ * decisions. Between two inputs no run waits that a free slot can take, unless the log has no room for its attempt, or it waits for a
+ * busy slot that has its version loaded, within the `warm_wait_s` of its deployment: others take the free slot meanwhile.
  */
 export interface Scheduling {
   take(input: SchedulerInput): readonly Decision[];
@@ -44,7 +45,7 @@ export interface Scheduling {
 export const createScheduling = (settings: SchedulingSettings): Scheduling => {
   const state = emptyState(settings);
   return {
-    take: (input) => decisionsOn(state, input),
+    take: (input) => [...decisionsOn(state, input), ...decideWithoutWarm(state)],
     historyOf: (key) => historyOf(state, key),
     isDeciding: (key) => Boolean(state.runs.get(key)?.pending),
     isNew: (event, sequence) => isNew(state, event, sequence),

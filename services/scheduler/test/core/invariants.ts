@@ -8,7 +8,7 @@ import { waitsBesideSlot } from '../../src/core/invariants/waits-beside-slot.ts'
 import type { ShareOf } from '../../src/core/runs/fair-queue.ts';
 import type { KnownRun } from '../../src/core/runs/known-run.ts';
 import { canServe, type Requirements } from '../../src/core/slots/requirements.ts';
-import type { RegisteredExecutor } from '../../src/core/fleet/registered-executor.ts';
+import type { RegisteredExecutor, Slot } from '../../src/core/fleet/registered-executor.ts';
 import type { SchedulerInput } from '../../src/core/state/scheduler-input.ts';
 import { orgOf, PERIOD_MS, type TestBed } from './test-bed.ts';
 
@@ -42,7 +42,10 @@ export class Invariants {
     const assigned = decisions.filter((decision) => decision.type === 'assign');
     // The state before a decision is known if it is the only one.
     const [only] = assigned;
-    if (only && assigned.length === 1) this.#isNext(only);
+    if (only && assigned.length === 1) {
+      this.#isNext(only);
+      this.#isWarmFirst(only);
+    }
     if (!this.#leading) assert.deepEqual(decisions, []);
     this.#noSlotHoldsTwo();
     if (this.#leading) this.#noRunWaitsForFreeSlot();
@@ -124,10 +127,12 @@ export class Invariants {
    * In a deployment the first comes first, with a head start for its priority. And nobody is passed over who waits for such a slot and holds less than its fair share.
    * (Who is next beyond that is a test of its own.)
    */
-  #isNext({ executor, run, gpu }: Assign): void {
+  #isNext({ executor, run, gpu, slot: slotNumber }: Assign): void {
     const { scheduling } = this.#bed;
     const capabilities = this.#registered(executor)?.capabilities;
     assert.ok(capabilities, `${executor} is not registered and gets a run`);
+    const taken = this.#registered(executor)?.slots.get(slotNumber);
+    assert.ok(taken);
     const takes = ({ run: other, slot, decided }: KnownRun): boolean =>
       slot ? slot.gpu === gpu : !decided && this.#modelsOf(other).includes(gpu);
     const runs = [...scheduling.runs()].filter(takes);
@@ -137,6 +142,7 @@ export class Invariants {
     const couldStart = (known: KnownRun): boolean =>
       this.#waits(known) &&
       this.#modelsOf(known.run).includes(gpu) &&
+      !this.#holdsOutFor(known, taken) &&
       canServe(capabilities, { ...known.requirements, gpu }) &&
       !limitAt(before, known.run, shareOf);
     assert.equal(limitAt(before, run, shareOf), undefined, `${run.run_id} is beyond its limits`);
@@ -173,6 +179,57 @@ export class Invariants {
     return [...this.#bed.scheduling.executors()].find((executor) => executor.id === id);
   }
 
+  /** A slot with its version goes before all others that fit. */
+  #isWarmFirst({ executor, run, slot: number }: Assign): void {
+    const version = run.request.workflow_version_id;
+    if (this.#registered(executor)?.slots.get(number)?.loaded === version) return;
+    const known = [...this.#bed.scheduling.runs()].find((one) => one.key.run_id === run.run_id);
+    assert.ok(known);
+    for (const slot of this.#slots()) {
+      const fits =
+        slot.loaded === version &&
+        this.#isFree(slot) &&
+        this.#modelsOf(run).includes(slot.gpu) &&
+        canServe(slot.executor.capabilities, { ...known.requirements, gpu: slot.gpu });
+      assert.ok(!fits, `${run.run_id} is assigned to a cold slot while ${slot.executor.id} has a warm one`);
+    }
+  }
+
+  /** It leaves this slot to others: within its time, and while an executor that takes runs has its version in a busy slot. */
+  #holdsOutFor({ run, requirements }: KnownRun, free: Slot): boolean {
+    if (run.status !== 'queued') return false;
+    const { request, queued_at, not_before } = run;
+    const until = Date.parse(not_before ?? queued_at) + (request.warm_wait_s ?? 0) * 1_000;
+    if (request.warm_wait_s === undefined || until <= this.#tickMs) return false;
+    if (free.loaded === request.workflow_version_id) return false;
+    const early = (request.gpu_fallbacks ?? []).filter(({ after_s }) => after_s === 0).map(({ gpu }) => gpu);
+    const models = [request.gpu, ...early, free.gpu];
+    return this.#slots().some(
+      (slot) =>
+        slot.loaded === request.workflow_version_id &&
+        models.includes(slot.gpu) &&
+        this.#acceptsRuns(slot.executor) &&
+        !this.#isFree(slot) &&
+        canServe(slot.executor.capabilities, { ...requirements, gpu: slot.gpu }),
+    );
+  }
+
+  #slots(): Slot[] {
+    return [...this.#bed.scheduling.executors()].flatMap(({ slots }) => [...slots.values()]);
+  }
+
+  #acceptsRuns(executor: RegisteredExecutor): boolean {
+    const { confirmed, lossPending, draining } = executor;
+    return confirmed && !lossPending && !draining && !this.#drained.has(executorName(executor.id));
+  }
+
+  #isFree(slot: Slot): boolean {
+    const isHeld = [...this.#bed.scheduling.runs()].some(
+      (run) => run.slot?.executor === slot.executor.id && run.slot.slot === slot.number,
+    );
+    return this.#acceptsRuns(slot.executor) && !isHeld && !slot.leftover?.until;
+  }
+
   /** The GPU models that a waiting run may take now, in order. */
   #modelsOf(run: Run): readonly GpuModel[] {
     const known = this.#models.get(run);
@@ -203,6 +260,7 @@ export class Invariants {
       shareOf,
       isDrained: (name) => this.#drained.has(name),
       modelsOf: (known) => this.#modelsOf(known.run),
+      holdsOutFor: (known, slot) => this.#holdsOutFor(known, slot),
     });
     assert.ok(!found, `${found?.run.name} waits for a slot that ${found?.executor} has`);
   }
@@ -240,7 +298,9 @@ export class Invariants {
       ]);
       assert.ok(open && able);
       const whenOpen = limitAt(held, run, shareOf) ?? 'busy';
-      assert.equal(position?.capacity === whenOpen, open.length > 0);
+      const whenWaiting =
+        position?.capacity === 'warm' && run.request.warm_wait_s !== undefined ? 'warm' : whenOpen;
+      assert.equal(position?.capacity === whenWaiting, open.length > 0);
       assert.equal(position?.capacity === 'draining', open.length === 0 && able.length > 0);
       const counts = scheduling.queries.waitReason(key)?.executors;
       assert.equal(counts?.serving, open.length);

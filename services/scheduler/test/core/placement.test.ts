@@ -12,7 +12,11 @@ const placementOf = (run: string, ...steps: readonly Step[]) => {
 
 describe('the placement of an attempt', () => {
   it('says how many free slots fitted, up to ten', () => {
-    expect(placementOf('one', executor('box'), queued('one'))).toEqual({ candidates: 1, waited_s: 0 });
+    expect(placementOf('one', executor('box'), queued('one'))).toEqual({
+      candidates: 1,
+      choice: 'cold',
+      waited_s: 0,
+    });
     const others = [executor('den', { gpus: ['A10G', 'A10G'] }), executor('far', { gpus: ['H100'] })];
     expect(placementOf('one', executor('box'), ...others, queued('one'))?.candidates).toBe(3);
     const large = executor('large', { gpus: Array.from({ length: 11 }, () => 'A10G' as const) });
@@ -22,7 +26,7 @@ describe('the placement of an attempt', () => {
   it('says how long the run waited', () =>
     expect(
       placementOf('one', ...running('busy', 'box'), queued('one'), passed(12_000, 'box'), succeeded('busy')),
-    ).toEqual({ candidates: 1, waited_s: 12 }));
+    ).toEqual({ candidates: 1, choice: 'cold', waited_s: 12 }));
 
   it('says which of its GPU models the slot has', () => {
     const either = { gpu: 'L4', fallbacks: [{ gpu: 'A10G', after_s: 0 }] } as const;

@@ -34,6 +34,8 @@ const simulatedStep = fc.oneof(
       key: fc.constantFrom(undefined, undefined, 'a', 'b'),
       fallbacks: fc.option(fallbacks, { nil: undefined, freq: 1 }),
       delay: fc.constantFrom(undefined, undefined, undefined, 0.5, 6),
+      version: fc.nat({ max: 1 }),
+      warmWaitS: fc.constantFrom(undefined, 2, 60),
       labels: fc.option(fc.uniqueArray(label, { minLength: 1 }), { nil: undefined, freq: 2 }),
       priority: fc.constantFrom(undefined, undefined, -1, 1, 100),
       limit: fc.option(fc.integer({ min: 1, max: 2 }), { nil: undefined, freq: 2 }),
@@ -50,7 +52,17 @@ const simulatedStep = fc.oneof(
       dedicated: fc.dictionary(program, fc.constantFrom([], [ORG]), { maxKeys: 1 }),
     }),
   },
-  { weight: 10, arbitrary: fc.record({ what: fc.constant('heartbeat'), any, honest: fc.boolean() }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      what: fc.constant('heartbeat'),
+      any,
+      honest: fc.boolean(),
+      loaded: fc.option(fc.array(fc.constantFrom(0, 1, null), { minLength: 3, maxLength: 3 }), {
+        nil: undefined,
+      }),
+    }),
+  },
   { weight: 6, arbitrary: fc.record({ what: fc.constant('tick'), ms: fc.integer({ min: 1, max: 4_000 }) }) },
   { weight: 12, arbitrary: fc.record({ what: fc.constant('settle'), any }) },
   { weight: 12, arbitrary: fc.record({ what: fc.constant('deliver'), any }) },
@@ -68,7 +80,20 @@ const pick = <Of>(from: readonly Of[], any: number): Of | undefined => from[any 
 
 const simulate = (simulation: TestBed, step: SimulatedStep): void => {
   if ('seconds' in step) {
-    const { gpu, program, org, deployment, limit, priority, key, delay, labels, fallbacks: later } = step;
+    const {
+      gpu,
+      program,
+      org,
+      deployment,
+      limit,
+      priority,
+      key,
+      delay,
+      labels,
+      fallbacks: later,
+      version,
+      warmWaitS,
+    } = step;
     return simulation.queue(`run-${simulation.sequence}`, {
       gpu,
       program,
@@ -78,6 +103,8 @@ const simulate = (simulation: TestBed, step: SimulatedStep): void => {
       ...(priority === undefined ? {} : { priority }),
       ...(key === undefined ? {} : { key }),
       ...(delay === undefined ? {} : { delayS: delay }),
+      version,
+      ...(warmWaitS && { warmWaitS }),
       ...(labels && { labels }),
       ...(later && later.length > 0 && { fallbacks: later }),
       maxAttempts: step.attempts,
@@ -95,7 +122,8 @@ const simulate = (simulation: TestBed, step: SimulatedStep): void => {
   if ('ms' in step) return simulation.tickAfter(step.ms);
   if ('honest' in step) {
     const name = pick([...simulation.executorIds.keys()], step.any);
-    if (name !== undefined) simulation.heartbeat(name, step.honest ? simulation.listed(name) : []);
+    if (name !== undefined)
+      simulation.heartbeat(name, step.honest ? simulation.listed(name) : [], step.loaded);
     return;
   }
   if ('any' in step) return simulateOnOne(simulation, step);

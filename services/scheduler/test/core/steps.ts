@@ -41,6 +41,11 @@ export const heartbeatOf =
   (name: string): Step =>
   (bed) =>
     bed.heartbeat(name);
+/** Its slots have these versions loaded. */
+export const loaded =
+  (name: string, ...versions: (number | null)[]): Step =>
+  (bed) =>
+    bed.heartbeat(name, bed.listed(name), versions);
 export const noHeartbeats =
   (ms: number): Step =>
   (bed) =>

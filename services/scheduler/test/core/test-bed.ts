@@ -39,6 +39,9 @@ export interface RequestedRun {
   readonly program?: string;
   readonly fallbacks?: readonly GpuFallback[];
   readonly labels?: readonly string[];
+  /** A workflow version, by a number. */
+  readonly version?: number;
+  readonly warmWaitS?: number;
   readonly startDeadlineS?: number;
   readonly runTimeoutS?: number;
   readonly maxAttempts?: number;
@@ -62,6 +65,9 @@ export interface TestCapabilities {
 /** An organisation other than `ORG`, by a number. */
 export const orgOf = (n: number): OrgId => orgId(uuid(0x0a00 + n));
 
+/** The id of a workflow version, by a number. */
+const versionOf = (n: number): string => uuid(0x0e00 + n);
+
 /** What organisations get of the slots: a weight of 1 and no limit by default. */
 export type OrgShares = ReadonlyMap<string, Partial<OrgShare>>;
 
@@ -78,6 +84,8 @@ export class TestBed {
   scheduling: Scheduling;
   readonly histories = new Map<string, RunHistory>();
   readonly executorIds = new Map<string, ExecutorId>();
+  /** What each executor says in its heartbeats, by slot. */
+  readonly loaded = new Map<string, readonly (number | null)[]>();
   /** Decisions that are not settled yet. */
   open: Decision[] = [];
   /** Facts that are stored but not delivered; null while each is delivered at once. */
@@ -206,8 +214,10 @@ export class TestBed {
     this.#fleet(name, 'ExecutorDraining', {});
   }
 
-  heartbeat(name: string, runs: Heartbeat['runs'] = []): void {
+  /** `loaded`: by slot, which workflow version is loaded. */
+  heartbeat(name: string, runs: Heartbeat['runs'] = [], loaded = this.loaded.get(name)): void {
     this.#heartbeats += 1;
+    if (loaded) this.loaded.set(name, loaded);
     this.repeatHeartbeat(name, runs);
   }
 
@@ -215,7 +225,15 @@ export class TestBed {
   repeatHeartbeat(name: string, runs: Heartbeat['runs'] = []): void {
     this.take({
       type: 'heartbeat',
-      heartbeat: { executor_id: this.id(name), count: this.#heartbeats, draining: false, runs },
+      heartbeat: {
+        executor_id: this.id(name),
+        count: this.#heartbeats,
+        draining: false,
+        runs,
+        loaded: (this.loaded.get(name) ?? []).flatMap((version, slot) =>
+          version === null ? [] : [{ slot, workflow_version_id: versionOf(version) }],
+        ),
+      },
       time: `heartbeat ${this.#heartbeats}`,
       connectedMs: this.connectedMs,
     });
@@ -266,6 +284,8 @@ export class TestBed {
         runner: { kind: 'program', program: request.program ?? 'render' },
         gpu: request.gpu ?? 'A10G',
         ...(request.fallbacks && { gpu_fallbacks: [...request.fallbacks] }),
+        ...(request.version !== undefined && { workflow_version_id: versionOf(request.version) }),
+        ...(request.warmWaitS !== undefined && { warm_wait_s: request.warmWaitS }),
         ...(request.labels && { labels: [...request.labels] }),
         start_deadline_s: request.startDeadlineS ?? 3_600,
         run_timeout_s: request.runTimeoutS ?? 3_600,

@@ -31,7 +31,7 @@ describe('an assignment', () => {
         executor_public_key: 'MCowBQYDK2VwAyEA',
         slot: 0,
         gpu: 'A10G',
-        placement: { candidates: 1, waited_s: 0 },
+        placement: { candidates: 1, choice: 'cold', waited_s: 0 },
       };
       const options = { log, instance: 'test', requests: recentRequests(), metrics };
       return storeDecision(options, decision, AbortSignal.timeout(30_000));

@@ -5,7 +5,7 @@ import { GpuFallback, MAX_GPUS } from '../../gpu-fallbacks.ts';
 import { MAX_RETRY_AFTER_S, RetryOn } from '../../events/retry.ts';
 import { Label, LABEL_RULE, MAX_REQUIRED_LABELS } from '../../labels.ts';
 import { LogMasks } from '../../logs/log-masks.ts';
-import { MAX_DEADLINE_S } from '../../limits.ts';
+import { MAX_DEADLINE_S, MAX_WARM_WAIT_S } from '../../limits.ts';
 import { GpuName } from '../fields/gpu-name.ts';
 import { Archived, Name, NamedRecordsQuery, NewName } from '../fields/names.ts';
 import { NextCursor, Time, Uuid } from '../fields/values.ts';
@@ -39,6 +39,12 @@ const Weight = {
   description:
     'Its part of the GPUs of your organisation while other deployments have waiting runs too: one of weight 2 gets twice the slots of one of weight 1. The last queued run counts.',
 };
+const WarmWait = Type.Number({
+  minimum: 0,
+  maximum: MAX_WARM_WAIT_S,
+  description:
+    'Seconds that a run may leave free GPU slots to others while a slot that has its version loaded is busy: it waits for that one, and then takes any. A free slot that has it loaded is taken first anyway.',
+});
 const RequiredLabel = {
   ...Label,
   'x-refusal': {
@@ -125,6 +131,7 @@ export const Deployment = Type.Object(
       description: 'In order of preference; empty for the default of the machine.',
     }),
     labels: Labels,
+    warm_wait_s: WarmWait,
     concurrency_limit: nullable(ConcurrencyLimit),
     weight: Weight,
     run_timeout_s: RunTimeout,
@@ -144,6 +151,7 @@ const settings = {
   gpu: optional({ ...GpuName, description: GPU }),
   gpus: optional(Gpus),
   labels: optional({ ...Labels, default: [] }),
+  warm_wait_s: optional({ ...WarmWait, default: 0 }),
   concurrency_limit: optional(ConcurrencyLimit),
   weight: optional({ ...Weight, default: 1 }),
   run_timeout_s: optional({ ...RunTimeout, default: 3600 }),
@@ -172,6 +180,7 @@ export const DeploymentChange = Type.Object(
     gpu: optional({ ...GpuName, description: `${GPU} Null clears it.` }),
     gpus: optional({ ...Gpus, description: `${GPUS} Null or an empty list clears it.` }),
     labels: optional(Labels),
+    warm_wait_s: optional(WarmWait),
     concurrency_limit: optional({
       ...ConcurrencyLimit,
       description: `${CONCURRENCY} Null clears it.`,

@@ -96,6 +96,11 @@ const RunPlacement = Type.Object(
       ...Placement.properties.candidates,
       description: `The free slots that fitted, with its own; ${MAX_CANDIDATES} for that many or more.`,
     },
+    choice: {
+      ...Placement.properties.choice,
+      description:
+        '`warm`: its slot had its workflow version loaded. `cold`: no free one had, as far as known.',
+    },
     gpu_index: nullable(
       Type.Integer({
         minimum: 0,
@@ -106,6 +111,13 @@ const RunPlacement = Type.Object(
       minimum: 0,
       description: 'Seconds since the run was queued or queued again, without the wait before a retry.',
     }),
+    warm_wait_s: nullable(
+      Type.Number({
+        minimum: 0,
+        description:
+          'Seconds for which it left free slots to others and waited for a warm one; null for none.',
+      }),
+    ),
     held_back_by: nullable({
       ...Placement.properties.held_back_by,
       description: 'The limit that kept it from a slot last; null when none did.',

@@ -19,6 +19,7 @@ type ChangedBounds = { readonly [Bound in keyof RequestBounds]: RequestBounds[Bo
 interface RequestedSettings extends RequestedModels {
   readonly environment?: string | Omitted;
   readonly labels?: readonly string[] | Omitted;
+  readonly warm_wait_s?: number | Omitted;
   /** Null clears it. */
   readonly concurrency_limit?: number | Omitted;
   readonly weight?: number | Omitted;
@@ -53,6 +54,7 @@ type Settings = Pick<
   | 'gpu'
   | 'gpu_fallbacks'
   | 'labels'
+  | 'warm_wait_s'
   | 'concurrency_limit'
   | 'weight'
   | 'run_timeout_s'
@@ -127,6 +129,7 @@ export const changedDeployment = (
 /** Null clears an optional setting, and does not change any other setting. */
 const settingsAfter = (before: Settings, requested: RequestedSettings): Settings => {
   const labels = [...new Set(requested.labels ?? before.labels)];
+  const warmWait = requested.warm_wait_s ?? before.warm_wait_s;
   const limit =
     requested.concurrency_limit === undefined ? before.concurrency_limit : requested.concurrency_limit;
   const weight = requested.weight ?? before.weight;
@@ -136,6 +139,7 @@ const settingsAfter = (before: Settings, requested: RequestedSettings): Settings
     environment: requested.environment ?? before.environment,
     ...gpusAfter(before, requested),
     ...(labels.length > 0 && { labels }),
+    ...(warmWait !== undefined && warmWait > 0 && { warm_wait_s: warmWait }),
     ...(typeof limit === 'number' ? { concurrency_limit: limit } : {}),
     ...(weight !== undefined && weight !== 1 && { weight }),
     run_timeout_s: requested.run_timeout_s ?? before.run_timeout_s,
@@ -167,6 +171,7 @@ export const shownDeployment = ({ gpu_fallbacks, ...deployment }: Deployment): S
   gpu: deployment.gpu ?? null,
   gpus: shownGpus({ ...deployment, ...(gpu_fallbacks && { gpu_fallbacks }) }),
   labels: deployment.labels ?? [],
+  warm_wait_s: deployment.warm_wait_s ?? 0,
   concurrency_limit: deployment.concurrency_limit ?? null,
   weight: deployment.weight ?? 1,
   bounds: {

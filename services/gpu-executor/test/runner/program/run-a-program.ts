@@ -102,6 +102,7 @@ export const openPrograms = async (
         slot: { index: slot, gpu: 'A10G', device: options.device ?? '1' },
         ...folders,
         inputTargets: [],
+        workflow_version_id: 'version',
         traceparent: options.traceparent ?? null,
       },
       observe,

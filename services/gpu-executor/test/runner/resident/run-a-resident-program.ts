@@ -84,6 +84,7 @@ export const openResidentProgram = async (
       slot: SLOTS[index] ?? SLOTS[0] ?? { index, gpu: 'A10G', device: '' },
       ...folders,
       inputTargets: [],
+      workflow_version_id: 'version',
       traceparent: null,
     };
     const result = runner.run(work, observe, cancelling.signal);

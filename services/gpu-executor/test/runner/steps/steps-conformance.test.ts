@@ -92,6 +92,7 @@ describeRunner('a second runner, behind one line of the registry', async ({ grac
         gpu: 'A10G',
         attempt: 1,
         inputTargets: [],
+        workflow_version_id: 'version',
         traceparent: null,
         choice: { kind: 'steps' } as unknown as RunnerWork['choice'],
         slot: { index: slot, gpu: 'A10G', device: String(slot) } as const,

@@ -5,7 +5,7 @@ import type { Assign, RunDecision } from '../decisions/decision.ts';
 import { refreshSlot } from '../fleet/fleet.ts';
 import type { RegisteredExecutor, Slot } from '../fleet/registered-executor.ts';
 import { decisionBase, type KnownRun } from '../runs/known-run.ts';
-import { allRequirements } from '../slots/requirements.ts';
+import { allRequirements, type Requirements } from '../slots/requirements.ts';
 import type { SlotRef } from '../slots/slot-allocation.ts';
 import { hasRoomForAttempt } from '../state/attempt-room.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
@@ -26,16 +26,36 @@ export const decide = <D extends RunDecision>(
 export const decideOn = (state: SchedulerState, known: KnownRun): RunDecision[] => {
   if (!state.leading) return [];
   if (known.run.status !== 'queued') return recoverWithoutExecutor(state, known);
-  for (const requirements of state.runs.waitsFor(known)) {
-    const slot = state.fleet.freeSlots.firstFor(requirements);
-    if (slot) return fillSlots(state, slot.executor);
+  const { runs, fleet } = state;
+  const required = runs.waitsFor(known);
+  const version = versionOf(known);
+  for (const find of [
+    (one: Requirements) => fleet.loaded.freeFor(one, version),
+    (one: Requirements) => fleet.freeSlots.firstFor(one),
+  ]) {
+    for (const one of required) {
+      const decided = fillSlots(state, find(one)?.executor);
+      if (decided.length > 0) return decided;
+    }
   }
   return [];
 };
 
+/** Runs that held out for slots which are not busy any more, or have something else now, take any slot. */
+export const decideWithoutWarm = (state: SchedulerState): RunDecision[] => {
+  const decisions: RunDecision[] = [];
+  for (const version of state.fleet.loaded.takeVanished()) {
+    for (let before = -1; decisions.length > before;) {
+      before = decisions.length;
+      for (const known of state.runs.nextHoldingOut(version)) decisions.push(...decideOn(state, known));
+    }
+  }
+  return decisions;
+};
+
 /**
- * Assigns to each free slot the next run of its GPU model, of those that the executor can serve. That run may get another slot, of a
- * model that it prefers.
+ * Assigns to each free slot the next run of its GPU model, of those that the executor can serve. That run may get another slot: one
+ * that has its version loaded, or of a model that it prefers.
  */
 export const fillSlots = (state: SchedulerState, executor: RegisteredExecutor | undefined): Assign[] => {
   if (!executor || !state.leading) return [];
@@ -54,7 +74,7 @@ export const fillSlots = (state: SchedulerState, executor: RegisteredExecutor | 
 const fillSlot = (state: SchedulerState, slot: Slot): Assign[] => {
   const decisions: Assign[] = [];
   for (let chosen: Slot | undefined; chosen !== slot;) {
-    const next = state.runs.firstFor(slot.gpu, slot.executor.capabilities);
+    const next = nextFor(state, slot);
     if (!next || !isRoomFor(state)) return decisions;
     chosen = preferredSlot(state, next, slot);
     decisions.push(...assign(state, next, chosen, placement(state, next, chosen)));
@@ -62,30 +82,54 @@ const fillSlot = (state: SchedulerState, slot: Slot): Assign[] => {
   return decisions;
 };
 
-/** A free slot of a model that the run prefers to that of this slot, if it is next for it; else this slot. */
-const preferredSlot = ({ runs, fleet }: SchedulerState, known: KnownRun, slot: Slot): Slot => {
-  for (const requirements of runs.waitsFor(known)) {
-    const { gpu } = requirements;
-    if (gpu === slot.gpu) break;
-    const better = fleet.freeSlots.firstFor(requirements);
-    if (better && runs.firstFor(gpu, better.executor.capabilities)?.row === known.row) return better;
-  }
-  return slot;
+/** The next run for the slot. Those that hold out for a busy slot with their version leave it to others. */
+const nextFor = ({ runs, fleet }: SchedulerState, { gpu, executor, loaded }: Slot): KnownRun | undefined =>
+  runs.firstFor(
+    gpu,
+    executor.capabilities,
+    ({ version, on }) => loaded === version || !on.some((one) => fleet.loaded.isBusyFor(one, version)),
+  );
+
+/** A free slot for which the run is next: one with its version, else one of a model that it prefers to that of this slot, else this slot. */
+const preferredSlot = (state: SchedulerState, known: KnownRun, slot: Slot): Slot => {
+  const { freeSlots, loaded } = state.fleet;
+  const version = versionOf(known);
+  if (slot.loaded === version) return slot;
+  const required = state.runs.waitsFor(known);
+  const preferred = required.slice(
+    0,
+    required.findIndex(({ gpu }) => gpu === slot.gpu),
+  );
+  const candidates = [
+    ...required.map((one) => loaded.freeFor(one, version)),
+    ...preferred.map((one) => freeSlots.firstFor(one)),
+  ];
+  return candidates.find((one) => one !== undefined && nextFor(state, one)?.row === known.row) ?? slot;
 };
 
+const versionOf = ({ run }: KnownRun): string => run.request.workflow_version_id;
+
 /** Why the run gets this slot now. */
-const placement = ({ runs, fleet, nowMs }: SchedulerState, known: KnownRun, { gpu }: Slot): Placement => {
+const placement = (
+  { runs, fleet, nowMs }: SchedulerState,
+  known: KnownRun,
+  { gpu, loaded }: Slot,
+): Placement => {
   const required = runs.waitsFor(known);
   let candidates = 0;
   for (const one of required)
     if (candidates < MAX_CANDIDATES) candidates += fleet.freeSlots.countFor(one, MAX_CANDIDATES - candidates);
   const limit = runs.lastLimitOf(known);
+  const waitedMs = Math.max(nowMs - runs.waitingSince(known), 0);
+  const heldOutSince = runs.heldOutSince(known);
   return {
     candidates: Math.max(candidates, 1),
+    choice: loaded === versionOf(known) ? 'warm' : 'cold',
     ...(known.requirements.later.length > 0 && {
       gpu_index: allRequirements(known.requirements).findIndex((one) => one.gpu === gpu),
     }),
-    waited_s: Math.max(nowMs - runs.waitingSince(known), 0) / 1_000,
+    waited_s: waitedMs / 1_000,
+    ...(heldOutSince !== undefined && { warm_wait_s: Math.min(nowMs - heldOutSince, waitedMs) / 1_000 }),
     ...(limit && { held_back_by: limit }),
   };
 };

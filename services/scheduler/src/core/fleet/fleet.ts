@@ -1,6 +1,7 @@
 import type { ExecutorId } from '@runledger/contracts/ids';
 import type { SlotAllocation } from '../slots/slot-allocation.ts';
 import { FreeSlots } from './free-slots.ts';
+import { LoadedSlots } from './loaded-slots.ts';
 import { LastSeen } from './last-seen.ts';
 import { CapabilityIndex } from './capability-index.ts';
 import { acceptsRuns, type RegisteredExecutor, type Slot } from './registered-executor.ts';
@@ -9,6 +10,7 @@ import { acceptsRuns, type RegisteredExecutor, type Slot } from './registered-ex
 export interface Fleet {
   readonly executors: Map<ExecutorId, RegisteredExecutor>;
   readonly freeSlots: FreeSlots;
+  readonly loaded: LoadedSlots;
   readonly lastSeen: LastSeen;
   readonly capabilities: CapabilityIndex;
   /** Slots that a leftover attempt blocks. */
@@ -21,6 +23,7 @@ export interface Fleet {
 export const emptyFleet = (allocation: SlotAllocation, leftoverGraceMs: number): Fleet => ({
   executors: new Map(),
   freeSlots: new FreeSlots(),
+  loaded: new LoadedSlots(),
   lastSeen: new LastSeen(),
   capabilities: new CapabilityIndex(),
   leftover: new Set(),
@@ -34,9 +37,13 @@ export const refreshExecutor = (fleet: Fleet, executor: RegisteredExecutor): voi
   for (const slot of executor.slots.values()) refreshSlot(fleet, slot);
 };
 
-/** Updates the index of free slots after a change of this slot. */
-export const refreshSlot = (fleet: Fleet, slot: Slot): void =>
-  fleet.freeSlots.set(slot, acceptsRuns(slot.executor) && !isTaken(fleet, slot));
+/** Updates the indexes of slots after a change of this slot. */
+export const refreshSlot = (fleet: Fleet, slot: Slot): void => {
+  const accepts = acceptsRuns(slot.executor);
+  const isFree = accepts && !isTaken(fleet, slot);
+  fleet.freeSlots.set(slot, isFree);
+  fleet.loaded.set(slot, isFree ? 'free' : accepts ? 'busy' : null);
+};
 
 /** By a run, by an assignment that is being stored, or by a leftover attempt. */
 export const isTaken = (

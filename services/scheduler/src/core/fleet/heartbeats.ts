@@ -22,6 +22,8 @@ export const acceptHeartbeat = (
   if (heartbeat.draining) executor.draining = true;
   if (!executor.lossPending) fleet.lastSeen.set(executor, connectedMs);
   compareWithListed(fleet, executor, heartbeat, connectedMs);
+  const loaded = new Map(heartbeat.loaded?.map((one) => [one.slot, one.workflow_version_id]));
+  for (const slot of executor.slots.values()) slot.loaded = loaded.get(slot.number) ?? null;
   refreshExecutor(fleet, executor);
   return true;
 };

@@ -5,6 +5,7 @@ import {
   registeredExecutor,
   type ExecutorFacts,
   type RegisteredExecutor,
+  type Slot,
 } from './registered-executor.ts';
 
 /** `drained` says whether its name is drained; it counts for an executor that was not known. */
@@ -12,7 +13,7 @@ export const register = (fleet: Fleet, id: ExecutorId, facts: ExecutorFacts, now
   const known = fleet.executors.get(id);
   if (known) {
     fleet.freeSlots.removeExecutor(known);
-    for (const slot of known.slots.values()) fleet.leftover.delete(slot);
+    for (const slot of known.slots.values()) forgetSlot(fleet, slot);
     registerAgain(known, facts);
     for (const slot of known.slots.values()) if (slot.leftover?.until) fleet.leftover.add(slot);
   }
@@ -27,10 +28,15 @@ export const remove = (fleet: Fleet, id: ExecutorId): RegisteredExecutor | undef
   if (!executor) return undefined;
   fleet.freeSlots.removeExecutor(executor);
   fleet.capabilities.remove(executor);
-  for (const slot of executor.slots.values()) fleet.leftover.delete(slot);
+  for (const slot of executor.slots.values()) forgetSlot(fleet, slot);
   fleet.lastSeen.delete(executor);
   fleet.executors.delete(id);
   return executor;
+};
+
+const forgetSlot = (fleet: Fleet, slot: Slot): void => {
+  fleet.leftover.delete(slot);
+  fleet.loaded.set(slot, null);
 };
 
 /** The executor announced that it takes no new runs. */

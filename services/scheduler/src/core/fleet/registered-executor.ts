@@ -16,6 +16,8 @@ export interface Slot {
   readonly number: number;
   readonly gpu: GpuModel;
   leftover: LeftoverAttempt | null;
+  /** The workflow version that it has loaded, as its executor said last. */
+  loaded: string | null;
 }
 
 /** The event with which an executor registered, and the broker's time of it. */
@@ -96,7 +98,7 @@ const replaceSlots = (executor: RegisteredExecutor): void => {
   executor.slots.clear();
   executor.free.clear();
   for (const { slot, gpu } of executor.registration.event.slots) {
-    const leftover = before.get(slot)?.leftover ?? null;
-    executor.slots.set(slot, { executor, number: slot, gpu, leftover });
+    const { leftover = null, loaded = null } = before.get(slot) ?? {};
+    executor.slots.set(slot, { executor, number: slot, gpu, leftover, loaded });
   }
 };

@@ -13,6 +13,8 @@ export interface Circumstances {
   readonly isDrained: (name: string) => boolean;
   /** The GPU models that a waiting run may take now: none while it waits to be tried again. */
   readonly modelsOf: (run: KnownRun) => readonly GpuModel[];
+  /** Whether the run leaves this free slot to others, because it waits for one with its version; left out where no run does. */
+  readonly holdsOutFor?: (run: KnownRun, slot: Slot) => boolean;
 }
 
 export interface WaitsBesideSlot {
@@ -23,7 +25,7 @@ export interface WaitsBesideSlot {
 /** A run that waits although a slot is free that could take it. There must be none while the scheduler leads and the log has room. */
 export const waitsBesideSlot = (
   scheduling: Scheduling,
-  { shareOf, isDrained, modelsOf }: Circumstances,
+  { shareOf, isDrained, modelsOf, holdsOutFor = () => false }: Circumstances,
 ): WaitsBesideSlot | undefined => {
   const runs = [...scheduling.runs()];
   const taken = new Set(runs.map(({ slot }) => slot && `${slot.executor} ${slot.slot}`));
@@ -40,7 +42,10 @@ export const waitsBesideSlot = (
     const models = modelsOf(run);
     const found = open.find(({ executor, free }) =>
       free.some(
-        ({ gpu }) => models.includes(gpu) && canServe(executor.capabilities, { ...run.requirements, gpu }),
+        (slot) =>
+          models.includes(slot.gpu) &&
+          canServe(executor.capabilities, { ...run.requirements, gpu: slot.gpu }) &&
+          !holdsOutFor(run, slot),
       ),
     );
     if (found) return { run, executor: found.executor.id };

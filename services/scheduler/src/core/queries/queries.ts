@@ -98,7 +98,10 @@ const capacityNow = (
   known: KnownRun,
 ): Exclude<Capacity, Shortage | 'delayed' | 'retrying'> => {
   if (!hasRoomForAttempt(state)) return 'storage_full';
-  return state.runs.limitFor(known) ?? 'busy';
+  const limit = state.runs.limitFor(known);
+  if (limit) return limit;
+  const isFree = state.runs.waitsFor(known).some((one) => state.fleet.freeSlots.firstFor(one) !== undefined);
+  return isFree && state.runs.holdsOut(known) ? 'warm' : 'busy';
 };
 
 /** How many executors can execute the run, and how many slots of its GPU models they have. */

@@ -7,7 +7,7 @@ import { FairShare, newFlow, servedBefore, type Flow, type FlowChange } from './
 import type { KnownRun, Row } from './known-run.ts';
 import type { RunTable } from './run-table.ts';
 import type { SharedRequest } from './shared-requests.ts';
-import { newOrgUsage, Usage, type Line, type OrgUsage } from './usage.ts';
+import { newOrgUsage, Usage, type HoldOut, type Line, type OrgUsage } from './usage.ts';
 
 export interface Deployment extends Flow {
   readonly lines: Map<string, Line>;
@@ -55,6 +55,9 @@ export interface FairQueueSettings {
   readonly shareOf: ShareOf;
 }
 
+/** Whether runs that hold out take the slot. */
+export type TakesSlot = (holdOut: HoldOut, head: Row) => boolean;
+
 /**
  * Queued runs, and which is next: the slots of a GPU model are shared between organisations, those of an organisation between its
  * deployments, and the runs of a deployment start in the order in which they were queued, with a head start for their priority. A
@@ -65,6 +68,8 @@ export class FairQueue {
   readonly #usages = new Map<OrgId, OrgUsage>();
   /** Of runs that wait for slots of several GPU models: where they wait beside the place that the table says. */
   readonly #others = new Map<Row, Place[]>();
+  /** By version. */
+  readonly #holdingOut = new Map<string, Set<Line>>();
   readonly #table: RunTable;
   readonly #settings: FairQueueSettings;
   readonly #numberOf: (row: Row) => number;
@@ -76,20 +81,49 @@ export class FairQueue {
   }
 
   /** The run waits for such a slot from now on, also when it waits for slots of other GPU models already. */
-  add(run: KnownRun, requirements = run.requirements): void {
-    const place = this.#enter(run, requirements);
-    const { deployment, line } = place;
+  add(run: KnownRun, requirements: Requirements, holdsOut: boolean): void {
+    const place = this.#enter(run, requirements, holdsOut);
     if (this.isIn(run)) this.#others.set(run.row, [...(this.#others.get(run.row) ?? []), place]);
     else this.#table.setPlace(run.row, place);
+    this.#putIn(run, place);
+  }
+
+  /** A run that held out for a warm slot takes any one from now on. Its deployment and organisation keep their turns. */
+  endHoldOut(run: KnownRun): void {
+    const places = this.#placesOf(run);
+    const [first, ...others] = places.map(({ line }) => this.#enter(run, line.requirements, false));
+    if (!first) return;
+    for (const place of [first, ...others]) this.#putIn(run, place);
+    for (const place of places) if (this.#takeOut(run, place)) this.#change(run, place, { waiting: -1 });
+    this.#table.setPlace(run.row, first);
+    if (others.length > 0) this.#others.set(run.row, others);
+  }
+
+  /** Whether it leaves slots to others that do not have its version loaded. */
+  holdsOut(run: KnownRun): boolean {
+    return this.#placesOf(run).some(({ line }) => line.holdOut !== null);
+  }
+
+  /** The first runs of those that hold out for slots with this version. */
+  nextHoldingOut(version: string): Row[] {
+    return [...(this.#holdingOut.get(version) ?? [])].flatMap((line) => line.usage.nextOf(line) ?? []);
+  }
+
+  #putIn(run: KnownRun, place: Place): void {
+    const { deployment, line } = place;
     line.usage.add(run, line);
-    deployment.lines.set(run.shared.line, line);
+    deployment.lines.set(line.name, line);
+    if (line.holdOut) {
+      const { version } = line.holdOut;
+      this.#holdingOut.set(version, (this.#holdingOut.get(version) ?? new Set()).add(line));
+    }
     this.#change(run, place, { waiting: 1 });
   }
 
   /** The run does not wait any more. */
   remove(run: KnownRun): void {
     for (const place of this.#placesOf(run))
-      if (takeOut(run, place)) this.#change(run, place, { waiting: -1 });
+      if (this.#takeOut(run, place)) this.#change(run, place, { waiting: -1 });
     this.#leave(run);
   }
 
@@ -107,9 +141,9 @@ export class FairQueue {
   start(run: KnownRun, gpu: GpuModel): void {
     const places = this.#placesOf(run);
     const place = places.find(({ line }) => line.requirements.gpu === gpu);
-    if (!place || !takeOut(run, place)) return;
+    if (!place || !this.#takeOut(run, place)) return;
     for (const other of places)
-      if (other !== place && takeOut(run, other)) this.#change(run, other, { waiting: -1 });
+      if (other !== place && this.#takeOut(run, other)) this.#change(run, other, { waiting: -1 });
     this.#others.delete(run.row);
     this.#table.setPlace(run.row, place);
     place.line.usage.hold(run, 1);
@@ -118,7 +152,7 @@ export class FairQueue {
 
   /** The run holds a slot, as the log says. */
   hold(run: KnownRun, gpu: GpuModel): void {
-    const place = this.#enter(run, requirementsOn(run.requirements, gpu));
+    const place = this.#enter(run, requirementsOn(run.requirements, gpu), false);
     this.#table.setPlace(run.row, place);
     place.line.usage.hold(run, 1);
     this.#change(run, place, { slots: 1 });
@@ -135,9 +169,10 @@ export class FairQueue {
   }
 
   /** The next run of this GPU model, of those that the executor can serve and that are within their limits. */
-  firstFor(gpu: GpuModel, capabilities: Capabilities): Row | undefined {
+  firstFor(gpu: GpuModel, capabilities: Capabilities, takes: TakesSlot): Row | undefined {
     const pool = this.#pools.get(gpu);
-    const headOf = (deployment: Deployment): Row | undefined => this.#headFor(deployment, capabilities);
+    const headOf = (deployment: Deployment): Row | undefined =>
+      this.#headFor(deployment, capabilities, takes);
     return pool?.first(({ usage, deployments }) =>
       usage.slots < usage.limit ? deployments.first(headOf) : undefined,
     );
@@ -245,12 +280,13 @@ export class FairQueue {
   }
 
   /** The next run of the deployment, of those that the executor can serve and that are within their limits. */
-  #headFor({ lines }: Deployment, capabilities: Capabilities): Row | undefined {
+  #headFor({ lines }: Deployment, capabilities: Capabilities, takes: TakesSlot): Row | undefined {
     let next: Row | undefined;
     for (const line of lines.values()) {
       const head = line.usage.nextOf(line);
       if (head === undefined || (next !== undefined && this.#isBefore(next, head))) continue;
-      if (canServe(capabilities, line.requirements)) next = head;
+      if (!canServe(capabilities, line.requirements)) continue;
+      if (line.holdOut === null || takes(line.holdOut, head)) next = head;
     }
     return next;
   }
@@ -266,6 +302,18 @@ export class FairQueue {
     return earlierMs > 0 || (earlierMs === 0 && isFirst);
   }
 
+  /** Whether the run waited. */
+  #takeOut(run: KnownRun, { deployment: { lines }, line }: Place): boolean {
+    if (!line.usage.remove(run, line)) return false;
+    if (line.runs.size > 0) return true;
+    lines.delete(line.name);
+    if (!line.holdOut) return true;
+    const { version } = line.holdOut;
+    this.#holdingOut.get(version)?.delete(line);
+    if (this.#holdingOut.get(version)?.size === 0) this.#holdingOut.delete(version);
+    return true;
+  }
+
   #placesOf(run: KnownRun): readonly Place[] {
     const place = this.#table.placeOf(run.row);
     const others = this.#others.get(run.row);
@@ -277,7 +325,7 @@ export class FairQueue {
     this.#table.setPlace(row, undefined);
   }
 
-  #enter(run: KnownRun, requirements: Requirements): Place {
+  #enter(run: KnownRun, requirements: Requirements, holdsOut: boolean): Place {
     const { gpu, org_id } = requirements;
     const org = this.#usages.get(org_id) ?? newOrgUsage(this.#settings.shareOf(org_id).limit);
     this.#usages.set(org_id, org);
@@ -300,7 +348,9 @@ export class FairQueue {
       requirements,
     };
     organisation.deployments.add(deployment);
-    const line = deployment.lines.get(run.shared.line) ?? usage.lineOf(run, requirements);
+    const holdOut = holdsOut ? holdOutOf(run, requirements) : null;
+    const name = holdOut ? `${run.shared.line} ${holdOut.version}` : run.shared.line;
+    const line = deployment.lines.get(name) ?? usage.lineOf(run, name, requirements, holdOut);
     return { pool, organisation, deployment, line };
   }
 
@@ -326,11 +376,11 @@ const priorityOf = ({ request }: SharedRequest): number => request.priority ?? 0
 
 const weightOf = ({ run }: KnownRun): number => run.request.weight ?? 1;
 
-/** Whether the run waited. */
-const takeOut = (run: KnownRun, { deployment: { lines }, line }: Place): boolean => {
-  if (!line.usage.remove(run, line)) return false;
-  if (line.runs.size === 0) lines.delete(run.shared.line);
-  return true;
+/** Those models count that it may take from the beginning, and that of the slot. */
+const holdOutOf = ({ run, requirements: first }: KnownRun, requirements: Requirements): HoldOut => {
+  const early = first.later.flatMap((one) => (one.after_s === 0 ? [one.requirements] : []));
+  const on = [...new Set([first, ...early, requirements])];
+  return { version: run.request.workflow_version_id, on };
 };
 
 const linesOf = ({ lines }: Deployment, competes: (line: Line) => boolean): IteratorObject<Line> =>

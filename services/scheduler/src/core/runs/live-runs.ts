@@ -16,6 +16,7 @@ import {
   type FairQueueSettings,
   type Organisation,
 } from './fair-queue.ts';
+import type { HoldOut } from './usage.ts';
 import type { FairShare } from './fair-share.ts';
 import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
 import type { KnownRun, Row } from './known-run.ts';
@@ -46,6 +47,8 @@ export class LiveRuns {
   #executing = 0;
   /** Queued runs that may start, or take slots of another GPU model, from a time on: by that time. */
   readonly #changes = new IndexedPriorityQueue<Row>();
+  /** Since when runs have left free slots to others, by the broker's clock. */
+  readonly #heldOutSince = new Map<Row, number>();
   readonly #deadlines: Deadlines;
   readonly #allocation: SlotAllocation;
   readonly #settings: DeadlineSettings;
@@ -122,13 +125,22 @@ export class LiveRuns {
 
   /** It waits for the slots that it may take by now, and for others later. */
   #wait(known: KnownRun): void {
-    const { row, requirements } = known;
+    const { row, requirements, run } = known;
+    const { warm_wait_s = 0 } = run.request;
+    const anyFrom = warm_wait_s > 0 ? this.#timeAfter(known, warm_wait_s) : -Infinity;
+    const holdsOut = anyFrom > this.#nowMs;
+    if (!holdsOut && this.#queue.holdsOut(known)) this.#queue.endHoldOut(known);
+    let next = holdsOut ? anyFrom : Infinity;
     for (const one of [{ after_s: 0, requirements }, ...requirements.later]) {
-      if (this.#queue.waitsFor(known).some(({ gpu }) => gpu === one.requirements.gpu)) continue;
       const from = this.#timeAfter(known, one.after_s);
-      if (from > this.#nowMs) return this.#changes.set(row, from);
-      this.#queue.add(known, one.requirements);
+      if (from > this.#nowMs) {
+        next = Math.min(next, from);
+        break;
+      }
+      const isThere = this.#queue.waitsFor(known).some(({ gpu }) => gpu === one.requirements.gpu);
+      if (!isThere) this.#queue.add(known, one.requirements, holdsOut);
     }
+    if (next < Infinity) this.#changes.set(row, next);
   }
 
   /** When it has waited so long, since it could start. */
@@ -140,6 +152,7 @@ export class LiveRuns {
   /** It waits for neither a slot nor its deadline. */
   unschedule(known: KnownRun): void {
     this.#changes.delete(known.row);
+    this.#heldOutSince.delete(known.row);
     if (known.slot === undefined) this.#queue.remove(known);
     this.#deadlines.delete(known.row);
   }
@@ -156,6 +169,7 @@ export class LiveRuns {
   allocateSlot(known: KnownRun, slot: HeldSlot): void {
     this.#table.keep(known);
     known.slot = slot;
+    this.#heldOutSince.delete(known.row);
     this.#queue.start(known, slot.gpu);
     this.#count(known, 1);
     this.#allocation.allocate(slot, known.name);
@@ -173,10 +187,36 @@ export class LiveRuns {
     return slot;
   }
 
-  /** The next run of this GPU model, of those that the executor can serve. */
-  firstFor(gpu: GpuModel, capabilities: Capabilities): KnownRun | undefined {
-    const row = this.#queue.firstFor(gpu, capabilities);
+  /**
+   * The next run of this GPU model, of those that the executor can serve. `takes` says whether those that hold out for slots with their
+   * version take this one; else it goes to others.
+   */
+  firstFor(
+    gpu: GpuModel,
+    capabilities: Capabilities,
+    takes: (holdOut: HoldOut) => boolean,
+  ): KnownRun | undefined {
+    const row = this.#queue.firstFor(gpu, capabilities, (holdOut, head) => {
+      if (takes(holdOut)) return true;
+      if (!this.#heldOutSince.has(head)) this.#heldOutSince.set(head, this.#nowMs);
+      return false;
+    });
     return row === undefined ? undefined : this.#table.at(row);
+  }
+
+  /** Whether it leaves slots to others that do not have its version loaded. */
+  holdsOut(known: KnownRun): boolean {
+    return this.#queue.holdsOut(known);
+  }
+
+  /** The first waiting runs of those that hold out for slots with this version. */
+  nextHoldingOut(version: string): KnownRun[] {
+    return this.#queue.nextHoldingOut(version).map((row) => this.#table.at(row));
+  }
+
+  /** Since when it has left free slots to others, by the broker's clock in milliseconds; undefined when it has not. */
+  heldOutSince(known: KnownRun): number | undefined {
+    return this.#heldOutSince.get(known.row);
   }
 
   /** The limit that keeps a waiting run from a slot now. */

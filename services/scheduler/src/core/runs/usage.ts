@@ -11,6 +11,17 @@ export interface Line {
   /** Those that no concurrency key holds back: the same list when they have none. */
   readonly ready: OrderStatisticList<Row>;
   readonly limit: number;
+  /** Among the lines of its deployment for one GPU model. */
+  readonly name: string;
+  /** They leave other slots to others; null when they take any. */
+  readonly holdOut: HoldOut | null;
+}
+
+/** Runs wait for slots that have their version loaded, as long as there are busy ones. */
+export interface HoldOut {
+  readonly version: string;
+  /** On which GPU models. */
+  readonly on: readonly Requirements[];
 }
 
 interface KeyUsage {
@@ -68,10 +79,10 @@ export class Usage {
     return this.#waiting === 0 && this.#slots === 0;
   }
 
-  lineOf(run: KnownRun, requirements: Requirements): Line {
+  lineOf(run: KnownRun, name: string, requirements: Requirements, holdOut: HoldOut | null): Line {
     const runs = this.#newList();
     const ready = keyOf(run) === undefined ? runs : this.#newList();
-    return { requirements, usage: this, runs, ready, limit: limitOf(run) };
+    return { name, requirements, usage: this, runs, ready, limit: limitOf(run), holdOut };
   }
 
   add(run: KnownRun, line: Line): void {

@@ -37,7 +37,7 @@ const assignment = async (log: EventLog, key: RunKey, lastFact: number): Promise
     executor_public_key: 'MCowBQYDK2VwAyEA',
     slot: 0,
     gpu: 'A10G',
-    placement: { candidates: 1, waited_s: 0 },
+    placement: { candidates: 1, choice: 'cold', waited_s: 0 },
   };
 };
 

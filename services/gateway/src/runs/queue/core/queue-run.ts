@@ -103,6 +103,7 @@ export const queueRun = (
         gpu: request.gpu ?? deployment.gpu ?? machine.gpu,
         ...(request.gpu === null && deployment.gpu_fallbacks && { gpu_fallbacks: deployment.gpu_fallbacks }),
         ...(deployment.labels && { labels: deployment.labels }),
+        ...(deployment.warm_wait_s !== undefined && { warm_wait_s: deployment.warm_wait_s }),
         webhook: request.webhook,
         webhook_intermediate_status: request.webhook_intermediate_status,
         start_deadline_s: request.start_deadline_s ?? deployment.start_deadline_s,
