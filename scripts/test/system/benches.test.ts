@@ -26,6 +26,7 @@ const SHORTEST: Readonly<Record<string, readonly string[]>> = {
   'services/notifier/bench/throughput.ts': ['20', '1', '1 host'],
   'services/scheduler/bench/decisions.ts': ['100', '8', '2', '20'],
   'services/scheduler/bench/queued-runs.ts': ['1000', '10'],
+  'services/scheduler/bench/takeover.ts': ['1000', '80', '10', '100'],
 };
 
 /** A bench says at its head how to run it. */

@@ -4,7 +4,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { isNew, onDrainedName, onFleetFact, onHeartbeat } from './decide/on-fleet-fact.ts';
 import { decideWithoutWarm, fillAllSlots } from './decide/decide.ts';
 import { onLead, onStandBy } from './decide/on-leadership.ts';
-import { historyOf, onRunFact, onRunReadAgain, onRunUnreadable } from './decide/on-run.ts';
+import { historyOf, onRestored, onRunFact, onRunReadAgain, onRunUnreadable } from './decide/on-run.ts';
 import { onSettled } from './decide/on-settled.ts';
 import { onReset, onTick } from './decide/on-tick.ts';
 import type { Decision } from './decisions/decision.ts';
@@ -12,8 +12,10 @@ import type { DurationRecord } from './forecast/durations.ts';
 import type { DrainedName } from './fleet/drained-names.ts';
 import type { RegisteredExecutor } from './fleet/registered-executor.ts';
 import { queriesOn, type Queries } from './queries/queries.ts';
+import type { PackedRows } from './rows/packed-rows.ts';
 import type { KnownRun } from './runs/known-run.ts';
 import type { QueueLength } from './runs/live-runs.ts';
+import type { FrozenRuns } from './runs/run-table.ts';
 import type { SchedulerInput } from './state/scheduler-input.ts';
 import { setLogSize } from './state/attempt-room.ts';
 import { emptyState, type SchedulerState, type SchedulingSettings } from './state/scheduler-state.ts';
@@ -33,6 +35,10 @@ export interface Scheduling {
   isNew(event: FleetEvent, sequence: number): boolean;
   /** Every run that has not ended. */
   runs(): Iterable<KnownRun>;
+  /** The same at this moment, however long it takes to read them. */
+  freeze(): FrozenRuns;
+  /** Adds rows that were frozen, before anything else is known of their runs. */
+  restore(pages: Iterable<PackedRows>): void;
   drainedNames(): Iterable<DrainedName>;
   /** How long runs held their slots. */
   durations(): readonly DurationRecord[];
@@ -50,6 +56,8 @@ export const createScheduling = (settings: SchedulingSettings): Scheduling => {
     isDeciding: (key) => Boolean(state.runs.get(key)?.pending),
     isNew: (event, sequence) => isNew(state, event, sequence),
     runs: () => state.runs.all(),
+    freeze: () => state.runs.freeze(),
+    restore: (pages) => onRestored(state, pages),
     drainedNames: () => state.drained.all(),
     durations: () => state.durations.all(),
     executors: () => state.fleet.executors.values(),

@@ -2,7 +2,7 @@ import { eventIdOf } from '@runledger/contracts/fold/chain';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import type { Scheduling } from '../core/scheduling.ts';
-import { keyOf, type Position, type SnapshotRun } from './snapshot-format.ts';
+import { type Position, type SnapshotRun } from './snapshot-format.ts';
 import { loadState } from './stored-state.ts';
 
 /**
@@ -29,20 +29,21 @@ export const restoreState = async (
     log.logger.warn({ why }, 'the runs of the snapshot are dropped, and rebuilt from the whole log');
     return undefined;
   }
-  const { position, runs, durations } = decoded;
+  const { position, runs, rows, rowCount, durations } = decoded;
   scheduling.take({ type: 'durations', records: durations });
-  for (const line of runs) takeRun(scheduling, line);
+  scheduling.restore(rows);
+  for (const run of runs) takeRun(scheduling, run);
   log.logger.info(
-    { sequence: position?.sequence ?? 0, runs: runs.length },
+    { sequence: position?.sequence ?? 0, runs: runs.length + rowCount },
     'the state is restored from a snapshot',
   );
   return position;
 };
 
-const takeRun = (scheduling: Scheduling, line: SnapshotRun): void => {
-  const { head, run, event_id } = line;
+const takeRun = (scheduling: Scheduling, { head, run, event_id }: SnapshotRun): void => {
+  const { org_id, run_id } = run;
   const history = { head, state: run };
-  scheduling.take({ type: 'run_fact', key: keyOf(line), history, event_id, writer: 'gateway' });
+  scheduling.take({ type: 'run_fact', key: { org_id, run_id }, history, event_id, writer: 'gateway' });
 };
 
 /** The log must have that very event at that sequence, or the snapshot belongs to another log. */

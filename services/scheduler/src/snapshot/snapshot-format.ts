@@ -1,20 +1,14 @@
 import { BlobRef } from '@runledger/contracts/blobs';
-import { parseJson } from '@runledger/contracts/json';
-import { pipeline, Readable } from 'node:stream';
-import { createGunzip, createGzip } from 'node:zlib';
-import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import type { EarlierAttempt } from '@runledger/contracts/fold/run';
 import { Placement } from '@runledger/contracts/events/placement';
 import { RunError } from '@runledger/contracts/events/run-error';
 import { RunQueuedData } from '@runledger/contracts/events/run-event-data';
 import { GpuModel } from '@runledger/contracts/gpu';
-import { orgId, runId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import split from 'split2';
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { LiveRun } from '../core/decisions/decision.ts';
 import type { DurationRecord } from '../core/forecast/durations.ts';
+import type { PackedRows } from '../core/rows/packed-rows.ts';
 import type { DrainedName } from '../core/fleet/drained-names.ts';
 
 /** A run that has not ended, as the scheduler has it in memory. */
@@ -51,7 +45,11 @@ export interface Snapshot {
   readonly drains: DrainsSnapshot;
   /** How long runs held their slots: ended runs are not in the snapshot. */
   readonly durations: readonly DurationRecord[];
+  /** Those of which rows do not say everything. */
   readonly runs: readonly SnapshotRun[];
+  /** All others. They are read once. */
+  readonly rows: Iterable<PackedRows>;
+  readonly rowCount: number;
 }
 
 const Time = Type.String({ format: 'date-time' });
@@ -67,15 +65,16 @@ const Duration = Type.Object({
   mean: Type.Number(),
   squares: Type.Number({ minimum: 0 }),
 });
-const FORMAT = 1;
+export const FORMAT = 1;
 const Header = Type.Object({
   format: Type.Literal(FORMAT),
   position: Type.Optional(Position),
   runs: Type.Integer({ minimum: 0 }),
+  rows: Type.Integer({ minimum: 0 }),
   drains: Type.Object({ created: Type.String(), names: Type.Array(Drained) }),
   durations: Type.Array(Duration),
 });
-type Header = Static<typeof Header>;
+export type Header = Static<typeof Header>;
 
 const Attempt = Type.Object({
   number: Type.Integer({ minimum: 1 }),
@@ -132,76 +131,17 @@ const Line = Type.Object({
   ]),
 });
 
-const headers = Compile(Header);
-const lines = Compile(Line);
-/** Characters. A run holds its request, which the API bounds far below this. */
-const MAX_LINE = 16 * 1024 * 1024;
-const RUNS_AT_ONCE = 100;
-
-/**
- * JSON lines, compressed: a header, then one line for each run. The lines are made while they are read, so a snapshot may
- * be larger than memory has room for as one text.
- */
-export const encodeSnapshot = (snapshot: Snapshot): Readable =>
-  // An error destroys the stream, and its reader gets the error.
-  pipeline(Readable.from(linesOf(snapshot)), createGzip(), () => undefined);
-
-function* linesOf({ position, runs, drains, durations }: Snapshot): Generator<string> {
-  yield JSON.stringify({ format: FORMAT, position, runs: runs.length, drains, durations });
-  for (let from = 0; from < runs.length; from += RUNS_AT_ONCE) {
-    const part = runs.slice(from, from + RUNS_AT_ONCE);
-    yield part.map((run) => `\n${JSON.stringify(run)}`).join('');
-  }
-}
-
-export type DecodedSnapshot =
-  | ({ readonly kind: 'decoded' } & Snapshot)
-  /** The drained names may be valid when the runs are not. */
-  | { readonly kind: 'invalid'; readonly why: string; readonly drains?: DrainsSnapshot };
-
-/**
- * Reads a snapshot line by line and checks everything: it may be of another release, or damaged.
- * @throws {LogUnavailable} when the bytes cannot be read now
- */
-export const decodeSnapshot = async (bytes: AsyncIterable<Uint8Array>): Promise<DecodedSnapshot> => {
-  const text = pipeline(bytes, createGunzip(), split('\n', { maxLength: MAX_LINE }), () => undefined);
-  let header: Header | undefined;
-  const runs: SnapshotRun[] = [];
-  const invalid = (why: string): DecodedSnapshot => ({
-    kind: 'invalid',
-    why,
-    ...(header && { drains: header.drains }),
-  });
-  try {
-    for await (const line of text as AsyncIterable<string>) {
-      const value = parseJson(line);
-      if (header) {
-        if (!lines.Check(value)) {
-          return invalid(`the run in line ${runs.length + 2} does not match its schema`);
-        }
-        // Checked right above; the schema knows ids as plain text.
-        runs.push(value as SnapshotRun);
-      } else if (headers.Check(value)) header = value;
-      else return invalid(`it is not of format ${FORMAT}`);
-    }
-  } catch (error) {
-    if (error instanceof LogUnavailable) throw error;
-    return invalid(`it cannot be read (${error instanceof Error ? error.message : String(error)})`);
-  }
-  if (!header) return invalid('it is empty');
-  if (runs.length !== header.runs) {
-    return invalid(`it should hold ${header.runs} runs and holds ${runs.length}`);
-  }
-  return {
-    kind: 'decoded',
-    position: header.position,
-    runs,
-    drains: header.drains,
-    durations: header.durations,
-  };
-};
-
-export const keyOf = ({ run }: SnapshotRun): RunKey => ({
-  org_id: orgId(run.org_id),
-  run_id: runId(run.run_id),
+/** What requests of rows have in common. */
+const Request = Type.Object({ org_id: Uuid, request: RunQueuedData });
+const RowTexts = Type.Object({
+  event_id: Type.Optional(MaybeId),
+  correlation_id: Type.Optional(Type.String()),
+  traceparent: Type.Optional(MaybeId),
+  concurrency_key: Type.Optional(Type.String()),
 });
+
+export const isHeader = Compile(Header);
+export const areRuns = Compile(Type.Array(Line));
+export const areRequests = Compile(Type.Array(Request));
+/** By the index of the row. */
+export const areTexts = Compile(Type.Array(Type.Tuple([Type.Integer({ minimum: 0 }), RowTexts])));

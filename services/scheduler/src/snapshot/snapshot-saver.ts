@@ -11,7 +11,7 @@ export interface SnapshotSaverOptions {
   /** Where the restored state ends; undefined when it is rebuilt. */
   readonly restored: Position | undefined;
   /** The state at this moment. */
-  readonly state: () => Pick<Snapshot, 'runs' | 'drains' | 'durations'>;
+  readonly state: () => Omit<Snapshot, 'position'>;
 }
 
 export interface SnapshotSaver {
@@ -24,6 +24,8 @@ export interface SnapshotSaver {
   /** Saves what is not saved yet. It never rejects: without it the next start only reads more of the log. */
   readonly saveLast: () => Promise<void>;
 }
+
+const NO_RUNS = { runs: [], rows: [], rowCount: 0, durations: [] } as const;
 
 /** Only the leading scheduler saves: all schedulers derive the same state. */
 export const openSnapshotSaver = (log: EventLog, options: SnapshotSaverOptions): SnapshotSaver => {
@@ -38,11 +40,7 @@ export const openSnapshotSaver = (log: EventLog, options: SnapshotSaverOptions):
     unsaved = false;
     events = 0;
     try {
-      const { runs, drains, durations } = state();
-      await saveState(
-        log,
-        position ? { position, runs, drains, durations } : { runs: [], drains, durations: [] },
-      );
+      await saveState(log, () => (position ? { position, ...state() } : { ...state(), ...NO_RUNS }));
     } catch (error) {
       unsaved = true;
       log.logger.warn(

@@ -1,5 +1,6 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { createdAt } from '@runledger/event-log/messages/stream-identity';
+import type { KnownRun } from '../core/runs/known-run.ts';
 import type { Scheduling } from '../core/scheduling.ts';
 import { restoreState } from './restore-state.ts';
 import type { SnapshotRun } from './snapshot-format.ts';
@@ -23,15 +24,21 @@ export const openSnapshots = async (
     ...settings,
     created,
     restored,
-    state: () => ({
-      runs: liveRunsOf(scheduling),
-      durations: scheduling.durations(),
-      drains: { created: fleetCreated, names: [...scheduling.drainedNames()] },
-    }),
+    state: () => {
+      const { kept, rows, rowCount } = scheduling.freeze();
+      return {
+        runs: kept.map(snapshotRun),
+        rows,
+        rowCount,
+        durations: scheduling.durations(),
+        drains: { created: fleetCreated, names: [...scheduling.drainedNames()] },
+      };
+    },
   });
   return { ...saver, restoredUpTo: restored?.sequence };
 };
 
 /** Every run that has not ended, at this moment. */
-export const liveRunsOf = (scheduling: Scheduling): SnapshotRun[] =>
-  [...scheduling.runs()].map(({ head, event_id, run }) => ({ head, event_id, run }));
+export const liveRunsOf = (scheduling: Scheduling): SnapshotRun[] => [...scheduling.runs()].map(snapshotRun);
+
+const snapshotRun = ({ head, event_id, run }: KnownRun): SnapshotRun => ({ head, event_id, run });

@@ -1,46 +1,79 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { gunzipSync, gzipSync } from 'node:zlib';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
+import { newUuid } from '@runledger/contracts/ids';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeSnapshot, encodeSnapshot, type Snapshot } from '../../src/snapshot/snapshot-format.ts';
+import { decodeSnapshot } from '../../src/snapshot/decode-snapshot.ts';
+import { encodeSnapshot } from '../../src/snapshot/encode-snapshot.ts';
+import { FRAME, framesIn, jsonFrame } from '../../src/snapshot/frames.ts';
+import type { Snapshot, SnapshotRun } from '../../src/snapshot/snapshot-format.ts';
+import { aScheduling, runsIn, takeRuns, withoutRuns } from '../fixtures/snapshots.ts';
 import { waitingRuns } from '../fixtures/waiting-runs.ts';
 
 const created = '2026-01-01T00:00:00.000Z';
 const drains = { created, names: [] };
-const position = { stream: 'RUNS', created, sequence: 250, event_id: null } as const;
+const position = { stream: 'RUNS', created, sequence: 5_000, event_id: null } as const;
 const durations = [{ name: 'A10G', weight: 2.5, mean: 1.5, squares: 0.25 }];
-const snapshot: Snapshot = { position, drains, durations, runs: waitingRuns(250) };
 
-const encoded = (): Promise<Buffer> => buffer(encodeSnapshot(snapshot));
+/** Some of which rows say everything, and some that were requeued, have a key, or ids of other kinds. */
+const runs: SnapshotRun[] = waitingRuns(1_500).map(({ head, run }, index): SnapshotRun => {
+  const event_id = index % 3 === 0 ? null : newUuid();
+  const own = { ...run, correlation_id: index % 5 === 0 ? 'request-1' : newUuid() };
+  if (index % 7 === 0)
+    return { head: head + 2_000, event_id, run: { ...own, updated_at: '2026-01-01T00:01:00.000Z' } };
+  if (index % 11 !== 0) return { head, event_id, run: own };
+  return { head, event_id, run: { ...own, request: { ...own.request, concurrency_key: `key ${index}` } } };
+});
+
+const snapshotOf = (taken: readonly SnapshotRun[]): Snapshot => {
+  const scheduling = aScheduling();
+  takeRuns(scheduling, taken);
+  const { kept, ...rows } = scheduling.freeze();
+  return {
+    position,
+    drains,
+    durations,
+    runs: kept.map(({ head, event_id, run }) => ({ head, event_id, run })),
+    ...rows,
+  };
+};
+const encoded = (): Promise<Buffer> => buffer(encodeSnapshot(snapshotOf(runs)));
 const decoded = (bytes: Buffer): ReturnType<typeof decodeSnapshot> => decodeSnapshot(Readable.from([bytes]));
-const changed = async (change: (text: string) => string): ReturnType<typeof decodeSnapshot> =>
-  decoded(gzipSync(change(gunzipSync(await encoded()).toString())));
 
 describe('a snapshot', () => {
-  it('is read back as it was written, in pieces of any size', async () => {
+  it('has every run as it was, in pieces of any size', async () => {
     const bytes = await encoded();
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 100, max: bytes.length }), async (size) => {
         const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
           bytes.subarray(index * size, (index + 1) * size),
         );
-        expect(await decodeSnapshot(Readable.from(pieces))).toEqual({ kind: 'decoded', ...snapshot });
+        const read = await decodeSnapshot(Readable.from(pieces));
+        expect(read).toMatchObject({ kind: 'decoded', position, drains, durations });
+        expect(runsIn(read)).toEqual(runs);
       }),
-      { numRuns: 20 },
+      { numRuns: 10 },
     );
   });
 
+  it('is the state of one moment, whatever changes before it is read', async () => {
+    const scheduling = aScheduling();
+    takeRuns(scheduling, runs);
+    const { kept, ...rows } = scheduling.freeze();
+    const ends = runs.filter((_run, index) => index % 2 === 0);
+    for (const { run } of ends)
+      scheduling.take({ type: 'run_unreadable', key: { org_id: run.org_id, run_id: run.run_id } });
+    takeRuns(scheduling, waitingRuns(700));
+    const read = await decoded(
+      await buffer(encodeSnapshot({ position, drains, durations, runs: kept, ...rows })),
+    );
+    expect(runsIn(read)).toEqual(runs);
+  });
+
   it('may have no runs', async () => {
-    const bytes = await buffer(encodeSnapshot({ drains, durations, runs: [] }));
-    expect(await decoded(bytes)).toEqual({
-      kind: 'decoded',
-      position: undefined,
-      drains,
-      durations,
-      runs: [],
-    });
+    const read = await decoded(await buffer(encodeSnapshot(withoutRuns({ drains, durations }))));
+    expect(read).toEqual({ kind: 'decoded', position: undefined, ...withoutRuns({ drains, durations }) });
   });
 
   it('is invalid wherever it is cut off', async () => {
@@ -49,20 +82,39 @@ describe('a snapshot', () => {
       fc.asyncProperty(fc.integer({ min: 0, max: bytes.length - 1 }), async (length) => {
         expect(await decoded(bytes.subarray(0, length))).toMatchObject({ kind: 'invalid' });
       }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('is invalid when any byte of it is another one', async () => {
+    const bytes = await encoded();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat({ max: bytes.length - 1 }),
+        fc.integer({ min: 1, max: 255 }),
+        async (at, by) => {
+          const damaged = Buffer.from(bytes);
+          damaged.writeUInt8((damaged.readUInt8(at) + by) % 256, at);
+          expect(await decoded(damaged)).toMatchObject({ kind: 'invalid' });
+        },
+      ),
+      { numRuns: 50 },
     );
   });
 
   it.each([
-    ['has a run too few', (text: string) => text.slice(0, text.lastIndexOf('\n')), 'should hold 250 runs'],
-    ['has a run too many', (text: string) => `${text}${text.slice(text.lastIndexOf('\n'))}`, 'holds 251'],
-    ['has a line that is not a run', (text: string) => text.replace('\n{', '\n['), 'line 2'],
-  ])('that %s is invalid, but its drained names count', async (_what, change, why) => {
-    expect(await changed(change)).toEqual({ kind: 'invalid', why: expect.stringContaining(why), drains });
+    ['has a run too few', { runs: 1 }, 'holds 0'],
+    ['has a row too few', { rows: 1 }, 'holds 0'],
+  ])('that %s is invalid, but its drained names count', async (_what, counts, why) => {
+    const header = { format: 1, position, runs: 0, rows: 0, drains, durations, ...counts };
+    const [, end] = await frames(await buffer(encodeSnapshot(withoutRuns({ drains }))));
+    const bytes = Buffer.concat([jsonFrame(FRAME.header, header), end ?? Buffer.alloc(0)]);
+    expect(await decoded(bytes)).toEqual({ kind: 'invalid', why: expect.stringContaining(why), drains });
   });
 
   it('of another format is invalid as a whole', async () => {
-    const other = await changed((text) => text.replace('"format":1', '"format":2'));
-    expect(other).toEqual({ kind: 'invalid', why: 'it is not of format 1' });
+    const other = await decoded(jsonFrame(FRAME.header, { format: 2 }));
+    expect(other).toEqual({ kind: 'invalid', why: 'it cannot be read (it is not of format 1)' });
   });
 
   it('is neither valid nor invalid while the broker is unavailable', async () => {
@@ -74,3 +126,15 @@ describe('a snapshot', () => {
     await expect(decodeSnapshot(interrupted())).rejects.toBeInstanceOf(LogUnavailable);
   });
 });
+
+/** The bytes of each. */
+const frames = async (bytes: Buffer): Promise<Buffer[]> => {
+  const all: Buffer[] = [];
+  let from = 0;
+  for await (const { content } of framesIn(Readable.from([bytes]))) {
+    const to = from + 9 + content.length;
+    all.push(bytes.subarray(from, to));
+    from = to;
+  }
+  return all;
+};

@@ -5,7 +5,8 @@ import { saveSnapshot } from '../../src/snapshot/snapshot-store.ts';
 import { loadState, saveState } from '../../src/snapshot/stored-state.ts';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import type { SnapshotRun } from '../../src/snapshot/snapshot-format.ts';
-import { decodeSnapshot } from '../../src/snapshot/snapshot-format.ts';
+import { decodeSnapshot } from '../../src/snapshot/decode-snapshot.ts';
+import { runsIn, withoutRuns } from '../fixtures/snapshots.ts';
 import { openTestScheduler, type SchedulerTestBed } from '../fixtures/scheduler-test-bed.ts';
 
 const inOrder = (runs: readonly SnapshotRun[]): SnapshotRun[] =>
@@ -27,9 +28,7 @@ const someRuns = async (bed: SchedulerTestBed): Promise<void> => {
 };
 
 const saved = async (bed: SchedulerTestBed): Promise<SnapshotRun[]> => {
-  const decoded = await loadState(bed.log);
-  if (decoded?.kind !== 'decoded') throw new Error(decoded?.why ?? 'there is no snapshot');
-  return inOrder(decoded.runs);
+  return runsIn(await loadState(bed.log));
 };
 
 const NO_DRAINS = { created: '2020-01-01T00:00:00Z', names: [] };
@@ -75,7 +74,7 @@ describe('a snapshot', () => {
       sequence: 1,
       event_id: null,
     } as const;
-    await saveState(bed.log, { position, runs: [], durations: [], drains: NO_DRAINS });
+    await saveState(bed.log, () => withoutRuns({ position, drains: NO_DRAINS }));
     const scheduler = await bed.schedule();
     const known = await waitFor('the run, from the log', () => scheduler.runs()[0]);
     expect(known.run.run_id).toBe(key.run_id);
@@ -91,14 +90,14 @@ describe('a snapshot', () => {
     if (decoded?.kind !== 'decoded') throw new Error(decoded?.why ?? 'there is no snapshot');
     const { position } = decoded;
     if (!position) throw new Error('the snapshot has no position');
-    await saveState(bed.log, { position, runs: [], durations: [], drains: NO_DRAINS });
+    await saveState(bed.log, () => withoutRuns({ position, drains: NO_DRAINS }));
     const trusting = await bed.schedule();
     await waitFor('the second to lead', () => trusting.leading());
     expect(trusting.runs()).toEqual([]);
     await trusting[Symbol.asyncDispose]();
 
     const other = { ...position, event_id: 'another' };
-    await saveState(bed.log, { position: other, runs: [], durations: [], drains: NO_DRAINS });
+    await saveState(bed.log, () => withoutRuns({ position: other, drains: NO_DRAINS }));
     const doubting = await bed.schedule();
     const known = await waitFor('the run, from the log', () => doubting.runs()[0]);
     expect(known.run.run_id).toBe(key.run_id);

@@ -6,6 +6,8 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { RunDecision } from '../decisions/decision.ts';
 import { keepLeftover } from '../fleet/heartbeats.ts';
 import { knownRun, type KnownRun } from '../runs/known-run.ts';
+import type { PackedRows, RowRequest } from '../rows/packed-rows.ts';
+import type { SharedRequest } from '../runs/shared-requests.ts';
 import type { RunUpdate } from '../state/scheduler-input.ts';
 import { isSameSlot, type SlotRef } from '../slots/slot-allocation.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
@@ -20,6 +22,17 @@ export const historyOf = ({ runs }: SchedulerState, key: RunKey): RunHistory => 
 export const onRunFact = (state: SchedulerState, update: RunUpdate): RunDecision[] => {
   const before = state.runs.get(update.key);
   return update.history.head > (before?.head ?? 0) ? replaceRun(state, update, before) : [];
+};
+
+/** Rows with equal requests have one object as a rule. */
+export const onRestored = ({ runs, requests }: SchedulerState, pages: Iterable<PackedRows>): void => {
+  const known = new Map<RowRequest, SharedRequest>();
+  const sharedOf = (request: RowRequest): SharedRequest => {
+    const shared = known.get(request) ?? requests.of(request);
+    known.set(request, shared);
+    return shared;
+  };
+  for (const rows of pages) runs.restore(rows, sharedOf);
 };
 
 /** Also at the same head, because the known history may have been wrong. */

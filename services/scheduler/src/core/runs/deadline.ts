@@ -1,4 +1,4 @@
-import { isExecuting, type Run } from '@runledger/contracts/fold/run';
+import { isExecuting, type Run, type RunRequest } from '@runledger/contracts/fold/run';
 import type { LiveRun } from '../decisions/decision.ts';
 
 export interface DeadlineSettings {
@@ -12,14 +12,20 @@ export interface DeadlineSettings {
 export const waitsSince = ({ not_before, queued_at }: Pick<Run, 'not_before' | 'queued_at'>): string =>
   not_before ?? queued_at;
 
+/** Of a run that waits since this time. */
+export const startDeadlineOf = (
+  sinceMs: number,
+  { start_deadline_s }: Pick<RunRequest, 'start_deadline_s'>,
+): number => sinceMs + start_deadline_s * 1_000;
+
 /** When the scheduler has to end the run if nothing else happens, in milliseconds on the broker's clock. */
 export const deadlineOf = (run: LiveRun, { cancelEnforceMs, instantOf }: DeadlineSettings): number => {
   if (isExecuting(run) && run.cancel) return instantOf(run.cancel.requested_at) + cancelEnforceMs;
-  const { start_deadline_s, run_timeout_s } = run.request;
+  const { run_timeout_s } = run.request;
   switch (run.status) {
     case 'queued':
     case 'started':
-      return instantOf(waitsSince(run)) + start_deadline_s * 1_000;
+      return startDeadlineOf(instantOf(waitsSince(run)), run.request);
     case 'running':
     case 'uploading':
       return instantOf(run.started_at) + run_timeout_s * 1_000;

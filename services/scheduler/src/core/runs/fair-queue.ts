@@ -4,7 +4,7 @@ import type { OrgId } from '@runledger/contracts/ids';
 import type { Limit } from '@runledger/contracts/requests/queue-position';
 import { canServe, requirementsOn, type Capabilities, type Requirements } from '../slots/requirements.ts';
 import { FairShare, newFlow, servedBefore, type Flow, type FlowChange } from './fair-share.ts';
-import type { KnownRun, Row } from './known-run.ts';
+import type { KnownRun, Row, WaitingRun } from './known-run.ts';
 import type { RunTable } from './run-table.ts';
 import type { SharedRequest } from './shared-requests.ts';
 import { newOrgUsage, Usage, type HoldOut, type Line, type OrgUsage } from './usage.ts';
@@ -81,7 +81,7 @@ export class FairQueue {
   }
 
   /** The run waits for such a slot from now on, also when it waits for slots of other GPU models already. */
-  add(run: KnownRun, requirements: Requirements, holdsOut: boolean): void {
+  add(run: WaitingRun, requirements: Requirements, holdsOut: boolean): void {
     const place = this.#enter(run, requirements, holdsOut);
     if (this.isIn(run)) this.#others.set(run.row, [...(this.#others.get(run.row) ?? []), place]);
     else this.#table.setPlace(run.row, place);
@@ -109,7 +109,7 @@ export class FairQueue {
     return [...(this.#holdingOut.get(version) ?? [])].flatMap((line) => line.usage.nextOf(line) ?? []);
   }
 
-  #putIn(run: KnownRun, place: Place): void {
+  #putIn(run: WaitingRun, place: Place): void {
     const { deployment, line } = place;
     line.usage.add(run, line);
     deployment.lines.set(line.name, line);
@@ -128,7 +128,7 @@ export class FairQueue {
   }
 
   /** Whether it waits or holds a slot. */
-  isIn({ row }: KnownRun): boolean {
+  isIn({ row }: WaitingRun): boolean {
     return this.#table.placeOf(row) !== undefined;
   }
 
@@ -325,7 +325,7 @@ export class FairQueue {
     this.#table.setPlace(row, undefined);
   }
 
-  #enter(run: KnownRun, requirements: Requirements, holdsOut: boolean): Place {
+  #enter(run: WaitingRun, requirements: Requirements, holdsOut: boolean): Place {
     const { gpu, org_id } = requirements;
     const org = this.#usages.get(org_id) ?? newOrgUsage(this.#settings.shareOf(org_id).limit);
     this.#usages.set(org_id, org);
@@ -354,7 +354,7 @@ export class FairQueue {
     return { pool, organisation, deployment, line };
   }
 
-  #change(run: KnownRun, { pool, organisation, deployment, line }: Place, by: FlowChange): void {
+  #change(run: WaitingRun, { pool, organisation, deployment, line }: Place, by: FlowChange): void {
     const { usage, requirements } = line;
     if (usage.isIdle) usage.organisation.deployments.delete(deployment.name);
     if (usage.organisation.deployments.size === 0) this.#usages.delete(organisation.org_id);
@@ -370,14 +370,14 @@ export class FairQueue {
   }
 }
 
-const deploymentOf = ({ run }: KnownRun): string => run.request.deployment_id;
+const deploymentOf = ({ run }: WaitingRun): string => run.request.deployment_id;
 
 const priorityOf = ({ request }: SharedRequest): number => request.priority ?? 0;
 
-const weightOf = ({ run }: KnownRun): number => run.request.weight ?? 1;
+const weightOf = ({ run }: WaitingRun): number => run.request.weight ?? 1;
 
 /** Those models count that it may take from the beginning, and that of the slot. */
-const holdOutOf = ({ run, requirements: first }: KnownRun, requirements: Requirements): HoldOut => {
+const holdOutOf = ({ run, requirements: first }: WaitingRun, requirements: Requirements): HoldOut => {
   const early = first.later.flatMap((one) => (one.after_s === 0 ? [one.requirements] : []));
   const on = [...new Set([first, ...early, requirements])];
   return { version: run.request.workflow_version_id, on };

@@ -82,6 +82,11 @@ export const decisionBase = ({
   causedBy: event_id,
 });
 
+/** What the queue needs of a run. */
+export interface WaitingRun extends Pick<KnownRun, 'row' | 'shared' | 'requirements'> {
+  readonly run: Pick<LiveRun, 'number' | 'request'>;
+}
+
 /** What a row says of a run that waits for its first attempt. */
 export interface PlainRun extends Pick<
   QueuedRun,

@@ -7,7 +7,8 @@ import type { RunDecision } from '../decisions/decision.ts';
 import type { Capabilities, Requirements } from '../slots/requirements.ts';
 import { keyOfName } from '../slots/run-name.ts';
 import { isSameSlot, type HeldSlot, type SlotAllocation, type SlotRef } from '../slots/slot-allocation.ts';
-import { deadlineOf, waitsSince, type DeadlineSettings } from './deadline.ts';
+import type { PackedRows, RowRequest } from '../rows/packed-rows.ts';
+import { deadlineOf, startDeadlineOf, waitsSince, type DeadlineSettings } from './deadline.ts';
 import { Deadlines } from './deadlines.ts';
 import {
   FairQueue,
@@ -20,7 +21,8 @@ import type { HoldOut } from './usage.ts';
 import type { FairShare } from './fair-share.ts';
 import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
 import type { KnownRun, Row } from './known-run.ts';
-import { RunTable } from './run-table.ts';
+import { RunTable, type FrozenRuns } from './run-table.ts';
+import { requestWithKey, type SharedRequest } from './shared-requests.ts';
 
 export interface RunCounts {
   readonly live: number;
@@ -96,6 +98,29 @@ export class LiveRuns {
       this.#queue.hold(known, known.slot.gpu);
     }
     this.schedule(known);
+  }
+
+  /** Adds runs that nothing has happened to since they were queued. `shared`: their requests. */
+  restore(rows: PackedRows, sharedOf: (request: RowRequest) => SharedRequest): void {
+    for (const [from, request] of rows.requests.entries()) {
+      const shared = sharedOf(request);
+      const row = this.#table.restore(rows, from, shared);
+      const { requirements } = shared;
+      const changesWhileItWaits = requirements.later.length > 0 || shared.request.warm_wait_s !== undefined;
+      if (changesWhileItWaits) {
+        this.schedule(this.#table.at(row));
+        continue;
+      }
+      const own = requestWithKey(shared, rows.texts.get(from)?.concurrency_key);
+      const run = { number: this.#table.numberOf(row), request: own };
+      this.#queue.add({ row, shared, requirements, run }, requirements, false);
+      this.#deadlines.set(row, startDeadlineOf(this.#table.createdMsOf(row), own));
+    }
+  }
+
+  /** All runs at this moment. */
+  freeze(): FrozenRuns {
+    return this.#table.freeze();
   }
 
   /** What is known of the run has changed by the fact with this head. A run that stays in its slot keeps its place too. */

@@ -1,6 +1,7 @@
 import type { RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { packIds, unpackIds, type PackableIds } from '../rows/packed-ids.ts';
+import { packIds, unpackIds } from '../rows/packed-ids.ts';
+import type { PackedRows, RowTexts } from '../rows/packed-rows.ts';
 import { packUuid, unpackUuid, UUID_WORDS } from '../rows/packed-text.ts';
 import { RowIndex } from '../rows/row-index.ts';
 import { newRowPage, PAGE_BITS, PAGE_ROWS, ROW_WORDS, type RowPage } from '../rows/row-page.ts';
@@ -9,9 +10,6 @@ import type { DeadlineColumns } from './deadlines.ts';
 import type { Place } from './fair-queue.ts';
 import { isPlain, knownPlainRun, type KnownRun, type Row } from './known-run.ts';
 import type { SharedRequest } from './shared-requests.ts';
-
-/** What few runs have, and ids that are no UUIDs. */
-type Texts = Partial<PackableIds> & { readonly concurrency_key?: string };
 
 interface Page {
   readonly columns: RowPage;
@@ -27,6 +25,22 @@ interface Page {
   used: number;
   /** The first free index; -1 when it is full. */
   free: number;
+  /** A frozen table needs its rows as they are: they are copied before they change. */
+  frozen: Frozen | undefined;
+}
+
+/** Of a page. */
+interface Frozen {
+  copy: PackedRows | undefined;
+}
+
+/** All runs at one moment. */
+export interface FrozenRuns {
+  /** Those of which their rows do not say everything. */
+  readonly kept: readonly KnownRun[];
+  /** The others, page by page. They can be read once. */
+  readonly rows: Iterable<PackedRows>;
+  readonly rowCount: number;
 }
 
 const MASK = PAGE_ROWS - 1;
@@ -42,7 +56,7 @@ export class RunTable implements DeadlineColumns {
   readonly #roomy: number[] = [];
   /** Numbers without a page. */
   readonly #unused: number[] = [];
-  readonly #texts = new Map<Row, Texts>();
+  readonly #texts = new Map<Row, RowTexts>();
   readonly #index = new RowIndex({
     wordsOf: (row) => this.#page(row).columns.ids,
     firstWordOf: (row) => (row & MASK) * ROW_WORDS,
@@ -74,7 +88,7 @@ export class RunTable implements DeadlineColumns {
   add(known: KnownRun): void {
     const row = this.#newRow();
     known.row = row;
-    const { columns, shared, known: objects } = this.#page(row);
+    const { columns, shared, known: objects } = this.#changing(row);
     const index = row & MASK;
     const { run } = known;
     const createdMs = this.#instantOf(run.created_at);
@@ -106,12 +120,12 @@ export class RunTable implements DeadlineColumns {
 
   /** From now on this object is what is known of the run. */
   keep(known: KnownRun): void {
-    this.#page(known.row).known[known.row & MASK] = known;
+    this.#changing(known.row).known[known.row & MASK] = known;
   }
 
   remove({ row }: KnownRun): void {
     const number = row >>> PAGE_BITS;
-    const page = this.#page(row);
+    const page = this.#changing(row);
     const index = row & MASK;
     this.#index.delete(row);
     this.#texts.delete(row);
@@ -144,6 +158,44 @@ export class RunTable implements DeadlineColumns {
   /** Those of which their rows do not say everything: all that execute, all with a decision, and some others. */
   *kept(): Generator<KnownRun> {
     for (const page of this.#pages) for (const known of page?.known ?? []) if (known) yield known;
+  }
+
+  /** The state at this moment, which costs something for each page. A page is copied when it changes before it is read. */
+  freeze(): FrozenRuns {
+    const kept = [...this.kept()];
+    const pages = [...this.#pages.entries()].flatMap(([number, page]) => {
+      if (!page) return [];
+      const frozen: Frozen = { copy: undefined };
+      page.frozen = frozen;
+      return [{ number, page, frozen }];
+    });
+    const copyOf = (number: number, page: Page, frozen: Frozen): PackedRows => {
+      if (page.frozen === frozen) page.frozen = undefined;
+      const { copy } = frozen;
+      frozen.copy = undefined;
+      return copy ?? this.#copy(number, page);
+    };
+    const rows = function* (): Generator<PackedRows> {
+      for (const { number, page, frozen } of pages) yield copyOf(number, page, frozen);
+    };
+    return { kept, rowCount: this.#size - kept.length, rows: rows() };
+  }
+
+  /** Adds a row as `freeze` gave it, and returns it. */
+  restore(rows: PackedRows, from: number, shared: SharedRequest): Row {
+    const row = this.#newRow();
+    const page = this.#changing(row);
+    const index = row & MASK;
+    const { columns } = page;
+    columns.numbers[index] = rows.numbers[from] ?? 0;
+    columns.createdMs[index] = rows.createdMs[from] ?? 0;
+    columns.flags[index] = rows.flags[from] ?? 0;
+    columns.ids.set(rows.ids.subarray(from * ROW_WORDS, (from + 1) * ROW_WORDS), index * ROW_WORDS);
+    page.shared[index] = shared;
+    const texts = rows.texts.get(from);
+    if (texts) this.#texts.set(row, texts);
+    this.#index.add(row);
+    return row;
   }
 
   numberOf(row: Row): number {
@@ -199,6 +251,34 @@ export class RunTable implements DeadlineColumns {
     return page;
   }
 
+  #changing(row: Row): Page {
+    const page = this.#page(row);
+    if (page.frozen) page.frozen.copy = this.#copy(row >>> PAGE_BITS, page);
+    page.frozen = undefined;
+    return page;
+  }
+
+  #copy(number: number, { columns, shared, known }: Page): PackedRows {
+    const indices: number[] = [];
+    for (let index = 0; index < PAGE_ROWS; index += 1)
+      if (columns.numbers[index] && !known[index]) indices.push(index);
+    const ids = new Uint32Array(indices.length * ROW_WORDS);
+    const texts = new Map<number, RowTexts>();
+    for (const [to, index] of indices.entries()) {
+      ids.set(columns.ids.subarray(index * ROW_WORDS, (index + 1) * ROW_WORDS), to * ROW_WORDS);
+      const own = this.#texts.get((number << PAGE_BITS) | index);
+      if (own) texts.set(to, own);
+    }
+    return {
+      numbers: Float64Array.from(indices, (index) => columns.numbers[index] ?? 0),
+      createdMs: Float64Array.from(indices, (index) => columns.createdMs[index] ?? 0),
+      flags: Uint16Array.from(indices, (index) => columns.flags[index] ?? 0),
+      ids,
+      requests: indices.flatMap((index) => shared[index] ?? []),
+      texts,
+    };
+  }
+
   #newRow(): Row {
     const number = this.#roomy.at(-1) ?? this.#newPage();
     const page = this.#page(number << PAGE_BITS);
@@ -245,4 +325,5 @@ const newPage = (): Page => ({
   known: emptyColumn(),
   used: 0,
   free: 0,
+  frozen: undefined,
 });

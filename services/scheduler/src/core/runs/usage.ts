@@ -1,6 +1,6 @@
 import type { Limit } from '@runledger/contracts/requests/queue-position';
 import type { Requirements } from '../slots/requirements.ts';
-import type { KnownRun, Row } from './known-run.ts';
+import type { KnownRun, Row, WaitingRun } from './known-run.ts';
 import { OrderStatisticList } from './order-statistic-list.ts';
 
 /** Waiting runs of one deployment that are alike (`SharedRequest.line`), in the order in which they were queued. */
@@ -79,13 +79,13 @@ export class Usage {
     return this.#waiting === 0 && this.#slots === 0;
   }
 
-  lineOf(run: KnownRun, name: string, requirements: Requirements, holdOut: HoldOut | null): Line {
+  lineOf(run: WaitingRun, name: string, requirements: Requirements, holdOut: HoldOut | null): Line {
     const runs = this.#newList();
     const ready = keyOf(run) === undefined ? runs : this.#newList();
     return { name, requirements, usage: this, runs, ready, limit: limitOf(run), holdOut };
   }
 
-  add(run: KnownRun, line: Line): void {
+  add(run: WaitingRun, line: Line): void {
     this.#waiting += 1;
     line.runs.add(run.row);
     if (line.limit < Infinity) this.#limited.add(line);
@@ -98,7 +98,7 @@ export class Usage {
   }
 
   /** Whether the run waited. */
-  remove(run: KnownRun, line: Line): boolean {
+  remove(run: WaitingRun, line: Line): boolean {
     if (!line.runs.delete(run.row)) return false;
     this.#waiting -= 1;
     if (line.runs.size === 0) this.#limited.delete(line);
@@ -111,7 +111,7 @@ export class Usage {
   }
 
   /** The run gets a slot (1), or gives it back (-1). */
-  hold(run: KnownRun, slots: 1 | -1): void {
+  hold(run: WaitingRun, slots: 1 | -1): void {
     this.#slots += slots;
     this.organisation.slots += slots;
     const key = this.#keyUsage(run);
@@ -122,13 +122,13 @@ export class Usage {
   }
 
   /** The limit that keeps the run from a slot now. */
-  limitFor(run: KnownRun): Limit | undefined {
+  limitFor(run: WaitingRun): Limit | undefined {
     if (this.#slots >= limitOf(run)) return 'concurrency_limit';
     return (this.#keys.get(keyOf(run) ?? '')?.slots ?? 0) > 0 ? 'concurrency_key' : undefined;
   }
 
   /** The run leaves its slot by the fact with this head. */
-  rememberLimits(run: KnownRun, head: number): void {
+  rememberLimits(run: WaitingRun, head: number): void {
     this.#lastRelease = { head, slots: this.#slots };
     this.organisation.lastRelease = { head, slots: this.organisation.slots };
     const key = this.#keyUsage(run);
@@ -154,14 +154,14 @@ export class Usage {
   }
 
   /** Runs that may be within their limits because this run has left its slot: the next of each line that a limit held back. */
-  nextAfter(run: KnownRun): Row[] {
+  nextAfter(run: WaitingRun): Row[] {
     const key = keyOf(run);
     if (key === undefined && this.#limited.size === 0) return [];
     const ofKey = this.#keys.get(key ?? '')?.waiting.keys() ?? [];
     return [...new Set([...this.#limited, ...ofKey])].flatMap((line) => this.nextOf(line) ?? []);
   }
 
-  #keyUsage(run: KnownRun): KeyUsage | undefined {
+  #keyUsage(run: WaitingRun): KeyUsage | undefined {
     const key = keyOf(run);
     if (key === undefined) return undefined;
     const usage = this.#keys.get(key) ?? { slots: 0, releasedAt: 0, waiting: new Map() };
@@ -169,7 +169,7 @@ export class Usage {
     return usage;
   }
 
-  #forgetIdle(run: KnownRun, { slots, waiting }: KeyUsage): void {
+  #forgetIdle(run: WaitingRun, { slots, waiting }: KeyUsage): void {
     if (slots === 0 && waiting.size === 0) this.#keys.delete(keyOf(run) ?? '');
   }
 }
@@ -186,6 +186,6 @@ const refresh = ({ slots, waiting }: KeyUsage): void => {
   }
 };
 
-const limitOf = ({ run }: KnownRun): number => run.request.concurrency_limit ?? Infinity;
+const limitOf = ({ run }: WaitingRun): number => run.request.concurrency_limit ?? Infinity;
 
-const keyOf = ({ run }: KnownRun): string | undefined => run.request.concurrency_key;
+const keyOf = ({ run }: WaitingRun): string | undefined => run.request.concurrency_key;

@@ -1,0 +1,75 @@
+import { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { decodeSnapshot } from '../../src/snapshot/decode-snapshot.ts';
+import { encodeSnapshot } from '../../src/snapshot/encode-snapshot.ts';
+import { liveRunsOf } from '../../src/snapshot/snapshots.ts';
+import { executor, passed } from '../core/steps.ts';
+import { TestBed, type RequestedRun } from '../core/test-bed.ts';
+import { aScheduling, takeRuns, withoutRuns } from '../fixtures/snapshots.ts';
+
+/** What a run may have that says when it starts. */
+const WAITING: Readonly<Record<string, RequestedRun>> = {
+  plain: {},
+  urgent: { priority: 5 },
+  limited: { deployment: 1, concurrencyLimit: 1 },
+  'limited too': { deployment: 1, concurrencyLimit: 1 },
+  keyed: { deployment: 2, key: 'a' },
+  'keyed too': { deployment: 2, key: 'a' },
+  delayed: { delayS: 20 },
+  'another model': { gpu: 'H100', fallbacks: [{ gpu: 'A10G', after_s: 10 }] },
+  patient: { version: 1, warmWaitS: 15 },
+  'another machine': { machine: 'other' },
+  'short of time': { deployment: 3, startDeadlineS: 12 },
+};
+
+const withQueue = (): TestBed => {
+  const bed = new TestBed();
+  for (const [name, request] of Object.entries(WAITING)) bed.queue(name, request);
+  return bed;
+};
+
+/** Of what follows when executors come, and time passes: decision after decision, in words. */
+const story = (bed: TestBed): string[] => {
+  const lines: string[] = [];
+  bed.onDecided = (_input, decisions) => {
+    for (const decision of decisions) {
+      const what = decision.type === 'declare_lost' ? decision.executor : bed.nameOf(decision.key);
+      lines.push(`${decision.type} ${what}`);
+    }
+  };
+  bed.lead();
+  executor('box', { gpus: ['A10G'] })(bed);
+  for (let round = 0; round < 24; round += 1) {
+    bed.settleAll();
+    const executing = Object.keys(WAITING).filter((name) => bed.run(name)?.status === 'started');
+    for (const name of executing) {
+      bed.start(name);
+      bed.succeed(name);
+    }
+    bed.settleAll();
+    passed(2_000, 'box')(bed);
+  }
+  return lines;
+};
+
+describe('a scheduler that is restored from a snapshot', () => {
+  it('knows the same runs, and decides as one that has read the log', async () => {
+    const [read, restored] = [withQueue(), withQueue()];
+    const { kept, ...rows } = restored.scheduling.freeze();
+    expect(rows.rowCount).toBeGreaterThan(0);
+    const drains = { created: '2026-01-01T00:00:00.000Z', names: [] };
+    const bytes = encodeSnapshot(withoutRuns({ drains, ...rows, runs: kept }));
+    const decoded = await decodeSnapshot(Readable.from(bytes));
+    if (decoded.kind !== 'decoded') throw new Error(decoded.why);
+    restored.scheduling = aScheduling();
+    restored.scheduling.restore(decoded.rows);
+    takeRuns(restored.scheduling, decoded.runs);
+
+    const inOrder = ({ scheduling }: TestBed) =>
+      liveRunsOf(scheduling).toSorted((one, other) => one.run.number - other.run.number);
+    expect(inOrder(restored)).toEqual(inOrder(read));
+    const told = story(read);
+    expect(told).toHaveLength(Object.keys(WAITING).length);
+    expect(story(restored)).toEqual(told);
+  });
+});
