@@ -14,6 +14,19 @@ describe('a run whose attempt failed', () => {
     expect(given(...failed).when(queued('two'))).toEqual([expect.stringContaining('two')]);
   });
 
+  it('is assigned at the tick at which another one is assigned again too', () => {
+    const both = [
+      ...running('one', 'box'),
+      ...running('two', 'den'),
+      attemptFailed('two', 4.1),
+      attemptFailed('one', 4.2),
+    ];
+    expect(given(...both).when(passed(4_500, 'box', 'den'))).toEqual([
+      expect.stringContaining('one'),
+      expect.stringContaining('two'),
+    ]);
+  });
+
   it('is not assigned after a cancel', () => {
     expect(given(...failed, cancelRequested('one')).when(passed(4_500, 'box'))).toEqual([]);
   });

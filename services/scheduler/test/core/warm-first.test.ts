@@ -47,6 +47,14 @@ describe('a run', () => {
     expect(given(...boxIsBusy, queued('one', patient)).when(succeeded('busy'))).toEqual(onBox('one'));
   });
 
+  it('takes a free slot with its version also behind one that it leaves to others', () => {
+    const fleet = [executor('box', { gpus: ['A10G', 'A10G', 'A10G'] }), loaded('box', 1, 2, 1)];
+    const first = queued('first', { version: 1 });
+    expect(given(...fleet, first).when(queued('one', patient))).toEqual([
+      'one is assigned to box slot 2, attempt 1',
+    ]);
+  });
+
   it('waits no longer than its warm wait, and then takes any slot', () => {
     const waiting = [...boxIsBusy, queued('one', patient)];
     expect(given(...waiting).when(passed(29_500, 'box', 'den'))).toEqual([]);

@@ -26,6 +26,15 @@ export const decide = <D extends RunDecision>(
 export const decideOn = (state: SchedulerState, known: KnownRun): RunDecision[] => {
   if (!state.leading) return [];
   if (known.run.status !== 'queued') return recoverWithoutExecutor(state, known);
+  const decisions: RunDecision[] = [];
+  // Others that begin to wait at the same moment may be next for the first slot that it could take.
+  for (let decided = fillFor(state, known); decided.length > 0; decided = fillFor(state, known))
+    decisions.push(...decided);
+  return decisions;
+};
+
+/** Fills an executor's slots that the run could take, with the runs that are next. */
+const fillFor = (state: SchedulerState, known: KnownRun): Assign[] => {
   const { runs, fleet } = state;
   const required = runs.waitsFor(known);
   const version = versionOf(known);
@@ -61,10 +70,12 @@ export const fillSlots = (state: SchedulerState, executor: RegisteredExecutor | 
   if (!executor || !state.leading) return [];
   const decisions: Assign[] = [];
   for (const slots of executor.free.values()) {
+    // No run is next for slots that have these versions loaded, or nothing.
+    const unwanted = new Set<string | null>();
     for (const slot of slots) {
-      const assigned = fillSlot(state, slot);
-      decisions.push(...assigned);
-      if (slots.has(slot)) break;
+      if (unwanted.has(slot.loaded)) continue;
+      decisions.push(...fillSlot(state, slot));
+      if (slots.has(slot)) unwanted.add(slot.loaded);
     }
   }
   return decisions;
