@@ -17,6 +17,8 @@ const MAX_TICK_MS = 1_000;
 const SLOW_MS = 1_000;
 const TICK_WITHIN_MS = 2_000;
 const SNAPSHOT_EVERY_MS = 60_000;
+/** Of a request that the broker did not answer. */
+const RETRY_MS = 250;
 const SNAPSHOT_WITHIN_MS = 10_000;
 const RUNS_BATCH = 32;
 /** A log without a limit, and one in which nothing fits but what is reserved. */
@@ -37,9 +39,8 @@ export class SchedulerLife implements WatchedScheduler {
   #runsRead = 0;
   #fleetRead = 0;
   readonly #heartbeats = new Map<string, StoredHeartbeat>();
-  /** Up to where it reads before it takes part in the election. */
-  readonly #behind: { runs: number; fleet: number };
-  #hasCaughtUp = false;
+  /** What it does once it has read up to there: before the election, and again before it decides. */
+  #behind: { readonly runs: number; readonly fleet: number; readonly then: () => void } | undefined;
   readonly #holder: LeaseHolder;
   #lease: HeldLease | undefined;
   #executor: DecisionExecutor | undefined;
@@ -66,9 +67,9 @@ export class SchedulerLife implements WatchedScheduler {
     this.#fleet = readBy(() => this.#takeNextFleetFact(), 4);
     this.#beats = readBy(() => this.#takeNextHeartbeat(), RUNS_BATCH);
     this.#holder = new LeaseHolder(world, process);
-    this.#behind = { runs: world.log.lastSequence, fleet: world.fleet.lastSequence };
     this.#restore();
     this.#readAllHeartbeats();
+    this.#whenRead(this.#ends(), () => this.#elect());
     this.onRunFact();
     this.onFleetFact();
   }
@@ -150,7 +151,7 @@ export class SchedulerLife implements WatchedScheduler {
   #takeNextRunFact(): boolean {
     const message = this.#world.log.at(this.#runsRead + 1);
     if (!message) {
-      this.#electWhenCaughtUp();
+      this.#continueWhenRead();
       return false;
     }
     this.#runsRead = message.sequence;
@@ -169,7 +170,7 @@ export class SchedulerLife implements WatchedScheduler {
   #takeNextFleetFact(): boolean {
     const fact = this.#world.fleet.at(this.#fleetRead + 1);
     if (!fact) {
-      this.#electWhenCaughtUp();
+      this.#continueWhenRead();
       return false;
     }
     this.#fleetRead = fact.sequence;
@@ -190,11 +191,20 @@ export class SchedulerLife implements WatchedScheduler {
     return false;
   }
 
-  #electWhenCaughtUp(): void {
-    const { runs, fleet } = this.#behind;
-    if (this.#hasCaughtUp || this.#runsRead < runs || this.#fleetRead < fleet) return;
-    this.#hasCaughtUp = true;
-    this.#elect();
+  #ends(): { readonly runs: number; readonly fleet: number } {
+    return { runs: this.#world.log.lastSequence, fleet: this.#world.fleet.lastSequence };
+  }
+
+  #whenRead(ends: { readonly runs: number; readonly fleet: number }, then: () => void): void {
+    this.#behind = { ...ends, then };
+    this.#continueWhenRead();
+  }
+
+  #continueWhenRead(): void {
+    const behind = this.#behind;
+    if (!behind || this.#runsRead < behind.runs || this.#fleetRead < behind.fleet) return;
+    this.#behind = undefined;
+    behind.then();
   }
 
   #elect(): void {
@@ -217,26 +227,33 @@ export class SchedulerLife implements WatchedScheduler {
     broker.ask(
       this.process,
       TICK_WITHIN_MS,
-      () => broker.hasRoom,
-      (hasRoom) => {
+      () => ({ hasRoom: broker.hasRoom, ends: this.#ends() }),
+      (answer) => {
         if (lease.isLost || this.#isStopping) return;
-        if (hasRoom !== undefined) this.#takeLogSize(hasRoom);
-        this.#executor = new DecisionExecutor({
-          world: this.#world,
-          process: this.process,
-          take: (input) => this.#take(input),
-          onLoss: (loss) => this.#watcher.onLoss(this, loss),
-          // Another term begins when nothing of the last one is under way.
-          onIdle: () => {
-            if (lease.isLost && !this.#executor) this.#elect();
-          },
-        });
-        this.#world.tell(() => `${this.name} leads`);
-        this.#take({ type: 'lead', connectedMs: this.process.clock });
-        this.#tick(this.#executor);
-        this.process.after(SNAPSHOT_EVERY_MS, () => this.#saveOften(lease));
+        // Without an answer it asks again.
+        if (!answer) return void this.process.after(RETRY_MS, () => this.#lead(lease));
+        this.#whenRead(answer.ends, () => this.#beginTerm(lease, answer.hasRoom));
       },
     );
+  }
+
+  #beginTerm(lease: HeldLease, hasRoom: boolean): void {
+    if (lease.isLost || this.#isStopping) return;
+    this.#takeLogSize(hasRoom);
+    this.#executor = new DecisionExecutor({
+      world: this.#world,
+      process: this.process,
+      take: (input) => this.#take(input),
+      onLoss: (loss) => this.#watcher.onLoss(this, loss),
+      // Another term begins when nothing of the last one is under way.
+      onIdle: () => {
+        if (lease.isLost && !this.#executor) this.#elect();
+      },
+    });
+    this.#world.tell(() => `${this.name} leads`);
+    this.#take({ type: 'lead', connectedMs: this.process.clock });
+    this.#tick(this.#executor);
+    this.process.after(SNAPSHOT_EVERY_MS, () => this.#saveOften(lease));
   }
 
   #standBy(): void {

@@ -54,6 +54,8 @@ export const lead = async (log: EventLog, options: LeadOptions, over: AbortSigna
   );
   // At once, not after the current tick.
   over.addEventListener('abort', standBy, { once: true });
+  // The leader before stored facts that may not have been delivered: they count for every limit and every slot.
+  await followed.readToEnd(over);
   await takeLogSize(log, take);
   if (over.aborted) return;
   loop.lead(executor);

@@ -5,6 +5,10 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { BrokerClock } from '@runledger/coordination/broker-clock';
 import { watchHeartbeats } from '@runledger/coordination/heartbeats';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { ALL_FLEET, ALL_LIFECYCLES } from '@runledger/contracts/subjects/run-subjects';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
+import { lastSequence } from '@runledger/event-log/messages/leader-read';
+import { sleep, untilAborted } from '@runledger/resilience/abort';
 import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
 import type { Scheduling } from '../core/scheduling.ts';
 import type { SchedulerInput } from '../core/state/scheduler-input.ts';
@@ -39,6 +43,8 @@ export interface FollowedLog extends AsyncDisposable {
   readonly caughtUp: Promise<unknown>;
   /** Resolves when a stream can no longer be followed. */
   readonly failed: Promise<unknown>;
+  /** Resolves when all messages are taken that the streams have now, or when the signal is aborted. */
+  readonly readToEnd: (signal: AbortSignal) => Promise<void>;
   readonly state: () => CheckOutcome;
   readonly isCurrent: () => boolean;
   /** The sequence in FLEET of the last fact that was taken. */
@@ -95,6 +101,15 @@ export const followLog = async (log: EventLog, options: FollowLogOptions): Promi
   return {
     caughtUp: bothCaughtUp,
     failed: Promise.race([runs.failed, fleet.failed]),
+    readToEnd: async (signal) => {
+      const ends = await untilAborted(
+        retryWhileUnavailable({ signal, logger: log.logger }, () => readEnds(log)),
+        signal,
+      );
+      const isBehind = ({ runs: lastRun, fleet: lastOfFleet }: Ends): boolean =>
+        runs.position() < lastRun || fleet.position() < lastOfFleet;
+      while (ends && isBehind(ends) && !signal.aborted) await sleep(LOOK_EVERY_MS, signal);
+    },
     state,
     isCurrent: () => !replaying && state().ok,
     fleetReadUpTo,
@@ -102,6 +117,22 @@ export const followLog = async (log: EventLog, options: FollowLogOptions): Promi
     onHeartbeat,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
+};
+
+interface Ends {
+  readonly runs: number;
+  readonly fleet: number;
+}
+
+const LOOK_EVERY_MS = 10;
+
+/** The sequences of the last messages that are followed. @throws {LogUnavailable} */
+const readEnds = async (log: EventLog): Promise<Ends> => {
+  const [runs, fleet] = await Promise.all([
+    lastSequence(log, 'RUNS', ALL_LIFECYCLES),
+    lastSequence(log, 'FLEET', ALL_FLEET),
+  ]);
+  return { runs, fleet };
 };
 
 const fleetReader = ({
