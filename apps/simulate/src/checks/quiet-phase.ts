@@ -9,6 +9,8 @@ import type { Violate } from './violation.ts';
 
 const POLL_MS = 1_000;
 const SLOTS_FREE_WITHIN_MS = 60_000;
+/** Also that of an executor that registers again; by then it is known whether it is lost. */
+const REQUESTS_END_WITHIN_MS = 20_000;
 /** Probes execute at the same time. */
 const PROBE_MS = 60_000;
 /** By then each has begun. */
@@ -81,8 +83,10 @@ export class QuietPhase {
 
   #whenQuiet(): void {
     const { timeline, plan } = this.#options.world;
-    // Attempts that have to stop may use their slots for so long.
-    timeline.after(plan.cancelEnforceMs, () => this.#pollSlots(SLOTS_FREE_WITHIN_MS / POLL_MS));
+    // Attempts that have to stop may use their slots for so long, and an executor whose request got lost is silent for so long.
+    timeline.after(Math.max(plan.cancelEnforceMs, REQUESTS_END_WITHIN_MS), () =>
+      this.#pollSlots(SLOTS_FREE_WITHIN_MS / POLL_MS),
+    );
   }
 
   /** Even now another scheduler may begin to lead, and wait for heartbeats. */
