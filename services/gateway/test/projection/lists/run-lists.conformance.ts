@@ -14,12 +14,14 @@ export const runListsConformance = (views: () => RunViews): void => {
     beforeAll(async () => {
       for (let number = 1; number <= 6; number += 1) {
         const key = aRun(org);
+        const gpu = number % 2 === 0 ? 'H100' : 'T4';
         const event = queued(key, {
-          ...(number % 2 === 0 ? { deployment_id, gpu: 'H100' } : { workflow_id, gpu: 'T4' }),
+          ...(number % 2 === 0 ? { deployment_id } : { workflow_id }),
+          gpu,
           origin: number > 4 ? 'replay' : 'api',
           ...(number > 2 && { tags: number === 4 ? ['a'] : ['a', 'b:1'] }),
         });
-        const run = number % 3 === 0 ? folded(event, assigned(key)) : folded(event);
+        const run = number % 3 === 0 ? folded(event, assigned(key, { data: { gpu } })) : folded(event);
         await views().save([aView(number, { ...run, number, created_at: timeOf(number) })]);
       }
       await views().save([aView(9, folded(queued(aRun(), { deployment_id })))]);

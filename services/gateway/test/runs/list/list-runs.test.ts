@@ -78,7 +78,7 @@ overEachViews('runs', (here) => {
       await queue({ gpu: 'H100', tags: ['nightly', 'a:1'] }),
       await queue({ tags: ['a:1'] }),
     ];
-    await appendAll(here.bed.log, assigned(b));
+    await appendAll(here.bed.log, assigned(b, { data: { gpu: 'H100' } }));
     await appendAll(here.bed.log, assigned(c), started(c), failed(c));
     const again = await post(`${here.gateway.api}/run/${a.run_id}/rerun`, here.tenant.key);
     const d = again.body;
