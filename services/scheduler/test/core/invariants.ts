@@ -50,6 +50,7 @@ export class Invariants {
     this.#noSlotHoldsTwo();
     if (this.#leading) this.#noRunWaitsForFreeSlot();
     this.#queuePositionsAreRight();
+    this.#poolsCountRuns();
   }
 
   #remember(input: SchedulerInput): void {
@@ -263,6 +264,26 @@ export class Invariants {
       holdsOutFor: (known, slot) => this.#holdsOutFor(known, slot),
     });
     assert.ok(!found, `${found?.run.name} waits for a slot that ${found?.executor} has`);
+  }
+
+  /** What fair sharing goes by: no run is forgotten, and none is counted that is gone. */
+  #poolsCountRuns(): void {
+    const { scheduling } = this.#bed;
+    const waiting = [...scheduling.runs()].filter((known) => this.#waits(known));
+    const { pools } = scheduling.queries.pools({ org_id: null, gpu: null, after: null, limit: 100 });
+    for (const { gpu, organisations } of pools)
+      for (const { org_id, deployments, ...counted } of organisations) {
+        const own = waiting.filter(
+          ({ run, requirements }) => requirements.org_id === org_id && this.#modelsOf(run).includes(gpu),
+        );
+        assert.equal(counted.waiting, own.length, `${org_id} on ${gpu}`);
+        for (const { deployment_id, waiting: ofDeployment } of deployments)
+          assert.equal(
+            ofDeployment,
+            own.filter(({ run }) => run.request.deployment_id === deployment_id).length,
+            `${deployment_id} on ${gpu}`,
+          );
+      }
   }
 
   #waits(known: KnownRun): boolean {

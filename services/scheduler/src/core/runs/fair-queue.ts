@@ -142,11 +142,12 @@ export class FairQueue {
     const places = this.#placesOf(run);
     const place = places.find(({ line }) => line.requirements.gpu === gpu);
     if (!place || !this.#takeOut(run, place)) return;
+    // First, so that what its deployment holds is not forgotten in between.
+    place.line.usage.hold(run, 1);
     for (const other of places)
       if (other !== place && this.#takeOut(run, other)) this.#change(run, other, { waiting: -1 });
     this.#others.delete(run.row);
     this.#table.setPlace(run.row, place);
-    place.line.usage.hold(run, 1);
     this.#change(run, place, { waiting: -1, slots: 1, isServed: true });
   }
 

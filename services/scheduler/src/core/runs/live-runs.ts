@@ -101,9 +101,13 @@ export class LiveRuns {
   }
 
   /** Adds runs that nothing has happened to since they were queued. `shared`: their requests. */
-  restore(rows: PackedRows, sharedOf: (request: RowRequest) => SharedRequest): void {
+  restore(
+    rows: PackedRows,
+    sharedOf: (request: RowRequest, concurrency_key: string | undefined) => SharedRequest,
+  ): void {
     for (const [from, request] of rows.requests.entries()) {
-      const shared = sharedOf(request);
+      const key = rows.texts.get(from)?.concurrency_key;
+      const shared = sharedOf(request, key);
       const row = this.#table.restore(rows, from, shared);
       const { requirements } = shared;
       const changesWhileItWaits = requirements.later.length > 0 || shared.request.warm_wait_s !== undefined;
@@ -111,7 +115,7 @@ export class LiveRuns {
         this.schedule(this.#table.at(row));
         continue;
       }
-      const own = requestWithKey(shared, rows.texts.get(from)?.concurrency_key);
+      const own = requestWithKey(shared, key);
       const run = { number: this.#table.numberOf(row), request: own };
       this.#queue.add({ row, shared, requirements, run }, requirements, false);
       this.#deadlines.set(row, startDeadlineOf(this.#table.createdMsOf(row), own));

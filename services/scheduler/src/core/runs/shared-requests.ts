@@ -36,8 +36,10 @@ export class SharedRequests {
 }
 
 /** The request of one run. */
-export const requestWithKey = ({ request }: SharedRequest, concurrency_key: string | undefined): RunRequest =>
-  concurrency_key === undefined ? request : { ...request, concurrency_key };
+export const requestWithKey = (
+  { request }: Pick<SharedRequest, 'request'>,
+  concurrency_key: string | undefined,
+): RunRequest => (concurrency_key === undefined ? request : { ...request, concurrency_key });
 
 const sharedRequest = (org_id: OrgId, request: RunRequest, hasKey: boolean): SharedRequest => {
   const requirements = requirementsOf({ org_id, request });
