@@ -40,7 +40,7 @@ export class SchedulerLife implements WatchedScheduler {
   #fleetRead = 0;
   readonly #heartbeats = new Map<string, StoredHeartbeat>();
   /** What it does once it has read up to there: before the election, and again before it decides. */
-  #behind: { readonly runs: number; readonly fleet: number; readonly then: () => void } | undefined;
+  #behind: { readonly runs: number; readonly fleet: number; readonly continue: () => void } | undefined;
   readonly #holder: LeaseHolder;
   #lease: HeldLease | undefined;
   #executor: DecisionExecutor | undefined;
@@ -195,8 +195,8 @@ export class SchedulerLife implements WatchedScheduler {
     return { runs: this.#world.log.lastSequence, fleet: this.#world.fleet.lastSequence };
   }
 
-  #whenRead(ends: { readonly runs: number; readonly fleet: number }, then: () => void): void {
-    this.#behind = { ...ends, then };
+  #whenRead(ends: { readonly runs: number; readonly fleet: number }, next: () => void): void {
+    this.#behind = { ...ends, continue: next };
     this.#continueWhenRead();
   }
 
@@ -204,7 +204,7 @@ export class SchedulerLife implements WatchedScheduler {
     const behind = this.#behind;
     if (!behind || this.#runsRead < behind.runs || this.#fleetRead < behind.fleet) return;
     this.#behind = undefined;
-    behind.then();
+    behind.continue();
   }
 
   #elect(): void {
@@ -231,8 +231,8 @@ export class SchedulerLife implements WatchedScheduler {
       (answer) => {
         if (lease.isLost || this.#isStopping) return;
         // Without an answer it asks again.
-        if (!answer) return void this.process.after(RETRY_MS, () => this.#lead(lease));
-        this.#whenRead(answer.ends, () => this.#beginTerm(lease, answer.hasRoom));
+        if (answer) this.#whenRead(answer.ends, () => this.#beginTerm(lease, answer.hasRoom));
+        else this.process.after(RETRY_MS, () => this.#lead(lease));
       },
     );
   }

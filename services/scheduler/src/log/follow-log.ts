@@ -7,6 +7,7 @@ import { watchHeartbeats } from '@runledger/coordination/heartbeats';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { ALL_FLEET, ALL_LIFECYCLES } from '@runledger/contracts/subjects/run-subjects';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
+import type { Following } from '@runledger/event-log/follow/follow';
 import { lastSequence } from '@runledger/event-log/messages/leader-read';
 import { sleep, untilAborted } from '@runledger/resilience/abort';
 import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
@@ -101,15 +102,7 @@ export const followLog = async (log: EventLog, options: FollowLogOptions): Promi
   return {
     caughtUp: bothCaughtUp,
     failed: Promise.race([runs.failed, fleet.failed]),
-    readToEnd: async (signal) => {
-      const ends = await untilAborted(
-        retryWhileUnavailable({ signal, logger: log.logger }, () => readEnds(log)),
-        signal,
-      );
-      const isBehind = ({ runs: lastRun, fleet: lastOfFleet }: Ends): boolean =>
-        runs.position() < lastRun || fleet.position() < lastOfFleet;
-      while (ends && isBehind(ends) && !signal.aborted) await sleep(LOOK_EVERY_MS, signal);
-    },
+    readToEnd: (signal) => readToEnd(log, { runs, fleet }, signal),
     state,
     isCurrent: () => !replaying && state().ok,
     fleetReadUpTo,
@@ -125,6 +118,18 @@ interface Ends {
 }
 
 const LOOK_EVERY_MS = 10;
+
+const readToEnd = async (
+  log: EventLog,
+  { runs, fleet }: Readonly<Record<keyof Ends, Pick<Following, 'position'>>>,
+  signal: AbortSignal,
+): Promise<void> => {
+  const reading = retryWhileUnavailable({ signal, logger: log.logger }, () => readEnds(log));
+  const ends = await untilAborted(reading, signal);
+  if (!ends) return;
+  const isBehind = (): boolean => runs.position() < ends.runs || fleet.position() < ends.fleet;
+  while (isBehind() && !signal.aborted) await sleep(LOOK_EVERY_MS, signal);
+};
 
 /** The sequences of the last messages that are followed. @throws {LogUnavailable} */
 const readEnds = async (log: EventLog): Promise<Ends> => {
