@@ -4,6 +4,7 @@ import type { Machine } from '@runledger/contracts/http/catalogue/machines';
 import type { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
 import type { JsonValue } from '@runledger/contracts/json';
 import type { Client } from '../api-client/client.ts';
+import { deploymentSettingsOf, type DeploymentSettings } from '../catalogue/deployment-settings.ts';
 import { deployments } from '../catalogue/deployments.ts';
 import { machines, runnerOf } from '../catalogue/machines.ts';
 import type { RunnerOptions } from '../catalogue/machines.ts';
@@ -13,6 +14,7 @@ import type { SingleRecords } from '../catalogue/records.ts';
 import { versionsOf } from '../catalogue/workflow-versions.ts';
 import { workflows } from '../catalogue/workflows.ts';
 import type { Json } from '../command/command-context.ts';
+import { firstModelOf } from '../options/gpu-models.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
@@ -21,7 +23,7 @@ import type { Column } from '../output/table.ts';
 import { checkWorkflow } from './check-workflow.ts';
 import { queueLine, requestLine } from './request-line.ts';
 
-export interface DeployOptions extends RunnerOptions, Json {
+export interface DeployOptions extends RunnerOptions, DeploymentSettings, Json {
   readonly name: string;
   readonly gpu?: string;
   readonly inputs?: string;
@@ -42,9 +44,13 @@ interface Deployed<Item> {
 export const deploy = async (client: Client, file: string, options: DeployOptions): Promise<ExitCode> => {
   const { call, screen, connection, readJsonFile } = client;
   const { name, gpu, json } = options;
+  const settings = deploymentSettingsOf(options);
   const workflow = await readJsonFile('FILE', file);
   const inputs = options.inputs === undefined ? [] : await readJsonFile('--inputs', options.inputs);
-  const machine = await deployMachine(client, workflow, options);
+  const machine = await deployMachine(client, workflow, {
+    ...options,
+    firstGpu: firstModelOf(settings.gpus),
+  });
   const known = await recordNamed(call, workflows, { name, archived: false });
   const parent = known ?? (await postRecord(client.call, workflows, { name }));
   const version = await deployVersion(client, parent.id, { workflow, inputs });
@@ -53,6 +59,7 @@ export const deploy = async (client: Client, file: string, options: DeployOption
     machine_id: machine.item.id,
     // Its own machine has the GPU.
     gpu: options.machine === undefined ? undefined : gpu,
+    ...settings,
   });
   const rows: readonly Row[] = [
     ['machine', machine.item.name, machine.outcome, machine.item.id],
@@ -85,7 +92,13 @@ const columns: readonly Column<Row>[] = [
 const deployMachine = async (
   client: Client,
   workflow: JsonValue,
-  { name, gpu, machine: given, ...options }: DeployOptions,
+  {
+    name,
+    gpu,
+    firstGpu,
+    machine: given,
+    ...options
+  }: DeployOptions & { readonly firstGpu: string | undefined },
 ): Promise<Deployed<Machine>> => {
   const runner = runnerOf(options);
   if (given !== undefined) {
@@ -103,11 +116,12 @@ const deployMachine = async (
     );
   checkWorkflow(workflow, kind);
   if (known !== undefined) return update(client, machines, known, { gpu, runner });
-  if (gpu === undefined)
+  const machineGpu = gpu ?? firstGpu;
+  if (machineGpu === undefined)
     throw new CommandError(
       `There is no machine ${plain(name)} yet. Add --gpu MODEL, such as RTX4090, or --gpu CPU.`,
     );
-  return { item: await postRecord(client.call, machines, { name, gpu, runner }), outcome: 'new' };
+  return { item: await postRecord(client.call, machines, { name, gpu: machineGpu, runner }), outcome: 'new' };
 };
 
 /** The newest version, when it is the same. */
@@ -148,11 +162,7 @@ const isSameList = (stored: WorkflowVersion['inputs'], given: JsonValue): boolea
 const deployDeployment = async (
   client: Client,
   name: string,
-  settings: {
-    readonly workflow_version_id: string;
-    readonly machine_id: string;
-    readonly gpu: string | undefined;
-  },
+  settings: Readonly<Record<string, unknown>>,
 ): Promise<Deployed<Deployment>> => {
   const known = await recordNamed(client.call, deployments, { name, archived: false });
   return known === undefined

@@ -93,12 +93,16 @@ describe('runledger deployments', () => {
       '--no-label',
       '--no-concurrency-limit',
       '--no-bounds',
+      '--no-retry-on',
+      '--no-log-mask',
     ]);
     expect(stdout).toContain(
       "gpu                the machine's\nlabels             none\nwarm wait          0 s\nconcurrency limit  none\nweight             0.5\nrun timeout        900 s\n",
     );
     expect(stdout).toMatch(/^bounds +priority from -100 to 100\n/m);
-    expect(stdout).toMatch(/^environment +staging\n(?:.*\n)*attempts +1\n/m);
+    expect(stdout).toMatch(
+      /^environment +staging\n(?:.*\n)*attempts +1\nretry on +loss of the executor\nlog masks +none\n/m,
+    );
     const list = await cli(['deployments', 'list', '--workflow', workflow.id]);
     expect(list.stdout).toMatch(new RegExp(`^ID .*NAME\n${made.id}  -  +staging +${version.id}  live\n$`));
     expect(await cli(['machines', 'archive', machine.id])).toMatchObject({

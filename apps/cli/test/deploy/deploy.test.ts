@@ -1,3 +1,4 @@
+import { DeploymentChange } from '@runledger/contracts/http/catalogue/deployments';
 import { describe, expect, it } from 'vitest';
 import { aCatalogue } from '../fixtures/real-catalogue.ts';
 
@@ -19,6 +20,9 @@ const UNCHANGED = {
   version: 'unchanged',
   deployment: 'unchanged',
 };
+
+/** What a deployment is, beside its settings. */
+const OF_ITSELF: ReadonlySet<string> = new Set(['name', 'workflow_version_id', 'machine_id', 'archived']);
 
 describe('runledger deploy', () => {
   it('makes all that a deployment needs, and a repeated command changes nothing', async () => {
@@ -57,6 +61,57 @@ describe('runledger deploy', () => {
     expect(await json(['machines', 'show', 'shared'])).toMatchObject({ gpu: 'RTX4090' });
   });
 
+  it('sets all that a deployment can have, and leaves what a later command does not name', async () => {
+    const settings = {
+      '--environment': 'staging',
+      '--gpus': 'l4, A10G:60,T4:2m',
+      '--label': 'nvlink',
+      '--warm-wait': '30',
+      '--concurrency-limit': '4',
+      '--weight': '0.5',
+      '--run-timeout': '15m',
+      '--start-deadline': '1h',
+      '--min-priority': '-5',
+      '--max-priority': '10',
+      '--max-delay': '1d',
+      '--attempts': '2',
+      '--retry-on': 'crashed, out_of_memory',
+      '--log-mask': 'key-[0-9]{4,8}',
+    };
+    const options = Object.entries(settings).flat();
+    const all = {
+      environment: 'staging',
+      gpu: 'L4',
+      gpus: [
+        { gpu: 'L4', after_s: 0 },
+        { gpu: 'A10G', after_s: 60 },
+        { gpu: 'T4', after_s: 120 },
+      ],
+      labels: ['nvlink', 'zone:eu'],
+      warm_wait_s: 30,
+      concurrency_limit: 4,
+      weight: 0.5,
+      run_timeout_s: 900,
+      start_deadline_s: 3600,
+      bounds: { min_priority: -5, max_priority: 10, max_delay_s: 86_400 },
+      retry: { attempts: 2, on: ['crashed', 'out_of_memory'] },
+      log_masks: ['key-[0-9]{4,8}'],
+    };
+    const settable = Object.keys(DeploymentChange.properties).filter((name) => !OF_ITSELF.has(name));
+    expect(Object.keys(all).toSorted()).toEqual(settable.toSorted());
+    const more = ['--label', 'zone:eu', '--program', 'render-image'];
+    expect(outcomes(await deploy('tuned', '{}', ...options, ...more))).toEqual(ALL_NEW);
+    expect(await json(['deployments', 'show', 'tuned'])).toMatchObject(all);
+    expect(await json(['machines', 'show', 'tuned'])).toMatchObject({ gpu: 'L4' });
+    expect(outcomes(await deploy('tuned', '{}', ...options, ...more))).toEqual(UNCHANGED);
+    expect(outcomes(await deploy('tuned', '{}', '--retry-on', 'crashed'))).toEqual({
+      ...UNCHANGED,
+      deployment: 'updated',
+    });
+    const changed = { ...all, retry: { attempts: 2, on: ['crashed'] } };
+    expect(await json(['deployments', 'show', 'tuned'])).toMatchObject(changed);
+  });
+
   it('prints what it did, and lines that queue a run', async () => {
     const { stdout, stderr } = await cli(['deploy', '-', '--name', "Anna's", '--gpu', 'CPU', '--comfyui'], {
       stdin: NODES,
@@ -80,6 +135,12 @@ describe('runledger deploy', () => {
     [['--gpu', 'CPU', '--comfyui'], '{"nodes": [], "links": []}', 'choose Workflow, Export (API)'],
     [['--gpu', 'CPU', '--comfyui'], '{"3": {"inputs": {}}}', '"3" has no class_type.'],
     [['--gpu', 'CPU', '--comfyui'], '[]', 'It has no nodes.'],
+    [[...PROGRAM, '--gpus', 'L4,,T4'], '{}', '--gpus L4,,T4 has an empty place.'],
+    [[...PROGRAM, '--gpus', 'L4,two words'], '{}', '--gpus: two words is not a GPU model: 1 to 40 letters'],
+    [[...PROGRAM, '--gpus', 'L4,A10G:soon'], '{}', '--gpus A10G: soon is not a time. Write seconds'],
+    [[...PROGRAM, '--gpus', 'L4,A10G:1:2'], '{}', '--gpus: A10G:1:2 has more than one time.'],
+    [[...PROGRAM, '--warm-wait', 'long'], '{}', '--warm-wait long is not a time.'],
+    [[...PROGRAM, '--weight', 'much'], '{}', '--weight much is not a number.'],
     [PROGRAM, 'nonsense', 'FILE: standard input'],
   ])('refuses %j with %s, and makes nothing', async (options, workflow, sentence) => {
     const refused = await cli(['deploy', '-', '--name', 'fresh', ...options], { stdin: workflow });

@@ -92,20 +92,20 @@ const RequestedBounds = Type.Object(
     description: `${BOUNDS} An omitted bound stays unchanged, null removes it; null instead of the object removes all.`,
   },
 );
-const Retry = Type.Object(
-  {
-    attempts: Type.Integer({
-      minimum: 1,
-      maximum: 100,
-      description:
-        'The most attempts of a run. It begins another one when its executor is lost, and after an error in `on`.',
-    }),
-    on: Type.Optional({
-      ...RetryOn,
-      description: `Errors after which a run begins another attempt, if they are retryable. It waits about 2 s before the second attempt, then twice as long each time, at most ${MAX_RETRY_AFTER_S} s. None by default.`,
-    }),
-  },
-  { title: 'RetryPolicy' },
+const Attempts = Type.Integer({
+  minimum: 1,
+  maximum: 100,
+  description:
+    'The most attempts of a run. It begins another one when its executor is lost, and after an error in `on`.',
+});
+const On = {
+  ...RetryOn,
+  description: `Errors after which a run begins another attempt, if they are retryable. It waits about 2 s before the second attempt, then twice as long each time, at most ${MAX_RETRY_AFTER_S} s. None by default.`,
+};
+const Retry = Type.Object({ attempts: Attempts, on: Type.Optional(On) }, { title: 'RetryPolicy' });
+const RequestedRetry = Type.Object(
+  { attempts: optional(Attempts), on: optional(On) },
+  { title: 'RequestedRetryPolicy', description: 'An omitted member stays unchanged.' },
 );
 
 const Masks = {
@@ -157,7 +157,7 @@ const settings = {
   run_timeout_s: optional({ ...RunTimeout, default: 3600 }),
   start_deadline_s: optional({ ...StartDeadline, default: 3600 }),
   bounds: optional(RequestedBounds),
-  retry: optional(Retry),
+  retry: optional(RequestedRetry),
   log_masks: optional(Masks),
 };
 
@@ -189,7 +189,7 @@ export const DeploymentChange = Type.Object(
     run_timeout_s: optional(RunTimeout),
     start_deadline_s: optional(StartDeadline),
     bounds: optional(RequestedBounds),
-    retry: optional(Retry),
+    retry: optional(RequestedRetry),
     log_masks: optional({ ...Masks, description: `${Masks.description} Null removes them.` }),
     archived: optional(Archived),
   },

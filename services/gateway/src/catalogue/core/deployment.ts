@@ -16,6 +16,11 @@ import {
 /** Null removes a bound. */
 type ChangedBounds = { readonly [Bound in keyof RequestBounds]: RequestBounds[Bound] | Omitted };
 
+/** Null changes nothing. */
+type ChangedRetry = {
+  readonly [Member in keyof Deployment['retry']]?: NonNullable<Deployment['retry'][Member]> | Omitted;
+};
+
 interface RequestedSettings extends RequestedModels {
   readonly environment?: string | Omitted;
   readonly labels?: readonly string[] | Omitted;
@@ -27,9 +32,7 @@ interface RequestedSettings extends RequestedModels {
   readonly start_deadline_s?: number | Omitted;
   /** Null removes all of them. */
   readonly bounds?: ChangedBounds | Omitted;
-  readonly retry?:
-    | { readonly attempts: number; readonly on?: NonNullable<Deployment['retry']['on']> }
-    | Omitted;
+  readonly retry?: ChangedRetry | Omitted;
   /** Null clears it. */
   readonly log_masks?: NonNullable<Deployment['log_masks']> | Omitted;
 }
@@ -145,9 +148,14 @@ const settingsAfter = (before: Settings, requested: RequestedSettings): Settings
     run_timeout_s: requested.run_timeout_s ?? before.run_timeout_s,
     start_deadline_s: requested.start_deadline_s ?? before.start_deadline_s,
     ...(bounds && { bounds }),
-    retry: { ...before.retry, ...requested.retry },
+    retry: retryAfter(before.retry, requested.retry),
     ...(masks && { log_masks: masks }),
   };
+};
+
+const retryAfter = (before: Deployment['retry'], requested: ChangedRetry | Omitted): Deployment['retry'] => {
+  const on = requested?.on ?? before.on;
+  return { attempts: requested?.attempts ?? before.attempts, ...(on && { on }) };
 };
 
 const boundsAfter = (
