@@ -4,6 +4,7 @@ import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import { lifecycleFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import { waitFor } from '@runledger/testing/time/wait-for';
+import type { FakeExecutor } from './fixtures/fake-executor.ts';
 import { openTestScheduler, type SchedulerTestBed } from './fixtures/scheduler-test-bed.ts';
 
 const ended = (bed: SchedulerTestBed, key: RunKey) =>
@@ -11,6 +12,24 @@ const ended = (bed: SchedulerTestBed, key: RunKey) =>
     const run = await bed.run(key);
     return 'ended_at' in run ? run : undefined;
   });
+
+const end = async (executor: FakeExecutor, key: RunKey): Promise<void> => {
+  await executor.append(key, 'RunStarted', { cold_start_s: 0 });
+  await executor.append(key, 'RunSucceeded', { outputs: [], outputs_blob: null });
+};
+
+/** Each has one slot. The run in that of the warm one is of the version that it has loaded. */
+const aBusyWarmAndAnIdleColdExecutor = async (bed: SchedulerTestBed) => {
+  const { metrics } = await bed.schedule();
+  const workflow_version_id = newUuid();
+  const warm = await bed.executor('warm', 1, [{ slot: 0, workflow_version_id }]);
+  const busy = await bed.queue({ workflow_version_id });
+  await warm.assigned(busy);
+  const cold = await bed.executor('cold');
+  const both = /runledger_scheduler_executors\{state="ready",.*\} 2/;
+  await waitFor('both executors to be ready', async () => both.test(await metrics.metrics()));
+  return { warm, cold, workflow_version_id, busy };
+};
 
 describe('a scheduler on a log', () => {
   it('assigns a queued run with all that its executor needs', async () => {
@@ -38,8 +57,7 @@ describe('a scheduler on a log', () => {
       await executor.assigned(key);
       const others = await Promise.all(keys.map((other) => bed.run(other)));
       expect(others.filter((run) => isExecuting(run))).toHaveLength(1);
-      await executor.append(key, 'RunStarted', { cold_start_s: 0 });
-      await executor.append(key, 'RunSucceeded', { outputs: [], outputs_blob: null });
+      await end(executor, key);
     }
     const page = (): Promise<string> => scheduler.metrics.metrics();
     const ends = /runs_ended_total\{status="success",end_reason="completed",.*\} 3/;
@@ -68,8 +86,7 @@ describe('a scheduler on a log', () => {
       await executor.assigned(key);
       const runs = await Promise.all(keys.map((one) => bed.run(one)));
       expect(runs.filter((run) => isExecuting(run))).toHaveLength(1);
-      await executor.append(key, 'RunStarted', { cold_start_s: 0 });
-      await executor.append(key, 'RunSucceeded', { outputs: [], outputs_blob: null });
+      await end(executor, key);
     }
   });
 
@@ -142,6 +159,28 @@ describe('a scheduler on a log', () => {
     const executor = await bed.executor('box', 3, [{ slot: 2, workflow_version_id }]);
     const assigned = await executor.assigned(await bed.queue({ workflow_version_id }));
     expect(assigned.data).toMatchObject({ slot: 2, reason: { candidates: 3, choice: 'warm' } });
+  });
+
+  it('holds a run out for the executor that has its version loaded, while others take the cold slot', async () => {
+    await using bed = await openTestScheduler();
+    const { warm, cold, workflow_version_id, busy } = await aBusyWarmAndAnIdleColdExecutor(bed);
+    const patient = await bed.queue({ workflow_version_id, warm_wait_s: 3_600 });
+    const other = await bed.queue({ workflow_version_id: newUuid() });
+    await cold.assigned(other);
+    await end(cold, other);
+    await end(warm, busy);
+    const { data } = await warm.assigned(patient);
+    expect(data).toMatchObject({ slot: 0, reason: { choice: 'warm', warm_wait_s: expect.any(Number) } });
+    expect(await bed.events(patient)).toEqual(['RunQueued', 'RunAssigned']);
+  });
+
+  it('gives it the cold slot when its warm wait is over, and not before', async () => {
+    await using bed = await openTestScheduler();
+    const { cold, workflow_version_id } = await aBusyWarmAndAnIdleColdExecutor(bed);
+    const { data } = await cold.assigned(await bed.queue({ workflow_version_id, warm_wait_s: 1 }));
+    expect(data.reason).toMatchObject({ candidates: 1, choice: 'cold' });
+    expect(data.reason?.warm_wait_s).toBeGreaterThanOrEqual(0.9);
+    expect(data.reason?.waited_s).toBeGreaterThanOrEqual(1);
   });
 
   it('names the blob of inputs that are too large for an assignment', async () => {

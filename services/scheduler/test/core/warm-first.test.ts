@@ -61,6 +61,19 @@ describe('a run', () => {
     expect(given(...waiting).when(passed(30_500, 'box', 'den'))).toEqual(onDen('one'));
   });
 
+  it('waits no longer than that for an executor that is frozen and not lost yet', () => {
+    const waiting = [...boxIsBusy, queued('one', { version: 1, warmWaitS: 3 })];
+    expect(given(...waiting).when(passed(2_500, 'den'))).toEqual([]);
+    expect(given(...waiting).when(passed(3_500, 'den'))).toEqual(onDen('one'));
+  });
+
+  it('waits no longer than that either while a slow broker puts its loss off', () => {
+    const slow: Step[] = [passed(5_500, 'den'), (bed) => bed.reset('slow_round_trip')];
+    const waiting = [...boxIsBusy, queued('one', patient), ...slow, ...slow, ...slow, ...slow, ...slow];
+    expect(given(...waiting).when(passed(2_000, 'den'))).toEqual([]);
+    expect(given(...waiting).when(passed(3_000, 'den'))).toEqual(onDen('one'));
+  });
+
   it('does not wait when no busy executor has its version', () => {
     expect(given(...boxIsBusy).when(queued('one', { ...patient, version: 2 }))).toEqual(onDen('one'));
     expect(given(...boxIsBusy, drained('box')).when(queued('one', patient))).toEqual(onDen('one'));
