@@ -28,7 +28,7 @@ const Waiting = Type.Object(
       ...Eta,
       title: 'Eta',
       description:
-        "When it starts, by the broker's clock: in 8 of 10 cases between `earliest` and `latest`, and as likely before `expected` as after it. Estimated from how long runs took lately and from the runs ahead. Null when nobody can say.",
+        "When it starts, by the broker's clock: in 8 of 10 cases between `earliest` and `latest`, and as likely before `expected` as after it. Estimated from how long runs took lately, from the runs ahead, and from those that hold the slots which a limit or a concurrency key allows. Null when nobody can say: `eta_sentence` says why.",
     }),
     eta_sentence: Type.String({ description: 'The same for people, or why nobody can say when it starts.' }),
     gpu: GpuModel,

@@ -14,17 +14,30 @@ export interface OccupiedSlot {
   readonly estimate: DurationEstimate;
 }
 
-export interface Situation {
+/** Runs that start one after the other as slots become free: those of a GPU model, or as many as a limit allows. */
+export interface Line {
   readonly ahead: number;
   /** Those of them that are of its own deployment. */
   readonly ownAhead: number;
   /** How many others have a run that starts just before this one or just after it. */
   readonly undecided: number;
-  /** All slots, or a part of them that stands for all. */
-  readonly occupied: readonly OccupiedSlot[];
+  /** All slots, or a part of them that stands for all; null for one that only waits for a slot of the GPU model. */
+  readonly occupied: readonly (OccupiedSlot | null)[];
   readonly slots: number;
   /** Of the runs that start before it. */
   readonly estimate: DurationEstimate;
+}
+
+export interface LimitLine extends Line {
+  /** How many runs of the GPU model start before the first one of this line. */
+  readonly aheadOfFirst: number;
+}
+
+/** The run starts when it is its turn in all of these lines. */
+export interface Situation {
+  /** Of its GPU model; null when a slot is free. */
+  readonly pool: Line | null;
+  readonly limits: readonly LimitLine[];
 }
 
 const SAMPLES = 200;
@@ -35,19 +48,23 @@ export const MAX_SIMULATED_SLOTS = 32;
 const MAX_SIMULATED_RUNS = 100;
 
 /**
- * When the waiting run gets a slot: the end number `ahead + 1` of the slots. Possible futures are simulated: what is left of the present
- * runs, given how long they have run, and how long those ahead take. The numbers are not random: the same situation has the same forecast.
+ * When the waiting run gets a slot: in a line that is the end number `ahead + 1` of the slots. Possible futures are simulated: what is left of
+ * the present runs, given how long they have run, and how long those ahead take. The numbers are not random: the same situation has the same
+ * forecast.
  */
 export const forecast = (situation: Situation): Forecast => {
   const draw = uniforms();
-  const futures = Array.from({ length: SAMPLES }, () => startIn(situation, draw)).toSorted((a, b) => a - b);
-  const quantile = (part: number): number => futures[Math.floor(part * SAMPLES)] ?? 0;
+  const futures = Array.from({ length: SAMPLES }, () => futureOf(situation, draw));
+  const starts = futures.map(({ start }) => start).toSorted((a, b) => a - b);
+  const quantile = (part: number): number => starts[Math.floor(part * SAMPLES)] ?? 0;
   const expected = quantile(0.5);
-  const spread = spreadOf(situation);
-  const { deviation, weight } = situation.estimate;
+  const line = mostOften(futures.map(({ last }) => last));
+  if (!line) return { earliest: expected, expected, latest: expected };
+  const spread = spreadOf(line);
+  const { deviation, weight } = line.estimate;
   // What is known of the durations is uncertain itself, and that does not even out.
   const unknown = (TENTH * expected * deviation) / Math.sqrt(weight);
-  const phases = TENTH * phasesOf(situation);
+  const phases = TENTH * phasesOf(line);
   const within = (value: number): number => Math.hypot((value - expected) * spread, unknown, phases);
   return {
     earliest: Math.max(expected - within(quantile(0.1)), 0),
@@ -56,42 +73,64 @@ export const forecast = (situation: Situation): Forecast => {
   };
 };
 
+/** One possible future: when the run starts, and in which line its turn came last. */
+const futureOf = (
+  { pool, limits }: Situation,
+  draw: () => number,
+): { readonly start: number; readonly last: Line | null } => {
+  // The same future of its slots, for each that waits for them.
+  const drawAgain = repeated(draw);
+  const inPool = (ahead: number): number => (pool ? turnIn({ ...pool, ahead }, 0, drawAgain()) : 0);
+  let future = { start: pool ? inPool(pool.ahead) : 0, last: pool };
+  for (const limit of limits) {
+    const start = turnIn(limit, limit.occupied.includes(null) ? inPool(limit.aheadOfFirst) : 0, draw);
+    if (future.last === null || start > future.start) future = { start, last: limit };
+  }
+  return future;
+};
+
+const mostOften = (lines: readonly (Line | null)[]): Line | null => {
+  const counts = new Map<Line | null, number>();
+  for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1);
+  return [...counts].reduce((most, one) => (one[1] > most[1] ? one : most))[0];
+};
+
 /**
  * The ends of many slots vary less, together, than those of the part that was simulated. But a deployment waits for the ends of the slots that
  * are its share, and these vary more than those of all.
  */
-const spreadOf = (situation: Situation): number => {
-  const { occupied, slots } = situation;
-  const { share, alone } = shareOf(situation);
+const spreadOf = (line: Line): number => {
+  const { occupied, slots } = line;
+  const { share, alone } = shareOf(line);
   return Math.sqrt((occupied.length / slots) * (1 + (1 / share - 1) * alone));
 };
 
 /** In seconds, as a standard deviation: the runs in the slots of its share have begun earlier or later than those in all slots. */
-const phasesOf = (situation: Situation): number => {
-  const { share, alone } = shareOf(situation);
+const phasesOf = (line: Line): number => {
+  const { share, alone } = shareOf(line);
   // The number of ends until a time, of slots with evenly spread phases, has a variance of 1/6 for each slot.
-  return averageOf(situation.estimate) * Math.sqrt(((1 - share) * alone) / (6 * situation.slots * share));
+  return averageOf(line.estimate) * Math.sqrt(((1 - share) * alone) / (6 * line.slots * share));
 };
 
 /** Its part of the slots, and how far it is served alone: a share of one slot or less is starts in turn, at the ends of all slots. */
-const shareOf = ({
-  ahead,
-  ownAhead,
-  slots,
-}: Situation): { readonly share: number; readonly alone: number } => {
+const shareOf = ({ ahead, ownAhead, slots }: Line): { readonly share: number; readonly alone: number } => {
   const share = Math.max((ownAhead + 1) / (ahead + 1), 1 / slots);
   return { share, alone: 1 - 1 / (slots * share) };
 };
 
 const averageOf = ({ mean, deviation }: DurationEstimate): number => Math.exp(mean + deviation ** 2 / 2);
 
-/** One possible future. */
-const startIn = ({ ahead, undecided, occupied, slots, estimate }: Situation, draw: () => number): number => {
+/** When the turn of the run comes in one possible future. What is not occupied is so from `freeUntil` on. */
+const turnIn = (
+  { ahead, undecided, occupied, slots, estimate }: Line,
+  freeUntil: number,
+  draw: () => number,
+): number => {
   const { length: simulated } = occupied;
   // As many ends for each slot as there are in all.
   const passedBy = Math.floor(draw() * (undecided + 1));
   const needed = ((ahead + passedBy + 1) * simulated) / slots;
-  const ends = occupied.map((slot) => remaining(slot, draw));
+  const ends = occupied.map((slot) => (slot ? remaining(slot, draw) : freeUntil));
   const { mean, deviation } = estimate;
   const one = (): number => Math.exp(mean + deviation * normalQuantile(draw()));
   const steps = Math.min(Math.max(Math.ceil(needed), 1), MAX_SIMULATED_RUNS);
@@ -117,6 +156,15 @@ const remaining = ({ elapsedS, estimate: { mean, deviation } }: OccupiedSlot, dr
   const passed = elapsedS > 0 ? normalCdf((Math.log(elapsedS) - mean) / deviation) : 0;
   const total = Math.exp(mean + deviation * normalQuantile(passed + (1 - passed) * draw()));
   return Math.max(total - elapsedS, 0);
+};
+
+/** Series of the same numbers. */
+const repeated = (draw: () => number): (() => () => number) => {
+  const drawn: number[] = [];
+  return () => {
+    let next = 0;
+    return () => (drawn[next++] ??= draw());
+  };
 };
 
 /** Evenly spread numbers between 0 and 1, always the same ones (Lehmer, with the constants of MINSTD). */

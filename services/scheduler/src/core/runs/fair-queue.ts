@@ -36,11 +36,22 @@ export interface Place {
 /** Who starts before a waiting run, as an estimate. */
 export interface Ahead {
   readonly ahead: number;
-  /** Those of its own deployment. */
-  readonly own: number;
   /** How many others have a run that starts just before it or just after it. */
   readonly undecided: number;
+  readonly ofOrganisation: { readonly ahead: number; readonly undecided: number };
+  /** Those of its own deployment. */
+  readonly own: number;
+  /** Those of its own deployment and concurrency key. */
+  readonly ofKey: number;
 }
+
+const NOBODY: Ahead = {
+  ahead: 0,
+  undecided: 0,
+  ofOrganisation: { ahead: 0, undecided: 0 },
+  own: 0,
+  ofKey: 0,
+};
 
 /** What an organisation gets of the slots. */
 export interface OrgShare {
@@ -192,12 +203,6 @@ export class FairQueue {
     return this.#table.placeOf(run.row)?.line.usage.lastLimitOf(run);
   }
 
-  /** The most slots that its organisation or deployment may hold; for a concurrency key one. */
-  mostSlotsOf({ requirements, run: { request } }: KnownRun): number {
-    if (request.concurrency_key !== undefined) return 1;
-    return Math.min(this.#settings.shareOf(requirements.org_id).limit, request.concurrency_limit ?? Infinity);
-  }
-
   /** Runs that may be within their limits because this run has left its slot: the first of each kind. */
   nextAfter(run: KnownRun): Row[] {
     const { org_id } = run.requirements;
@@ -223,7 +228,7 @@ export class FairQueue {
     const withExecutor = all.filter(({ able }) => able.length > 0);
     const counted = withExecutor.length > 0 ? withExecutor : all;
     const [first, ...others] = counted.map(({ place, able }) => this.#aheadAt(run, place, able));
-    if (!first) return { ahead: 0, own: 0, undecided: 0 };
+    if (!first) return NOBODY;
     return others.reduce((fewest, one) => (one.ahead < fewest.ahead ? one : fewest), first);
   }
 
@@ -231,9 +236,9 @@ export class FairQueue {
     const { pool, organisation, deployment } = place;
     const competes = ({ requirements }: Line): boolean =>
       able.length === 0 || able.some((capabilities) => canServe(capabilities, requirements));
-    const own = sum(linesOf(deployment, competes), ({ runs }) =>
-      runs.countWhile((other) => this.#isBefore(other, run.row)),
-    );
+    const isBefore = (other: Row): boolean => this.#isBefore(other, run.row);
+    const own = sum(linesOf(deployment, competes), ({ runs }) => runs.countWhile(isBefore));
+    const ofKey = sum(linesOf(deployment, competes), (line) => line.usage.countOfKey(run, line, isBefore));
     let undecided = 0;
     const before = (waiting: number, ordinal: number, flow: Flow, other: Flow): number => {
       const served = servedBefore(ordinal, flow, other, waiting);
@@ -243,13 +248,13 @@ export class FairQueue {
     const ofDeployments = sum(organisation.deployments.flows(), (other) =>
       other === deployment ? 0 : before(lengthOf(other, competes), own + 1, deployment, other),
     );
-    const inOrganisation = own + ofDeployments;
+    const ofOrganisation = { ahead: own + ofDeployments, undecided };
     const ofOrganisations = sum(pool.flows(), (other) => {
       if (other === organisation) return 0;
       const waiting = sum(other.deployments.flows(), (one) => lengthOf(one, competes));
-      return before(waiting, inOrganisation + 1, organisation, other);
+      return before(waiting, ofOrganisation.ahead + 1, organisation, other);
     });
-    return { ahead: inOrganisation + ofOrganisations, own, undecided };
+    return { ahead: ofOrganisation.ahead + ofOrganisations, undecided, ofOrganisation, own, ofKey };
   }
 
   /** Who shares the slots of each GPU model. */

@@ -263,11 +263,6 @@ export class LiveRuns {
     return this.#settings.instantOf(waitsSince(run));
   }
 
-  /** The most slots that its organisation or deployment may hold; for a concurrency key one. */
-  mostSlotsOf(known: KnownRun): number {
-    return this.#queue.mostSlotsOf(known);
-  }
-
   /** Waiting runs that may be within their limits because this run has left its slot: the first of each kind. */
   nextAfter(known: KnownRun): KnownRun[] {
     return this.#queue.nextAfter(known).map((row) => this.#table.at(row));

@@ -161,6 +161,16 @@ export class Usage {
     return [...new Set([...this.#limited, ...ofKey])].flatMap((line) => this.nextOf(line) ?? []);
   }
 
+  /** How many of the first runs of the line with the run's concurrency key fulfil the condition. */
+  countOfKey(run: WaitingRun, line: Line, holds: (other: Row) => boolean): number {
+    return (
+      this.#keys
+        .get(keyOf(run) ?? '')
+        ?.waiting.get(line)
+        ?.runs.countWhile(holds) ?? 0
+    );
+  }
+
   #keyUsage(run: WaitingRun): KeyUsage | undefined {
     const key = keyOf(run);
     if (key === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { normalQuantile } from '../../../src/core/forecast/normal.ts';
 import { executor } from '../steps.ts';
-import { orgOf, TestBed } from '../test-bed.ts';
+import { orgOf, TestBed, type RequestedRun } from '../test-bed.ts';
 
 /** mulberry32 */
 const seeded = (seed: number): (() => number) => {
@@ -21,12 +21,23 @@ interface World {
   readonly waiting: number;
   /** Of the logarithm of seconds. */
   readonly deviation: number;
+  /** What run number `n` of an organisation requests. */
+  readonly request?: (org: number, n: number) => RequestedRun;
+  /** The most slots of each organisation. */
+  readonly orgLimit?: number;
+  /** How many slots are taken while all wait; all without limits. */
+  readonly taken?: number;
 }
 
 /** One history: how many of the forecast starts lay within their intervals. */
-const simulate = ({ slots, organisations, waiting, deviation }: World, seed: number): [number, number] => {
+const simulate = (world: World, seed: number): [number, number] => {
+  const { slots, organisations, waiting, deviation, request, orgLimit, taken = slots } = world;
   const random = seeded(seed);
-  const bed = new TestBed();
+  const limits = Array.from(
+    { length: organisations },
+    (_, org) => [orgOf(org), { limit: orgLimit ?? Infinity }] as const,
+  );
+  const bed = new TestBed(new Map(limits));
   bed.lead();
   executor('box', { gpus: Array.from({ length: slots }, () => 'A10G' as const) })(bed);
   const ends = new Map<string, number>();
@@ -50,12 +61,16 @@ const simulate = ({ slots, organisations, waiting, deviation }: World, seed: num
   const queue = (what: string, count: number): void => {
     for (let n = 0; n < count; n += 1) {
       const org = n % organisations;
-      bed.queue(`${what} ${n}`, { org: orgOf(org), deployment: org });
+      bed.queue(`${what} ${n}`, {
+        org: orgOf(org),
+        deployment: org,
+        ...request?.(org, Math.floor(n / organisations)),
+      });
       bed.settleAll();
     }
   };
   queue('before', 60 + 10 * slots);
-  while (ends.size > slots - 1) endNext();
+  while (ends.size > taken - 1) endNext();
   queue('waiting', organisations * waiting);
   for (let n = 0; n < 3; n += 1) endNext();
   bed.nowMs += 1;
@@ -95,6 +110,62 @@ describe('a forecast start', () => {
     [
       'more slots than are simulated one by one',
       { slots: 48, organisations: 3, waiting: 40, deviation: 0.5 },
+    ],
+    [
+      'a limit of each deployment, while other slots are free',
+      {
+        slots: 8,
+        organisations: 2,
+        waiting: 6,
+        deviation: 0.5,
+        taken: 4,
+        request: () => ({ concurrencyLimit: 2 }),
+      },
+    ],
+    [
+      'a limit of one deployment, while another one has the other slots',
+      {
+        slots: 8,
+        organisations: 2,
+        waiting: 20,
+        deviation: 0.5,
+        request: (org) => (org === 0 ? { concurrencyLimit: 2 } : {}),
+      },
+    ],
+    [
+      'a limit that the fair share is below',
+      {
+        slots: 6,
+        organisations: 3,
+        waiting: 10,
+        deviation: 0.5,
+        request: () => ({ concurrencyLimit: 3 }),
+      },
+    ],
+    [
+      'a limit of organisations',
+      { slots: 8, organisations: 2, waiting: 10, deviation: 0.5, taken: 6, orgLimit: 3 },
+    ],
+    [
+      'one concurrency key for each organisation',
+      {
+        slots: 6,
+        organisations: 3,
+        waiting: 4,
+        deviation: 0.5,
+        taken: 3,
+        request: () => ({ key: 'one' }),
+      },
+    ],
+    [
+      'many concurrency keys and few slots',
+      {
+        slots: 3,
+        organisations: 2,
+        waiting: 9,
+        deviation: 0.5,
+        request: (_org, n) => ({ key: `key ${n % 6}` }),
+      },
     ],
   ])('lies within its interval in 8 of 10 cases: %s', (_what, world) => {
     const part = coverage(world, world.waiting > 10 ? 40 : 60);

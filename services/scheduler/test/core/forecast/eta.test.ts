@@ -32,6 +32,14 @@ const waitOf = (bed: TestBed, run: RequestedRun = {}): WaitReason | undefined =>
   return bed.scheduling.queries.waitReason(bed.key('waiting'));
 };
 
+const etaInS = (bed: TestBed, wait: WaitReason | undefined): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(wait?.eta ?? {}).map(([name, time]) => [name, (Date.parse(time) - bed.nowMs) / 1_000]),
+  );
+
+const between = (least: number, most: number): unknown =>
+  expect.toSatisfy((seconds: number) => seconds > least && seconds < most);
+
 describe('when a run starts', () => {
   it('follows from how long runs took, and moves on as time passes', () => {
     const bed = bedAfter(20);
@@ -56,12 +64,25 @@ describe('when a run starts', () => {
     expect(inS).toBeLessThan(210);
   });
 
+  it.each<[string, TestBed, RequestedRun]>([
+    ['of its deployment', bedAfter(20), { deployment: 1, concurrencyLimit: 1 }],
+    ['of its concurrency key', bedAfter(20), { key: 'a' }],
+    ['of its organisation', bedAfter(20, LIMITED), { org: orgOf(1) }],
+  ])('follows from the run that holds the only slot %s, while others are free', (_what, bed, run) => {
+    executor('den', { gpus: ['A10G', 'A10G'] })(bed);
+    bed.queue('only', run);
+    bed.settleAll();
+    bed.start('only');
+    bed.tickAfter(30_000);
+    expect(etaInS(bed, waitOf(bed, run))).toMatchObject({ expected: between(25, 35) });
+    bed.queue('last', run);
+    const last = bed.scheduling.queries.waitReason(bed.key('last'));
+    expect(etaInS(bed, last)).toMatchObject({ expected: between(80, 100) });
+  });
+
   it.each<[string, TestBed, RequestedRun, WaitReason['no_eta']]>([
     ['no run has ended', bedAfter(0), {}, 'no_durations'],
     ['two runs have ended', bedAfter(2), {}, 'no_durations'],
-    ['a limit is below the slots', bedAfter(20), { deployment: 1, concurrencyLimit: 1 }, 'limit'],
-    ['it has a concurrency key', bedAfter(20), { key: 'a' }, 'limit'],
-    ['its organisation has a limit', bedAfter(20, LIMITED), { org: orgOf(1) }, 'limit'],
     ['no executor can take it', bedAfter(20), { gpu: 'H100' }, 'not_busy'],
   ])('is unknown when %s', (_why, bed, run, no_eta) =>
     expect(waitOf(bed, run)).toMatchObject({ eta: null, no_eta }),
