@@ -20,6 +20,7 @@ import { advance } from './outboxes.ts';
 import { schedule } from './queueing.ts';
 import { beginWork, endWork, leaveInLog, settle, settleIntermediate } from './settling.ts';
 
+/** From the end of one to the next, so that receivers get no two within it, however long one was under way. */
 const ONE_INTERMEDIATE_MS = 1_000;
 
 /** An attempt to send what is next in the outbox. Without a permit a delivery is only given up. */
@@ -37,7 +38,6 @@ export const beginAttempt = (state: NotifierState, outbox: Outbox, permit: Permi
   } else if (intermediate) {
     state.attempts.set(id, { ...open, content: { kind: 'intermediate', notification: intermediate } });
     outbox.intermediate = undefined;
-    outbox.notBefore.intermediate = state.moment.at + ONE_INTERMEDIATE_MS;
     const { atLeast } = intermediate;
     state.effects.push({ type: 'attempt_intermediate', attempt: id, partition, key, atLeast });
   }
@@ -58,6 +58,7 @@ const intermediateFinished = (
   report: AttemptReport,
 ): void => {
   const outbox = state.outboxes.get(attempt.run);
+  if (outbox) outbox.notBefore.intermediate = state.moment.at + ONE_INTERMEDIATE_MS;
   const sent = sentOf(report);
   const verdict = sent === 'nothing' ? undefined : verdictOf(sent);
   if (verdict !== 'own' && verdict !== 'interrupted')

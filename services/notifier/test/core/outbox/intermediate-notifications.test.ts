@@ -39,13 +39,15 @@ describe('the intermediate notifications of a run', () => {
     expect(observed.intermediates).toHaveLength(2);
   });
 
-  it('are sent one after the other, however long one takes', () => {
+  it('are sent one after the other with a second between them, however long one takes', () => {
     addIntermediate(1);
     addIntermediate(2);
     observed.pass(10 * SECOND);
     expect(observed.intermediates).toHaveLength(1);
     observed.intermediates[0]?.end('timed_out');
-    observed.pass();
+    observed.pass(999);
+    expect(observed.intermediates).toHaveLength(1);
+    observed.pass(1);
     expect(observed.intermediates).toHaveLength(2);
   });
 
