@@ -149,11 +149,13 @@ const whereIs = async (
   if (round === undefined) return undefined;
   const pending = await findPending(log, { origin, ...key });
   if (pending) return { kind: 'timer', isDeferred: pending.isDeferred };
-  const left = partitions().find(({ number }) => number === partition)?.left;
-  if (left && sequence < left.from) {
+  const held = () => partitions().find(({ number }) => number === partition);
+  if (sequence < (held()?.left.from ?? 0)) {
     // It may have been settled, or taken from TIMERS into memory, between the two reads.
     if ((await unsettledRound(log, key, sequence)) === undefined) return undefined;
     if (hasFinal(key.run_id)) return { kind: 'in_memory' };
+    // Or the partition was lost meanwhile, with what was in memory. Whoever holds it reads that from the log again.
+    if (!held()?.round) return undefined;
     onForgotten(key.run_id);
   }
   return { kind: 'outside', round };
