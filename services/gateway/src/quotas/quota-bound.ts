@@ -51,6 +51,10 @@ interface Account {
   inViews: number;
   /** What is being used. */
   pending: number;
+  /** The uses of it. */
+  readonly inFlight: Set<Promise<unknown>>;
+  /** So much was in flight during the last count, which may have it too. */
+  inDoubt: number;
   /** The largest amount that waits for the next count. */
   wanted: number;
   readonly count: () => Promise<void>;
@@ -71,8 +75,8 @@ const nearOf = (limit: number): number => Math.max(NEAR_AMOUNT, limit * NEAR_PAR
 /**
  * Far from the limit, use is counted once a second or once for much of it, and what this gateway admitted meanwhile is
  * added. Near the limit it is counted for each request, once the views have everything of the log; concurrent requests
- * share the next count. So one gateway never exceeds the limit. Several gateways may exceed it by what they admit at the
- * same moment. While the views are unavailable, nothing is refused.
+ * share the next count. So one gateway never exceeds the limit, and uses it up. Several gateways may exceed it by what they
+ * admit at the same moment. While the views are unavailable, nothing is refused.
  */
 export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
   const { count, becomeFresh, limit, onRefused, clock } = options;
@@ -100,18 +104,24 @@ export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
   };
   const within: QuotaBound['within'] = async (org_id, amount, use) => {
     const account = accounts.memo(org_id);
+    const exceeds = (): boolean => usedBy(account) + amount > limit;
+    let isKnown = await isCounted(account, amount);
+    // What was in flight during the count may be counted twice. It is counted again when that is over.
+    if (isKnown && exceeds() && account.inDoubt > 0) {
+      await Promise.allSettled(account.inFlight);
+      isKnown = await isCounted(account, amount);
+    }
     // No await between check and increment: many requests may have waited for the same count.
-    if ((await isCounted(account, amount)) && usedBy(account) + amount > limit) {
+    if (isKnown && exceeds()) {
       onRefused(org_id);
       return 'over_quota';
     }
-    account.pending += amount;
-    account.admitted += amount;
+    const using = useCounted(account, amount, use);
+    account.inFlight.add(using);
     try {
-      return await use();
+      return await using;
     } finally {
-      account.pending -= amount;
-      account.total += amount;
+      account.inFlight.delete(using);
     }
   };
   const used: QuotaBound['used'] = async (org_id) => {
@@ -124,6 +134,21 @@ export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
     }
   };
   return { limit, within, hasRoom, used, [Symbol.dispose]: () => counting[Symbol.dispose]() };
+};
+
+const useCounted = async <Result>(
+  account: Account,
+  amount: number,
+  use: () => Promise<Result>,
+): Promise<Result> => {
+  account.pending += amount;
+  account.admitted += amount;
+  try {
+    return await use();
+  } finally {
+    account.pending -= amount;
+    account.total += amount;
+  }
 };
 
 /** False while the views are unavailable. */
@@ -159,7 +184,7 @@ const newAccount = ({ count, becomeFresh, limit, clock }: QuotaBoundOptions, org
     if (await becomeFresh()) account.inViews = Math.max(account.inViews, total);
   };
   const recount = async (): Promise<void> => {
-    const { wanted } = account;
+    const { wanted, total } = account;
     account.wanted = 0;
     if (!isNear(account, wanted, limit)) await countViews();
     // What has left must not count when the views fall behind later. Nobody waits for it, or learns of a failure.
@@ -170,6 +195,7 @@ const newAccount = ({ count, becomeFresh, limit, clock }: QuotaBoundOptions, org
     }
     account.countedAt = clock();
     account.admitted = 0;
+    account.inDoubt = account.total - total + account.pending;
   };
   const account: Account = {
     counted: 0,
@@ -179,6 +205,8 @@ const newAccount = ({ count, becomeFresh, limit, clock }: QuotaBoundOptions, org
     inCount: 0,
     inViews: 0,
     pending: 0,
+    inFlight: new Set(),
+    inDoubt: 0,
     wanted: 0,
     count: oneAtATime(recount),
   };

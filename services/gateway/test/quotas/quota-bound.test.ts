@@ -81,6 +81,29 @@ describe("an organisation's queue", () => {
     expect(results.filter((result) => result !== 'over_quota')).toHaveLength(10);
   });
 
+  it.each<[string, (acknowledge: () => void) => void]>([
+    ['during the count', (acknowledge) => acknowledge()],
+    ['after the count', (acknowledge) => setImmediate(acknowledge)],
+  ])('accepts a run beside one that is counted already, and acknowledged %s', async (_when, onCount) => {
+    const org_id = orgId(newUuid());
+    const [stored, acknowledged] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let runs = 0;
+    const count = async (): Promise<number> => {
+      if (runs > 0) onCount(acknowledged.resolve);
+      return runs;
+    };
+    const bound = aBound({ count, becomeFresh: async () => true, limit: 2, clock });
+    const first = bound(org_id, async () => {
+      runs += 1;
+      stored.resolve();
+      await acknowledged.promise;
+      return 'accepted';
+    });
+    await stored.promise;
+    expect(await bound(org_id, async () => 'accepted')).toBe('accepted');
+    expect(await first).toBe('accepted');
+  });
+
   it('accepts a run as soon as another one has left', async () => {
     const org_id = orgId(newUuid());
     const bound = boundOf(1);
