@@ -22,7 +22,7 @@ export type Workload =
   | 'writes its log'
   /** Leaves `begun`. */
   | 'leaves a file'
-  /** Writes tens of megabytes that are no message, and then text `last`. */
+  /** Writes megabytes that are no message, and then text `last`. */
   | 'floods its output'
   /** Writes 280 KB of text outputs. */
   | 'writes too much text'
@@ -166,7 +166,7 @@ export const describeRunner = (
     it('reads a flood of output, and logs a bounded part of it', async () => {
       const { result, logged } = await start('floods its output');
       expect(await result).toMatchObject({ outcome: 'succeeded', data: { text: ['last'] } });
-      expect(JSON.stringify(logged).length).toBeLessThan(10_000_000);
+      expect(JSON.stringify(logged).length).toBeLessThan(100_000);
     });
 
     it('fails when its text outputs are too large', async () => {

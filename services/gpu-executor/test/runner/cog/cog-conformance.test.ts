@@ -38,7 +38,7 @@ const STEPS: Readonly<Record<Workload, readonly Step[]>> = {
   'writes its log': [{ print: 'one' }, { print: 'two' }],
   'leaves a file': [{ output: { begun: dataUrl('', '') } }],
   'copies an input file': [{ copy: 'picture', to: 'copy' }],
-  'floods its output': [{ flood: 30_000_000 }, { output: 'last' }],
+  'floods its output': [{ flood: 3_000_000 }, { output: 'last' }],
   'writes too much text': [{ output: 'x'.repeat(280_000) }],
   'ignores its input': [],
 };

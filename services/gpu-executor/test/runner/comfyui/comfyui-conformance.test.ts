@@ -26,7 +26,7 @@ const STEPS: Readonly<Record<Workload, readonly Step[]>> = {
   'writes its log': LOG,
   'leaves a file': [{ file: 'begun', content: '' }],
   'copies an input file': [{ copy: 'copy' }],
-  'floods its output': [{ flood: 30_000_000 }, { text: { text: ['last'] } }],
+  'floods its output': [{ flood: 3_000_000 }, { text: { text: ['last'] } }],
   'writes too much text': [{ text: { text: ['x'.repeat(280_000)] } }],
   'ignores its input': [],
 };

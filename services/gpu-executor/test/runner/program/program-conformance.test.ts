@@ -20,7 +20,7 @@ const SCRIPTS: Readonly<Record<Workload, string>> = {
   'ignores a cancel': `trap '' TERM; echo '{"progress": 0.5}'; while :; do sleep 1; done`,
   'writes its log': `echo one; echo '{"progress": 0.5}'; echo two`,
   'leaves a file': 'touch "$RUNLEDGER_OUTPUT_DIR/begun"',
-  'floods its output': `head -c 30000000 /dev/zero | tr '\\0' 'x'; yes | head -c 10000000; yes error | head -c 10000000 >&2
+  'floods its output': `head -c 3000000 /dev/zero | tr '\\0' 'x'; yes | head -c 1000000; yes error | head -c 1000000 >&2
     echo; echo '{"output": {"text": "last"}}'; exit 0`,
   'writes too much text': `for i in 1 2 3 4 5 6 7; do echo '${TOO_MUCH}'; done`,
   'copies an input file': `picture=$(sed 's/.*"picture":"\\([^"]*\\)".*/\\1/')

@@ -45,9 +45,9 @@ const begin = ({ run_id, inputs, output_dir, input_dir }) => {
       done();
     },
     'floods its output': () => {
-      process.stdout.write('x'.repeat(30_000_000));
-      process.stderr.write('error\n'.repeat(1_500_000));
-      process.stdout.write(`\n${'y\n'.repeat(5_000_000)}`);
+      process.stdout.write('x'.repeat(3_000_000));
+      process.stderr.write('error\n'.repeat(150_000));
+      process.stdout.write(`\n${'y\n'.repeat(500_000)}`);
       of('output', { text: ['last'] });
       done();
     },

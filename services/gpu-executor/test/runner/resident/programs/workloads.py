@@ -58,8 +58,8 @@ def writes_its_log(inputs, context):
 
 
 def floods_its_output(inputs, context):
-    print("x" * 30_000_000)
-    print("y\n" * 5_000_000)
+    print("x" * 3_000_000)
+    print("y\n" * 500_000)
     context.output("last")
 
 
