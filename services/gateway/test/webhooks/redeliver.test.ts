@@ -24,7 +24,7 @@ import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
-import { forgetBefore } from '../fixtures/runs/forgotten-log.ts';
+import { forgetBefore, untilOlder } from '../fixtures/runs/forgotten-log.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
 import { aView, folded } from '../fixtures/runs/folded-runs.ts';
@@ -111,8 +111,7 @@ describe('a redelivery', () => {
   it('is refused when the first facts of its notifications are gone, although its end has the whole run', async () => {
     const key = await queueSample(gateway, bed.tenant, { webhook: HOOK });
     await appendWebhook(bed.log, webhookStarted(key, 'intermediate'));
-    // What expires is older than what does not.
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await untilOlder(bed.log);
     const end = await appendAll(bed.log, expired(key, { request: runRequest({ webhook: HOOK }) }));
     await appendWebhook(bed.log, webhookGivenUp(key));
     await forgetBefore(bed.log, end);

@@ -1,17 +1,18 @@
 import { isUnsettled } from '@runledger/contracts/fold/webhook';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { readRun } from '@runledger/event-log/read/read-run';
 import { readWebhookEnd, type WebhookEnd } from '@runledger/event-log/read/read-webhook-end';
 import { existing, type RunView } from '../../projection/core/run-view.ts';
 import { appendExpiry, type ExpiryOptions } from './append-expiry.ts';
 import { notificationExpired } from './core/expiring.ts';
+import { readOrLost } from './read-or-lost.ts';
 
-/** Gives up the final notification of a run that the log has lost. @throws {LogUnavailable} @throws {ViewsUnavailable} */
+/** Gives up the final notification of a run whose beginning the log has lost. @throws {LogUnavailable} @throws {ViewsUnavailable} */
 export type ExpireNotification = (key: RunKey) => Promise<void>;
 
 /**
- * A notification is made from the facts of its run, and the notifier knows of it from them, or from TIMERS. When the log holds nothing
- * of the run and TIMERS had no room for it, only the view says that it was not settled.
+ * A notification is made from the facts of its run, and the notifier knows of it from them, or from TIMERS. The first fact says
+ * where it goes. When the log has lost that one and TIMERS had no room for the notification, only the view says that it was not
+ * settled.
  */
 export const expireNotification =
   (options: ExpiryOptions): ExpireNotification =>
@@ -23,11 +24,10 @@ export const expireNotification =
           ? { event: notificationExpired(view, end, envelope), expected: end.head }
           : undefined,
       message:
-        'the log has lost a run whose final notification was not settled: the notification is given up',
+        'the log has lost the beginning of a run whose final notification was not settled: the notification is given up',
     });
   };
 
-/** A run that the log holds nothing of. */
 interface Lost {
   readonly view: RunView;
   /** Of its webhook facts, which may be younger. */
@@ -35,12 +35,10 @@ interface Lost {
 }
 
 const readLost = async (
-  { log, views }: Pick<ExpiryOptions, 'log' | 'views'>,
+  options: Pick<ExpiryOptions, 'log' | 'views'>,
   key: RunKey,
 ): Promise<Lost | undefined> => {
-  const read = await readRun(log, key);
-  if (read.kind !== 'none') return undefined;
-  const stored = await views.find(key);
-  const view = stored && existing(stored);
-  return view && { view, end: await readWebhookEnd(log, key) };
+  const read = await readOrLost(options, key);
+  const view = read?.kind === 'lost' ? existing(read.view) : undefined;
+  return view && { view, end: await readWebhookEnd(options.log, key) };
 };

@@ -7,9 +7,9 @@ import {
 } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { readLogAge } from '@runledger/event-log/messages/log-age';
-import { head as headOf, readRun } from '@runledger/event-log/read/read-run';
 import { appendExpiry, type ExpiryOptions } from './append-expiry.ts';
 import { isExpiring, runExpired } from './core/expiring.ts';
+import { readOrLost, type ReadOrLost } from './read-or-lost.ts';
 
 export interface ExpireRunOptions extends ExpiryOptions {
   readonly onExpired: () => void;
@@ -18,18 +18,14 @@ export interface ExpireRunOptions extends ExpiryOptions {
 /** Ends the run if its log has expired, or is about to. @throws {LogUnavailable} @throws {ViewsUnavailable} */
 export type ExpireRun = (key: RunKey) => Promise<void>;
 
-/**
- * Decides on the run as the log's leader has it. Of a run whose beginning is gone only the view is left: it decides when it has
- * every message that the log still holds, and waits otherwise, since one of them may be its end. They expire soon as well.
- */
 export const expireRun =
   ({ onExpired, ...options }: ExpireRunOptions): ExpireRun =>
   async (key) => {
     const { log } = options;
     const isAppended = await appendExpiry(options, key, {
       read: async (atLeast) => {
-        const known = await readKnown(options, key, atLeast);
-        return known && { ...known, age: await readLogAge(log) };
+        const read = await readOrLost(options, key, atLeast);
+        return read && { ...knownOf(read), age: await readLogAge(log) };
       },
       decide: ({ run, head, held, age }, envelope) =>
         isOpen(run) && (held === 'nothing' || isExpiring(run, age, held === 'everything'))
@@ -43,34 +39,7 @@ export const expireRun =
 
 const isOpen = (run: RunState): run is QueuedRun | ExecutingRun => !isEnded(run) && !isDeleted(run);
 
-interface Known {
-  readonly run: RunState;
-  readonly head: number;
-  /** What the log holds of it. */
-  readonly held: 'everything' | 'a part' | 'nothing';
-}
-
-/** Undefined when nothing can be decided on what is known now. */
-const readKnown = async (
-  { log, views }: Pick<ExpiryOptions, 'log' | 'views'>,
-  key: RunKey,
-  atLeast: number | undefined,
-): Promise<Known | undefined> => {
-  const head = atLeast ?? (await headOf(log, key));
-  const read = await readRun(log, key, { atLeast: head });
-  switch (read.kind) {
-    case 'found':
-      return { run: read.run, head: read.history.head, held: 'everything' };
-    case 'none': {
-      const view = await views.find(key);
-      return view && { run: view.run, head: read.head, held: 'nothing' };
-    }
-    case 'damaged': {
-      const view = await views.find(key);
-      return view?.head === head ? { run: view.run, head, held: 'a part' } : undefined;
-    }
-    case 'deleted':
-    case 'newer_version':
-      return undefined;
-  }
-};
+const knownOf = (read: NonNullable<ReadOrLost>) =>
+  read.kind === 'found'
+    ? ({ run: read.run, head: read.history.head, held: 'everything' } as const)
+    : { run: read.view.run, head: read.head, held: read.held };

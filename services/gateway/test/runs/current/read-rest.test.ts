@@ -10,14 +10,13 @@ import {
   succeeded,
 } from '@runledger/testing/events/run-events';
 import { webhookDelivered, webhookStarted } from '@runledger/testing/events/webhook-events';
-import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { upTo, type RunView } from '../../../src/projection/core/run-view.ts';
 import { readRest } from '../../../src/runs/current/read-rest.ts';
 import { aLog } from '../../fixtures/gateway/a-log.ts';
 import { anOutput } from '../../fixtures/runs/an-output.ts';
 import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
-import { forgetAll, forgetBefore } from '../../fixtures/runs/forgotten-log.ts';
+import { forgetAll, forgetBefore, untilOlder } from '../../fixtures/runs/forgotten-log.ts';
 import { viewOf } from '../../fixtures/views/stale-views.ts';
 
 let open: AsyncDisposableStack;
@@ -52,13 +51,6 @@ const lastOf = (views: readonly RunView[]): RunView => {
   if (!last) throw new Error('there is one');
   return last;
 };
-/** What is stored from now on can be kept when all that is there expires. */
-const aSecondLater = async (): Promise<void> => {
-  const { state } = await log.jsm.streams.info('RUNS');
-  const last = Date.parse(state.last_ts);
-  await waitFor('a later second', () => Date.now() > last + 1_200);
-};
-
 describe('a run whose beginning has expired', () => {
   it.each([1, 3, 4, 5])(
     'is its view with the rest of the log, and unknown when facts in between have expired: %i facts',
@@ -66,7 +58,7 @@ describe('a run whose beginning has expired', () => {
       const key = aRun();
       const steps = stepsOf(key);
       const before = await store(key, steps.slice(0, gone));
-      await aSecondLater();
+      await untilOlder(log);
       const rest = await store(key, steps.slice(gone, gone + 2));
       const [first] = rest;
       const last = lastOf(rest);
@@ -94,7 +86,7 @@ describe('a run whose beginning has expired', () => {
   it('does not exist when the rest deletes it', async () => {
     const key = aRun();
     const last = lastOf(await store(key, stepsOf(key)));
-    await aSecondLater();
+    await untilOlder(log);
     const sequence = await appendAll(log, deleted(key));
     await forgetBefore(log, sequence);
     expect(await readRest(log, last, sequence)).toBeUndefined();

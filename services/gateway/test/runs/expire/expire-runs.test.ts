@@ -12,7 +12,7 @@ import {
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
-import { forgetAll, forgetBefore } from '../../fixtures/runs/forgotten-log.ts';
+import { forgetAll, forgetBefore, untilOlder } from '../../fixtures/runs/forgotten-log.ts';
 import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
 import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
 import { call, post, type ApiAnswer } from '../../fixtures/requests/requests.ts';
@@ -20,8 +20,6 @@ import { deriveAgain } from '../../fixtures/views/derive-again.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { overEachViews, type Here } from '../../fixtures/views/over-each-views.ts';
 import { openEventSource } from '../subscribe/an-event-source.ts';
-
-const SECOND_MS = 1_100;
 
 overEachViews('a run that outlives the log', (here: Here) => {
   const aRunningOne = async (fields: object = {}): Promise<RunKey> => {
@@ -95,7 +93,7 @@ overEachViews('a run that outlives the log', (here: Here) => {
   it('ends also when the log still has some of its facts', async () => {
     const key = await queueSample(here.gateway, here.tenant);
     await appendAll(here.bed.log, assigned(key));
-    await new Promise((resolve) => setTimeout(resolve, SECOND_MS));
+    await untilOlder(here.bed.log);
     const last = await appendAll(here.bed.log, started(key));
     await viewed(key, 'running');
     await forgetBefore(here.bed.log, last);
@@ -160,6 +158,23 @@ overEachViews('a notification that outlives the log', (here: Here) => {
     expect(page.deliveries).toHaveLength(2);
   });
 
+  it('fails also when the log still has the end of its run, but not the fact that says where it goes', async () => {
+    const key = await queueSample(here.gateway, here.tenant, { webhook: HOOK });
+    await appendAll(here.bed.log, assigned(key));
+    await untilOlder(here.bed.log);
+    const first = await appendAll(here.bed.log, started(key));
+    await appendAll(here.bed.log, succeeded(key));
+    await viewed(key);
+    await forgetBefore(here.bed.log, first);
+    expect(await readRun(here.bed.log, key)).toMatchObject({ kind: 'damaged' });
+    await waitFor('the notification to fail', async () => (await statusOf(key)) === 'failed');
+    const { body } = await call(`${here.gateway.api}/run/${key.run_id}/deliveries`, here.tenant.key);
+    expect(body).toMatchObject({ given_up_reason: 'log_expired' });
+    expect((await call(`${here.gateway.api}/run/${key.run_id}`, here.tenant.key)).body.status).toBe(
+      'success',
+    );
+  });
+
   it('fails also when the views are derived again from the log, which has nothing of the run', async () => {
     const key = await anEndedOne();
     await viewed(key);
@@ -191,7 +206,7 @@ overEachViews('a notification that outlives the log', (here: Here) => {
     const behind = sqliteViews();
     await behind.save(await here.gateway.views.load([key]));
     const { api } = await here.bed.gateway({ views: behind });
-    await new Promise((resolve) => setTimeout(resolve, SECOND_MS));
+    await untilOlder(here.bed.log);
     const request = runRequest({ webhook: HOOK });
     await forgetBefore(here.bed.log, await appendAll(here.bed.log, expired(key, { request })));
     const { body } = await call(`${api}/run/${key.run_id}`, here.tenant.key);

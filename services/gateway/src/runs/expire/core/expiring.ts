@@ -69,7 +69,7 @@ export const notificationExpired = (
 });
 
 const LOST_WITH_THE_LOG =
-  'The log no longer holds the run, and its notification is made from there. Read the run instead. If receivers are away for so long, the operator raises runsMaxAgeMs in RUNLEDGER_LOG_SETTINGS.';
+  'The log no longer holds the first event of the run, and its notification is made from there. Read the run instead. If receivers are away for so long, the operator raises runsMaxAgeMs in RUNLEDGER_LOG_SETTINGS.';
 
 const HOUR_MS = 3_600_000;
 
