@@ -3,6 +3,8 @@ import { isExecuting } from '@runledger/contracts/fold/run';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import { lifecycleFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { reportProgress } from '@runledger/event-log/streams/activity';
+import { requestPools } from '@runledger/request-reply/pools';
+import { requestWaitReason } from '@runledger/request-reply/wait-reason';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import type { FakeExecutor } from './fixtures/fake-executor.ts';
 import { openTestScheduler, type SchedulerTestBed } from './fixtures/scheduler-test-bed.ts';
@@ -181,6 +183,34 @@ describe('a scheduler on a log', () => {
     expect(data.reason).toMatchObject({ candidates: 1, choice: 'cold' });
     expect(data.reason?.warm_wait_s).toBeGreaterThanOrEqual(0.9);
     expect(data.reason?.waited_s).toBeGreaterThanOrEqual(1);
+  });
+
+  it.each<[string, () => object]>([
+    ['after a delay', () => ({ delay_s: 3 })],
+    ['at a time', () => ({ start_at: new Date(Date.now() + 3_000).toISOString() })],
+  ])('starts a run %s, not before, and counts it as delayed meanwhile', async (_how, when) => {
+    await using bed = await openTestScheduler();
+    const scheduler = await bed.schedule();
+    await waitFor('the scheduler to lead', () => scheduler.leading());
+    const executor = await bed.executor('box');
+    const key = await bed.queue(when());
+    const { not_before } = await bed
+      .run(key)
+      .then((run) => ('not_before' in run ? run : { not_before: null }));
+    const request = { org_id: key.org_id, gpu: null, after: null, limit: 1 };
+    const pool = await waitFor('the run to be known', async () => {
+      const [known] = (await requestPools(bed.log, request, 1_000))?.pools ?? [];
+      return known;
+    });
+    expect(pool).toMatchObject({ waiting: 0, delayed: 1, running: 0, oldest_queued_at: null });
+    expect(await requestWaitReason(bed.log, key, 1_000)).toMatchObject({
+      wait: { capacity: 'delayed', no_eta: 'not_yet' },
+    });
+    const { time } = await executor.assigned(key);
+    expect(Date.parse(time)).toBeGreaterThanOrEqual(Date.parse(not_before ?? ''));
+    expect(await bed.events(key)).toEqual(['RunQueued', 'RunAssigned']);
+    const after = (await requestPools(bed.log, request, 1_000))?.pools;
+    expect(after).toMatchObject([{ waiting: 0, delayed: 0, running: 1 }]);
   });
 
   it('names the blob of inputs that are too large for an assignment', async () => {

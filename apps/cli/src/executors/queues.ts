@@ -46,6 +46,7 @@ interface Line {
   readonly who?: string;
   readonly slots?: string;
   readonly waiting?: number;
+  readonly delayed?: number | undefined;
   readonly running?: number;
   readonly starts?: number;
   readonly oldest?: string | null;
@@ -56,6 +57,7 @@ const columns: readonly Column<Line>[] = [
   { title: 'ORGANISATION, ITS DEPLOYMENTS', width: 38, of: ({ who = '' }) => who },
   { title: 'BUSY/SLOTS', width: 10, of: ({ slots = '' }) => slots },
   { title: 'WAITING', width: 7, of: ({ waiting }) => number(waiting) },
+  { title: 'DELAYED', width: 7, of: ({ delayed }) => number(delayed) },
   { title: 'RUNNING', width: 7, of: ({ running }) => number(running) },
   { title: 'STARTS/MIN', width: 10, of: ({ starts }) => number(starts) },
   { title: 'OLDEST QUEUED AT', width: 0, of: ({ oldest = '' }) => oldest },
@@ -76,10 +78,12 @@ const linesOf = ({ gpu, slots, busy_slots, organisations, more_organisations, ..
 
 const countsOf = ({
   waiting,
+  delayed,
   running,
   oldest_queued_at,
-}: Pick<Pool, 'waiting' | 'running' | 'oldest_queued_at'>): Pick<Line, 'waiting' | 'running' | 'oldest'> => ({
+}: Pick<Pool, 'waiting' | 'delayed' | 'running' | 'oldest_queued_at'>): Line => ({
   waiting,
+  delayed,
   running,
   oldest: oldest_queued_at,
 });

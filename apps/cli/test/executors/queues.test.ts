@@ -4,7 +4,7 @@ import { cliAt } from '../fixtures/run-cli.ts';
 
 const ORG = '01920000-0000-7000-8000-00000000000a';
 const DEPLOYMENT = '01920000-0000-7000-8000-00000000000d';
-const counts = { waiting: 12, running: 1, oldest_queued_at: '2026-05-01T12:00:00.000Z' };
+const counts = { waiting: 12, delayed: 3, running: 1, oldest_queued_at: '2026-05-01T12:00:00.000Z' };
 const pool = {
   gpu: 'A10G',
   slots: 2,
@@ -39,17 +39,24 @@ describe('runledger queues', () => {
         'ORGANISATION, ITS DEPLOYMENTS',
         'BUSY/SLOTS',
         'WAITING',
+        'DELAYED',
         'RUNNING',
         'STARTS/MIN',
         'OLDEST QUEUED AT',
       ],
-      ['A10G', '1/2', '12', '1', '0.5', '2026-05-01T12:00:00.000Z'],
-      [ORG, '12', '1', '0.4', '2026-05-01T12:00:00.000Z'],
-      [`- ${DEPLOYMENT}`, '12', '1', '-'],
+      ['A10G', '1/2', '12', '3', '1', '0.5', '2026-05-01T12:00:00.000Z'],
+      [ORG, '12', '3', '1', '0.4', '2026-05-01T12:00:00.000Z'],
+      [`- ${DEPLOYMENT}`, '12', '3', '1', '-'],
       ['- and 1 more deployment'],
       ['and 2 more organisations'],
       [''],
     ]);
+  });
+
+  it('leaves out what a scheduler of an earlier release does not count', async () => {
+    const { delayed: _, ...counted } = counts;
+    const { stdout } = await queues([{ ...pool, ...counted, delayed: undefined, organisations: [] }]);
+    expect(stdout).toMatch(/^A10G +1\/2 +12 +1 +0\.5 /m);
   });
 
   it('asks for one model and one organisation, and prints JSON', async () => {

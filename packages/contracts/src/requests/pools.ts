@@ -25,7 +25,12 @@ export const PoolsRequest = Type.Object({
 export type PoolsRequest = Static<typeof PoolsRequest>;
 
 const counts = {
-  waiting: count('Runs that wait for a slot. One that waits to be tried again after an error counts later.'),
+  waiting: count('Runs that wait for a slot.'),
+  delayed: Type.Optional(
+    count(
+      'Runs that wait for a time, and for no slot yet: as their request says (`delay_s`, `start_at`), or before another attempt after an error. They count for the GPU model that they prefer. Left out by a scheduler of an earlier release.',
+    ),
+  ),
   running: count('Runs that hold a slot.'),
   oldest_queued_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
     description: 'When the run that has waited longest was queued or requeued. Null when none waits.',

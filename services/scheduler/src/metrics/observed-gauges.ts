@@ -60,6 +60,10 @@ const observeQueues = ({ scheduling, now }: Observed, byGpu: GaugeByGpu): void =
   const age = (nowMs: number | undefined, { oldest }: QueueLength): number =>
     nowMs === undefined || oldest === undefined ? 0 : Math.max(nowMs - Date.parse(oldest), 0) / 1_000;
   byGpu('queue_length', 'Runs that wait for a slot.', queues, (all) => sumOf(all, ({ length }) => length));
+  const delayed = () => scheduling.queries.delayedRuns();
+  byGpu('delayed_runs', 'Runs that wait for a time, and for no slot yet.', delayed, (all) =>
+    sumOf(all, ({ count }) => count),
+  );
   byGpu('oldest_waiting_seconds', 'How long the run that was queued first has waited.', queues, (all) => {
     const nowMs = now();
     return all.reduce((longest, queue) => Math.max(longest, age(nowMs, queue)), 0);

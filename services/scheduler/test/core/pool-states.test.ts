@@ -36,6 +36,7 @@ describe('the queue of a GPU model', () => {
           slots: 3,
           busy_slots: 2,
           waiting: 3,
+          delayed: 0,
           running: 2,
           oldest_queued_at: since,
           starts_per_minute: 0.22,
@@ -43,6 +44,7 @@ describe('the queue of a GPU model', () => {
             {
               org_id: ORG,
               waiting: 3,
+              delayed: 0,
               running: 1,
               oldest_queued_at: since,
               starts_per_minute: 0.11,
@@ -50,20 +52,24 @@ describe('the queue of a GPU model', () => {
                 {
                   deployment_id: deployment(1),
                   waiting: 2,
+                  delayed: 0,
                   running: 0,
                   oldest_queued_at: '2026-01-01T00:00:02.000Z',
                 },
-                { deployment_id: deployment(0), waiting: 1, running: 1, oldest_queued_at: since },
+                { deployment_id: deployment(0), waiting: 1, delayed: 0, running: 1, oldest_queued_at: since },
               ],
               more_deployments: 0,
             },
             {
               org_id: orgOf(1),
               waiting: 0,
+              delayed: 0,
               running: 1,
               oldest_queued_at: null,
               starts_per_minute: 0.11,
-              deployments: [{ deployment_id: deployment(0), waiting: 0, running: 1, oldest_queued_at: null }],
+              deployments: [
+                { deployment_id: deployment(0), waiting: 0, delayed: 0, running: 1, oldest_queued_at: null },
+              ],
               more_deployments: 0,
             },
           ],
@@ -108,6 +114,60 @@ describe('the queue of a GPU model', () => {
     bed.requestDrain('box');
     expect(poolsOf(bed, { gpu: 'A10G' }).pools).toMatchObject([{ slots: 0 }]);
     expect(poolsOf(bed, { gpu: 'L4' }).pools).toEqual([]);
+  });
+
+  it('counts runs that wait for a time beside those that wait for a slot', () => {
+    const bed = ledBed();
+    executor('box')(bed);
+    bed.queue('now');
+    bed.settleAll();
+    bed.queue('soon', { delayS: 4 });
+    bed.queue('later', { startAt: '2026-01-01T00:01:00.000Z', deployment: 1 });
+    bed.queue('of others', { org: orgOf(1), delayS: 60 });
+    bed.queue('elsewhere', { org: orgOf(1), gpu: 'H100', delayS: 60 });
+    const [pool, other] = poolsOf(bed).pools;
+    expect(pool).toMatchObject({
+      waiting: 0,
+      delayed: 3,
+      running: 1,
+      organisations: [
+        {
+          org_id: ORG,
+          delayed: 2,
+          running: 1,
+          deployments: [
+            { deployment_id: deployment(0), delayed: 1, running: 1 },
+            { deployment_id: deployment(1), delayed: 1, running: 0, oldest_queued_at: null },
+          ],
+        },
+        { org_id: orgOf(1), delayed: 1, running: 0, starts_per_minute: 0 },
+      ],
+    });
+    expect(other).toMatchObject({ gpu: 'H100', slots: 0, waiting: 0, delayed: 1 });
+    expect(poolsOf(bed, { org_id: orgOf(1), gpu: 'A10G' }).pools).toMatchObject([
+      { slots: 1, busy_slots: 1, waiting: 0, delayed: 1, running: 0, organisations: [{ org_id: orgOf(1) }] },
+    ]);
+  });
+
+  it('counts a run as delayed until its time, its cancel or its retry, and not longer', () => {
+    const bed = ledBed();
+    executor('box')(bed);
+    const counts = (): unknown[] =>
+      poolsOf(bed).pools.map(({ waiting, delayed, running }) => [waiting, delayed, running]);
+    for (const run of ['one', 'two', 'three']) bed.queue(run, { delayS: 4 });
+    expect(counts()).toEqual([[0, 3, 0]]);
+    bed.requestCancel('three');
+    bed.settleAll();
+    expect(counts()).toEqual([[0, 2, 0]]);
+    bed.tickAfter(4_500);
+    bed.settleAll();
+    expect(counts()).toEqual([[1, 0, 1]]);
+    bed.start('one');
+    bed.failAttempt('one', 30);
+    bed.settleAll();
+    expect(counts()).toEqual([[0, 1, 1]]);
+    bed.forgetFleet();
+    expect(counts()).toEqual([[0, 1, 1]]);
   });
 
   it('is paged by model, and names those with the most waiting runs', () => {

@@ -33,7 +33,9 @@ describe('the gauges by GPU model', () => {
       ['c', 'MISSPELT'],
     ] as const)
       queued(run, { gpu, program: 'missing' })(bed);
+    queued('d', { gpu: 'RTX4090', delayS: 600 })(bed);
     bed.tickAfter(90_000);
+    expect(await read('delayed_runs')).toEqual({ RTX4090: 1, CPU: 0, other: 0 });
     expect(await read('queue_length')).toEqual({ RTX4090: 1, CPU: 0, other: 2 });
     expect(await read('oldest_waiting_seconds')).toEqual({ RTX4090: 90, CPU: 0, other: 90 });
     expect(await read('slots')).toEqual({ RTX4090: 2, CPU: 1, other: 0 });

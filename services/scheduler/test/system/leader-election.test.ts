@@ -59,6 +59,30 @@ describe('two schedulers', () => {
     expect(await one.leading()).toBe(true);
   });
 
+  it('start runs once and at their times when the leader is killed while runs are delayed', async () => {
+    await using bed = await openTestSchedulerOnOwnBroker();
+    await using one = await startScheduler(bed.nats);
+    await waitFor('the first to lead', () => one.leading());
+    await using two = await startScheduler(bed.nats);
+    const executor = await bed.executor('box', 20);
+    const delays = Array.from({ length: 20 }, (_, n) => 1 + n / 4);
+    const keys = await Promise.all(delays.map((delay_s) => bed.queue({ delay_s })));
+    const [first, ...others] = keys;
+    if (!first) throw new Error('no run is queued');
+    await executor.assigned(first);
+    await one.kill9();
+    await Promise.all(others.map((key) => executor.assigned(key)));
+    expect(await two.leading()).toBe(true);
+    for (const [n, key] of keys.entries()) {
+      expect(await bed.events(key)).toEqual(['RunQueued', 'RunAssigned']);
+      const { created_at, attempt } = await bed.run(key);
+      const waitedS = (Date.parse(attempt?.assigned_at ?? '') - Date.parse(created_at)) / 1_000;
+      expect(waitedS).toBeGreaterThanOrEqual(delays[n] ?? Infinity);
+    }
+    const slots = await Promise.all(keys.map(async (key) => (await executor.assigned(key)).data.slot));
+    expect(new Set(slots).size).toBe(keys.length);
+  });
+
   it('share slots over a kill of the leader: a single run is next after a burst, and a key holds one slot', async () => {
     await using bed = await openTestSchedulerOnOwnBroker();
     await using one = await startScheduler(bed.nats);

@@ -10,7 +10,7 @@ import type { RegisteredExecutor } from '../fleet/registered-executor.ts';
 import type { KnownRun } from '../runs/known-run.ts';
 import { hasRoomForAttempt } from '../state/attempt-room.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
-import { poolStates } from './pool-states.ts';
+import { delayedByGpu, poolStates, type GpuCount } from './pool-states.ts';
 import { executorStates } from './executor-states.ts';
 import { etaOf } from './eta.ts';
 import { fleetCounts, type FleetCounts } from './fleet-counts.ts';
@@ -28,6 +28,8 @@ export interface Queries {
   fleetCounts(): FleetCounts;
   /** Whether runs wait only because the log has no room for another attempt. */
   isShortOfRoom(): boolean;
+  /** Those that wait for a time, and for no slot yet. */
+  delayedRuns(): readonly GpuCount[];
   /** Of the executor without a heartbeat for the longest time, in milliseconds of connected time; 0 without executors. */
   longestSilence(): number;
 }
@@ -59,6 +61,7 @@ export const queriesOn = (state: SchedulerState): Queries => {
         request,
       ),
     pools: (request) => poolStates(state, request),
+    delayedRuns: () => delayedByGpu(state),
     fleetCounts: () =>
       fleetCounts({
         executors: fleet.executors.values(),

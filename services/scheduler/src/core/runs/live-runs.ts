@@ -10,6 +10,7 @@ import { isSameSlot, type HeldSlot, type SlotAllocation, type SlotRef } from '..
 import type { PackedRows, RowRequest } from '../rows/packed-rows.ts';
 import { deadlineOf, startDeadlineOf, waitsSince, type DeadlineSettings } from './deadline.ts';
 import { Deadlines } from './deadlines.ts';
+import { DelayedRuns } from './delayed-runs.ts';
 import {
   FairQueue,
   type Ahead,
@@ -49,6 +50,8 @@ export class LiveRuns {
   #executing = 0;
   /** Queued runs that may start, or take slots of another GPU model, from a time on: by that time. */
   readonly #changes = new IndexedPriorityQueue<Row>();
+  /** Of these, those that wait for no slot yet. */
+  readonly #delayed = new DelayedRuns();
   /** Since when runs have left free slots to others, by the broker's clock. */
   readonly #heldOutSince = new Map<Row, number>();
   readonly #deadlines: Deadlines;
@@ -156,6 +159,7 @@ export class LiveRuns {
   #wait(known: KnownRun): void {
     const { row, requirements, run } = known;
     const { warm_wait_s = 0 } = run.request;
+    this.#forgetDelay(known);
     const anyFrom = warm_wait_s > 0 ? this.#timeAfter(known, warm_wait_s) : -Infinity;
     const holdsOut = anyFrom > this.#nowMs;
     if (!holdsOut && this.#queue.holdsOut(known)) this.#queue.endHoldOut(known);
@@ -170,6 +174,12 @@ export class LiveRuns {
       if (!isThere) this.#queue.add(known, one.requirements, holdsOut);
     }
     if (next < Infinity) this.#changes.set(row, next);
+    if (this.startsLater(known)) this.#delayed.add(known);
+  }
+
+  #forgetDelay(known: KnownRun): void {
+    if (this.startsLater(known)) this.#delayed.remove(known);
+    this.#changes.delete(known.row);
   }
 
   /** When it has waited so long, since it could start. */
@@ -180,7 +190,7 @@ export class LiveRuns {
 
   /** It waits for neither a slot nor its deadline. */
   unschedule(known: KnownRun): void {
-    this.#changes.delete(known.row);
+    this.#forgetDelay(known);
     this.#heldOutSince.delete(known.row);
     if (known.slot === undefined) this.#queue.remove(known);
     this.#deadlines.delete(known.row);
@@ -298,11 +308,15 @@ export class LiveRuns {
   *takeChanged(now: number): Generator<KnownRun> {
     this.#nowMs = now;
     for (let first = this.#changes.first(); first && first.rank <= now; first = this.#changes.first()) {
-      this.#changes.delete(first.item);
       const known = this.#table.at(first.item);
       this.#wait(known);
       yield known;
     }
+  }
+
+  /** How many runs wait for a time, and for no slot yet. */
+  delayed(): ReturnType<DelayedRuns['all']> {
+    return this.#delayed.all();
   }
 
   /** The run of these deployments that has waited longest. */

@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000;
 
 /** By GPU model and organisation: how many runs got a slot in each of the last ten minutes of the broker's clock. */
 export class RecentStarts {
-  readonly #byGpu = new Map<GpuModel, Map<OrgId, CountByMinute>>();
+  readonly #byGpu = new Map<GpuModel, Map<string, CountByMinute>>();
   /** The latest minute. */
   #minute = 0;
 
@@ -14,7 +14,7 @@ export class RecentStarts {
     const minute = minuteOf(atMs);
     if (minute <= this.#minute - MINUTES) return;
     if (minute > this.#minute) this.#forgetBefore(minute);
-    const byOrg = this.#byGpu.get(gpu) ?? new Map<OrgId, CountByMinute>();
+    const byOrg = this.#byGpu.get(gpu) ?? new Map<string, CountByMinute>();
     this.#byGpu.set(gpu, byOrg);
     const counts = byOrg.get(org_id) ?? new CountByMinute();
     byOrg.set(org_id, counts);
@@ -22,7 +22,7 @@ export class RecentStarts {
   }
 
   /** Of one organisation, or of all. `nowMs` is the broker's clock. */
-  perMinute(gpu: GpuModel, org_id: OrgId | null, nowMs: number): number {
+  perMinute(gpu: GpuModel, org_id: string | null, nowMs: number): number {
     const now = Math.max(nowMs, this.#minute * MINUTE_MS);
     const byOrg = this.#byGpu.get(gpu);
     const of = org_id === null ? [...(byOrg?.values() ?? [])] : [byOrg?.get(org_id)];

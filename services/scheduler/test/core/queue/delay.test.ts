@@ -66,7 +66,7 @@ describe('what is known of a run that is queued to start later', () => {
     const { queries } = bed.scheduling;
     expect(queries.queuePosition(bed.key('one'))).toEqual({ ahead: 0, capacity: 'delayed' });
     expect(queries.waitReason(bed.key('one'))).toMatchObject({ eta: null, no_eta: 'not_yet' });
-    expect([[...bed.scheduling.queues()], oldest(bed)]).toEqual([[], undefined]);
+    expect([[...bed.scheduling.queues()], oldest(bed)]).toEqual([[], [0, null]]);
   });
 
   it('counts it as waiting since its time', () => {
