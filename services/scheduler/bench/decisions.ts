@@ -1,5 +1,6 @@
 /**
- * Decisions of the core with a full queue: each run that ends frees a slot, which the next run gets.
+ * Decisions of the core with a full queue: each run that ends frees a slot, which the next run gets. A decision is all of that: the fact of
+ * the end is folded, the slot is freed, the next run is chosen, and it gets the slot.
  * `node scripts/run.mjs services/scheduler/bench/decisions.ts [runs, or several with commas] [slots] [organisations] [decisions]`
  */
 import { performance } from 'node:perf_hooks';
@@ -9,6 +10,7 @@ import { executorId, orgId, runId } from '@runledger/contracts/ids';
 import { runRequest } from '@runledger/testing/events/run-events';
 import type { Assign, Decision } from '../src/core/decisions/decision.ts';
 import { createScheduling, type Scheduling } from '../src/core/scheduling.ts';
+import type { RunUpdate } from '../src/core/state/scheduler-input.ts';
 
 const QUEUES = (process.argv[2] ?? '1000,100000,1000000').split(',').map(Number);
 const SLOTS = Number(process.argv[3] ?? 10_000);
@@ -120,35 +122,34 @@ const fullQueue = (length: number) => {
   scheduling.take({ type: 'lead', connectedMs: 0 });
   registerAll(scheduling);
   let head = 0;
-  const fact = (run: Run): readonly Decision[] => {
+  const fact = (run: Run): RunUpdate => {
     head += 1;
     const { org_id, run_id } = run;
     const history = { head, state: run };
-    return scheduling.take({
-      type: 'run_fact',
-      key: { org_id, run_id },
-      history,
-      event_id: EVENT,
-      writer: 'executor',
-    });
+    return { key: { org_id, run_id }, history, event_id: EVENT, writer: 'executor' };
   };
-  /** The runs in the slots, by turns. */
-  const assigned: Decision[] = [];
+  const take = (update: RunUpdate): readonly Decision[] => scheduling.take({ type: 'run_fact', ...update });
+  /** The runs in the slots, the one that has had its slot for the longest time first. */
+  let assigned: Decision[] = [];
   const queue = (runs: number): void => {
-    for (let n = 0; n < runs; n += 1) assigned.push(...fact(queued(head + 1)));
+    for (let n = 0; n < runs; n += 1) assigned.push(...take(fact(queued(head + 1))));
   };
   queue(SLOTS + length);
-  let turn = 0;
-  /** The run that has had its slot for the longest time ends; the facts of it are the last of its decisions. */
-  const end = (factsOf: (assignment: Assign) => readonly Run[]): void => {
-    const assignment = assigned[turn];
-    if (assignment?.type !== 'assign') throw new Error('no run has a slot: ask for more of them');
-    let decisions: readonly Decision[] = [];
-    for (const run of factsOf(assignment)) decisions = fact(run);
-    const [next] = decisions;
-    if (!next || decisions.length > 1) throw new Error(`${decisions.length} runs started in one slot`);
-    assigned[turn] = next;
-    turn = (turn + 1) % assigned.length;
+  /** So many runs end, as these facts say: what ends one frees the slot of another, which is decided then. */
+  const end = (runs: number, factsOf: (assignment: Assign) => readonly Run[]): Speed => {
+    const ending = assigned.slice(0, runs).map((assignment) => {
+      if (assignment.type !== 'assign') throw new Error('no run has a slot: ask for more of them');
+      return factsOf(assignment).map(fact);
+    });
+    const next: (readonly Decision[])[] = [];
+    const [began, processor] = [performance.now(), process.threadCpuUsage()];
+    for (const facts of ending) for (const one of facts) next.push(take(one));
+    const elapsedMs = performance.now() - began;
+    const { user, system } = process.threadCpuUsage(processor);
+    const decided = next.flat();
+    if (decided.length !== runs) throw new Error(`${decided.length} runs started in ${runs} slots`);
+    assigned = [...assigned.slice(runs), ...decided];
+    return { elapsedMs, processorMs: (user + system) / 1_000 };
   };
   return { queue, end };
 };
@@ -158,21 +159,20 @@ interface Speed {
   readonly processorMs: number;
 }
 
-/** Ends runs with these facts. What keeps the queue at its length is not measured. */
+/** Ends runs with these facts. What makes the facts and keeps the queue at its length is not measured. */
 const measure = (length: number, factsOf: (assignment: Assign) => readonly Run[]): Speed => {
   const { queue, end } = fullQueue(length);
-  let [elapsedMs, processorUs] = [0, 0];
+  const parts: Speed[] = [];
   for (let decided = 0; decided < DECISIONS;) {
-    const ending = Math.min(Math.ceil(length / 2), DECISIONS - decided);
-    const [began, processor] = [performance.now(), process.threadCpuUsage()];
-    for (let n = 0; n < ending; n += 1) end(factsOf);
-    elapsedMs += performance.now() - began;
-    const { user, system } = process.threadCpuUsage(processor);
-    processorUs += user + system;
+    const ending = Math.min(SLOTS, Math.ceil(length / 2), DECISIONS - decided);
+    parts.push(end(ending, factsOf));
     queue(ending);
     decided += ending;
   }
-  return { elapsedMs, processorMs: processorUs / 1_000 };
+  return parts.reduce((sum, one) => ({
+    elapsedMs: sum.elapsedMs + one.elapsedMs,
+    processorMs: sum.processorMs + one.processorMs,
+  }));
 };
 
 const inWords = ({ elapsedMs, processorMs }: Speed): string => {

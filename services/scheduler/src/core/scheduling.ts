@@ -51,7 +51,10 @@ export interface Scheduling {
 export const createScheduling = (settings: SchedulingSettings): Scheduling => {
   const state = emptyState(settings);
   return {
-    take: (input) => [...decisionsOn(state, input), ...decideWithoutWarm(state)],
+    take: (input) => {
+      const decisions = decisionsOn(state, input);
+      return state.fleet.loaded.hasVanished ? [...decisions, ...decideWithoutWarm(state)] : decisions;
+    },
     historyOf: (key) => historyOf(state, key),
     isDeciding: (key) => Boolean(state.runs.get(key)?.pending),
     isNew: (event, sequence) => isNew(state, event, sequence),

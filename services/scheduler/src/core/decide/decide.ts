@@ -1,11 +1,10 @@
 import { isExecuting } from '@runledger/contracts/fold/run';
 import { MAX_CANDIDATES, type Placement } from '@runledger/contracts/events/placement';
-import type { ExecutorId } from '@runledger/contracts/ids';
 import type { Assign, RunDecision } from '../decisions/decision.ts';
 import { refreshSlot } from '../fleet/fleet.ts';
 import type { RegisteredExecutor, Slot } from '../fleet/registered-executor.ts';
 import { decisionBase, type KnownRun } from '../runs/known-run.ts';
-import { allRequirements, type Requirements } from '../slots/requirements.ts';
+import { allRequirements } from '../slots/requirements.ts';
 import type { SlotRef } from '../slots/slot-allocation.ts';
 import { hasRoomForAttempt } from '../state/attempt-room.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
@@ -28,24 +27,25 @@ export const decideOn = (state: SchedulerState, known: KnownRun): RunDecision[] 
   if (known.run.status !== 'queued') return recoverWithoutExecutor(state, known);
   const decisions: RunDecision[] = [];
   // Others that begin to wait at the same moment may be next for the first slot that it could take.
-  for (let decided = fillFor(state, known); decided.length > 0; decided = fillFor(state, known))
+  for (let decided = fillFor(state, known); decided.length > 0; decided = fillFor(state, known)) {
     decisions.push(...decided);
+    if (decided.some(({ key }) => key.run_id === known.key.run_id)) break;
+  }
   return decisions;
 };
 
 /** Fills an executor's slots that the run could take, with the runs that are next. */
 const fillFor = (state: SchedulerState, known: KnownRun): Assign[] => {
-  const { runs, fleet } = state;
-  const required = runs.waitsFor(known);
+  const { loaded, freeSlots } = state.fleet;
+  const required = state.runs.waitsFor(known);
   const version = versionOf(known);
-  for (const find of [
-    (one: Requirements) => fleet.loaded.freeFor(one, version),
-    (one: Requirements) => fleet.freeSlots.firstFor(one),
-  ]) {
-    for (const one of required) {
-      const decided = fillSlots(state, find(one)?.executor);
-      if (decided.length > 0) return decided;
-    }
+  for (const one of required) {
+    const decided = fillSlots(state, loaded.freeFor(one, version)?.executor);
+    if (decided.length > 0) return decided;
+  }
+  for (const one of required) {
+    const decided = fillSlots(state, freeSlots.firstFor(one)?.executor);
+    if (decided.length > 0) return decided;
   }
   return [];
 };
@@ -71,11 +71,11 @@ export const fillSlots = (state: SchedulerState, executor: RegisteredExecutor | 
   const decisions: Assign[] = [];
   for (const slots of executor.free.values()) {
     // No run is next for slots that have these versions loaded, or nothing.
-    const unwanted = new Set<string | null>();
+    let unwanted: Set<string | null> | undefined;
     for (const slot of slots) {
-      if (unwanted.has(slot.loaded)) continue;
+      if (unwanted?.has(slot.loaded)) continue;
       decisions.push(...fillSlot(state, slot));
-      if (slots.has(slot)) unwanted.add(slot.loaded);
+      if (slots.has(slot)) unwanted = (unwanted ?? new Set()).add(slot.loaded);
     }
   }
   return decisions;
@@ -107,15 +107,18 @@ const preferredSlot = (state: SchedulerState, known: KnownRun, slot: Slot): Slot
   const version = versionOf(known);
   if (slot.loaded === version) return slot;
   const required = state.runs.waitsFor(known);
-  const preferred = required.slice(
-    0,
-    required.findIndex(({ gpu }) => gpu === slot.gpu),
-  );
-  const candidates = [
-    ...required.map((one) => loaded.freeFor(one, version)),
-    ...preferred.map((one) => freeSlots.firstFor(one)),
-  ];
-  return candidates.find((one) => one !== undefined && nextFor(state, one)?.row === known.row) ?? slot;
+  const isNextFor = (other: Slot | undefined): other is Slot =>
+    other !== undefined && nextFor(state, other)?.row === known.row;
+  for (const one of required) {
+    const warm = loaded.freeFor(one, version);
+    if (isNextFor(warm)) return warm;
+  }
+  for (const one of required) {
+    if (one.gpu === slot.gpu) break;
+    const preferred = freeSlots.firstFor(one);
+    if (isNextFor(preferred)) return preferred;
+  }
+  return slot;
 };
 
 const versionOf = ({ run }: KnownRun): string => run.request.workflow_version_id;
@@ -145,9 +148,6 @@ const placement = (
   };
 };
 
-export const fillSlotsOf = (state: SchedulerState, id: ExecutorId): Assign[] =>
-  fillSlots(state, state.fleet.executors.get(id));
-
 /** There may be room again. */
 export const fillAllSlots = (state: SchedulerState): Assign[] => {
   if (!state.room.isShort || !hasRoomForAttempt(state)) return [];
@@ -169,8 +169,10 @@ export const freeSlot = (
   slot: SlotRef | undefined,
 ): RunDecision[] => {
   if (!slot) return [];
-  refreshSlotOf(state, slot);
-  const decisions: RunDecision[] = fillSlotsOf(state, slot.executor);
+  const executor = state.fleet.executors.get(slot.executor);
+  const freed = executor?.slots.get(slot.slot);
+  if (freed) refreshSlot(state.fleet, freed);
+  const decisions: RunDecision[] = fillSlots(state, executor);
   for (const next of state.runs.nextAfter(known))
     if (!state.runs.limitFor(next)) decisions.push(...decideOn(state, next));
   return decisions;
@@ -191,18 +193,13 @@ export const recoverWithoutExecutor = (state: SchedulerState, known: KnownRun): 
   return [];
 };
 
-const assign = (
-  state: SchedulerState,
-  known: KnownRun,
-  { executor, number, gpu }: Slot,
-  reason: Placement,
-): Assign[] => {
+const assign = (state: SchedulerState, known: KnownRun, chosen: Slot, reason: Placement): Assign[] => {
   const { run } = known;
   if (run.status !== 'queued') return [];
-  const slot = { executor: executor.id, slot: number, gpu };
+  const { executor, number: slot, gpu } = chosen;
   state.room.assignments += 1;
-  state.runs.allocateSlot(known, slot);
-  refreshSlotOf(state, slot);
+  state.runs.allocateSlot(known, { executor: executor.id, slot, gpu });
+  refreshSlot(state.fleet, chosen);
   return decide(state, known, {
     ...decisionBase(known),
     run,
@@ -210,7 +207,7 @@ const assign = (
     attempt: (run.attempt?.number ?? 0) + 1,
     executor: executor.id,
     executor_public_key: executor.registration.event.public_key,
-    slot: number,
+    slot,
     gpu,
     placement: reason,
   });

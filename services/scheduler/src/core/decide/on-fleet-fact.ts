@@ -9,7 +9,7 @@ import { drain, register, remove, setDrained } from '../fleet/membership.ts';
 import type { Registration } from '../fleet/registered-executor.ts';
 import type { ReceivedFleetFact } from '../state/scheduler-input.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
-import { fillSlots, fillSlotsOf, recoverWithoutExecutor } from './decide.ts';
+import { fillSlots, recoverWithoutExecutor } from './decide.ts';
 
 /** Whether nothing later is known about the executor or the name. */
 export const isNew = (
@@ -73,7 +73,7 @@ const onRegistered = (
   const drained = state.drained.drainOf(executorName(id)) !== null;
   state.former.delete(id);
   register(state.fleet, id, { registration, sequence, drained }, connectedMs);
-  return fillSlotsOf(state, id);
+  return fillSlots(state, state.fleet.executors.get(id));
 };
 
 const onDraining = ({ fleet }: SchedulerState, id: ExecutorId, sequence: number): RunDecision[] => {

@@ -3,6 +3,8 @@ import { canServe, type Requirements } from '../slots/requirements.ts';
 import type { RegisteredExecutor, Slot } from './registered-executor.ts';
 
 const MAX_COUNTED_EXECUTORS = 32;
+/** Executors come and go with models of any name, so of those without a free slot only so many are remembered. */
+const MAX_EMPTY = 64;
 
 /** An index of the slots that can take a run now: by GPU model, the executors with a free slot of it. */
 export class FreeSlots {
@@ -10,12 +12,14 @@ export class FreeSlots {
 
   set(slot: Slot, isFree: boolean): void {
     const { executor, gpu } = slot;
-    const slots = executor.free.get(gpu) ?? new Set<Slot>();
-    executor.free.set(gpu, slots);
+    let slots = executor.free.get(gpu);
+    if (!slots) executor.free.set(gpu, (slots = new Set()));
+    const wasEmpty = slots.size === 0;
     if (isFree) slots.add(slot);
     else slots.delete(slot);
-    if (slots.size > 0) this.#add(gpu, executor);
-    else this.#remove(gpu, executor);
+    const isEmpty = slots.size === 0;
+    if (wasEmpty && !isEmpty) this.#add(gpu, executor);
+    else if (isEmpty && !wasEmpty) this.#remove(gpu, executor);
   }
 
   removeExecutor(executor: RegisteredExecutor): void {
@@ -45,15 +49,14 @@ export class FreeSlots {
   }
 
   #add(gpu: GpuModel, executor: RegisteredExecutor): void {
-    const executors = this.#executors.get(gpu) ?? new Set<RegisteredExecutor>();
-    this.#executors.set(gpu, executors);
-    executors.add(executor);
+    const executors = this.#executors.get(gpu);
+    if (executors) executors.add(executor);
+    else this.#executors.set(gpu, new Set([executor]));
   }
 
-  /** Executors come and go with models of any name, so a model without a free slot is forgotten. */
   #remove(gpu: GpuModel, executor: RegisteredExecutor): void {
     const executors = this.#executors.get(gpu);
     executors?.delete(executor);
-    if (executors?.size === 0) this.#executors.delete(gpu);
+    if (executors?.size === 0 && this.#executors.size > MAX_EMPTY) this.#executors.delete(gpu);
   }
 }

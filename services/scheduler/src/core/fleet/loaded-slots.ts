@@ -5,23 +5,35 @@ import type { Slot } from './registered-executor.ts';
 /** What a slot that has something loaded is for a run of the same version: free, or taken while its executor takes runs. */
 type Use = 'free' | 'busy';
 
+/** What a slot has loaded, and what it is for a run of that version. */
+interface Loaded {
+  readonly use: Use;
+  readonly version: string;
+  readonly gpu: GpuModel;
+}
+
+type SlotsByModel = Map<GpuModel, Set<Slot>>;
+
 /** An index of the slots by the workflow version that they have loaded, as far as executors said it. */
 export class LoadedSlots {
-  readonly #slots: Readonly<Record<Use, Map<string, Set<Slot>>>> = { free: new Map(), busy: new Map() };
-  readonly #placeOf = new Map<Slot, { readonly use: Use; readonly key: string }>();
+  /** By version. */
+  readonly #slots: Readonly<Record<Use, Map<string, SlotsByModel>>> = { free: new Map(), busy: new Map() };
+  readonly #loaded = new Map<Slot, Loaded>();
   /** Versions of which a busy slot is not busy any more, or has something else. */
   #vanished = new Set<string>();
 
   /** Null for a slot that no run can wait for. */
   set(slot: Slot, use: Use | null): void {
-    const before = this.#placeOf.get(slot);
-    const key = slot.loaded === null || use === null ? null : keyOf(slot.gpu, slot.loaded);
-    if (before?.use === use && before.key === key) return;
-    if (before) this.#remove(slot, before.use, before.key);
-    if (key === null || use === null) return;
-    const slots = this.#slots[use].get(key) ?? new Set<Slot>();
-    this.#slots[use].set(key, slots.add(slot));
-    this.#placeOf.set(slot, { use, key });
+    const before = this.#loaded.get(slot);
+    const { gpu, loaded: version } = slot;
+    const counts = version !== null && use !== null;
+    if (!before && !counts) return;
+    if (before?.use === use && before.version === version && before.gpu === gpu) return;
+    if (before) this.#remove(slot, before);
+    if (!counts) return;
+    const ofVersion = this.#slots[use].get(version) ?? new Map<GpuModel, Set<Slot>>();
+    this.#slots[use].set(version, ofVersion.set(gpu, (ofVersion.get(gpu) ?? new Set()).add(slot)));
+    this.#loaded.set(slot, { use, version, gpu });
   }
 
   freeFor(requirements: Requirements, version: string): Slot | undefined {
@@ -32,27 +44,31 @@ export class LoadedSlots {
     return this.#first('busy', requirements, version) !== undefined;
   }
 
+  /** Whether `takeVanished` would take any. */
+  get hasVanished(): boolean {
+    return this.#vanished.size > 0;
+  }
+
   /** The versions for which it may be in vain to wait since the last call. */
   takeVanished(): Iterable<string> {
     const vanished = this.#vanished;
-    if (vanished.size > 0) this.#vanished = new Set();
+    this.#vanished = new Set();
     return vanished;
   }
 
   #first(use: Use, requirements: Requirements, version: string): Slot | undefined {
-    for (const slot of this.#slots[use].get(keyOf(requirements.gpu, version)) ?? [])
+    for (const slot of this.#slots[use].get(version)?.get(requirements.gpu) ?? [])
       if (canServe(slot.executor.capabilities, requirements)) return slot;
     return undefined;
   }
 
-  #remove(slot: Slot, use: Use, key: string): void {
-    const slots = this.#slots[use].get(key);
+  #remove(slot: Slot, { use, version, gpu }: Loaded): void {
+    const ofVersion = this.#slots[use].get(version);
+    const slots = ofVersion?.get(gpu);
     slots?.delete(slot);
-    this.#placeOf.delete(slot);
-    if (use === 'busy') this.#vanished.add(key.slice(key.indexOf('/') + 1));
-    if (slots?.size === 0) this.#slots[use].delete(key);
+    this.#loaded.delete(slot);
+    if (use === 'busy') this.#vanished.add(version);
+    if (slots?.size === 0) ofVersion?.delete(gpu);
+    if (ofVersion?.size === 0) this.#slots[use].delete(version);
   }
 }
-
-/** No model has a slash. */
-const keyOf = (gpu: GpuModel, version: string): string => `${gpu}/${version}`;

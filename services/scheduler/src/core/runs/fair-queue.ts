@@ -145,7 +145,10 @@ export class FairQueue {
 
   /** What a waiting run requires of a slot, in order: one for each GPU model that it waits for. */
   waitsFor(run: KnownRun): Requirements[] {
-    return this.#placesOf(run).map(({ line }) => line.requirements);
+    const place = this.#table.placeOf(run.row);
+    if (!place) return [];
+    const others = this.#others.get(run.row);
+    return others ? [place, ...others].map(({ line }) => line.requirements) : [place.line.requirements];
   }
 
   /** A waiting run gets a slot of this model because it is next. */
@@ -155,10 +158,12 @@ export class FairQueue {
     if (!place || !this.#takeOut(run, place)) return;
     // First, so that what its deployment holds is not forgotten in between.
     place.line.usage.hold(run, 1);
-    for (const other of places)
-      if (other !== place && this.#takeOut(run, other)) this.#change(run, other, { waiting: -1 });
-    this.#others.delete(run.row);
-    this.#table.setPlace(run.row, place);
+    if (places.length > 1) {
+      for (const other of places)
+        if (other !== place && this.#takeOut(run, other)) this.#change(run, other, { waiting: -1 });
+      this.#others.delete(run.row);
+      this.#table.setPlace(run.row, place);
+    }
     this.#change(run, place, { waiting: -1, slots: 1, isServed: true });
   }
 
@@ -370,7 +375,8 @@ export class FairQueue {
       deployment.newest = number;
       deployment.requirements = requirements;
     }
-    organisation.deployments.change(deployment, isNewest ? { ...by, weight: weightOf(run) } : by);
+    const weight = isNewest ? weightOf(run) : deployment.weight;
+    organisation.deployments.change(deployment, weight === deployment.weight ? by : { ...by, weight });
     pool.change(organisation, by);
     if (pool.size === 0) this.#pools.delete(requirements.gpu);
   }

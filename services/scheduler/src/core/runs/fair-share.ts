@@ -1,4 +1,4 @@
-import { FlowHeap, type HeapIndices } from './flow-heap.ts';
+import { FlowHeap } from './flow-heap.ts';
 import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
 
 /** One of those who share the slots of a GPU model: an organisation, or a deployment of one. */
@@ -16,7 +16,8 @@ export interface Flow {
   startTag: number;
   /** When it began to wait or was served, whatever was last, as a count. */
   since: number;
-  readonly indices: HeapIndices;
+  /** Among those that share; -1 before it is one of them. */
+  number: number;
 }
 
 export const newFlow = (name: string, weight: number): Flow => ({
@@ -27,7 +28,7 @@ export const newFlow = (name: string, weight: number): Flow => ({
   share: 0,
   startTag: 0,
   since: 0,
-  indices: [-1, -1],
+  number: -1,
 });
 
 export interface FlowChange {
@@ -48,8 +49,11 @@ export interface FlowChange {
  */
 export class FairShare<Of extends Flow> {
   readonly #flows = new Map<string, Of>();
-  readonly #byShare = new FlowHeap<Of>(0, isLowerShare);
-  readonly #byStartTag = new FlowHeap<Of>(1, isLowerTag);
+  /** By number. */
+  readonly #numbered: (Of | undefined)[] = [];
+  readonly #unused: number[] = [];
+  readonly #byShare = new FlowHeap('share');
+  readonly #byStartTag = new FlowHeap('startTag');
   /** Those without a run, by start tag. */
   readonly #idle = new IndexedPriorityQueue<Of>();
   /** Of the flows that wait. */
@@ -74,6 +78,9 @@ export class FairShare<Of extends Flow> {
 
   /** A flow without runs is forgotten sooner or later. */
   add(flow: Of): void {
+    if (flow.number !== -1) return;
+    flow.number = this.#unused.pop() ?? this.#numbered.length;
+    this.#numbered[flow.number] = flow;
     this.#flows.set(flow.name, flow);
   }
 
@@ -120,8 +127,12 @@ export class FairShare<Of extends Flow> {
     if (this.#idle.size === 0) return;
     const time = this.#idle.size === this.#flows.size ? Infinity : this.#virtualTime;
     for (let first = this.#idle.first(); first && first.rank <= time; first = this.#idle.first()) {
-      this.#idle.delete(first.item);
-      this.#flows.delete(first.item.name);
+      const { item } = first;
+      this.#idle.delete(item);
+      this.#flows.delete(item.name);
+      this.#numbered[item.number] = undefined;
+      this.#unused.push(item.number);
+      item.number = -1;
     }
   }
 
@@ -129,18 +140,24 @@ export class FairShare<Of extends Flow> {
     // With the slot that is given away now.
     const slotsByWeight = (this.#slots + 1) / this.#weight;
     return this.#byShare.first(
-      (flow) => (flow.slots + 1 <= flow.weight * slotsByWeight ? ask(flow) : undefined),
-      ({ share }) => share < slotsByWeight,
+      (number) => {
+        const flow = this.#numbered[number];
+        return flow && flow.slots + 1 <= flow.weight * slotsByWeight ? ask(flow) : undefined;
+      },
+      (number) => (this.#numbered[number]?.share ?? Infinity) < slotsByWeight,
     );
   }
 
   #firstByStartTag<Answer>(ask: (flow: Of) => Answer | undefined): Answer | undefined {
     for (;;) {
       let next: Of | undefined;
-      const answer = this.#byStartTag.first((flow) => {
-        next = flow;
-        return ask(flow);
-      });
+      const answer = this.#byStartTag.first(
+        (number) => {
+          next = this.#numbered[number];
+          return next && ask(next);
+        },
+        () => true,
+      );
       if (answer === undefined || !next || next.startTag >= this.#virtualTime) return answer;
       // It could not use the slots before, or had its share: it saved up nothing.
       next.startTag = this.#virtualTime;
@@ -155,18 +172,6 @@ export class FairShare<Of extends Flow> {
     this.#weight += sign * weight;
   }
 }
-
-type IsBefore = (one: Flow, other: Flow) => boolean;
-
-/** No two are equal. */
-const isLowerTag: IsBefore = (one, other) => {
-  if (one.startTag !== other.startTag) return one.startTag < other.startTag;
-  const isSingle = one.waiting === 1;
-  return isSingle === (other.waiting === 1) ? one.since < other.since : isSingle;
-};
-
-const isLowerShare: IsBefore = (one, other) =>
-  one.share === other.share ? isLowerTag(one, other) : one.share < other.share;
 
 const isIdle = ({ waiting, slots }: Flow): boolean => waiting === 0 && slots === 0;
 

@@ -1,115 +1,173 @@
 import type { Flow } from './fair-share.ts';
 
-/** Where a flow is in each of the two heaps that order it; -1 when it is not in it. */
-export type HeapIndices = [number, number];
+/** The lowest share first, and of equal shares the lowest start tag; or the lowest start tag at once. */
+export type FlowOrder = 'share' | 'startTag';
+
+/** Numbers by which a flow is ordered: its share, if that counts, its start tag, whether it has more than one run, and `since`. */
+const RANKS = 4;
+const NONE = -1;
 
 /**
- * Flows that wait, in an order: a binary heap in which each flow knows its index. A flow that has changed is set again, and no two are
- * equal in order.
+ * The numbers of flows that wait, in an order: a binary heap that knows where each number is. A flow that has changed is set again, and
+ * no two are equal in order. All of it stands in arrays of numbers, so a change reads and writes no other flow.
  */
-export class FlowHeap<Of extends Flow> {
-  readonly #flows: Of[] = [];
-  /** Which of the indices of a flow is its index here. */
-  readonly #own: 0 | 1;
-  readonly #isBefore: (one: Flow, other: Flow) => boolean;
+export class FlowHeap {
+  /** Numbers of flows, and by what they are ordered: as it was when they were set. */
+  #numbers = new Int32Array(1);
+  #ranks = new Float64Array(RANKS);
+  #size = 0;
+  /** By number, and 1 more: 0 for a flow that is not here. */
+  #indices = new Int32Array(1);
+  readonly #order: FlowOrder;
 
-  constructor(own: 0 | 1, isBefore: (one: Flow, other: Flow) => boolean) {
-    this.#own = own;
-    this.#isBefore = isBefore;
+  constructor(order: FlowOrder) {
+    this.#order = order;
   }
 
-  /** The first answer of a flow, in their order and as far as this holds. Nothing changes meanwhile. */
+  /** The first answer for a flow, in their order and as far as this holds. Nothing changes meanwhile. */
   first<Answer>(
-    ask: (flow: Of) => Answer | undefined,
-    holds: (flow: Of) => boolean = () => true,
+    ask: (number: number) => Answer | undefined,
+    holds: (number: number) => boolean,
   ): Answer | undefined {
-    const [top] = this.#flows;
-    if (!top || !holds(top)) return undefined;
+    const top = this.#numbers[0] ?? NONE;
+    if (this.#size === 0 || !holds(top)) return undefined;
     return ask(top) ?? this.#firstBelow(ask, holds);
   }
 
   /** Adds the flow, or moves it to where it belongs since it has changed. */
-  set(flow: Of): void {
-    const known = flow.indices[this.#own];
-    if (known === -1) {
-      this.#flows.push(flow);
-      this.#rise(flow, this.#flows.length - 1);
-    } else if (this.#rise(flow, known) === known) this.#sink(flow, known);
+  set(flow: Flow): void {
+    const { number } = flow;
+    if (number >= this.#indices.length) this.#indices = grown(this.#indices, number + 1);
+    const known = (this.#indices[number] ?? 0) - 1;
+    if (known === NONE) {
+      this.#size += 1;
+      if (this.#size > this.#numbers.length) {
+        this.#numbers = grown(this.#numbers, this.#size);
+        this.#ranks = grown(this.#ranks, this.#size * RANKS);
+      }
+    }
+    const share = this.#order === 'share' ? flow.share : 0;
+    const isMany = flow.waiting === 1 ? 0 : 1;
+    const index = known === NONE ? this.#size - 1 : known;
+    this.#settle(number, index, share, flow.startTag, isMany, flow.since);
   }
 
-  delete(flow: Of): void {
-    const index = flow.indices[this.#own];
-    if (index === -1) return;
-    flow.indices[this.#own] = -1;
-    const last = this.#flows.pop();
-    if (!last || last === flow) return;
-    if (this.#rise(last, index) === index) this.#sink(last, index);
+  delete({ number }: Flow): void {
+    const index = (this.#indices[number] ?? 0) - 1;
+    if (index === NONE) return;
+    this.#indices[number] = 0;
+    this.#size -= 1;
+    const last = this.#size;
+    if (last === index) return;
+    const ranks = this.#ranks;
+    const at = last * RANKS;
+    const [share, startTag, isMany, since] = [ranks[at], ranks[at + 1], ranks[at + 2], ranks[at + 3]];
+    this.#settle(this.#numbers[last] ?? 0, index, share ?? 0, startTag ?? 0, isMany ?? 0, since ?? 0);
   }
 
   /** Below the top. What has been asked leaves its children to be asked, so nothing is taken out of the heap. */
   #firstBelow<Answer>(
-    ask: (flow: Of) => Answer | undefined,
-    holds: (flow: Of) => boolean,
+    ask: (number: number) => Answer | undefined,
+    holds: (number: number) => boolean,
   ): Answer | undefined {
-    const flows = this.#flows;
-    /** The next one is last. */
-    const next: Of[] = [];
+    /** Indices; the next one is last. */
+    const next: number[] = [];
     const addChildren = (index: number): void => {
-      for (const child of [flows[2 * index + 1], flows[2 * index + 2]])
-        if (child) next.splice(this.#countBehind(next, child), 0, child);
+      for (const child of [2 * index + 1, 2 * index + 2])
+        if (child < this.#size) next.splice(this.#countBehind(next, child), 0, child);
     };
     addChildren(0);
-    for (let flow = next.pop(); flow && holds(flow); flow = next.pop()) {
-      const answer = ask(flow);
+    for (let index = next.pop(); index !== undefined; index = next.pop()) {
+      const number = this.#numbers[index] ?? NONE;
+      if (!holds(number)) return undefined;
+      const answer = ask(number);
       if (answer !== undefined) return answer;
-      addChildren(flow.indices[this.#own]);
+      addChildren(index);
     }
     return undefined;
   }
 
-  /** How many of these, the last one first, come behind the flow. */
-  #countBehind(sorted: readonly Of[], flow: Of): number {
+  /** How many of these, the last one first, come behind the one at this index. */
+  #countBehind(sorted: readonly number[], index: number): number {
     let low = 0;
     for (let high = sorted.length; low < high;) {
       const middle = (low + high) >> 1;
-      const other = sorted[middle];
-      if (other && this.#isBefore(flow, other)) low = middle + 1;
+      if (this.#isBefore(index, sorted[middle] ?? 0)) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
-  /** Puts the flow at this index or above it, and returns where. */
-  #rise(flow: Of, from: number): number {
+  #isBefore(index: number, other: number): boolean {
+    const ranks = this.#ranks;
+    const at = index * RANKS;
+    return this.#isBehind(other, ranks[at] ?? 0, ranks[at + 1] ?? 0, ranks[at + 2] ?? 0, ranks[at + 3] ?? 0);
+  }
+
+  /** Whether the flow at this index comes behind one with these ranks. */
+  #isBehind(index: number, share: number, startTag: number, isMany: number, since: number): boolean {
+    const ranks = this.#ranks;
+    const at = index * RANKS;
+    const ownShare = ranks[at] ?? 0;
+    if (ownShare !== share) return ownShare > share;
+    const ownTag = ranks[at + 1] ?? 0;
+    if (ownTag !== startTag) return ownTag > startTag;
+    const isOwnMany = ranks[at + 2] ?? 0;
+    return isOwnMany === isMany ? (ranks[at + 3] ?? 0) > since : isOwnMany > isMany;
+  }
+
+  /** Puts a flow with these ranks at this index, which is its own or free, or where it belongs above or below it. */
+  #settle(
+    number: number,
+    from: number,
+    share: number,
+    startTag: number,
+    isMany: number,
+    since: number,
+  ): void {
     let index = from;
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      const above = this.#flows[parent];
-      if (!above || this.#isBefore(above, flow)) break;
-      this.#put(above, index);
+    for (let parent = (index - 1) >> 1; index > 0; parent = (index - 1) >> 1) {
+      if (!this.#isBehind(parent, share, startTag, isMany, since)) break;
+      this.#move(parent, index);
       index = parent;
     }
-    this.#put(flow, index);
-    return index;
-  }
-
-  /** Puts the flow at this index or below it. */
-  #sink(flow: Of, from: number): void {
-    let index = from;
-    for (;;) {
-      const left = this.#flows[2 * index + 1];
-      const right = this.#flows[2 * index + 2];
-      const child = left && right && this.#isBefore(right, left) ? right : left;
-      if (!child || this.#isBefore(flow, child)) break;
-      const below = child.indices[this.#own];
-      this.#put(child, index);
-      index = below;
+    if (index === from) {
+      for (let child = this.#firstChild(index); child !== NONE; child = this.#firstChild(index)) {
+        if (this.#isBehind(child, share, startTag, isMany, since)) break;
+        this.#move(child, index);
+        index = child;
+      }
     }
-    this.#put(flow, index);
+    const ranks = this.#ranks;
+    const at = index * RANKS;
+    ranks[at] = share;
+    ranks[at + 1] = startTag;
+    ranks[at + 2] = isMany;
+    ranks[at + 3] = since;
+    this.#numbers[index] = number;
+    this.#indices[number] = index + 1;
   }
 
-  #put(flow: Of, index: number): void {
-    this.#flows[index] = flow;
-    flow.indices[this.#own] = index;
+  /** The one of the two children that comes first; -1 without children. */
+  #firstChild(index: number): number {
+    const left = 2 * index + 1;
+    if (left >= this.#size) return NONE;
+    return left + 1 < this.#size && this.#isBefore(left + 1, left) ? left + 1 : left;
+  }
+
+  #move(from: number, to: number): void {
+    const number = this.#numbers[from] ?? 0;
+    this.#numbers[to] = number;
+    this.#indices[number] = to + 1;
+    const ranks = this.#ranks;
+    for (let rank = 0; rank < RANKS; rank += 1) ranks[to * RANKS + rank] = ranks[from * RANKS + rank] ?? 0;
   }
 }
+
+/** With room for so many, and for others later. */
+const grown = <Numbers extends Int32Array | Float64Array>(numbers: Numbers, needed: number): Numbers => {
+  const length = Math.max(2 * numbers.length, needed);
+  const more = numbers instanceof Int32Array ? new Int32Array(length) : new Float64Array(length);
+  more.set(numbers);
+  return more as Numbers;
+};

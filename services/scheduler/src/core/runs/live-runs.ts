@@ -269,8 +269,9 @@ export class LiveRuns {
   }
 
   /** Since when it could have had a slot, in milliseconds on the broker's clock. */
-  waitingSince({ run }: KnownRun): number {
-    return this.#settings.instantOf(waitsSince(run));
+  waitingSince({ row, run }: KnownRun): number {
+    const since = waitsSince(run);
+    return since === run.created_at ? this.#table.createdMsOf(row) : this.#settings.instantOf(since);
   }
 
   /** Waiting runs that may be within their limits because this run has left its slot: the first of each kind. */

@@ -137,15 +137,15 @@ export class Usage {
 
   /** The limit that was reached last while the run waited, as the last release says. */
   lastLimitOf(run: KnownRun): Limit | undefined {
-    const reached = (release: Release, limit: number): number => (release.slots >= limit ? release.head : 0);
-    const { lastRelease, limit } = this.organisation;
-    const heads: [Limit, number][] = [
-      ['concurrency_key', this.#keys.get(keyOf(run) ?? '')?.releasedAt ?? 0],
-      ['concurrency_limit', reached(this.#lastRelease, limitOf(run))],
-      ['organisation_limit', reached(lastRelease, limit)],
-    ];
-    const [last, head] = heads.reduce((latest, one) => (one[1] > latest[1] ? one : latest));
-    return head > run.head ? last : undefined;
+    let [last, head]: [Limit | undefined, number] = [undefined, run.head];
+    const key = keyOf(run);
+    const releasedAt = key === undefined ? 0 : (this.#keys.get(key)?.releasedAt ?? 0);
+    if (releasedAt > head) [last, head] = ['concurrency_key', releasedAt];
+    const own = this.#lastRelease;
+    if (own.head > head && own.slots >= limitOf(run)) [last, head] = ['concurrency_limit', own.head];
+    const { lastRelease: whole, limit } = this.organisation;
+    if (whole.head > head && whole.slots >= limit) last = 'organisation_limit';
+    return last;
   }
 
   /** The next run of the line, if it is within its limits. */
