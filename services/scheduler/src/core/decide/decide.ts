@@ -133,19 +133,19 @@ const placement = (
   let candidates = 0;
   for (const one of required)
     if (candidates < MAX_CANDIDATES) candidates += fleet.freeSlots.countFor(one, MAX_CANDIDATES - candidates);
-  const limit = runs.lastLimitOf(known);
   const waitedMs = Math.max(nowMs - runs.waitingSince(known), 0);
-  const heldOutSince = runs.heldOutSince(known);
-  return {
+  const reason: Placement = {
     candidates: Math.max(candidates, 1),
     choice: loaded === versionOf(known) ? 'warm' : 'cold',
-    ...(known.requirements.later.length > 0 && {
-      gpu_index: allRequirements(known.requirements).findIndex((one) => one.gpu === gpu),
-    }),
     waited_s: waitedMs / 1_000,
-    ...(heldOutSince !== undefined && { warm_wait_s: Math.min(nowMs - heldOutSince, waitedMs) / 1_000 }),
-    ...(limit && { held_back_by: limit }),
   };
+  if (known.requirements.later.length > 0)
+    reason.gpu_index = allRequirements(known.requirements).findIndex((one) => one.gpu === gpu);
+  const heldOutSince = runs.heldOutSince(known);
+  if (heldOutSince !== undefined) reason.warm_wait_s = Math.min(nowMs - heldOutSince, waitedMs) / 1_000;
+  const limit = runs.lastLimitOf(known);
+  if (limit) reason.held_back_by = limit;
+  return reason;
 };
 
 /** There may be room again. */

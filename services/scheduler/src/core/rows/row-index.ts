@@ -11,11 +11,13 @@ export interface IdsOfRows {
   readonly firstWordOf: (row: number) => number;
 }
 
+/** A row and 1 more, 0 in a free slot; and the hash of its id, so that a row is read only when it is the one. */
+const SLOT_WORDS = 2;
+
 /**
  * Rows by the ids of their runs: hash tables with open addressing. They are many small ones, so that none takes long to grow.
  */
 export class RowIndex {
-  /** A row and 1 in each slot; 0 in a free one. */
   readonly #shards: Int32Array[] = Array.from({ length: 1 << SHARD_BITS }, () => new Int32Array(0));
   readonly #sizes = new Int32Array(1 << SHARD_BITS);
   readonly #ids: IdsOfRows;
@@ -30,23 +32,24 @@ export class RowIndex {
     const slots = this.#shards[shardOf(hash)];
     if (!slots || slots.length === 0) return undefined;
     const mask = slots.length - 1;
-    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
+    for (let slot = homeOf(hash, mask); ; slot = (slot + SLOT_WORDS) & mask) {
       const row = (slots[slot] ?? 0) - 1;
       if (row < 0) return undefined;
-      if (this.#hasId(row, words, at) && holds(row)) return row;
+      if (slots[slot + 1] === hash && this.#hasId(row, words, at) && holds(row)) return row;
     }
   }
 
   add(row: number): void {
-    const shard = shardOf(this.#hash(row));
+    const hash = this.#hash(row);
+    const shard = shardOf(hash);
     const size = (this.#sizes[shard] ?? 0) + 1;
     this.#sizes[shard] = size;
     let slots = this.#shards[shard] ?? new Int32Array(0);
-    if (size * 4 > slots.length * 3) {
-      slots = this.#grown(slots);
+    if (size * SLOT_WORDS * 4 > slots.length * 3) {
+      slots = grown(slots);
       this.#shards[shard] = slots;
     }
-    this.#put(slots, row);
+    put(slots, row + 1, hash);
   }
 
   delete(row: number): void {
@@ -54,33 +57,21 @@ export class RowIndex {
     const shard = shardOf(hash);
     const slots = this.#shards[shard] ?? new Int32Array(0);
     const mask = slots.length - 1;
-    let free = hash & mask;
+    let free = homeOf(hash, mask);
     while (slots[free] !== row + 1) {
       if (!slots[free]) return;
-      free = (free + 1) & mask;
+      free = (free + SLOT_WORDS) & mask;
     }
     this.#sizes[shard] = (this.#sizes[shard] ?? 1) - 1;
     // Those behind it move up, unless they are where they belong.
-    for (let next = (free + 1) & mask; slots[next]; next = (next + 1) & mask) {
-      const home = this.#hash((slots[next] ?? 0) - 1) & mask;
+    for (let next = (free + SLOT_WORDS) & mask; slots[next]; next = (next + SLOT_WORDS) & mask) {
+      const home = homeOf(slots[next + 1] ?? 0, mask);
       if (((next - home) & mask) < ((next - free) & mask)) continue;
       slots[free] = slots[next] ?? 0;
+      slots[free + 1] = slots[next + 1] ?? 0;
       free = next;
     }
     slots[free] = 0;
-  }
-
-  #grown(slots: Int32Array): Int32Array {
-    const grown = new Int32Array(Math.max(slots.length * 2, FEWEST_SLOTS));
-    for (const slot of slots) if (slot) this.#put(grown, slot - 1);
-    return grown;
-  }
-
-  #put(slots: Int32Array, row: number): void {
-    const mask = slots.length - 1;
-    let slot = this.#hash(row) & mask;
-    while (slots[slot]) slot = (slot + 1) & mask;
-    slots[slot] = row + 1;
   }
 
   #hash(row: number): number {
@@ -95,6 +86,24 @@ export class RowIndex {
     return true;
   }
 }
+
+const grown = (slots: Int32Array): Int32Array => {
+  const more = new Int32Array(Math.max(slots.length * 2, FEWEST_SLOTS * SLOT_WORDS));
+  for (let slot = 0; slot < slots.length; slot += SLOT_WORDS)
+    if (slots[slot]) put(more, slots[slot] ?? 0, slots[slot + 1] ?? 0);
+  return more;
+};
+
+const put = (slots: Int32Array, entry: number, hash: number): void => {
+  const mask = slots.length - 1;
+  let slot = homeOf(hash, mask);
+  while (slots[slot]) slot = (slot + SLOT_WORDS) & mask;
+  slots[slot] = entry;
+  slots[slot + 1] = hash;
+};
+
+/** Where a row with this hash belongs. `mask`: the length of the slots, which is a power of two, less one. */
+const homeOf = (hash: number, mask: number): number => (hash * SLOT_WORDS) & mask;
 
 /** The last half of a UUID of version 7 is random; of others the rest may differ too. */
 const hashOf = (words: Words, at: number): number => {

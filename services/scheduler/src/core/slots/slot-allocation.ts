@@ -25,8 +25,8 @@ export class SlotAllocation {
   readonly #executors = new Map<ExecutorId, Map<number, RunName[]>>();
 
   allocate({ executor, slot }: SlotRef, run: RunName): void {
-    const slots = this.#executors.get(executor) ?? new Map<number, RunName[]>();
-    this.#executors.set(executor, slots);
+    let slots = this.#executors.get(executor);
+    if (!slots) this.#executors.set(executor, (slots = new Map()));
     const runs = slots.get(slot);
     if (!runs) slots.set(slot, [run]);
     else if (!runs.includes(run)) runs.push(run);
@@ -36,8 +36,9 @@ export class SlotAllocation {
     const slots = this.#executors.get(executor);
     const runs = slots?.get(slot);
     const index = runs?.indexOf(run) ?? -1;
-    if (index >= 0) runs?.splice(index, 1);
-    if (runs?.length === 0) slots?.delete(slot);
+    if (index < 0) return;
+    if (runs && runs.length > 1) runs.splice(index, 1);
+    else slots?.delete(slot);
     if (slots?.size === 0) this.#executors.delete(executor);
   }
 
