@@ -11,7 +11,6 @@ const OF_FIRST_FACT: ReadonlySet<Column> = new Set([
   'created_at',
   'deployment_id',
   'workflow_id',
-  'gpu',
   'origin',
   'webhook_host',
   'webhook_url',
