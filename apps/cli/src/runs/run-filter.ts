@@ -6,12 +6,14 @@ import type { ApiCall } from '../api-client/api-call.ts';
 import { deployments } from '../catalogue/deployments.ts';
 import { optionalId } from '../catalogue/named-records.ts';
 import { workflows } from '../catalogue/workflows.ts';
+import { schedules } from '../schedules/schedules.ts';
 import { tags } from '../options/tags.ts';
 
 export interface RunFilterOptions {
   readonly status?: readonly string[];
   readonly deployment?: string;
   readonly workflow?: string;
+  readonly schedule?: string;
   readonly gpu?: string;
   readonly origin?: string;
   readonly tag?: readonly string[];
@@ -30,6 +32,7 @@ export const addRunFilter = (command: Command): Command =>
     )
     .option('--deployment <deployment>', 'of this deployment')
     .option('--workflow <workflow>', 'of any version of this workflow')
+    .option('--schedule <schedule>', 'queued by this schedule')
     .option('--gpu <model>', 'on this GPU model')
     .addOption(new Option('--origin <origin>', 'how it was queued').choices(RunOrigin.enum))
     .option('--tag <tag>', 'with this tag; with all of several, with commas or repeated', tags)
@@ -49,6 +52,7 @@ export const runFilterOf = async (call: ApiCall, options: RunFilterOptions): Pro
   status: options.status?.join(','),
   deployment_id: await optionalId(call, deployments, options.deployment),
   workflow_id: await optionalId(call, workflows, options.workflow),
+  schedule_id: await optionalId(call, schedules, options.schedule),
   gpu: options.gpu,
   origin: options.origin,
   tag: options.tag?.join(','),

@@ -33,7 +33,7 @@ const listed: Pick<ListedRecords<Schedule>, 'what' | 'path' | 'readPage'> = {
   },
 };
 
-const schedules: RecordKind<Schedule> = {
+export const schedules: RecordKind<Schedule> = {
   ...listed,
   idOf: idByName(listed),
   send: (call, request) => call(Schedule, request),

@@ -37,6 +37,13 @@ describe('runledger runs cancel with several pages', () => {
     ]);
   });
 
+  it('selects the runs of a schedule', async () => {
+    const schedule_id = '01920000-0000-7000-8000-00000000000a';
+    const fake = await aGateway(page({ matched: 1, cancelled: 1 }));
+    await cliAt(fake.url, 'rl_key')(['runs', 'cancel', '--schedule', schedule_id, '--yes']);
+    expect(fake.requests.map(({ body }) => body)).toEqual([{ filter: { schedule_id }, dry_run: false }]);
+  });
+
   it('cancels no run that was queued after the count', async () => {
     const created_before = '2026-05-01T12:00:00.001Z';
     const fake = await aGateway(

@@ -97,6 +97,25 @@ describe.concurrent('a schedule whose time has come', () => {
     });
   });
 
+  it('finds its runs in lists and in requests about many runs', async () => {
+    const { tenant, schedule } = await dueOnce({ request: { tags: ['nightly'] } });
+    const run = runOf(tenant, (await handled(tenant, schedule))[0]);
+    await post(`${gateway.api}/run/${run.run_id}/rerun`, tenant.key);
+    const found = async (query: string): Promise<string[]> =>
+      (await call(`${gateway.api}/runs?${query}`, tenant.key)).body.runs.map(
+        (one: { readonly id: string }) => one.id,
+      );
+    expect(await found('tag=nightly')).toHaveLength(2);
+    expect(await found(`schedule_id=${schedule.id}`)).toEqual([run.run_id]);
+    expect(await found(`schedule_id=${schedule.id.toUpperCase()}&tag=nightly`)).toEqual([run.run_id]);
+    expect(await found(`schedule_id=${schedule.request.deployment_id}`)).toEqual([]);
+    const cancel = { filter: { schedule_id: schedule.id } };
+    const { body } = await post(`${gateway.api}/runs/cancel`, tenant.key, cancel);
+    expect(body).toMatchObject({ matched: 1, cancelled: 1 });
+    const [{ tags }] = (await call(`${gateway.api}/runs?schedule_id=${schedule.id}`, tenant.key)).body.runs;
+    expect(tags).toEqual(['nightly']);
+  });
+
   it('queues a run that is repeated without it', async () => {
     const { tenant, schedule } = await dueOnce();
     const run = runOf(tenant, (await handled(tenant, schedule))[0]);

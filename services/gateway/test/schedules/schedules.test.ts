@@ -102,6 +102,24 @@ describe('a schedule', () => {
     expect((await withInputs({ size: 1 })).status).toBe(201);
   });
 
+  it('is refused for a version that requires a secret, with what to do instead', async () => {
+    const { deployment_id } = await aDeploymentWith(admin, [
+      { name: 'token', type: 'string', secret: true, required: true },
+    ]);
+    for (const inputs of [{}, { token: 'not stored' }]) {
+      const { status, body } = await admin.post('/schedules', aRequest({ deployment_id, inputs }));
+      expect([status, body.detail]).toEqual([
+        422,
+        [
+          expect.objectContaining({
+            loc: ['body', 'inputs', 'token'],
+            msg: expect.stringContaining('this deployment cannot be scheduled: publish a version in which'),
+          }),
+        ],
+      ]);
+    }
+  });
+
   it('is changed: members that are left out stay, and null gives those of its runs their defaults', async () => {
     const { id } = await created({
       inputs: { size: 1 },

@@ -10,6 +10,8 @@ import { IncludedMembers, RunStatus, WorkflowRun } from './run.ts';
 const After = { ...TimeOrDay, description: 'Runs created at this time or later.' };
 const Before = { ...TimeOrDay, description: 'Runs created before this time.' };
 
+const OfSchedule = { ...Uuid, description: 'Runs that this schedule queued, also a deleted one.' };
+
 const OneTag = { ...Tag, 'x-refusal': { type: 'string_pattern_mismatch', msg: TAG_RULE } };
 const TAGGED = 'Runs with all of these tags.';
 
@@ -18,6 +20,7 @@ export const RunListQuery = Type.Object({
   status: Type.Optional(Type.Array(RunStatus, { description: 'Runs with one of these statuses.' })),
   deployment_id: Type.Optional(Uuid),
   workflow_id: Type.Optional(Uuid),
+  schedule_id: Type.Optional(OfSchedule),
   gpu: Type.Optional(GpuName),
   origin: Type.Optional(RunOrigin),
   tag: Type.Optional(Type.Array(OneTag, { minItems: 1, maxItems: MAX_TAGS, description: TAGGED })),
@@ -45,6 +48,7 @@ export const RunFilter = Type.Object(
     }),
     deployment_id: optional(Uuid),
     workflow_id: optional(Uuid),
+    schedule_id: optional(OfSchedule),
     gpu: optional(GpuName),
     origin: optional(RunOrigin),
     tag: optional(

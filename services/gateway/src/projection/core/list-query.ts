@@ -5,6 +5,7 @@ import type { OrgId } from '@runledger/contracts/ids';
 import { OPEN_STATUSES } from './run-view.ts';
 import type { ListRange, SortKey } from './sort-key.ts';
 import type { StoredRun } from './stored-run.ts';
+import { scheduleTag } from './stored-tags.ts';
 import type { WebhookStatus } from './webhook-status.ts';
 
 /** Which runs are listed: those of one organisation that match every filter, newest first. */
@@ -13,6 +14,8 @@ export interface RunQuery extends ListRange {
   readonly statuses?: readonly Run['status'][];
   readonly deploymentId?: string;
   readonly workflowId?: string;
+  /** Of the schedule that queued them. */
+  readonly scheduleId?: string;
   readonly gpu?: GpuModel;
   readonly origin?: RunOrigin;
   /** The runs have all of them. */
@@ -89,11 +92,11 @@ export interface ListQuery {
 }
 
 /**
- * The order of the conditions: statuses that every run leaves, tags, deployment, workflow, an origin other than the usual one,
+ * The order of the conditions: statuses that every run leaves, schedule, tags, deployment, workflow, an origin other than the usual one,
  * statuses without the one that most runs end with, GPU, the usual origin, the usual status.
  */
 export const runListQuery = (query: RunQuery): ListQuery => {
-  const { org_id, statuses, deploymentId, workflowId, gpu, origin, tags = [], ...range } = query;
+  const { org_id, statuses, deploymentId, workflowId, scheduleId, gpu, origin, tags = [], ...range } = query;
   const byStatus = statuses === undefined ? [] : [{ field: 'status', values: statuses } as const];
   const byOrigin = condition('origin', origin);
   const isOpen = statuses?.every((status) => OPEN_STATUSES.includes(status)) ?? false;
@@ -103,6 +106,7 @@ export const runListQuery = (query: RunQuery): ListQuery => {
     org_id,
     conditions: [
       ...(isOpen ? byStatus : []),
+      ...(scheduleId === undefined ? [] : condition('tags', scheduleTag(scheduleId))),
       ...tags.flatMap((tag) => condition('tags', tag)),
       ...condition('deployment_id', deploymentId),
       ...condition('workflow_id', workflowId),

@@ -4,6 +4,7 @@ import { orgId, runId } from '@runledger/contracts/ids';
 import { referencesOf, type RunReferences } from './run-references.ts';
 import { outputsToErase, type StoredView } from './run-view.ts';
 import { sortKeyOf } from './sort-key.ts';
+import { tagsOf } from './stored-tags.ts';
 import { webhookHost, type WebhookRow } from './webhook-row.ts';
 import { webhookStatus } from './webhook-status.ts';
 
@@ -24,7 +25,7 @@ export interface StoredRun extends RunReferences {
   readonly workflow_id: string | null;
   readonly gpu: string | null;
   readonly origin: string | null;
-  /** Null without any. */
+  /** With one for its schedule; null without any. */
   readonly tags: readonly string[] | null;
   readonly created_at: string;
   readonly updated_at: string;
@@ -80,7 +81,7 @@ const listedBy = (run: Run, webhook: Webhook | undefined): Listed => ({
   workflow_id: run.request.workflow_id,
   gpu: gpuOf(run),
   origin: run.request.origin,
-  tags: run.request.tags ?? null,
+  tags: tagsOf(run.request),
   updated_at: run.updated_at,
   output_bytes: run.output_bytes,
   unsettled: isUnsettled(run, webhook) ? 1 : 0,

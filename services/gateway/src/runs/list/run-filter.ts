@@ -5,7 +5,7 @@ import type { Run } from '@runledger/contracts/fold/run';
 import type { RunQuery } from '../../projection/core/list-query.ts';
 import { textsIn, wordsIn } from '../../http/words-in.ts';
 
-type Fields = Pick<RunFilter, 'deployment_id' | 'workflow_id' | 'gpu' | 'origin' | 'tag'> & {
+type Fields = Pick<RunFilter, 'deployment_id' | 'workflow_id' | 'schedule_id' | 'gpu' | 'origin' | 'tag'> & {
   readonly status?: string | readonly RunStatus[] | null | undefined;
 };
 
@@ -14,15 +14,20 @@ export const runFilterOf = ({
   status,
   deployment_id,
   workflow_id,
+  schedule_id,
   gpu,
   origin,
   tag,
-}: Fields): Pick<RunQuery, 'statuses' | 'deploymentId' | 'workflowId' | 'gpu' | 'origin' | 'tags'> => {
+}: Fields): Pick<
+  RunQuery,
+  'statuses' | 'deploymentId' | 'workflowId' | 'scheduleId' | 'gpu' | 'origin' | 'tags'
+> => {
   const statuses = wordsIn(RunStatus, status)?.filter(isOfRuns);
   return {
     ...(statuses ? { statuses } : {}),
     ...(typeof deployment_id === 'string' ? { deploymentId: deployment_id.toLowerCase() } : {}),
     ...(typeof workflow_id === 'string' ? { workflowId: workflow_id.toLowerCase() } : {}),
+    ...(typeof schedule_id === 'string' ? { scheduleId: schedule_id.toLowerCase() } : {}),
     ...(gpu ? { gpu: gpuModel(gpu) } : {}),
     ...(origin ? { origin } : {}),
     ...(tag ? { tags: textsIn(tag) } : {}),

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
@@ -99,10 +100,12 @@ const decideWith = ({
     const by = { ...given, now: now().getTime() };
     const decision = queueRun(request, { deployment, machine, version }, by);
     const why = decision.kind === 'refused' ? decision.why : undefined;
-    const problems =
-      typeof why === 'object' ? [...invalidInputs(why.inputs), ...invalidBounds(why.bounds)] : [];
-    if (callback) problems.push(callback);
-    if (given.isStored) problems.push(...storedSecrets(version, request.inputs));
+    const secrets = given.isStored ? storedSecrets(version, request.inputs) : [];
+    const problems = [
+      ...(typeof why === 'object' ? [...invalidInputs(why.inputs), ...invalidBounds(why.bounds)] : []),
+      ...(callback ? [callback] : []),
+    ].filter(({ loc }) => !secrets.some((secret) => isDeepStrictEqual(secret.loc, loc)));
+    problems.push(...secrets);
     if (problems.length > 0)
       return { decision: { kind: 'refused', why: { kind: 'invalid', problems } }, version };
     if (decision.kind === 'queued') return { decision, version };
@@ -112,13 +115,18 @@ const decideWith = ({
   };
 };
 
+/** Its secrets that are given, and those that it cannot do without. */
 const storedSecrets = (version: QueuedVersion | undefined, inputs: JsonObject): Invalid[] =>
   (version?.inputs ?? [])
-    .filter(({ name, secret }) => secret && Object.hasOwn(inputs, name))
-    .map(({ name }) => invalid(['body', 'inputs', name], 'value_error', `Value error, ${NO_SECRETS}`));
+    .filter(({ name, secret, required }) => secret && (required || Object.hasOwn(inputs, name)))
+    .map(({ name, required }) =>
+      invalid(['body', 'inputs', name], 'value_error', `Value error, ${required ? REQUIRED_SECRET : SECRET}`),
+    );
 
-const NO_SECRETS =
+const SECRET =
   'it is a secret of the workflow version, and a schedule keeps no secrets: leave it out, or queue the runs from a scheduler of your own';
+const REQUIRED_SECRET =
+  'it is a secret that the workflow version requires, and a schedule keeps no secrets, so this deployment cannot be scheduled: publish a version in which the input is optional, or queue the runs from a scheduler of your own';
 
 const MAX_VERSIONS = 10_000;
 const MAX_DEFINITION_BYTES = 16 * 1024 ** 2;

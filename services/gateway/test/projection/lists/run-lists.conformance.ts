@@ -10,7 +10,7 @@ import { aView, folded, timeOf } from '../../fixtures/runs/folded-runs.ts';
 export const runListsConformance = (views: () => RunViews): void => {
   describe('lists of runs', () => {
     const org = orgId(newUuid());
-    const [deployment_id, workflow_id] = [newUuid(), newUuid()];
+    const [deployment_id, workflow_id, scheduleId] = [newUuid(), newUuid(), newUuid()];
     beforeAll(async () => {
       for (let number = 1; number <= 6; number += 1) {
         const key = aRun(org);
@@ -19,6 +19,7 @@ export const runListsConformance = (views: () => RunViews): void => {
           ...(number % 2 === 0 ? { deployment_id } : { workflow_id }),
           gpu,
           origin: number > 4 ? 'replay' : 'api',
+          ...(number > 4 && { schedule: { id: scheduleId, time: timeOf(number) } }),
           ...(number > 2 && { tags: number === 4 ? ['a'] : ['a', 'b:1'] }),
         });
         const run = number % 3 === 0 ? folded(event, assigned(key, { data: { gpu } })) : folded(event);
@@ -53,6 +54,9 @@ export const runListsConformance = (views: () => RunViews): void => {
       expect(await numbers({ tags: ['a'], org_id: orgId(newUuid()) })).toEqual([]);
       expect(await numbers({ tags: ['b:1'], gpu: 'T4', createdBefore: new Date(timeOf(5)) })).toEqual([3]);
       expect(await numbers({ tags: ['a'], statuses: ['queued'] })).toEqual([5, 4]);
+      expect(await numbers({ scheduleId })).toEqual([6, 5]);
+      expect(await numbers({ scheduleId, tags: ['a'], statuses: ['queued'] })).toEqual([5]);
+      expect(await numbers({ scheduleId: newUuid() })).toEqual([]);
       expect(await numbers({ gpu: 'T4', statuses: ['started'], workflowId: workflow_id })).toEqual([3]);
       expect(await numbers({ gpu: 'T4', deploymentId: deployment_id })).toEqual([]);
     });
@@ -92,6 +96,19 @@ export const runListsConformance = (views: () => RunViews): void => {
       await views().save([aView(2, folded(waiting, given))]);
       expect(await listed(['queued'])).toEqual([]);
       expect(await listed(['started'])).toEqual([aView(2, folded(waiting, given))]);
+    });
+
+    it('find a run by the GPU model that it got, and not by the one that it preferred', async () => {
+      const key = aRun(orgId(newUuid()));
+      const gpu_fallbacks = [{ gpu: 'A10G' as const, after_s: 0 }];
+      const waiting = queued(key, { gpu: 'L4', gpu_fallbacks });
+      const given = assigned(key, { data: { gpu: 'A10G' } });
+      const heads = async (gpu: 'L4' | 'A10G') =>
+        (await page({ org_id: key.org_id, gpu })).items.map(({ head }) => head);
+      await views().save([aView(1, folded(waiting))]);
+      expect([await heads('L4'), await heads('A10G')]).toEqual([[1], []]);
+      await views().save([aView(2, folded(waiting, given))]);
+      expect([await heads('L4'), await heads('A10G')]).toEqual([[], [2]]);
     });
 
     it('have each run once, also when a replaced log gave it another number', async () => {

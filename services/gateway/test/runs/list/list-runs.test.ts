@@ -143,6 +143,7 @@ describe('a list of runs', () => {
     ['status=', 'status', 'enum'],
     ['deployment_id=x', 'deployment_id', 'uuid_parsing'],
     ['workflow_id=', 'workflow_id', 'uuid_parsing'],
+    ['schedule_id=nightly', 'schedule_id', 'uuid_parsing'],
     ['gpu=RTX+4090', 'gpu', 'string_pattern_mismatch'],
     ['origin=cron', 'origin', 'enum'],
     ['tag=two+words', 'tag', 'string_pattern_mismatch'],
