@@ -4,9 +4,9 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { ApiCall } from '../api-client/api-call.ts';
 import { deployments } from '../catalogue/deployments.ts';
+import { listedSchedules } from '../catalogue/listed-schedules.ts';
 import { optionalId } from '../catalogue/named-records.ts';
 import { workflows } from '../catalogue/workflows.ts';
-import { schedules } from '../schedules/schedules.ts';
 import { tags } from '../options/tags.ts';
 
 export interface RunFilterOptions {
@@ -52,7 +52,7 @@ export const runFilterOf = async (call: ApiCall, options: RunFilterOptions): Pro
   status: options.status?.join(','),
   deployment_id: await optionalId(call, deployments, options.deployment),
   workflow_id: await optionalId(call, workflows, options.workflow),
-  schedule_id: await optionalId(call, schedules, options.schedule),
+  schedule_id: await optionalId(call, listedSchedules, options.schedule),
   gpu: options.gpu,
   origin: options.origin,
   tag: options.tag?.join(','),

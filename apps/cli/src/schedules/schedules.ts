@@ -1,10 +1,11 @@
 import { OverlapPolicy } from '@runledger/contracts/catalogue/schedules';
-import { Schedule, SchedulePage } from '@runledger/contracts/http/catalogue/schedules';
+import type { Schedule } from '@runledger/contracts/http/catalogue/schedules';
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Client } from '../api-client/client.ts';
 import { deployments } from '../catalogue/deployments.ts';
-import { idByName, optionalId } from '../catalogue/named-records.ts';
+import { listedSchedules } from '../catalogue/listed-schedules.ts';
+import { optionalId } from '../catalogue/named-records.ts';
 import { addRecordDeletion, addRecordShow } from '../catalogue/record-commands.ts';
 import {
   changeRecord,
@@ -12,7 +13,6 @@ import {
   firstRows,
   listRecords,
   patchRecord,
-  type ListedRecords,
   type RecordKind,
 } from '../catalogue/records.ts';
 import type { CommandContext, Json } from '../command/command-context.ts';
@@ -24,19 +24,8 @@ import { addSettingsOfRuns, queueSettingsOf, type QueueSettings } from '../runs/
 import { givenInputs } from '../runs/run-inputs.ts';
 import { outcomeLine } from './outcome-line.ts';
 
-const listed: Pick<ListedRecords<Schedule>, 'what' | 'path' | 'readPage'> = {
-  what: 'Schedule',
-  path: '/schedules',
-  readPage: async (call, request) => {
-    const page = await call(SchedulePage, request);
-    return { ...page, items: page.schedules };
-  },
-};
-
-export const schedules: RecordKind<Schedule> = {
-  ...listed,
-  idOf: idByName(listed),
-  send: (call, request) => call(Schedule, request),
+const schedules: RecordKind<Schedule> = {
+  ...listedSchedules,
   columns: [
     { title: 'ID', width: 36, of: ({ id }) => id },
     {
