@@ -1,14 +1,15 @@
 /**
- * Decisions of the core with a full queue: each run that ends frees a slot, which the next run gets. A decision is all of that: the fact of
- * the end is folded, the slot is freed, the next run is chosen, and it gets the slot.
+ * Decisions of the core with a full queue, which run gets a slot: alone, for slots that are free; with the fact that frees the slot, which
+ * is folded first; and with all facts of each run.
  * `node scripts/run.mjs services/scheduler/bench/decisions.ts [runs, or several with commas] [slots] [organisations] [decisions]`
  */
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import type { ExecutingRun, QueuedRun, Run } from '@runledger/contracts/fold/run';
-import { executorId, orgId, runId } from '@runledger/contracts/ids';
+import { executorId, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
 import { runRequest } from '@runledger/testing/events/run-events';
 import type { Assign, Decision } from '../src/core/decisions/decision.ts';
+import type { ReceivedHeartbeat } from '../src/core/fleet/heartbeats.ts';
 import { createScheduling, type Scheduling } from '../src/core/scheduling.ts';
 import type { RunUpdate } from '../src/core/state/scheduler-input.ts';
 
@@ -88,9 +89,11 @@ const succeeded = (run: QueuedRun | ExecutingRun): Run => ({
   progress: 1,
 });
 
+const executorOf = (n: number): ExecutorId => executorId(`box.${n.toString(16).padStart(12, '0')}`);
+
 const registerAll = (scheduling: Scheduling): void => {
   for (let n = 0; n * SLOTS_OF_ONE < SLOTS; n += 1) {
-    const executor_id = executorId(`box.${n.toString(16).padStart(12, '0')}`);
+    const executor_id = executorOf(n);
     const slots = Array.from({ length: SLOTS_OF_ONE }, (_, slot) => ({ slot, gpu: 'A10G' as const }));
     const registration = { executor_id, slots, machines: ['*'], programs: ['render-image'], dedicated: {} };
     scheduling.take({
@@ -108,10 +111,16 @@ const registerAll = (scheduling: Scheduling): void => {
       time: NOW,
       connectedMs: 0,
     });
-    const heartbeat = { executor_id, count: 0, draining: false, runs: [] };
-    scheduling.take({ type: 'heartbeat', heartbeat, time: NOW, connectedMs: 0 });
   }
 };
+
+/** Of each executor, with nothing in its slots. */
+const heartbeats = (round: number): ReceivedHeartbeat[] =>
+  Array.from({ length: Math.ceil(SLOTS / SLOTS_OF_ONE) }, (_, n) => ({
+    heartbeat: { executor_id: executorOf(n), count: round, draining: false, runs: [] },
+    time: new Date(START_MS + round).toISOString(),
+    connectedMs: 0,
+  }));
 
 /** A queue of this length, behind full slots. */
 const fullQueue = (length: number) => {
@@ -137,60 +146,92 @@ const fullQueue = (length: number) => {
     for (let n = 0; n < runs; n += 1) assigned.push(...take(fact(queued(head + 1))));
   };
   queue(SLOTS + length);
-  /** So many runs end, as these facts say: what ends one frees the slot of another, which is decided then. */
-  const end = (runs: number, factsOf: (assignment: Assign) => readonly Run[]): Speed => {
-    const ending = assigned.slice(0, runs).map((assignment) => {
+  const endsOf = (ending: readonly Decision[], factsOf: FactsOf): RunUpdate[] =>
+    ending.flatMap((assignment) => {
       if (assignment.type !== 'assign') throw new Error('no run has a slot: ask for more of them');
       return factsOf(assignment).map(fact);
     });
-    const next: (readonly Decision[])[] = [];
-    const [began, processor] = [performance.now(), process.threadCpuUsage()];
-    for (const facts of ending) for (const one of facts) next.push(take(one));
-    const elapsedMs = performance.now() - began;
-    const { user, system } = process.threadCpuUsage(processor);
-    const decided = next.flat();
+  /** So many runs end, as these facts say: what ends one frees the slot of another, which is decided then. */
+  const end = (runs: number, factsOf: FactsOf): Speed => {
+    const facts = endsOf(assigned.slice(0, runs), factsOf);
+    const { speed, decided } = timed(facts, take);
     if (decided.length !== runs) throw new Error(`${decided.length} runs started in ${runs} slots`);
     assigned = [...assigned.slice(runs), ...decided];
-    return { elapsedMs, processorMs: (user + system) / 1_000 };
+    queue(runs);
+    return speed;
   };
-  return { queue, end };
+  let round = 0;
+  /** All runs with a slot end while nobody leads, and then each executor gets runs for its slots. */
+  const refill = (): Speed => {
+    scheduling.take({ type: 'stand_by' });
+    for (const one of endsOf(assigned, ({ run }) => [succeeded(run)])) take(one);
+    queue(assigned.length);
+    scheduling.take({ type: 'lead', connectedMs: 0 });
+    round += 1;
+    const { speed, decided } = timed(heartbeats(round), (one) =>
+      scheduling.take({ type: 'heartbeat', ...one }),
+    );
+    if (decided.length !== SLOTS) throw new Error(`${decided.length} runs started in ${SLOTS} slots`);
+    assigned = decided;
+    return speed;
+  };
+  refill();
+  return { end, refill };
 };
 
+type FactsOf = (assignment: Assign) => readonly Run[];
+
 interface Speed {
+  readonly decisions: number;
   readonly elapsedMs: number;
   readonly processorMs: number;
 }
 
-/** Ends runs with these facts. What makes the facts and keeps the queue at its length is not measured, nor are the first decisions. */
-const measure = (length: number, factsOf: (assignment: Assign) => readonly Run[]): Speed => {
-  const { queue, end } = fullQueue(length);
-  const parts: Speed[] = [];
-  for (let decided = -WARM_UP; decided < DECISIONS;) {
-    const ending = Math.min(SLOTS, Math.ceil(length / 2), (decided < 0 ? 0 : DECISIONS) - decided);
-    const part = end(ending, factsOf);
-    if (decided >= 0) parts.push(part);
-    queue(ending);
-    decided += ending;
-  }
-  return parts.reduce((sum, one) => ({
-    elapsedMs: sum.elapsedMs + one.elapsedMs,
-    processorMs: sum.processorMs + one.processorMs,
-  }));
+const timed = <Input>(
+  inputs: readonly Input[],
+  take: (input: Input) => readonly Decision[],
+): { readonly speed: Speed; readonly decided: Decision[] } => {
+  const taken: (readonly Decision[])[] = [];
+  const [began, processor] = [performance.now(), process.threadCpuUsage()];
+  for (const input of inputs) taken.push(take(input));
+  const elapsedMs = performance.now() - began;
+  const { user, system } = process.threadCpuUsage(processor);
+  const decided = taken.flat();
+  return { speed: { decisions: decided.length, elapsedMs, processorMs: (user + system) / 1_000 }, decided };
 };
 
-const inWords = ({ elapsedMs, processorMs }: Speed): string => {
-  const perSecond = (ms: number): number => Math.round((DECISIONS * 1_000) / ms);
+/** What makes the facts, and what keeps the queue at its length, is not measured, nor are the first decisions. */
+const measure = (part: () => Speed): Speed => {
+  for (let decided = 0; decided < WARM_UP;) decided += part().decisions;
+  const total = { decisions: 0, elapsedMs: 0, processorMs: 0 };
+  while (total.decisions < DECISIONS) {
+    const { decisions, elapsedMs, processorMs } = part();
+    total.decisions += decisions;
+    total.elapsedMs += elapsedMs;
+    total.processorMs += processorMs;
+  }
+  return total;
+};
+
+const inWords = ({ decisions, elapsedMs, processorMs }: Speed): string => {
+  const perSecond = (ms: number): number => Math.round((decisions * 1_000) / ms);
   return `${perSecond(elapsedMs)} decisions a second (${perSecond(processorMs)} a second of its processor)`;
 };
 
-say(`${SLOTS} slots, ${ORGANISATIONS} organisations, ${DECISIONS} decisions`);
+say(`${SLOTS} slots, ${ORGANISATIONS} organisations, at least ${DECISIONS} decisions`);
 for (const length of QUEUES) {
-  const decisions = measure(length, ({ run }) => [succeeded(run)]);
-  say(`${length} queued runs: ${inWords(decisions)}`);
-  const lifecycles = measure(length, (assignment) => {
-    const assigned = started(assignment);
-    const executing = running(assigned);
-    return [assigned, executing, succeeded(executing)];
-  });
-  say(`  with the facts RunAssigned and RunStarted of each: ${inWords(lifecycles)}`);
+  const { end, refill } = fullQueue(length);
+  const ending = Math.min(SLOTS, Math.ceil(length / 2));
+  say(`${length} queued runs`);
+  say(`  alone, for free slots: ${inWords(measure(refill))}`);
+  const ends = measure(() => end(ending, ({ run }) => [succeeded(run)]));
+  say(`  with the fact that frees the slot: ${inWords(ends)}`);
+  const lifecycles = measure(() =>
+    end(ending, (assignment) => {
+      const assigned = started(assignment);
+      const executing = running(assigned);
+      return [assigned, executing, succeeded(executing)];
+    }),
+  );
+  say(`  with all facts of each run: ${inWords(lifecycles)}`);
 }

@@ -1,5 +1,6 @@
 import { FlowHeap } from './flow-heap.ts';
 import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
+import { Weights } from './weights.ts';
 
 /** One of those who share the slots of a GPU model: an organisation, or a deployment of one. */
 export interface Flow {
@@ -40,6 +41,8 @@ export interface FlowChange {
   readonly weight?: number;
 }
 
+const ROUNDING = 1e-9;
+
 /**
  * Which flow gets the next slot, of those that wait. A flow that holds less than its fair share, rounded down, is next, the lowest
  * share first (max-min fairness). The fair share is its part by weight of the slots that all waiting flows hold. Beyond that, start-time
@@ -58,7 +61,7 @@ export class FairShare<Of extends Flow> {
   readonly #idle = new IndexedPriorityQueue<Of>();
   /** Of the flows that wait. */
   #slots = 0;
-  #weight = 0;
+  readonly #weights = new Weights();
   /** The highest start tag that was served. */
   #virtualTime = 0;
   #turn = 0;
@@ -95,9 +98,11 @@ export class FairShare<Of extends Flow> {
     const wasIdle = isIdle(flow);
     const isSingle = before === 1;
     const { startTag, since } = flow;
-    const moves =
-      slots !== 0 || isServed || weight !== flow.weight || Math.min(before, 2) !== Math.min(after, 2);
-    if (moves && before > 0) this.#count(flow, -1);
+    const isOther = weight !== flow.weight;
+    const moves = slots !== 0 || isServed || isOther || Math.min(before, 2) !== Math.min(after, 2);
+    if (before > 0) this.#slots -= flow.slots;
+    if (before > 0 && (after === 0 || isOther)) this.#weights.delete(flow.weight);
+    if (after > 0 && (before === 0 || isOther)) this.#weights.add(weight);
     flow.weight = weight;
     if (isServed) {
       this.#virtualTime = Math.max(this.#virtualTime, flow.startTag);
@@ -107,9 +112,9 @@ export class FairShare<Of extends Flow> {
     flow.waiting = after;
     flow.slots += slots;
     flow.share = flow.slots / weight;
+    if (after > 0) this.#slots += flow.slots;
     if (moves && after > 0) {
       flow.startTag = Math.max(flow.startTag, this.#virtualTime);
-      this.#count(flow, 1);
       this.#byShare.set(flow);
       const isSameTag = startTag === flow.startTag && since === flow.since && isSingle === (after === 1);
       if (before === 0 || !isSameTag) this.#byStartTag.set(flow);
@@ -138,13 +143,15 @@ export class FairShare<Of extends Flow> {
 
   #firstBelowShare<Answer>(ask: (flow: Of) => Answer | undefined): Answer | undefined {
     // With the slot that is given away now.
-    const slotsByWeight = (this.#slots + 1) / this.#weight;
+    const slotsByWeight = (this.#slots + 1) / this.#weights.total;
+    // A flow whose share is higher cannot have room for one more slot; with the errors of rounding.
+    const highest = slotsByWeight - (1 - ROUNDING) / this.#weights.greatest;
     return this.#byShare.first(
       (number) => {
         const flow = this.#numbered[number];
         return flow && flow.slots + 1 <= flow.weight * slotsByWeight ? ask(flow) : undefined;
       },
-      (number) => (this.#numbered[number]?.share ?? Infinity) < slotsByWeight,
+      (number) => (this.#numbered[number]?.share ?? Infinity) <= highest,
     );
   }
 
@@ -164,12 +171,6 @@ export class FairShare<Of extends Flow> {
       this.#byShare.set(next);
       this.#byStartTag.set(next);
     }
-  }
-
-  /** Of the flows that wait. */
-  #count({ slots, weight }: Of, sign: 1 | -1): void {
-    this.#slots += sign * slots;
-    this.#weight += sign * weight;
   }
 }
 
