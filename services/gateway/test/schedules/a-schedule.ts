@@ -4,6 +4,19 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { openBucket, type Bucket } from '@runledger/event-log/streams/bucket';
 import type { Tenant } from '../fixtures/gateway/a-tenant.ts';
 
+/** What a schedule requests when it is created without more. */
+export const REQUEST_DEFAULTS = {
+  inputs: {},
+  webhook: null,
+  webhook_intermediate_status: false,
+  gpu: null,
+  priority: 0,
+  concurrency_key: null,
+  run_timeout_s: null,
+  start_deadline_s: null,
+  tags: [],
+} satisfies Partial<Schedule['request']>;
+
 /** Every minute, with nothing handled; it is not stored. */
 export const aSchedule = (fields: Partial<Schedule> = {}): Schedule => ({
   id: newUuid(),
@@ -15,18 +28,7 @@ export const aSchedule = (fields: Partial<Schedule> = {}): Schedule => ({
   overlap: 'allow',
   catch_up_s: 3_600,
   paused: false,
-  request: {
-    deployment_id: newUuid(),
-    inputs: {},
-    webhook: null,
-    webhook_intermediate_status: false,
-    gpu: null,
-    priority: 0,
-    concurrency_key: null,
-    run_timeout_s: null,
-    start_deadline_s: null,
-    tags: [],
-  },
+  request: { deployment_id: newUuid(), ...REQUEST_DEFAULTS },
   created_at: '2026-01-01T00:00:00.000Z',
   next_at: '2026-01-01T00:01:00.000Z',
   due: [],

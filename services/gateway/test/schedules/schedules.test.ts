@@ -8,6 +8,7 @@ import {
   type Client,
 } from '../catalogue/a-catalogue.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
+import { REQUEST_DEFAULTS } from './a-schedule.ts';
 
 let api: CatalogueApi;
 let admin: Client;
@@ -42,15 +43,7 @@ describe('a schedule', () => {
       overlap: 'skip',
       catch_up_s: 3_600,
       paused: false,
-      inputs: {},
-      webhook: null,
-      webhook_intermediate_status: false,
-      gpu: null,
-      priority: 0,
-      concurrency_key: null,
-      run_timeout_s: null,
-      start_deadline_s: null,
-      tags: [],
+      ...REQUEST_DEFAULTS,
       created_at: expect.any(String),
       next_times: Array.from({ length: 5 }, () => expect.stringMatching(/T09:00:00.000Z$/)),
       outcomes: [],

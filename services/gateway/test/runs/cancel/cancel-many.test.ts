@@ -1,12 +1,11 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { unavailableViews } from '../../fixtures/views/mongo-views.ts';
-import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
-import { aKey, type Tenant } from '../../fixtures/gateway/a-tenant.ts';
-import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
+import { aKey } from '../../fixtures/gateway/a-tenant.ts';
+import { openHere } from '../../fixtures/gateway/here.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { factsOf, queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
@@ -24,40 +23,30 @@ const NOTHING = {
 };
 const SOME = { ...NOTHING, created_before: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/) };
 
-let bed: TestBed;
-let gateway: TestGateway;
-let tenant: Tenant;
-beforeAll(async () => {
-  bed = await openTestBed();
-  gateway = await bed.gateway({ projecting: true });
-});
-afterAll(() => bed[Symbol.asyncDispose]());
-beforeEach(async () => {
-  tenant = await bed.newTenant();
-});
+const here = openHere();
 
-const cancelMany = (body: unknown, key = tenant.key, { api } = gateway) =>
+const cancelMany = (body: unknown, key = here.tenant.key, { api } = here.gateway) =>
   post(`${api}/runs/cancel`, key, body);
 const statusOf = async (key: RunKey): Promise<string> => {
-  const read = await readRun(bed.log, key);
+  const read = await readRun(here.bed.log, key);
   return read.kind === 'found' ? read.run.status : read.kind;
 };
-const aRunningOne = async (of = tenant, fields: object = {}): Promise<RunKey> => {
-  const key = await queueSample(gateway, of, fields);
-  await appendAll(bed.log, assigned(key), started(key));
+const aRunningOne = async (of = here.tenant, fields: object = {}): Promise<RunKey> => {
+  const key = await queueSample(here.gateway, of, fields);
+  await appendAll(here.bed.log, assigned(key), started(key));
   return key;
 };
 
 describe('cancelling many runs', () => {
   it('ends queued runs, asks executing runs to stop, and leaves all others alone', async () => {
-    const other = await bed.newTenant();
+    const other = await here.bed.newTenant();
     const [theirs, waiting, running, ended] = [
-      await queueSample(gateway, other),
-      await queueSample(gateway, tenant),
+      await queueSample(here.gateway, other),
+      await queueSample(here.gateway, here.tenant),
       await aRunningOne(),
       await aRunningOne(),
     ];
-    await appendAll(bed.log, succeeded(ended));
+    await appendAll(here.bed.log, succeeded(ended));
     expect((await cancelMany({ filter: {}, dry_run: true })).body).toEqual({ ...SOME, matched: 2 });
     expect(await statusOf(waiting)).toBe('queued');
     const { status, body } = await cancelMany({ filter: {} });
@@ -68,23 +57,23 @@ describe('cancelling many runs', () => {
       'running',
       'success',
     ]);
-    expect((await call(`${gateway.api}/run/${running.run_id}`, tenant.key)).body.live_status).toBe(
+    expect((await call(`${here.gateway.api}/run/${running.run_id}`, here.tenant.key)).body.live_status).toBe(
       'cancelling',
     );
-    const facts = await factsOf(bed, tenant);
+    const facts = await factsOf(here.bed, here.tenant);
     expect((await cancelMany({ filter: {} })).body).toEqual({ ...SOME, matched: 1 });
-    expect(await factsOf(bed, tenant)).toBe(facts);
+    expect(await factsOf(here.bed, here.tenant)).toBe(facts);
   });
 
   it('cancels only the runs that match every filter', async () => {
     const [plain, h100] = [
-      await queueSample(gateway, tenant),
-      await queueSample(gateway, tenant, { gpu: 'H100', tags: ['nightly', 'a:1'] }),
+      await queueSample(here.gateway, here.tenant),
+      await queueSample(here.gateway, here.tenant, { gpu: 'H100', tags: ['nightly', 'a:1'] }),
     ];
-    const replay = await post(`${gateway.api}/run/${plain.run_id}/rerun`, tenant.key);
+    const replay = await post(`${here.gateway.api}/run/${plain.run_id}/rerun`, here.tenant.key);
     const running = await aRunningOne();
-    const { deployment } = tenant;
-    const { created_at } = (await viewOf(bed, h100)).run;
+    const { deployment } = here.tenant;
+    const { created_at } = (await viewOf(here.bed, h100)).run;
     const matched = async (filter: object) => {
       const { status, body } = await cancelMany({ filter, dry_run: true });
       expect([status, body]).toEqual([
@@ -126,18 +115,18 @@ describe('cancelling many runs', () => {
 
   it('does not cancel a run as queued that the log shows as started', async () => {
     const views = sqliteViews();
-    const stale = await bed.gateway({ views });
+    const stale = await here.bed.gateway({ views });
     const [began, ended, waiting] = [
-      await queueSample(stale, tenant),
-      await queueSample(stale, tenant),
-      await queueSample(stale, tenant),
+      await queueSample(stale, here.tenant),
+      await queueSample(stale, here.tenant),
+      await queueSample(stale, here.tenant),
     ];
-    await views.save(await Promise.all([began, ended, waiting].map((key) => viewOf(bed, key))));
-    await appendAll(bed.log, assigned(began), assigned(ended), started(ended), succeeded(ended));
-    await sayCaughtUp(bed, views);
-    const counted = await cancelMany({ filter: { status: 'queued' }, dry_run: true }, tenant.key, stale);
+    await views.save(await Promise.all([began, ended, waiting].map((key) => viewOf(here.bed, key))));
+    await appendAll(here.bed.log, assigned(began), assigned(ended), started(ended), succeeded(ended));
+    await sayCaughtUp(here.bed, views);
+    const counted = await cancelMany({ filter: { status: 'queued' }, dry_run: true }, here.tenant.key, stale);
     expect(counted.body.matched).toBe(3);
-    const { body } = await cancelMany({ filter: { status: 'queued' } }, tenant.key, stale);
+    const { body } = await cancelMany({ filter: { status: 'queued' } }, here.tenant.key, stale);
     expect(body).toEqual({ ...SOME, matched: 1, cancelled: 1 });
     expect(await Promise.all([began, ended, waiting].map(statusOf))).toEqual([
       'started',
@@ -147,19 +136,22 @@ describe('cancelling many runs', () => {
   });
 
   it('counts each run once for concurrent requests at two gateways', async () => {
-    const second = await bed.gateway({ views: gateway.views });
-    await Promise.all(Array.from({ length: 40 }, () => queueSample(gateway, tenant)));
+    const second = await here.bed.gateway({ views: here.gateway.views });
+    await Promise.all(Array.from({ length: 40 }, () => queueSample(here.gateway, here.tenant)));
     const answers = await Promise.all(
-      [gateway, second].map((at) => cancelMany({ filter: {} }, tenant.key, at)),
+      [here.gateway, second].map((at) => cancelMany({ filter: {} }, here.tenant.key, at)),
     );
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(answers.reduce((sum, { body }) => sum + body.cancelled, 0)).toBe(40);
   });
 
   it('leaves out runs queued after a dry run, with its created_before', async () => {
-    const counted = [await queueSample(gateway, tenant), await queueSample(gateway, tenant)];
+    const counted = [
+      await queueSample(here.gateway, here.tenant),
+      await queueSample(here.gateway, here.tenant),
+    ];
     const dry = await cancelMany({ filter: {}, dry_run: true });
-    const later = await queueSample(gateway, tenant);
+    const later = await queueSample(here.gateway, here.tenant);
     const { created_before } = dry.body;
     const { body } = await cancelMany({ filter: { created_before } });
     expect(body).toEqual({ ...SOME, matched: 2, cancelled: 2, created_before });
@@ -172,38 +164,38 @@ describe('cancelling many runs', () => {
 
   it('continues after pages that the search ended empty', { timeout: 180_000 }, async () => {
     const views = sqliteViews();
-    const looking = await bed.gateway({ views });
-    const oldest = await queueSample(looking, tenant, { gpu: 'H100' });
-    const { run } = await viewOf(bed, await queueSample(looking, tenant));
+    const looking = await here.bed.gateway({ views });
+    const oldest = await queueSample(looking, here.tenant, { gpu: 'H100' });
+    const { run } = await viewOf(here.bed, await queueSample(looking, here.tenant));
     // More than are searched for one page.
     const others = Array.from({ length: 100_000 }, () =>
-      aView(1, { ...run, run_id: aRun(tenant.org_id).run_id }),
+      aView(1, { ...run, run_id: aRun(here.tenant.org_id).run_id }),
     );
-    await views.save([await viewOf(bed, oldest), ...others]);
-    await sayCaughtUp(bed, views);
+    await views.save([await viewOf(here.bed, oldest), ...others]);
+    await sayCaughtUp(here.bed, views);
     const filter = { gpu: 'H100' };
-    const first = await cancelMany({ filter }, tenant.key, looking);
+    const first = await cancelMany({ filter }, here.tenant.key, looking);
     expect(first.body).toEqual({ ...NOTHING, next_cursor: expect.any(String) });
     let last = first.body;
     while (last.next_cursor !== null && last.matched === 0) {
-      last = (await cancelMany({ filter, cursor: last.next_cursor }, tenant.key, looking)).body;
+      last = (await cancelMany({ filter, cursor: last.next_cursor }, here.tenant.key, looking)).body;
     }
     expect(last).toEqual({ ...SOME, matched: 1, cancelled: 1 });
   });
 
   it('cancels more than a page, newest first', async () => {
     const views = sqliteViews();
-    const paging = await bed.gateway({ views });
-    const [older, newer] = [await queueSample(paging, tenant), await queueSample(paging, tenant)];
-    const { number, created_at } = (await viewOf(bed, newer)).run;
+    const paging = await here.bed.gateway({ views });
+    const [older, newer] = [await queueSample(paging, here.tenant), await queueSample(paging, here.tenant)];
+    const { number, created_at } = (await viewOf(here.bed, newer)).run;
     // Between the two; the log no longer has them, so that they end instead of being cancelled.
     const between = Array.from({ length: PAGE }, () => {
-      const run = folded(queued(aRun(tenant.org_id)));
+      const run = folded(queued(aRun(here.tenant.org_id)));
       return aView(1, { ...run, number: number - 1, created_at });
     });
-    await views.save([await viewOf(bed, older), await viewOf(bed, newer), ...between]);
-    await sayCaughtUp(bed, views);
-    const first = await cancelMany({ filter: {}, cursor: null }, tenant.key, paging);
+    await views.save([await viewOf(here.bed, older), await viewOf(here.bed, newer), ...between]);
+    await sayCaughtUp(here.bed, views);
+    const first = await cancelMany({ filter: {}, cursor: null }, here.tenant.key, paging);
     expect(first.body).toEqual({
       ...SOME,
       matched: 1,
@@ -212,8 +204,8 @@ describe('cancelling many runs', () => {
     });
     expect([await statusOf(older), await statusOf(newer)]).toEqual(['queued', 'cancelled']);
     const { next_cursor: cursor } = first.body;
-    await sayCaughtUp(bed, views);
-    const second = await cancelMany({ filter: {}, cursor }, tenant.key, paging);
+    await sayCaughtUp(here.bed, views);
+    const second = await cancelMany({ filter: {}, cursor }, here.tenant.key, paging);
     expect(second.body).toEqual({ ...SOME, matched: 1, cancelled: 1 });
     expect(await statusOf(older)).toBe('cancelled');
   });
@@ -236,7 +228,7 @@ describe('an invalid request to cancel many runs', () => {
     [{ filter: {}, dryRun: true }, 'body.dryRun', 'extra_forbidden'],
     [{ filter: {}, cursor: 'x' }, 'body.cursor', 'value_error'],
   ])('%j: %s is %s', async (asked, where, type) => {
-    const waiting = await queueSample(gateway, tenant);
+    const waiting = await queueSample(here.gateway, here.tenant);
     const { status, body } = await cancelMany(asked);
     expect(status).toBe(422);
     expect(
@@ -246,18 +238,18 @@ describe('an invalid request to cancel many runs', () => {
   });
 
   it('is refused with a key that may only read, and without views', async () => {
-    const reading = await aKey(bed.log, tenant, { scopes: ['runs:read'] });
+    const reading = await aKey(here.bed.log, here.tenant, { scopes: ['runs:read'] });
     expect((await cancelMany({ filter: {} }, reading)).status).toBe(403);
     await using unavailable = unavailableViews();
-    const viewless = await bed.gateway({ views: unavailable });
-    const { status, headers } = await cancelMany({ filter: {} }, tenant.key, viewless);
+    const viewless = await here.bed.gateway({ views: unavailable });
+    const { status, headers } = await cancelMany({ filter: {} }, here.tenant.key, viewless);
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);
   });
 
   it('is refused while the views lack runs of the log, instead of saying that none matched', async () => {
-    const waiting = await queueSample(gateway, tenant);
-    const behind = await bed.gateway({ views: sqliteViews() });
-    const { status, body } = await cancelMany({ filter: {} }, tenant.key, behind);
+    const waiting = await queueSample(here.gateway, here.tenant);
+    const behind = await here.bed.gateway({ views: sqliteViews() });
+    const { status, body } = await cancelMany({ filter: {} }, here.tenant.key, behind);
     expect([status, body.detail]).toEqual([503, expect.stringContaining('Try again')]);
     expect(await statusOf(waiting)).toBe('queued');
   });

@@ -18,7 +18,8 @@ import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/que
 import { call, post, type ApiAnswer } from '../../fixtures/requests/requests.ts';
 import { deriveAgain } from '../../fixtures/views/derive-again.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
-import { overEachViews, type Here } from '../../fixtures/views/over-each-views.ts';
+import type { Here } from '../../fixtures/gateway/here.ts';
+import { overEachViews } from '../../fixtures/views/over-each-views.ts';
 import { openEventSource } from '../subscribe/an-event-source.ts';
 
 overEachViews('a run that outlives the log', (here: Here) => {

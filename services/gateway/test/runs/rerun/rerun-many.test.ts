@@ -2,12 +2,11 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { orgId, runId } from '@runledger/contracts/ids';
 import { assigned, failed, started, succeeded } from '@runledger/testing/events/run-events';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/catalogue/catalogue.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
-import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
-import { aKey, type Tenant } from '../../fixtures/gateway/a-tenant.ts';
-import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
+import { aKey } from '../../fixtures/gateway/a-tenant.ts';
+import { openHere } from '../../fixtures/gateway/here.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { factsOf, queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post, postKeyed } from '../../fixtures/requests/requests.ts';
@@ -24,41 +23,31 @@ const NOTHING = {
 };
 const SOME = { ...NOTHING, created_before: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/) };
 
-let bed: TestBed;
-let gateway: TestGateway;
-let tenant: Tenant;
-beforeAll(async () => {
-  bed = await openTestBed();
-  gateway = await bed.gateway({ projecting: true });
-});
-afterAll(() => bed[Symbol.asyncDispose]());
-beforeEach(async () => {
-  tenant = await bed.newTenant();
-});
+const here = openHere();
 
-const rerunMany = async (key: string, body: object, { api } = gateway, apiKey = tenant.key) => {
+const rerunMany = async (key: string, body: object, { api } = here.gateway, apiKey = here.tenant.key) => {
   const { status, body: answer } = await postKeyed(`${api}/runs/rerun`, apiKey, key, body);
   expect([status, answer]).toEqual([200, answer]);
   return answer;
 };
 const count = async (filter: object) => {
-  const { body } = await post(`${gateway.api}/runs/rerun`, tenant.key, { filter, dry_run: true });
+  const { body } = await post(`${here.gateway.api}/runs/rerun`, here.tenant.key, { filter, dry_run: true });
   expect(body).toEqual({ ...(body.matched === 0 ? NOTHING : SOME), matched: expect.any(Number) });
   return body.matched;
 };
 const fail = async (...keys: readonly RunKey[]): Promise<void> => {
-  for (const key of keys) await appendAll(bed.log, assigned(key), started(key), failed(key));
+  for (const key of keys) await appendAll(here.bed.log, assigned(key), started(key), failed(key));
 };
-const aFailedOne = async (fields: object = {}, of = tenant): Promise<RunKey> => {
-  const key = await queueSample(gateway, of, fields);
+const aFailedOne = async (fields: object = {}, of = here.tenant): Promise<RunKey> => {
+  const key = await queueSample(here.gateway, of, fields);
   await fail(key);
   return key;
 };
 /** Of the reruns of the tenant, the newest first. */
-const reruns = async (of = tenant): Promise<{ id: string; rerun_of: string; status: string }[]> =>
-  (await call(`${gateway.api}/runs?origin=replay&limit=100`, of.key)).body.runs;
+const reruns = async (of = here.tenant): Promise<{ id: string; rerun_of: string; status: string }[]> =>
+  (await call(`${here.gateway.api}/runs?origin=replay&limit=100`, of.key)).body.runs;
 const keyOf = ({ id }: { readonly id: string }): RunKey => ({
-  org_id: orgId(tenant.org_id),
+  org_id: orgId(here.tenant.org_id),
   run_id: runId(id),
 });
 const originsOf = async (): Promise<string[]> => (await reruns()).map(({ rerun_of }) => rerun_of).toSorted();
@@ -66,28 +55,31 @@ const idsOf = (...keys: readonly RunKey[]): string[] => keys.map(({ run_id }) =>
 
 describe('running many runs again', () => {
   it('queues each run again that has ended, and no other', async () => {
-    const other = await bed.newTenant();
+    const other = await here.bed.newTenant();
     await aFailedOne({}, other);
-    const [bad, good] = [await aFailedOne({ inputs: { a: 1 } }), await queueSample(gateway, tenant)];
-    await appendAll(bed.log, assigned(good), started(good), succeeded(good));
-    await queueSample(gateway, tenant);
+    const [bad, good] = [
+      await aFailedOne({ inputs: { a: 1 } }),
+      await queueSample(here.gateway, here.tenant),
+    ];
+    await appendAll(here.bed.log, assigned(good), started(good), succeeded(good));
+    await queueSample(here.gateway, here.tenant);
     expect(await count({})).toBe(2);
     expect(await reruns()).toEqual([]);
     expect(await rerunMany('k', { filter: {} })).toEqual({ ...SOME, matched: 2, queued: 2 });
     expect(await originsOf()).toEqual(idsOf(bad, good));
     expect(await reruns(other)).toEqual([]);
     const again = (await reruns()).filter(({ rerun_of }) => rerun_of === bad.run_id).map(keyOf);
-    expect(await Promise.all(again.map((key) => readRun(bed.log, key)))).toMatchObject([
+    expect(await Promise.all(again.map((key) => readRun(here.bed.log, key)))).toMatchObject([
       { kind: 'found', run: { request: { origin: 'replay', inputs: { a: 1 } } } },
     ]);
   });
 
   it('selects the runs that match every filter', async () => {
     const [first, h100] = [await aFailedOne(), await aFailedOne({ gpu: 'H100' })];
-    const cancelled = await queueSample(gateway, tenant);
-    await post(`${gateway.api}/run/${cancelled.run_id}/cancel`, tenant.key);
-    const { created_at } = (await viewOf(bed, h100)).run;
-    const { deployment } = tenant;
+    const cancelled = await queueSample(here.gateway, here.tenant);
+    await post(`${here.gateway.api}/run/${cancelled.run_id}/cancel`, here.tenant.key);
+    const { created_at } = (await viewOf(here.bed, h100)).run;
+    const { deployment } = here.tenant;
     for (const [filter, matched] of [
       [{ status: null, deployment_id: deployment.id, workflow_id: deployment.workflow_id }, 3],
       [{ status: 'failed,timeout' }, 2],
@@ -107,25 +99,27 @@ describe('running many runs again', () => {
 
   it('leaves out deleted runs', async () => {
     const gone = await aFailedOne();
-    await call(`${gateway.api}/run/${gone.run_id}`, tenant.key, { method: 'DELETE' });
+    await call(`${here.gateway.api}/run/${gone.run_id}`, here.tenant.key, { method: 'DELETE' });
     expect(await rerunMany('k', { filter: {} })).toEqual(NOTHING);
   });
 });
 
 describe('a repeated request to run many runs again', () => {
   it('queues none twice, at two gateways at the same time or later, and with a new key once more', async () => {
-    const second = await bed.gateway({ views: gateway.views });
-    const origins = await Promise.all(Array.from({ length: 20 }, () => queueSample(gateway, tenant)));
+    const second = await here.bed.gateway({ views: here.gateway.views });
+    const origins = await Promise.all(
+      Array.from({ length: 20 }, () => queueSample(here.gateway, here.tenant)),
+    );
     await fail(...origins);
     const filter = { status: 'failed' };
-    const answers = await Promise.all([gateway, second].map((at) => rerunMany('k', { filter }, at)));
+    const answers = await Promise.all([here.gateway, second].map((at) => rerunMany('k', { filter }, at)));
     expect(answers.reduce((sum, { queued }) => sum + queued, 0)).toBe(20);
     expect(await originsOf()).toEqual(idsOf(...origins));
-    const facts = await factsOf(bed, tenant);
+    const facts = await factsOf(here.bed, here.tenant);
     expect(await rerunMany('k', { filter })).toEqual({ ...SOME, matched: 20, already_queued: 20 });
     // Another filter with the key of the same run.
     expect(await rerunMany('k', { filter: {} })).toMatchObject({ matched: 20, already_queued: 20 });
-    expect(await factsOf(bed, tenant)).toBe(facts);
+    expect(await factsOf(here.bed, here.tenant)).toBe(facts);
     expect(await rerunMany('another', { filter })).toMatchObject({ matched: 20, queued: 20 });
   });
 
@@ -145,15 +139,15 @@ describe('a repeated request to run many runs again', () => {
     await aFailedOne();
     await rerunMany('k', { filter: {} });
     const [rerun] = await reruns();
-    await post(`${gateway.api}/run/${rerun?.id}/cancel`, tenant.key);
-    await call(`${gateway.api}/run/${rerun?.id}`, tenant.key, { method: 'DELETE' });
+    await post(`${here.gateway.api}/run/${rerun?.id}/cancel`, here.tenant.key);
+    await call(`${here.gateway.api}/run/${rerun?.id}`, here.tenant.key, { method: 'DELETE' });
     expect(await rerunMany('k', { filter: {} })).toMatchObject({ matched: 1, already_queued: 1 });
   });
 
   it('shares no key with a request for a single run', async () => {
     const origin = await aFailedOne();
-    const single = `${gateway.api}/run/${origin.run_id}/rerun`;
-    expect((await postKeyed(single, tenant.key, 'k', {})).status).toBe(200);
+    const single = `${here.gateway.api}/run/${origin.run_id}/rerun`;
+    expect((await postKeyed(single, here.tenant.key, 'k', {})).status).toBe(200);
     expect(await rerunMany('k', { filter: { origin: 'api' } })).toMatchObject({ queued: 1 });
     expect(await originsOf()).toEqual(idsOf(origin, origin));
   });
@@ -161,8 +155,8 @@ describe('a repeated request to run many runs again', () => {
 
 describe('a page of runs to run again', () => {
   it('stops when the queue is full, and continues at its cursor when there is room', async () => {
-    const bounded = await bed.gateway({
-      views: gateway.views,
+    const bounded = await here.bed.gateway({
+      views: here.gateway.views,
       environment: { RUNLEDGER_QUEUE_MAX: '3' },
     });
     const origins: RunKey[] = [];
@@ -189,18 +183,20 @@ describe('a page of runs to run again', () => {
   it('counts what cannot be queued again by reason, with an example of each', async () => {
     const archived = await aFailedOne();
     await aFailedOne();
-    const records = catalogue(bed.log);
-    const { org_id, deployment, version } = tenant;
+    const records = catalogue(here.bed.log);
+    const { org_id, deployment, version } = here.tenant;
     await records.putDeployment({ ...deployment, archived: true });
     const { matched, queued, refused } = await rerunMany('k', { filter: {} });
     expect([matched, queued]).toEqual([2, 0]);
     expect(refused).toEqual([{ reason: 'deployment_gone', runs: 2, run_id: expect.any(String) }]);
-    const single = await post(`${gateway.api}/run/${refused[0].run_id}/rerun`, tenant.key);
+    const single = await post(`${here.gateway.api}/run/${refused[0].run_id}/rerun`, here.tenant.key);
     expect(single.status).toBe(404);
 
     await records.putDeployment(deployment);
-    const filter = { created_before: new Date(Date.parse((await viewOf(bed, archived)).run.created_at) + 1) };
-    await bed.log.jsm.streams.purge('KV_CATALOGUE', {
+    const filter = {
+      created_before: new Date(Date.parse((await viewOf(here.bed, archived)).run.created_at) + 1),
+    };
+    await here.bed.log.jsm.streams.purge('KV_CATALOGUE', {
       filter: `$KV.CATALOGUE.workflow_versions.${org_id}.${version.id}`,
     });
     expect(await rerunMany('k', { filter })).toMatchObject({
@@ -221,7 +217,7 @@ describe('an invalid request to run many runs again', () => {
     [{ filter: {} }, 'header.Idempotency-Key', 'missing'],
   ])('%j: %s is %s', async (asked, where, type) => {
     await aFailedOne();
-    const { status, body } = await post(`${gateway.api}/runs/rerun`, tenant.key, asked);
+    const { status, body } = await post(`${here.gateway.api}/runs/rerun`, here.tenant.key, asked);
     expect(status).toBe(422);
     expect(
       body.detail.map((problem: { loc: string[]; type: string }) => [problem.loc.join('.'), problem.type]),
@@ -231,10 +227,14 @@ describe('an invalid request to run many runs again', () => {
 
   it('is refused with a key that may only read, and while the views lack runs of the log', async () => {
     await aFailedOne();
-    const reading = await aKey(bed.log, tenant, { scopes: ['runs:read'] });
-    expect((await postKeyed(`${gateway.api}/runs/rerun`, reading, 'k', { filter: {} })).status).toBe(403);
-    const behind = await bed.gateway({ views: sqliteViews() });
-    const { status, body } = await postKeyed(`${behind.api}/runs/rerun`, tenant.key, 'k', { filter: {} });
+    const reading = await aKey(here.bed.log, here.tenant, { scopes: ['runs:read'] });
+    expect((await postKeyed(`${here.gateway.api}/runs/rerun`, reading, 'k', { filter: {} })).status).toBe(
+      403,
+    );
+    const behind = await here.bed.gateway({ views: sqliteViews() });
+    const { status, body } = await postKeyed(`${behind.api}/runs/rerun`, here.tenant.key, 'k', {
+      filter: {},
+    });
     expect([status, body.detail]).toEqual([503, expect.stringContaining('Try again')]);
     expect(await reruns()).toEqual([]);
   });
