@@ -50,7 +50,7 @@ const manyRuns = (
   });
 };
 
-manyRuns('memory', { count: 100_000, limit: 1_000 }, async (filling) => {
+manyRuns('memory', { count: 20_000, limit: 500 }, async (filling) => {
   const views = sqliteViews();
   await views.save(filling);
   return { views, [Symbol.asyncDispose]: async () => undefined };

@@ -16,7 +16,10 @@ import { queueKeyed, runIn } from '../fixtures/runs/queued-runs.ts';
 const MiB = 1024 ** 2;
 const nanos = (ms: number): number => ms * 1_000_000;
 
-const ask = ({ api }: TestGateway, { tenant }: TestBed, fields: object = {}): Promise<ApiAnswer> =>
+/** As large as what is stored of a run can be, so that few runs fill a log. */
+const LARGE = { inputs: { text: 'x'.repeat(3_500) } };
+
+const ask = ({ api }: TestGateway, { tenant }: TestBed, fields: object = LARGE): Promise<ApiAnswer> =>
   post(`${api}/run/deployment/queue`, tenant.key, { deployment_id: tenant.deployment.id, ...fields });
 
 /** Queues runs until one is refused. */

@@ -133,7 +133,7 @@ describe('any request to any operation', () => {
             'answered',
           ]);
         }),
-        { numRuns: 30 },
+        { numRuns: 20 },
       );
     }
   });

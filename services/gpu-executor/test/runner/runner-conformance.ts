@@ -74,23 +74,19 @@ export const describeRunner = (
 
   // oxlint-disable-next-line vitest/valid-title -- the title says which runner it is
   describe(title, () => {
-    it('reports progress, writes text outputs and leaves files', async () => {
-      const { result, reports } = await start('succeeds with text and a file');
+    it('begins once, reports progress, writes text outputs, and leaves nothing but its files', async () => {
+      const { result, reports, begun, workFolder } = await start('succeeds with text and a file');
       expect(await result).toMatchObject({
         outcome: 'succeeded',
         data: { text: ['one', 'two'], seed: ['7'] },
         files: [{ filename: '1.png', subfolder: 'frames', bytes: 5 }],
       });
+      expect(begun).toEqual([expect.any(Number)]);
       expect(reports.filter(({ progress }) => progress > 0)).toEqual([
         { progress: 0.25, live_status: 'row 1/2' },
         { progress: 1, live_status: 'row 1/2' },
       ]);
-    });
-
-    it('says once that the workflow begins', async () => {
-      const { result, begun } = await start('succeeds with text and a file');
-      await result;
-      expect(begun).toEqual([expect.any(Number)]);
+      expect(readdirSync(workFolder)).toEqual(['inputs', 'outputs']);
     });
 
     it('executes nothing when the run must not begin any more', async () => {
@@ -103,12 +99,6 @@ export const describeRunner = (
       const { result, lines } = await start('writes its log');
       await result;
       expect(lines.map(({ line }) => line)).toEqual(['one', 'two']);
-    });
-
-    it('leaves nothing in the work folder but the files of the run', async () => {
-      const { result, workFolder } = await start('succeeds with text and a file');
-      await result;
-      expect(readdirSync(workFolder)).toEqual(['inputs', 'outputs']);
     });
 
     it('finds the files of its inputs in a folder', async () => {

@@ -10,7 +10,7 @@ import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts'
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { overEachViews } from '../../fixtures/views/over-each-views.ts';
 
-const RUNS = 15;
+const RUNS = 10;
 /** Of a deletion beside a redelivery: their answers, and what is shown of the run afterwards. */
 const ALLOWED = [
   [200, 200, 404, undefined],
