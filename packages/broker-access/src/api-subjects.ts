@@ -37,13 +37,6 @@ export const durableConsumer = (stream: string, name: string, filter: string): r
   `$JS.ACK.${stream}.${name}.>`,
 ];
 
-/** The driver reads objects with a consumer that pushes into the reader's inbox, with flow control. */
-export const objectConsumers = (stream: string): readonly string[] => [
-  api(`CONSUMER.CREATE.${stream}.*.>`),
-  api(`CONSUMER.DELETE.${stream}.*`),
-  `$JS.FC.${stream}.>`,
-];
-
 /** Where the driver writes the keys of a bucket, as it does under any prefix but JetStream's own. */
 export const bucketKeys = (bucket: string): string => api(`$KV.${bucket}.>`);
 

@@ -54,7 +54,9 @@ const logAccount = (operator: UserWithKey, others: readonly UserWithKey[]): stri
   const mappings = PREFIX_MAPPINGS.map(([from, to]) => `${quoted(from)}: ${quoted(to)}`);
   const exports = [
     ...grouped(others, usedInLog).map(([subject, names]) => serviceExport(subject, names)),
-    ...grouped(others, subscribedInLog).map(([subject, names]) => streamExport(subject, names)),
+    ...grouped(others, ({ user }) => subscriptions(user)).map(([subject, names]) =>
+      streamExport(subject, names),
+    ),
   ];
   const imports = others.flatMap(({ user }) =>
     respondsTo(user).map((subject) => serviceImport(user.name, subject)),
@@ -78,7 +80,7 @@ const userAccount = (known: UserWithKey, all: readonly UserWithKey[]): string =>
       const responder = all.find((one) => respondsTo(one.user).includes(subject));
       return responder ? [serviceImport(responder.user.name, subject)] : [];
     }),
-    ...subscribedInLog(known).map((subject) => streamImport(LOG_ACCOUNT, subject)),
+    ...subscriptions(user).map((subject) => streamImport(LOG_ACCOUNT, subject)),
     ...all.flatMap((one) => subscribedOf(one, user).map((subject) => streamImport(one.user.name, subject))),
   ];
   const exports = [
@@ -107,14 +109,6 @@ const respondsTo = ({ permissions }: BrokerUser): readonly string[] =>
 
 const usedInLog = ({ user }: UserWithKey): readonly string[] =>
   user.permissions.publish.allow.filter((subject) => !isRequest(subject)).map(inLogAccount);
-
-/** A consumer pushes within the account of the log, to the inbox that its reader named. */
-const subscribedInLog = ({ user, publicKey }: UserWithKey): readonly string[] => [
-  ...subscriptions(user),
-  ...(user.permissions.publish.allow.some((subject) => subject.startsWith('$JS.FC.'))
-    ? [`${inboxOf(publicKey)}.>`]
-    : []),
-];
 
 /**
  * The subjects of one user to which another subscribes. They are imported from the account of the writer: what the account of

@@ -16,7 +16,6 @@ import {
   streamMessageGet,
   ephemeralConsumers,
   streamPurge,
-  objectConsumers,
   messageDelete,
   leaderStepDown,
   consumerDelete,
@@ -169,8 +168,6 @@ const objectUse = (store: string): string[] => {
     streamPurge(stream),
     // The driver checks that JetStream is available.
     `${API_PREFIX}.INFO`,
-    // Output files are read piece by piece, and snapshots by the driver.
-    ...(store === 'SNAPSHOTS' ? objectConsumers(stream) : []),
   ];
 };
 

@@ -121,13 +121,11 @@ const scheduler: Allowed = {
     '$KV.LEASES.scheduler',
     '$O.SNAPSHOTS.C.*',
     '$O.SNAPSHOTS.M.*',
-    '$JS.FC.OBJ_SNAPSHOTS.>',
     ...reading('RUNS', 'FLEET', 'ACTIVITY', 'KV_EXECUTORS', 'KV_LEASES', 'OBJ_SNAPSHOTS'),
     ...consuming('RUNS'),
     ...consumingAlone('FLEET', 'KV_EXECUTORS'),
     ...api(['DIRECT.GET.RUNS', 'DIRECT.GET.OBJ_SNAPSHOTS', 'INFO', 'STREAM.PURGE.OBJ_SNAPSHOTS']),
     ...api(['STREAM.INFO.DEAD_LETTERS']),
-    ...api(['CONSUMER.CREATE.OBJ_SNAPSHOTS.*.>', 'CONSUMER.DELETE.OBJ_SNAPSHOTS.*']),
   ],
   subscribe: ['queue_position', 'executors', 'wait', 'pools', 'redrive'].map(
     (what) => `request.scheduler.${what}`,

@@ -32,28 +32,27 @@ export const jsonFrame = (type: FrameType, value: unknown): Buffer =>
 export const jsonOf = (content: Uint8Array): unknown =>
   parseJson(gunzipSync(content, { maxOutputLength: MAX_JSON_BYTES }).toString());
 
-/** Yields each frame. @throws when one is damaged, and what reading the bytes throws */
+/** Yields each frame, with content in a buffer of its own. @throws when one is damaged, and what reading the bytes throws */
 export async function* framesIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {
-  let unread: Buffer = Buffer.alloc(0);
-  let pieces: Uint8Array[] = [];
-  /** Of what is unread, with the pieces. */
+  const prefix = Buffer.alloc(PREFIX_BYTES);
+  /** Undefined until the whole prefix is read. */
+  let content: Buffer | undefined;
+  /** Of what is being read: the prefix or the content. */
   let length = 0;
-  let needed = PREFIX_BYTES;
   for await (const piece of bytes) {
-    pieces.push(piece);
-    length += piece.length;
-    if (length < needed) continue;
-    unread = Buffer.concat([unread, ...pieces]);
-    pieces = [];
-    for (;;) {
-      needed = unread.length < PREFIX_BYTES ? PREFIX_BYTES : PREFIX_BYTES + contentBytes(unread);
-      if (unread.length < needed) break;
-      yield frameOf(unread.subarray(0, needed));
-      unread = unread.subarray(needed);
+    for (let from = 0; ;) {
+      const target = content ?? prefix;
+      const part = piece.subarray(from, from + target.length - length);
+      target.set(part, length);
+      from += part.length;
+      length += part.length;
+      if (length < target.length) break;
+      length = 0;
+      if (content) yield checkedFrame(prefix, content);
+      content = content ? undefined : Buffer.allocUnsafeSlow(contentBytes(prefix));
     }
-    length = unread.length;
   }
-  if (length > 0) throw new Error('it is cut off');
+  if (content || length > 0) throw new Error('it is cut off');
 }
 
 const contentBytes = (prefix: Buffer): number => {
@@ -63,9 +62,8 @@ const contentBytes = (prefix: Buffer): number => {
   return bytes;
 };
 
-const frameOf = (bytes: Buffer): Frame => {
-  const content = bytes.subarray(PREFIX_BYTES);
-  const checksum = crc32(content, crc32(bytes.subarray(0, CHECKED_BYTES)));
-  if (checksum !== bytes.readUInt32LE(CHECKED_BYTES)) throw new Error('a part is damaged');
-  return { type: bytes.readUInt8(0), content };
+const checkedFrame = (prefix: Buffer, content: Buffer): Frame => {
+  const checksum = crc32(content, crc32(prefix.subarray(0, CHECKED_BYTES)));
+  if (checksum !== prefix.readUInt32LE(CHECKED_BYTES)) throw new Error('a part is damaged');
+  return { type: prefix.readUInt8(0), content };
 };

@@ -3,9 +3,10 @@ import type { PackedRows, RowRequest, RowTexts } from '../core/rows/packed-rows.
 import { PAGE_ROWS, ROW_WORDS } from '../core/rows/row-page.ts';
 import { areTexts } from './snapshot-format.ts';
 
-const COUNT_BYTES = 4;
-/** Of each row: the number of its request, its own number, its time, its flags and its ids. */
-const ROW_BYTES = 4 + 8 + 8 + 2 + 4 * ROW_WORDS;
+/** Before the columns, of which those with the largest numbers come first: so each begins at a multiple of the size of its numbers. */
+const COUNT_BYTES = 8;
+/** Of each row: its own number, its time, the number of its request, its ids and its flags. */
+const ROW_BYTES = 8 + 8 + 4 + 4 * ROW_WORDS + 2;
 /** The last time that a date can have. */
 const MAX_TIME_MS = 8.64e15;
 
@@ -16,28 +17,24 @@ export const encodeRows = (
 ): Buffer => {
   const count = Buffer.alloc(COUNT_BYTES);
   count.writeUInt32LE(numbers.length);
-  const columns = [Uint32Array.from(requests, numberOf), numbers, createdMs, flags, ids];
+  const columns = [numbers, createdMs, Uint32Array.from(requests, numberOf), ids, flags];
   const others = JSON.stringify([...texts]);
   return Buffer.concat([count, ...columns.map(bytesOf), Buffer.from(others)]);
 };
 
-/** @throws when they are none */
+/** The columns are in the memory of the content, which begins at a multiple of eight. @throws when they are none */
 export const decodeRows = (content: Buffer, requests: readonly RowRequest[]): PackedRows => {
   const count = content.length < COUNT_BYTES ? Infinity : content.readUInt32LE();
   if (count > PAGE_ROWS || content.length < COUNT_BYTES + count * ROW_BYTES)
     throw new Error('rows are cut off');
+  const { buffer, byteOffset } = content;
   let from = COUNT_BYTES;
-  /** A copy, because columns begin at multiples of the size of their numbers. */
-  const column = (bytes: number): ArrayBuffer => {
-    const start = content.byteOffset + from;
-    from += bytes;
-    return content.buffer.slice(start, start + bytes) as ArrayBuffer;
-  };
-  const requestNumbers = new Uint32Array(column(4 * count));
-  const numbers = new Float64Array(column(8 * count));
-  const createdMs = new Float64Array(column(8 * count));
-  const flags = new Uint16Array(column(2 * count));
-  const ids = new Uint32Array(column(4 * ROW_WORDS * count));
+  const begin = (bytes: number): number => byteOffset + (from += bytes) - bytes;
+  const numbers = new Float64Array(buffer, begin(8 * count), count);
+  const createdMs = new Float64Array(buffer, begin(8 * count), count);
+  const requestNumbers = new Uint32Array(buffer, begin(4 * count), count);
+  const ids = new Uint32Array(buffer, begin(4 * ROW_WORDS * count), ROW_WORDS * count);
+  const flags = new Uint16Array(buffer, begin(2 * count), count);
   const others = parseJson(content.subarray(from).toString());
   if (!areTexts.Check(others)) throw new Error('the texts of rows do not match their schema');
   return {

@@ -65,7 +65,7 @@ const Duration = Type.Object({
   mean: Type.Number(),
   squares: Type.Number({ minimum: 0 }),
 });
-export const FORMAT = 1;
+export const FORMAT = 2;
 const Header = Type.Object({
   format: Type.Literal(FORMAT),
   position: Type.Optional(Position),

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeSnapshot } from '../../src/snapshot/decode-snapshot.ts';
 import { encodeSnapshot } from '../../src/snapshot/encode-snapshot.ts';
 import { FRAME, framesIn, jsonFrame } from '../../src/snapshot/frames.ts';
-import type { Snapshot, SnapshotRun } from '../../src/snapshot/snapshot-format.ts';
+import { FORMAT, type Snapshot, type SnapshotRun } from '../../src/snapshot/snapshot-format.ts';
 import { aScheduling, runsIn, takeRuns, withoutRuns } from '../fixtures/snapshots.ts';
 import { waitingRuns } from '../fixtures/waiting-runs.ts';
 
@@ -106,15 +106,15 @@ describe('a snapshot', () => {
     ['has a run too few', { runs: 1 }, 'holds 0'],
     ['has a row too few', { rows: 1 }, 'holds 0'],
   ])('that %s is invalid, but its drained names count', async (_what, counts, why) => {
-    const header = { format: 1, position, runs: 0, rows: 0, drains, durations, ...counts };
+    const header = { format: FORMAT, position, runs: 0, rows: 0, drains, durations, ...counts };
     const [, end] = await frames(await buffer(encodeSnapshot(withoutRuns({ drains }))));
     const bytes = Buffer.concat([jsonFrame(FRAME.header, header), end ?? Buffer.alloc(0)]);
     expect(await decoded(bytes)).toEqual({ kind: 'invalid', why: expect.stringContaining(why), drains });
   });
 
   it('of another format is invalid as a whole', async () => {
-    const other = await decoded(jsonFrame(FRAME.header, { format: 2 }));
-    expect(other).toEqual({ kind: 'invalid', why: 'it cannot be read (it is not of format 1)' });
+    const other = await decoded(jsonFrame(FRAME.header, { format: FORMAT - 1 }));
+    expect(other).toEqual({ kind: 'invalid', why: `it cannot be read (it is not of format ${FORMAT})` });
   });
 
   it('is neither valid nor invalid while the broker is unavailable', async () => {

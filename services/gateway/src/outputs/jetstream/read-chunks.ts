@@ -1,19 +1,11 @@
 import type { ObjectInfo } from '@nats-io/obj';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { readDirectNext } from '@runledger/event-log/messages/direct-read';
-import { lastMessage, nextMessage } from '@runledger/event-log/messages/leader-read';
+import { lastMessage } from '@runledger/event-log/messages/leader-read';
+import { objectChunks, readChunk } from '@runledger/event-log/read/object-chunks';
 import type { ByteSpan } from '../core/byte-range.ts';
 import { OutputStoreUnavailable } from '../store/output-store.ts';
 
-interface Chunk {
-  readonly sequence: number;
-  readonly data: Uint8Array;
-}
-
-/**
- * The bytes of an object: one stored chunk at a time, and one more read ahead. The driver's own `get` pushes the whole
- * object into memory when its reader is slow.
- */
+/** The bytes of an object, from the first to the last one. */
 export async function* readChunks(
   log: EventLog,
   bucket: string,
@@ -24,23 +16,22 @@ export async function* readChunks(
   const subject = `$O.${bucket}.C.${info.nuid}`;
   const chunkBytes = info.options?.max_chunk_size ?? info.size;
   const skipped = Math.floor(first / chunkBytes);
-  const next = (after: number): Promise<Chunk> => readChunk(log, stream, subject, after + 1);
-
-  const begin = skipped === 0 ? undefined : await seek(log, stream, subject, info, skipped);
-  let offset = begin === undefined ? 0 : skipped * chunkBytes;
-  let ahead = next((begin ?? 1) - 1);
-  // Nothing awaits this read when the reader stops.
-  ahead.catch(() => undefined);
-  while (offset <= last) {
-    const chunk = await ahead;
-    const from = offset;
-    offset += chunk.data.byteLength;
-    if (chunk.data.byteLength === 0) throw new OutputStoreUnavailable(`A chunk of ${subject} is empty.`);
-    if (offset <= last) {
-      ahead = next(chunk.sequence);
-      ahead.catch(() => undefined);
+  try {
+    const begin = skipped === 0 ? undefined : await seek(log, stream, subject, info, skipped);
+    let offset = begin === undefined ? 0 : skipped * chunkBytes;
+    for await (const data of objectChunks(log, {
+      stream,
+      subject,
+      from: begin ?? 1,
+      bytes: last + 1 - offset,
+    })) {
+      const from = offset;
+      offset += data.byteLength;
+      if (offset > first) yield data.subarray(Math.max(first - from, 0), last + 1 - from);
     }
-    if (offset > first) yield chunk.data.subarray(Math.max(first - from, 0), last + 1 - from);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new OutputStoreUnavailable(`reading an output file: ${why}`, { cause: error });
   }
 }
 
@@ -57,27 +48,7 @@ const seek = async (
 ): Promise<number | undefined> => {
   const [head, tail] = await Promise.all([
     readChunk(log, stream, subject, 1),
-    orUnavailable(() => lastMessage(log, stream, subject)),
+    lastMessage(log, stream, subject),
   ]);
   return tail && tail.seq - head.sequence === chunks - 1 ? head.sequence + number : undefined;
-};
-
-const readChunk = async (log: EventLog, stream: string, subject: string, from: number): Promise<Chunk> => {
-  // Any replica may answer. When it does not have the chunk yet, the leader does.
-  const found = await orUnavailable(
-    async () => (await readDirectNext(log, stream, from, subject)) ?? nextMessage(log, stream, from, subject),
-  );
-  if (!found) throw new OutputStoreUnavailable(`A chunk of ${subject} after ${from - 1} is missing.`);
-  return { sequence: found.seq, data: found.data };
-};
-
-const orUnavailable = async <Answer>(request: () => Promise<Answer>): Promise<Answer> => {
-  try {
-    return await request();
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new OutputStoreUnavailable(`reading an output file: the broker did not answer (${why})`, {
-      cause: error,
-    });
-  }
 };
