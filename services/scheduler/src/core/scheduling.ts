@@ -4,7 +4,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { isNew, onDrainedName, onFleetFact, onHeartbeat } from './decide/on-fleet-fact.ts';
 import { decideWithoutWarm, fillAllSlots } from './decide/decide.ts';
 import { onLead, onStandBy } from './decide/on-leadership.ts';
-import { historyOf, onRestored, onRunFact, onRunReadAgain, onRunUnreadable } from './decide/on-run.ts';
+import { historyOf, onRunFact, onRunReadAgain, onRunUnreadable } from './decide/on-run.ts';
 import { onSettled } from './decide/on-settled.ts';
 import { onReset, onTick } from './decide/on-tick.ts';
 import type { Decision } from './decisions/decision.ts';
@@ -38,7 +38,7 @@ export interface Scheduling {
   /** The same at this moment, however long it takes to read them. */
   freeze(): FrozenRuns;
   /** Adds rows that were frozen, before anything else is known of their runs. */
-  restore(pages: Iterable<PackedRows>): void;
+  restore(pages: readonly PackedRows[]): void;
   drainedNames(): Iterable<DrainedName>;
   /** How long runs held their slots. */
   durations(): readonly DurationRecord[];
@@ -60,7 +60,7 @@ export const createScheduling = (settings: SchedulingSettings): Scheduling => {
     isNew: (event, sequence) => isNew(state, event, sequence),
     runs: () => state.runs.all(),
     freeze: () => state.runs.freeze(),
-    restore: (pages) => onRestored(state, pages),
+    restore: (pages) => state.runs.restore(pages, state.requests),
     drainedNames: () => state.drained.all(),
     durations: () => state.durations.all(),
     executors: () => state.fleet.executors.values(),

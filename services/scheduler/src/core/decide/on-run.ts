@@ -6,8 +6,6 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { RunDecision } from '../decisions/decision.ts';
 import { keepLeftover } from '../fleet/heartbeats.ts';
 import { knownRun, type KnownRun } from '../runs/known-run.ts';
-import type { PackedRows, RowRequest } from '../rows/packed-rows.ts';
-import { requestWithKey, type SharedRequest } from '../runs/shared-requests.ts';
 import type { RunUpdate } from '../state/scheduler-input.ts';
 import { isSameSlot, type SlotRef } from '../slots/slot-allocation.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
@@ -22,21 +20,6 @@ export const historyOf = ({ runs }: SchedulerState, key: RunKey): RunHistory => 
 export const onRunFact = (state: SchedulerState, update: RunUpdate): RunDecision[] => {
   const before = state.runs.get(update.key);
   return update.history.head > (before?.head ?? 0) ? replaceRun(state, update, before) : [];
-};
-
-/** Rows with equal requests have one object as a rule. */
-export const onRestored = ({ runs, requests }: SchedulerState, pages: Iterable<PackedRows>): void => {
-  const [withKey, withoutKey] = [new Map<RowRequest, SharedRequest>(), new Map<RowRequest, SharedRequest>()];
-  // Runs with a concurrency key wait in lines of their own.
-  const sharedOf = (row: RowRequest, concurrency_key: string | undefined): SharedRequest => {
-    const known = concurrency_key === undefined ? withoutKey : withKey;
-    const { org_id, request } = row;
-    const shared =
-      known.get(row) ?? requests.of({ org_id, request: requestWithKey({ request }, concurrency_key) });
-    known.set(row, shared);
-    return shared;
-  };
-  for (const rows of pages) runs.restore(rows, sharedOf);
 };
 
 /** Also at the same head, because the known history may have been wrong. */

@@ -4,6 +4,8 @@ type Words = Uint32Array;
 
 const SHARD_BITS = 10;
 const FEWEST_SLOTS = 8;
+/** Slots for each row that is expected: some tables get more rows than others. */
+const ROOM = 1.5;
 
 /** Where the ids of rows are. */
 export interface IdsOfRows {
@@ -39,6 +41,13 @@ export class RowIndex {
     }
   }
 
+  /** Makes room for so many rows, so that no table grows while they are added. */
+  reserve(rows: number): void {
+    const slots = 2 ** Math.ceil(Math.log2(Math.max((rows * ROOM) >>> SHARD_BITS, FEWEST_SLOTS)));
+    for (const [shard, own] of this.#shards.entries())
+      if (own.length < slots * SLOT_WORDS) this.#shards[shard] = grown(own, slots * SLOT_WORDS);
+  }
+
   add(row: number): void {
     const hash = this.#hash(row);
     const shard = shardOf(hash);
@@ -46,7 +55,7 @@ export class RowIndex {
     this.#sizes[shard] = size;
     let slots = this.#shards[shard] ?? new Int32Array(0);
     if (size * SLOT_WORDS * 4 > slots.length * 3) {
-      slots = grown(slots);
+      slots = grown(slots, Math.max(slots.length * 2, FEWEST_SLOTS * SLOT_WORDS));
       this.#shards[shard] = slots;
     }
     put(slots, row + 1, hash);
@@ -87,8 +96,8 @@ export class RowIndex {
   }
 }
 
-const grown = (slots: Int32Array): Int32Array => {
-  const more = new Int32Array(Math.max(slots.length * 2, FEWEST_SLOTS * SLOT_WORDS));
+const grown = (slots: Int32Array, length: number): Int32Array => {
+  const more = new Int32Array(length);
   for (let slot = 0; slot < slots.length; slot += SLOT_WORDS)
     if (slots[slot]) put(more, slots[slot] ?? 0, slots[slot + 1] ?? 0);
   return more;

@@ -25,9 +25,18 @@ export interface RowPage {
   readonly flags: Uint16Array;
 }
 
-export const newRowPage = (): RowPage => ({
-  numbers: new Float64Array(PAGE_ROWS),
-  createdMs: new Float64Array(PAGE_ROWS),
-  ids: new Uint32Array(PAGE_ROWS * ROW_WORDS),
-  flags: new Uint16Array(PAGE_ROWS),
-});
+/** Begins with these rows. */
+export const newRowPage = (rows?: RowPage): RowPage => {
+  const page = {
+    numbers: new Float64Array(PAGE_ROWS),
+    createdMs: new Float64Array(PAGE_ROWS),
+    ids: new Uint32Array(PAGE_ROWS * ROW_WORDS),
+    flags: new Uint16Array(PAGE_ROWS),
+  };
+  if (!rows) return page;
+  page.numbers.set(rows.numbers);
+  page.createdMs.set(rows.createdMs);
+  page.ids.set(rows.ids);
+  page.flags.set(rows.flags);
+  return page;
+};

@@ -99,6 +99,21 @@ export class FairQueue {
     this.#putIn(run, place);
   }
 
+  /** Where runs with this request wait that have no concurrency key and hold out for nothing. They are added next. */
+  enter(shared: SharedRequest): Place {
+    const place = this.#enter(alike(shared, 0), shared.requirements, false);
+    place.deployment.lines.set(place.line.name, place.line);
+    return place;
+  }
+
+  /** Many of these runs, in the order of their numbers. The table says their place already. */
+  addAll(rows: readonly Row[], shared: SharedRequest, place: Place): void {
+    const newest = rows.at(-1);
+    if (newest === undefined) return;
+    place.line.usage.addAll(rows, place.line);
+    this.#change(alike(shared, this.#numberOf(newest)), place, { waiting: rows.length });
+  }
+
   /** A run that held out for a warm slot takes any one from now on. Its deployment and organisation keep their turns. */
   endHoldOut(run: KnownRun): void {
     const places = this.#placesOf(run);
@@ -381,6 +396,12 @@ export class FairQueue {
     if (pool.size === 0) this.#pools.delete(requirements.gpu);
   }
 }
+
+/** A run that has this request. */
+const alike = (shared: SharedRequest, number: number): WaitingRun => {
+  const { requirements, request } = shared;
+  return { row: -1, shared, requirements, run: { number, request } };
+};
 
 const deploymentOf = ({ run }: WaitingRun): string => run.request.deployment_id;
 

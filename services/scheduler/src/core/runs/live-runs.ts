@@ -7,8 +7,8 @@ import type { RunDecision } from '../decisions/decision.ts';
 import type { Capabilities, Requirements } from '../slots/requirements.ts';
 import { keyOfName } from '../slots/run-name.ts';
 import { isSameSlot, type HeldSlot, type SlotAllocation, type SlotRef } from '../slots/slot-allocation.ts';
-import type { PackedRows, RowRequest } from '../rows/packed-rows.ts';
-import { deadlineOf, startDeadlineOf, waitsSince, type DeadlineSettings } from './deadline.ts';
+import type { PackedRows } from '../rows/packed-rows.ts';
+import { deadlineOf, waitsSince, type DeadlineSettings } from './deadline.ts';
 import { Deadlines } from './deadlines.ts';
 import { DelayedRuns } from './delayed-runs.ts';
 import {
@@ -22,8 +22,9 @@ import type { HoldOut } from './usage.ts';
 import type { FairShare } from './fair-share.ts';
 import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
 import type { KnownRun, Row } from './known-run.ts';
+import { restoreRows } from './restore-rows.ts';
 import { RunTable, type FrozenRuns } from './run-table.ts';
-import { requestWithKey, type SharedRequest } from './shared-requests.ts';
+import type { SharedRequests } from './shared-requests.ts';
 
 export interface RunCounts {
   readonly live: number;
@@ -103,26 +104,10 @@ export class LiveRuns {
     this.schedule(known);
   }
 
-  /** Adds runs that nothing has happened to since they were queued. `shared`: their requests. */
-  restore(
-    rows: PackedRows,
-    sharedOf: (request: RowRequest, concurrency_key: string | undefined) => SharedRequest,
-  ): void {
-    for (const [from, request] of rows.requests.entries()) {
-      const key = rows.texts.get(from)?.concurrency_key;
-      const shared = sharedOf(request, key);
-      const row = this.#table.restore(rows, from, shared);
-      const { requirements } = shared;
-      const changesWhileItWaits = requirements.later.length > 0 || shared.request.warm_wait_s !== undefined;
-      if (changesWhileItWaits) {
-        this.schedule(this.#table.at(row));
-        continue;
-      }
-      const own = requestWithKey(shared, key);
-      const run = { number: this.#table.numberOf(row), request: own };
-      this.#queue.add({ row, shared, requirements, run }, requirements, false);
-      this.#deadlines.set(row, startDeadlineOf(this.#table.createdMsOf(row), own));
-    }
+  /** Adds runs that nothing has happened to since they were queued. */
+  restore(pages: readonly PackedRows[], requests: SharedRequests): void {
+    const empty = { table: this.#table, queue: this.#queue, deadlines: this.#deadlines, requests };
+    restoreRows(pages, empty, (known) => this.schedule(known));
   }
 
   /** All runs at this moment. */

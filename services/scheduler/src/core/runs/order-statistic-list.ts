@@ -48,6 +48,22 @@ export class OrderStatisticList<Of> {
     } else this.#insert(item);
   }
 
+  /** Many, in the order of their numbers. */
+  addAll(items: readonly Of[]): void {
+    const [first] = items;
+    const block = this.#blocks.at(-1);
+    const end = block?.at(-1);
+    if (first !== undefined && end !== undefined && this.#numberOf(end) >= this.#numberOf(first)) {
+      for (const item of items) this.add(item);
+      return;
+    }
+    let from = block ? MAX_IN_BLOCK - block.length : 0;
+    if (from > 0) block?.push(...items.slice(0, from));
+    for (; from < items.length; from += MAX_IN_BLOCK)
+      this.#blocks.push(items.slice(from, from + MAX_IN_BLOCK));
+    this.#size += items.length;
+  }
+
   #insert(item: Of): void {
     const { at, index, has } = this.#placeOf(item);
     if (has) return;

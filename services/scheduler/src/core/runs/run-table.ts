@@ -181,21 +181,29 @@ export class RunTable implements DeadlineColumns {
     return { kept, rowCount: this.#size - kept.length, rows: rows() };
   }
 
-  /** Adds a row as `freeze` gave it, and returns it. */
-  restore(rows: PackedRows, from: number, shared: SharedRequest): Row {
-    const row = this.#newRow();
-    const page = this.#changing(row);
-    const index = row & MASK;
-    const { columns } = page;
-    columns.numbers[index] = rows.numbers[from] ?? 0;
-    columns.createdMs[index] = rows.createdMs[from] ?? 0;
-    columns.flags[index] = rows.flags[from] ?? 0;
-    columns.ids.set(rows.ids.subarray(from * ROW_WORDS, (from + 1) * ROW_WORDS), index * ROW_WORDS);
-    page.shared[index] = shared;
-    const texts = rows.texts.get(from);
-    if (texts) this.#texts.set(row, texts);
-    this.#index.add(row);
-    return row;
+  /** Makes room for so many more rows in the index. */
+  reserve(rows: number): void {
+    this.#index.reserve(this.#size + rows);
+  }
+
+  /**
+   * Adds rows as `freeze` gave them, and uses their columns from then on. Returns the first of them; the others follow it. `waiting`: their
+   * requests, and where they wait.
+   */
+  addPage(
+    rows: PackedRows,
+    waiting: readonly { readonly shared: SharedRequest; readonly place: Place | undefined }[],
+  ): Row {
+    const number = this.#newPage(rows);
+    const first = number << PAGE_BITS;
+    const page = this.#page(first);
+    for (const [index, { shared, place }] of waiting.entries()) {
+      page.shared[index] = shared;
+      page.places[index] = place;
+      this.#index.add(first | index);
+    }
+    for (const [index, texts] of rows.texts) this.#texts.set(first | index, texts);
+    return first;
   }
 
   numberOf(row: Row): number {
@@ -290,10 +298,12 @@ export class RunTable implements DeadlineColumns {
     return (number << PAGE_BITS) | index;
   }
 
-  #newPage(): number {
+  #newPage(rows?: RowPage): number {
     const number = this.#unused.pop() ?? this.#pages.length;
-    this.#pages[number] = newPage();
-    this.#roomy.push(number);
+    const page = newPage(rows);
+    this.#pages[number] = page;
+    this.#size += page.used;
+    if (page.free !== NONE) this.#roomy.push(number);
     return number;
   }
 
@@ -312,18 +322,22 @@ export class RunTable implements DeadlineColumns {
   }
 }
 
-const emptyColumn = (): undefined[] => Array.from({ length: PAGE_ROWS }, () => undefined);
+const EMPTY_COLUMN: readonly undefined[] = Array.from({ length: PAGE_ROWS }, () => undefined);
+/** Each free row leads to the next one. */
+const FREE_ROWS = Int32Array.from({ length: PAGE_ROWS }, (_, index) =>
+  index < PAGE_ROWS - 1 ? index + 1 : NONE,
+);
 
-const newPage = (): Page => ({
-  columns: newRowPage(),
+/** Has these rows already. */
+const newPage = (rows?: RowPage): Page => ({
+  columns: rows?.numbers.length === PAGE_ROWS ? rows : newRowPage(rows),
   deadlineMs: new Float64Array(PAGE_ROWS),
   before: new Int32Array(PAGE_ROWS),
-  // Each free row leads to the next one.
-  after: Int32Array.from({ length: PAGE_ROWS }, (_, index) => (index < PAGE_ROWS - 1 ? index + 1 : NONE)),
-  shared: emptyColumn(),
-  places: emptyColumn(),
-  known: emptyColumn(),
-  used: 0,
-  free: 0,
+  after: FREE_ROWS.slice(),
+  shared: EMPTY_COLUMN.slice(),
+  places: EMPTY_COLUMN.slice(),
+  known: EMPTY_COLUMN.slice(),
+  used: rows?.numbers.length ?? 0,
+  free: rows?.numbers.length === PAGE_ROWS ? NONE : (rows?.numbers.length ?? 0),
   frozen: undefined,
 });

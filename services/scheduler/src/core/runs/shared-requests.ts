@@ -11,6 +11,8 @@ export interface SharedRequest {
   readonly requirements: Requirements;
   /** Equal for runs of a deployment that wait in one line: with equal requirements, limits and priorities, and all with a concurrency key or none. */
   readonly line: string;
+  /** Whether each of these runs has a concurrency key. */
+  readonly hasKey: boolean;
 }
 
 /** Requests beyond this number are equal, but not the same object. */
@@ -45,5 +47,5 @@ const sharedRequest = (org_id: OrgId, request: RunRequest, hasKey: boolean): Sha
   const requirements = requirementsOf({ org_id, request });
   const { priority, concurrency_limit } = request;
   const line = JSON.stringify([priority, concurrency_limit, hasKey, requirementsKey(requirements)]);
-  return { org_id, request, requirements, line };
+  return { org_id, request, requirements, line, hasKey };
 };

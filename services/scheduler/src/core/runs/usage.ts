@@ -97,6 +97,13 @@ export class Usage {
     refresh(key);
   }
 
+  /** Runs of a line without keys, in the order in which they were queued. */
+  addAll(rows: readonly Row[], line: Line): void {
+    this.#waiting += rows.length;
+    line.runs.addAll(rows);
+    if (line.limit < Infinity) this.#limited.add(line);
+  }
+
   /** Whether the run waited. */
   remove(run: WaitingRun, line: Line): boolean {
     if (!line.runs.delete(run.row)) return false;

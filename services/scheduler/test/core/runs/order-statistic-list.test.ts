@@ -11,7 +11,7 @@ describe('an order-statistic list', () => {
     const change = fc.record({
       from: fc.nat({ max: 6_000 }),
       count: fc.integer({ min: 1, max: 1_500 }),
-      adds: fc.boolean(),
+      adds: fc.constantFrom('one by one', 'at once', null),
     });
     fc.assert(
       fc.property(fc.array(change, { maxLength: 30, size: 'max' }), (changes) => {
@@ -19,9 +19,11 @@ describe('an order-statistic list', () => {
         const plain = new Set<number>();
         for (const { from, count, adds } of changes) {
           const [removed, expected]: [boolean[], boolean[]] = [[], []];
-          for (let number = from; number < from + count; number += 1) {
-            if (adds) numbers.add(number);
-            else removed.push(numbers.delete(number));
+          const changed = Array.from({ length: count }, (_, index) => from + index);
+          if (adds === 'at once') numbers.addAll(changed);
+          for (const number of changed) {
+            if (adds === 'one by one') numbers.add(number);
+            else if (adds === null) removed.push(numbers.delete(number));
             if (adds) plain.add(number);
             else expected.push(plain.delete(number));
           }

@@ -1,0 +1,99 @@
+import type { PackedRows, RowRequest } from '../rows/packed-rows.ts';
+import { startDeadlineOf } from './deadline.ts';
+import type { Deadlines } from './deadlines.ts';
+import type { FairQueue, Place } from './fair-queue.ts';
+import type { KnownRun, Row } from './known-run.ts';
+import type { RunTable } from './run-table.ts';
+import { requestWithKey, type SharedRequest, type SharedRequests } from './shared-requests.ts';
+
+interface Empty {
+  readonly table: RunTable;
+  readonly queue: FairQueue;
+  readonly deadlines: Deadlines;
+  readonly requests: SharedRequests;
+}
+
+/** Rows with equal requests. */
+interface Group {
+  readonly shared: SharedRequest;
+  /** Where all of them wait; undefined when each is added by itself. */
+  readonly place: Place | undefined;
+  readonly rows: Row[];
+  /** The number of the row that was added last. */
+  last: number;
+  inOrder: boolean;
+}
+
+/**
+ * Adds rows that were frozen. What equal runs have in common is done once, not a million times: they enter their line together. `schedule`
+ * takes a run of which more is to be known than that it waits from now on.
+ */
+export const restoreRows = (
+  pages: readonly PackedRows[],
+  { table, queue, deadlines, requests }: Empty,
+  schedule: (run: KnownRun) => void,
+): void => {
+  const groups = new Groups(requests, queue);
+  table.reserve(pages.reduce((count, { numbers }) => count + numbers.length, 0));
+  for (const rows of pages) {
+    if (rows.numbers.length === 0) continue;
+    const groupOfRow = rows.requests.map((request, index) => groups.of(request, rows.texts.get(index)));
+    let row = table.addPage(rows, groupOfRow);
+    // In the order of the table, so that what belongs to one page is done while it is in the cache.
+    for (const [index, group] of groupOfRow.entries()) {
+      add(group, row, rows.numbers[index] ?? 0);
+      if (group.place) deadlines.set(row, startDeadlineOf(rows.createdMs[index] ?? 0, group.shared.request));
+      row += 1;
+    }
+  }
+  for (const { shared, place, rows } of groups.inOrder((row) => table.numberOf(row))) {
+    if (place) queue.addAll(rows, shared, place);
+    else for (const row of rows) schedule(table.at(row));
+  }
+};
+
+const add = (group: Group, row: Row, number: number): void => {
+  group.inOrder &&= group.last < number;
+  group.last = number;
+  group.rows.push(row);
+};
+
+class Groups {
+  readonly #withKey = new Map<RowRequest, Group>();
+  readonly #withoutKey = new Map<RowRequest, Group>();
+  readonly #requests: SharedRequests;
+  readonly #queue: FairQueue;
+
+  constructor(requests: SharedRequests, queue: FairQueue) {
+    this.#requests = requests;
+    this.#queue = queue;
+  }
+
+  /** Runs with a concurrency key wait in lines of their own. */
+  of(request: RowRequest, texts: { readonly concurrency_key?: string } | undefined): Group {
+    const key = texts?.concurrency_key;
+    const known = key === undefined ? this.#withoutKey : this.#withKey;
+    let group = known.get(request);
+    if (!group) {
+      group = this.#newGroup(request, key);
+      known.set(request, group);
+    }
+    return group;
+  }
+
+  #newGroup({ org_id, request }: RowRequest, key: string | undefined): Group {
+    const shared = this.#requests.of({ org_id, request: requestWithKey({ request }, key) });
+    const { later } = shared.requirements;
+    const isAlike = key === undefined && later.length === 0 && request.warm_wait_s === undefined;
+    const place = isAlike ? this.#queue.enter(shared) : undefined;
+    return { shared, place, rows: [], last: 0, inOrder: true };
+  }
+
+  /** Each in the order of the numbers of its rows, and the one with the lowest number first. */
+  inOrder(numberOf: (row: Row) => number): Group[] {
+    const compare = (one: Row = 0, other: Row = 0): number => numberOf(one) - numberOf(other);
+    const groups = [...this.#withoutKey.values(), ...this.#withKey.values()];
+    for (const { inOrder, rows } of groups) if (!inOrder) rows.sort(compare);
+    return groups.toSorted(({ rows: [one] }, { rows: [other] }) => compare(one, other));
+  }
+}
