@@ -7,7 +7,7 @@ import { aRun, queued } from '@runledger/testing/events/run-events';
 import { createScheduling, type Scheduling } from '../src/core/scheduling.ts';
 
 export const NOW = '2026-01-01T00:00:00.000Z';
-export const SLOTS_OF_ONE = 8;
+const SLOTS_OF_ONE = 8;
 
 export interface QueueOwner {
   readonly org_id: string;

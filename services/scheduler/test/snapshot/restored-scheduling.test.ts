@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeSnapshot } from '../../src/snapshot/decode-snapshot.ts';
 import { encodeSnapshot } from '../../src/snapshot/encode-snapshot.ts';
 import { liveRunsOf } from '../../src/snapshot/snapshots.ts';
 import { executor, passed } from '../core/steps.ts';
-import { TestBed, type RequestedRun } from '../core/test-bed.ts';
+import { orgOf, TestBed, type RequestedRun } from '../core/test-bed.ts';
 import { aScheduling, takeRuns, withoutRuns } from '../fixtures/snapshots.ts';
 
 /** What a run may have that says when it starts. */
@@ -21,13 +22,29 @@ const WAITING: Readonly<Record<string, RequestedRun>> = {
   patient: { version: 1, warmWaitS: 15 },
   'another machine': { machine: 'other' },
   'short of time': { deployment: 3, startDeadlineS: 12 },
+  'short of time too': { deployment: 3, startDeadlineS: 11 },
 };
 
-const withQueue = (): TestBed => {
+const withQueue = (requests: Readonly<Record<string, RequestedRun>> = WAITING): TestBed => {
   const bed = new TestBed();
-  for (const [name, request] of Object.entries(WAITING)) bed.queue(name, request);
+  for (const [name, request] of Object.entries(requests)) bed.queue(name, request);
   return bed;
 };
+
+/** Its scheduler by one that is restored from a snapshot of its runs. */
+const restart = async (bed: TestBed): Promise<void> => {
+  const { kept, ...rows } = bed.scheduling.freeze();
+  const drains = { created: '2026-01-01T00:00:00.000Z', names: [] };
+  const bytes = encodeSnapshot(withoutRuns({ drains, ...rows, runs: kept }));
+  const decoded = await decodeSnapshot(Readable.from(bytes));
+  if (decoded.kind !== 'decoded') throw new Error(decoded.why);
+  bed.scheduling = aScheduling();
+  bed.scheduling.restore(decoded.rows);
+  takeRuns(bed.scheduling, decoded.runs);
+};
+
+const inOrder = ({ scheduling }: TestBed) =>
+  liveRunsOf(scheduling).toSorted((one, other) => one.run.number - other.run.number);
 
 /** Of what follows when executors come, and time passes: decision after decision, in words. */
 const story = (bed: TestBed): string[] => {
@@ -42,7 +59,7 @@ const story = (bed: TestBed): string[] => {
   executor('box', { gpus: ['A10G'] })(bed);
   for (let round = 0; round < 24; round += 1) {
     bed.settleAll();
-    const executing = Object.keys(WAITING).filter((name) => bed.run(name)?.status === 'started');
+    const executing = [...bed.histories.keys()].filter((name) => bed.run(name)?.status === 'started');
     // Its key holds it back.
     if (executing.includes('keyed')) bed.requestCancel('keyed too');
     for (const name of executing) {
@@ -58,18 +75,8 @@ const story = (bed: TestBed): string[] => {
 describe('a scheduler that is restored from a snapshot', () => {
   it('knows the same runs, and decides as one that has read the log', async () => {
     const [read, restored] = [withQueue(), withQueue()];
-    const { kept, ...rows } = restored.scheduling.freeze();
-    expect(rows.rowCount).toBeGreaterThan(0);
-    const drains = { created: '2026-01-01T00:00:00.000Z', names: [] };
-    const bytes = encodeSnapshot(withoutRuns({ drains, ...rows, runs: kept }));
-    const decoded = await decodeSnapshot(Readable.from(bytes));
-    if (decoded.kind !== 'decoded') throw new Error(decoded.why);
-    restored.scheduling = aScheduling();
-    restored.scheduling.restore(decoded.rows);
-    takeRuns(restored.scheduling, decoded.runs);
-
-    const inOrder = ({ scheduling }: TestBed) =>
-      liveRunsOf(scheduling).toSorted((one, other) => one.run.number - other.run.number);
+    expect(restored.scheduling.freeze().rowCount).toBeGreaterThan(0);
+    await restart(restored);
     expect(inOrder(restored)).toEqual(inOrder(read));
     const told = story(read);
     // All but the cancelled one.
@@ -78,5 +85,36 @@ describe('a scheduler that is restored from a snapshot', () => {
     // Nothing is counted that is gone.
     const { pools } = restored.scheduling.queries.pools({ org_id: null, gpu: null, after: null, limit: 10 });
     expect(pools).toMatchObject([{ gpu: 'A10G', waiting: 0, running: 0, organisations: [] }]);
+  });
+
+  it('decides so for any queue, wherever its runs are in the table', async () => {
+    const variant = fc.constantFrom(...Object.values(WAITING));
+    const request = fc
+      .tuple(variant, fc.nat({ max: 2 }), fc.nat({ max: 2 }))
+      .map(([own, org, deployment]): RequestedRun => ({ ...own, org: orgOf(org), deployment }));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat({ max: 40 }),
+        fc.array(request, { minLength: 1, maxLength: 40, size: 'max' }),
+        async (ended, requests) => {
+          const [read, restored] = [new TestBed(), new TestBed()];
+          for (const bed of [read, restored]) {
+            // Their rows are free, the last one first.
+            for (let n = 0; n < ended; n += 1) bed.queue(`ended ${n}`);
+            for (let n = 0; n < ended; n += 1) bed.requestCancel(`ended ${n}`);
+            bed.settleAll();
+            for (const [n, one] of requests.entries()) {
+              // Of runs that may start at the same moment, any one is first.
+              bed.nowMs += 1;
+              bed.queue(`run ${n}`, one);
+            }
+          }
+          await restart(restored);
+          expect(inOrder(restored)).toEqual(inOrder(read));
+          expect(story(restored)).toEqual(story(read));
+        },
+      ),
+      { numRuns: 100 },
+    );
   });
 });

@@ -35,4 +35,15 @@ describe('a stored snapshot', () => {
     await log.js.publish(chunk.subject, new Uint8Array(1_000).fill(9));
     await expect(saved('damaged')).rejects.toThrow('corrupt');
   });
+
+  it('is not used when another one replaces it while it is read', async () => {
+    await saveSnapshot(log, 'replaced', () => [new Uint8Array(3_000_000).fill(1)]);
+    const reading = (await loadSnapshot(log, 'replaced'))?.[Symbol.asyncIterator]();
+    expect((await reading?.next())?.value?.[0]).toBe(1);
+    await saveSnapshot(log, 'replaced', () => [new Uint8Array(3_000_000).fill(2)]);
+    const rest = async (): Promise<void> => {
+      while (!(await reading?.next())?.done);
+    };
+    await expect(rest()).rejects.toThrow('is missing');
+  });
 });
