@@ -4,7 +4,7 @@ import { DrainedNames } from '../fleet/drained-names.ts';
 import { emptyFleet, type Fleet } from '../fleet/fleet.ts';
 import { LiveRuns, type LiveRunsSettings } from '../runs/live-runs.ts';
 import { RecentStarts } from '../runs/recent-starts.ts';
-import { OrphanedRuns } from '../runs/orphaned-runs.ts';
+import { OrphanedRuns } from '../fleet/orphaned-runs.ts';
 import { SharedRequests } from '../runs/shared-requests.ts';
 import { newAttemptRoom, type AttemptRoom } from './attempt-room.ts';
 import { SlotAllocation } from '../slots/slot-allocation.ts';
