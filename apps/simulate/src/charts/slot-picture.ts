@@ -2,7 +2,7 @@ import { drawSvg } from './draw-svg.ts';
 import { BOTTOM, horizontalAxis, legend, layout, titles } from './layout.ts';
 import { colourOf, FAINT_INK, PAPER } from './palette.ts';
 
-/** A run in its slot. Times are in minutes. */
+/** A run in its slot, or another span of time in its row. Times are in minutes. */
 export interface SlotBar {
   readonly slot: number;
   readonly from: number;
@@ -11,11 +11,13 @@ export interface SlotBar {
   readonly name: string;
 }
 
-/** Who holds which slot when: a row for each slot, panels side by side. */
+/** Who holds which slot when: a row for each slot, or for what else the picture is about, panels side by side. */
 export interface SlotPicture {
   readonly title: string;
   readonly subtitle: string;
   readonly slots: number;
+  /** What the rows are; slots by default. */
+  readonly rows?: string;
   readonly untilMinutes: number;
   readonly names: readonly string[];
   readonly panels: readonly { readonly title: string; readonly bars: readonly SlotBar[] }[];
@@ -30,7 +32,7 @@ interface CustomApi {
 
 /** Draws it as SVG. */
 export const drawSlots = (picture: SlotPicture): string => {
-  const { slots, names, panels, untilMinutes } = picture;
+  const { slots, rows = 'slots', names, panels, untilMinutes } = picture;
   const height = slots * ROW;
   const { lefts, top, panelWidth, width } = layout(panels.length);
   const option = {
@@ -38,7 +40,7 @@ export const drawSlots = (picture: SlotPicture): string => {
     legend: legend(names, width),
     grid: lefts.map((left) => ({ left, top, width: panelWidth, height })),
     xAxis: panels.map((_, n) => horizontalAxis(n, 'time (minutes)', [0, untilMinutes])),
-    yAxis: panels.map((_, n) => slotAxis(n, slots)),
+    yAxis: panels.map((_, n) => rowAxis(n, slots, rows)),
     series: panels.flatMap(({ bars }, n) =>
       names.map((name, at) => ({
         name,
@@ -64,10 +66,10 @@ export const drawSlots = (picture: SlotPicture): string => {
   return drawSvg(option, { width, height: top + height + BOTTOM });
 };
 
-const slotAxis = (n: number, slots: number): object => ({
+const rowAxis = (n: number, slots: number, rows: string): object => ({
   type: 'value',
   gridIndex: n,
-  name: n === 0 ? 'slots' : '',
+  name: n === 0 ? rows : '',
   nameLocation: 'middle',
   nameGap: 24,
   nameTextStyle: { color: FAINT_INK, fontFamily: 'sans-serif', fontSize: 12 },

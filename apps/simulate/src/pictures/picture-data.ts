@@ -2,6 +2,7 @@ import type { SlotBar } from '../charts/slot-picture.ts';
 import type { TimeSeries } from '../charts/time-picture.ts';
 import { slotsOverTime, stepsBetween } from '../statistics/over-time.ts';
 import { waitMs, type PlayedRun } from '../statistics/played-run.ts';
+import type { ForeseenStart } from './foreseen-starts.ts';
 import { MINUTE_MS } from './scenario.ts';
 
 /** What pictures show of the runs of a scenario. */
@@ -19,6 +20,21 @@ export const barsOf = (runs: readonly PlayedRun[], nameOf: NameOf): SlotBar[] =>
     return { slot: slots.indexOf(slot), from: minutes(assignedMs), to: minutes(endedMs), name: nameOf(run) };
   });
 };
+
+/** What a picture of starts names. */
+export const FORESEEN_BARS = ['8 of 10 start within', 'started'] as const;
+const MARK_MINUTES = 0.25;
+
+/** A row for each waiting run: the interval that it was told, and a mark where it started. */
+export const foreseenBars = (starts: readonly ForeseenStart[]): SlotBar[] =>
+  starts.flatMap(({ earliest, latest, started }, slot) => {
+    const at = (seconds: number): number => minutes(seconds * 1_000);
+    const mark = { from: at(started) - MARK_MINUTES / 2, to: at(started) + MARK_MINUTES / 2 };
+    return [
+      { slot, from: at(earliest), to: at(latest), name: FORESEEN_BARS[0] },
+      { slot, ...mark, name: FORESEEN_BARS[1] },
+    ];
+  });
 
 /** How many slots each name held on average in each minute. */
 export const slotSeries = (

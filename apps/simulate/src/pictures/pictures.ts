@@ -1,12 +1,14 @@
 import { drawSlots } from '../charts/slot-picture.ts';
 import { drawTimes } from '../charts/time-picture.ts';
 import type { PlayedRun } from '../statistics/played-run.ts';
-import { barsOf, slotSeries, waitPoints } from './picture-data.ts';
+import { barsOf, foreseenBars, FORESEEN_BARS, slotSeries, waitPoints } from './picture-data.ts';
 import {
   BURST,
   burst,
   burstInOneLine,
   DOCUMENTS,
+  FORESEEN,
+  foreseen,
   keyed,
   KEYED_SLOTS,
   LENT_SLOTS,
@@ -40,6 +42,7 @@ export const PICTURES: ReadonlyMap<string, () => string> = new Map([
   ['burst.svg', drawBurst],
   ['priority.svg', drawPriority],
   ['limits.svg', drawLimits],
+  ['starts.svg', drawStarts],
   [
     'keys.svg',
     () =>
@@ -110,6 +113,22 @@ function drawLimits(): string {
     panels: [
       { title: 'no limit', series: slotSeries(limited(), 60, byOrganisation) },
       { title: 'acme holds at most 4', series: slotSeries(limited(4), 60, byOrganisation) },
+    ],
+  });
+}
+
+function drawStarts(): string {
+  const { slots, limit, waiting } = FORESEEN;
+  return drawSlots({
+    title: 'When waiting runs start, as they are told',
+    subtitle: `Each row is one of the next ${waiting} runs of a deployment: the interval that it is told at minute 0, and its start.`,
+    slots: waiting,
+    rows: 'waiting runs',
+    untilMinutes: 30,
+    names: FORESEEN_BARS,
+    panels: [
+      { title: `${slots} slots`, bars: foreseenBars(foreseen()) },
+      { title: `concurrency_limit ${limit}`, bars: foreseenBars(foreseen(limit)) },
     ],
   });
 }

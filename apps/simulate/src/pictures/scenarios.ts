@@ -1,3 +1,4 @@
+import { foreseenStarts, type ForeseenStart } from './foreseen-starts.ts';
 import { MINUTE_MS, playScenario, type Arrivals } from './scenario.ts';
 import type { PlayedRun } from '../statistics/played-run.ts';
 
@@ -110,3 +111,28 @@ export const keyed = (): PlayedRun[] =>
       { deployment: 'no key', fromMinute: 4, count: 12, everyMinutes: 0, minutes: [2, 5] },
     ],
   });
+
+/** A deployment whose runs wait, with all slots for it or with a limit. At `atMinute` it is looked at what they are told. */
+export const FORESEEN = { slots: 4, limit: 2, atMinute: 60, waiting: 16 };
+export const foreseen = (limit?: number): ForeseenStart[] => {
+  const slots = limit ?? FORESEEN.slots;
+  const runs = playScenario({
+    slots: FORESEEN.slots,
+    organisations: [{ name: 'acme' }],
+    deployments: [
+      { name: 'acme', organisation: 'acme', ...(limit !== undefined && { concurrency_limit: limit }) },
+    ],
+    arrivals: [
+      {
+        deployment: 'acme',
+        fromMinute: 0,
+        // Those that end until then, those that hold slots, and those that wait.
+        count: Math.round((FORESEEN.atMinute / 3) * slots) + slots + FORESEEN.waiting,
+        everyMinutes: 0,
+        minutes: [1.5, 4.5],
+      },
+    ],
+  });
+  const seen = { atMs: FORESEEN.atMinute * MINUTE_MS, slots, isLimit: limit !== undefined };
+  return foreseenStarts(runs, seen).slice(0, FORESEEN.waiting);
+};

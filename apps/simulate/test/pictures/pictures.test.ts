@@ -2,12 +2,23 @@ import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { PICTURES } from '../../src/pictures/pictures.ts';
+import { isForeseen, type ForeseenStart } from '../../src/pictures/foreseen-starts.ts';
 import {
   burst,
+  BURST,
   burstInOneLine,
+  DOCUMENTS,
+  FORESEEN,
+  foreseen,
+  keyed,
+  KEYED_SLOTS,
   lentAndTakenBack,
+  LENT_SLOTS,
   limited,
+  LIMITED_SLOTS,
   prioritised,
+  weighed,
+  WEIGHED_SLOTS,
 } from '../../src/pictures/scenarios.ts';
 import { waitMs, type PlayedRun } from '../../src/statistics/played-run.ts';
 
@@ -37,9 +48,18 @@ const of = (runs: readonly PlayedRun[], name: string): PlayedRun[] =>
 const longest = (runs: readonly PlayedRun[]): number => Math.max(...runs.map((run) => waitMs(run)));
 const minutes = (ms: number): number => Math.round(ms / 60_000);
 
+/** In the middle of the picture, by far most of the time. */
+const held = (runs: readonly PlayedRun[], name: string): number => {
+  const atMs = 10 * 60_000;
+  return of(runs, name).filter(
+    ({ assignedMs, endedMs }) => (assignedMs ?? Infinity) <= atMs && endedMs > atMs,
+  ).length;
+};
+
 describe('the numbers of docs/scheduling.md', () => {
   it('are those of the burst', () => {
     const [line, fair] = [burstInOneLine(), burst()];
+    expect(missing(`queues ${BURST.runs} runs at once`, `there are ${BURST.slots} slots`)).toEqual([]);
     expect(
       missing(`the single runs wait up to ${minutes(longest(of(line, 'single runs')))} minutes`),
     ).toEqual([]);
@@ -50,10 +70,50 @@ describe('the numbers of docs/scheduling.md', () => {
     expect(missing(`through after ${through(fair)} minutes instead of ${through(line)}`)).toEqual([]);
   });
 
+  it('are those of the weights', () => {
+    const [acme, birch] = ['acme', 'birch'].map((name) => held(weighed(3), name));
+    expect(missing(`With equal weights each holds ${held(weighed(1), 'acme')}`)).toEqual([]);
+    expect(held(weighed(1), 'birch')).toBe(held(weighed(1), 'acme'));
+    expect(missing(`with weights 3 : 1 one holds ${acme}, the other one ${birch}.`)).toEqual([]);
+    expect(missing(`more runs than the ${WEIGHED_SLOTS} slots`)).toEqual([]);
+  });
+
+  it('are those of the keys', () => {
+    const [runs] = DOCUMENTS.map((name) => keyed().filter(({ deployment }) => deployment === name));
+    expect(missing(`Each of three documents has ${runs?.length} runs and never more than one slot`)).toEqual(
+      [],
+    );
+    for (const name of DOCUMENTS) {
+      const inOrder = keyed()
+        .filter(({ deployment }) => deployment === name)
+        .toSorted((a, b) => (a.assignedMs ?? 0) - (b.assignedMs ?? 0));
+      const overlaps = inOrder.filter(
+        ({ assignedMs }, n) => (inOrder[n - 1]?.endedMs ?? 0) > (assignedMs ?? 0),
+      );
+      expect(overlaps).toEqual([]);
+    }
+    // All documents have runs, and only they.
+    const atFirst = keyed().filter(
+      ({ assignedMs, endedMs }) => (assignedMs ?? Infinity) < 180_000 && endedMs > 180_000,
+    );
+    expect(atFirst.length).toBeLessThan(KEYED_SLOTS);
+  });
+
+  it('are those of the starts', () => {
+    const [all, withLimit] = [foreseen(), foreseen(FORESEEN.limit)];
+    const within = (starts: readonly ForeseenStart[]): number => starts.filter(isForeseen).length;
+    expect(
+      missing(
+        `${within(all)} of ${FORESEEN.waiting} start within their intervals, and with a limit of ${FORESEEN.limit} ${within(withLimit)} of ${FORESEEN.waiting}`,
+      ),
+    ).toEqual([]);
+  });
+
   it('are those of the lent slots', () => {
     const birch = of(lentAndTakenBack(), 'birch').toSorted(
       (a, b) => (a.assignedMs ?? 0) - (b.assignedMs ?? 0),
     );
+    expect(missing(`acme holds all ${LENT_SLOTS} slots. birch queues ${birch.length} runs`)).toEqual([]);
     const afterMs = (birch[3]?.assignedMs ?? 0) - 12 * 60_000;
     expect(missing(`within ${Math.ceil(afterMs / 60_000)} minutes it has its half`)).toEqual([]);
     expect(missing(`ends at minute ${minutes(Math.max(...birch.map(({ endedMs }) => endedMs)))}`)).toEqual(
@@ -73,6 +133,7 @@ describe('the numbers of docs/scheduling.md', () => {
     const [without, limit] = [undefined, 4].map((slots) =>
       minutes(Math.max(...of(limited(slots), 'acme').map(({ endedMs }) => endedMs))),
     );
+    expect(missing(`queues ${of(limited(), 'acme').length} runs`, `all ${LIMITED_SLOTS} slots`)).toEqual([]);
     expect(missing(`through after ${without} minutes. With a limit of 4`)).toEqual([]);
     expect(missing(`takes ${limit} minutes`)).toEqual([]);
   });
