@@ -1,6 +1,5 @@
 import { FlowHeap } from './flow-heap.ts';
 import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
-import { Weights } from './weights.ts';
 
 /** One of those who share the slots of a GPU model: an organisation, or a deployment of one. */
 export interface Flow {
@@ -11,7 +10,7 @@ export interface Flow {
   waiting: number;
   /** How many slots it holds. */
   slots: number;
-  /** `slots` by `weight`. */
+  /** What it would hold with one more slot, by its weight. */
   share: number;
   /** The virtual time from which it is served next. */
   startTag: number;
@@ -26,7 +25,7 @@ export const newFlow = (name: string, weight: number): Flow => ({
   weight,
   waiting: 0,
   slots: 0,
-  share: 0,
+  share: 1 / weight,
   startTag: 0,
   since: 0,
   number: -1,
@@ -41,14 +40,12 @@ export interface FlowChange {
   readonly weight?: number;
 }
 
-const ROUNDING = 1e-9;
-
 /**
  * Which flow gets the next slot, of those that wait. A flow that holds less than its fair share, rounded down, is next, the lowest
- * share first (max-min fairness). The fair share is its part by weight of the slots that all waiting flows hold. Beyond that, start-time
- * fair queueing (Goyal, Vin and Cheng, 1996) serves them by weight, so that also a single slot is shared. Of equal start tags a
- * flow with a single run goes first, and then the one that has waited longest. A flow that does not wait saves up nothing; what it had
- * before the others is remembered until they have had the same.
+ * share with the new slot first (max-min fairness). The fair share is its part by weight of the slots that all waiting flows hold.
+ * Beyond that, start-time fair queueing (Goyal, Vin and Cheng, 1996) serves them by weight, so that also a single slot is shared. Of
+ * equal start tags a flow with a single run goes first, and then the one that has waited longest. A flow that does not wait saves up
+ * nothing; what it had before the others is remembered until they have had the same.
  */
 export class FairShare<Of extends Flow> {
   readonly #flows = new Map<string, Of>();
@@ -61,7 +58,7 @@ export class FairShare<Of extends Flow> {
   readonly #idle = new IndexedPriorityQueue<Of>();
   /** Of the flows that wait. */
   #slots = 0;
-  readonly #weights = new Weights();
+  #weight = 0;
   /** The highest start tag that was served. */
   #virtualTime = 0;
   #turn = 0;
@@ -98,11 +95,9 @@ export class FairShare<Of extends Flow> {
     const wasIdle = isIdle(flow);
     const isSingle = before === 1;
     const { startTag, since } = flow;
-    const isOther = weight !== flow.weight;
-    const moves = slots !== 0 || isServed || isOther || Math.min(before, 2) !== Math.min(after, 2);
-    if (before > 0) this.#slots -= flow.slots;
-    if (before > 0 && (after === 0 || isOther)) this.#weights.delete(flow.weight);
-    if (after > 0 && (before === 0 || isOther)) this.#weights.add(weight);
+    const moves =
+      slots !== 0 || isServed || weight !== flow.weight || Math.min(before, 2) !== Math.min(after, 2);
+    if (moves && before > 0) this.#count(flow, -1);
     flow.weight = weight;
     if (isServed) {
       this.#virtualTime = Math.max(this.#virtualTime, flow.startTag);
@@ -111,9 +106,9 @@ export class FairShare<Of extends Flow> {
     if (isServed || (before === 0 && waiting > 0)) flow.since = this.#turn += 1;
     flow.waiting = after;
     flow.slots += slots;
-    flow.share = flow.slots / weight;
-    if (after > 0) this.#slots += flow.slots;
+    flow.share = (flow.slots + 1) / weight;
     if (moves && after > 0) {
+      this.#count(flow, 1);
       flow.startTag = Math.max(flow.startTag, this.#virtualTime);
       this.#byShare.set(flow);
       const isSameTag = startTag === flow.startTag && since === flow.since && isSingle === (after === 1);
@@ -143,15 +138,13 @@ export class FairShare<Of extends Flow> {
 
   #firstBelowShare<Answer>(ask: (flow: Of) => Answer | undefined): Answer | undefined {
     // With the slot that is given away now.
-    const slotsByWeight = (this.#slots + 1) / this.#weights.total;
-    // A flow whose share is higher cannot have room for one more slot; with the errors of rounding.
-    const highest = slotsByWeight - (1 - ROUNDING) / this.#weights.greatest;
+    const slotsByWeight = (this.#slots + 1) / this.#weight;
     return this.#byShare.first(
       (number) => {
         const flow = this.#numbered[number];
-        return flow && flow.slots + 1 <= flow.weight * slotsByWeight ? ask(flow) : undefined;
+        return flow && ask(flow);
       },
-      (number) => (this.#numbered[number]?.share ?? Infinity) <= highest,
+      (number) => (this.#numbered[number]?.share ?? Infinity) <= slotsByWeight,
     );
   }
 
@@ -171,6 +164,12 @@ export class FairShare<Of extends Flow> {
       this.#byShare.set(next);
       this.#byStartTag.set(next);
     }
+  }
+
+  /** A flow that waits. */
+  #count({ slots, weight }: Of, sign: 1 | -1): void {
+    this.#slots += sign * slots;
+    this.#weight += sign * weight;
   }
 }
 
