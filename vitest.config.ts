@@ -2,10 +2,15 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * The position of the longest system tests in the queue, from 0 to 1. vitest starts large files first, and these are small: at
- * the end of the queue they would run alone for minutes. They start apart, because each keeps a core busy.
+ * The position of the longest tests in the queue of their tier, from 0 to 1. vitest starts large files first, and these are small:
+ * at the end of the queue they would run alone. They start apart, because each keeps a core busy.
  */
 const LONGEST_FILES = [
+  { path: 'services/gpu-executor/test/runner/resident/resident-conformance.test.ts', startAt: 0 },
+  { path: 'services/gpu-executor/test/runner/cog/cog-conformance.test.ts', startAt: 0.05 },
+  { path: 'services/gpu-executor/test/runner/comfyui/comfyui-conformance.test.ts', startAt: 0.1 },
+  { path: 'services/gpu-executor/test/runner/program/program-conformance.test.ts', startAt: 0.15 },
+  { path: 'services/gpu-executor/test/runner/resident/helper-packages.test.ts', startAt: 0.2 },
   { path: 'apps/soak/test/system/soak.test.ts', startAt: 0 },
   { path: 'packages/event-log/test/system/migrate/migrate.test.ts', startAt: 0.2 },
   { path: 'scripts/test/system/fresh-clone.test.ts', startAt: 0.4 },

@@ -168,7 +168,7 @@ describe('a forecast start', () => {
       },
     ],
   ])('lies within its interval in 8 of 10 cases: %s', (_what, world) => {
-    const part = coverage(world, world.waiting > 10 ? 40 : 60);
+    const part = coverage(world, world.waiting > 10 ? 20 : 30);
     expect(part).toBeGreaterThan(0.7);
     expect(part).toBeLessThan(0.9);
   });
