@@ -49,3 +49,9 @@ it('loses no acknowledged message when the broker is killed under load, three ti
     expect(new Set(read.facts.map(({ event }) => event.event_id)).size).toBe(read.facts.length);
   }
 }, 90_000);
+
+it('reports that the broker is unavailable, after its deadline', async () => {
+  await using test = await aLogOnOwnBroker();
+  await test.nats.kill9();
+  await expect(append(test.log, queued(aRun()), 0)).rejects.toBeInstanceOf(LogUnavailable);
+});
