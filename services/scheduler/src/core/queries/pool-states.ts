@@ -9,7 +9,7 @@ import {
 } from '@runledger/contracts/requests/pools';
 import { isTaken } from '../fleet/fleet.ts';
 import { waitsSince } from '../runs/deadline.ts';
-import type { DelayedDeployment } from '../runs/delayed-runs.ts';
+import type { DelayedDeployment } from '../counts/delayed-runs.ts';
 import type { Deployment, Organisation } from '../runs/fair-queue.ts';
 import type { Flow } from '../runs/fair-share.ts';
 import type { KnownRun } from '../runs/known-run.ts';

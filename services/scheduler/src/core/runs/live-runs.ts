@@ -10,7 +10,7 @@ import { isSameSlot, type HeldSlot, type SlotAllocation, type SlotRef } from '..
 import type { PackedRows } from '../rows/packed-rows.ts';
 import { deadlineOf, waitsSince, type DeadlineSettings } from './deadline.ts';
 import { Deadlines } from './deadlines.ts';
-import { DelayedRuns } from './delayed-runs.ts';
+import { DelayedRuns } from '../counts/delayed-runs.ts';
 import {
   FairQueue,
   type Ahead,

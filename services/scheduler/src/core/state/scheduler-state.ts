@@ -3,7 +3,7 @@ import { FormerExecutors } from '../fleet/former-executors.ts';
 import { DrainedNames } from '../fleet/drained-names.ts';
 import { emptyFleet, type Fleet } from '../fleet/fleet.ts';
 import { LiveRuns, type LiveRunsSettings } from '../runs/live-runs.ts';
-import { RecentStarts } from '../runs/recent-starts.ts';
+import { RecentStarts } from '../counts/recent-starts.ts';
 import { OrphanedRuns } from '../fleet/orphaned-runs.ts';
 import { SharedRequests } from '../runs/shared-requests.ts';
 import { newAttemptRoom, type AttemptRoom } from './attempt-room.ts';

@@ -1,6 +1,5 @@
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { Requirements } from '../slots/requirements.ts';
-import type { KnownRun } from './known-run.ts';
 
 /** The runs of one deployment that wait for a time. */
 export interface DelayedDeployment {
@@ -10,17 +9,22 @@ export interface DelayedDeployment {
   readonly requirements: Requirements;
 }
 
+interface DelayedRun {
+  readonly requirements: Requirements;
+  readonly run: { readonly request: { readonly deployment_id: string } };
+}
+
 type ByOrganisation = Map<string, Map<string, DelayedDeployment>>;
 
 /** Counts the runs that wait for a time and for no slot yet, by the GPU model that they prefer, by organisation and deployment. */
 export class DelayedRuns {
   readonly #counts = new Map<GpuModel, ByOrganisation>();
 
-  add(known: KnownRun): void {
+  add(known: DelayedRun): void {
     this.#change(known, 1);
   }
 
-  remove(known: KnownRun): void {
+  remove(known: DelayedRun): void {
     this.#change(known, -1);
   }
 
@@ -29,7 +33,7 @@ export class DelayedRuns {
     return this.#counts;
   }
 
-  #change({ requirements, run: { request } }: KnownRun, by: 1 | -1): void {
+  #change({ requirements, run: { request } }: DelayedRun, by: 1 | -1): void {
     const { gpu, org_id } = requirements;
     const { deployment_id } = request;
     const organisations: ByOrganisation = this.#counts.get(gpu) ?? new Map();
