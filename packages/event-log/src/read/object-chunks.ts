@@ -18,7 +18,7 @@ export interface ChunksToRead {
 
 /**
  * The bytes of an object of an object store: one stored chunk at a time, and one more read ahead. The driver's own `get` pushes the whole
- * object into memory when its reader is slow, and waits half a minute when a message of it is lost.
+ * object into memory when its reader is slow, and stalled for half a minute on a busy machine.
  * @throws {LogUnavailable}, and another error when a chunk is missing
  */
 export async function* objectChunks(

@@ -38,11 +38,13 @@ export const restoreRows = (
   for (const rows of pages) {
     if (rows.numbers.length === 0) continue;
     const groupOfRow = rows.requests.map((request, index) => groups.of(request, rows.texts.get(index)));
-    let row = table.addPage(rows, groupOfRow);
+    const first = table.addPage(rows, groupOfRow);
     // In the order of the table, so that what belongs to one page is done while it is in the cache.
-    for (const [index, group] of groupOfRow.entries()) {
-      add(group, row, rows.numbers[index] ?? 0);
-      if (group.place) deadlines.set(row, startDeadlineOf(rows.createdMs[index] ?? 0, group.shared.request));
+    let row = first;
+    for (const group of groupOfRow) {
+      add(group, row, rows.numbers[row - first] ?? 0);
+      if (group.place)
+        deadlines.set(row, startDeadlineOf(rows.createdMs[row - first] ?? 0, group.shared.request));
       row += 1;
     }
   }

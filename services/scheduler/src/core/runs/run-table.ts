@@ -197,10 +197,12 @@ export class RunTable implements DeadlineColumns {
     const number = this.#newPage(rows);
     const first = number << PAGE_BITS;
     const page = this.#page(first);
-    for (const [index, { shared, place }] of waiting.entries()) {
+    let index = 0;
+    for (const { shared, place } of waiting) {
       page.shared[index] = shared;
       page.places[index] = place;
       this.#index.add(first | index);
+      index += 1;
     }
     for (const [index, texts] of rows.texts) this.#texts.set(first | index, texts);
     return first;
