@@ -1,10 +1,9 @@
 import { isExecuting } from '@runledger/contracts/fold/run';
 import type { World } from '../broker/world.ts';
 import type { Clients } from '../clients/clients.ts';
-import type { ExecutorProcess } from '../executor/executor-process.ts';
+import type { Victims } from '../faults/inject-faults.ts';
 import { runIdOf } from '../plan/ids.ts';
 import type { Plan, PlannedDeployment, PlannedRun } from '../plan/plan.ts';
-import type { SchedulerProcess } from '../scheduler/scheduler-process.ts';
 import type { Violate } from './violation.ts';
 
 const POLL_MS = 1_000;
@@ -18,11 +17,9 @@ const PROBES_BEGIN_WITHIN_MS = 30_000;
 /** Numbers of probes begin here. */
 const FIRST_PROBE = 0xf0_00_00_00;
 
-export interface QuietPhaseOptions {
+export interface QuietPhaseOptions extends Victims {
   readonly world: World;
   readonly clients: Clients;
-  readonly schedulers: readonly SchedulerProcess[];
-  readonly executors: readonly ExecutorProcess[];
   readonly violate: Violate;
   /** When the last fault is over. */
   readonly calmFromMs: number;
@@ -101,17 +98,18 @@ export class QuietPhase {
   }
 
   #slotProblem(): string | undefined {
-    const { schedulers, executors } = this.#options;
+    const { world, schedulers, executors } = this.#options;
     const leader = schedulers.find(({ life }) => life?.isLeading)?.life;
     if (!leader) return 'no scheduler leads although nothing is wrong';
     const known = new Map([...leader.scheduling.executors()].map((each) => [each.id, each] as const));
     // Of an executor that was killed, the leader learns late.
     if (known.size > executors.length) return 'the leader knows executors that are gone';
-    for (const { id, planned } of executors) {
+    for (const [n, { life }] of executors.entries()) {
+      const id = life?.id;
       const executor = id && known.get(id);
       if (!executor) return `the leader does not know ${id ?? 'an executor'} although nothing is wrong`;
       const free = [...executor.free.values()].reduce((count, slots) => count + slots.size, 0);
-      const { length } = planned.slots;
+      const length = world.plan.executors[n]?.slots.length ?? 0;
       if (free < length) return `${id} has ${free} free slots of ${length} although no run is left`;
     }
     return undefined;

@@ -4,8 +4,10 @@ import type { ExecutorId } from '@runledger/contracts/ids';
 import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
 import { attemptName, readAssignment } from '@runledger/gpu-executor/attempt/core/assignment';
 import type { World } from '../broker/world.ts';
+import { executorIdOf } from '../plan/ids.ts';
 import type { PlannedExecutor, PlannedRun } from '../plan/plan.ts';
 import type { Process } from '../time/process.ts';
+import type { Life } from '../time/restartable.ts';
 import { Attempt } from './attempt.ts';
 import { Presence } from './presence.ts';
 
@@ -21,8 +23,11 @@ const STOP_WITHIN_MS = 10_000;
 /** The last messages, which are delivered again after a reconnect. */
 const REDELIVERED = 5;
 
-/** As services/gpu-executor/src/attempt/executor.ts, in virtual time: an executor from its start until it ends. */
-export class ExecutorLife {
+/**
+ * As services/gpu-executor/src/attempt/executor.ts, in virtual time: an executor from its start until it ends. Each start of a process is
+ * another executor of its name.
+ */
+export class ExecutorLife implements Life {
   readonly id: ExecutorId;
   readonly #options: ExecutorLifeOptions;
   readonly #presence: Presence;
@@ -35,9 +40,10 @@ export class ExecutorLife {
   #last: StoredMessage[] = [];
   #isReading = false;
 
-  constructor(options: ExecutorLifeOptions, id: ExecutorId) {
+  constructor(options: ExecutorLifeOptions) {
     const { world, process, planned } = options;
     this.#options = options;
+    const id = executorIdOf(process.name, process.life);
     this.id = id;
     this.#presence = new Presence({ world, process, id, slots: planned.slots, busy: () => this.#busy() });
   }

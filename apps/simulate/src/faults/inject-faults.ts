@@ -1,12 +1,13 @@
 import type { World } from '../broker/world.ts';
-import type { ExecutorProcess } from '../executor/executor-process.ts';
-import { OPERATOR } from '../plan/ids.ts';
+import type { ExecutorLife } from '../executor/executor-life.ts';
+import { executorNameOf, OPERATOR } from '../plan/ids.ts';
 import type { PlannedFault } from '../plan/plan.ts';
-import type { SchedulerProcess } from '../scheduler/scheduler-process.ts';
+import type { SchedulerLife } from '../scheduler/scheduler-life.ts';
+import type { Restartable } from '../time/restartable.ts';
 
 export interface Victims {
-  readonly schedulers: readonly SchedulerProcess[];
-  readonly executors: readonly ExecutorProcess[];
+  readonly schedulers: readonly Restartable<SchedulerLife>[];
+  readonly executors: readonly Restartable<ExecutorLife>[];
 }
 
 /** Schedules each fault of the plan, and its end. */
@@ -53,11 +54,7 @@ const inject = (world: World, victims: Victims, fault: PlannedFault): void => {
   }
 };
 
-const injectInto = (
-  world: World,
-  victim: SchedulerProcess | ExecutorProcess,
-  { kind, forMs }: PlannedFault,
-): void => {
+const injectInto = (world: World, victim: Restartable, { kind, forMs }: PlannedFault): void => {
   const { process } = victim;
   switch (kind) {
     case 'kill':
@@ -74,9 +71,10 @@ const injectInto = (
     case 'lag':
       return process.lag(forMs);
     case 'drain':
-      if (!('name' in victim)) return;
-      requestDrain(world, victim.name, 'ExecutorDrainRequested');
-      return during(world, forMs, () => requestDrain(world, victim.name, 'ExecutorResumeRequested'));
+      requestDrain(world, executorNameOf(process.name), 'ExecutorDrainRequested');
+      return during(world, forMs, () =>
+        requestDrain(world, executorNameOf(process.name), 'ExecutorResumeRequested'),
+      );
     case 'broker_change':
     case 'broker_down':
     case 'no_room':
@@ -88,7 +86,7 @@ const during = ({ timeline }: World, forMs: number, onOver: () => void): void =>
   timeline.after(forMs, onOver);
 
 /** A process that takes long to stop is killed then. */
-const startAgainAfter = (world: World, victim: SchedulerProcess | ExecutorProcess, downMs: number): void =>
+const startAgainAfter = (world: World, victim: Restartable, downMs: number): void =>
   during(world, downMs, () => {
     if (victim.process.isAlive) victim.kill();
     victim.start();
@@ -109,10 +107,7 @@ const requestDrain = (
     time: broker.time,
   });
 
-const victimOf = (
-  { schedulers, executors }: Victims,
-  who: string | undefined,
-): SchedulerProcess | ExecutorProcess | undefined => {
+const victimOf = ({ schedulers, executors }: Victims, who: string | undefined): Restartable | undefined => {
   const [kind, number] = who?.split(' ') ?? [];
   return (kind === 'scheduler' ? schedulers : executors)[Number(number)];
 };

@@ -13,9 +13,12 @@ export const runIdOf = (run: number): RunId => runId(uuid(3, run));
 export const eventIdOf = (event: number): string => uuid(4, event);
 export const OPERATOR = uuid(5, 1);
 
+/** Of its process. */
+export const executorNameOf = (process: string): string => process.replace(' ', '-');
+
 /** Each start of an executor is another executor of the same name. */
-export const executorIdOf = (name: string, start: number): ExecutorId =>
-  executorId(`${name.replace(' ', '-')}.${start.toString(16).padStart(12, '0')}`);
+export const executorIdOf = (process: string, start: number): ExecutorId =>
+  executorId(`${executorNameOf(process)}.${start.toString(16).padStart(12, '0')}`);
 
 export const organisationOf = numberIn;
 export const deploymentOf = numberIn;

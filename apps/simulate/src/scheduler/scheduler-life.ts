@@ -7,6 +7,7 @@ import type { World } from '../broker/world.ts';
 import type { FleetFact, StoredHeartbeat } from '../broker/fleet-log.ts';
 import { organisationOf } from '../plan/ids.ts';
 import type { Process } from '../time/process.ts';
+import type { Life } from '../time/restartable.ts';
 import { DecisionExecutor } from './decision-executor.ts';
 import { LeaseHolder, type HeldLease } from './lease-holder.ts';
 import { LogReader } from './log-reader.ts';
@@ -26,7 +27,7 @@ const EMPTY = { bytes: 0, maxBytes: -1 } as const;
 const FULL = { bytes: 1_000_000, maxBytes: 1_000_000 } as const;
 
 /** A scheduler from its start until it is killed: its core, what it reads, and what it does while it leads. */
-export class SchedulerLife implements WatchedScheduler {
+export class SchedulerLife implements Life, WatchedScheduler {
   readonly scheduling: Scheduling;
   readonly #world: World;
   readonly process: Process;

@@ -4,13 +4,15 @@ import { checkAttempts, checkLimits } from '../checks/fact-checks.ts';
 import { QuietPhase, withProbes } from '../checks/quiet-phase.ts';
 import type { Violate, Violation } from '../checks/violation.ts';
 import { Clients } from '../clients/clients.ts';
-import { ExecutorProcess } from '../executor/executor-process.ts';
+import { ExecutorLife } from '../executor/executor-life.ts';
 import { calmFrom, injectFaults, type Victims } from '../faults/inject-faults.ts';
-import type { Plan } from '../plan/plan.ts';
+import type { Plan, PlannedRun } from '../plan/plan.ts';
+import { executorNameOf } from '../plan/ids.ts';
 import { describeFact } from '../report/describe-fact.ts';
 import { resultsFrom } from '../report/results.ts';
 import type { RunResult } from '../report/run-result.ts';
-import { SchedulerProcess } from '../scheduler/scheduler-process.ts';
+import { SchedulerLife } from '../scheduler/scheduler-life.ts';
+import { Restartable } from '../time/restartable.ts';
 import { countFact, noCounts, watchSchedulers, type SimulationCounts } from './watch.ts';
 
 export interface SimulationOptions {
@@ -75,12 +77,14 @@ const openProcesses = (
   const { plan, newProcess } = world;
   const watcher = watchSchedulers(world, { counts, violate, compareEveryMs });
   return {
-    schedulers: plan.schedulers.map(
-      ({ clockRate }, n) => new SchedulerProcess(world, newProcess(`scheduler ${n}`, clockRate), watcher),
-    ),
+    schedulers: plan.schedulers.map(({ clockRate }, n) => {
+      const process = newProcess(`scheduler ${n}`, clockRate);
+      return new Restartable(process, () => new SchedulerLife(world, process, watcher));
+    }),
     executors: plan.executors.map((planned, n) => {
       const process = newProcess(`executor ${n}`, planned.clockRate);
-      return new ExecutorProcess({ world, process, planned, runOf: (run_id) => clients.runOf(run_id) });
+      const runOf = (run_id: string): PlannedRun | undefined => clients.runOf(run_id);
+      return new Restartable(process, () => new ExecutorLife({ world, process, planned, runOf }));
     }),
   };
 };
@@ -92,19 +96,21 @@ const connect = (
   { schedulers, executors }: Victims,
   check: (stored: Stored) => void,
 ): void => {
-  const byName = new Map(executors.map((executor) => [executor.name, executor]));
+  const byName = new Map(
+    executors.map((executor) => [executorNameOf(executor.process.name), executor] as const),
+  );
   log.onStored = (stored) => {
     check(stored);
-    for (const scheduler of schedulers) scheduler.onRunFact();
+    for (const { life } of schedulers) life?.onRunFact();
     const { executor_id, run_id } = stored.event;
-    const executor = executor_id && byName.get(executor_id.slice(0, executor_id.indexOf('.')));
+    const executor = executor_id && byName.get(executor_id.slice(0, executor_id.indexOf('.')))?.life;
     if (executor && executor.id === executor_id) executor.onFact(stored.message);
     if (stored.accepted.kind === 'accepted' && 'ended_at' in stored.accepted.state) clients.onEnded(run_id);
   };
   fleet.onFact = () => {
-    for (const scheduler of schedulers) scheduler.onFleetFact();
+    for (const { life } of schedulers) life?.onFleetFact();
   };
   fleet.onHeartbeat = (stored) => {
-    for (const scheduler of schedulers) scheduler.onHeartbeat(stored);
+    for (const { life } of schedulers) life?.onHeartbeat(stored);
   };
 };
