@@ -18,6 +18,8 @@ export class Broker {
   /** How often another broker began to lead, or this one started again. */
   #changes = 0;
   #clockStepMs = 0;
+  /** What a clock shows does not change often, and is asked for with every message. */
+  #shown = { clock: -1, time: '' };
   /** Appends are refused: its disk is full. */
   isFull = false;
   /** The stream is so full that no new run and no new attempt fits, only what is reserved. */
@@ -34,7 +36,9 @@ export class Broker {
   }
 
   get time(): string {
-    return new Date(this.clock).toISOString();
+    const { clock } = this;
+    if (this.#shown.clock !== clock) this.#shown = { clock, time: new Date(clock).toISOString() };
+    return this.#shown.time;
   }
 
   /** Nothing is answered or delivered for a while, and what was under way may have been stored or not. */

@@ -7,9 +7,9 @@ import {
 } from '@runledger/contracts/fold/chain';
 import { isEnded, isDeleted, type Run, type RunState } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
-import type { ParsedRunEvent, RunEvent, RunEventType } from '@runledger/contracts/events/run-event';
+import type { RunEvent, RunEventType } from '@runledger/contracts/events/run-event';
 import { orgId, runId } from '@runledger/contracts/ids';
-import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { runOf } from '../plan/ids.ts';
 import type { Timeline } from '../time/timeline.ts';
 import type { Broker } from './broker.ts';
@@ -19,9 +19,15 @@ export type Appended =
   | { readonly kind: 'conflict'; readonly head: number }
   | { readonly kind: 'full' };
 
+/** A message, and what every reader makes of its text. */
+export interface LoggedMessage extends StoredMessage {
+  readonly key: RunKey;
+  readonly chain: Chain<RunEventType, RunEvent, RunState>;
+}
+
 /** A message that was stored, and what it did to its run. */
 export interface Stored {
-  readonly message: StoredMessage;
+  readonly message: LoggedMessage;
   readonly event: RunEvent;
   readonly before: Run | undefined;
   readonly accepted: Accepted<RunEvent, RunState>;
@@ -35,7 +41,7 @@ const MAX_ENDED = 10_000;
 interface KnownRun {
   history: RunHistory;
   /** Its messages since the last assignment. */
-  messages: StoredMessage[];
+  messages: LoggedMessage[];
 }
 
 /** The stream RUNS: an append is refused when another one came first, and a second one of the same event is the first one. */
@@ -44,7 +50,7 @@ export class RunLog {
   readonly #broker: Broker;
   readonly #runs = new Map<string, KnownRun>();
   /** Those from `#first` on. */
-  #messages: StoredMessage[] = [];
+  #messages: LoggedMessage[] = [];
   #first = 1;
   #sequence = 0;
   readonly #ended: string[] = [];
@@ -53,14 +59,11 @@ export class RunLog {
   #recent = new Map<string, number>();
   #before = new Map<string, number>();
   #recentSince = 0;
-  readonly #parsed = new WeakMap<object, ParsedRunEvent>();
-  readonly #chain: Chain<RunEventType, RunEvent, RunState>;
   onStored: (stored: Stored) => void = () => undefined;
 
   constructor(timeline: Timeline, broker: Broker) {
     this.#timeline = timeline;
     this.#broker = broker;
-    this.#chain = { ...RUN_CHAIN, parse: (body) => this.#parse(body) };
   }
 
   get lastSequence(): number {
@@ -86,17 +89,17 @@ export class RunLog {
   }
 
   /** The messages about the last attempt of the run. */
-  messagesOf(run_id: string): readonly StoredMessage[] {
+  messagesOf(run_id: string): readonly LoggedMessage[] {
     return this.#runs.get(run_id)?.messages ?? [];
   }
 
-  at(sequence: number): StoredMessage | undefined {
+  at(sequence: number): LoggedMessage | undefined {
     return this.#messages[sequence - this.#first];
   }
 
   /** Adds a message to a history, as every reader does. */
-  accept(history: RunHistory, message: StoredMessage): Accepted<RunEvent, RunState> {
-    return acceptMessage(this.#chain, history, message);
+  accept(history: RunHistory, message: LoggedMessage): Accepted<RunEvent, RunState> {
+    return acceptMessage(message.chain, history, message);
   }
 
   /** Nobody reads messages before this one any more. */
@@ -109,13 +112,18 @@ export class RunLog {
 
   #store(event: RunEvent, expectedSequence: number): void {
     this.#sequence += 1;
-    const message: StoredMessage = {
-      subject: runEventSubject(event),
+    const subject = runEventSubject(event);
+    const key = { org_id: orgId(event.org_id), run_id: runId(event.run_id) };
+    const fence = lifecycleFilter(key);
+    const message: LoggedMessage = {
+      subject,
       sequence: this.#sequence,
       time: this.#broker.time,
-      fence: lifecycleFilter({ org_id: orgId(event.org_id), run_id: runId(event.run_id) }),
+      fence,
       expectedSequence,
       body: event,
+      key,
+      chain: readChain(subject, event),
     };
     this.#messages.push(message);
     const known = this.#runs.get(event.run_id) ?? {
@@ -151,12 +159,18 @@ export class RunLog {
     }
     return this.#recent.get(event_id) ?? this.#before.get(event_id);
   }
-
-  /** Once for all readers. */
-  #parse(body: unknown): ParsedRunEvent {
-    if (typeof body !== 'object' || body === null) return RUN_CHAIN.parse(body);
-    const parsed = this.#parsed.get(body) ?? RUN_CHAIN.parse(body);
-    this.#parsed.set(body, parsed);
-    return parsed;
-  }
 }
+
+/** What depends on the text of a message alone is read once, for all readers. */
+const readChain = (subject: string, event: RunEvent): LoggedMessage['chain'] => {
+  const parsed = RUN_CHAIN.parse(event);
+  const key = RUN_CHAIN.keyOf(subject);
+  const filter = key && RUN_CHAIN.filterOf(key);
+  return {
+    ...RUN_CHAIN,
+    parse: () => parsed,
+    keyOf: () => key,
+    filterOf: (of) => filter ?? RUN_CHAIN.filterOf(of),
+    subjectOf: () => subject,
+  };
+};

@@ -4,13 +4,15 @@ import type { World } from '../broker/world.ts';
 import { runIdOf } from '../plan/ids.ts';
 import type { PlannedRun } from '../plan/plan.ts';
 import type { Process } from '../time/process.ts';
+import { Recent } from '../time/recent.ts';
 import { cancelEvent, queuedEvent } from './requests.ts';
 
 const APPEND_WITHIN_MS = 12_000;
 const RETRY_AFTER_MS = 500;
 /** A client that was refused, because the log has no room, comes back. */
 const REFUSED_AFTER_MS = 5_000;
-const MAX_ENDED = 10_000;
+/** Runs that have ended and are still known. */
+const ENDED = 10_000;
 
 /** The gateway and its clients: they queue the runs of the plan, and cancel some. */
 export class Clients {
@@ -18,7 +20,7 @@ export class Clients {
   readonly #gateway: Process;
   /** By id: those that have not ended. */
   readonly #runs = new Map<string, PlannedRun>();
-  readonly #ended = new Map<string, PlannedRun>();
+  readonly #ended = new Recent<string, PlannedRun>(ENDED);
   #isDone = false;
 
   constructor(world: World) {
@@ -51,8 +53,6 @@ export class Clients {
     if (!run) return;
     this.#runs.delete(run_id);
     this.#ended.set(run_id, run);
-    const [oldest] = this.#ended.keys();
-    if (this.#ended.size > MAX_ENDED && oldest !== undefined) this.#ended.delete(oldest);
   }
 
   queue(run: PlannedRun): void {

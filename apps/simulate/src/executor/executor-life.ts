@@ -7,6 +7,7 @@ import type { World } from '../broker/world.ts';
 import { executorIdOf } from '../plan/ids.ts';
 import type { PlannedExecutor, PlannedRun } from '../plan/plan.ts';
 import type { Process } from '../time/process.ts';
+import { Recent } from '../time/recent.ts';
 import type { Life } from '../time/restartable.ts';
 import { Attempt } from './attempt.ts';
 import { Presence } from './presence.ts';
@@ -22,6 +23,8 @@ export interface ExecutorLifeOptions {
 const STOP_WITHIN_MS = 10_000;
 /** The last messages, which are delivered again after a reconnect. */
 const REDELIVERED = 5;
+/** Assignments that are not executed again, by far more than may come twice. */
+const SEEN = 1_000;
 
 /**
  * As services/gpu-executor/src/attempt/executor.ts, in virtual time: an executor from its start until it ends. Each start of a process is
@@ -34,7 +37,7 @@ export class ExecutorLife implements Life {
   readonly #underWay = new Map<string, Attempt>();
   /** By slot: those that wait for the one before them. */
   readonly #occupied = new Map<number, Attempt[]>();
-  readonly #seen = new Set<string>();
+  readonly #seen = new Recent<string, true>(SEEN);
   /** Messages on their way. */
   #inbox: StoredMessage[] = [];
   #last: StoredMessage[] = [];
@@ -109,8 +112,8 @@ export class ExecutorLife implements Life {
     if (read.kind !== 'assignment') throw new Error(`an assignment cannot be read: ${read.kind}`);
     const { assignment, head } = read;
     const name = attemptName(assignment);
-    if (this.#seen.has(name)) return;
-    this.#seen.add(name);
+    if (this.#seen.get(name)) return;
+    this.#seen.set(name, true);
     const { world, process, runOf } = this.#options;
     const run = runOf(assignment.run_id);
     if (!run) throw new Error(`${assignment.run_id} is in no plan`);

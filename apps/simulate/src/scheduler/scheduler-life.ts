@@ -1,6 +1,5 @@
 import { BrokerClock } from '@runledger/coordination/broker-clock';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
-import { runOfSubject } from '@runledger/contracts/subjects/run-subjects';
 import { createScheduling, type Scheduling } from '@runledger/scheduler/core/scheduling';
 import type { SchedulerInput } from '@runledger/scheduler/core/state/scheduler-input';
 import type { World } from '../broker/world.ts';
@@ -156,8 +155,7 @@ export class SchedulerLife implements Life, WatchedScheduler {
       return false;
     }
     this.#runsRead = message.sequence;
-    const key = runOfSubject(message.subject);
-    if (!key) return true;
+    const { key } = message;
     const accepted = this.#world.log.accept(this.scheduling.historyOf(key), message);
     if (accepted.kind === 'accepted') {
       const { type, event_id } = accepted.fact.event;
