@@ -26,6 +26,41 @@ describe('a plan that fails', () => {
     expect(shrink(plan, { fails: (smaller) => smaller === plan, most: 500 })).toBe(plan);
   });
 
+  it('loses what makes its runs choosy, when that does not matter', () => {
+    const plain = { organisation: 0, gpu: 'A10G', max_attempts: 1, start_deadline_s: 600, run_timeout_s: 60 };
+    const run = { id: 1, atMs: 0, deployment: 0, durationMs: 10, loadMs: 0 };
+    const choosy: StoredPlan = {
+      ...randomPlan(1),
+      organisations: [{ weight: 1, limit: 1 }],
+      executors: [{ slots: ['A10G'], labels: ['nvlink'] }],
+      deployments: [
+        {
+          ...plain,
+          gpu_fallbacks: [
+            { gpu: 'L4', after_s: 1 },
+            { gpu: 'H100', after_s: 2 },
+          ],
+          labels: ['nvlink'],
+          version: 1,
+          warm_wait_s: 10,
+        },
+        { ...plain, weight: 3, labels: ['nvlink'] },
+      ],
+      runs: [
+        { ...run, delay_s: 3 },
+        { ...run, id: 2, startAtMs: 5_000 },
+      ],
+    };
+    const smallest = shrink(choosy, {
+      fails: ({ runs, executors }) => runs.length + executors.length === 3,
+      most: 500,
+    });
+    expect(smallest.organisations).toEqual([{ weight: 1 }]);
+    expect(smallest.deployments).toEqual([plain, plain]);
+    expect(smallest.executors).toEqual([{ slots: ['A10G'] }]);
+    expect(smallest.runs).toEqual([run, { ...run, id: 2 }]);
+  });
+
   it('keeps faults with their executors when another one is removed', () => {
     const plan: StoredPlan = {
       ...randomPlan(1),

@@ -4,6 +4,10 @@ import type { Timeline } from '../time/timeline.ts';
 
 /** When the simulations begin by the broker's clock: 2026-01-01. */
 const EPOCH_MS = 1_767_225_600_000;
+
+/** A virtual time as clocks that are right show it. */
+export const timeAt = (ms: number): string => new Date(EPOCH_MS + Math.round(ms)).toISOString();
+
 /** Of a consumer that is behind. */
 const MOST_LAG_MS = 4_000;
 

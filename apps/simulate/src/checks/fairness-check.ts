@@ -1,4 +1,4 @@
-import { isDeleted, isEnded, isExecuting } from '@runledger/contracts/fold/run';
+import { gpuOf, isDeleted, isEnded, isExecuting } from '@runledger/contracts/fold/run';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { Decision, LiveRun } from '@runledger/scheduler/core/decisions/decision';
 import { MOST_PASSES, Passes, type Pass } from '@runledger/scheduler/core/invariants/passes';
@@ -11,7 +11,7 @@ import type { Violate } from './violation.ts';
 /** Those who share slots by weight: the organisations on a GPU model, or the deployments of one of them. */
 interface Pool {
   readonly flows: Map<string, { waiting: number; slots: number }>;
-  /** They wait without a slot, and no limit holds all of their runs back. */
+  /** They wait without a slot, and have runs that any slot will do for. */
   readonly eligible: Set<string>;
   readonly passes: Passes;
 }
@@ -22,8 +22,8 @@ interface Place {
 }
 
 interface MirroredRun {
-  readonly places: readonly Place[];
-  /** No limit holds it back. */
+  places: readonly Place[];
+  /** Any slot of its model will do at any time: no limit holds it back, and it is choosy about no slot. */
   readonly isFree: boolean;
   situation: 'waiting' | 'holding' | 'neither';
 }
@@ -47,14 +47,9 @@ export class FairnessCheck {
     // The last one only shows at the end that slots are free.
     this.#areOrganisationsEqual = isEqual(plan.organisations.slice(0, -1));
     for (const { run, slot, decided } of scheduling.runs()) {
-      if (slot) this.#set(run.run_id, run, 'holding');
+      if (slot) this.#set(run.run_id, run, 'holding', slot.gpu);
       else if (!decided) this.#wait(run.run_id, run);
     }
-  }
-
-  /** Whether the run waits until a later tick, such as after an error, and needs no slot yet. */
-  isLater(run_id: string): boolean {
-    return this.#later.has(run_id);
   }
 
   onTaken(input: SchedulerInput, decisions: readonly Decision[]): void {
@@ -71,7 +66,7 @@ export class FairnessCheck {
   #onHistory(run_id: string, { state }: RunHistory): void {
     this.#later.delete(run_id);
     if (!state || isDeleted(state) || isEnded(state)) return this.#remove(run_id);
-    if (isExecuting(state)) return this.#set(run_id, state, 'holding');
+    if (isExecuting(state)) return this.#set(run_id, state, 'holding', gpuOf(state));
     this.#wait(run_id, state);
   }
 
@@ -97,24 +92,26 @@ export class FairnessCheck {
       if (run.status === 'queued') this.#set(run.run_id, run, 'neither');
       return;
     }
-    for (const { pool, flow } of this.#placesOf(run)) {
+    for (const { pool, flow } of this.#placesOf(run, decision.gpu)) {
       const { passes, eligible } = this.#pool(pool);
       const beyond = passes.start(flow, eligible);
       if (beyond) this.#violate('fairness', passed(beyond, pool, runOf(run.run_id)));
     }
-    this.#set(run.run_id, run, 'holding');
+    this.#set(run.run_id, run, 'holding', decision.gpu);
   }
 
-  #set(run_id: string, run: LiveRun, situation: MirroredRun['situation']): void {
+  /** `gpu`: of the slot that it holds. */
+  #set(run_id: string, run: LiveRun, situation: MirroredRun['situation'], gpu = run.request.gpu): void {
     const known = this.#runs.get(run_id) ?? {
-      places: this.#placesOf(run),
-      isFree: this.#isFree(run),
+      places: [],
+      isFree: isFree(run, this.#plan),
       situation: 'neither',
     };
     this.#runs.set(run_id, known);
     if (known.situation === situation) return;
     this.#count(known, -1);
     known.situation = situation;
+    known.places = this.#placesOf(run, gpu);
     this.#count(known, 1);
   }
 
@@ -138,14 +135,7 @@ export class FairnessCheck {
     }
   }
 
-  #isFree({ org_id, request }: LiveRun): boolean {
-    const limit = this.#plan.organisations[organisationOf(org_id)]?.limit;
-    return (
-      limit === undefined && request.concurrency_limit === undefined && request.concurrency_key === undefined
-    );
-  }
-
-  #placesOf({ org_id, request: { gpu, deployment_id } }: LiveRun): Place[] {
+  #placesOf({ org_id, request: { deployment_id } }: LiveRun, gpu: string): Place[] {
     const number = organisationOf(org_id);
     const organisation = `organisation ${number}`;
     const places = [];
@@ -176,6 +166,16 @@ export class FairnessCheck {
     return pool;
   }
 }
+
+const isFree = ({ org_id, request }: LiveRun, { organisations }: Plan): boolean =>
+  [
+    organisations[organisationOf(org_id)]?.limit,
+    request.concurrency_limit,
+    request.concurrency_key,
+    request.gpu_fallbacks,
+    request.labels,
+    request.warm_wait_s,
+  ].every((member) => member === undefined);
 
 /** Whether no weight says that one gets more than the others: the bound is about equal weights. */
 const isEqual = (flows: readonly { readonly weight?: number }[]): boolean =>

@@ -70,7 +70,7 @@ export class QuietPhase {
       ),
     );
     if (clients.isDone && timeline.now >= calmFromMs) return this.#whenQuiet();
-    const lastMs = Math.max(calmFromMs, clients.lastQueuedMs);
+    const lastMs = Math.max(calmFromMs, clients.lastStartMs);
     if (timeline.now > lastMs + this.#longestLifeMs) {
       const open = [...clients.open.take(5)].map(({ id }) => `run ${id}`).join(', ');
       return violate('drained', `not all runs have ended long after the last fault: ${open}`);
@@ -141,7 +141,7 @@ export class QuietPhase {
   }
 }
 
-/** A run has ended by then: each attempt waits for its deadline and executes up to its time limit at most. */
+/** A run has ended by then, from when it may start on: each attempt waits for its deadline and executes up to its time limit at most. */
 const longestLifeMs = ({ deployments, heartbeatPeriodMs, cancelEnforceMs }: Plan): number => {
   const longestS = deployments.map(
     ({ max_attempts, start_deadline_s, run_timeout_s }) => max_attempts * (start_deadline_s + run_timeout_s),

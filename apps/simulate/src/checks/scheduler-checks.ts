@@ -9,6 +9,7 @@ import { organisationOf, runOf } from '../plan/ids.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { WatchedScheduler } from '../scheduler/watcher.ts';
 import { FairnessCheck } from './fairness-check.ts';
+import { PlacementCheck } from './placement-check.ts';
 import type { Violate } from './violation.ts';
 
 export interface SchedulerCheckOptions {
@@ -25,6 +26,7 @@ export class SchedulerChecks {
   readonly #scheduler: WatchedScheduler;
   readonly #drained = new Set<string>();
   readonly #decidedOn = new Map<string, number>();
+  readonly #placement: PlacementCheck;
   #fairness: FairnessCheck | undefined;
   #hasRoom = true;
   #comparedAt = -Infinity;
@@ -32,12 +34,15 @@ export class SchedulerChecks {
   constructor(options: SchedulerCheckOptions, scheduler: WatchedScheduler) {
     this.#options = options;
     this.#scheduler = scheduler;
+    const isDrained = (name: string): boolean => this.#drained.has(name);
+    this.#placement = new PlacementCheck(options, { scheduling: scheduler.scheduling, isDrained });
   }
 
   onTaken(input: SchedulerInput, decisions: readonly Decision[]): void {
     const { plan, violate } = this.#options;
     this.#remember(input);
     for (const decision of decisions) this.#checkDecision(decision);
+    this.#placement.onTaken(input, decisions);
     if (input.type === 'lead') {
       // The decisions on it are in its state already.
       this.#fairness = new FairnessCheck(plan, violate, this.#scheduler.scheduling);
@@ -92,7 +97,7 @@ export class SchedulerChecks {
     const found = waitsBesideSlot(this.#scheduler.scheduling, {
       shareOf: shareOfIn(plan),
       isDrained: (name) => this.#drained.has(name),
-      modelsOf: ({ key, run }) => (this.#fairness?.isLater(key.run_id) ? [] : [run.request.gpu]),
+      now: this.#placement.now,
     });
     if (!found) return;
     const run = `run ${runOf(found.run.key.run_id)}`;

@@ -7,6 +7,7 @@ export type CheckName =
   | 'losses'
   | 'decisions'
   | 'drains'
+  | 'placement'
   | 'fairness'
   | 'no_idle_slot'
   | 'drained';

@@ -30,8 +30,8 @@ export class Clients {
     this.#queueNext(world.plan.runs[Symbol.iterator]());
   }
 
-  /** When the last run came. */
-  lastQueuedMs = 0;
+  /** When the last run came, or may start. */
+  lastStartMs = 0;
 
   /** All runs of the plan were queued, and have ended. */
   get isDone(): boolean {
@@ -56,7 +56,9 @@ export class Clients {
   }
 
   queue(run: PlannedRun): void {
-    this.lastQueuedMs = this.#world.timeline.now;
+    const { now } = this.#world.timeline;
+    const startMs = Math.max(now + (run.delay_s ?? 0) * 1_000, run.startAtMs ?? 0);
+    this.lastStartMs = Math.max(this.lastStartMs, startMs);
     this.#runs.set(runIdOf(run.id), run);
     const planned = this.#world.plan.deployments[run.deployment];
     if (!planned) throw new Error(`run ${run.id} is of a deployment that is not in the plan`);

@@ -2,7 +2,8 @@ import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { isExecuting, type Run } from '@runledger/contracts/fold/run';
 import { gpuModel } from '@runledger/contracts/gpu';
 import { runRequest } from '@runledger/testing/events/run-events';
-import { deploymentIdOf, OPERATOR, orgIdOf, runIdOf } from '../plan/ids.ts';
+import { deploymentIdOf, OPERATOR, orgIdOf, runIdOf, versionIdOf } from '../plan/ids.ts';
+import { timeAt } from '../broker/broker.ts';
 import type { PlannedDeployment, PlannedRun } from '../plan/plan.ts';
 
 interface Stamp {
@@ -14,7 +15,7 @@ interface Stamp {
 const REQUEST = runRequest({ inputs: {} });
 
 export const queuedEvent = (
-  { id, deployment, priority, key, crashes }: PlannedRun,
+  { id, deployment, priority, key, crashes, delay_s, startAtMs }: PlannedRun,
   planned: PlannedDeployment,
   stamp: Stamp,
 ): RunEventOf<'RunQueued'> => ({
@@ -32,7 +33,7 @@ export const queuedEvent = (
   data: {
     ...REQUEST,
     deployment_id: deploymentIdOf(deployment),
-    gpu: gpuModel(planned.gpu),
+    ...placementOf(planned),
     start_deadline_s: planned.start_deadline_s,
     run_timeout_s: planned.run_timeout_s,
     max_attempts: planned.max_attempts,
@@ -41,7 +42,25 @@ export const queuedEvent = (
     ...(priority !== undefined && { priority }),
     ...(key !== undefined && { concurrency_key: key }),
     ...(crashes !== undefined && { retry_on: ['crashed'] }),
+    ...(delay_s !== undefined && { delay_s }),
+    ...(startAtMs !== undefined && { start_at: timeAt(startAtMs) }),
   },
+});
+
+const placementOf = ({
+  gpu,
+  gpu_fallbacks,
+  labels,
+  version,
+  warm_wait_s,
+}: PlannedDeployment): Partial<typeof REQUEST> => ({
+  gpu: gpuModel(gpu),
+  ...(gpu_fallbacks && {
+    gpu_fallbacks: gpu_fallbacks.map((one) => ({ gpu: gpuModel(one.gpu), after_s: one.after_s })),
+  }),
+  ...(labels && { labels }),
+  ...(version !== undefined && { workflow_version_id: versionIdOf(version) }),
+  ...(warm_wait_s !== undefined && { warm_wait_s }),
 });
 
 export const cancelEvent = (run: Run, stamp: Stamp): RunEventOf<'RunCancelRequested'> => ({

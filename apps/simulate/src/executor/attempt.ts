@@ -13,6 +13,7 @@ import {
 import type { World } from '../broker/world.ts';
 import type { PlannedRun } from '../plan/plan.ts';
 import type { Process } from '../time/process.ts';
+import type { Program } from './loaded-programs.ts';
 import { Ledger } from './ledger.ts';
 
 /** A program that has to stop may take so long. */
@@ -28,6 +29,7 @@ export interface AttemptOptions {
   readonly world: World;
   readonly process: Process;
   readonly run: PlannedRun;
+  readonly program: Program;
   readonly onOver: () => void;
 }
 
@@ -57,25 +59,30 @@ export class Attempt {
 
   /** The slot is free. */
   start(): void {
-    const { process, run } = this.#options;
+    const { process, run, program } = this.#options;
     if (this.#ledger.mustStop) return this.#finish(cancelled(false));
+    const isWarm = program.isLoaded();
+    if (!isWarm) program.load();
     this.#state = 'loading';
-    process.after(run.loadMs, () => {
-      if (this.#state === 'loading') this.#begin();
+    const loadMs = isWarm ? 0 : run.loadMs;
+    process.after(loadMs, () => {
+      if (this.#state === 'loading') this.#begin(loadMs);
     });
   }
 
-  #begin(): void {
-    const { process, run } = this.#options;
+  #begin(loadMs: number): void {
+    const { process, run, program } = this.#options;
+    program.onLoaded();
     this.#state = 'beginning';
     this.#ledger.append(
-      (state) => begin(state, run.loadMs),
+      (state) => begin(state, loadMs),
       (isStored) => {
         if (!isStored || this.#ledger.mustStop) return this.#finish(cancelled(false));
         this.#state = 'running';
         process.after(run.durationMs, () => {
           if (this.#state !== 'running') return;
           const crashes = this.assignment.attempt <= (run.crashes ?? 0);
+          if (crashes) program.onEnded();
           this.#finish(crashes ? CRASHED : SUCCEEDED);
         });
       },
@@ -83,12 +90,16 @@ export class Attempt {
   }
 
   #onStop(): void {
-    const { process } = this.#options;
+    const { process, program } = this.#options;
     if (this.#state === 'loading') this.#finish(cancelled(false));
     else if (this.#state === 'running') {
       this.#state = 'ending';
       const ms = process.random.fraction() * STOPS_WITHIN_MS;
-      process.after(ms, () => this.#end(cancelled(ms > STOPS_WITHIN_MS / 2), { kind: 'stored' }));
+      process.after(ms, () => {
+        const isForced = ms > STOPS_WITHIN_MS / 2;
+        if (isForced) program.onEnded();
+        this.#end(cancelled(isForced), { kind: 'stored' });
+      });
     }
   }
 

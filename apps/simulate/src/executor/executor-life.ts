@@ -10,6 +10,7 @@ import type { Process } from '../time/process.ts';
 import { Recent } from '../time/recent.ts';
 import type { Life } from '../time/restartable.ts';
 import { Attempt } from './attempt.ts';
+import { LoadedPrograms } from './loaded-programs.ts';
 import { Presence } from './presence.ts';
 
 export interface ExecutorLifeOptions {
@@ -34,6 +35,7 @@ export class ExecutorLife implements Life {
   readonly id: ExecutorId;
   readonly #options: ExecutorLifeOptions;
   readonly #presence: Presence;
+  readonly #programs = new LoadedPrograms(() => this.#presence.onLoadedChange());
   readonly #underWay = new Map<string, Attempt>();
   /** By slot: those that wait for the one before them. */
   readonly #occupied = new Map<number, Attempt[]>();
@@ -48,7 +50,17 @@ export class ExecutorLife implements Life {
     this.#options = options;
     const id = executorIdOf(process.name, process.life);
     this.id = id;
-    this.#presence = new Presence({ world, process, id, slots: planned.slots, busy: () => this.#busy() });
+    const { slots, labels = [] } = planned;
+    const busy = (): Heartbeat['runs'] => this.#busy();
+    this.#presence = new Presence({
+      world,
+      process,
+      id,
+      slots,
+      labels,
+      busy,
+      loaded: () => this.#programs.versions(),
+    });
   }
 
   onFact(message: StoredMessage): void {
@@ -117,7 +129,9 @@ export class ExecutorLife implements Life {
     const { world, process, runOf } = this.#options;
     const run = runOf(assignment.run_id);
     if (!run) throw new Error(`${assignment.run_id} is in no plan`);
-    const { slot } = assignment.event.data;
+    const { slot, workflow_version_id: version } = assignment.event.data;
+    const staysLoaded = world.plan.deployments[run.deployment]?.version !== undefined;
+    const program = this.#programs.programIn(slot, { version, staysLoaded });
     const waiting = this.#occupied.get(slot) ?? [];
     const onOver = (): void => {
       this.#underWay.delete(name);
@@ -125,7 +139,7 @@ export class ExecutorLife implements Life {
       if (waiting[0]) waiting[0].start();
       else this.#occupied.delete(slot);
     };
-    const attempt = new Attempt({ world, process, run, onOver }, assignment, head);
+    const attempt = new Attempt({ world, process, run, program, onOver }, assignment, head);
     this.#underWay.set(name, attempt);
     waiting.push(attempt);
     this.#occupied.set(slot, waiting);

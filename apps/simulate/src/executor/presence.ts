@@ -9,6 +9,8 @@ const RETRY_AFTER_MS = 500;
 const APPEND_WITHIN_MS = 12_000;
 const HEARTBEAT_WITHIN_MS = 2_000;
 const LEAVE_WITHIN_MS = 1_000;
+/** A heartbeat after a change comes this part of the period after it, with all other changes until then. */
+const AFTER_CHANGE = 1 / 24;
 
 export interface PresenceOptions {
   readonly world: World;
@@ -16,8 +18,11 @@ export interface PresenceOptions {
   readonly id: ExecutorId;
   /** The GPU model of each slot. */
   readonly slots: readonly string[];
+  readonly labels: readonly string[];
   /** The run of each busy slot. */
   readonly busy: () => Heartbeat['runs'];
+  /** What is loaded in the slots. */
+  readonly loaded: () => NonNullable<Heartbeat['loaded']>;
 }
 
 type FactType = 'ExecutorRegistered' | 'ExecutorDraining' | 'ExecutorLeft';
@@ -28,6 +33,10 @@ export class Presence {
   #count = 0;
   #isDraining = false;
   #hasLeft = false;
+  /** What is loaded has changed since the last heartbeat. */
+  #hasChanged = false;
+  /** The rest before the next heartbeat, while there is one. */
+  #rest: object | undefined;
   #lastHeartbeatMs: number;
 
   constructor(options: PresenceOptions) {
@@ -45,6 +54,28 @@ export class Presence {
   leave(then: () => void): void {
     this.#hasLeft = true;
     this.#append('ExecutorLeft', LEAVE_WITHIN_MS, then);
+  }
+
+  /** What is loaded has changed: a heartbeat says it soon. */
+  onLoadedChange(): void {
+    if (this.#hasChanged) return;
+    this.#hasChanged = true;
+    if (this.#rest) this.#sendAfter(this.#afterChangeMs);
+  }
+
+  get #afterChangeMs(): number {
+    return this.#options.world.plan.heartbeatPeriodMs * AFTER_CHANGE;
+  }
+
+  /** A later call replaces an earlier one. */
+  #sendAfter(ms: number): void {
+    const rest = {};
+    this.#rest = rest;
+    this.#options.process.after(ms, () => {
+      if (this.#rest !== rest) return;
+      this.#rest = undefined;
+      this.#sendOne();
+    });
   }
 
   #register(then: () => void): void {
@@ -67,21 +98,28 @@ export class Presence {
   }
 
   #send(): void {
-    const { world, process, id, busy } = this.#options;
-    const heartbeat = { executor_id: id, count: this.#count, draining: this.#isDraining, runs: busy() };
+    const { world, process, id, busy, loaded } = this.#options;
+    this.#hasChanged = false;
+    const heartbeat = {
+      executor_id: id,
+      count: this.#count,
+      draining: this.#isDraining,
+      runs: busy(),
+      loaded: loaded(),
+    };
     const restMs = world.plan.heartbeatPeriodMs / 3;
-    const next = (ms: number): void => process.after(ms, () => this.#sendOne());
+    const rest = (): void => this.#sendAfter(this.#hasChanged ? this.#afterChangeMs : restMs);
     world.broker.ask(
       process,
       HEARTBEAT_WITHIN_MS,
       () => (world.fleet.put(heartbeat), true),
       (isStored) => {
-        if (!isStored) return next(Math.min(restMs, RETRY_AFTER_MS));
+        if (!isStored) return process.after(Math.min(restMs, RETRY_AFTER_MS), () => this.#sendOne());
         this.#count += 1;
         const late = this.#isLate();
         this.#lastHeartbeatMs = process.clock;
-        if (late && !this.#isDraining) this.#register(() => next(restMs));
-        else next(restMs);
+        if (late && !this.#isDraining) this.#register(rest);
+        else rest();
       },
     );
   }
@@ -99,7 +137,7 @@ export class Presence {
   }
 
   #fact(type: FactType): ExecutorFact {
-    const { world, id, slots } = this.#options;
+    const { world, id, slots, labels } = this.#options;
     const fact = {
       version: 1,
       event_id: world.newEventId(),
@@ -114,6 +152,7 @@ export class Presence {
       machines: ['*'],
       programs: ['render-image'],
       dedicated: {},
+      ...(labels.length > 0 && { labels: [...labels] }),
       public_key: 'key',
       software_version: '0.1.0',
     };

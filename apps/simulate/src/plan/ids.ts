@@ -12,6 +12,7 @@ export const deploymentIdOf = (deployment: number): string => uuid(2, deployment
 export const runIdOf = (run: number): RunId => runId(uuid(3, run));
 export const eventIdOf = (event: number): string => uuid(4, event);
 export const OPERATOR = uuid(5, 1);
+export const versionIdOf = (version: number): string => uuid(6, version);
 
 /** Of its process. */
 export const executorNameOf = (process: string): string => process.replace(' ', '-');

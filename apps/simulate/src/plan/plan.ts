@@ -13,10 +13,21 @@ const PlannedOrganisation = Type.Object({
   /** The most slots that it holds; no limit when it is left out. */
   limit: Type.Optional(Type.Integer({ minimum: 1 })),
 });
+export type PlannedOrganisation = Static<typeof PlannedOrganisation>;
 
 const PlannedDeployment = Type.Object({
   organisation: Index,
   gpu: Type.String(),
+  /** Other models that its runs take, in order, each from so many seconds of waiting on. */
+  gpu_fallbacks: Type.Optional(
+    Type.Array(Type.Object({ gpu: Type.String(), after_s: Type.Number({ minimum: 0 }) })),
+  ),
+  /** Of the executors that can execute it. */
+  labels: Type.Optional(Type.Array(Type.String())),
+  /** Names its workflow version, which stays loaded in a slot after a run; left out when nothing stays. */
+  version: Type.Optional(Index),
+  /** How long its runs leave free slots to others, while a busy one has their version. */
+  warm_wait_s: Type.Optional(Seconds),
   weight: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
   concurrency_limit: Type.Optional(Type.Integer({ minimum: 1 })),
   max_attempts: Type.Integer({ minimum: 1 }),
@@ -28,6 +39,7 @@ export type PlannedDeployment = Static<typeof PlannedDeployment>;
 const PlannedExecutor = Type.Object({
   /** The GPU model of each slot. */
   slots: Type.Array(Type.String(), { minItems: 1 }),
+  labels: Type.Optional(Type.Array(Type.String())),
   clockRate: Type.Optional(ClockRate),
 });
 export type PlannedExecutor = Static<typeof PlannedExecutor>;
@@ -41,8 +53,12 @@ const PlannedRun = Type.Object({
   deployment: Index,
   /** How long an attempt executes if nothing stops it. */
   durationMs: Ms,
-  /** How long an attempt loads before it executes. */
+  /** How long an attempt loads before it executes, unless its slot has the version loaded. */
   loadMs: Ms,
+  /** It starts so long after it was queued at the earliest. */
+  delay_s: Type.Optional(Seconds),
+  /** Instead: at this time at the earliest, by a right clock. */
+  startAtMs: Type.Optional(Ms),
   priority: Type.Optional(Type.Integer({ minimum: -100, maximum: 100 })),
   key: Type.Optional(Type.String()),
   /** So many attempts crash, and may be tried again. */

@@ -1,4 +1,5 @@
 import { randomFrom, type RandomSource } from '@runledger/testing/random/random-source';
+import { withPlacement } from './random-placement.ts';
 import type { FaultKind, PlannedDeployment, PlannedFault, PlannedRun, StoredPlan } from './plan.ts';
 
 /** Of which kinds faults are, and how often. */
@@ -39,7 +40,7 @@ export const randomPlan = (seed: number): StoredPlan => {
     ...clock(random),
   }));
   const schedulers = times(random.chance(80) ? 2 : 1, () => clock(random));
-  return {
+  const plan = {
     seed,
     heartbeatPeriodMs: 6_000,
     cancelEnforceMs: random.pick([5_000, 20_000]),
@@ -51,6 +52,7 @@ export const randomPlan = (seed: number): StoredPlan => {
     runs: runs(random, deployments),
     faults: faults(random, { schedulers: schedulers.length, executors: executors.length }),
   };
+  return withPlacement(random, plan);
 };
 
 const times = <Item>(count: number, make: (n: number) => Item): Item[] =>

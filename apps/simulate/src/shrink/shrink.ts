@@ -1,4 +1,11 @@
-import type { PlannedExecutor, PlannedFault, PlannedRun, StoredPlan } from '../plan/plan.ts';
+import type {
+  PlannedDeployment,
+  PlannedExecutor,
+  PlannedFault,
+  PlannedOrganisation,
+  PlannedRun,
+  StoredPlan,
+} from '../plan/plan.ts';
 
 export interface ShrinkOptions {
   /** Whether the plan still shows the defect. */
@@ -34,6 +41,16 @@ export const shrink = (plan: StoredPlan, { fails, most }: ShrinkOptions): Stored
     while (best.schedulers.length > 1 && accept({ ...best, schedulers: best.schedulers.slice(0, -1) }));
     for (let n = best.executors.length - 1; n >= 0; n -= 1) accept(withoutExecutor(best, n));
     for (const simpler of simplerSettings(best)) accept({ ...best, ...simpler });
+    eachOf(
+      () => best.organisations,
+      simplerOrganisations,
+      (organisations) => accept({ ...best, organisations }),
+    );
+    eachOf(
+      () => best.deployments,
+      simplerDeployments,
+      (deployments) => accept({ ...best, deployments }),
+    );
     eachOf(
       () => best.executors,
       simplerExecutors,
@@ -89,33 +106,41 @@ const withoutExecutor = (plan: StoredPlan, removed: number): StoredPlan => ({
   }),
 });
 
-const simplerSettings = ({
-  delayMs,
-  schedulers,
-  deployments,
-  organisations,
-}: StoredPlan): Partial<StoredPlan>[] => [
+const simplerSettings = ({ delayMs, schedulers }: StoredPlan): Partial<StoredPlan>[] => [
   ...(delayMs > 1 ? [{ delayMs: 1 }] : []),
   ...(schedulers.some(({ clockRate }) => clockRate) ? [{ schedulers: schedulers.map(() => ({})) }] : []),
-  ...organisations.flatMap((one, n) =>
-    one.limit === undefined ? [] : [{ organisations: organisations.with(n, { weight: one.weight }) }],
-  ),
-  ...deployments.flatMap((one, n) =>
-    (['weight', 'concurrency_limit'] as const).flatMap((member) =>
-      one[member] === undefined ? [] : [{ deployments: deployments.with(n, without(one, member)) }],
-    ),
-  ),
+];
+
+/** In this order: what needs another member goes first. */
+const OF_DEPLOYMENTS = [
+  'weight',
+  'concurrency_limit',
+  'gpu_fallbacks',
+  'labels',
+  'warm_wait_s',
+  'version',
+] as const;
+const OF_ORGANISATIONS = ['limit'] as const;
+const OF_EXECUTORS = ['clockRate', 'labels'] as const;
+const OF_RUNS = ['priority', 'key', 'crashes', 'files', 'cancelAfterMs', 'delay_s', 'startAtMs'] as const;
+
+const simplerOrganisations = (organisation: PlannedOrganisation): PlannedOrganisation[] =>
+  withoutOneOf(organisation, OF_ORGANISATIONS);
+
+const simplerDeployments = (deployment: PlannedDeployment): PlannedDeployment[] => [
+  ...withoutOneOf(deployment, OF_DEPLOYMENTS),
+  ...((deployment.gpu_fallbacks?.length ?? 0) > 1
+    ? [{ ...deployment, gpu_fallbacks: deployment.gpu_fallbacks?.slice(0, -1) ?? [] }]
+    : []),
 ];
 
 const simplerExecutors = (executor: PlannedExecutor): PlannedExecutor[] => [
   ...(executor.slots.length > 1 ? [{ ...executor, slots: executor.slots.slice(1) }] : []),
-  ...(executor.clockRate === undefined ? [] : [without(executor, 'clockRate')]),
+  ...withoutOneOf(executor, OF_EXECUTORS),
 ];
 
 const simplerRuns = (run: PlannedRun): PlannedRun[] => [
-  ...(['priority', 'key', 'crashes', 'files', 'cancelAfterMs'] as const).flatMap((member) =>
-    run[member] === undefined ? [] : [without(run, member)],
-  ),
+  ...withoutOneOf(run, OF_RUNS),
   ...shorter(run, ['loadMs', 'durationMs', 'atMs']),
 ];
 
@@ -133,6 +158,9 @@ const shorter = <Item extends object, Member extends keyof Item>(
     const ms = Number(item[member]);
     return ms < 100 ? [] : [{ ...item, [member]: Math.floor(ms / 2) }];
   });
+
+const withoutOneOf = <Item extends object>(item: Item, members: readonly (keyof Item)[]): Item[] =>
+  members.flatMap((member) => (item[member] === undefined ? [] : [without(item, member)]));
 
 const without = <Item extends object>(item: Item, member: keyof Item): Item => {
   const { [member]: _, ...rest } = item;

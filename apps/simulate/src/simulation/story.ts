@@ -20,4 +20,7 @@ export const storyOf = (plan: StoredPlan): string[] => {
 };
 
 const describeSlots = ({ executors }: StoredPlan): string =>
-  `executors with ${executors.map(({ slots }) => slots.join(' and ')).join('; ') || 'no slots'}`;
+  `executors with ${executors.map(describeExecutor).join('; ') || 'no slots'}`;
+
+const describeExecutor = ({ slots, labels }: StoredPlan['executors'][number]): string =>
+  `${slots.join(' and ')}${labels ? ` (${labels.join(', ')})` : ''}`;

@@ -14,6 +14,12 @@ export interface SimulationCounts {
   starts: number;
   /** Attempts after the first one of their run. */
   retries: number;
+  /** Attempts in slots that had their version loaded. */
+  warm: number;
+  /** Attempts on a GPU model that is not the first one of their list. */
+  onOtherModels: number;
+  /** Runs that may start later than they were queued. */
+  delayed: number;
   lostExecutors: number;
   takeovers: number;
 }
@@ -24,16 +30,25 @@ export const noCounts = (): SimulationCounts => ({
   decisions: 0,
   starts: 0,
   retries: 0,
+  warm: 0,
+  onOtherModels: 0,
+  delayed: 0,
   lostExecutors: 0,
   takeovers: 0,
 });
 
 export const countFact = (counts: SimulationCounts, { event }: Stored): void => {
   counts.facts += 1;
-  if (event.type === 'RunQueued') counts.runs += 1;
+  if (event.type === 'RunQueued') {
+    counts.runs += 1;
+    if (event.data.delay_s !== undefined || event.data.start_at !== undefined) counts.delayed += 1;
+  }
   if (event.type !== 'RunAssigned') return;
   counts.starts += 1;
   if (event.attempt > 1) counts.retries += 1;
+  const { choice, gpu_index = 0 } = event.data.reason ?? {};
+  if (choice === 'warm') counts.warm += 1;
+  if (gpu_index > 0) counts.onOtherModels += 1;
 };
 
 export interface WatchOptions {

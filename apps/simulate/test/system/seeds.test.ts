@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { findViolation } from '../../src/simulation/find-violation.ts';
 import { randomPlan } from '../../src/plan/random-plan.ts';
 import { simulate } from '../../src/simulation/simulate.ts';
+import type { SimulationCounts } from '../../src/simulation/watch.ts';
 
 /** Each takes some 50 ms of one core. */
 const SEEDS = 1_000;
@@ -20,12 +21,15 @@ describe('a thousand small plans with random faults', () => {
 
   it('reach the situations that matter', () => {
     const all = Array.from({ length: 50 }, (_, seed) => simulate(randomPlan(seed)).counts);
-    const sum = (count: 'runs' | 'retries' | 'lostExecutors' | 'takeovers'): number =>
+    const sum = (count: keyof SimulationCounts): number =>
       all.reduce((total, counts) => total + counts[count], 0);
     expect(sum('runs')).toBeGreaterThan(500);
     expect(sum('retries')).toBeGreaterThan(25);
     expect(sum('lostExecutors')).toBeGreaterThan(25);
     expect(sum('takeovers')).toBeGreaterThan(75);
+    expect(sum('warm')).toBeGreaterThan(25);
+    expect(sum('onOtherModels')).toBeGreaterThan(25);
+    expect(sum('delayed')).toBeGreaterThan(25);
   });
 });
 

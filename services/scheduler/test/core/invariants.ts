@@ -4,11 +4,13 @@ import { executorName } from '@runledger/contracts/ids';
 import { isExecuting, type Run } from '@runledger/contracts/fold/run';
 import type { Assign, Decision } from '../../src/core/decisions/decision.ts';
 import { heldSlots, limitAt } from '../../src/core/invariants/held-slots.ts';
+import { knownSlots, type KnownSlot } from '../../src/core/invariants/known-slots.ts';
+import { fits, freeWarmSlot, holdsOutFor, modelsAt } from '../../src/core/invariants/placement-rules.ts';
 import { waitsBesideSlot } from '../../src/core/invariants/waits-beside-slot.ts';
 import type { ShareOf } from '../../src/core/runs/fair-queue.ts';
 import type { KnownRun } from '../../src/core/runs/known-run.ts';
 import { canServe, type Requirements } from '../../src/core/slots/requirements.ts';
-import type { RegisteredExecutor, Slot } from '../../src/core/fleet/registered-executor.ts';
+import type { RegisteredExecutor } from '../../src/core/fleet/registered-executor.ts';
 import type { SchedulerInput } from '../../src/core/state/scheduler-input.ts';
 import { orgOf, PERIOD_MS, type TestBed } from './test-bed.ts';
 
@@ -130,21 +132,19 @@ export class Invariants {
    */
   #isNext({ executor, run, gpu, slot: slotNumber }: Assign): void {
     const { scheduling } = this.#bed;
-    const capabilities = this.#registered(executor)?.capabilities;
-    assert.ok(capabilities, `${executor} is not registered and gets a run`);
     const taken = this.#registered(executor)?.slots.get(slotNumber);
-    assert.ok(taken);
+    assert.ok(taken, `${executor} is not registered and gets a run`);
     const takes = ({ run: other, slot, decided }: KnownRun): boolean =>
       slot ? slot.gpu === gpu : !decided && this.#modelsOf(other).includes(gpu);
     const runs = [...scheduling.runs()].filter(takes);
     const ofOrg = runs.filter(({ key }) => key.org_id === run.org_id);
     const ofDeployment = ofOrg.filter((one) => deploymentOf(one.run) === deploymentOf(run));
     const before = heldSlots([...scheduling.runs()].filter(({ key }) => key.run_id !== run.run_id));
+    const slots = this.#slots();
     const couldStart = (known: KnownRun): boolean =>
       this.#waits(known) &&
-      this.#modelsOf(known.run).includes(gpu) &&
-      !this.#holdsOutFor(known, taken) &&
-      canServe(capabilities, { ...known.requirements, gpu }) &&
+      fits(known, taken, this.#modelsOf(known.run)) &&
+      !holdsOutFor(known, taken, slots, this.#tickMs) &&
       !limitAt(before, known.run, shareOf);
     assert.equal(limitAt(before, run, shareOf), undefined, `${run.run_id} is beyond its limits`);
     for (const { run: other, name } of ofDeployment.filter(couldStart))
@@ -180,67 +180,27 @@ export class Invariants {
     return [...this.#bed.scheduling.executors()].find((executor) => executor.id === id);
   }
 
-  /** A slot with its version goes before all others that fit. */
+  /** A slot with its version goes before all others that fit, unless somebody else waits for it. */
   #isWarmFirst({ executor, run, slot: number }: Assign): void {
     const version = run.request.workflow_version_id;
     if (this.#registered(executor)?.slots.get(number)?.loaded === version) return;
-    const known = [...this.#bed.scheduling.runs()].find((one) => one.key.run_id === run.run_id);
+    const runs = [...this.#bed.scheduling.runs()];
+    const known = runs.find((one) => one.key.run_id === run.run_id);
     assert.ok(known);
-    for (const slot of this.#slots()) {
-      const fits =
-        slot.loaded === version &&
-        this.#isFree(slot) &&
-        this.#modelsOf(run).includes(slot.gpu) &&
-        canServe(slot.executor.capabilities, { ...known.requirements, gpu: slot.gpu });
-      assert.ok(!fits, `${run.run_id} is assigned to a cold slot while ${slot.executor.id} has a warm one`);
-    }
+    const warm = freeWarmSlot(known, { runs, slots: this.#slots(), now: this.#tickMs });
+    assert.ok(!warm, `${run.run_id} is assigned to a cold slot while ${warm?.executor.id} has a warm one`);
   }
 
-  /** It leaves this slot to others: within its time, and while an executor that takes runs has its version in a busy slot. */
-  #holdsOutFor({ run, requirements }: KnownRun, free: Slot): boolean {
-    if (run.status !== 'queued') return false;
-    const { request, queued_at, not_before } = run;
-    const until = Date.parse(not_before ?? queued_at) + (request.warm_wait_s ?? 0) * 1_000;
-    if (request.warm_wait_s === undefined || until <= this.#tickMs) return false;
-    if (free.loaded === request.workflow_version_id) return false;
-    const early = (request.gpu_fallbacks ?? []).filter(({ after_s }) => after_s === 0).map(({ gpu }) => gpu);
-    const models = [request.gpu, ...early, free.gpu];
-    return this.#slots().some(
-      (slot) =>
-        slot.loaded === request.workflow_version_id &&
-        models.includes(slot.gpu) &&
-        this.#acceptsRuns(slot.executor) &&
-        !this.#isFree(slot) &&
-        canServe(slot.executor.capabilities, { ...requirements, gpu: slot.gpu }),
-    );
-  }
-
-  #slots(): Slot[] {
-    return [...this.#bed.scheduling.executors()].flatMap(({ slots }) => [...slots.values()]);
-  }
-
-  #acceptsRuns(executor: RegisteredExecutor): boolean {
-    const { confirmed, lossPending, draining } = executor;
-    return confirmed && !lossPending && !draining && !this.#drained.has(executorName(executor.id));
-  }
-
-  #isFree(slot: Slot): boolean {
-    const isHeld = [...this.#bed.scheduling.runs()].some(
-      (run) => run.slot?.executor === slot.executor.id && run.slot.slot === slot.number,
-    );
-    return this.#acceptsRuns(slot.executor) && !isHeld && !slot.leftover?.until;
+  #slots(): readonly KnownSlot[] {
+    const { scheduling } = this.#bed;
+    return knownSlots(scheduling, scheduling.runs(), (name) => this.#drained.has(name));
   }
 
   /** The GPU models that a waiting run may take now, in order. */
   #modelsOf(run: Run): readonly GpuModel[] {
     const known = this.#models.get(run);
     if (known?.tickMs === this.#tickMs) return known.models;
-    const { request, queued_at, not_before } = run;
-    const all = [{ gpu: request.gpu, after_s: 0 }, ...(request.gpu_fallbacks ?? [])];
-    const models = all.flatMap(({ gpu, after_s }) => {
-      if (not_before === null && after_s === 0) return [gpu];
-      return Date.parse(not_before ?? queued_at) + after_s * 1_000 <= this.#tickMs ? [gpu] : [];
-    });
+    const models = modelsAt(run, this.#tickMs);
     this.#models.set(run, { tickMs: this.#tickMs, models });
     return models;
   }
@@ -260,8 +220,7 @@ export class Invariants {
     const found = waitsBesideSlot(this.#bed.scheduling, {
       shareOf,
       isDrained: (name) => this.#drained.has(name),
-      modelsOf: (known) => this.#modelsOf(known.run),
-      holdsOutFor: (known, slot) => this.#holdsOutFor(known, slot),
+      now: this.#tickMs,
     });
     assert.ok(!found, `${found?.run.name} waits for a slot that ${found?.executor} has`);
   }

@@ -127,6 +127,17 @@ describe('a run', () => {
     });
   });
 
+  it('has waited for no negative time when the clock was set back meanwhile', () => {
+    const setBack: Step = (bed) => {
+      bed.nowMs -= 5_000;
+      bed.tickAfter(500);
+    };
+    const bed = new TestBed();
+    bed.lead();
+    for (const step of [...boxIsBusy, queued('one', patient), setBack, succeeded('busy'), stored]) step(bed);
+    expect(bed.run('one')?.attempt?.placement).toMatchObject({ choice: 'warm', warm_wait_s: 0 });
+  });
+
   it('does not wait for an executor that sends no heartbeats', () =>
     expect(given(...boxIsBusy, queued('one', patient)).when(noHeartbeats(7_000))).not.toContain(
       onBox('one')[0],

@@ -142,7 +142,9 @@ const placement = (
   if (known.requirements.later.length > 0)
     reason.gpu_index = allRequirements(known.requirements).findIndex((one) => one.gpu === gpu);
   const heldOutSince = runs.heldOutSince(known);
-  if (heldOutSince !== undefined) reason.warm_wait_s = Math.min(nowMs - heldOutSince, waitedMs) / 1_000;
+  // The clock may have been set back since then.
+  if (heldOutSince !== undefined)
+    reason.warm_wait_s = Math.min(Math.max(nowMs - heldOutSince, 0), waitedMs) / 1_000;
   const limit = runs.lastLimitOf(known);
   if (limit) reason.held_back_by = limit;
   return reason;

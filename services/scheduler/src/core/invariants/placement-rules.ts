@@ -1,0 +1,64 @@
+import type { GpuModel } from '@runledger/contracts/gpu';
+import type { Run } from '@runledger/contracts/fold/run';
+import type { Slot } from '../fleet/registered-executor.ts';
+import type { KnownRun } from '../runs/known-run.ts';
+import { canServe } from '../slots/requirements.ts';
+import type { KnownSlot } from './known-slots.ts';
+
+/** The GPU models that a waiting run may take, in order: none before its time, others of its list later. `now` is that of the last tick. */
+export const modelsAt = (
+  { request, queued_at, not_before }: Pick<Run, 'request' | 'queued_at' | 'not_before'>,
+  now: number,
+): readonly GpuModel[] => {
+  const { gpu, gpu_fallbacks = [] } = request;
+  return [{ gpu, after_s: 0 }, ...gpu_fallbacks].flatMap((one) => {
+    const isAtOnce = not_before === null && one.after_s === 0;
+    const from = (): number => Date.parse(not_before ?? queued_at) + one.after_s * 1_000;
+    return isAtOnce || from() <= now ? [one.gpu] : [];
+  });
+};
+
+/** Whether the executor of the slot and its GPU fit the run, by the models that it may take. */
+export const fits = (
+  { requirements }: Pick<KnownRun, 'requirements'>,
+  { executor, gpu }: Slot,
+  models: readonly GpuModel[],
+): boolean => models.includes(gpu) && canServe(executor.capabilities, { ...requirements, gpu });
+
+/** A free slot that fits the run and has its version loaded, and for which no other run could be next. */
+export const freeWarmSlot = (
+  known: KnownRun,
+  { runs, slots, now }: { runs: readonly KnownRun[]; slots: readonly KnownSlot[]; now: number },
+): Slot | undefined => {
+  const { workflow_version_id: version } = known.run.request;
+  const isFor = (other: KnownRun, slot: Slot): boolean => fits(other, slot, modelsAt(other.run, now));
+  const waiting = runs.filter(({ run, decided }) => run.status === 'queued' && !decided);
+  return slots.find(
+    ({ slot, use }) =>
+      use === 'free' &&
+      slot.loaded === version &&
+      isFor(known, slot) &&
+      !waiting.some((other) => other !== known && isFor(other, slot)),
+  )?.slot;
+};
+
+/**
+ * Whether the run leaves a free slot to others: within its warm wait, and while a busy slot has its version, of an executor that takes
+ * runs, and of a model that it may take from the beginning or that of the free slot.
+ */
+export const holdsOutFor = (
+  known: KnownRun,
+  free: Slot,
+  slots: readonly KnownSlot[],
+  now: number,
+): boolean => {
+  const { request, queued_at, not_before } = known.run;
+  const { warm_wait_s, workflow_version_id: version, gpu_fallbacks = [] } = request;
+  if (warm_wait_s === undefined || free.loaded === version) return false;
+  if (Date.parse(not_before ?? queued_at) + warm_wait_s * 1_000 <= now) return false;
+  const early = gpu_fallbacks.filter(({ after_s }) => after_s === 0).map(({ gpu }) => gpu);
+  const models = [request.gpu, ...early, free.gpu];
+  return slots.some(
+    ({ slot, use }) => use === 'busy' && slot.loaded === version && fits(known, slot, models),
+  );
+};
