@@ -1,6 +1,6 @@
 import type { Assign, Decision } from '@runledger/scheduler/core/decisions/decision';
 import { knownSlots } from '@runledger/scheduler/core/invariants/known-slots';
-import { freeWarmSlot, modelsAt } from '@runledger/scheduler/core/invariants/placement-rules';
+import { freeWarmSlot, modelsAt, type TickClock } from '@runledger/scheduler/core/invariants/placement-rules';
 import type { SchedulerInput } from '@runledger/scheduler/core/state/scheduler-input';
 import type { Scheduling } from '@runledger/scheduler/core/scheduling';
 import { runOf } from '../plan/ids.ts';
@@ -20,6 +20,7 @@ export class PlacementCheck {
   /** Whether anything stays loaded. */
   readonly #knowsWarm: boolean;
   #now = 0;
+  /** Of all ticks: the clock may have been set back. */
   #latest = 0;
 
   constructor({ plan, violate }: { readonly plan: Plan; readonly violate: Violate }, fleet: KnownFleet) {
@@ -28,9 +29,9 @@ export class PlacementCheck {
     this.#knowsWarm = plan.deployments.some(({ version }) => version !== undefined);
   }
 
-  /** The broker's clock at the last tick. */
-  get now(): number {
-    return this.#now;
+  /** Of the last tick. */
+  get clock(): TickClock {
+    return { now: this.#now, instantOf: Date.parse };
   }
 
   onTaken(input: SchedulerInput, decisions: readonly Decision[]): void {
@@ -48,7 +49,7 @@ export class PlacementCheck {
   #checkOne({ run, gpu, executor }: Assign): void {
     const name = `run ${runOf(run.run_id)}`;
     // The clock may have been set back since the run began to wait for the model.
-    if (!modelsAt(run, this.#latest).includes(gpu)) {
+    if (!modelsAt(run, { ...this.clock, now: this.#latest }).includes(gpu)) {
       this.#violate('placement', `${name} gets a slot of ${gpu}, which it may not take, or not yet`);
     }
     const { labels = [] } = run.request;
@@ -68,7 +69,7 @@ export class PlacementCheck {
     const slots = knownSlots(scheduling, runs, isDrained);
     const taken = slots.find(({ slot }) => slot.executor.id === executor && slot.number === number);
     if (!known || taken?.slot.loaded === run.request.workflow_version_id) return;
-    const warm = freeWarmSlot(known, { runs, slots, now: this.#now });
+    const warm = freeWarmSlot(known, { runs, slots, clock: this.clock });
     if (!warm) return;
     const name = `run ${runOf(run.run_id)}`;
     this.#violate(

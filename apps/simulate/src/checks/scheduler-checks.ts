@@ -97,7 +97,7 @@ export class SchedulerChecks {
     const found = waitsBesideSlot(this.#scheduler.scheduling, {
       shareOf: shareOfIn(plan),
       isDrained: (name) => this.#drained.has(name),
-      now: this.#placement.now,
+      clock: this.#placement.clock,
     });
     if (!found) return;
     const run = `run ${runOf(found.run.key.run_id)}`;

@@ -32,7 +32,7 @@ export const queuedEvent = (
   traceparent: null,
   data: {
     ...REQUEST,
-    deployment_id: deploymentIdOf(deployment),
+    deployment_id: deploymentIdOf(planned.of ?? deployment),
     ...placementOf(planned),
     start_deadline_s: planned.start_deadline_s,
     run_timeout_s: planned.run_timeout_s,

@@ -17,6 +17,8 @@ export type PlannedOrganisation = Static<typeof PlannedOrganisation>;
 
 const PlannedDeployment = Type.Object({
   organisation: Index,
+  /** Another one of the plan, of which these are other settings: it was changed, or its requests differ. */
+  of: Type.Optional(Index),
   gpu: Type.String(),
   /** Other models that its runs take, in order, each from so many seconds of waiting on. */
   gpu_fallbacks: Type.Optional(

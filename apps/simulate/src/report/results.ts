@@ -1,4 +1,4 @@
-import { isDeleted, isEnded } from '@runledger/contracts/fold/run';
+import { gpuOf, isDeleted, isEnded } from '@runledger/contracts/fold/run';
 import type { Stored } from '../broker/run-log.ts';
 import type { Timeline } from '../time/timeline.ts';
 import { deploymentOf, organisationOf, runOf } from '../plan/ids.ts';
@@ -27,6 +27,7 @@ export const resultsFrom = (
       deployment: deploymentOf(request.deployment_id),
       status,
       endedMs: timeline.now,
+      gpu: gpuOf(state),
       slot: attempt && `${attempt.executor_id} slot ${attempt.slot}`,
       attempts: attempt?.number ?? 0,
     });

@@ -13,5 +13,7 @@ export interface RunResult {
   readonly endedMs: number;
   /** Of its last attempt, such as `executor-2.000000000001 slot 0`. */
   readonly slot: string | null;
+  /** Of its slot, else the first one that it asked for. */
+  readonly gpu: string;
   readonly attempts: number;
 }

@@ -16,11 +16,10 @@ export const playPlan = (plan: Plan, { organisations, deployments }: Names): Pla
   const runs: PlayedRun[] = [];
   const { violation } = simulate(plan, {
     compareEveryMs: COMPARE_EVERY_MS,
-    onResult: ({ organisation, deployment, queuedMs, assignedMs, endedMs, slot }) => {
+    onResult: ({ organisation, deployment, gpu, queuedMs, assignedMs, endedMs, slot }) => {
       const [name, ofDeployment] = [organisations[organisation], deployments[deployment]];
-      const gpu = plan.deployments[deployment]?.gpu;
       // Behind those of the plan are probes of the simulator.
-      if (name === undefined || ofDeployment === undefined || gpu === undefined) return;
+      if (name === undefined || ofDeployment === undefined) return;
       runs.push({ organisation: name, deployment: ofDeployment, gpu, queuedMs, assignedMs, endedMs, slot });
     },
   });

@@ -1,5 +1,6 @@
 import { parseFleetEvent } from '@runledger/event-log/messages/fleet';
 import { executorId, executorName } from '@runledger/contracts/ids';
+import { capabilitiesOf, type Capabilities } from '@runledger/scheduler/core/slots/requirements';
 import type { SliceFact } from '@runledger/contracts/slices/slice';
 
 /** An executor from its start to its end, in milliseconds of the clock. */
@@ -7,6 +8,8 @@ export interface ExecutorLifetime {
   readonly name: string;
   /** The GPU model of each slot. */
   readonly slots: readonly string[];
+  /** What it can execute. */
+  readonly capabilities: Capabilities;
   readonly fromMs: number;
   /** Of the day when it was still there. */
   toMs: number;
@@ -43,7 +46,8 @@ export class Fleet {
     if (event.type === 'ExecutorRegistered') {
       this.#end(name, atMs, 'lost');
       const slots = event.slots.map(({ gpu }) => gpu);
-      const executor = { name, slots, fromMs: atMs, toMs: Infinity, end: null };
+      const capabilities = capabilitiesOf(event);
+      const executor = { name, slots, capabilities, fromMs: atMs, toMs: Infinity, end: null };
       this.#executors.push(executor);
       this.#present.set(name, executor);
     } else if (event.type !== 'ExecutorDraining') {

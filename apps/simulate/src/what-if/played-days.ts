@@ -1,9 +1,9 @@
-import { isEnded } from '@runledger/contracts/fold/run';
+import { gpuOf, isEnded } from '@runledger/contracts/fold/run';
 import { playPlan } from '../statistics/play-plan.ts';
 import type { PlayedRun } from '../statistics/played-run.ts';
 import type { CapturedDay } from './captured-day.ts';
 import { changedBy, type Changes, type FairShareSettings } from './changes.ts';
-import { arrivalMs, gpuOf, planOfDay } from './plan-of-day.ts';
+import { arrivalMs, planOfDay } from './plan-of-day.ts';
 
 /** The runs of a day as they were, or as the simulator plays them. Times are in milliseconds since the slice begins. */
 export interface PlayedDay {

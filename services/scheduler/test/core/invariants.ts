@@ -5,7 +5,13 @@ import { isExecuting, type Run } from '@runledger/contracts/fold/run';
 import type { Assign, Decision } from '../../src/core/decisions/decision.ts';
 import { heldSlots, limitAt } from '../../src/core/invariants/held-slots.ts';
 import { knownSlots, type KnownSlot } from '../../src/core/invariants/known-slots.ts';
-import { fits, freeWarmSlot, holdsOutFor, modelsAt } from '../../src/core/invariants/placement-rules.ts';
+import {
+  fits,
+  freeWarmSlot,
+  holdsOutFor,
+  modelsAt,
+  type TickClock,
+} from '../../src/core/invariants/placement-rules.ts';
 import { waitsBesideSlot } from '../../src/core/invariants/waits-beside-slot.ts';
 import type { ShareOf } from '../../src/core/runs/fair-queue.ts';
 import type { KnownRun } from '../../src/core/runs/known-run.ts';
@@ -144,7 +150,7 @@ export class Invariants {
     const couldStart = (known: KnownRun): boolean =>
       this.#waits(known) &&
       fits(known, taken, this.#modelsOf(known.run)) &&
-      !holdsOutFor(known, taken, slots, this.#tickMs) &&
+      !holdsOutFor(known, taken, slots, this.#clock) &&
       !limitAt(before, known.run, shareOf);
     assert.equal(limitAt(before, run, shareOf), undefined, `${run.run_id} is beyond its limits`);
     for (const { run: other, name } of ofDeployment.filter(couldStart))
@@ -187,8 +193,12 @@ export class Invariants {
     const runs = [...this.#bed.scheduling.runs()];
     const known = runs.find((one) => one.key.run_id === run.run_id);
     assert.ok(known);
-    const warm = freeWarmSlot(known, { runs, slots: this.#slots(), now: this.#tickMs });
+    const warm = freeWarmSlot(known, { runs, slots: this.#slots(), clock: this.#clock });
     assert.ok(!warm, `${run.run_id} is assigned to a cold slot while ${warm?.executor.id} has a warm one`);
+  }
+
+  get #clock(): TickClock {
+    return { now: this.#tickMs, instantOf: Date.parse };
   }
 
   #slots(): readonly KnownSlot[] {
@@ -200,7 +210,7 @@ export class Invariants {
   #modelsOf(run: Run): readonly GpuModel[] {
     const known = this.#models.get(run);
     if (known?.tickMs === this.#tickMs) return known.models;
-    const models = modelsAt(run, this.#tickMs);
+    const models = modelsAt(run, this.#clock);
     this.#models.set(run, { tickMs: this.#tickMs, models });
     return models;
   }
@@ -220,7 +230,7 @@ export class Invariants {
     const found = waitsBesideSlot(this.#bed.scheduling, {
       shareOf,
       isDrained: (name) => this.#drained.has(name),
-      now: this.#tickMs,
+      clock: this.#clock,
     });
     assert.ok(!found, `${found?.run.name} waits for a slot that ${found?.executor} has`);
   }

@@ -5,16 +5,22 @@ import type { KnownRun } from '../runs/known-run.ts';
 import { canServe } from '../slots/requirements.ts';
 import type { KnownSlot } from './known-slots.ts';
 
-/** The GPU models that a waiting run may take, in order: none before its time, others of its list later. `now` is that of the last tick. */
+/** The broker's clock at the last tick, in milliseconds since 1970, and how it reads times. */
+export interface TickClock {
+  readonly now: number;
+  readonly instantOf: (time: string) => number;
+}
+
+/** The GPU models that a waiting run may take, in order: none before its time, others of its list later. */
 export const modelsAt = (
   { request, queued_at, not_before }: Pick<Run, 'request' | 'queued_at' | 'not_before'>,
-  now: number,
+  clock: TickClock,
 ): readonly GpuModel[] => {
   const { gpu, gpu_fallbacks = [] } = request;
   return [{ gpu, after_s: 0 }, ...gpu_fallbacks].flatMap((one) => {
     const isAtOnce = not_before === null && one.after_s === 0;
-    const from = (): number => Date.parse(not_before ?? queued_at) + one.after_s * 1_000;
-    return isAtOnce || from() <= now ? [one.gpu] : [];
+    const from = (): number => clock.instantOf(not_before ?? queued_at) + one.after_s * 1_000;
+    return isAtOnce || from() <= clock.now ? [one.gpu] : [];
   });
 };
 
@@ -25,13 +31,16 @@ export const fits = (
   models: readonly GpuModel[],
 ): boolean => models.includes(gpu) && canServe(executor.capabilities, { ...requirements, gpu });
 
+interface FreeSlotsAt {
+  readonly runs: readonly KnownRun[];
+  readonly slots: readonly KnownSlot[];
+  readonly clock: TickClock;
+}
+
 /** A free slot that fits the run and has its version loaded, and for which no other run could be next. */
-export const freeWarmSlot = (
-  known: KnownRun,
-  { runs, slots, now }: { runs: readonly KnownRun[]; slots: readonly KnownSlot[]; now: number },
-): Slot | undefined => {
+export const freeWarmSlot = (known: KnownRun, { runs, slots, clock }: FreeSlotsAt): Slot | undefined => {
   const { workflow_version_id: version } = known.run.request;
-  const isFor = (other: KnownRun, slot: Slot): boolean => fits(other, slot, modelsAt(other.run, now));
+  const isFor = (other: KnownRun, slot: Slot): boolean => fits(other, slot, modelsAt(other.run, clock));
   const waiting = runs.filter(({ run, decided }) => run.status === 'queued' && !decided);
   return slots.find(
     ({ slot, use }) =>
@@ -50,12 +59,12 @@ export const holdsOutFor = (
   known: KnownRun,
   free: Slot,
   slots: readonly KnownSlot[],
-  now: number,
+  clock: TickClock,
 ): boolean => {
   const { request, queued_at, not_before } = known.run;
   const { warm_wait_s, workflow_version_id: version, gpu_fallbacks = [] } = request;
   if (warm_wait_s === undefined || free.loaded === version) return false;
-  if (Date.parse(not_before ?? queued_at) + warm_wait_s * 1_000 <= now) return false;
+  if (clock.instantOf(not_before ?? queued_at) + warm_wait_s * 1_000 <= clock.now) return false;
   const early = gpu_fallbacks.filter(({ after_s }) => after_s === 0).map(({ gpu }) => gpu);
   const models = [request.gpu, ...early, free.gpu];
   return slots.some(

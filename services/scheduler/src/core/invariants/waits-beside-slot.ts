@@ -4,14 +4,13 @@ import type { KnownRun } from '../runs/known-run.ts';
 import type { Scheduling } from '../scheduling.ts';
 import { heldSlots, limitAt } from './held-slots.ts';
 import { knownSlots } from './known-slots.ts';
-import { fits, holdsOutFor, modelsAt } from './placement-rules.ts';
+import { fits, holdsOutFor, modelsAt, type TickClock } from './placement-rules.ts';
 
 export interface Circumstances {
   readonly shareOf: ShareOf;
   /** An operator drained the name. */
   readonly isDrained: (name: string) => boolean;
-  /** The broker's clock at the last tick. */
-  readonly now: number;
+  readonly clock: TickClock;
 }
 
 export interface WaitsBesideSlot {
@@ -25,7 +24,7 @@ export interface WaitsBesideSlot {
  */
 export const waitsBesideSlot = (
   scheduling: Scheduling,
-  { shareOf, isDrained, now }: Circumstances,
+  { shareOf, isDrained, clock }: Circumstances,
 ): WaitsBesideSlot | undefined => {
   const runs = [...scheduling.runs()];
   const slots = knownSlots(scheduling, runs, isDrained);
@@ -34,8 +33,8 @@ export const waitsBesideSlot = (
   const held = heldSlots(runs);
   for (const run of runs) {
     if (run.run.status !== 'queued' || run.decided || limitAt(held, run.run, shareOf)) continue;
-    const models = modelsAt(run.run, now);
-    const found = free.find((slot) => fits(run, slot, models) && !holdsOutFor(run, slot, slots, now));
+    const models = modelsAt(run.run, clock);
+    const found = free.find((slot) => fits(run, slot, models) && !holdsOutFor(run, slot, slots, clock));
     if (found) return { run, executor: found.executor.id };
   }
   return undefined;
