@@ -1,6 +1,7 @@
 import { executorName } from '@runledger/contracts/ids';
 import { isDeleted, isEnded, type RunState } from '@runledger/contracts/fold/run';
 import type { Decision } from '@runledger/scheduler/core/decisions/decision';
+import { misjudgedSlot } from '@runledger/scheduler/core/invariants/misjudged-slot';
 import { waitsBesideSlot } from '@runledger/scheduler/core/invariants/waits-beside-slot';
 import type { ShareOf } from '@runledger/scheduler/core/runs/fair-queue';
 import type { SchedulerInput } from '@runledger/scheduler/core/state/scheduler-input';
@@ -47,7 +48,7 @@ export class SchedulerChecks {
       // The decisions on it are in its state already.
       this.#fairness = new FairnessCheck(plan, violate, this.#scheduler.scheduling);
     } else if (this.#scheduler.isLeading) this.#fairness?.onTaken(input, decisions);
-    if (this.#scheduler.isLeading && this.#hasRoom) this.#noSlotIsIdle(input, decisions);
+    if (this.#scheduler.isLeading) this.#compare(input, decisions);
   }
 
   #remember(input: SchedulerInput): void {
@@ -88,15 +89,27 @@ export class SchedulerChecks {
     if (this.#drained.has(executor)) violate('drains', `${executor} is drained, and gets ${run}`);
   }
 
-  /** Other inputs free no slot, and no run begins to wait. */
-  #noSlotIsIdle({ type }: SchedulerInput, decisions: readonly Decision[]): void {
+  /** All runs and slots. Other inputs free no slot, and no run begins to wait. */
+  #compare({ type }: SchedulerInput, decisions: readonly Decision[]): void {
     const { plan, timeline, violate, compareEveryMs } = this.#options;
     if (decisions.length === 0 && (type === 'tick' || type === 'heartbeat' || type === 'log_size')) return;
     if (timeline.now - this.#comparedAt < compareEveryMs) return;
     this.#comparedAt = timeline.now;
-    const found = waitsBesideSlot(this.#scheduler.scheduling, {
+    const { scheduling } = this.#scheduler;
+    const isDrained = (name: string): boolean => this.#drained.has(name);
+    const misjudged = misjudgedSlot(scheduling, isDrained);
+    if (misjudged) {
+      const { slot, isFree } = misjudged;
+      const [is, judged] = isFree ? ['free', 'busy'] : ['not free', 'free'];
+      violate(
+        'slots',
+        `slot ${slot.number} of ${slot.executor.id} is ${is}, and the leader takes it for ${judged}`,
+      );
+    }
+    if (!this.#hasRoom) return;
+    const found = waitsBesideSlot(scheduling, {
       shareOf: shareOfIn(plan),
-      isDrained: (name) => this.#drained.has(name),
+      isDrained,
       clock: this.#placement.clock,
     });
     if (!found) return;

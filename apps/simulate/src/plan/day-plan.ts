@@ -30,8 +30,9 @@ export const dayPlan = (options: DayOptions): Plan => {
   const executors = Array.from({ length: Math.ceil(gpus / SLOTS_OF_ONE) }, (_, n) => ({
     slots: Array.from({ length: Math.min(SLOTS_OF_ONE, gpus - n * SLOTS_OF_ONE) }, () => GPU),
   }));
+  const load = (UTILISATION * gpus) / (organisations * DEPLOYMENTS_OF_ONE);
   const deployments = Array.from({ length: organisations * DEPLOYMENTS_OF_ONE }, (_, n) =>
-    deployment(random, Math.floor(n / DEPLOYMENTS_OF_ONE)),
+    deployment(random, Math.floor(n / DEPLOYMENTS_OF_ONE), load),
   );
   return {
     seed,
@@ -50,13 +51,15 @@ export const dayPlan = (options: DayOptions): Plan => {
   };
 };
 
-const deployment = (random: RandomSource, organisation: number): PlannedDeployment => ({
+/** `load`: how many slots one holds on average. A limit leaves room for twice that, and those with bursts have none. */
+const deployment = (random: RandomSource, organisation: number, load: number): PlannedDeployment => ({
   organisation,
   gpu: GPU,
   max_attempts: 3,
   start_deadline_s: 86_400,
   run_timeout_s: 3_600,
-  ...(random.chance(5) && { concurrency_limit: random.integer(1, 10) }),
+  ...(organisation >= GREEDY &&
+    random.chance(5) && { concurrency_limit: Math.ceil(2 * load) + random.integer(0, 9) }),
 });
 
 /** Each iteration gives the same runs. */

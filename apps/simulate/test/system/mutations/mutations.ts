@@ -54,7 +54,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: `${CORE}/decide/decide.ts`,
     text: '  refreshSlotOf(state, slot);\n  const decisions',
     instead: '  const decisions',
-    check: 'no_idle_slot',
+    check: 'slots',
   },
   {
     defect: 'a limit that is counted in the memory of the leader, and starts at 0 after a kill',
