@@ -52,8 +52,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'a slot that is not free again after its run',
     file: `${CORE}/decide/decide.ts`,
-    text: '  refreshSlotOf(state, slot);\n  const decisions',
-    instead: '  const decisions',
+    text: '  if (freed) refreshSlot(state.fleet, freed);\n',
+    instead: '',
     check: 'slots',
   },
   {
@@ -81,7 +81,7 @@ export const MUTATIONS: readonly Mutation[] = [
     defect: 'a run that is not queued again after its wait for a retry',
     file: `${CORE}/runs/live-runs.ts`,
     text: '      this.#wait(known);\n      yield known;',
-    instead: '',
+    instead: '      this.#changes.delete(first.item);\n      yield known;',
     check: 'no_idle_slot',
   },
   {
@@ -128,9 +128,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     defect: 'a wait for a warm slot that is there no more',
-    file: `${CORE}/scheduling.ts`,
-    text: '[...decisionsOn(state, input), ...decideWithoutWarm(state)]',
-    instead: 'decisionsOn(state, input)',
+    file: `${CORE}/fleet/loaded-slots.ts`,
+    text: "if (use === 'busy') this.#vanished.add(key.slice(key.indexOf('/') + 1));",
+    instead: '',
     check: 'no_idle_slot',
   },
 ];
