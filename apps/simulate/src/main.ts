@@ -15,7 +15,7 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 /** A test replays every plan in this folder. */
 const REGRESSIONS = 'apps/simulate/test/regressions';
 /** Of a day all runs and slots are compared so often. */
-const COMPARE_DAY_EVERY_MS = 60_000;
+const COMPARE_DAY_EVERY_MS = 300_000;
 const tell = (atMs: number, text: string): void =>
   print(`${(atMs / 1_000).toFixed(3).padStart(9)} s  ${text}`);
 

@@ -129,7 +129,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'a wait for a warm slot that is there no more',
     file: `${CORE}/fleet/loaded-slots.ts`,
-    text: "if (use === 'busy') this.#vanished.add(key.slice(key.indexOf('/') + 1));",
+    text: "if (use === 'busy') this.#vanished.add(version);",
     instead: '',
     check: 'no_idle_slot',
   },
