@@ -11,15 +11,26 @@ const minutes = (ms: number): number => Math.round((ms / MINUTE_MS) * 1_000) / 1
 
 type NameOf = (run: PlayedRun) => string;
 
-/** Which run held which slot, in the order of the slots' names. */
-export const barsOf = (runs: readonly PlayedRun[], nameOf: NameOf): SlotBar[] => {
+/** Which run held which slot, in the order of the slots' names. `loadMs`: how long it loaded first, which is shown apart. */
+export const barsOf = (
+  runs: readonly PlayedRun[],
+  nameOf: NameOf,
+  loadMs: (run: PlayedRun) => number = () => 0,
+): SlotBar[] => {
   const slots = [...new Set(runs.flatMap(({ slot }) => slot ?? []))].toSorted();
   return runs.flatMap((run) => {
-    const { slot, assignedMs, endedMs } = run;
-    if (slot === null || assignedMs === null) return [];
-    return { slot: slots.indexOf(slot), from: minutes(assignedMs), to: minutes(endedMs), name: nameOf(run) };
+    const { assignedMs, endedMs } = run;
+    if (run.slot === null || assignedMs === null) return [];
+    const slot = slots.indexOf(run.slot);
+    const loadedMs = assignedMs + loadMs(run);
+    const bar = (fromMs: number, toMs: number, name: string): SlotBar[] =>
+      fromMs === toMs ? [] : [{ slot, from: minutes(fromMs), to: minutes(toMs), name }];
+    return [...bar(assignedMs, loadedMs, LOADING), ...bar(loadedMs, endedMs, nameOf(run))];
   });
 };
+
+/** What a picture names the first minutes of a run. */
+export const LOADING = 'loading';
 
 /** What a picture of starts names. */
 export const FORESEEN_BARS = ['8 of 10 start within', 'started'] as const;

@@ -1,7 +1,7 @@
 import { drawSlots } from '../charts/slot-picture.ts';
 import { drawTimes } from '../charts/time-picture.ts';
 import type { PlayedRun } from '../statistics/played-run.ts';
-import { barsOf, foreseenBars, FORESEEN_BARS, slotSeries, waitPoints } from './picture-data.ts';
+import { barsOf, foreseenBars, FORESEEN_BARS, LOADING, slotSeries, waitPoints } from './picture-data.ts';
 import {
   BURST,
   burst,
@@ -15,7 +15,12 @@ import {
   lentAndTakenBack,
   limited,
   LIMITED_SLOTS,
+  LISTED,
+  listed,
+  loadMs,
   prioritised,
+  WARM,
+  warm,
   weighed,
   WEIGHED_SLOTS,
 } from './scenarios.ts';
@@ -43,6 +48,19 @@ export const PICTURES: ReadonlyMap<string, () => string> = new Map([
   ['priority.svg', drawPriority],
   ['limits.svg', drawLimits],
   ['starts.svg', drawStarts],
+  [
+    'models.svg',
+    () =>
+      drawSlots({
+        title: 'GPU models in order of preference',
+        subtitle: `Upper rows: three L4, lower rows: three A10G. 24 runs that prefer L4 come at minute 2, and may take A10G ${LISTED.afterMinutes} minutes later.`,
+        slots: LISTED.slots.length,
+        untilMinutes: 20,
+        names: LISTED.names,
+        panels: [{ title: '', bars: barsOf(listed(), byDeployment) }],
+      }),
+  ],
+  ['warm.svg', drawWarm],
   [
     'keys.svg',
     () =>
@@ -130,5 +148,19 @@ function drawStarts(): string {
       { title: `${slots} slots`, bars: foreseenBars(foreseen()) },
       { title: `concurrency_limit ${limit}`, bars: foreseenBars(foreseen(limit)) },
     ],
+  });
+}
+
+function drawWarm(): string {
+  return drawSlots({
+    title: 'Waiting for the slot that has it loaded',
+    subtitle: `Each of two deployments queues a run of 1 to 2 minutes every 2 minutes; loading a version takes ${WARM.loadMinutes} more.`,
+    slots: WARM.slots,
+    untilMinutes: 45,
+    names: [...WARM.names, LOADING],
+    panels: [0, WARM.waitS].map((waitS) => ({
+      title: `warm_wait_s ${waitS}`,
+      bars: barsOf(warm(waitS), byDeployment, loadMs),
+    })),
   });
 }

@@ -16,7 +16,9 @@ interface ScenarioOrganisation {
   readonly limit?: number;
 }
 
-interface ScenarioDeployment extends Partial<Pick<PlannedDeployment, 'concurrency_limit'>> {
+interface ScenarioDeployment extends Partial<
+  Pick<PlannedDeployment, 'concurrency_limit' | 'gpu' | 'gpu_fallbacks' | 'version' | 'warm_wait_s'>
+> {
   readonly name: string;
   readonly organisation: string;
 }
@@ -30,11 +32,14 @@ export interface Arrivals extends Pick<PlannedRun, 'priority' | 'key'> {
   readonly everyMinutes: number;
   /** Between these two, evenly. */
   readonly minutes: readonly [shortest: number, longest: number];
+  /** How long their version loads, in a slot that does not have it loaded; 0 by default. */
+  readonly loadMinutes?: number;
 }
 
-/** A small installation with one GPU model, in which nothing fails. */
+/** A small installation in which nothing fails. */
 export interface Scenario {
-  readonly slots: number;
+  /** So many of one GPU model, or the model of each. */
+  readonly slots: number | readonly string[];
   readonly organisations: readonly ScenarioOrganisation[];
   /** One of the name of its organisation when there is none of it here. */
   readonly deployments?: readonly ScenarioDeployment[];
@@ -62,18 +67,18 @@ const play = ({ slots, organisations, deployments, arrivals }: Scenario): Played
     cancelEnforceMs: 20_000,
     delayMs: 2,
     schedulers: [{}],
-    executors: executorsOf(slots, GPU),
+    executors: typeof slots === 'number' ? executorsOf(slots, GPU) : [{ slots: [...slots] }],
     organisations: organisations.map(({ weight = 1, limit }) => ({
       weight,
       ...(limit !== undefined && { limit }),
     })),
-    deployments: all.map(({ organisation, concurrency_limit }) => ({
+    deployments: all.map(({ organisation, name: _name, ...settings }) => ({
       organisation: organisations.findIndex(({ name }) => name === organisation),
       gpu: GPU,
       max_attempts: 1,
       start_deadline_s: 86_400,
       run_timeout_s: 86_400,
-      ...(concurrency_limit !== undefined && { concurrency_limit }),
+      ...settings,
     })),
     runs: arrivals
       .flatMap((of) =>
@@ -100,7 +105,7 @@ const play = ({ slots, organisations, deployments, arrivals }: Scenario): Played
 };
 
 const runsOf = (
-  { fromMinute, count, everyMinutes, minutes: [shortest, longest], priority, key }: Arrivals,
+  { fromMinute, count, everyMinutes, minutes: [shortest, longest], loadMinutes = 0, priority, key }: Arrivals,
   deployment: number,
   random: RandomSource,
 ): Omit<PlannedRun, 'id'>[] =>
@@ -108,7 +113,7 @@ const runsOf = (
     atMs: BEGIN_MS + (fromMinute + n * everyMinutes) * MINUTE_MS,
     deployment,
     durationMs: Math.round((shortest + (longest - shortest) * random.fraction()) * MINUTE_MS),
-    loadMs: 0,
+    loadMs: loadMinutes * MINUTE_MS,
     ...(priority !== undefined && { priority }),
     ...(key !== undefined && { key }),
   }));

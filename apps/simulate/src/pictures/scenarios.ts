@@ -136,3 +136,58 @@ export const foreseen = (limit?: number): ForeseenStart[] => {
   const seen = { atMs: FORESEEN.atMinute * MINUTE_MS, slots, isLimit: limit !== undefined };
   return foreseenStarts(runs, seen).slice(0, FORESEEN.waiting);
 };
+
+/** Runs that prefer one GPU model, and take another one after a time; others take only that one. */
+export const LISTED = {
+  slots: ['L4', 'L4', 'L4', 'A10G', 'A10G', 'A10G'],
+  names: ['L4, then A10G', 'A10G only'],
+  afterMinutes: 5,
+} as const;
+export const listed = (): PlayedRun[] => {
+  const [both, one] = LISTED.names;
+  return playScenario({
+    slots: LISTED.slots,
+    organisations: [{ name: 'acme' }],
+    deployments: [
+      {
+        name: both,
+        organisation: 'acme',
+        gpu: 'L4',
+        gpu_fallbacks: [{ gpu: 'A10G', after_s: LISTED.afterMinutes * 60 }],
+      },
+      { name: one, organisation: 'acme', gpu: 'A10G' },
+    ],
+    arrivals: [
+      { deployment: both, fromMinute: 2, count: 24, everyMinutes: 0, minutes: [2, 4] },
+      { deployment: one, fromMinute: 0, count: 8, everyMinutes: 1.5, minutes: [2, 4] },
+    ],
+  });
+};
+
+/** Two workflow versions, each loaded for some minutes into a slot that had the other one. */
+export const WARM = { slots: 3, names: ['portraits', 'landscapes'], loadMinutes: 3, waitS: 120 } as const;
+export const warm = (waitS: number): PlayedRun[] =>
+  playScenario({
+    slots: WARM.slots,
+    organisations: [{ name: 'acme' }],
+    deployments: WARM.names.map((name, version) => ({
+      name,
+      organisation: 'acme',
+      version,
+      ...(waitS > 0 && { warm_wait_s: waitS }),
+    })),
+    arrivals: WARM.names.map((deployment, n) => ({
+      deployment,
+      fromMinute: n / 2,
+      count: 20,
+      everyMinutes: 2,
+      minutes: LONGEST_WARM,
+      loadMinutes: WARM.loadMinutes,
+    })),
+  });
+const LONGEST_WARM = [1, 2] as const;
+/** How long it loaded: it was longer in its slot than a run that found its version. */
+export const loadMs = ({ assignedMs, endedMs }: PlayedRun): number => {
+  const heldMinutes = (endedMs - (assignedMs ?? endedMs)) / MINUTE_MS;
+  return heldMinutes > LONGEST_WARM[1] + WARM.loadMinutes / 2 ? WARM.loadMinutes * MINUTE_MS : 0;
+};

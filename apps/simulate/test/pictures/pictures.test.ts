@@ -16,7 +16,12 @@ import {
   LENT_SLOTS,
   limited,
   LIMITED_SLOTS,
+  LISTED,
+  listed,
+  loadMs,
   prioritised,
+  WARM,
+  warm,
   weighed,
   WEIGHED_SLOTS,
 } from '../../src/pictures/scenarios.ts';
@@ -97,6 +102,37 @@ describe('the numbers of docs/scheduling.md', () => {
       ({ assignedMs, endedMs }) => (assignedMs ?? Infinity) < 180_000 && endedMs > 180_000,
     );
     expect(atFirst.length).toBeLessThan(KEYED_SLOTS);
+  });
+
+  it('are those of the models', () => {
+    const [both] = LISTED.names;
+    const prefer = listed().filter(({ deployment }) => deployment === both);
+    const [first] = prefer
+      .filter(({ gpu }) => gpu === 'A10G')
+      .map(({ assignedMs }) => assignedMs ?? 0)
+      .toSorted((a, b) => a - b);
+    const [queued] = prefer.map(({ queuedMs }) => minutes(queuedMs));
+    expect(
+      missing(
+        `At minute ${queued} come ${prefer.length} runs that prefer L4. At minute ${minutes(first ?? 0)}, when they have waited ${LISTED.afterMinutes} minutes`,
+        `${prefer.filter(({ gpu }) => gpu === 'A10G').length} of them, in turn`,
+      ),
+    ).toEqual([]);
+    expect(first).toBeGreaterThanOrEqual(((queued ?? 0) + LISTED.afterMinutes) * 60_000);
+  });
+
+  it('are those of the warm wait', () => {
+    const [without, waiting] = [warm(0), warm(WARM.waitS)];
+    const loads = (runs: readonly PlayedRun[]): number => runs.filter((run) => loadMs(run) > 0).length;
+    const taken = (runs: readonly PlayedRun[]): number =>
+      minutes(runs.reduce((sum, { queuedMs, endedMs }) => sum + endedMs - queuedMs, 0) / runs.length);
+    expect(
+      missing(
+        `on ${WARM.slots} slots. Without a warm wait a run takes any slot, and ${loads(without)} of ${without.length} runs load`,
+        `With ${WARM.waitS} seconds ${loads(waiting)} do`,
+        `takes ${taken(waiting)} minutes from queued to its end instead of ${taken(without)}`,
+      ),
+    ).toEqual([]);
   });
 
   it('are those of the starts', () => {
