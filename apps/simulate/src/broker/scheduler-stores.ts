@@ -1,3 +1,4 @@
+import type { PackedRows } from '@runledger/scheduler/core/rows/packed-rows';
 import type { KnownRun } from '@runledger/scheduler/core/runs/known-run';
 import type { DrainedName } from '@runledger/scheduler/core/fleet/drained-names';
 import type { DurationRecord } from '@runledger/scheduler/core/forecast/durations';
@@ -24,6 +25,8 @@ export class LeaseStore {
 export interface Snapshot {
   /** The last message of RUNS in it. */
   readonly sequence: number;
+  /** Those to which nothing has happened since they were queued. */
+  readonly rows: readonly PackedRows[];
   readonly runs: readonly Pick<KnownRun, 'key' | 'head' | 'event_id' | 'run'>[];
   readonly drained: readonly DrainedName[];
   readonly durations: readonly DurationRecord[];

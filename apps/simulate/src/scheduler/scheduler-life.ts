@@ -132,6 +132,7 @@ export class SchedulerLife implements Life, WatchedScheduler {
     if (!last) return;
     for (const drained of last.drained) this.#take({ type: 'drained_name', drained });
     this.#take({ type: 'durations', records: last.durations });
+    this.scheduling.restore(last.rows);
     for (const { key, head, event_id, run } of last.runs) {
       this.#take({ type: 'run_fact', key, history: { head, state: run }, event_id, writer: 'gateway' });
     }
@@ -296,9 +297,11 @@ export class SchedulerLife implements Life, WatchedScheduler {
   #saveOften(lease: HeldLease): void {
     if (lease.isLost || !this.isLeading) return;
     const { broker, snapshots } = this.#world;
+    const { kept, rows } = this.scheduling.freeze();
     const snapshot = {
       sequence: this.#runsRead,
-      runs: [...this.scheduling.runs()].map(({ key, head, event_id, run }) => ({ key, head, event_id, run })),
+      rows: [...rows],
+      runs: kept.map(({ key, head, event_id, run }) => ({ key, head, event_id, run })),
       drained: [...this.scheduling.drainedNames()],
       durations: this.scheduling.durations(),
     };
