@@ -20,7 +20,7 @@ describe('a thousand small plans with random faults', () => {
   });
 
   it('reach the situations that matter', () => {
-    const all = Array.from({ length: 50 }, (_, seed) => simulate(randomPlan(seed)).counts);
+    const all = Array.from({ length: 100 }, (_, seed) => simulate(randomPlan(seed)).counts);
     const sum = (count: keyof SimulationCounts): number =>
       all.reduce((total, counts) => total + counts[count], 0);
     expect(sum('runs')).toBeGreaterThan(500);
