@@ -47,7 +47,7 @@ const reason = ({ request, not_before }: QueuedRun, { ahead, capacity }: QueuePo
     case 'delayed':
       return ` until ${not_before ?? 'later'}, as requested`;
     case 'retrying':
-      return ' to try again after an error';
+      return ` until ${not_before ?? 'later'}, to try again after an error`;
     case 'storage_full':
       return ': the log has no room for another attempt now';
     case 'draining':

@@ -5,7 +5,7 @@ import { durationOn } from '../forecast/run-durations.ts';
 import { timeText } from '../rows/time-text.ts';
 import type { KnownRun } from '../runs/known-run.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
-import { limitLines, poolLine } from './forecast-lines.ts';
+import { limitLines, poolLine, warmLine } from './forecast-lines.ts';
 
 type EtaOrWhyNot =
   | { readonly eta: Eta; readonly no_eta: null }
@@ -14,6 +14,7 @@ type EtaOrWhyNot =
 /** It waits for the ends of other runs. */
 const WAITS_FOR_ENDS: ReadonlySet<QueuePosition['capacity']> = new Set([
   'busy',
+  'warm',
   'organisation_limit',
   'concurrency_limit',
   'concurrency_key',
@@ -27,10 +28,20 @@ export const etaOf = (state: SchedulerState, known: KnownRun, { capacity }: Queu
   if (!estimate) return { eta: null, no_eta: 'no_durations' };
   const ahead = state.runs.aheadOf(known, (one) => state.fleet.capabilities.ableTo(one));
   const isFree = state.runs.waitsFor(known).some((one) => state.fleet.freeSlots.firstFor(one) !== undefined);
-  const { earliest, expected, latest } = forecast({
-    pool: isFree ? null : poolLine(state, known, { ahead, estimate }),
-    limits: limitLines(state, known, { ahead, estimate }),
-  });
-  const at = (seconds: number): string => timeText(Math.trunc(state.nowMs + seconds * 1_000));
+  const { earliest, expected, latest } = forecast(
+    capacity === 'warm'
+      ? { pool: warmLine(state, known, { ahead, estimate }), limits: [] }
+      : {
+          pool: isFree ? null : poolLine(state, known, { ahead, estimate }),
+          limits: limitLines(state, known, { ahead, estimate }),
+        },
+  );
+  // Then it takes any slot.
+  const lastMs = capacity === 'warm' ? endOfWarmWait(state, known) : Infinity;
+  const at = (seconds: number): string =>
+    timeText(Math.trunc(Math.min(state.nowMs + seconds * 1_000, lastMs)));
   return { eta: { earliest: at(earliest), expected: at(expected), latest: at(latest) }, no_eta: null };
 };
+
+const endOfWarmWait = ({ runs }: SchedulerState, known: KnownRun): number =>
+  runs.waitingSince(known) + (known.run.request.warm_wait_s ?? 0) * 1_000;

@@ -19,11 +19,32 @@ export const poolLine = (
   known: KnownRun,
   { ahead: { ahead, own, undecided }, estimate }: Known,
 ): Line => {
-  const slots = slotsFor(state, known);
+  const line = lineOf(state, slotsFor(state, known), estimate);
+  return { ...line, ahead, ownAhead: own, undecided };
+};
+
+/** In which it waits for a slot that has its version loaded, with others of its deployment; null when there is none any more. */
+export const warmLine = (
+  state: SchedulerState,
+  known: KnownRun,
+  { ahead: { own }, estimate: ofModel }: Known,
+): Line | null => {
+  const version = known.run.request.workflow_version_id;
+  const slots = slotsFor(state, known).filter(({ loaded }) => loaded === version);
+  if (slots.length === 0) return null;
+  const estimate = durationOf(state, known) ?? ofModel;
+  return { ...lineOf(state, slots, estimate), ahead: own, ownAhead: own, undecided: 0 };
+};
+
+const lineOf = (
+  state: SchedulerState,
+  slots: readonly Slot[],
+  estimate: DurationEstimate,
+): Pick<Line, 'occupied' | 'slots' | 'estimate'> => {
   const occupied = partOf(slots, slots.length).map((slot) =>
     occupiedBy(state, slot && runIn(state, slot), estimate),
   );
-  return { ahead, ownAhead: own, undecided, occupied, slots: slots.length, estimate };
+  return { occupied, slots: slots.length, estimate };
 };
 
 /** The slots that it may get, free or not. */

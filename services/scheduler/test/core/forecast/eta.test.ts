@@ -1,6 +1,6 @@
 import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
 import { describe, expect, it } from 'vitest';
-import { executor } from '../steps.ts';
+import { executor, loaded } from '../steps.ts';
 import { orgOf, TestBed, type OrgShares, type RequestedRun } from '../test-bed.ts';
 
 const LIMITED: OrgShares = new Map([[orgOf(1), { limit: 1 }]]);
@@ -78,6 +78,20 @@ describe('when a run starts', () => {
     bed.queue('last', run);
     const last = bed.scheduling.queries.waitReason(bed.key('last'));
     expect(etaInS(bed, last)).toMatchObject({ expected: between(80, 100) });
+  });
+
+  it.each([
+    [600, { expected: between(25, 35) }],
+    [10, { expected: between(9, 11), latest: between(9, 11) }],
+  ])('follows from the busy slot with its version, and from its warm wait of %i s', (warmWaitS, eta) => {
+    const bed = bedAfter(20);
+    bed.start('present');
+    loaded('box', 1, null)(bed);
+    executor('den')(bed);
+    bed.tickAfter(30_000);
+    const wait = waitOf(bed, { version: 1, warmWaitS });
+    expect(wait).toMatchObject({ capacity: 'warm', no_eta: null });
+    expect(etaInS(bed, wait)).toMatchObject(eta);
   });
 
   it.each<[string, TestBed, RequestedRun, WaitReason['no_eta']]>([
