@@ -128,7 +128,6 @@ const fullQueue = (length: number) => {
     heartbeatPeriodMs: 6_000,
     cancelEnforceMs: 20_000,
     shareOf: () => ({ weight: 1, limit: Infinity }),
-    instantOf: Date.parse,
   });
   scheduling.take({ type: 'lead', connectedMs: 0 });
   registerAll(scheduling);

@@ -45,7 +45,6 @@ export const aScheduling = (executors: readonly string[]): Scheduling => {
     heartbeatPeriodMs: 6_000,
     cancelEnforceMs: 20_000,
     shareOf: () => ({ weight: 1, limit: Infinity }),
-    instantOf: Date.parse,
   });
   for (const [n, executor_id] of executors.entries()) {
     const slots = Array.from({ length: SLOTS_OF_ONE }, (_, slot) => ({ slot, gpu: 'A10G' as const }));

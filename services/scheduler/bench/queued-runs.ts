@@ -69,7 +69,6 @@ const scheduling = createScheduling({
   heartbeatPeriodMs: 6_000,
   shareOf: () => ({ weight: 1, limit: Infinity }),
   cancelEnforceMs: 20_000,
-  instantOf: Date.parse,
 });
 scheduling.take({ type: 'lead', connectedMs: 0 });
 const before = used();

@@ -55,7 +55,6 @@ export const openScheduler = async (
       heartbeatPeriodMs,
       cancelEnforceMs,
       shareOf,
-      instantOf: Date.parse,
     });
     return { scheduling: empty, snapshots: await openSnapshots(log, empty, settings) };
   });

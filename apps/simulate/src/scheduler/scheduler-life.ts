@@ -58,7 +58,6 @@ export class SchedulerLife implements Life, WatchedScheduler {
         const { weight = 1, limit = Infinity } = plan.organisations[organisationOf(org_id)] ?? {};
         return { weight, limit };
       },
-      instantOf: Date.parse,
     });
     watcher.onStarted(this);
     const readBy = (takeNext: () => boolean, batch: number): LogReader =>

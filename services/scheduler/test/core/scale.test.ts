@@ -58,7 +58,6 @@ const leading = () => {
     heartbeatPeriodMs: 6_000,
     shareOf: () => ({ weight: 1, limit: Infinity }),
     cancelEnforceMs: 20_000,
-    instantOf: Date.parse,
   });
   scheduling.take({ type: 'lead', connectedMs: 0 });
   const fact = (run: Run, head: number): readonly Decision[] =>

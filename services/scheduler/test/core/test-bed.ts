@@ -76,7 +76,6 @@ const newScheduling = (shares: OrgShares = new Map()): Scheduling =>
     heartbeatPeriodMs: PERIOD_MS,
     cancelEnforceMs: ENFORCE_MS,
     shareOf: (org_id) => ({ weight: 1, limit: Infinity, ...shares.get(org_id) }),
-    instantOf: Date.parse,
   });
 
 /** A log, a clock and the core of a scheduler. Tests call runs and executors by short names. */

@@ -17,7 +17,6 @@ const executeLoss = async (bed: SchedulerTestBed, decision: DeclareLost) => {
       heartbeatPeriodMs: 1,
       cancelEnforceMs: 1,
       shareOf: () => ({ weight: 1, limit: Infinity }),
-      instantOf: Date.parse,
     }),
     leading: () => true,
     now: () => undefined,

@@ -1,3 +1,4 @@
+import { timeOf } from '../rows/time-text.ts';
 import { addDuration } from '../forecast/run-durations.ts';
 import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
@@ -66,12 +67,12 @@ const replaceRun = (
 
 /** It got a slot that the known history did not have. */
 const countStart = (
-  { starts, settings }: SchedulerState,
+  { starts }: SchedulerState,
   before: KnownRun | undefined,
   { run, slot, requirements: { org_id } }: KnownRun,
 ): void => {
   if (!isExecuting(run) || !slot || run.attempt.number === before?.run.attempt?.number) return;
-  starts.add({ gpu: slot.gpu, org_id }, settings.instantOf(run.attempt.assigned_at));
+  starts.add({ gpu: slot.gpu, org_id }, timeOf(run.attempt.assigned_at));
 };
 
 const keepSlotOf = (

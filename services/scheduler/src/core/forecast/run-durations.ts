@@ -1,3 +1,4 @@
+import { timeOf } from '../rows/time-text.ts';
 import { isDeleted, isEnded, isExecuting, type RunState } from '@runledger/contracts/fold/run';
 import type { KnownRun } from '../runs/known-run.ts';
 import type { DurationEstimate, Durations } from './durations.ts';
@@ -18,16 +19,13 @@ const namesOf = ({
 
 /** The run has ended: it held its slot from its assignment until now. */
 export const addDuration = (
-  {
-    durations,
-    settings,
-  }: KnownDurations & { readonly settings: { readonly instantOf: (time: string) => number } },
+  { durations }: KnownDurations,
   before: KnownRun,
   after: RunState | undefined,
 ): void => {
   if (!isExecuting(before.run) || !after || isDeleted(after) || !isEnded(after)) return;
   const { assigned_at } = before.run.attempt;
-  const heldMs = settings.instantOf(after.ended_at) - settings.instantOf(assigned_at);
+  const heldMs = timeOf(after.ended_at) - timeOf(assigned_at);
   durations.add(namesOf(before), heldMs / 1_000);
 };
 

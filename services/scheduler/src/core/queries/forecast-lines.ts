@@ -1,3 +1,4 @@
+import { timeOf } from '../rows/time-text.ts';
 import { isExecuting } from '@runledger/contracts/fold/run';
 import type { Slot } from '../fleet/registered-executor.ts';
 import type { DurationEstimate } from '../forecast/durations.ts';
@@ -135,6 +136,6 @@ const occupiedBy = (
   otherwise: DurationEstimate,
 ): OccupiedSlot => {
   if (!known || !isExecuting(known.run)) return { elapsedS: 0, estimate: otherwise };
-  const elapsedMs = state.nowMs - state.settings.instantOf(known.run.attempt.assigned_at);
+  const elapsedMs = state.nowMs - timeOf(known.run.attempt.assigned_at);
   return { elapsedS: Math.max(elapsedMs, 0) / 1_000, estimate: durationOf(state, known) ?? otherwise };
 };

@@ -1,11 +1,10 @@
+import { timeOf } from '../rows/time-text.ts';
 import { isExecuting, type Run, type RunRequest } from '@runledger/contracts/fold/run';
 import type { LiveRun } from '../decisions/decision.ts';
 
 export interface DeadlineSettings {
   /** From a cancel request until the end is enforced: the executor's grace period and a margin. */
   readonly cancelEnforceMs: number;
-  /** Milliseconds since 1970 of an ISO 8601 time. */
-  readonly instantOf: (time: string) => number;
 }
 
 /** When it began to wait for a slot, or will. */
@@ -19,15 +18,15 @@ export const startDeadlineOf = (
 ): number => sinceMs + start_deadline_s * 1_000;
 
 /** When the scheduler has to end the run if nothing else happens, in milliseconds on the broker's clock. */
-export const deadlineOf = (run: LiveRun, { cancelEnforceMs, instantOf }: DeadlineSettings): number => {
-  if (isExecuting(run) && run.cancel) return instantOf(run.cancel.requested_at) + cancelEnforceMs;
+export const deadlineOf = (run: LiveRun, { cancelEnforceMs }: DeadlineSettings): number => {
+  if (isExecuting(run) && run.cancel) return timeOf(run.cancel.requested_at) + cancelEnforceMs;
   const { run_timeout_s } = run.request;
   switch (run.status) {
     case 'queued':
     case 'started':
-      return startDeadlineOf(instantOf(waitsSince(run)), run.request);
+      return startDeadlineOf(timeOf(waitsSince(run)), run.request);
     case 'running':
     case 'uploading':
-      return instantOf(run.started_at) + run_timeout_s * 1_000;
+      return timeOf(run.started_at) + run_timeout_s * 1_000;
   }
 };

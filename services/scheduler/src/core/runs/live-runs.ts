@@ -1,3 +1,4 @@
+import { timeOf } from '../rows/time-text.ts';
 import { isExecuting } from '@runledger/contracts/fold/run';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId } from '@runledger/contracts/ids';
@@ -64,7 +65,7 @@ export class LiveRuns {
   constructor(allocation: SlotAllocation, settings: LiveRunsSettings) {
     this.#allocation = allocation;
     this.#settings = settings;
-    this.#table = new RunTable(settings.instantOf);
+    this.#table = new RunTable();
     this.#deadlines = new Deadlines(this.#table);
     this.#queue = new FairQueue(this.#table, settings);
   }
@@ -256,7 +257,7 @@ export class LiveRuns {
   /** Since when it could have had a slot, in milliseconds on the broker's clock. */
   waitingSince({ row, run }: KnownRun): number {
     const since = waitsSince(run);
-    return since === run.created_at ? this.#table.createdMsOf(row) : this.#settings.instantOf(since);
+    return since === run.created_at ? this.#table.createdMsOf(row) : timeOf(since);
   }
 
   /** Waiting runs that may be within their limits because this run has left its slot: the first of each kind. */

@@ -5,7 +5,7 @@ import type { PackedRows, RowTexts } from '../rows/packed-rows.ts';
 import { packUuid, unpackUuid, UUID_WORDS } from '../rows/packed-text.ts';
 import { RowIndex } from '../rows/row-index.ts';
 import { newRowPage, PAGE_BITS, PAGE_ROWS, ROW_WORDS, type RowPage } from '../rows/row-page.ts';
-import { timeText } from '../rows/time-text.ts';
+import { timeOf, timeText } from '../rows/time-text.ts';
 import type { DeadlineColumns } from './deadlines.ts';
 import type { Place } from './fair-queue.ts';
 import { isPlain, knownPlainRun, type KnownRun, type Row } from './known-run.ts';
@@ -62,13 +62,7 @@ export class RunTable implements DeadlineColumns {
     firstWordOf: (row) => (row & MASK) * ROW_WORDS,
   });
   readonly #sought = new Uint32Array(UUID_WORDS);
-  readonly #instantOf: (time: string) => number;
   #size = 0;
-
-  /** `instantOf`: milliseconds since 1970 of an ISO 8601 time. */
-  constructor(instantOf: (time: string) => number) {
-    this.#instantOf = instantOf;
-  }
 
   get size(): number {
     return this.#size;
@@ -91,7 +85,7 @@ export class RunTable implements DeadlineColumns {
     const { columns, shared, known: objects } = this.#changing(row);
     const index = row & MASK;
     const { run } = known;
-    const createdMs = this.#instantOf(run.created_at);
+    const createdMs = timeOf(run.created_at);
     columns.numbers[index] = run.number;
     columns.createdMs[index] = createdMs;
     if (!packUuid(run.run_id, columns.ids, index * ROW_WORDS))

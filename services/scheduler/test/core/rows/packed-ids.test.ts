@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { packIds, unpackIds, type PackableIds } from '../../../src/core/rows/packed-ids.ts';
 import { newRowPage, PAGE_ROWS } from '../../../src/core/rows/row-page.ts';
-import { timeText } from '../../../src/core/rows/time-text.ts';
 
 const hex = (length: number) =>
   fc.string({ unit: fc.constantFrom(...'0123456789abcdef'.split('')), minLength: length, maxLength: length });
@@ -39,13 +38,4 @@ describe('packed ids', () => {
       }),
     );
   });
-});
-
-it('a time is written as dates are', () => {
-  const ms = fc.integer({ min: Date.UTC(-1), max: Date.UTC(12_000) });
-  fc.assert(
-    fc.property(ms, (one) => {
-      expect(timeText(one)).toBe(new Date(one).toISOString());
-    }),
-  );
 });
