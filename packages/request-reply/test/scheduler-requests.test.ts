@@ -142,7 +142,7 @@ describe('the executors', () => {
   });
 });
 
-const flow = { waiting: 3, running: 1, oldest_queued_at: '2026-01-01T00:00:00.000Z' };
+const flow = { waiting: 3, delayed: 0, running: 1, oldest_queued_at: '2026-01-01T00:00:00.000Z' };
 const pool = (gpu: Pool['gpu'], deployments = 1): Pool => ({
   gpu,
   slots: 4,

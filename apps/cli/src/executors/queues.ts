@@ -46,7 +46,7 @@ interface Line {
   readonly who?: string;
   readonly slots?: string;
   readonly waiting?: number;
-  readonly delayed?: number | undefined;
+  readonly delayed?: number;
   readonly running?: number;
   readonly starts?: number;
   readonly oldest?: string | null;

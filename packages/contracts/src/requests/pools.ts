@@ -26,10 +26,8 @@ export type PoolsRequest = Static<typeof PoolsRequest>;
 
 const counts = {
   waiting: count('Runs that wait for a slot.'),
-  delayed: Type.Optional(
-    count(
-      'Runs that wait for a time, and for no slot yet: as their request says (`delay_s`, `start_at`), or before another attempt after an error. They count for the GPU model that they prefer. Left out by a scheduler of an earlier release.',
-    ),
+  delayed: count(
+    'Runs that wait for a time, and for no slot yet: as their request says (`delay_s`, `start_at`), or before another attempt after an error. They count for the GPU model that they prefer.',
   ),
   running: count('Runs that hold a slot.'),
   oldest_queued_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {

@@ -23,10 +23,9 @@ export type Eta = Static<typeof Eta>;
  * Why nobody can say when the run starts.
  * - `not_busy`: it waits for something else than the ends of other runs: `capacity` says for what.
  * - `not_yet`: it may start later only, and nobody knows the queue at that time.
- * - `limit`: a limit decides how many slots its runs get; only schedulers of earlier releases say so.
  * - `no_durations`: too few runs of its GPU model have ended.
  */
-export const NoEta = Type.Enum(['not_busy', 'not_yet', 'limit', 'no_durations']);
+export const NoEta = Type.Enum(['not_busy', 'not_yet', 'no_durations']);
 export type NoEta = Static<typeof NoEta>;
 
 /** Counts only: tenants must not see which executors exist. */

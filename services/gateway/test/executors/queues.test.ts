@@ -7,7 +7,7 @@ import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call, type ApiAnswer } from '../fixtures/requests/requests.ts';
 
-const counts = { waiting: 2, running: 1, oldest_queued_at: '2026-05-01T12:00:00.000Z' };
+const counts = { waiting: 2, delayed: 1, running: 1, oldest_queued_at: '2026-05-01T12:00:00.000Z' };
 const pool = (gpu: Pool['gpu']): Pool => ({
   gpu,
   slots: 2,

@@ -57,6 +57,7 @@ describe('when all runs have ended', () => {
     slots: 3,
     busy_slots: 0,
     waiting: 0,
+    delayed: 0,
     running: 0,
     oldest_queued_at: null,
   };
@@ -66,7 +67,8 @@ describe('when all runs have ended', () => {
     expect(violations(aSharedLog(), { pools: [pool] })).toEqual([]);
     expect(violations(aSharedLog(), { pools: [{ ...pool, busy_slots: 1 }] })).toHaveLength(1);
     const deployments = { deployments: [], more_deployments: 0, starts_per_minute: 0 };
-    const counted = { org_id: ORG, waiting: 0, running: 1, oldest_queued_at: null, ...deployments };
+    const counts = { waiting: 0, delayed: 0, running: 1, oldest_queued_at: null };
+    const counted = { org_id: ORG, ...counts, ...deployments };
     expect(violations(aSharedLog(), { pools: [{ ...pool, organisations: [counted] }] })).toHaveLength(1);
   });
 

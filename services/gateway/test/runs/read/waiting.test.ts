@@ -96,11 +96,6 @@ describe('GET /run/{run_id}/waiting', () => {
       'about 2026-05-01T12:01:00.000Z; in 8 of 10 cases between 2026-05-01T12:00:00.000Z and 2026-05-01T12:03:00.000Z',
     ],
     [
-      'a limit',
-      { no_eta: 'limit' },
-      'nobody can say: a limit or a concurrency key decides how many of these runs execute at a time',
-    ],
-    [
       'another reason to wait',
       { capacity: 'no_gpu', no_eta: 'not_busy' },
       'nobody can say: it waits for something else than the ends of other runs',

@@ -28,8 +28,6 @@ const etaSentence = (run: QueuedRun, { eta, no_eta, gpu }: WaitReason): string =
   switch (no_eta) {
     case 'not_yet':
       return `not before ${run.not_before ?? 'later'}; nobody can say how long the queue will be then`;
-    case 'limit':
-      return 'nobody can say: a limit or a concurrency key decides how many of these runs execute at a time';
     case 'no_durations':
       return `nobody can say yet: too few runs have ended that used the GPU model ${gpu}`;
     case 'not_busy':
