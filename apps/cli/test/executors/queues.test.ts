@@ -53,12 +53,6 @@ describe('runledger queues', () => {
     ]);
   });
 
-  it('leaves out what a scheduler of an earlier release does not count', async () => {
-    const { delayed: _, ...counted } = counts;
-    const { stdout } = await queues([{ ...pool, ...counted, delayed: undefined, organisations: [] }]);
-    expect(stdout).toMatch(/^A10G +1\/2 +12 +1 +0\.5 /m);
-  });
-
   it('asks for one model and one organisation, and prints JSON', async () => {
     const { stdout, requests } = await queues([pool], '--gpu', 'a10g', '--organisation', ORG, '--json');
     expect(JSON.parse(stdout)).toEqual(pool);
