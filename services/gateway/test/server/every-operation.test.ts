@@ -119,24 +119,28 @@ const send = async (
 };
 
 describe('any request to any operation', () => {
-  it('gets a response that the OpenAPI document describes, and never an internal error', async () => {
-    const all = operations();
-    expect(all.length).toBeGreaterThan(30);
-    for (const operation of all) {
-      await fc.assert(
-        fc.asyncProperty(requestOf(operation), async (request) => {
-          // Each answer is held against the document where it is received.
-          const { status, body } = await send(operation, request);
-          expect([operation.method, operation.path, status < 500 ? 'answered' : body]).toEqual([
-            operation.method,
-            operation.path,
-            'answered',
-          ]);
-        }),
-        { numRuns: 20 },
-      );
-    }
-  });
+  it(
+    'gets a response that the OpenAPI document describes, and never an internal error',
+    { timeout: 180_000 },
+    async () => {
+      const all = operations();
+      expect(all.length).toBeGreaterThan(30);
+      for (const operation of all) {
+        await fc.assert(
+          fc.asyncProperty(requestOf(operation), async (request) => {
+            // Each answer is held against the document where it is received.
+            const { status, body } = await send(operation, request);
+            expect([operation.method, operation.path, status < 500 ? 'answered' : body]).toEqual([
+              operation.method,
+              operation.path,
+              'answered',
+            ]);
+          }),
+          { numRuns: 20 },
+        );
+      }
+    },
+  );
 
   it('leaves the gateway, and a run that it does not name, unchanged', async () => {
     const { status, body } = await call(`${gateway.api}/run/${other}`, key);

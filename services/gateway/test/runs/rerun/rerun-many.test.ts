@@ -75,7 +75,8 @@ describe('running many runs again', () => {
   });
 
   it('selects the runs that match every filter', async () => {
-    const [first, h100] = [await aFailedOne(), await aFailedOne({ gpu: 'H100' })];
+    const [first, h100] = [await aFailedOne(), await queueSample(here.gateway, here.tenant, { gpu: 'H100' })];
+    await appendAll(here.bed.log, assigned(h100, { data: { gpu: 'H100' } }), started(h100), failed(h100));
     const cancelled = await queueSample(here.gateway, here.tenant);
     await post(`${here.gateway.api}/run/${cancelled.run_id}/cancel`, here.tenant.key);
     const { created_at } = (await viewOf(here.bed, h100)).run;
