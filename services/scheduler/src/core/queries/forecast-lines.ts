@@ -70,7 +70,7 @@ export const limitLines = (
   const { org_id } = known.run;
   const limits = limitsOf(state, known, { ahead, estimate }).filter(({ most }) => most < Infinity);
   if (limits.length === 0) return [];
-  const holding = [...state.runs.kept()].filter(({ slot, run }) => slot && run.org_id === org_id);
+  const holding = state.runs.holding().filter(({ run }) => run.org_id === org_id);
   return limits.map(({ most, isOf, ...line }) => {
     const held = holding.filter(isOf);
     const slots = Math.max(most, held.length);

@@ -91,6 +91,11 @@ export class LiveRuns {
     return this.#allocation.runsOn(executor).flatMap((name) => this.get(keyOfName(name)) ?? []);
   }
 
+  /** Those that hold a slot. */
+  holding(): KnownRun[] {
+    return [...this.#allocation.all()].flatMap((name) => this.get(keyOfName(name)) ?? []);
+  }
+
   inSlot(slot: SlotRef): KnownRun[] {
     return this.#allocation.runsIn(slot).flatMap((name) => this.get(keyOfName(name)) ?? []);
   }

@@ -50,6 +50,10 @@ export class SlotAllocation {
     return this.#executors.get(executor)?.get(slot) ?? [];
   }
 
+  *all(): Generator<RunName> {
+    for (const slots of this.#executors.values()) for (const runs of slots.values()) yield* runs;
+  }
+
   /** A copy, because decisions on these runs may release them. */
   runsOn(executor: ExecutorId): RunName[] {
     return [...(this.#executors.get(executor)?.values() ?? [])].flat();
