@@ -1,6 +1,6 @@
 /**
  * The memory of queued runs in the scheduler: stored messages, as the log delivers them, go through the chain into the core.
- * `node scripts/run.mjs services/scheduler/bench/queued-runs.ts [runs] [deployments] [GPU models]`
+ * `node scripts/run.mjs services/scheduler/bench/queued-runs.ts [runs] [deployments] [GPU models] [concurrency keys]`
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -15,6 +15,8 @@ import { createScheduling } from '../src/core/scheduling.ts';
 const RUNS = Number(process.argv[2] ?? 1_000_000);
 const DEPLOYMENTS = Number(process.argv[3] ?? 100);
 const MODELS = Number(process.argv[4] ?? 1);
+/** 0 for runs without a key. */
+const KEYS = Number(process.argv[5] ?? 0);
 const NOW = '2026-01-01T00:00:00.000Z';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -50,6 +52,7 @@ const message = (sequence: number): StoredMessage => {
     gpu: gpuModel(`MODEL-${sequence % MODELS}`),
     inputs: { prompt: `a photo of number ${sequence}`, seed: sequence },
     webhook: `https://hooks.example.com/runs/${sequence}`,
+    ...(KEYS > 0 && { concurrency_key: `user-${sequence % KEYS}@example.com` }),
     idempotency: { request_sha256: newUuid().replaceAll('-', '').repeat(2) },
   });
   const subject = runEventSubject(event);

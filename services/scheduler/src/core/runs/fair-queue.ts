@@ -6,7 +6,7 @@ import { canServe, requirementsOn, type Capabilities, type Requirements } from '
 import { FairShare, newFlow, servedBefore, type Flow, type FlowChange } from './fair-share.ts';
 import type { KnownRun, Row, WaitingRun } from './known-run.ts';
 import type { RunTable } from './run-table.ts';
-import type { SharedRequest } from './shared-requests.ts';
+import { requestWithKey, type SharedRequest } from './shared-requests.ts';
 import { newOrgUsage, Usage, type HoldOut, type Line, type OrgUsage } from './usage.ts';
 
 export interface Deployment extends Flow {
@@ -84,11 +84,13 @@ export class FairQueue {
   readonly #table: RunTable;
   readonly #settings: FairQueueSettings;
   readonly #numberOf: (row: Row) => number;
+  readonly #lineOf: (row: Row) => Line | undefined;
 
   constructor(table: RunTable, settings: FairQueueSettings) {
     this.#table = table;
     this.#settings = settings;
     this.#numberOf = (row) => table.numberOf(row);
+    this.#lineOf = (row) => table.placeOf(row)?.line;
   }
 
   /** The run waits for such a slot from now on, also when it waits for slots of other GPU models already. */
@@ -99,7 +101,7 @@ export class FairQueue {
     this.#putIn(run, place);
   }
 
-  /** Where runs with this request wait that have no concurrency key and hold out for nothing. They are added next. */
+  /** Where runs with this request wait that hold out for nothing. They are added next. */
   enter(shared: SharedRequest): Place {
     const place = this.#enter(alike(shared, 0), shared.requirements, false);
     place.deployment.lines.set(place.line.name, place.line);
@@ -110,7 +112,7 @@ export class FairQueue {
   addAll(rows: readonly Row[], shared: SharedRequest, place: Place): void {
     const newest = rows.at(-1);
     if (newest === undefined) return;
-    place.line.usage.addAll(rows, place.line);
+    place.line.usage.addAll(rows, place.line, (row) => this.#table.concurrencyKeyOf(row));
     this.#change(alike(shared, this.#numberOf(newest)), place, { waiting: rows.length });
   }
 
@@ -355,7 +357,7 @@ export class FairQueue {
     const { gpu, org_id } = requirements;
     const org = this.#usages.get(org_id) ?? newOrgUsage(this.#settings.shareOf(org_id).limit);
     this.#usages.set(org_id, org);
-    const usage = org.deployments.get(deploymentOf(run)) ?? new Usage(org, this.#numberOf);
+    const usage = org.deployments.get(deploymentOf(run)) ?? new Usage(org, this.#numberOf, this.#lineOf);
     org.deployments.set(deploymentOf(run), usage);
     const pool = this.#pools.get(gpu) ?? new FairShare();
     this.#pools.set(gpu, pool);
@@ -397,10 +399,10 @@ export class FairQueue {
   }
 }
 
-/** A run that has this request. */
+/** A run that has this request, and some concurrency key when all of them have one. */
 const alike = (shared: SharedRequest, number: number): WaitingRun => {
-  const { requirements, request } = shared;
-  return { row: -1, shared, requirements, run: { number, request } };
+  const request = requestWithKey(shared, shared.hasKey ? '' : undefined);
+  return { row: -1, shared, requirements: shared.requirements, run: { number, request } };
 };
 
 const deploymentOf = ({ run }: WaitingRun): string => run.request.deployment_id;

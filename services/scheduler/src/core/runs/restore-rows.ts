@@ -86,7 +86,7 @@ class Groups {
   #newGroup({ org_id, request }: RowRequest, key: string | undefined): Group {
     const shared = this.#requests.of({ org_id, request: requestWithKey({ request }, key) });
     const { later } = shared.requirements;
-    const isAlike = key === undefined && later.length === 0 && request.warm_wait_s === undefined;
+    const isAlike = later.length === 0 && request.warm_wait_s === undefined;
     const place = isAlike ? this.#queue.enter(shared) : undefined;
     return { shared, place, rows: [], last: 0, inOrder: true };
   }

@@ -22,6 +22,8 @@ interface Page {
   readonly places: (Place | undefined)[];
   /** Runs of which their rows do not say everything. */
   readonly known: (KnownRun | undefined)[];
+  /** Undefined while no row has any. */
+  texts: (RowTexts | undefined)[] | undefined;
   used: number;
   /** The first free index; -1 when it is full. */
   free: number;
@@ -56,7 +58,6 @@ export class RunTable implements DeadlineColumns {
   readonly #roomy: number[] = [];
   /** Numbers without a page. */
   readonly #unused: number[] = [];
-  readonly #texts = new Map<Row, RowTexts>();
   readonly #index = new RowIndex({
     wordsOf: (row) => this.#page(row).columns.ids,
     firstWordOf: (row) => (row & MASK) * ROW_WORDS,
@@ -82,7 +83,8 @@ export class RunTable implements DeadlineColumns {
   add(known: KnownRun): void {
     const row = this.#newRow();
     known.row = row;
-    const { columns, shared, known: objects } = this.#changing(row);
+    const page = this.#changing(row);
+    const { columns, shared, known: objects } = page;
     const index = row & MASK;
     const { run } = known;
     const createdMs = timeOf(run.created_at);
@@ -102,8 +104,9 @@ export class RunTable implements DeadlineColumns {
         })
       : undefined;
     if (!isPacked) objects[index] = known;
-    if (texts || concurrency_key !== undefined)
-      this.#texts.set(row, { ...texts, ...(concurrency_key === undefined ? {} : { concurrency_key }) });
+    if (concurrency_key !== undefined)
+      setTexts(page, index, texts ? { ...texts, concurrency_key } : { concurrency_key });
+    else if (texts) setTexts(page, index, texts);
   }
 
   /** Another object of the same run. */
@@ -122,7 +125,7 @@ export class RunTable implements DeadlineColumns {
     const page = this.#changing(row);
     const index = row & MASK;
     this.#index.delete(row);
-    this.#texts.delete(row);
+    if (page.texts) page.texts[index] = undefined;
     page.columns.numbers[index] = 0;
     page.shared[index] = undefined;
     page.places[index] = undefined;
@@ -157,20 +160,20 @@ export class RunTable implements DeadlineColumns {
   /** The state at this moment, which costs something for each page. A page is copied when it changes before it is read. */
   freeze(): FrozenRuns {
     const kept = [...this.kept()];
-    const pages = [...this.#pages.entries()].flatMap(([number, page]) => {
+    const pages = this.#pages.flatMap((page) => {
       if (!page) return [];
       const frozen: Frozen = { copy: undefined };
       page.frozen = frozen;
-      return [{ number, page, frozen }];
+      return [{ page, frozen }];
     });
-    const copyOf = (number: number, page: Page, frozen: Frozen): PackedRows => {
+    const copyOf = (page: Page, frozen: Frozen): PackedRows => {
       if (page.frozen === frozen) page.frozen = undefined;
       const { copy } = frozen;
       frozen.copy = undefined;
-      return copy ?? this.#copy(number, page);
+      return copy ?? this.#copy(page);
     };
     const rows = function* (): Generator<PackedRows> {
-      for (const { number, page, frozen } of pages) yield copyOf(number, page, frozen);
+      for (const { page, frozen } of pages) yield copyOf(page, frozen);
     };
     return { kept, rowCount: this.#size - kept.length, rows: rows() };
   }
@@ -198,7 +201,7 @@ export class RunTable implements DeadlineColumns {
       this.#index.add(first | index);
       index += 1;
     }
-    for (const [index, texts] of rows.texts) this.#texts.set(first | index, texts);
+    for (const [row, texts] of rows.texts) setTexts(page, row, texts);
     return first;
   }
 
@@ -208,6 +211,10 @@ export class RunTable implements DeadlineColumns {
 
   createdMsOf(row: Row): number {
     return this.#page(row).columns.createdMs[row & MASK] ?? 0;
+  }
+
+  concurrencyKeyOf(row: Row): string | undefined {
+    return this.#page(row).texts?.[row & MASK]?.concurrency_key;
   }
 
   sharedOf(row: Row): SharedRequest {
@@ -257,12 +264,12 @@ export class RunTable implements DeadlineColumns {
 
   #changing(row: Row): Page {
     const page = this.#page(row);
-    if (page.frozen) page.frozen.copy = this.#copy(row >>> PAGE_BITS, page);
+    if (page.frozen) page.frozen.copy = this.#copy(page);
     page.frozen = undefined;
     return page;
   }
 
-  #copy(number: number, { columns, shared, known }: Page): PackedRows {
+  #copy({ columns, shared, known, texts: all }: Page): PackedRows {
     const indices: number[] = [];
     for (let index = 0; index < PAGE_ROWS; index += 1)
       if (columns.numbers[index] && !known[index]) indices.push(index);
@@ -270,7 +277,7 @@ export class RunTable implements DeadlineColumns {
     const texts = new Map<number, RowTexts>();
     for (const [to, index] of indices.entries()) {
       ids.set(columns.ids.subarray(index * ROW_WORDS, (index + 1) * ROW_WORDS), to * ROW_WORDS);
-      const own = this.#texts.get((number << PAGE_BITS) | index);
+      const own = all?.[index];
       if (own) texts.set(to, own);
     }
     return {
@@ -304,9 +311,9 @@ export class RunTable implements DeadlineColumns {
   }
 
   #unpack(row: Row): KnownRun {
-    const { columns } = this.#page(row);
+    const { columns, texts: all } = this.#page(row);
     const index = row & MASK;
-    const texts = this.#texts.get(row);
+    const texts = all?.[index];
     return knownPlainRun(row, {
       run_id: unpackUuid(columns.ids, index * ROW_WORDS) as RunId,
       number: columns.numbers[index] ?? 0,
@@ -324,6 +331,11 @@ const FREE_ROWS = Int32Array.from({ length: PAGE_ROWS }, (_, index) =>
   index < PAGE_ROWS - 1 ? index + 1 : NONE,
 );
 
+const setTexts = (page: Page, index: number, texts: RowTexts): void => {
+  page.texts ??= EMPTY_COLUMN.slice();
+  page.texts[index] = texts;
+};
+
 /** Has these rows already. */
 const newPage = (rows?: RowPage): Page => ({
   columns: rows?.numbers.length === PAGE_ROWS ? rows : newRowPage(rows),
@@ -333,6 +345,7 @@ const newPage = (rows?: RowPage): Page => ({
   shared: EMPTY_COLUMN.slice(),
   places: EMPTY_COLUMN.slice(),
   known: EMPTY_COLUMN.slice(),
+  texts: undefined,
   used: rows?.numbers.length ?? 0,
   free: rows?.numbers.length === PAGE_ROWS ? NONE : (rows?.numbers.length ?? 0),
   frozen: undefined,

@@ -65,13 +65,19 @@ export class Usage {
   #lastRelease = NO_RELEASE;
   /** Those that have a limit. */
   readonly #limited = new Set<Line>();
-  readonly #keys = new Map<string, KeyUsage>();
-
+  /** A key with a single waiting run, in one line, and with no slot is that run: a million of them take little memory. */
+  readonly #keys = new Map<string, KeyUsage | Row>();
   readonly #newList: () => OrderStatisticList<Row>;
+  readonly #lineOf: (row: Row) => Line | undefined;
 
-  /** `numberOf`: the sequence of the log with which a run was queued. */
-  constructor(organisation: OrgUsage, numberOf: (row: Row) => number) {
+  /** `numberOf`: the sequence of the log with which a run was queued. `lineOf`: where a run waits that waits in one line. */
+  constructor(
+    organisation: OrgUsage,
+    numberOf: (row: Row) => number,
+    lineOf: (row: Row) => Line | undefined,
+  ) {
     this.organisation = organisation;
+    this.#lineOf = lineOf;
     this.#newList = () => new OrderStatisticList(numberOf);
   }
 
@@ -89,19 +95,30 @@ export class Usage {
     this.#waiting += 1;
     line.runs.add(run.row);
     if (line.limit < Infinity) this.#limited.add(line);
-    const key = this.#keyUsage(run);
-    if (!key) return;
-    const waiting = key.waiting.get(line) ?? { runs: this.#newList(), ready: undefined };
-    key.waiting.set(line, waiting);
-    waiting.runs.add(run.row);
-    refresh(key);
+    this.#addToKey(keyOf(run), run.row, line);
   }
 
-  /** Runs of a line without keys, in the order in which they were queued. */
-  addAll(rows: readonly Row[], line: Line): void {
+  /** Many runs of a line, in the order in which they were queued. */
+  addAll(rows: readonly Row[], line: Line, keyOfRow: (row: Row) => string | undefined): void {
     this.#waiting += rows.length;
     line.runs.addAll(rows);
     if (line.limit < Infinity) this.#limited.add(line);
+    if (line.ready === line.runs) return;
+    for (const row of rows) this.#addToKey(keyOfRow(row), row, line);
+  }
+
+  #addToKey(key: string | undefined, row: Row, line: Line): void {
+    if (key === undefined) return;
+    if (!this.#keys.has(key)) {
+      this.#keys.set(key, row);
+      line.ready.add(row);
+      return;
+    }
+    const usage = this.#keyUsage(key);
+    const waiting = usage.waiting.get(line) ?? { runs: this.#newList(), ready: undefined };
+    usage.waiting.set(line, waiting);
+    waiting.runs.add(row);
+    refresh(usage);
   }
 
   /** Whether the run waited. */
@@ -109,11 +126,17 @@ export class Usage {
     if (!line.runs.delete(run.row)) return false;
     this.#waiting -= 1;
     if (line.runs.size === 0) this.#limited.delete(line);
-    const key = this.#keyUsage(run);
-    if (!key) return true;
-    key.waiting.get(line)?.runs.delete(run.row);
-    refresh(key);
-    this.#forgetIdle(run, key);
+    const key = keyOf(run);
+    if (key === undefined) return true;
+    if (this.#keys.get(key) === run.row) {
+      this.#keys.delete(key);
+      line.ready.delete(run.row);
+      return true;
+    }
+    const usage = this.#keyUsage(key);
+    usage.waiting.get(line)?.runs.delete(run.row);
+    refresh(usage);
+    this.#forgetIdle(key, usage);
     return true;
   }
 
@@ -121,32 +144,32 @@ export class Usage {
   hold(run: WaitingRun, slots: 1 | -1): void {
     this.#slots += slots;
     this.organisation.slots += slots;
-    const key = this.#keyUsage(run);
-    if (!key) return;
-    key.slots += slots;
-    refresh(key);
-    this.#forgetIdle(run, key);
+    const key = keyOf(run);
+    if (key === undefined) return;
+    const usage = this.#keyUsage(key);
+    usage.slots += slots;
+    refresh(usage);
+    this.#forgetIdle(key, usage);
   }
 
   /** The limit that keeps the run from a slot now. */
   limitFor(run: WaitingRun): Limit | undefined {
     if (this.#slots >= limitOf(run)) return 'concurrency_limit';
-    return (this.#keys.get(keyOf(run) ?? '')?.slots ?? 0) > 0 ? 'concurrency_key' : undefined;
+    return (this.#known(keyOf(run))?.slots ?? 0) > 0 ? 'concurrency_key' : undefined;
   }
 
   /** The run leaves its slot by the fact with this head. */
   rememberLimits(run: WaitingRun, head: number): void {
     this.#lastRelease = { head, slots: this.#slots };
     this.organisation.lastRelease = { head, slots: this.organisation.slots };
-    const key = this.#keyUsage(run);
-    if (key) key.releasedAt = head;
+    const key = keyOf(run);
+    if (key !== undefined) this.#keyUsage(key).releasedAt = head;
   }
 
   /** The limit that was reached last while the run waited, as the last release says. */
   lastLimitOf(run: KnownRun): Limit | undefined {
     let [last, head]: [Limit | undefined, number] = [undefined, run.head];
-    const key = keyOf(run);
-    const releasedAt = key === undefined ? 0 : (this.#keys.get(key)?.releasedAt ?? 0);
+    const releasedAt = this.#known(keyOf(run))?.releasedAt ?? 0;
     if (releasedAt > head) [last, head] = ['concurrency_key', releasedAt];
     const own = this.#lastRelease;
     if (own.head > head && own.slots >= limitOf(run)) [last, head] = ['concurrency_limit', own.head];
@@ -164,30 +187,38 @@ export class Usage {
   nextAfter(run: WaitingRun): Row[] {
     const key = keyOf(run);
     if (key === undefined && this.#limited.size === 0) return [];
-    const ofKey = this.#keys.get(key ?? '')?.waiting.keys() ?? [];
+    const ofKey = this.#known(key)?.waiting.keys() ?? [];
     return [...new Set([...this.#limited, ...ofKey])].flatMap((line) => this.nextOf(line) ?? []);
   }
 
   /** How many of the first runs of the line with the run's concurrency key fulfil the condition. */
   countOfKey(run: WaitingRun, line: Line, holds: (other: Row) => boolean): number {
-    return (
-      this.#keys
-        .get(keyOf(run) ?? '')
-        ?.waiting.get(line)
-        ?.runs.countWhile(holds) ?? 0
-    );
+    const key = keyOf(run);
+    if (key === undefined || !this.#keys.has(key)) return 0;
+    return this.#keyUsage(key).waiting.get(line)?.runs.countWhile(holds) ?? 0;
   }
 
-  #keyUsage(run: WaitingRun): KeyUsage | undefined {
-    const key = keyOf(run);
-    if (key === undefined) return undefined;
-    const usage = this.#keys.get(key) ?? { slots: 0, releasedAt: 0, waiting: new Map() };
+  /** Undefined while it has a single run. */
+  #known(key: string | undefined): KeyUsage | undefined {
+    const known = key === undefined ? undefined : this.#keys.get(key);
+    return typeof known === 'object' ? known : undefined;
+  }
+
+  #keyUsage(key: string): KeyUsage {
+    const known = this.#keys.get(key);
+    if (typeof known === 'object') return known;
+    const usage: KeyUsage = { slots: 0, releasedAt: 0, waiting: new Map() };
     this.#keys.set(key, usage);
+    const line = known === undefined ? undefined : this.#lineOf(known);
+    if (known === undefined || !line) return usage;
+    const runs = this.#newList();
+    runs.add(known);
+    usage.waiting.set(line, { runs, ready: known });
     return usage;
   }
 
-  #forgetIdle(run: WaitingRun, { slots, waiting }: KeyUsage): void {
-    if (slots === 0 && waiting.size === 0) this.#keys.delete(keyOf(run) ?? '');
+  #forgetIdle(key: string, { slots, waiting }: KeyUsage): void {
+    if (slots === 0 && waiting.size === 0) this.#keys.delete(key);
   }
 }
 
