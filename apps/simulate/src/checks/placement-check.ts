@@ -69,7 +69,7 @@ export class PlacementCheck {
     const slots = knownSlots(scheduling, runs, isDrained);
     const taken = slots.find(({ slot }) => slot.executor.id === executor && slot.number === number);
     if (!known || taken?.slot.loaded === run.request.workflow_version_id) return;
-    const warm = freeWarmSlot(known, { runs, slots, clock: this.clock });
+    const warm = freeWarmSlot(known, slots, this.clock);
     if (!warm) return;
     const name = `run ${runOf(run.run_id)}`;
     this.#violate(

@@ -186,14 +186,14 @@ export class Invariants {
     return [...this.#bed.scheduling.executors()].find((executor) => executor.id === id);
   }
 
-  /** A slot with its version goes before all others that fit, unless somebody else waits for it. */
+  /** A slot with its version goes before all others that fit. */
   #isWarmFirst({ executor, run, slot: number }: Assign): void {
     const version = run.request.workflow_version_id;
     if (this.#registered(executor)?.slots.get(number)?.loaded === version) return;
     const runs = [...this.#bed.scheduling.runs()];
     const known = runs.find((one) => one.key.run_id === run.run_id);
     assert.ok(known);
-    const warm = freeWarmSlot(known, { runs, slots: this.#slots(), clock: this.#clock });
+    const warm = freeWarmSlot(known, this.#slots(), this.#clock);
     assert.ok(!warm, `${run.run_id} is assigned to a cold slot while ${warm?.executor.id} has a warm one`);
   }
 

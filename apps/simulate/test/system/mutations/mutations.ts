@@ -57,6 +57,13 @@ export const MUTATIONS: readonly Mutation[] = [
     check: 'slots',
   },
   {
+    defect: 'a cold slot that a later run of a deployment gets before the first one gets its warm slot',
+    file: `${CORE}/decide/decide.ts`,
+    text: 'warm && !before.includes(warm) ? fillSlot(state, warm, [...before, slot]) : []',
+    instead: '[] as Assign[]',
+    check: 'placement',
+  },
+  {
     defect: 'a limit that is counted in the memory of the leader, and starts at 0 after a kill',
     file: `${CORE}/runs/live-runs.ts`,
     text: '      this.#queue.hold(known, known.slot.gpu);\n',

@@ -81,25 +81,40 @@ export const fillSlots = (state: SchedulerState, executor: RegisteredExecutor | 
   return decisions;
 };
 
-/** Until the slot itself is assigned, or no run is next for it. */
-const fillSlot = (state: SchedulerState, slot: Slot): Assign[] => {
+/** Until the slot itself is assigned, or no run is next for it. `before`: slots that are filled once this one is. */
+const fillSlot = (state: SchedulerState, slot: Slot, before: readonly Slot[] = []): Assign[] => {
   const decisions: Assign[] = [];
   for (let chosen: Slot | undefined; chosen !== slot;) {
-    const next = nextFor(state, slot);
+    const { next, warm } = nextFor(state, slot);
     if (!next || !isRoomFor(state)) return decisions;
+    // The run that has it loaded may come before the next one, and count for the same limits.
+    const first = warm && !before.includes(warm) ? fillSlot(state, warm, [...before, slot]) : [];
+    decisions.push(...first);
+    if (first.length > 0) continue;
     chosen = preferredSlot(state, next, slot);
     decisions.push(...assign(state, next, chosen, placement(state, next, chosen)));
   }
   return decisions;
 };
 
-/** The next run for the slot. Those that hold out for a busy slot with their version leave it to others. */
-const nextFor = ({ runs, fleet }: SchedulerState, { gpu, executor, loaded }: Slot): KnownRun | undefined =>
-  runs.firstFor(
-    gpu,
-    executor.capabilities,
-    ({ version, on }) => loaded === version || !on.some((one) => fleet.loaded.isBusyFor(one, version)),
-  );
+/**
+ * The next run for the slot. Those that hold out for a busy slot with their version leave it to others. `warm`: a free slot with the version
+ * of one of them.
+ */
+const nextFor = (
+  { runs, fleet }: SchedulerState,
+  { gpu, executor, loaded }: Slot,
+): { readonly next: KnownRun | undefined; readonly warm: Slot | undefined } => {
+  let warm: Slot | undefined;
+  const next = runs.firstFor(gpu, executor.capabilities, ({ version, on }) => {
+    if (loaded === version || !on.some((one) => fleet.loaded.isBusyFor(one, version))) return 'takes';
+    const free = on.values().map((one) => fleet.loaded.freeFor(one, version));
+    const another = free.find((one) => one !== undefined);
+    warm ??= another;
+    return another ? 'has_another' : 'leaves';
+  });
+  return { next, warm };
+};
 
 /** A free slot for which the run is next: one with its version, else one of a model that it prefers to that of this slot, else this slot. */
 const preferredSlot = (state: SchedulerState, known: KnownRun, slot: Slot): Slot => {
@@ -108,7 +123,7 @@ const preferredSlot = (state: SchedulerState, known: KnownRun, slot: Slot): Slot
   if (slot.loaded === version) return slot;
   const required = state.runs.waitsFor(known);
   const isNextFor = (other: Slot | undefined): other is Slot =>
-    other !== undefined && nextFor(state, other)?.row === known.row;
+    other !== undefined && nextFor(state, other).next?.row === known.row;
   for (const one of required) {
     const warm = loaded.freeFor(one, version);
     if (isNextFor(warm)) return warm;

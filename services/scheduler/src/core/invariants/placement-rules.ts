@@ -31,25 +31,18 @@ export const fits = (
   models: readonly GpuModel[],
 ): boolean => models.includes(gpu) && canServe(executor.capabilities, { ...requirements, gpu });
 
-interface FreeSlotsAt {
-  readonly runs: readonly KnownRun[];
-  readonly slots: readonly KnownSlot[];
-  readonly clock: TickClock;
-}
-
-/** A free slot that fits the run and has its version loaded, and for which no other run could be next. */
-export const freeWarmSlot = (known: KnownRun, { runs, slots, clock }: FreeSlotsAt): Slot | undefined => {
-  const { workflow_version_id: version } = known.run.request;
-  const isFor = (other: KnownRun, slot: Slot): boolean => fits(other, slot, modelsAt(other.run, clock));
-  const waiting = runs.filter(({ run, decided }) => run.status === 'queued' && !decided);
-  return slots.find(
+/** A free slot that fits the run and has its version loaded. */
+export const freeWarmSlot = (
+  known: KnownRun,
+  slots: readonly KnownSlot[],
+  clock: TickClock,
+): Slot | undefined =>
+  slots.find(
     ({ slot, use }) =>
       use === 'free' &&
-      slot.loaded === version &&
-      isFor(known, slot) &&
-      !waiting.some((other) => other !== known && isFor(other, slot)),
+      slot.loaded === known.run.request.workflow_version_id &&
+      fits(known, slot, modelsAt(known.run, clock)),
   )?.slot;
-};
 
 /**
  * Whether the run leaves a free slot to others: within its warm wait, and while a busy slot has its version, of an executor that takes

@@ -34,6 +34,9 @@ export interface RunCounts {
   readonly assigning: number;
 }
 
+/** A run that holds out for slots with its version takes a slot, leaves it to others, or may have another one at once. */
+export type HoldOutChoice = 'takes' | 'leaves' | 'has_another';
+
 export interface QueueLength {
   readonly gpu: GpuModel;
   readonly length: number;
@@ -217,19 +220,16 @@ export class LiveRuns {
     return slot;
   }
 
-  /**
-   * The next run of this GPU model, of those that the executor can serve. `takes` says whether those that hold out for slots with their
-   * version take this one; else it goes to others.
-   */
+  /** The next run of this GPU model, of those that the executor can serve. `choose` is asked for those that hold out. */
   firstFor(
     gpu: GpuModel,
     capabilities: Capabilities,
-    takes: (holdOut: HoldOut) => boolean,
+    choose: (holdOut: HoldOut) => HoldOutChoice,
   ): KnownRun | undefined {
     const row = this.#queue.firstFor(gpu, capabilities, (holdOut, head) => {
-      if (takes(holdOut)) return true;
-      if (!this.#heldOutSince.has(head)) this.#heldOutSince.set(head, this.#nowMs);
-      return false;
+      const choice = choose(holdOut);
+      if (choice === 'leaves' && !this.#heldOutSince.has(head)) this.#heldOutSince.set(head, this.#nowMs);
+      return choice === 'takes';
     });
     return row === undefined ? undefined : this.#table.at(row);
   }
