@@ -59,8 +59,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'a cold slot that a later run of a deployment gets before the first one gets its warm slot',
     file: `${CORE}/decide/decide.ts`,
-    text: 'warm && !before.includes(warm) ? fillSlot(state, warm, [...before, slot]) : []',
-    instead: '[] as Assign[]',
+    text: '[warm, ...preferredSlots(state, next, slot)].find(',
+    instead: 'preferredSlots(state, next, slot).find(',
     check: 'placement',
   },
   {

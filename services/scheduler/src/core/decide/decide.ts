@@ -81,20 +81,20 @@ export const fillSlots = (state: SchedulerState, executor: RegisteredExecutor | 
   return decisions;
 };
 
-/** Until the slot itself is assigned, or no run is next for it. `before`: slots that are filled once this one is. */
+/**
+ * Assigns the slot to the run that is next for it. The free slots that it would rather have are filled before, by it or by the runs that are
+ * next for them: these may come before it, and count for the same limits. `before`: slots that wait for this one in the same way.
+ */
 const fillSlot = (state: SchedulerState, slot: Slot, before: readonly Slot[] = []): Assign[] => {
   const decisions: Assign[] = [];
-  for (let chosen: Slot | undefined; chosen !== slot;) {
+  for (;;) {
     const { next, warm } = nextFor(state, slot);
     if (!next || !isRoomFor(state)) return decisions;
-    // The run that has it loaded may come before the next one, and count for the same limits.
-    const first = warm && !before.includes(warm) ? fillSlot(state, warm, [...before, slot]) : [];
+    const better = [warm, ...preferredSlots(state, next, slot)].find((one) => one && !before.includes(one));
+    const first = better ? fillSlot(state, better, [...before, slot]) : [];
+    if (first.length === 0) return [...decisions, ...assign(state, next, slot, placement(state, next, slot))];
     decisions.push(...first);
-    if (first.length > 0) continue;
-    chosen = preferredSlot(state, next, slot);
-    decisions.push(...assign(state, next, chosen, placement(state, next, chosen)));
   }
-  return decisions;
 };
 
 /**
@@ -116,24 +116,20 @@ const nextFor = (
   return { next, warm };
 };
 
-/** A free slot for which the run is next: one with its version, else one of a model that it prefers to that of this slot, else this slot. */
-const preferredSlot = (state: SchedulerState, known: KnownRun, slot: Slot): Slot => {
-  const { freeSlots, loaded } = state.fleet;
+/** Free slots that the run would rather have: those with its version, and else those of a model that it prefers to that of this slot. */
+const preferredSlots = ({ runs, fleet }: SchedulerState, known: KnownRun, slot: Slot): Slot[] => {
+  const { freeSlots, loaded } = fleet;
   const version = versionOf(known);
-  if (slot.loaded === version) return slot;
-  const required = state.runs.waitsFor(known);
-  const isNextFor = (other: Slot | undefined): other is Slot =>
-    other !== undefined && nextFor(state, other).next?.row === known.row;
-  for (const one of required) {
-    const warm = loaded.freeFor(one, version);
-    if (isNextFor(warm)) return warm;
-  }
-  for (const one of required) {
-    if (one.gpu === slot.gpu) break;
-    const preferred = freeSlots.firstFor(one);
-    if (isNextFor(preferred)) return preferred;
-  }
-  return slot;
+  if (slot.loaded === version) return [];
+  const required = runs.waitsFor(known);
+  const preferred = required.slice(
+    0,
+    required.findIndex(({ gpu }) => gpu === slot.gpu),
+  );
+  return [
+    ...required.flatMap((one) => loaded.freeFor(one, version) ?? []),
+    ...preferred.flatMap((one) => freeSlots.firstFor(one) ?? []),
+  ];
 };
 
 const versionOf = ({ run }: KnownRun): string => run.request.workflow_version_id;

@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { attemptFailed, executor, passed, queued, running, started, stored, succeeded } from '../steps.ts';
+import {
+  attemptFailed,
+  executor,
+  left,
+  passed,
+  queued,
+  running,
+  started,
+  stored,
+  succeeded,
+} from '../steps.ts';
 import { given, orgOf, TestBed } from '../test-bed.ts';
 
 const L4 = { gpus: ['L4'] } as const;
@@ -27,7 +37,7 @@ describe('a run that may take several GPU models', () => {
       given(queued('first', { gpu: 'L4' }), queued('one', either)).when(
         executor('box', { gpus: ['A10G', 'L4'] }),
       ),
-    ).toEqual(['one is assigned to box slot 0, attempt 1', 'first is assigned to box slot 1, attempt 1']));
+    ).toEqual(['first is assigned to box slot 1, attempt 1', 'one is assigned to box slot 0, attempt 1']));
 
   it('takes a later model only after it has waited so long, and still any earlier one', () => {
     const waiting = [executor('ten', A10G), queued('one', later)];
@@ -38,6 +48,15 @@ describe('a run that may take several GPU models', () => {
     const both = [...running('busy', 'ten', { gpu: 'A10G' }), queued('one', later), passed(31_000, 'ten')];
     expect(given(...both).when(executor('four', L4))).toEqual(['one is assigned to four slot 0, attempt 1']);
     expect(given(...both).when(succeeded('busy'))).toEqual(['one is assigned to ten slot 0, attempt 1']);
+  });
+
+  it('is not passed by a later run of its deployment that may take a later model by now', () => {
+    const one = { ...later, concurrencyLimit: 1, deployment: 0, maxAttempts: 2 };
+    const held = [executor('den', L4), queued('held', one), stored, started('held')];
+    const box = executor('box', { gpus: ['A10G', 'L4'] });
+    expect(
+      given(...held, box, queued('second', one), passed(31_000, 'den', 'box'), left('den')).when(stored),
+    ).toEqual(['held is assigned to box slot 1, attempt 2']);
   });
 
   it('begins its list again when it waits again', () => {
