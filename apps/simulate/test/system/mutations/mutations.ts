@@ -59,8 +59,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'a cold slot that a later run of a deployment gets before the first one gets its warm slot',
     file: `${CORE}/decide/decide.ts`,
-    text: '[warm, ...preferredSlots(state, next, slot)].find(',
-    instead: 'preferredSlots(state, next, slot).find(',
+    text: 'isNew(warm) ? warm : preferredSlot(',
+    instead: 'preferredSlot(',
     check: 'placement',
   },
   {

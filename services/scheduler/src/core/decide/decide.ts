@@ -90,7 +90,8 @@ const fillSlot = (state: SchedulerState, slot: Slot, before: readonly Slot[] = [
   for (;;) {
     const { next, warm } = nextFor(state, slot);
     if (!next || !isRoomFor(state)) return decisions;
-    const better = [warm, ...preferredSlots(state, next, slot)].find((one) => one && !before.includes(one));
+    const isNew = (one: Slot | undefined): one is Slot => one !== undefined && !before.includes(one);
+    const better = isNew(warm) ? warm : preferredSlot(state, next, slot, isNew);
     const first = better ? fillSlot(state, better, [...before, slot]) : [];
     if (first.length === 0) return [...decisions, ...assign(state, next, slot, placement(state, next, slot))];
     decisions.push(...first);
@@ -116,20 +117,26 @@ const nextFor = (
   return { next, warm };
 };
 
-/** Free slots that the run would rather have: those with its version, and else those of a model that it prefers to that of this slot. */
-const preferredSlots = ({ runs, fleet }: SchedulerState, known: KnownRun, slot: Slot): Slot[] => {
-  const { freeSlots, loaded } = fleet;
+/** A free slot that the run would rather have: one with its version, else one of a model that it prefers to that of this slot. */
+const preferredSlot = (
+  { runs, fleet: { freeSlots, loaded } }: SchedulerState,
+  known: KnownRun,
+  slot: Slot,
+  isWanted: (one: Slot | undefined) => one is Slot,
+): Slot | undefined => {
   const version = versionOf(known);
-  if (slot.loaded === version) return [];
+  if (slot.loaded === version) return undefined;
   const required = runs.waitsFor(known);
-  const preferred = required.slice(
-    0,
-    required.findIndex(({ gpu }) => gpu === slot.gpu),
-  );
-  return [
-    ...required.flatMap((one) => loaded.freeFor(one, version) ?? []),
-    ...preferred.flatMap((one) => freeSlots.firstFor(one) ?? []),
-  ];
+  for (const one of required) {
+    const warm = loaded.freeFor(one, version);
+    if (isWanted(warm)) return warm;
+  }
+  for (const one of required) {
+    if (one.gpu === slot.gpu) return undefined;
+    const preferred = freeSlots.firstFor(one);
+    if (isWanted(preferred)) return preferred;
+  }
+  return undefined;
 };
 
 const versionOf = ({ run }: KnownRun): string => run.request.workflow_version_id;

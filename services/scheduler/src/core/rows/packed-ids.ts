@@ -1,4 +1,4 @@
-import { packTraceparent, packUuid, unpackTraceparent, unpackUuid } from './packed-text.ts';
+import { packTraceparent, packUuid, textOf, unpackTexts } from './packed-text.ts';
 import { ID_WORDS, ROW_FLAGS, ROW_WORDS, type RowPage } from './row-page.ts';
 
 /** The ids of a queued run, beside its own. */
@@ -32,23 +32,18 @@ export const packIds = (
   };
 };
 
-/** `others` are those that are not in the row. */
+/** With that of the run. `others` are those that are not in the row. */
 export const unpackIds = (
   { ids, flags }: RowPage,
   index: number,
   others: Partial<PackableIds> | undefined,
-): PackableIds => {
-  const word = index * ROW_WORDS;
+): PackableIds & { readonly run_id: string } => {
   const has = flags[index] ?? 0;
+  const texts = unpackTexts(ids, index * ROW_WORDS, has & ROW_FLAGS.traceFlags);
   return {
-    event_id: has & ROW_FLAGS.event ? unpackUuid(ids, word + ID_WORDS.event) : (others?.event_id ?? null),
-    correlation_id:
-      has & ROW_FLAGS.correlation
-        ? unpackUuid(ids, word + ID_WORDS.correlation)
-        : (others?.correlation_id ?? ''),
-    traceparent:
-      has & ROW_FLAGS.trace
-        ? unpackTraceparent(ids, word + ID_WORDS.trace, has & ROW_FLAGS.traceFlags)
-        : (others?.traceparent ?? null),
+    run_id: textOf.uuid(texts, 0),
+    event_id: has & ROW_FLAGS.event ? textOf.uuid(texts, 1) : (others?.event_id ?? null),
+    correlation_id: has & ROW_FLAGS.correlation ? textOf.uuid(texts, 2) : (others?.correlation_id ?? ''),
+    traceparent: has & ROW_FLAGS.trace ? textOf.traceparent(texts) : (others?.traceparent ?? null),
   };
 };

@@ -2,7 +2,7 @@ import type { RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { packIds, unpackIds } from '../rows/packed-ids.ts';
 import type { PackedRows, RowTexts } from '../rows/packed-rows.ts';
-import { packUuid, unpackUuid, UUID_WORDS } from '../rows/packed-text.ts';
+import { packUuid, UUID_WORDS } from '../rows/packed-text.ts';
 import { RowIndex } from '../rows/row-index.ts';
 import { newRowPage, PAGE_BITS, PAGE_ROWS, ROW_WORDS, type RowPage } from '../rows/row-page.ts';
 import { timeOf, timeText } from '../rows/time-text.ts';
@@ -314,13 +314,16 @@ export class RunTable implements DeadlineColumns {
     const { columns, texts: all } = this.#page(row);
     const index = row & MASK;
     const texts = all?.[index];
+    const { run_id, event_id, correlation_id, traceparent } = unpackIds(columns, index, texts);
     return knownPlainRun(row, {
-      run_id: unpackUuid(columns.ids, index * ROW_WORDS) as RunId,
+      run_id: run_id as RunId,
+      event_id,
+      correlation_id,
+      traceparent,
       number: columns.numbers[index] ?? 0,
       created_at: timeText(columns.createdMs[index] ?? 0),
       shared: this.sharedOf(row),
       concurrency_key: texts?.concurrency_key,
-      ...unpackIds(columns, index, texts),
     });
   }
 }

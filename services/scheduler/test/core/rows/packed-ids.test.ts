@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { packIds, unpackIds, type PackableIds } from '../../../src/core/rows/packed-ids.ts';
-import { newRowPage, PAGE_ROWS } from '../../../src/core/rows/row-page.ts';
+import { packUuid } from '../../../src/core/rows/packed-text.ts';
+import { newRowPage, PAGE_ROWS, ROW_WORDS } from '../../../src/core/rows/row-page.ts';
 
 const hex = (length: number) =>
   fc.string({ unit: fc.constantFrom(...'0123456789abcdef'.split('')), minLength: length, maxLength: length });
@@ -24,8 +25,9 @@ describe('packed ids', () => {
   it('are read back as they were, whatever the row had before', () => {
     const page = newRowPage();
     fc.assert(
-      fc.property(fc.nat({ max: PAGE_ROWS - 1 }), ids, (index, one) => {
-        expect(unpackIds(page, index, packIds(page, index, one))).toEqual(one);
+      fc.property(fc.nat({ max: PAGE_ROWS - 1 }), uuid, ids, (index, run_id, one) => {
+        packUuid(run_id, page.ids, index * ROW_WORDS);
+        expect(unpackIds(page, index, packIds(page, index, one))).toEqual({ run_id, ...one });
       }),
     );
   });
