@@ -55,16 +55,19 @@ describe('a run', () => {
     ]);
   });
 
-  it('gets its warm slot before a later run of its deployment gets a cold one, also when it was queued again', () => {
-    const one = { version: 1, warmWaitS: 2, concurrencyLimit: 1, deployment: 0, maxAttempts: 3 };
-    const held = [executor('den'), queued('held', one), stored, started('held')];
-    const fleet = [executor('box', { gpus: ['A10G', 'A10G', 'A10G'] }), loaded('box', null, 1, 1)];
-    const busy = [queued('busy', { version: 1, deployment: 1 }), stored, started('busy')];
-    const second = [queued('second', one), passed(3_000, 'den', 'box')];
-    expect(given(...held, ...fleet, ...busy, ...second, left('den')).when(stored)).toEqual([
-      'held is assigned to box slot 2, attempt 2',
-    ]);
-  });
+  it.each([1, 2])(
+    'that was queued again gets its warm slot before a later one of its deployment, of version %i, gets a cold one',
+    (version) => {
+      const one = { version: 1, warmWaitS: 2, concurrencyLimit: 1, deployment: 0, maxAttempts: 3 };
+      const held = [executor('den'), queued('held', one), stored, started('held')];
+      const fleet = [executor('box', { gpus: ['A10G', 'A10G', 'A10G'] }), loaded('box', null, 1, 1)];
+      const busy = [queued('busy', { version: 1, deployment: 1 }), stored, started('busy')];
+      const second = [queued('second', { ...one, version }), passed(3_000, 'den', 'box')];
+      expect(given(...held, ...fleet, ...busy, ...second, left('den')).when(stored)).toEqual([
+        'held is assigned to box slot 2, attempt 2',
+      ]);
+    },
+  );
 
   it('waits no longer than its warm wait, and then takes any slot', () => {
     const waiting = [...boxIsBusy, queued('one', patient)];

@@ -57,10 +57,10 @@ export const MUTATIONS: readonly Mutation[] = [
     check: 'slots',
   },
   {
-    defect: 'a cold slot that a later run of a deployment gets before the first one gets its warm slot',
+    defect: 'a later run of a deployment that takes a cold slot before the first one has its warm slot',
     file: `${CORE}/decide/decide.ts`,
-    text: 'isNew(warm) ? warm : preferredSlot(',
-    instead: 'preferredSlot(',
+    text: 'better ? fillSlot(',
+    instead: 'better && nextFor(state, better).next?.row === next.row ? fillSlot(',
     check: 'placement',
   },
   {
