@@ -18,7 +18,7 @@ const SLOTS = Number(process.argv[3] ?? 10_000);
 const ORGANISATIONS = Number(process.argv[4] ?? 1_000);
 const DECISIONS = Number(process.argv[5] ?? 200_000);
 /** Until the engine has compiled what they need. */
-const WARM_UP = 50_000;
+const WARM_UP = Math.min(DECISIONS, 50_000);
 const SLOTS_OF_ONE = 8;
 const NOW = '2026-01-01T00:00:00.000Z';
 const START_MS = Date.parse(NOW);
