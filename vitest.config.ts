@@ -12,7 +12,9 @@ const LONGEST_FILES = [
   { path: 'services/gpu-executor/test/runner/program/program-conformance.test.ts', startAt: 0.15 },
   { path: 'services/gpu-executor/test/runner/resident/helper-packages.test.ts', startAt: 0.2 },
   { path: 'apps/soak/test/system/soak.test.ts', startAt: 0 },
+  { path: 'apps/simulate/test/system/mutations/mutations.test.ts', startAt: 0.1 },
   { path: 'packages/event-log/test/system/migrate/migrate.test.ts', startAt: 0.2 },
+  { path: 'apps/simulate/test/system/seeds.test.ts', startAt: 0.3 },
   { path: 'scripts/test/system/fresh-clone.test.ts', startAt: 0.4 },
   { path: 'apps/soak/test/system/soak-of-brokers.test.ts', startAt: 0.6 },
 ];
