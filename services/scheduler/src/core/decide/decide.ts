@@ -4,7 +4,7 @@ import type { Assign, RunDecision } from '../decisions/decision.ts';
 import { refreshSlot } from '../fleet/fleet.ts';
 import type { RegisteredExecutor, Slot } from '../fleet/registered-executor.ts';
 import { decisionBase, type KnownRun } from '../runs/known-run.ts';
-import { allRequirements } from '../slots/requirements.ts';
+import { allRequirements, type Requirements } from '../slots/requirements.ts';
 import type { SlotRef } from '../slots/slot-allocation.ts';
 import { hasRoomForAttempt } from '../state/attempt-room.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
@@ -34,17 +34,21 @@ export const decideOn = (state: SchedulerState, known: KnownRun): RunDecision[] 
   return decisions;
 };
 
-/** Fills an executor's slots that the run could take, with the runs that are next. */
+/** Fills an executor's slots that the run could take, with the runs that are next: of one that has its version loaded, else of any. */
 const fillFor = (state: SchedulerState, known: KnownRun): Assign[] => {
   const { loaded, freeSlots } = state.fleet;
   const required = state.runs.waitsFor(known);
-  const version = versionOf(known);
+  const warm = fillFirst(state, required, (one) => loaded.freeFor(one, versionOf(known)));
+  return warm.length > 0 ? warm : fillFirst(state, required, (one) => freeSlots.firstFor(one));
+};
+
+const fillFirst = (
+  state: SchedulerState,
+  required: readonly Requirements[],
+  find: (one: Requirements) => Slot | undefined,
+): Assign[] => {
   for (const one of required) {
-    const decided = fillSlots(state, loaded.freeFor(one, version)?.executor);
-    if (decided.length > 0) return decided;
-  }
-  for (const one of required) {
-    const decided = fillSlots(state, freeSlots.firstFor(one)?.executor);
+    const decided = fillSlots(state, find(one)?.executor);
     if (decided.length > 0) return decided;
   }
   return [];
