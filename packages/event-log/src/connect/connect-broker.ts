@@ -2,6 +2,7 @@ import { AuthorizationError, connect, nkeyAuthenticator } from '@nats-io/transpo
 import type { ConnectionOptions, NatsConnection, ReconnectToServerHandler } from '@nats-io/transport-node';
 import { unlessAborted } from '@runledger/resilience/abort';
 import { NotAllowed } from './not-allowed.ts';
+import { writeOnceATurn } from './one-write-a-turn.ts';
 import { inboxOf, publicKeyOf } from './user-key.ts';
 
 export interface BrokerSettings {
@@ -49,7 +50,7 @@ export const connectWithoutLimit = async (settings: BrokerSettings): Promise<Nat
   } catch (error) {
     throw error instanceof AuthorizationError ? notAllowed(settings, error) : error;
   }
-  return connect({ ...options, ignoreAuthErrorAbort: true });
+  return writeOnceATurn(await connect({ ...options, ignoreAuthErrorAbort: true }));
 };
 
 /**
