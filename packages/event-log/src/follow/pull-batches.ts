@@ -1,6 +1,6 @@
 import type { ConsumerInfo, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import { callBroker } from '../connect/broker-call.ts';
-import { onConsumerLost } from '../connect/consumer-lost.ts';
+import { onConsumerLost } from './consumer-lost.ts';
 import type { EventLog } from '../connect/event-log.ts';
 
 /** Bounds what is held in memory: an event has up to 1 MiB. */

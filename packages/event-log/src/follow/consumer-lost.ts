@@ -1,6 +1,6 @@
 import type { ConsumerInfo } from '@nats-io/jetstream';
 import { within } from '@runledger/resilience/within';
-import type { EventLog } from './event-log.ts';
+import type { EventLog } from '../connect/event-log.ts';
 
 const ANSWER_WITHIN_MS = 1_000;
 
