@@ -1,13 +1,25 @@
-import type { TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 
-const validators = new WeakMap<TSchema, Validator>();
+export interface CompiledSchema<Schema extends TSchema> {
+  readonly Check: (value: unknown) => value is Static<Schema>;
+  readonly Errors: Validator['Errors'];
+}
 
-/** The validator of a schema that is a constant: it is compiled once in a process, when it is first needed. */
-export const compiledSchema = (schema: TSchema): Validator => {
-  const known = validators.get(schema);
-  if (known) return known;
-  const validator = Compile(schema);
-  validators.set(schema, validator);
-  return validator;
+const known = new WeakMap<TSchema, CompiledSchema<TSchema>>();
+
+/**
+ * The validator of a schema that is a constant. It is compiled once in a process, when the first value is checked: compiling all
+ * that a process knows takes longer than most commands.
+ */
+export const compiledSchema = <Schema extends TSchema>(schema: Schema): CompiledSchema<Schema> => {
+  const existing = known.get(schema);
+  if (existing) return existing;
+  let validator: Validator | undefined;
+  const compiled: CompiledSchema<Schema> = {
+    Check: (value): value is Static<Schema> => (validator ??= Compile(schema)).Check(value),
+    Errors: (value) => (validator ??= Compile(schema)).Errors(value),
+  };
+  known.set(schema, compiled);
+  return compiled;
 };

@@ -1,7 +1,7 @@
 import { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import { newUuid, type ExecutorId } from '@runledger/contracts/ids';
 import type { JsMsg, StreamInfo } from '@nats-io/jetstream';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { lastMessage } from '@runledger/event-log/messages/leader-read';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { publish } from '@runledger/event-log/messages/publish';
@@ -13,7 +13,7 @@ const PREFIX = '$KV.EXECUTORS.';
 /** A late heartbeat is useless: the next one follows. */
 const SEND_WITHIN_MS = 2_000;
 
-const heartbeatSchema = Compile(Heartbeat);
+const heartbeatSchema = compiledSchema(Heartbeat);
 const utf8 = new TextEncoder();
 
 /** Shows that the executor is alive. Expires after `ttlMs` (whole seconds, rounded up). @throws {LogUnavailable} after 2 s */

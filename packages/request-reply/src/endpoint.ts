@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 
 /** One kind of request over core NATS. Nothing is stored, and no guarantee depends on a response. */
 export interface Endpoint<Request, Response> {
@@ -16,6 +16,6 @@ export interface Endpoint<Request, Response> {
 export const parserOf = <Schema extends TSchema>(
   schema: Schema,
 ): ((body: unknown) => Static<Schema> | undefined) => {
-  const validator = Compile(schema);
+  const validator = compiledSchema(schema);
   return (body) => (validator.Check(body) ? body : undefined);
 };

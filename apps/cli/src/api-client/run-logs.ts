@@ -6,14 +6,14 @@ import {
   type RunLogItem,
 } from '@runledger/contracts/http/runs/run-logs';
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { at } from './api-call.ts';
 import type { ApiConnection } from './connection.ts';
 import { eventStream, notUnderstood } from './event-stream.ts';
 
 import { linesOf, streamedResponse } from './streamed-response.ts';
 
-const Item = Compile(Type.Union([RunLogLine, RunLogCut, RunLogNotice]));
+const Item = compiledSchema(Type.Union([RunLogLine, RunLogCut, RunLogNotice]));
 
 const ITEM_EVENTS: ReadonlySet<string> = new Set(['line', 'cut', 'notice']);
 

@@ -8,20 +8,20 @@ import { Draining } from '@runledger/contracts/http/executors';
 import { Deployment } from '@runledger/contracts/http/catalogue/deployments';
 import { WorkflowVersion } from '@runledger/contracts/http/catalogue/workflow-versions';
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import type { Clock } from '../cluster/clock.ts';
 import type { Answer, Exchange, RequestKind, ShownRun } from './client-records.ts';
 
-const File = Compile(UploadedFile);
-const Created = Compile(CreateRunResponse);
-const Run = Compile(WorkflowRun);
-const Cancelled = Compile(CancelRunResponse);
-const CancelledMany = Compile(CancelRunsResponse);
-const Redelivered = Compile(RunRedelivery);
-const DrainState = Compile(Draining);
-const CreatedRecord = Compile(Type.Union([WorkflowVersion, Deployment]));
-const Deleted = Compile(Type.Union([DeleteRunResponse, DeleteOutputsResponse]));
-const Page = Compile(RunPage);
+const File = compiledSchema(UploadedFile);
+const Created = compiledSchema(CreateRunResponse);
+const Run = compiledSchema(WorkflowRun);
+const Cancelled = compiledSchema(CancelRunResponse);
+const CancelledMany = compiledSchema(CancelRunsResponse);
+const Redelivered = compiledSchema(RunRedelivery);
+const DrainState = compiledSchema(Draining);
+const CreatedRecord = compiledSchema(Type.Union([WorkflowVersion, Deployment]));
+const Deleted = compiledSchema(Type.Union([DeleteRunResponse, DeleteOutputsResponse]));
+const Page = compiledSchema(RunPage);
 
 /** The reason in an answer is cut to this length. */
 const MAX_REASON_LENGTH = 300;

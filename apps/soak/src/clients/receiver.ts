@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { openReceiver } from '@runledger/cli/receiver';
 import { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import type { Clock } from '../cluster/clock.ts';
 import { freePorts } from '@runledger/local-servers/free-port';
 import type { ReceivedNotification } from './client-records.ts';
 
-const Payload = Compile(WebhookPayload);
+const Payload = compiledSchema(WebhookPayload);
 
 export interface Receiver extends AsyncDisposable {
   /** Notifications go to `<url>/<request number>`. */

@@ -1,12 +1,12 @@
 import { serverSentEvents } from '@runledger/cli/server-sent-events';
 import { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import { sleep } from '@runledger/resilience/abort';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import type { Clock } from '../cluster/clock.ts';
 import { reasonOf } from './api.ts';
 import type { RunStream, StreamedFact } from './client-records.ts';
 
-const Fact = Compile(RunFactEvent);
+const Fact = compiledSchema(RunFactEvent);
 
 /** A paused gateway sends nothing and keeps the connection open, so the client moves on. Comments come every 15 s. */
 const IDLE_TIMEOUT_MS = 20_000;

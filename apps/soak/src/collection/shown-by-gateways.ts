@@ -1,11 +1,11 @@
 import { WorkflowRun } from '@runledger/contracts/http/runs/run';
 import { RunPage } from '@runledger/contracts/http/runs/runs';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { shownRun } from '../clients/api.ts';
 import type { ShownByGateway } from '../evidence/evidence.ts';
 
-const Run = Compile(WorkflowRun);
-const Page = Compile(RunPage);
+const Run = compiledSchema(WorkflowRun);
+const Page = compiledSchema(RunPage);
 const PAGE = 100;
 const AT_ONCE = 4;
 const WITHIN_MS = 20_000;

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { QueuesPage } from '@runledger/contracts/http/queues';
 import type { Pool } from '@runledger/contracts/requests/pools';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import type { Cluster } from '../cluster/cluster.ts';
 import { isIdle } from '../evidence/evidence.ts';
 
-const Page = Compile(QueuesPage);
+const Page = compiledSchema(QueuesPage);
 const WITHIN_MS = 60_000;
 const ANSWER_WITHIN_MS = 10_000;
 const AGAIN_AFTER_MS = 1_000;

@@ -3,10 +3,10 @@ import type { CreatedRecord } from '../clients/client-records.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { ShownRecord } from '../evidence/evidence.ts';
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 
 const Ids = Type.Array(Type.Object({ id: Type.String() }));
-const Page = Compile(
+const Page = compiledSchema(
   Type.Object({
     versions: Type.Optional(Ids),
     deployments: Type.Optional(Ids),

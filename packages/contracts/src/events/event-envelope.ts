@@ -1,5 +1,5 @@
 import { Type, type TLiteral, type TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '../compiled-schema.ts';
 import { isNestedAtMost } from '../json.ts';
 import { MAX_EVENT_NESTING } from '../limits.ts';
 
@@ -49,7 +49,7 @@ export interface EventReader<Type extends string, Event> {
 
 type EventSchema = TSchema & { readonly properties: { readonly version: TLiteral<number> } };
 
-const Envelope = Compile(Type.Object({ type: Type.String(), version: Type.Integer({ minimum: 1 }) }));
+const Envelope = compiledSchema(Type.Object({ type: Type.String(), version: Type.Integer({ minimum: 1 }) }));
 
 /**
  * Reads events of the given types from JSON. Objects are open: unknown members are kept and ignored.
@@ -60,7 +60,7 @@ export const eventReader = <Name extends string, Event>(
 ): EventReader<Name, Event> => {
   const isKnown = (text: string): text is Name => Object.hasOwn(schemas, text);
   const names = Object.keys(schemas).filter(isKnown);
-  const validators = new Map(names.map((name) => [name, Compile(schemas[name].schema as TSchema)]));
+  const validators = new Map(names.map((name) => [name, compiledSchema(schemas[name].schema)]));
   const isNewer = (type: Name, version: number): boolean =>
     version > schemas[type].schema.properties.version.const;
   const newerVersionOf = (value: unknown): UnreadableEvent<Name> | undefined => {

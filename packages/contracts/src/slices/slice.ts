@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '../compiled-schema.ts';
 import { isNestedAtMost } from '../json.ts';
 import { MAX_EVENT_NESTING } from '../limits.ts';
 
@@ -72,10 +72,10 @@ type SliceEnd = Static<typeof SliceEnd>;
 export type SliceLine = SliceHeader | SliceFact | SliceGap | SliceEnd;
 
 const validators = {
-  header: Compile(SliceHeader),
-  fact: Compile(SliceFact),
-  gap: Compile(SliceGap),
-  end: Compile(SliceEnd),
+  header: compiledSchema(SliceHeader),
+  fact: compiledSchema(SliceFact),
+  gap: compiledSchema(SliceGap),
+  end: compiledSchema(SliceEnd),
 };
 
 /** What is in a line; undefined for one that this release cannot read. */

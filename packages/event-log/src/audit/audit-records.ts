@@ -6,7 +6,7 @@ import {
   type AuditFilter,
 } from '@runledger/contracts/audit/audit-record';
 import { newUuid } from '@runledger/contracts/ids';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { readDirect, type DirectMessage } from '../messages/direct-read.ts';
@@ -15,7 +15,7 @@ import { publish } from '../messages/publish.ts';
 import { parseJson } from '../messages/stored-message.ts';
 
 const STREAM = 'AUDIT';
-const RecordCheck = Compile(AuditRecord);
+const RecordCheck = compiledSchema(AuditRecord);
 const utf8 = new TextEncoder();
 
 const isRecord = (value: unknown): value is AuditRecord => RecordCheck.Check(value);

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import type { BrokerState } from './core/plan-removal.ts';
 import { BROKER_STATES } from './system-subjects.ts';
@@ -20,7 +20,7 @@ const stream = Type.Object({
 });
 const account = Type.Object({ stream_detail: Type.Optional(Type.Array(stream)) });
 /** A part of what nats-server says at `/jsz`. */
-const response = Compile(
+const response = compiledSchema(
   Type.Object({
     server: Type.Object({ name: Type.String() }),
     data: Type.Object({

@@ -1,6 +1,6 @@
 import { sleep } from '@runledger/resilience/abort';
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { callBroker } from '../connect/broker-call.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { brokerStates } from './broker-states.ts';
@@ -13,7 +13,7 @@ export class RemovalRefused extends Error {
   readonly code = 'removal_refused';
 }
 
-const response = Compile(
+const response = compiledSchema(
   Type.Object({
     error: Type.Optional(Type.Object({ err_code: Type.Integer(), description: Type.String() })),
   }),

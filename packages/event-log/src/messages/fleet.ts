@@ -3,7 +3,7 @@ import { FLEET_REQUEST_FACTS, fleetRequestSubject } from '@runledger/contracts/e
 import { executorId } from '@runledger/contracts/ids';
 import { fleetSubject, type FleetFact } from '@runledger/contracts/subjects/run-subjects';
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import type { EventLog } from '../connect/event-log.ts';
 import { publish } from './publish.ts';
 
@@ -51,8 +51,8 @@ export type ParsedFleetEvent =
 
 /** The version that this release writes and reads. */
 const VERSION = 1;
-const Envelope = Compile(Type.Object({ type: Type.String(), version: Type.Integer({ minimum: 1 }) }));
-const Known = Compile(FleetEvent);
+const Envelope = compiledSchema(Type.Object({ type: Type.String(), version: Type.Integer({ minimum: 1 }) }));
+const Known = compiledSchema(FleetEvent);
 
 export const parseFleetEvent = (body: unknown): ParsedFleetEvent => {
   if (!Envelope.Check(body)) return { kind: 'invalid', why: 'the event has no type and version' };

@@ -7,12 +7,12 @@ import {
   progressSubject,
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { lastSequence, lastMessage } from '../messages/leader-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { parseJson } from '../messages/stored-message.ts';
 
-const Progress = Compile(ProgressReport);
+const Progress = compiledSchema(ProgressReport);
 const utf8 = new TextEncoder();
 
 /**

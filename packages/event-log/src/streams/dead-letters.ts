@@ -3,7 +3,7 @@ import type { StoredMsg } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { errorMessage } from '@runledger/contracts/events/error-message';
 import { Type, type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { callBroker } from '../connect/broker-call.ts';
 import { readDirect } from '../messages/direct-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
@@ -43,7 +43,7 @@ interface RawMessage {
 }
 
 const utf8 = new TextEncoder();
-const DeadLetterCheck = Compile(DeadLetterSchema);
+const DeadLetterCheck = compiledSchema(DeadLetterSchema);
 /**
  * Other users may write to DEAD_LETTERS too, and the broker drops a message under a known id. So nobody may predict our ids.
  */

@@ -8,7 +8,7 @@ import {
 } from '@runledger/contracts/deliveries/delivery-attempts';
 import { newUuid, type RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { readDirect } from '../messages/direct-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { publish } from '../messages/publish.ts';
@@ -18,8 +18,8 @@ const STREAM = 'DELIVERY_ATTEMPTS';
 /** The number of subjects in one request. */
 const MAX_SUBJECTS = 100;
 const utf8 = new TextEncoder();
-const AttemptCheck = Compile(DeliveryAttempt);
-const StateCheck = Compile(DeliveryState);
+const AttemptCheck = compiledSchema(DeliveryAttempt);
+const StateCheck = compiledSchema(DeliveryState);
 
 /** Records a delivery attempt for people to read. A repeated write changes nothing. @throws {LogUnavailable} */
 export const recordDeliveryAttempt = (log: EventLog, key: RunKey, made: DeliveryAttempt): Promise<void> =>

@@ -10,7 +10,7 @@ import {
 } from '@runledger/contracts/logs/log-chunk';
 import { isOrgId, type OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { headers, type PublishOptions } from '@nats-io/transport-node';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
@@ -20,7 +20,7 @@ import { eraseSubjects } from './erase-subjects.ts';
 import { parseJson } from '../messages/stored-message.ts';
 
 const STREAM = 'LOGS';
-const Chunk = Compile(LogChunk);
+const Chunk = compiledSchema(LogChunk);
 const utf8 = new TextEncoder();
 
 /**

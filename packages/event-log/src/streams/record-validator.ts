@@ -14,7 +14,7 @@ export const recordValidator = <Schema extends TSchema>(
 ): ((key: string, value: unknown) => Static<Schema>) => {
   const compiled = compiledSchema(schema);
   return (key, value) => {
-    if (compiled.Check(value)) return value as Static<Schema>;
+    if (compiled.Check(value)) return value;
     const [first] = compiled.Errors(value);
     const where = first
       ? `${first.instancePath || 'the value'} ${first.message}`

@@ -1,7 +1,7 @@
 import { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflow-versions';
 import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
 import { MAX_WORKFLOW_BYTES } from '@runledger/contracts/limits';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { definitionProblems } from './core/input-definitions.ts';
 import type { ExtraCheck } from '../http/operation.ts';
 import { nestingProblems } from '../validation/nesting.ts';
@@ -29,7 +29,7 @@ const refuseLarger = (value: JsonValue | undefined, most: number, what: string):
   throw new Refused({ kind: 'too_large', why: `${what} may have at most ${most} bytes as JSON` });
 };
 
-const definition = Compile(NewInputDefinition);
+const definition = compiledSchema(NewInputDefinition);
 
 /** Problems of the definitions that fit their schema. The schema reports the others. */
 const inputsProblems = (inputs: JsonValue | undefined, workflow: JsonValue | undefined): Invalid[] => {

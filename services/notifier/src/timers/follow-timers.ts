@@ -6,11 +6,11 @@ import {
 } from '@runledger/contracts/deliveries/timers';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, type Following } from '@runledger/event-log/follow/follow';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import type { StoredAt, StoredPending } from './read-timers.ts';
 
-const Pending = Compile(PendingDelivery);
-const Breaker = Compile(OpenBreaker);
+const Pending = compiledSchema(PendingDelivery);
+const Breaker = compiledSchema(OpenBreaker);
 
 export type Due =
   | ({ readonly kind: 'delivery' } & StoredPending)

@@ -18,13 +18,13 @@ import { lastMessage, nextMessage } from '@runledger/event-log/messages/leader-r
 import { parseJson } from '@runledger/event-log/messages/stored-message';
 import { AckPolicy } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { removeTimer } from './write-timers.ts';
 
 const STREAM = 'TIMERS';
-const Pending = Compile(PendingDelivery);
-const Breaker = Compile(OpenBreaker);
-const Position = Compile(PartitionPosition);
+const Pending = compiledSchema(PendingDelivery);
+const Breaker = compiledSchema(OpenBreaker);
+const Position = compiledSchema(PartitionPosition);
 const MAX_OPENINGS = 200_000;
 /** A metric is not worth more time. */
 const COUNT_WITHIN_MS = 1_000;

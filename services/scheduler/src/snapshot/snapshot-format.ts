@@ -5,7 +5,7 @@ import { RunError } from '@runledger/contracts/events/run-error';
 import { RunQueuedData } from '@runledger/contracts/events/run-event-data';
 import { GpuModel } from '@runledger/contracts/gpu';
 import { Type, type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import type { LiveRun } from '../core/decisions/decision.ts';
 import type { DurationRecord } from '../core/forecast/durations.ts';
 import type { PackedRows } from '../core/rows/packed-rows.ts';
@@ -140,8 +140,8 @@ const RowTexts = Type.Object({
   concurrency_key: Type.Optional(Type.String()),
 });
 
-export const isHeader = Compile(Header);
-export const areRuns = Compile(Type.Array(Line));
-export const areRequests = Compile(Type.Array(Request));
+export const isHeader = compiledSchema(Header);
+export const areRuns = compiledSchema(Type.Array(Line));
+export const areRequests = compiledSchema(Type.Array(Request));
 /** By the index of the row. */
-export const areTexts = Compile(Type.Array(Type.Tuple([Type.Integer({ minimum: 0 }), RowTexts])));
+export const areTexts = compiledSchema(Type.Array(Type.Tuple([Type.Integer({ minimum: 0 }), RowTexts])));

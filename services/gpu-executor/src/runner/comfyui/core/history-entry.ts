@@ -1,6 +1,6 @@
 import { isJsonObject } from '@runledger/contracts/json';
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import type { MessageEnd } from './prompt-state.ts';
 import { parsePythonJson } from './python-json.ts';
 import { readEvent } from './server-message.ts';
@@ -24,7 +24,7 @@ const Entry = Type.Object({
     messages: Type.Array(Type.Tuple([Type.String(), Type.Unknown()])),
   }),
 });
-const entry = Compile(Entry);
+const entry = compiledSchema(Entry);
 
 /** Reads the answer to `GET /history/{prompt_id}`. */
 export const readHistory = (text: string, prompt_id: string): ReadHistory => {

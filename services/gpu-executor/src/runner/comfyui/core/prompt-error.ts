@@ -3,7 +3,7 @@ import { errorOf, type AttemptError } from '@runledger/contracts/events/run-erro
 import { MAX_ERROR_NAME } from '@runledger/contracts/limits';
 import { isJsonObject } from '@runledger/contracts/json';
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { parsePythonJson } from './python-json.ts';
 import type { NodeFailure } from './server-message.ts';
 import { nodeInWorkflow, nodeTitle, type ComfyWorkflow } from './workflow.ts';
@@ -34,8 +34,8 @@ const NodeErrors = Type.Record(
     errors: Type.Array(Type.Object({ message: Type.String(), details: Type.Optional(Type.String()) })),
   }),
 );
-const nodeErrors = Compile(NodeErrors);
-const answer = Compile(
+const nodeErrors = compiledSchema(NodeErrors);
+const answer = compiledSchema(
   Type.Object({ error: Type.Object({ message: Type.String(), details: Type.Optional(Type.String()) }) }),
 );
 

@@ -1,14 +1,16 @@
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { parsePythonJson } from './python-json.ts';
 
 /** Where a prompt is in the queue of the server. `behind`: another prompt runs before it. */
 export type QueuePlace = 'running' | 'pending' | 'behind' | 'absent' | 'unreadable';
 
 const Item = Type.Array(Type.Unknown(), { minItems: 2 });
-const queue = Compile(Type.Object({ queue_running: Type.Array(Item), queue_pending: Type.Array(Item) }));
+const queue = compiledSchema(
+  Type.Object({ queue_running: Type.Array(Item), queue_pending: Type.Array(Item) }),
+);
 /** The extra data of an item: its fourth value. */
-const clientData = Compile(Type.Object({ client_id: Type.String() }));
+const clientData = compiledSchema(Type.Object({ client_id: Type.String() }));
 
 /** Reads the answer to `GET /queue`. */
 export const readQueuePlace = (text: string, prompt_id: string): QueuePlace => {

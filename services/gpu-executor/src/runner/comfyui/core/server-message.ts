@@ -1,6 +1,6 @@
 import { isJsonObject } from '@runledger/contracts/json';
 import { Type, type Static, type TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { readFrame } from './binary-frame.ts';
 import { parsePythonJson } from './python-json.ts';
 
@@ -43,7 +43,7 @@ export type ServerMessage =
   | { readonly kind: 'unreadable' };
 
 const Envelope = Type.Object({ type: Type.String(), data: Type.Optional(Type.Unknown()) });
-const envelope = Compile(Envelope);
+const envelope = compiledSchema(Envelope);
 
 const Prompt = { prompt_id: Type.String() };
 const Steps = { value: Type.Number(), max: Type.Number() };
@@ -52,7 +52,7 @@ const reader = <Schema extends TSchema>(
   schema: Schema,
   read: (data: Static<Schema>) => ServerMessage,
 ): ((data: unknown) => ServerMessage) => {
-  const compiled = Compile(schema);
+  const compiled = compiledSchema(schema);
   return (data) => (compiled.Check(data) ? read(data) : UNREADABLE);
 };
 

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledSchema } from '@runledger/contracts/compiled-schema';
 
 const Node = Type.Object({
   class_type: Type.String({ minLength: 1 }),
@@ -12,7 +12,7 @@ const Workflow = Type.Record(Type.String(), Node);
 export type WorkflowNode = Static<typeof Node>;
 export type ComfyWorkflow = Readonly<Record<string, WorkflowNode>>;
 
-const workflow = Compile(Workflow);
+const workflow = compiledSchema(Workflow);
 
 export type ReadWorkflow =
   | { readonly kind: 'workflow'; readonly workflow: ComfyWorkflow }
