@@ -71,7 +71,8 @@ export interface RunViews {
   position(): Promise<ProjectionPosition | undefined>;
   /**
    * Stores views as `save` does, and then moves the position from exactly this one to the next, so that the views always have what
-   * the position says. False when it is another one: the store was emptied, was restored from a copy, or another gateway has moved it.
+   * the position says. Every later call sees them. Durable a moment later: a crash takes both, and they are derived again. False when
+   * the position is another one: the store was emptied, was restored from a copy, or another gateway has moved it.
    */
   advance(views: readonly StoredView[], from: ProjectionPosition, to: ProjectionPosition): Promise<boolean>;
   /**

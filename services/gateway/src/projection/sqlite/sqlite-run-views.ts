@@ -3,7 +3,11 @@ import { runListQuery, webhookListQuery, type ListQuery } from '../core/list-que
 import { pageOf, type Page } from '../core/page.ts';
 import { scanList } from '../core/scan-list.ts';
 import { RUN_LIST, WEBHOOK_LIST, type StoredList } from '../core/stored-list.ts';
-import { FINAL_STATUSES } from '../core/run-view.ts';
+import { FINAL_STATUSES, type StoredView } from '../core/run-view.ts';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { deferWrites } from './deferred-writes.ts';
+import { findWrittenView } from './find-written-view.ts';
+import { recentViews } from './recent-views.ts';
 import { VIEW_FIELDS, viewOf, type StoredRun } from '../core/stored-run.ts';
 import type { ReadingViews, RunViews } from '../run-views.ts';
 import { openDatabase, orUnavailable } from './open-database.ts';
@@ -25,23 +29,61 @@ const SEARCH_FOR_MS = 50;
 
 /**
  * Views in a file of one gateway. Each call is done before it returns: a call takes microseconds, and a list with several
- * filters reads in pieces. @throws {ViewsUnavailable} when the file cannot be used
+ * filters reads in pieces. What the projection stores is written a moment later, and before anything else reads or writes the file; a
+ * view, and the position, are found in memory meanwhile. @throws {ViewsUnavailable} when the file cannot be used
  */
 export const openSqliteRunViews = ({ path, clock }: SqliteSettings): RunViews & AsyncDisposable => {
   const database = openDatabase(path);
+  const recent = recentViews();
+  const written = writeViews(database, recent);
+  const findWritten = findWrittenView(database, recent);
+  const deferred = deferWrites({ ...written, find: findWritten });
+  const find = async (key: RunKey): Promise<StoredView | undefined> => deferred.find(key);
   return {
     shared: false,
-    ...readViews(database, clock),
-    ...readReferences(database),
-    ...writeViews(database),
-    [Symbol.asyncDispose]: async () => database.close(),
+    ...whenWritten(deferred.flush, { ...readLists(database, clock), ...readReferences(database) }),
+    find,
+    load: async (keys) => (await Promise.all(keys.map(find))).filter((view) => view !== undefined),
+    position: async () => deferred.position(),
+    advance: async (views, from, to) => deferred.advance(views, from, to),
+    save: async (views) => {
+      deferred.flush();
+      written.save(views);
+    },
+    remove: async (views) => {
+      deferred.flush();
+      return written.remove(views);
+    },
+    resetTo: async (beginning) => {
+      deferred.flush();
+      await written.resetTo(beginning);
+      deferred.forgetPosition();
+    },
+    [Symbol.asyncDispose]: async () => {
+      try {
+        deferred[Symbol.dispose]();
+      } finally {
+        database.close();
+      }
+    },
   };
 };
 
-const readViews = (database: DatabaseSync, clock: () => number): ReadingViews => {
-  const one = database.prepare(
-    `SELECT ${VIEW_FIELDS.join(', ')} FROM run_views WHERE run_id = ? AND org_id = ?`,
-  );
+type Reads = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
+
+/** The same reads, of a file that has everything. */
+const whenWritten = <Reading extends Reads>(flush: () => void, reads: Reading): Reading =>
+  Object.fromEntries(
+    Object.entries(reads).map(([name, read]) => [
+      name,
+      async (...args: never[]) => {
+        flush();
+        return read(...args);
+      },
+    ]),
+  ) as unknown as Reading;
+
+const readLists = (database: DatabaseSync, clock: () => number): Omit<ReadingViews, 'find' | 'load'> => {
   const queued = database.prepare(
     `SELECT count(*) AS queued FROM (SELECT 1 FROM run_views WHERE org_id = ? AND status = 'queued' LIMIT ?)`,
   );
@@ -57,17 +99,10 @@ const readViews = (database: DatabaseSync, clock: () => number): ReadingViews =>
   const outputBytes = database.prepare(
     'SELECT total(bytes) AS bytes FROM output_bytes WHERE org_id = ? AND day >= ?',
   );
-  const find: RunViews['find'] = async ({ run_id, org_id }) =>
-    orUnavailable('reading a run view', () => {
-      const row = one.get(run_id, org_id);
-      return row && viewOf(row as unknown as StoredRun);
-    });
   const limits = { giveUpAfterMs: SEARCH_FOR_MS, clock };
   const list = <Item>(shown: StoredList<Item>, query: ListQuery, limit: number): Promise<Page<Item>> =>
     pageOf(scanList(rowReader(database, shown, limit + 1), query, limits), limit);
   return {
-    find,
-    load: async (keys) => (await Promise.all(keys.map(find))).filter((view) => view !== undefined),
     listRuns: (query) => list(RUN_LIST, runListQuery(query), query.limit),
     listWebhooks: (query) => list(WEBHOOK_LIST, webhookListQuery(query), query.limit),
     listOldest: oldestRuns(database),

@@ -72,6 +72,8 @@ export const SUMS_SCHEMA: readonly string[] = [
 export interface Sums {
   /** In the transaction that changes the view. */
   readonly count: (stored: StoredRun) => void;
+  /** The first of a run. */
+  readonly countNew: (stored: StoredRun) => void;
   readonly uncount: (run_id: string) => void;
 }
 
@@ -84,11 +86,15 @@ export const openSums = (database: DatabaseSync): Sums => {
   );
   const remove = database.prepare('DELETE FROM counted_runs WHERE run_id = ?');
   const uncount = (run_id: string): void => void remove.run(run_id);
+  const countNew = (stored: StoredRun): void => {
+    if (isCounted(stored)) save.run(...COUNTED_COLUMNS.map((column) => stored[column]));
+  };
   return {
     count: (stored) => {
-      if (isCounted(stored)) save.run(...COUNTED_COLUMNS.map((column) => stored[column]));
+      if (isCounted(stored)) countNew(stored);
       else uncount(stored.run_id);
     },
+    countNew,
     uncount,
   };
 };

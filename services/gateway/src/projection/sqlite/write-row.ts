@@ -17,23 +17,25 @@ const OF_FIRST_FACT: ReadonlySet<Column> = new Set([
 ]);
 const LATER_COLUMNS = COLUMNS.filter((column) => !OF_FIRST_FACT.has(column));
 
-/** `whole`: also what the first fact says. */
-type Written = 'nothing' | 'later_columns' | 'whole';
+/** `new`: there was no row. `whole`: also what the first fact says. */
+type Written = 'nothing' | 'later_columns' | 'whole' | 'new';
 
 /**
- * Writes a row unless the stored one has a later head, and says what it wrote. A run is written once for each of its facts, and
- * most of the indexes have only what the first fact says: without that, a later write leaves them alone.
+ * Writes a row unless the stored one has a later head, and says what it wrote. A run is written for several of its facts, and
+ * most of the indexes have only what the first fact says: without that, a later write leaves them alone. `isKnown`: there is a row,
+ * for certain.
  */
-export const rowWriter = (database: DatabaseSync): ((stored: StoredRun) => Written) => {
+export const rowWriter = (database: DatabaseSync): ((stored: StoredRun, isKnown: boolean) => Written) => {
   // A row whose head is 0 may be of another log, or of an earlier release: it is written as a whole.
   const update = database.prepare(
     `UPDATE run_views SET ${LATER_COLUMNS.map((column) => `${column} = ?`).join(', ')}
      WHERE run_id = ? AND org_id = ? AND sort_key = ? AND head > 0 AND head <= ? AND webhook_head <= ?`,
   );
+  const values = `(${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`;
+  const insert = database.prepare(`INSERT INTO run_views ${values} ON CONFLICT (run_id) DO NOTHING`);
   const changes = COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ');
   const upsert = database.prepare(
-    `INSERT INTO run_views (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})
-     ON CONFLICT (run_id) DO UPDATE SET ${changes}
+    `INSERT INTO run_views ${values} ON CONFLICT (run_id) DO UPDATE SET ${changes}
      WHERE org_id = excluded.org_id AND head <= excluded.head AND webhook_head <= excluded.webhook_head`,
   );
   const updates = (stored: StoredRun): boolean => {
@@ -41,8 +43,10 @@ export const rowWriter = (database: DatabaseSync): ((stored: StoredRun) => Writt
     const later = LATER_COLUMNS.map((column) => stored[column]);
     return update.run(...later, run_id, org_id, sort_key, head, webhook_head).changes !== 0;
   };
-  return (stored) => {
+  return (stored, isKnown) => {
+    const all = COLUMNS.map((column) => stored[column]);
+    if (!isKnown && insert.run(...all).changes !== 0) return 'new';
     if (updates(stored)) return 'later_columns';
-    return upsert.run(...COLUMNS.map((column) => stored[column])).changes === 0 ? 'nothing' : 'whole';
+    return upsert.run(...all).changes === 0 ? 'nothing' : 'whole';
   };
 };
