@@ -10,8 +10,6 @@ const ENDS_WITHIN_MS = 240_000;
 /** Every bench, with arguments that make it as short as it can be. */
 const SHORTEST: Readonly<Record<string, readonly string[]>> = {
   'apps/soak/bench/frozen-broker.ts': ['1', '1', '1'],
-  'apps/standalone/bench/releases.ts': ['0', '4', '1'],
-  'apps/standalone/bench/warm-runs.ts': ['20', '10', '1', '2'],
   'packages/event-log/bench/append.ts': ['64', '1'],
   'packages/event-log/bench/elections.ts': ['1'],
   'packages/event-log/bench/migrate.ts': ['5'],

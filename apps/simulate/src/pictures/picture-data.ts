@@ -1,5 +1,5 @@
-import type { SlotBar } from '../charts/slot-picture.ts';
-import type { TimeSeries } from '../charts/time-picture.ts';
+import type { SlotBar } from '@runledger/charts/slot-picture';
+import type { TimeSeries } from '@runledger/charts/time-picture';
 import { slotsOverTime, stepsBetween } from '../statistics/over-time.ts';
 import { waitMs, type PlayedRun } from '../statistics/played-run.ts';
 import type { ForeseenStart } from './foreseen-starts.ts';

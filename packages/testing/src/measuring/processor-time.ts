@@ -14,19 +14,24 @@ export const processorTimes = (
 ): ReadonlyMap<string, number> => {
   const times = new Map<string, number>();
   for (const { pid, ms } of familyOf(root)) {
-    const name = nameOf(read(`/proc/${pid}/cmdline`)?.replaceAll('\0', ' ') ?? '');
+    const name = nameOf(commandLineOf(pid));
     times.set(name, (times.get(name) ?? 0) + ms);
   }
   return times;
 };
 
-interface ProcessTime {
+/** With spaces between the arguments; nothing of a process that has ended. */
+export const commandLineOf = (pid: number): string =>
+  read(`/proc/${pid}/cmdline`)?.replaceAll('\0', ' ') ?? '';
+
+export interface ProcessTime {
   readonly pid: number;
   readonly parent: number;
   readonly ms: number;
 }
 
-const familyOf = (root: number): ProcessTime[] => {
+/** A process and its descendants. */
+export const familyOf = (root: number): ProcessTime[] => {
   const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? timeOf(Number(name)) : []));
   const children = Map.groupBy(all, ({ parent }) => parent);
   const below = (pid: number): ProcessTime[] =>

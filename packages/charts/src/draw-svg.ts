@@ -1,10 +1,11 @@
-import { CustomChart, LineChart, ScatterChart } from 'echarts/charts';
+import { BarChart, CustomChart, LineChart, ScatterChart } from 'echarts/charts';
 import { GridComponent, LegendComponent, MarkLineComponent, TitleComponent } from 'echarts/components';
 import { init, use, type EChartsCoreOption } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
 import { DARK, PAPER } from './palette.ts';
 
 use([
+  BarChart,
   CustomChart,
   LineChart,
   ScatterChart,

@@ -1,0 +1,41 @@
+import type { GrowthPicture } from '@runledger/charts/growth-picture';
+import { FIGURES, type Readings } from '../measures/figures.ts';
+import { spreads } from '../report/results.ts';
+import { digits, rows } from '../report/table.ts';
+
+/** What the table of a growth shows of each size. */
+const SHOWN = ['accept.off', 'runs', 'start.p50', 'start.p99', 'visible.p50', 'get.ended', 'cpu', 'memory'];
+/** What the picture shows. */
+const DRAWN = ['accept.off', 'runs', 'start.p99'];
+
+/** A row for each figure, a column for each size: medians. Markdown. */
+export const growthTable = (
+  title: string,
+  sizes: readonly number[],
+  measured: readonly (readonly Readings[])[],
+): string => {
+  const bySize = measured.map((rounds) => spreads(rounds));
+  const cell = (name: string, at: number): string => {
+    const values = bySize[at]?.get(name);
+    return values === undefined ? '' : digits(values.median);
+  };
+  return rows(
+    [title, ...sizes.map((size) => size.toLocaleString('en-GB'))],
+    SHOWN.map((name) => [titleOf(name), ...sizes.map((_, at) => cell(name, at))]),
+  );
+};
+
+export const panelsOf = (measured: readonly (readonly Readings[])[]): GrowthPicture['panels'] =>
+  DRAWN.map((name) => ({
+    title: titleOf(name),
+    points: measured.flatMap((rounds) => {
+      const values = spreads(rounds).get(name);
+      return values ? [[values.lowest, values.median, values.highest] as const] : [];
+    }),
+  }));
+
+const titleOf = (name: string): string => {
+  const figure = FIGURES.get(name);
+  if (figure === undefined) return name;
+  return `${figure.title.trim()}${figure.unit === '' ? '' : ` (${figure.unit})`}`;
+};

@@ -1,0 +1,42 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { closedLoop } from '../load/closed-loop.ts';
+import { endedRuns } from '../load/ended-run.ts';
+import { QUEUE, queueBody, queueRuns } from '../load/queue-runs.ts';
+import type { Readings } from '../measures/figures.ts';
+import { steadyRate } from '../measures/steady-rate.ts';
+import { throughput } from '../measures/throughput.ts';
+import { readEnded } from '../measures/reads.ts';
+import { startStandalone, type StandaloneRequest } from '../system/measured-standalone.ts';
+import type { Dimension } from './dimensions.ts';
+
+const ASK_EVERY_MS = 20;
+const WARM_UP_RUNS = 400;
+const RUNS = 1_000;
+const SECONDS = 3;
+const SETTLE_MS = 2_000;
+
+/** One size on a standalone of its own: how fast it is once it is as large as that. */
+export const measureSize = async (
+  request: StandaloneRequest,
+  { fill, slots = () => request.slots }: Dimension,
+  size: number,
+): Promise<Readings> => {
+  await using system = await startStandalone({ ...request, slots: slots(size) });
+  const clients = await fill(system, size);
+  await pause(SETTLE_MS);
+  const { ids } = await queueRuns(system, system.deployments.executed, WARM_UP_RUNS);
+  await endedRuns(system, ids, ASK_EVERY_MS);
+  const steady = await steadyRate(system, SECONDS);
+  const { readings, ended } = await throughput(system, RUNS);
+  const read = await readEnded(system, ended, SECONDS);
+  const accept = await closedLoop(
+    system,
+    {
+      paths: [QUEUE],
+      bodies: clients.map(({ deployments }) => queueBody(deployments.waiting)),
+      keys: clients.map(({ key }) => key),
+    },
+    { seconds: SECONDS },
+  );
+  return { ...steady, ...readings, ...read, 'accept.off': accept.perSecond };
+};

@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { drawGrowth } from '@runledger/charts/growth-picture';
+import { checkOut } from './compare/other-checkout.ts';
+import { DIMENSIONS } from './growth/dimensions.ts';
+import { growthTable, panelsOf } from './growth/growth-report.ts';
+import { measureSize } from './growth/measure-growth.ts';
+import { floor } from './measures/floor.ts';
+import type { Readings } from './measures/figures.ts';
+import { measureRound, type Size } from './measures/round.ts';
+import { readOptions, USAGE, type Options } from './options.ts';
+import { commitOf, machineOf } from './report/machine.ts';
+import { pictures } from './report/pictures.ts';
+import { comparison, table } from './report/table.ts';
+import { startStandalone, type StandaloneRequest } from './system/measured-standalone.ts';
+
+const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
+const WHOLE: Size = { closedSeconds: 3, steadySeconds: 8, runs: 2_000, streams: 1_000 };
+const QUICK: Size = { closedSeconds: 1, steadySeconds: 1, runs: 40, streams: 20 };
+const QUICK_MOST = 10;
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const requestOf = ({ slots, sync }: Options, checkout: string): StandaloneRequest => {
+  const { PATH = '', HOME = '', NODE_COMPILE_CACHE } = process.env;
+  const cache = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
+  return { checkout, slots, syncInterval: sync, environment: { PATH, HOME, ...cache } };
+};
+
+const sizeOf = ({ quick }: Options): Size => (quick ? QUICK : WHOLE);
+
+const save = async ({ out }: Options, files: ReadonlyMap<string, string>): Promise<void> => {
+  await mkdir(out, { recursive: true });
+  for (const [name, text] of files) await writeFile(join(out, name), text);
+  tell(`Written: ${[...files.keys()].map((name) => join(out, name)).join(', ')}`);
+};
+
+const resultsOf = async (options: Options, measured: object): Promise<string> => {
+  const about = { began: new Date().toISOString(), commit: await commitOf(CHECKOUT), machine: machineOf() };
+  return `${JSON.stringify({ ...about, size: sizeOf(options), ...measured }, undefined, 2)}\n`;
+};
+
+const measureAlone = async (options: Options): Promise<void> => {
+  const rounds: Readings[] = [];
+  for (let round = 1; round <= options.rounds; round += 1) {
+    tell(`Round ${round} of ${options.rounds}`);
+    const size = sizeOf(options);
+    rounds.push({
+      ...(await floor(size.closedSeconds)),
+      ...(await measureRound(requestOf(options, CHECKOUT), size)),
+    });
+  }
+  print(table(rounds));
+  await save(options, new Map([['results.json', await resultsOf(options, { rounds })], ...pictures(rounds)]));
+};
+
+const measureBeside = async (options: Options, commit: string): Promise<void> => {
+  await using other = await checkOut(CHECKOUT, commit);
+  const [before, after]: [Readings[], Readings[]] = [[], []];
+  for (let round = 1; round <= options.rounds; round += 1) {
+    tell(`Round ${round} of ${options.rounds}`);
+    const sides: [Readings[], string][] = [
+      [before, other.path],
+      [after, CHECKOUT],
+    ];
+    // Who comes second finds another machine.
+    for (const [readings, checkout] of round % 2 === 1 ? sides : sides.toReversed())
+      readings.push(await measureRound(requestOf(options, checkout), sizeOf(options)));
+  }
+  print(comparison(before, after));
+  await save(options, new Map([['compared.json', await resultsOf(options, { commit, before, after })]]));
+};
+
+const measureGrowth = async (options: Options, name: string): Promise<void> => {
+  const dimension = DIMENSIONS[name];
+  if (dimension === undefined) throw new RangeError(`nothing grows that is called ${name}`);
+  const most = options.quick ? Math.min(QUICK_MOST, options.most) : options.most;
+  const sizes = dimension.sizes.filter((size) => size <= most);
+  const measured: Readings[][] = sizes.map(() => []);
+  for (let round = 1; round <= options.rounds; round += 1)
+    for (const [at, size] of sizes.entries()) {
+      tell(`Round ${round} of ${options.rounds}: ${size} ${dimension.title}`);
+      measured[at]?.push(await measureSize(requestOf(options, CHECKOUT), dimension, size));
+    }
+  print(growthTable(dimension.title, sizes, measured));
+  const picture = drawGrowth({
+    title: `How it grows with the number of ${dimension.title}`,
+    subtitle: 'The median of the rounds; dashed, the lowest and the highest.',
+    of: dimension.title,
+    sizes,
+    panels: panelsOf(measured),
+  });
+  await save(
+    options,
+    new Map([
+      [`growth-${name}.json`, await resultsOf(options, { sizes, measured })],
+      [`growth-${name}.svg`, picture],
+    ]),
+  );
+};
+
+const hold = async (options: Options): Promise<void> => {
+  await using system = await startStandalone(requestOf(options, CHECKOUT));
+  const { url, key, deployments, pid, folder } = system;
+  print(JSON.stringify({ url, key, ...deployments, pid, folder }));
+  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+};
+
+const run = async (options: Options): Promise<void> => {
+  if (options.hold) return hold(options);
+  if (options.compare !== undefined) return measureBeside(options, options.compare);
+  for (const name of options.growth) await measureGrowth(options, name);
+  if (options.growth.length === 0) await measureAlone(options);
+};
+
+const main = async (args: readonly string[]): Promise<number> => {
+  const read = readOptions(args);
+  if (args.includes('--help')) print(USAGE);
+  else if (read.ok) await run(read.options);
+  else tell(read.why);
+  return read.ok || args.includes('--help') ? 0 : 2;
+};
+
+process.exit(await main(process.argv.slice(2)));

@@ -1,0 +1,24 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { closedLoop } from '../load/closed-loop.ts';
+import { QUEUE, queueBody } from '../load/queue-runs.ts';
+import type { Readings } from './figures.ts';
+
+/** A bare Koa server under the same load: what machine and load generator allow. */
+export const floor = async (seconds: number): Promise<Readings> => {
+  const server = fork(fileURLToPath(new URL('../floor/koa-floor.ts', import.meta.url)));
+  try {
+    const [{ port }] = (await once(server, 'message')) as [AddressInfo];
+    const api = { url: `http://127.0.0.1:${port}/`, key: 'none' };
+    const post = { paths: [QUEUE.slice(1)], bodies: [queueBody('floor')] };
+    await closedLoop(api, post, { seconds: 1 });
+    return {
+      'floor.post': (await closedLoop(api, post, { seconds })).perSecond,
+      'floor.get': (await closedLoop(api, { paths: ['run/floor'] }, { seconds })).perSecond,
+    };
+  } finally {
+    server.kill();
+  }
+};

@@ -1,0 +1,78 @@
+import { parseArgs } from 'node:util';
+import { DIMENSIONS } from './growth/dimensions.ts';
+
+export interface Options {
+  readonly rounds: number;
+  readonly slots: number;
+  /** When the broker flushes: `always`, or an interval. */
+  readonly sync: string;
+  /** The folder for results and pictures. */
+  readonly out: string;
+  /** A commit to measure beside this state. */
+  readonly compare: string | undefined;
+  /** What grows. */
+  readonly growth: readonly string[];
+  /** The largest size of it. */
+  readonly most: number;
+  /** Run for seconds only, to see that it works: the figures mean nothing. */
+  readonly quick: boolean;
+  /** Start the standalone and wait, for another load generator. */
+  readonly hold: boolean;
+}
+
+export type ReadOptions =
+  | { readonly ok: true; readonly options: Options }
+  | { readonly ok: false; readonly why: string };
+
+const NAMES = Object.keys(DIMENSIONS);
+
+export const USAGE = `npm run bench -- [--rounds N] [--slots N] [--sync always|1s] [--out FOLDER] [--compare COMMIT | --growth NAME,… [--most N] | --hold] [--quick]
+  --rounds   how often everything is measured, each time on a new standalone (3)
+  --slots    of the executor (16)
+  --sync     when the broker flushes messages to disk (always)
+  --out      the folder for results.json and the pictures (bench-results)
+  --compare  measure a commit of this repository beside this state, in turns
+  --growth   how the figures change with the number of ${NAMES.join(', ')}
+  --most     the largest number of it (100000)
+  --hold     start the standalone and print what another load generator needs
+  --quick    only to see that it works: the figures mean nothing`;
+
+/** Reads the arguments of the command. */
+export const readOptions = (args: readonly string[]): ReadOptions => {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        rounds: { type: 'string', default: '3' },
+        slots: { type: 'string', default: '16' },
+        sync: { type: 'string', default: 'always' },
+        out: { type: 'string', default: 'bench-results' },
+        compare: { type: 'string' },
+        growth: { type: 'string', default: '' },
+        most: { type: 'string', default: '100000' },
+        quick: { type: 'boolean', default: false },
+        hold: { type: 'boolean', default: false },
+      },
+    });
+    const growth = values.growth === '' ? [] : values.growth.split(',');
+    const unknown = growth.filter((name) => !NAMES.includes(name));
+    if (unknown.length > 0)
+      throw new RangeError(`--growth is of ${NAMES.join(', ')}, and not of ${unknown.join(', ')}.`);
+    const ways = [values.compare !== undefined, growth.length > 0, values.hold].filter(Boolean).length;
+    if (ways > 1) throw new RangeError('--compare, --growth and --hold exclude each other.');
+    const { sync, out, compare, quick, hold } = values;
+    const rounds = wholeNumber('--rounds', values.rounds, 100);
+    const slots = wholeNumber('--slots', values.slots, 1_000);
+    const most = wholeNumber('--most', values.most, 10_000_000);
+    return { ok: true, options: { rounds, slots, sync, out, compare, growth, most, quick, hold } };
+  } catch (error) {
+    return { ok: false, why: `${error instanceof Error ? error.message : String(error)}\n${USAGE}` };
+  }
+};
+
+const wholeNumber = (name: string, text: string, highest: number): number => {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < 1 || value > highest)
+    throw new RangeError(`${name} is a whole number from 1 to ${highest}, and not ${text}.`);
+  return value;
+};

@@ -1,0 +1,71 @@
+import { FIGURES, type Figure, type Readings } from '../measures/figures.ts';
+import { spreads } from './results.ts';
+import { quantile } from '../statistics/spread.ts';
+
+/** Three digits say what a measurement knows. */
+export const digits = (value: number): string =>
+  Number(value.toPrecision(3)).toLocaleString('en-GB', { maximumSignificantDigits: 3 });
+
+const withUnit = (value: string, { unit }: Figure): string =>
+  unit === '' ? value : unit === '/s' ? `${value}/s` : `${value} ${unit}`;
+
+/** A table in Markdown whose columns are aligned. */
+export const rows = (head: readonly string[], lines: readonly (readonly string[])[]): string => {
+  const all = [head, ...lines];
+  const widths = head.map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0)));
+  const row = (line: readonly string[]): string =>
+    `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  return [row(head), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...lines.map(row)].join(
+    '\n',
+  );
+};
+
+/** A row for each figure: the median of the rounds, the lowest and the highest. Markdown. */
+export const table = (rounds: readonly Readings[]): string =>
+  rows(
+    ['', 'median', 'lowest to highest'],
+    [...spreads(rounds)].map(([name, { median, lowest, highest }]) => {
+      const figure = figureOf(name);
+      return [figure.title, withUnit(digits(median), figure), `${digits(lowest)} to ${digits(highest)}`];
+    }),
+  );
+
+/** Two states side by side, round by round: the ratio is the median of those of rounds that followed each other. Markdown. */
+export const comparison = (before: readonly Readings[], after: readonly Readings[]): string => {
+  const [old, now] = [spreads(before), spreads(after)];
+  const lines = [...now].flatMap(([name, { median }]) => {
+    const was = old.get(name);
+    if (was === undefined) return [];
+    const ratios = after.flatMap((readings, round) => {
+      const [own, other] = [readings[name], before[round]?.[name]];
+      return own === undefined || other === undefined || other === 0 ? [] : [own / other];
+    });
+    if (ratios.length === 0) return [];
+    const range = `${digits(Math.min(...ratios))} to ${digits(Math.max(...ratios))}`;
+    const figure = figureOf(name);
+    const ratio = quantile(ratios, 0.5);
+    return [
+      [
+        figure.title,
+        withUnit(digits(was.median), figure),
+        withUnit(digits(median), figure),
+        `${digits(ratio)} (${range})`,
+        verdict(figure, ratios),
+      ],
+    ];
+  });
+  return rows(['', 'before', 'after', 'after by before', ''], lines);
+};
+
+/** Only when every round says so. */
+const verdict = ({ better }: Figure, ratios: readonly number[]): string => {
+  const all = (sign: 1 | -1): boolean => ratios.every((ratio) => Math.sign(Math.log(ratio)) === sign);
+  if (all(better === 'more' ? 1 : -1)) return 'better';
+  return all(better === 'more' ? -1 : 1) ? 'worse' : '';
+};
+
+const figureOf = (name: string): Figure => {
+  const figure = FIGURES.get(name);
+  if (figure === undefined) throw new RangeError(`there is no figure ${name}`);
+  return figure;
+};

@@ -1,0 +1,23 @@
+import type { MeasuredStandalone } from './measured-standalone.ts';
+import { PROGRAM } from './resident-program.ts';
+
+export interface Deployments {
+  /** Its runs are executed at once. */
+  readonly executed: string;
+  /** Its runs wait: no executor has the model of its machine. */
+  readonly waiting: string;
+}
+
+/** Deployments of the sample's workflow version, beside that of the sample. */
+export const createDeployments = async (
+  call: MeasuredStandalone['call'],
+  sampleId: string,
+): Promise<Deployments> => {
+  const { workflow_version_id, environment } = await call(`/deployments/${sampleId}`);
+  const create = async (name: string, gpu: string): Promise<string> => {
+    const machine = await call('/machines', { name, gpu, runner: { kind: 'program', program: PROGRAM } });
+    const deployment = { name, workflow_version_id, machine_id: machine['id'], environment };
+    return String((await call('/deployments', deployment))['id']);
+  };
+  return { executed: await create('executed', 'CPU'), waiting: await create('waiting', 'H100') };
+};

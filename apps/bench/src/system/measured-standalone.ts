@@ -1,0 +1,145 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { lstatSync, readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
+import { readConnectionFile } from '@runledger/standalone/connection-files';
+import { memoryByName } from '@runledger/testing/measuring/memory';
+import { processorTimes } from '@runledger/testing/measuring/processor-time';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { createDeployments, type Deployments } from './deployments.ts';
+import { RESIDENT_PROGRAM } from './resident-program.ts';
+
+export interface Api {
+  /** With the base path. */
+  readonly url: string;
+  readonly key: string;
+}
+
+/** A standalone of any checkout, on a data folder of its own that goes with it. */
+export interface MeasuredStandalone extends Api, AsyncDisposable {
+  readonly folder: string;
+  readonly pid: number;
+  readonly slots: number;
+  readonly deployments: Deployments;
+  /** From the start of its process until it had accepted a run, in seconds. */
+  readonly startSeconds: number;
+  /** A request to its API. The answer is 200, or this throws. */
+  readonly call: (path: string, body?: object) => Promise<Record<string, unknown>>;
+  /** What its processes have used up, in ms, by process: a service, `nats-server`, `supervisors`, or `programs`. */
+  readonly processorTimes: () => ReadonlyMap<string, number>;
+  /** Their memory now, in MiB. */
+  readonly memory: () => ReadonlyMap<string, number>;
+  /** What its data folder takes on the disk. */
+  readonly bytesOnDisk: () => number;
+}
+
+export interface StandaloneRequest {
+  readonly checkout: string;
+  readonly slots: number;
+  /** `RUNLEDGER_SYNC_INTERVAL` of its broker. */
+  readonly syncInterval: string;
+  /** What it inherits, such as `PATH`. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+const STARTS_WITHIN_MS = 120_000;
+
+export const startStandalone = async (request: StandaloneRequest): Promise<MeasuredStandalone> => {
+  const folder = await mkdtemp(join(tmpdir(), 'runledger-bench-'));
+  const began = performance.now();
+  const child = spawn(process.execPath, [join(request.checkout, 'apps/standalone/src/main.ts')], {
+    env: environmentOf(request, folder),
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  killWithParent(child);
+  const ended = once(child, 'exit');
+  const { content } = await waitFor(
+    `the standalone of ${request.checkout} to be ready`,
+    async () => {
+      const connection = await readConnectionFile(folder);
+      return connection.kind === 'found' && connection;
+    },
+    { withinMs: STARTS_WITHIN_MS },
+  );
+  const api = { url: content.url, key: content.api_key };
+  const call = callOf(api);
+  await call('/run/deployment/queue', { deployment_id: content.deployment_id });
+  const startSeconds = (performance.now() - began) / 1_000;
+  const pid = child.pid ?? 0;
+  return {
+    ...api,
+    folder,
+    pid,
+    slots: request.slots,
+    startSeconds,
+    call,
+    deployments: await createDeployments(call, content.deployment_id),
+    processorTimes: () => processorTimes(pid, nameOf),
+    memory: () => memoryByName(pid, nameOf),
+    bytesOnDisk: () => bytesUnder(folder),
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGTERM');
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+};
+
+const environmentOf = (
+  { slots, syncInterval, environment }: StandaloneRequest,
+  folder: string,
+): Record<string, string> => ({
+  ...environment,
+  RUNLEDGER_DATA_DIR: folder,
+  RUNLEDGER_PORT: '0',
+  RUNLEDGER_RATE_LIMIT: '0',
+  RUNLEDGER_QUEUE_MAX: '10000000',
+  RUNLEDGER_SYNC_INTERVAL: syncInterval,
+  EXECUTOR_GPUS: `CPU:${slots}`,
+  EXECUTOR_PROGRAMS: JSON.stringify(RESIDENT_PROGRAM),
+});
+
+export const callOf =
+  ({ url, key }: Api): MeasuredStandalone['call'] =>
+  async (path, body) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const request =
+      body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) };
+    const answer = await fetch(`${url}${path}`, request);
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${text}`);
+    return JSON.parse(text) as Record<string, unknown>;
+  };
+
+/** The processes of a standalone, in the order of a run. */
+export const PROCESSES = [
+  'gateway',
+  'nats-server',
+  'scheduler',
+  'gpu-executor',
+  'programs',
+  'supervisors',
+  'notifier',
+  'standalone',
+] as const;
+
+const nameOf = (commandLine: string): string => {
+  const service = /services\/([\w-]+)\/\S*main\./.exec(commandLine)?.[1];
+  if (service !== undefined) return service;
+  if (commandLine.includes('supervisor')) return 'supervisors';
+  if (commandLine.includes('standalone/src/main.ts')) return 'standalone';
+  return commandLine.includes('nats-server') ? 'nats-server' : 'programs';
+};
+
+const BYTES_PER_BLOCK = 512;
+
+/** Files that were set aside but not written yet take no blocks. */
+const bytesUnder = (path: string): number => {
+  const entry = lstatSync(path, { throwIfNoEntry: false });
+  if (entry === undefined) return 0;
+  if (!entry.isDirectory()) return Math.min(entry.size, entry.blocks * BYTES_PER_BLOCK);
+  return readdirSync(path).reduce((sum, name) => sum + bytesUnder(join(path, name)), 0);
+};

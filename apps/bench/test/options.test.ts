@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { readOptions } from '../src/options.ts';
+
+const refusal = (...args: string[]): string => {
+  const read = readOptions(args);
+  if (read.ok) throw new Error('it was accepted');
+  return read.why;
+};
+
+describe('the arguments of the bench', () => {
+  it('are three rounds of this state without any', () => {
+    expect(readOptions([])).toMatchObject({
+      ok: true,
+      options: { rounds: 3, growth: [], compare: undefined },
+    });
+  });
+
+  it('name what grows', () => {
+    expect(readOptions(['--growth', 'stored,waiting', '--most', '1000'])).toMatchObject({
+      ok: true,
+      options: { growth: ['stored', 'waiting'], most: 1_000 },
+    });
+  });
+
+  it.each([
+    [['--growth', 'days'], '--growth is of stored, waiting, organisations, slots, and not of days.'],
+    [['--rounds', '0'], '--rounds is a whole number from 1 to 100, and not 0.'],
+    [['--rounds', '1e1'], '--rounds is a whole number from 1 to 100, and not 1e1.'],
+    [['--compare', 'HEAD', '--hold'], '--compare, --growth and --hold exclude each other.'],
+    [['--fast'], "Unknown option '--fast'"],
+  ])('%j is refused with the reason and the usage', (args, why) => {
+    expect(refusal(...args)).toContain(why);
+    expect(refusal(...args)).toContain('npm run bench');
+  });
+});

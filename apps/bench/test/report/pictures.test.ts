@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { pictures } from '../../src/report/pictures.ts';
+
+it('the pictures show each figure that was measured, with its median', () => {
+  const files = pictures([
+    { runs: 300, 'start.p50': 2, cpu: 4, 'cpu.gateway': 1.5, memory: 900 },
+    { runs: 340, 'start.p50': 4, cpu: 5, 'cpu.gateway': 1.5, memory: 950 },
+    { runs: 320, 'start.p50': 3, cpu: 4.5, 'cpu.gateway': 1.5, memory: 910 },
+  ]);
+  expect([...files.keys()]).toEqual(['rates.svg', 'times.svg', 'processor-time.svg', 'memory.svg']);
+  expect(files.get('rates.svg')).toContain('>320</text>');
+  expect(files.get('processor-time.svg')).toContain('>gateway</text>');
+  expect(files.get('processor-time.svg')).not.toContain('scheduler');
+});

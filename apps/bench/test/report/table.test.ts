@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { comparison, digits, table } from '../../src/report/table.ts';
+
+const lineOf = (text: string, title: string): string[] =>
+  (text.split('\n').find((line) => line.includes(title)) ?? '').split('|').map((cell) => cell.trim());
+
+describe('the table of the rounds', () => {
+  it('shows the median, the lowest and the highest of each figure that was measured', () => {
+    const text = table([{ runs: 300 }, { runs: 500 }, { runs: 350, cpu: 4.1234 }]);
+    expect(lineOf(text, 'completed runs')).toEqual(['', 'completed runs', '350/s', '300 to 500', '']);
+    expect(lineOf(text, 'processor time of a completed run')[2]).toBe('4.12 ms');
+    expect(text).not.toContain('event streams');
+  });
+
+  it('rounds to what a measurement knows', () => {
+    expect([14_163, 0.4051, 7_500, 0].map(digits)).toEqual(['14,200', '0.405', '7,500', '0']);
+  });
+});
+
+describe('the comparison of two states', () => {
+  it('is the median of the ratios of rounds that followed each other, which a slower machine does not change', () => {
+    const before = [{ runs: 100 }, { runs: 200 }, { runs: 50 }];
+    const after = [{ runs: 200 }, { runs: 420 }, { runs: 95 }];
+    expect(lineOf(comparison(before, after), 'completed runs')).toEqual([
+      '',
+      'completed runs',
+      '100/s',
+      '200/s',
+      '2 (1.9 to 2.1)',
+      'better',
+      '',
+    ]);
+  });
+
+  it('knows that less is better for times', () => {
+    const text = comparison([{ cpu: 2 }, { cpu: 2 }], [{ cpu: 3 }, { cpu: 2.5 }]);
+    expect(lineOf(text, 'processor time of a completed run').at(-2)).toBe('worse');
+  });
+
+  it('says nothing when the rounds do not agree', () => {
+    const text = comparison([{ runs: 100 }, { runs: 100 }], [{ runs: 110 }, { runs: 90 }]);
+    expect(lineOf(text, 'completed runs').at(-2)).toBe('');
+  });
+
+  it('leaves out what only one of them measured', () => {
+    expect(comparison([{ runs: 1 }], [{ runs: 1, streams: 5 }])).not.toContain('event streams');
+  });
+});
