@@ -57,11 +57,18 @@ export const comparison = (before: readonly Readings[], after: readonly Readings
   return rows(['', 'before', 'after', 'after by before', ''], lines);
 };
 
-/** Only when every round says so. */
+/** Fewer rounds agree by chance. */
+const ROUNDS_OF_A_VERDICT = 4;
+/** A smaller change is not worth a word. */
+const WORTH_A_WORD = 0.05;
+
+/** Only when enough rounds all say so. */
 const verdict = ({ better }: Figure, ratios: readonly number[]): string => {
-  const all = (sign: 1 | -1): boolean => ratios.every((ratio) => Math.sign(Math.log(ratio)) === sign);
-  if (all(better === 'more' ? 1 : -1)) return 'better';
-  return all(better === 'more' ? -1 : 1) ? 'worse' : '';
+  const isMore = ratios.every((ratio) => ratio > 1);
+  const isLess = ratios.every((ratio) => ratio < 1);
+  const change = Math.abs(quantile(ratios, 0.5) - 1);
+  if (ratios.length < ROUNDS_OF_A_VERDICT || change < WORTH_A_WORD || (!isMore && !isLess)) return '';
+  return isMore === (better === 'more') ? 'better' : 'worse';
 };
 
 const figureOf = (name: string): Figure => {

@@ -4,6 +4,8 @@ import { comparison, digits, table } from '../../src/report/table.ts';
 const lineOf = (text: string, title: string): string[] =>
   (text.split('\n').find((line) => line.includes(title)) ?? '').split('|').map((cell) => cell.trim());
 
+const cpuOf = (cpu: number): { readonly cpu: number } => ({ cpu });
+
 describe('the table of the rounds', () => {
   it('shows the median, the lowest and the highest of each figure that was measured', () => {
     const text = table([{ runs: 300 }, { runs: 500 }, { runs: 350, cpu: 4.1234 }]);
@@ -19,8 +21,8 @@ describe('the table of the rounds', () => {
 
 describe('the comparison of two states', () => {
   it('is the median of the ratios of rounds that followed each other, which a slower machine does not change', () => {
-    const before = [{ runs: 100 }, { runs: 200 }, { runs: 50 }];
-    const after = [{ runs: 200 }, { runs: 420 }, { runs: 95 }];
+    const before = [{ runs: 100 }, { runs: 200 }, { runs: 50 }, { runs: 100 }];
+    const after = [{ runs: 200 }, { runs: 420 }, { runs: 95 }, { runs: 200 }];
     expect(lineOf(comparison(before, after), 'completed runs')).toEqual([
       '',
       'completed runs',
@@ -33,13 +35,26 @@ describe('the comparison of two states', () => {
   });
 
   it('knows that less is better for times', () => {
-    const text = comparison([{ cpu: 2 }, { cpu: 2 }], [{ cpu: 3 }, { cpu: 2.5 }]);
+    const text = comparison([2, 2, 2, 2].map(cpuOf), [3, 2.5, 4, 3].map(cpuOf));
     expect(lineOf(text, 'processor time of a completed run').at(-2)).toBe('worse');
   });
 
   it('says nothing when the rounds do not agree', () => {
-    const text = comparison([{ runs: 100 }, { runs: 100 }], [{ runs: 110 }, { runs: 90 }]);
-    expect(lineOf(text, 'completed runs').at(-2)).toBe('');
+    const text = comparison([2, 2, 2, 2].map(cpuOf), [3, 3, 3, 1.9].map(cpuOf));
+    expect(lineOf(text, 'processor time of a completed run').at(-2)).toBe('');
+  });
+
+  it('says nothing of few rounds, or of a small change', () => {
+    for (const after of [
+      [3, 3, 3],
+      [2.05, 2.06, 2.04, 2.03],
+    ]) {
+      const text = comparison(
+        after.map(() => cpuOf(2)),
+        after.map(cpuOf),
+      );
+      expect(lineOf(text, 'processor time of a completed run').at(-2)).toBe('');
+    }
   });
 
   it('leaves out what only one of them measured', () => {
