@@ -1,7 +1,7 @@
 // Runs a program of this repository on Node 24, no matter which Node started it. Plain JavaScript that Node 20 can run, before anything
 // is installed: so it reads the environment itself, and not by the schemas of packages/service-kit.
-import { execFileSync, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,29 +11,25 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const OLDEST_MAJOR = 24;
 
 /** The path of a Node that is new enough: the running one, else the one among the dependencies. */
-const findNode24 = () => {
+export const findNode24 = () => {
   if (majorOf(process.version) >= OLDEST_MAJOR) return process.execPath;
-  const packaged = join(root, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node');
-  if (existsSync(packaged) && majorOf(versionOf(packaged)) >= OLDEST_MAJOR) return packaged;
+  const packaged = join(root, 'node_modules', `node-linux-${process.arch}`);
+  const node = join(packaged, 'bin', 'node');
+  if (existsSync(node) && majorOf(`v${versionOf(packaged)}`) >= OLDEST_MAJOR) return node;
   return fail(
     `This needs Node ${OLDEST_MAJOR} or newer. Node ${process.version} started it, and the dependencies have none ` +
       `for ${process.platform} ${process.arch}. Run npm ci in ${root}, or install Node ${OLDEST_MAJOR} from https://nodejs.org.`,
   );
 };
 
-const versionOf = (node) => {
-  try {
-    return execFileSync(node, ['--version'], { encoding: 'utf8' });
-  } catch {
-    return '';
-  }
-};
+const versionOf = (folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version;
 
 const majorOf = (version) => Number(/^v(\d+)\./.exec(version)?.[1] ?? 0);
 
-/** Runs Node 24 with these arguments, and ends this process with the same status. */
-export const runWithNode24 = (args) => {
-  const child = spawn(findNode24(), args, { stdio: 'inherit', env: withCompileCache(process.env) });
+/** Runs Node 24 with these arguments and variables, and ends this process with the same status. */
+export const runWithNode24 = (args, env = {}) => {
+  const all = withCompileCache({ ...process.env, ...env });
+  const child = spawn(findNode24(), args, { stdio: 'inherit', env: all });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       // In a terminal the child is in the same process group and received Ctrl-C, and npm forwards it to this process once

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { BUNDLES, currentBundles } from './bundles.mjs';
 import { root, toolEnvironment } from './node24.mjs';
 import { NO_RESULT, readResult, sumOf } from './test-result.mjs';
 
@@ -40,9 +41,15 @@ export const runAffectedTests = async () => {
   return sumOf([...results, { ...NO_RESULT, status }]);
 };
 
+/** Tests start the programs as users do: from bundles, if these can be made. */
+const bundles = () => {
+  const folder = currentBundles();
+  return folder === undefined ? {} : { [BUNDLES]: folder };
+};
+
 const statusOf = (tool, args) =>
   new Promise((resolve) => {
-    const env = { ...toolEnvironment(), TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' };
+    const env = { ...toolEnvironment(), ...bundles(), TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' };
     const child = spawn(tool, args, { cwd: root, env, stdio: 'inherit' });
     // The terminal sends Ctrl-C to vitest too. This process stays, cleans up and prints the result.
     process.on('SIGINT', () => undefined);

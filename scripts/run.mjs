@@ -2,7 +2,7 @@
 // current folder. With --omit=dev, as in npm, what only tests and checks need is not installed.
 import { resolve } from 'node:path';
 import { installWhenNeeded } from './install.mjs';
-import { runWithNode24 } from './node24.mjs';
+import { runProgram } from './run-program.mjs';
 
 const given = process.argv.slice(2);
 const omitDev = given[0] === '--omit=dev';
@@ -12,4 +12,4 @@ if (file === undefined) {
   process.exit(2);
 }
 if (!installWhenNeeded({ omitDev })) process.exit(1);
-runWithNode24([resolve(file), ...args]);
+await runProgram(resolve(file), args);

@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 import { join } from 'node:path';
 // @boundaries-ignore the scripts of the repository are not a package, and must run before anything is installed
-import { root, runWithNode24 } from '../../../scripts/node24.mjs';
+import { root } from '../../../scripts/node24.mjs';
+// @boundaries-ignore as above
+import { runProgram } from '../../../scripts/run-program.mjs';
 
-runWithNode24([join(root, 'apps/cli/src/main.ts'), ...process.argv.slice(2)]);
+await runProgram(join(root, 'apps/cli/src/main.ts'), process.argv.slice(2));

@@ -22,7 +22,7 @@ import { chooseEnforcement, describeEnforcement } from './supervision/enforcemen
 import { readRunAs, tryRunAs } from './isolation/run-as.ts';
 import { openResidentProcesses } from './resident-process/resident-processes.ts';
 import type { HostEnvironment } from './supervision/process-environment.ts';
-import { SUPERVISOR_PATH } from './supervision/supervisor-process.ts';
+import { supervisorFile } from './isolation/supervisor-code.ts';
 import { openSupervisors } from './supervision/supervisors.ts';
 import { openWorkFolder } from './work-folder.ts';
 
@@ -107,7 +107,7 @@ const openProcesses = async (
   const runAs = config.EXECUTOR_RUN_AS;
   const user = runAs === undefined ? null : await readRunAs(runAs);
   const { path: workFolder, mark } = await openWorkFolder(config.EXECUTOR_WORK_DIR, log, user);
-  if (user !== null) await tryRunAs(user, SUPERVISOR_PATH, workFolder);
+  if (user !== null) await tryRunAs(user, supervisorFile(), workFolder);
   const isolation = await chooseIsolation({
     setting: config.EXECUTOR_ISOLATION,
     path: config.PATH,

@@ -8,6 +8,7 @@ import { keepRunning } from '../supervision/keep-running.ts';
 import { serviceEnvironment } from '../supervision/service-environment.ts';
 import { startService } from '../supervision/service-process.ts';
 import type { ServiceProcess, ServiceProcessOptions, ServiceState } from '../supervision/service-process.ts';
+import { programFile } from '@runledger/service-kit/lifecycle/program-file';
 import { freePorts } from '@runledger/local-servers/free-port';
 import { originOf } from './api-address.ts';
 import type { Broker } from './broker.ts';
@@ -142,21 +143,21 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessO
 const given = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 
-/** What the sample imports, below the folder of the repository. */
+/** What the source of the sample imports, below the folder of the repository. */
 const SAMPLE_READS = ['apps/standalone', 'node_modules', 'packages/contracts'];
 
 /** The sample and the given programs. Invalid JSON goes to the executor unchanged, which explains the problem. */
 export const allowList = (programs: string | undefined, env: NodeJS.ProcessEnv): string => {
   const sample = fileURLToPath(new URL('../sample/render-image.ts', import.meta.url));
-  // A program inherits nothing, and without the cache it compiles its TypeScript in each run.
-  const cache = given(env, ['NODE_COMPILE_CACHE']);
+  const file = programFile(sample, env);
   const ours = {
     [SAMPLE_PROGRAM]: {
       command: process.execPath,
-      args: [sample],
-      env: cache,
-      readable: SAMPLE_READS.map((path) => fileURLToPath(new URL(`../../../../${path}`, import.meta.url))),
-      writable: Object.values(cache),
+      args: [file],
+      readable:
+        file === sample
+          ? SAMPLE_READS.map((path) => fileURLToPath(new URL(`../../../../${path}`, import.meta.url)))
+          : [file],
     },
   };
   if (programs === undefined) return JSON.stringify(ours);

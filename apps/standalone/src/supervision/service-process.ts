@@ -1,11 +1,12 @@
 import { launchProcess, type Exit } from '@runledger/local-servers/process/managed-process';
+import { bundlesVariable, programFile } from '@runledger/service-kit/lifecycle/program-file';
 import { openLogFile } from './log-file.ts';
 import { terminalLine } from './terminal-line.ts';
 import type { SupervisedProcess } from './keep-running.ts';
 
 export interface ServiceProcessOptions {
   readonly name: string;
-  /** The path of its `main.ts`. */
+  /** The path of its `main.ts`. Its bundle is started if there is one. */
   readonly main: string;
   /** Its whole environment. */
   readonly env: Readonly<Record<string, string>>;
@@ -46,8 +47,8 @@ export const startService = ({
   let health: string | undefined;
   const launched = launchProcess({
     file: process.execPath,
-    args: [main],
-    env: { ...env },
+    args: [programFile(main)],
+    env: { ...bundlesVariable(), ...env },
     stopWithinMs,
     diesWithParent,
     onLine: (line) => {

@@ -1,5 +1,8 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { chooseSlots } from '../../src/components/gpu-slots.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { allowList } from '../../src/components/services.ts';
 
 describe('the GPU slots of a standalone', () => {
@@ -30,7 +33,7 @@ describe('the programs of a standalone', () => {
   const readable = ['apps/standalone', 'node_modules', 'packages/contracts'].map((path) =>
     expect.stringMatching(new RegExp(`/${path}$`)),
   );
-  const sample = { command: process.execPath, args, env: {}, readable, writable: [] };
+  const sample = { command: process.execPath, args, readable };
 
   it('are the sample and the given programs', () => {
     expect(JSON.parse(allowList(undefined, {}))).toEqual({ 'render-image': sample });
@@ -40,11 +43,19 @@ describe('the programs of a standalone', () => {
     });
   });
 
-  it('get nothing of the environment but the cache that compiled the sample', () => {
-    expect(
-      JSON.parse(allowList(undefined, { NODE_COMPILE_CACHE: '/cache', RUNLEDGER_API_KEY: 'k' })),
-    ).toEqual({
-      'render-image': { ...sample, env: { NODE_COMPILE_CACHE: '/cache' }, writable: ['/cache'] },
+  // What it could write there would be loaded by the services.
+  it('get nothing of the environment, and no cache of compiled code', () => {
+    const env = { NODE_COMPILE_CACHE: '/cache', RUNLEDGER_API_KEY: 'k' };
+    expect(JSON.parse(allowList(undefined, env))).toEqual({ 'render-image': sample });
+  });
+
+  it('are the bundle of the sample where there is one, which sees nothing else of the installation', () => {
+    const bundle = join(temporaryFolder(), 'apps/standalone/src/sample/render-image.mjs');
+    mkdirSync(dirname(bundle), { recursive: true });
+    writeFileSync(bundle, '');
+    const env = { RUNLEDGER_BUNDLES: join(bundle, '../../../../..') };
+    expect(JSON.parse(allowList(undefined, env))).toEqual({
+      'render-image': { command: process.execPath, args: [bundle], readable: [bundle] },
     });
   });
 

@@ -9,7 +9,7 @@ export const metricsPage = async (
   { pid }: Pick<Standalone, 'pid'>,
   service: (typeof SERVICES)[number],
 ): Promise<string> => {
-  const [found] = descendantsOf(pid, `services/${service}/src/main.ts`);
+  const [found] = descendantsOf(pid, `services/${service}/src/main.`);
   if (found === undefined) throw new Error(`no ${service} runs`);
   const environment = readFileSync(`/proc/${found}/environ`, 'utf8');
   const [, port] = /RUNLEDGER_HEALTH_PORT=(\d+)/.exec(environment) ?? [];

@@ -94,7 +94,7 @@ it(
     const killed = await waitFor('an endless run to run', async () =>
       (await Promise.all(endless.map((run) => api.get(run)))).find(({ status }) => status === 'running'),
     );
-    kill9(standalone.pid, 'services/gpu-executor/src/main.ts');
+    kill9(standalone.pid, 'services/gpu-executor/src/main.');
     await waitFor('its attempt to end', async () => {
       const [attempt] = (await api.get(killed.id)).attempts;
       return attempt?.ended_at;

@@ -60,9 +60,9 @@ describe('kill -9 during 50 runs', () => {
   });
 
   const parts: Readonly<Record<string, (context: TestContext) => Promise<void>>> = {
-    gateway: async () => kill9(standalone.pid, 'services/gateway/src/main.ts'),
-    scheduler: async () => kill9(standalone.pid, 'services/scheduler/src/main.ts'),
-    executor: async () => kill9(standalone.pid, 'services/gpu-executor/src/main.ts'),
+    gateway: async () => kill9(standalone.pid, 'services/gateway/src/main.'),
+    scheduler: async () => kill9(standalone.pid, 'services/scheduler/src/main.'),
+    executor: async () => kill9(standalone.pid, 'services/gpu-executor/src/main.'),
     'nats-server': async () => kill9(standalone.pid, 'nats-server.conf'),
     MongoDB: (context) => (typeof views === 'string' ? context.skip(views) : views.kill9AndRestart()),
   };

@@ -66,8 +66,8 @@ describe('a deployment that tries again after an error', () => {
 
   it('has its other attempt after a kill -9 of the scheduler and the executor', async () => {
     const run = await waiting();
-    kill9(standalone.pid, 'services/scheduler/src/main.ts');
-    kill9(standalone.pid, 'services/gpu-executor/src/main.ts');
+    kill9(standalone.pid, 'services/scheduler/src/main.');
+    kill9(standalone.pid, 'services/gpu-executor/src/main.');
     expect(await api.ended(run, 120_000)).toMatchObject({
       status: 'failed',
       error: { kind: 'program_exit' },

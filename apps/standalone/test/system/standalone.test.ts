@@ -77,7 +77,7 @@ describe('a standalone', () => {
       ['gpu-executor', `executor-${NAME}`],
       ['notifier', 'notifier'],
     ] as const) {
-      const [pid = 0] = descendantsOf(standalone.pid, `services/${service}/src/main.ts`);
+      const [pid = 0] = descendantsOf(standalone.pid, `services/${service}/src/main.`);
       const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
       expect(environment.filter((entry) => /NATS_(?!URL)/.test(entry))).toEqual([
         `NATS_NKEY_FILE=${keyOf(user)}`,
@@ -113,8 +113,7 @@ describe('a standalone', () => {
 
   it('restarts a killed service, and prints that it does', async () => {
     const find = (): number | undefined =>
-      descendants(standalone.pid).find(({ command }) => command.includes('services/gateway/src/main.ts'))
-        ?.pid;
+      descendants(standalone.pid).find(({ command }) => command.includes('services/gateway/src/main.'))?.pid;
     const before = find();
     if (before === undefined) throw new Error('no gateway runs');
     process.kill(before, 'SIGKILL');

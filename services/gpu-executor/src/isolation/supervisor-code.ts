@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { programFile } from '@runledger/service-kit/lifecycle/program-file';
 
 /** The folder with the packages of the workspaces. */
 const rootOf = (folder: string): string =>
@@ -10,20 +11,26 @@ const HERE = dirname(fileURLToPath(import.meta.url));
 /** Where Runledger is installed. */
 export const INSTALLATION = rootOf(HERE);
 
+const SOURCE = join(HERE, '../supervision/supervisor.ts');
+
+/** What a supervisor runs. */
+export const supervisorFile = (): string => programFile(SOURCE);
+
 /** Of the installation this alone is in the view of a program, because its supervisor needs it to start. All of it is public. */
 export const supervisorCode = (): readonly string[] => {
   const modules = join(INSTALLATION, 'node_modules');
-  return [
-    process.execPath,
-    HERE,
-    join(HERE, '../supervision'),
-    join(HERE, '../../package.json'),
-    ...['@runledger/contracts/json', '@runledger/resilience/backoff'].flatMap(codeOf),
-    join(modules, '@runledger'),
-    join(modules, 'koffi'),
-    join(modules, '@koromix'),
-  ];
+  const file = supervisorFile();
+  const code = file === SOURCE ? sourceCode(modules) : [file];
+  return [process.execPath, ...code, join(modules, 'koffi'), join(modules, '@koromix')];
 };
+
+const sourceCode = (modules: string): string[] => [
+  HERE,
+  join(HERE, '../supervision'),
+  join(HERE, '../../package.json'),
+  ...['@runledger/contracts/json', '@runledger/resilience/backoff'].flatMap(codeOf),
+  join(modules, '@runledger'),
+];
 
 const codeOf = (name: string): string[] => {
   const file = fileURLToPath(import.meta.resolve(name));

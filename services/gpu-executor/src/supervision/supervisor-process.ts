@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { Duplex } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import { within } from '@runledger/resilience/within';
@@ -10,6 +9,7 @@ import type { Cgroup } from '../limits/cgroups.ts';
 import { isInNamespace, type Isolation, type View } from '../isolation/isolation.ts';
 import type { SupervisorSetup } from '../isolation/restrict-supervisor.ts';
 import { asUser } from '../isolation/run-as.ts';
+import { supervisorFile } from '../isolation/supervisor-code.ts';
 import { supervisorSetup } from '../isolation/supervisor-setup.ts';
 import type { Rlimits } from '../isolation/system-calls.ts';
 import { directStreams, relayedStreams, type ProcessStreams } from './process-streams.ts';
@@ -49,8 +49,6 @@ export interface Supervisor {
   close(): void;
 }
 
-/** What it runs. */
-export const SUPERVISOR_PATH = fileURLToPath(new URL('./supervisor.ts', import.meta.url));
 /** SIGUSR1 from a program must not open a debugger in its supervisor. */
 const NODE_OPTIONS = ['--disable-sigusr1', '--no-warnings'];
 /** How long the supervisor may take to kill what it started before the executor kills it. */
@@ -143,7 +141,7 @@ const spawnSupervisor = ({
   streams,
 }: SupervisorSettings): ChildProcess => {
   const setup: SupervisorSetup = { isolation: supervisorSetup(isolation, view, folder), rlimits };
-  const node = [process.execPath, ...NODE_OPTIONS, SUPERVISOR_PATH, streams, JSON.stringify(setup)];
+  const node = [process.execPath, ...NODE_OPTIONS, supervisorFile(), streams, JSON.stringify(setup)];
   const pipes = streams === 'direct' ? [LINK_DESCRIPTOR, ...DIRECT_DESCRIPTORS] : [LINK_DESCRIPTOR];
   const [command = '', ...args] = [
     ...(cgroup?.enter ?? []),

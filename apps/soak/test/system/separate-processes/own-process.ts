@@ -1,6 +1,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundlesVariable, programFile } from '@runledger/service-kit/lifecycle/program-file';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
@@ -30,15 +32,14 @@ export interface OwnProcess extends AsyncDisposable {
   output(): string;
 }
 
-/** All processes of a test run use the same cache of compiled sources. */
-const { NODE_COMPILE_CACHE = '' } = process.env;
 const WITHIN = { withinMs: 60_000 };
 
-/** Starts `src/main.ts` in the folder of the service, with only this environment. */
+/** Starts the service in its folder, with only this environment. */
 export const startOwn = (service: ServiceName, env: Readonly<Record<string, string>>): OwnProcess => {
-  const child = fork('src/main.ts', {
-    cwd: fileURLToPath(new URL(`../../../../../services/${service}`, import.meta.url)),
-    env: { ...env, NODE_COMPILE_CACHE },
+  const cwd = fileURLToPath(new URL(`../../../../../services/${service}`, import.meta.url));
+  const child = fork(programFile(join(cwd, 'src/main.ts')), {
+    cwd,
+    env: { ...bundlesVariable(), ...env },
     execArgv: [],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

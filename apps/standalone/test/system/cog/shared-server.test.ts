@@ -34,7 +34,7 @@ it(
     await waitFor('the first prediction', async () => (await api.get(run)).progress > 0, {
       withinMs: 60_000,
     });
-    kill9(standalone.pid, 'services/gpu-executor/src/main.ts');
+    kill9(standalone.pid, 'services/gpu-executor/src/main.');
     const ended = await api.ended(run, 120_000);
     expect(ended).toMatchObject({
       status: 'success',

@@ -4,10 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { programFile } from '@runledger/service-kit/lifecycle/program-file';
 import { onTestFinished } from 'vitest';
 import { SEAHORSE_VALLEY } from '../../../src/sample/render-scene.ts';
 
-const program = fileURLToPath(new URL('../../../src/sample/render-image.ts', import.meta.url));
+const program = programFile(
+  fileURLToPath(new URL('../../../src/sample/render-image.ts', import.meta.url)),
+  process.env,
+);
 
 export interface Sample {
   readonly outputFolder: string;

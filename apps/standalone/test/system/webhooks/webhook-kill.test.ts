@@ -55,7 +55,7 @@ describe('kill -9 during 40 runs with webhooks', () => {
   const service =
     (name: string): Kill =>
     async () =>
-      kill9(standalone.pid, `services/${name}/src/main.ts`);
+      kill9(standalone.pid, `services/${name}/src/main.`);
   const parts: Readonly<Record<string, Kill>> = {
     notifier: service('notifier'),
     gateway: service('gateway'),

@@ -42,7 +42,7 @@ const startListening = async (
 /** The health ports in the environment of the services. */
 const healthPorts = (pid: number): string[] =>
   descendants(pid)
-    .filter(({ command: line }) => line.includes('/services/') && line.includes('src/main.ts'))
+    .filter(({ command: line }) => line.includes('/services/') && line.includes('src/main.'))
     .flatMap(
       (service) =>
         /RUNLEDGER_HEALTH_PORT=(\d+)/.exec(readFileSync(`/proc/${service.pid}/environ`, 'utf8'))?.[1] ?? [],

@@ -15,12 +15,13 @@ import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
+import { programFile } from '@runledger/service-kit/lifecycle/program-file';
 import { testNats } from '@runledger/testing/servers/nats';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { anAssignedRun, type AssignedRun } from '../../fixtures/assigned-run.ts';
 import { startGateway, type ExecutionGateway } from '../../fixtures/execution-gateway.ts';
 
-const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+const main = programFile(fileURLToPath(new URL('../../../src/main.ts', import.meta.url)));
 
 /** The executor's `main.ts` with a real broker, and a gateway that only serves attempts. The test acts as the scheduler. */
 export interface ServiceTestBed extends AsyncDisposable {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { executorId } from '@runledger/contracts/ids';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import { parseFleetEvent } from '@runledger/event-log/messages/fleet';
+import { programFile } from '@runledger/service-kit/lifecycle/program-file';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { consumeAddressed } from '../../../src/log/consume-addressed.ts';
@@ -15,7 +16,7 @@ import { startService, type ServiceTestBed } from './service-test-bed.ts';
 
 const ignoring: Pick<Executor, 'handle'> = { handle: () => ({ kind: 'taken' }) };
 
-const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+const main = programFile(fileURLToPath(new URL('../../../src/main.ts', import.meta.url)));
 
 /** An executor that is expected to end by itself. */
 const runMain = async (env: Record<string, string>): Promise<{ code: number | null; output: string }> => {
