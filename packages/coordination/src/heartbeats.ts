@@ -1,12 +1,13 @@
 import { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import { newUuid, type ExecutorId } from '@runledger/contracts/ids';
-import type { JsMsg, StreamInfo } from '@nats-io/jetstream';
+import type { StreamInfo } from '@nats-io/jetstream';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { lastMessage } from '@runledger/event-log/messages/leader-read';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { publish } from '@runledger/event-log/messages/publish';
 import { pullInOrder } from '@runledger/event-log/follow/pull-in-order';
-import { deliveredTime, parseJson } from '@runledger/event-log/messages/stored-message';
+import type { DeliveredMessage } from '@runledger/event-log/messages/delivered-message';
+import { parseJson } from '@runledger/event-log/messages/stored-message';
 
 const STREAM = 'KV_EXECUTORS';
 const PREFIX = '$KV.EXECUTORS.';
@@ -65,9 +66,9 @@ export const watchHeartbeats = (
         ? { deliver_policy: 'by_start_sequence', opt_start_seq: position + 1 }
         : { deliver_policy: 'last_per_subject' };
     },
-    take: async (messages: readonly JsMsg[]) => {
+    take: async (messages: readonly DeliveredMessage[]) => {
       for (const message of messages) {
-        position = message.seq;
+        position = message.sequence;
         // An expired heartbeat leaves a marker without a body.
         const heartbeat = parseJson(message.data);
         if (!heartbeatSchema.Check(heartbeat) || message.subject !== `${PREFIX}${heartbeat.executor_id}`) {
@@ -75,7 +76,7 @@ export const watchHeartbeats = (
           continue;
         }
         try {
-          onHeartbeat(heartbeat, deliveredTime(message));
+          onHeartbeat(heartbeat, message.time);
         } catch (error) {
           log.logger.error(
             { err: error, executor: heartbeat.executor_id },

@@ -1,13 +1,12 @@
-import type { JsMsg } from '@nats-io/jetstream';
 import { allBlobs, parseBlobSubject, type BlobStream } from '@runledger/contracts/blobs';
 import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readToEnd } from '@runledger/event-log/follow/read-to-end';
-import { removeMessage } from '@runledger/event-log/messages/remove-message';
+import type { DeliveredMessage } from '@runledger/event-log/messages/delivered-message';
+import { removeMessage } from '@runledger/event-log/streams/remove-message';
 import type { StoredBlob } from '../store/blob-store.ts';
 
 const WITHIN_MS = 15_000;
-const NANOS_IN_MS = 1_000_000;
 /** With headers only, the broker gives the size of the payload here. */
 const SIZE = 'Nats-Msg-Size';
 
@@ -42,9 +41,12 @@ export const hasCopy = async (log: EventLog, stream: BlobStream, subject: string
 export const eraseCopy = (log: EventLog, stream: BlobStream, sequence: number): Promise<void> =>
   removeMessage(log, stream, sequence);
 
-const storedBlob = (stream: BlobStream, { subject, headers, seq, info }: JsMsg): StoredBlob => ({
+const storedBlob = (
+  stream: BlobStream,
+  { subject, headers, sequence, storedAt }: DeliveredMessage,
+): StoredBlob => ({
   ...parseBlobSubject(stream, subject),
   bytes: Number(headers?.get(SIZE) ?? 0),
-  storedAt: new Date(info.timestampNanos / NANOS_IN_MS),
-  copy: seq,
+  storedAt,
+  copy: sequence,
 });

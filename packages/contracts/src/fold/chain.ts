@@ -17,7 +17,7 @@ export interface StoredMessage {
   readonly fence: string | null;
   readonly expectedSequence: number | null;
   /** W3C trace context of its append, if it was traced. No decision depends on it. */
-  readonly traceparent?: string;
+  readonly traceparent?: string | undefined;
   /** Parsed JSON; undefined when the payload is not JSON. */
   readonly body: unknown;
 }

@@ -15,6 +15,11 @@ export const lifecycleFilter = (run: RunKey): string => `runs.${run.org_id}.${ru
 /** Every lifecycle fact of every run. */
 export const ALL_LIFECYCLES = 'runs.*.*.life.>';
 
+/** The lifecycle facts of every run that begin runs, and that end them: without those of attempts, which are most. */
+export const ALL_BEGINNINGS_AND_ENDS = ['queued', 'cancel_requested', 'ended'].map(
+  (fact) => `runs.*.*.life.${fact}.>`,
+);
+
 /** All facts of a run: its lifecycle and its webhook facts. */
 export const runFilter = (run: RunKey): string => `runs.${run.org_id}.${run.run_id}.>`;
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { JsMsg } from '@nats-io/jetstream';
+import type { DeliveredMessage } from '@runledger/event-log/messages/delivered-message';
 import { newUuid } from '@runledger/contracts/ids';
 import { publish, type Published } from '@runledger/event-log/messages/publish';
 import { callBroker } from '@runledger/event-log/connect/broker-call';
@@ -99,15 +99,18 @@ const readInto = async (
   onChange: () => void,
 ): Promise<Pulling & { isComplete(): boolean }> => {
   let isComplete = false;
-  const take = async (messages: readonly JsMsg[]): Promise<void> => {
+  const take = async (messages: readonly DeliveredMessage[]): Promise<void> => {
     for (const message of messages) {
       const [, kind, key = ''] = KEY.exec(message.subject.slice(prefix.length)) ?? [];
       const holder = text.decode(message.data);
-      if (kind === 'member') view.noteMember(key, message.seq, holder !== '');
+      if (kind === 'member') view.noteMember(key, message.sequence, holder !== '');
       if (kind === 'partition') {
-        view.noteClaim(Number(key), { holder: MEMBER.test(holder) ? holder : '', revision: message.seq });
+        view.noteClaim(Number(key), {
+          holder: MEMBER.test(holder) ? holder : '',
+          revision: message.sequence,
+        });
       }
-      if (message.info.pending > 0 || isComplete) continue;
+      if (message.pending > 0 || isComplete) continue;
       isComplete = true;
       onChange();
     }

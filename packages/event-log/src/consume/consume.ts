@@ -1,4 +1,3 @@
-import type { JsMsg } from '@nats-io/jetstream';
 import { acknowledgeHandled } from './acknowledge-handled.ts';
 import { ConsumerTakenOver } from './consumer-owner.ts';
 import type { ConsumeOptions } from './consume-options.ts';
@@ -6,6 +5,7 @@ import type { Handle } from './outcome.ts';
 import { handleMessage } from './handle-message.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { pullBatches } from '../follow/pull-batches.ts';
+import type { DeliveredMessage } from '../messages/delivered-message.ts';
 import { openConsumer, rewindUnused } from './open-consumer.ts';
 import type { Readiness } from '../connect/readiness.ts';
 import { waitForConsumer, watchConsumer, type Opened } from './watch-consumer.ts';
@@ -51,7 +51,7 @@ export const consume = async (
   const opened = { info: await openConsumer(log, options), owner };
   const handling = { log, name, stream, handle, stop: stop.signal };
   const handled = acknowledgeHandled();
-  const take = async (messages: readonly JsMsg[]): Promise<void> => {
+  const take = async (messages: readonly DeliveredMessage[]): Promise<void> => {
     for (const message of messages) {
       if (owner?.owns(message.subject) === false) throw new ConsumerTakenOver(name, owner);
       if (!(await handleMessage(message, handling))) return;
@@ -75,13 +75,13 @@ export const consume = async (
 const keepPulling = async (
   log: EventLog,
   opened: Opened,
-  take: (messages: readonly JsMsg[]) => Promise<void>,
+  take: (messages: readonly DeliveredMessage[]) => Promise<void>,
   stop: AbortSignal,
 ): Promise<void> => {
   const { name, stream_name: stream } = opened.info;
   for (let { info } = opened; !stop.aborted;) {
     try {
-      await pullBatches(log, info, take, stop);
+      await pullBatches(log, info, { take, pauseMs: 0 }, stop);
     } catch (error) {
       if (stop.aborted) return;
       log.logger.warn({ err: error, consumer: name, stream }, 'a consumer was interrupted; it continues');

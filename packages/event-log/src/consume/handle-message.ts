@@ -1,4 +1,3 @@
-import type { JsMsg } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
@@ -6,7 +5,7 @@ import type { Handle, Outcome } from './outcome.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { newerVersionOf } from '../follow/newer-version.ts';
 import { storeDeadLetter } from '../streams/dead-letters.ts';
-import { fromDelivered } from '../messages/stored-message.ts';
+import type { DeliveredMessage } from '../messages/delivered-message.ts';
 
 const MAX_THROWS = 5;
 const FIRST_PAUSE_MS = 100;
@@ -24,25 +23,24 @@ export interface Handling {
  * Handles one delivered message or stores it as a dead letter. False when it was stopped before an outcome.
  * @throws {NewerVersion}
  */
-export const handleMessage = async (message: JsMsg, handling: Handling): Promise<boolean> => {
-  const stored = fromDelivered(message);
-  const newer = newerVersionOf(handling.stream, stored);
+export const handleMessage = async (message: DeliveredMessage, handling: Handling): Promise<boolean> => {
+  const newer = newerVersionOf(handling.stream, message);
   if (newer) throw newer;
-  return finish(message, stored, handling);
+  return finish(message, handling);
 };
 
-const finish = async (message: JsMsg, stored: StoredMessage, handling: Handling): Promise<boolean> => {
+const finish = async (message: DeliveredMessage, handling: Handling): Promise<boolean> => {
   const { stop } = handling;
   const delays = backoff({ firstMs: FIRST_PAUSE_MS, longestMs: LONGEST_PAUSE_MS });
   for (let throws = 0; !stop.aborted;) {
     let outcome: Outcome;
     try {
-      outcome = await decide(stored, handling.handle);
+      outcome = await decide(message, handling.handle);
     } catch (error) {
       // The message is not the cause when the broker is unavailable.
       if (!(error instanceof LogUnavailable)) throws += 1;
       const { log, name, stream } = handling;
-      log.logger.error({ err: error, consumer: name, stream, sequence: stored.sequence }, 'a handler threw');
+      log.logger.error({ err: error, consumer: name, stream, sequence: message.sequence }, 'a handler threw');
       outcome =
         throws < MAX_THROWS
           ? { kind: 'retry', inMs: delays.next() }
@@ -55,7 +53,7 @@ const finish = async (message: JsMsg, stored: StoredMessage, handling: Handling)
       case 'done':
         return true;
       case 'dead_letter':
-        return storeDeadLetterUntilDone(message, stored, outcome.because, handling);
+        return storeDeadLetterUntilDone(message, outcome.because, handling);
       case 'retry':
         await sleep(outcome.inMs, stop);
     }
@@ -70,20 +68,19 @@ const decide = async (stored: StoredMessage, handle: Handle): Promise<Outcome> =
 };
 
 const storeDeadLetterUntilDone = async (
-  message: JsMsg,
-  stored: StoredMessage,
+  message: DeliveredMessage,
   reason: string,
   { log, name, stream, stop }: Handling,
 ): Promise<boolean> => {
   const raw = { data: message.data, headers: message.headers ?? [] };
   while (!stop.aborted) {
     try {
-      await storeDeadLetter(log, { consumer: name, stored, reason, stream, raw });
+      await storeDeadLetter(log, { consumer: name, stored: message, reason, stream, raw });
       return true;
     } catch (error) {
       if (!(error instanceof LogUnavailable)) throw error;
       log.logger.warn(
-        { err: error, consumer: name, sequence: stored.sequence },
+        { err: error, consumer: name, sequence: message.sequence },
         'a dead letter could not be stored yet; trying again',
       );
       await sleep(LONGEST_PAUSE_MS, stop);

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ConsumerInfo, JsMsg } from '@nats-io/jetstream';
+import type { ConsumerInfo } from '@nats-io/jetstream';
 import type { EventLog } from '../connect/event-log.ts';
+import type { DeliveredMessage } from '../messages/delivered-message.ts';
 import type { EphemeralConsumer } from './ephemeral-consumer.ts';
 
 /** Finds out when everything is taken that was stored at the start. */
@@ -8,7 +9,7 @@ export interface CatchingUp {
   /** Begins with a consumer. Returns a function that ends it. */
   begin(consumer: EphemeralConsumer): () => void;
   /** `last`: of the messages that were delivered and taken. */
-  onTaken(last: JsMsg | undefined): void;
+  onTaken(last: DeliveredMessage | undefined): void;
 }
 
 const SILENT_MS = 250;
@@ -46,8 +47,8 @@ export const catchingUp = (log: EventLog, listener: (() => void) | undefined): C
       return () => end.abort();
     },
     onTaken: (last) => {
-      taken = last?.info.deliverySequence ?? taken;
-      if (last?.info.pending === 0) reached();
+      taken = last?.deliverySequence ?? taken;
+      if (last?.pending === 0) reached();
     },
   };
 };

@@ -2,7 +2,6 @@ import type { CountedMessage } from '@runledger/contracts/room/run-counts';
 import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '../connect/event-log.ts';
 import { runsIdentityOf, type RunsIdentity } from '../messages/stream-identity.ts';
-import { fromDelivered } from '../messages/stored-message.ts';
 import { pullInOrder, type Pulling } from './pull-in-order.ts';
 
 export interface FollowSubjectsOptions {
@@ -26,5 +25,5 @@ export const followSubjects = (
       deliver_policy: 'by_start_sequence',
       opt_start_seq: after(runsIdentityOf(info)) + 1,
     }),
-    take: async (messages) => onMessages(messages.map(fromDelivered)),
+    take: async (messages) => onMessages(messages),
   });

@@ -3,7 +3,6 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { EventLog } from '../connect/event-log.ts';
 import type { FollowOptions, Following } from '../messages/following.ts';
 import type { RunLog } from '../messages/run-messages.ts';
-import { fromDelivered } from '../messages/stored-message.ts';
 import { createdOf } from '../messages/stream-identity.ts';
 import type { StartPosition } from './ephemeral-consumer.ts';
 import { pullInOrder } from './pull-in-order.ts';
@@ -45,7 +44,7 @@ export const follow = (log: RunLog, options: FollowOptions): Promise<Following> 
   'messages' in log ? log.messages.follow(options) : followStream(log, options);
 
 const followStream = async (log: EventLog, options: FollowOptions): Promise<Following> => {
-  const { stream, subjects, onCaughtUp } = options;
+  const { stream, subjects, onCaughtUp, pauseMs = 0 } = options;
   const stop = new AbortController();
   const taker = batchTaker(options, log.logger, stop.signal);
   let created: string | undefined;
@@ -86,7 +85,8 @@ const followStream = async (log: EventLog, options: FollowOptions): Promise<Foll
     subjects,
     readUpTo: taker.position,
     begin,
-    take: (delivered) => take(delivered.map(fromDelivered)),
+    pauseMs,
+    take,
     ...(onCaughtUp ? { onCaughtUp } : {}),
   });
   return {

@@ -1,5 +1,5 @@
-import type { JsMsg } from '@nats-io/jetstream';
 import type { EventLog } from '../connect/event-log.ts';
+import type { DeliveredMessage } from '../messages/delivered-message.ts';
 import { readToEnd } from './read-to-end.ts';
 
 const WITHIN_MS = 15_000;
@@ -14,8 +14,8 @@ export const lastPerSubject = async (
   stream: string,
   filter: string,
   limit: number,
-): Promise<JsMsg[]> => {
-  const found: JsMsg[] = [];
+): Promise<DeliveredMessage[]> => {
+  const found: DeliveredMessage[] = [];
   const options = { stream, subjects: [filter], lastPerSubject: true, withinMs: WITHIN_MS };
   for await (const message of readToEnd(log, options)) if (found.push(message) >= limit) break;
   return found;

@@ -1,65 +1,79 @@
-import type { ConsumerInfo, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import type { ConsumerInfo } from '@nats-io/jetstream';
+import { sleep } from '@runledger/resilience/abort';
 import { callBroker } from '../connect/broker-call.ts';
-import { onConsumerLost } from './consumer-lost.ts';
 import type { EventLog } from '../connect/event-log.ts';
+import type { DeliveredMessage } from '../messages/delivered-message.ts';
+import { onConsumerLost } from './consumer-lost.ts';
+import { openPulls } from './open-pulls.ts';
+
+export interface PullBatches {
+  readonly take: (messages: readonly DeliveredMessage[]) => Promise<void>;
+  /**
+   * Milliseconds between a batch that is not full and the next pull. 0 has each message delivered as it is stored. A pause delays a
+   * reader of many messages by as much, and spares it and the broker most of the work: one wake-up, one read and one write for each
+   * batch instead of for each message. The first message after a silence is delivered at once in any case.
+   */
+  readonly pauseMs: number;
+}
 
 /** Bounds what is held in memory: an event has up to 1 MiB. */
 const MAX_BATCH = 256;
-/** Also how long a message stays unread that was lost on its way while nothing came behind it. */
-const PULL_FOR_MS = 10_000;
-/** A broker that misses two of these counts as lost. */
-const IDLE_HEARTBEAT_MS = 2_000;
 
 /**
- * Sends one pull after the other until the signal; a pull delivers what comes until it is used up. Each batch is what came while
- * the last one was handled.
+ * Sends one pull after the other until the signal. Without a pause a pull delivers what comes until it is used up, and each batch is
+ * what came while the last one was handled. With a pause a batch is what the consumer has.
  * @throws when the connection, a heartbeat or a message of the delivery is lost, behind an empty message, and what `take` throws
  */
 export const pullBatches = async (
   log: EventLog,
   info: ConsumerInfo,
-  take: (messages: readonly JsMsg[]) => Promise<void>,
+  { take, pauseMs }: PullBatches,
   signal: AbortSignal,
 ): Promise<void> => {
-  const consumer = log.js.consumers.getConsumerFromInfo(info);
+  using pulls = openPulls(log, info);
+  const request = { messages: MAX_BATCH, once: pauseMs > 0 };
+  // A pull that ends with fewer messages has expired.
+  const least = request.once ? 1 : MAX_BATCH;
+  signal.addEventListener('abort', pulls.stop, { once: true });
+  let lost = false;
+  const offLost = onConsumerLost(log, info, () => {
+    lost = true;
+    pulls.stop();
+  });
   let delivered = 0;
-  while (!signal.aborted) {
-    const pulled = await consumer.fetch({
-      max_messages: MAX_BATCH,
-      expires: PULL_FOR_MS,
-      idle_heartbeat: IDLE_HEARTBEAT_MS,
-    });
-    const stop = (): void => pulled.stop();
-    signal.addEventListener('abort', stop, { once: true });
-    // The signal may have aborted while the pull was sent.
-    if (signal.aborted) stop();
-    // Left alone, the driver may wait half a minute before it retries a broker that was not ready at once.
-    let lost = false;
-    const offLost = onConsumerLost(log, info, () => {
-      lost = true;
-      pulled.stop();
-    });
-    try {
-      for await (const messages of batches(pulled)) {
+  try {
+    while (!signal.aborted) {
+      pulls.send(request);
+      const before = delivered;
+      for (let messages = await pulls.next(); messages.length > 0; messages = await pulls.next()) {
         if (signal.aborted) return;
-        for (const message of messages) {
-          delivered += 1;
-          const { deliverySequence } = message.info;
-          if (deliverySequence !== delivered) {
-            throw new Error(`message ${deliverySequence} of the delivery came, and ${delivered} is missing`);
-          }
-        }
+        delivered = checkOrder(messages, delivered);
         await take(messages);
         if (mayEndDelivery(messages.at(-1))) throw new Error('an empty message may have ended the delivery');
       }
-    } finally {
-      offLost();
-      signal.removeEventListener('abort', stop);
-      pulled.stop();
+      if (signal.aborted) return;
+      if (lost) throw new Error('the broker of the connection or of the consumer was lost during a pull');
+      const received = delivered - before;
+      if (received < least) await checkDelivered(log, info, delivered);
+      // Behind a full one there is more.
+      else if (received < MAX_BATCH) await sleep(pauseMs, signal);
     }
-    if (lost) throw new Error('the broker of the connection or of the consumer was lost during a pull');
-    if (pulled.getReceived() < MAX_BATCH && !signal.aborted) await checkDelivered(log, info, delivered);
+  } finally {
+    offLost();
+    signal.removeEventListener('abort', pulls.stop);
   }
+};
+
+/** @throws when a message is missing */
+const checkOrder = (messages: readonly DeliveredMessage[], before: number): number => {
+  let delivered = before;
+  for (const { deliverySequence } of messages) {
+    delivered += 1;
+    if (deliverySequence !== delivered) {
+      throw new Error(`message ${deliverySequence} of the delivery came, and ${delivered} is missing`);
+    }
+  }
+  return delivered;
 };
 
 /**
@@ -80,35 +94,5 @@ const checkDelivered = async (log: EventLog, info: ConsumerInfo, received: numbe
  * To a reader in another account, and at another server than its consumer, the broker passes nothing on behind a message without
  * payload and headers: it takes that for the end of the responses (https://github.com/nats-io/nats-server/issues/3180).
  */
-const mayEndDelivery = (message: JsMsg | undefined): boolean =>
+const mayEndDelivery = (message: DeliveredMessage | undefined): boolean =>
   message?.data.length === 0 && message.headers === undefined;
-
-/**
- * What came since the last batch was handled. Messages are taken from the driver as they come: it would count the time in which a
- * batch is handled as missed heartbeats, and drop what it holds.
- */
-async function* batches(pulled: ConsumerMessages): AsyncGenerator<readonly JsMsg[]> {
-  const received: JsMsg[] = [];
-  const over = new AbortController();
-  let arrival = Promise.withResolvers<void>();
-  const receive = async (): Promise<void> => {
-    for await (const message of pulled) {
-      received.push(message);
-      // The driver's iterator counts the messages that it has received and not given.
-      if (pulled.getPending() === 0) arrival.resolve();
-    }
-  };
-  const receiving = receive().finally(() => {
-    over.abort();
-    arrival.resolve();
-  });
-  // It is awaited below, after everything that came before a failure.
-  receiving.catch(() => undefined);
-  while (!over.signal.aborted) {
-    await arrival.promise;
-    arrival = Promise.withResolvers();
-    if (received.length > 0) yield received.splice(0);
-  }
-  if (received.length > 0) yield received.splice(0);
-  await receiving;
-}

@@ -1,9 +1,10 @@
-import type { JsMsg, StreamInfo } from '@nats-io/jetstream';
+import type { StreamInfo } from '@nats-io/jetstream';
 import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import { within } from '@runledger/resilience/within';
 import type { EventLog } from '../connect/event-log.ts';
 import type { Readiness } from '../connect/readiness.ts';
+import type { DeliveredMessage } from '../messages/delivered-message.ts';
 import { catchingUp } from './catching-up.ts';
 import {
   openEphemeralConsumer,
@@ -18,7 +19,9 @@ export interface PullInOrder extends Omit<EphemeralConsumerOptions, 'begin'> {
   /** Where to begin, at the start and after every interruption. When it throws, the pulling ends. */
   begin(info: StreamInfo): StartPosition;
   /** Called with the next messages, at most 256, never concurrently. When it throws, the pulling ends. */
-  take(messages: readonly JsMsg[]): Promise<void>;
+  take(messages: readonly DeliveredMessage[]): Promise<void>;
+  /** See `pullBatches`. 0 when left out. */
+  readonly pauseMs?: number;
   /** Called once, when everything is taken that was stored at the start. */
   onCaughtUp?(): void;
 }
@@ -44,7 +47,7 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
   let state: Readiness = { ok: true };
   const catching = catchingUp(log, pull.onCaughtUp && (() => pull.onCaughtUp?.()));
 
-  const onTaken = (last: JsMsg | undefined): void => {
+  const onTaken = (last: DeliveredMessage | undefined): void => {
     delays.reset();
     catching.onTaken(last);
   };
@@ -59,7 +62,8 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
         state = { ok: true };
         using opened = new DisposableStack();
         opened.defer(catching.begin(open));
-        await pullBatches(log, open.info, takeFrom(open.from, take, onTaken), stop.signal);
+        const batches = { take: takeFrom(open.from, take, onTaken), pauseMs: pull.pauseMs ?? 0 };
+        await pullBatches(log, open.info, batches, stop.signal);
       } catch (error) {
         if (error instanceof Ended) throw error.cause;
         if (log.nc.isClosed()) throw error;
@@ -100,9 +104,9 @@ const openFirst = (log: EventLog, options: EphemeralConsumerOptions): Promise<Ep
 
 /** A consumer at a server that does not have its first message yet delivers what comes next there, which may be earlier. */
 const takeFrom =
-  (from: number, take: PullInOrder['take'], onTaken: (last: JsMsg | undefined) => void) =>
-  async (delivered: readonly JsMsg[]): Promise<void> => {
-    const messages = delivered.filter(({ seq }) => seq >= from);
+  (from: number, take: PullInOrder['take'], onTaken: (last: DeliveredMessage | undefined) => void) =>
+  async (delivered: readonly DeliveredMessage[]): Promise<void> => {
+    const messages = delivered.filter(({ sequence }) => sequence >= from);
     if (messages.length > 0) await take(messages);
     onTaken(delivered.at(-1));
   };

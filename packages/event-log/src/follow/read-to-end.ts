@@ -1,6 +1,6 @@
-import type { JsMsg } from '@nats-io/jetstream';
 import { within } from '@runledger/resilience/within';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
+import type { DeliveredMessage } from '../messages/delivered-message.ts';
 import type { EphemeralConsumerOptions } from './ephemeral-consumer.ts';
 import { pullInOrder } from './pull-in-order.ts';
 
@@ -17,9 +17,12 @@ export interface ReadToEnd extends Pick<EphemeralConsumerOptions, 'stream' | 'su
  * The messages of a stream in their order, up to what is the last one then. It reads ahead one batch at most, and goes on after an
  * interruption. @throws {LogUnavailable}
  */
-export async function* readToEnd(log: EventLog, options: ReadToEnd): AsyncGenerator<JsMsg> {
+export async function* readToEnd(log: EventLog, options: ReadToEnd): AsyncGenerator<DeliveredMessage> {
   const { behind = 0, lastPerSubject = false, withinMs, ...consumer } = options;
-  const { readable, writable } = new TransformStream<readonly JsMsg[], readonly JsMsg[]>();
+  const { readable, writable } = new TransformStream<
+    readonly DeliveredMessage[],
+    readonly DeliveredMessage[]
+  >();
   const [reader, writer] = [readable.getReader(), writable.getWriter()];
   let position = behind;
   await using open = new AsyncDisposableStack();
@@ -31,8 +34,8 @@ export async function* readToEnd(log: EventLog, options: ReadToEnd): AsyncGenera
           ? { deliver_policy: 'last_per_subject' }
           : { deliver_policy: 'by_start_sequence', opt_start_seq: position + 1 },
       take: async (delivered) => {
-        const messages = delivered.filter(({ seq }) => seq > position);
-        position = messages.at(-1)?.seq ?? position;
+        const messages = delivered.filter(({ sequence }) => sequence > position);
+        position = messages.at(-1)?.sequence ?? position;
         // A reader that has left takes nothing more.
         await writer.write(messages).catch(() => undefined);
       },

@@ -24,9 +24,9 @@ export const tailRuns = (log: EventLog, { onMessage, onGap }: TailRunsOptions): 
       return { deliver_policy: 'by_start_sequence', opt_start_seq: state.last_seq + 1 };
     },
     take: async (messages) => {
-      for (const { subject, seq } of messages) {
+      for (const { subject, sequence } of messages) {
         const key = runOfSubject(subject);
-        if (key) onMessage(key, seq);
+        if (key) onMessage(key, sequence);
       }
     },
   });

@@ -14,6 +14,11 @@ export interface FollowOptions {
    * after a pause, forever; with CannotContinue the follower ends.
    */
   readonly onBatch: (messages: StoredMessage[]) => Promise<void>;
+  /**
+   * Milliseconds between a batch and the next one, for a reader that need not see each message at once: see `pullBatches`. 0 when
+   * left out.
+   */
+  readonly pauseMs?: number;
   /** Called once, when everything that was stored at the start is taken. */
   readonly onCaughtUp?: () => void;
 }

@@ -1,5 +1,5 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import type { JsMsg, StoredMsg } from '@nats-io/jetstream';
+import type { StoredMsg } from '@nats-io/jetstream';
 import type { MsgHdrs } from '@nats-io/transport-node';
 
 const FENCE = 'Nats-Expected-Last-Subject-Sequence-Subject';
@@ -12,26 +12,14 @@ export const fromStored = (
   subject: message.subject,
   sequence: message.seq,
   time: message.time.toISOString(),
-  ...fromHeaders(message.header),
+  ...fenceIn(message.header),
   body: parseJson(message.data),
 });
 
-/** A message from a consumer. */
-export const fromDelivered = (message: JsMsg): StoredMessage => ({
-  subject: message.subject,
-  sequence: message.seq,
-  time: deliveredTime(message),
-  ...fromHeaders(message.headers),
-  body: parseJson(message.data),
-});
+/** What a message was appended on, and its trace. */
+export type Fence = Pick<StoredMessage, 'fence' | 'expectedSequence' | 'traceparent'>;
 
-/** The driver's `time` is computed in a float, which may round to the next millisecond. */
-export const deliveredTime = (message: JsMsg): string =>
-  new Date(Number(message.timestampNanos / 1_000_000n)).toISOString();
-
-const fromHeaders = (
-  headers: MsgHdrs | undefined,
-): Pick<StoredMessage, 'fence' | 'expectedSequence' | 'traceparent'> => {
+export const fenceIn = (headers: MsgHdrs | undefined): Fence => {
   const fence = headers?.get(FENCE) ?? '';
   const expected = headers?.get(EXPECTED) ?? '';
   const traceparent = headers?.get('traceparent') ?? '';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { JsMsg, StreamConfig } from '@nats-io/jetstream';
+import type { StreamConfig } from '@nats-io/jetstream';
 import type { EventLog } from '../connect/event-log.ts';
+import type { DeliveredMessage } from '../messages/delivered-message.ts';
 import { readToEnd } from '../follow/read-to-end.ts';
 import { streamState } from '../messages/leader-state.ts';
 import {
@@ -79,29 +80,29 @@ async function* comparedMessages(log: EventLog, stream: string): AsyncGenerator<
   for await (const message of readToEnd(log, options)) yield comparedMessage(message, info.config);
 }
 
-const comparedMessage = (message: JsMsg, config: StreamConfig): ComparedMessage => ({
-  sequence: message.seq,
+const comparedMessage = (message: DeliveredMessage, config: StreamConfig): ComparedMessage => ({
+  sequence: message.sequence,
   subject: message.subject,
   hash: hashOf(message),
   endsAtMs: endsAtMs(message, config),
   isByBroker: ['Nats-Marker-Reason', 'Nats-Scheduler'].some((name) => message.headers?.has(name)),
 });
 
-const hashOf = (message: JsMsg): string => {
-  const { seq, subject, headers, data, timestampNanos } = message;
-  const described = [seq, timestampNanos.toString(), subject, [...(headers ?? [])], data.length];
+const hashOf = (message: DeliveredMessage): string => {
+  const { sequence, subject, headers, data, nanos } = message;
+  const described = [sequence, nanos, subject, [...(headers ?? [])], data.length];
   return createHash('sha256').update(JSON.stringify(described)).update(data).digest('hex');
 };
 
 /** The only kind of timer that we write; the broker removes it when it fires. */
 const SCHEDULE = /^@at (.+)$/;
 
-const endsAtMs = ({ headers, timestampNanos }: JsMsg, { max_age }: StreamConfig): number | undefined => {
+const endsAtMs = ({ headers, nanos }: DeliveredMessage, { max_age }: StreamConfig): number | undefined => {
   // Of a heartbeat, of the marker behind it, or of an emptied slot of a log: all live for a minute at most.
   if (headers?.has('Nats-TTL') === true) return 0;
   const [, fires] = SCHEDULE.exec(headers?.get('Nats-Schedule') ?? '') ?? [];
   if (fires !== undefined) return Date.parse(fires);
-  return max_age > 0 ? (Number(timestampNanos) + max_age) / NANOS_PER_MS : undefined;
+  return max_age > 0 ? (Number(nanos) + max_age) / NANOS_PER_MS : undefined;
 };
 
 const describeDifferences = (count: number, first: Difference): string =>

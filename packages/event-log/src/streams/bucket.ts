@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsMsg, StoredMsg } from '@nats-io/jetstream';
+import type { StoredMsg } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { MsgHdrs } from '@nats-io/transport-node';
 import type { Static, TSchema } from 'typebox';
@@ -7,6 +7,7 @@ import { CALL_WITHIN_MS, callBroker } from '../connect/broker-call.ts';
 import { nextMessage } from '../messages/leader-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { lastPerSubject } from '../follow/last-per-subject.ts';
+import type { DeliveredMessage } from '../messages/delivered-message.ts';
 import { parseJson } from '../messages/stored-message.ts';
 import { bucketOpener, publishWhile, writeRecord, type BucketName, type Store } from './bucket-writes.ts';
 import { recordValidator } from './record-validator.ts';
@@ -63,7 +64,6 @@ export interface Bucket<Value> {
 
 const KEY = /^[-/=\w]+(?:\.[-/=\w]+)*$/;
 const MAX_LISTED = 10_000;
-const NANOS_IN_MS = 1_000_000;
 const utf8 = new TextEncoder();
 
 export const openBucket = <Schema extends TSchema>(
@@ -75,11 +75,12 @@ export const openBucket = <Schema extends TSchema>(
   const validate = recordValidator(bucket, schema);
   const kv = bucketOpener(log, bucket);
   const entryOf = (
-    { subject, data, seq }: Pick<JsMsg, 'subject' | 'data' | 'seq'>,
+    { subject, data }: Pick<DeliveredMessage, 'subject' | 'data'>,
+    revision: number,
     changedAt: Date,
   ): Entry<Value> => {
     const key = keyIn(bucket, subject);
-    return { key, value: validate(key, parseJson(data)), revision: seq, changedAt };
+    return { key, value: validate(key, parseJson(data)), revision, changedAt };
   };
 
   const get = async (key: string): Promise<Entry<Value> | undefined> => {
@@ -131,19 +132,23 @@ export const openBucket = <Schema extends TSchema>(
 const readsInOrder = <Value>(
   log: EventLog,
   bucket: BucketName,
-  entryOf: (message: Pick<JsMsg, 'subject' | 'data' | 'seq'>, changedAt: Date) => Entry<Value>,
+  entryOf: (
+    message: Pick<DeliveredMessage, 'subject' | 'data'>,
+    revision: number,
+    changedAt: Date,
+  ) => Entry<Value>,
 ): Pick<Bucket<Value>, 'list' | 'next' | 'nextWrite'> => {
   const next = (prefix: string, behind: number): Promise<StoredMsg | null> =>
     nextMessage(log, `KV_${bucket}`, behind + 1, filterOf(bucket, prefix));
   return {
     list: async (prefix = '') =>
       (await listed(log, bucket, filterOf(bucket, prefix))).map((message) =>
-        entryOf(message, new Date(message.info.timestampNanos / NANOS_IN_MS)),
+        entryOf(message, message.sequence, message.storedAt),
       ),
     next: async (prefix, behind) => {
       let message = await next(prefix, behind);
       while (message !== null && isDeletion(message.header)) message = await next(prefix, message.seq);
-      return message === null ? undefined : entryOf(message, message.time);
+      return message === null ? undefined : entryOf(message, message.seq, message.time);
     },
     nextWrite: async (prefix, behind) => {
       const message = await next(prefix, behind);
@@ -187,7 +192,7 @@ const purge = async (
 };
 
 /** The last message of each key, without deleted ones. */
-const listed = async (log: EventLog, bucket: BucketName, filter: string): Promise<JsMsg[]> => {
+const listed = async (log: EventLog, bucket: BucketName, filter: string): Promise<DeliveredMessage[]> => {
   const found = await lastPerSubject(log, `KV_${bucket}`, filter, MAX_LISTED);
   return found.filter(({ headers }) => !isDeletion(headers));
 };

@@ -8,7 +8,7 @@ import { callBroker } from '../connect/broker-call.ts';
 import { readDirect } from '../messages/direct-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { maxPayloadBytes, publish } from '../messages/publish.ts';
-import { removeMessage } from '../messages/remove-message.ts';
+import { removeMessage } from './remove-message.ts';
 import { parseJson } from '../messages/stored-message.ts';
 
 const DeadLetterSchema = Type.Object({

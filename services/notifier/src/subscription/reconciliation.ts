@@ -2,7 +2,11 @@ import { isEnded } from '@runledger/contracts/fold/run';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import type { RunId } from '@runledger/contracts/ids';
-import { ALL_LIFECYCLES, ALL_WEBHOOKS, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import {
+  ALL_BEGINNINGS_AND_ENDS,
+  ALL_WEBHOOKS,
+  type RunKey,
+} from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow } from '@runledger/event-log/follow/follow';
 import { readRun } from '@runledger/event-log/read/read-run';
@@ -69,7 +73,7 @@ const readWindows = async (
   let isOver = false;
   await using following = await follow(log, {
     stream: 'RUNS',
-    subjects: [ALL_LIFECYCLES, ALL_WEBHOOKS],
+    subjects: [...ALL_BEGINNINGS_AND_ENDS, ALL_WEBHOOKS],
     after: from,
     onBatch: async (messages) => {
       if (isOver || signal.aborted) return;

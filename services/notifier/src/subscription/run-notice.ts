@@ -6,6 +6,7 @@ import {
   parseProgressSubject,
   parseLifecycleSubject,
   parseWebhookSubject,
+  type LifecycleSubject,
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
 import { webhookTargetOf, type WebhookTarget } from './webhook-targets.ts';
@@ -36,9 +37,9 @@ export const runNotice = (message: StoredMessage): RunNotice | undefined => {
   if (life) {
     if (followsEnd(life.fact)) return undefined;
     const key = { org_id: life.org_id, run_id: life.run_id };
-    if (life.fact === RUN_EVENTS.RunQueued.fact) return { type: 'run_changed', key, ...targetIn(message) };
     const ended = life.fact === 'ended' || (life.fact === 'cancel_requested' && life.executor_id === null);
-    return ended ? { type: 'run_ended', key, ...targetIn(message) } : { type: 'run_changed', key };
+    const target = mayBegin(life) ? targetIn(message) : {};
+    return { type: ended ? 'run_ended' : 'run_changed', key, ...target };
   }
   const webhook = parseWebhookSubject(subject);
   if (webhook?.fact !== 'redelivery_requested') return undefined;
@@ -52,10 +53,11 @@ export const progressNotice = ({ subject }: StoredMessage): RunNotice | undefine
   return about && { type: 'progress_reported', key: { org_id: about.org_id, run_id: about.run_id } };
 };
 
-/**
- * Only a fact that may begin the history of a run has its target: RunQueued, or the end of a run that outlived the log. A forged
- * one would turn the webhook off, or redirect it.
- */
+/** Only a fact that may begin the history of a run has its target: RunQueued, or the end of a run that outlived the log. */
+const mayBegin = ({ fact, writer }: LifecycleSubject): boolean =>
+  [RUN_EVENTS.RunQueued, RUN_EVENTS.RunExpired].some((type) => type.fact === fact && type.writer === writer);
+
+/** A forged one would turn the webhook off, or redirect it. */
 const targetIn = (message: StoredMessage): { readonly target?: WebhookTarget | null } => {
   const first = acceptMessage(RUN_CHAIN, EMPTY_HISTORY, message);
   return first.kind === 'accepted' && !isDeleted(first.state)

@@ -3,7 +3,7 @@ import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { newerVersionOf } from '@runledger/event-log/follow/newer-version';
 import type { NotifierInput } from '../core/state/input.ts';
-import { openStreamReader, type ReadState, type Stream } from './stream-reader.ts';
+import { openStreamReader, SOURCES, type ReadState, type Stream } from './stream-reader.ts';
 import { progressNotice, runNotice, type RunNotice } from './run-notice.ts';
 import type { WebhookTargets } from './webhook-targets.ts';
 
@@ -34,7 +34,7 @@ export const openSubscription = (options: SubscriptionOptions): Subscription => 
         stream,
         takenUpTo: (partition) => takenUpTo(partition, stream),
         onBatch: async (messages, partitions) => {
-          await takeAll(options, noticesOf(messages), partitions);
+          await takeAll(options, stream, noticesOf(messages), partitions);
           const sequence = messages.at(-1)?.sequence;
           if (sequence !== undefined) take({ type: 'read_up_to', stream, sequence, partitions });
         },
@@ -66,20 +66,16 @@ interface Noticed {
   readonly notice: RunNotice | undefined;
 }
 
-/** @throws {NewerVersion} for a fact that only a later release can read */
-const runNotices = (messages: Batch): Noticed[] => {
-  for (const message of messages) {
-    const newer = newerVersionOf('RUNS', message);
-    if (newer) throw newer;
-  }
-  return messages.map((message) => ({ message, notice: runNotice(message) }));
-};
+const runNotices = (messages: Batch): Noticed[] =>
+  messages.map((message) => ({ message, notice: runNotice(message) }));
 
 const progressNotices = (messages: Batch): Noticed[] =>
   messages.map((message) => ({ message, notice: progressNotice(message) }));
 
+/** @throws {NewerVersion} for a fact that only a later release can read, of a run with a webhook */
 const takeAll = async (
   { targets, take }: SubscriptionOptions,
+  stream: Stream,
   noticed: readonly Noticed[],
   partitions: ReadonlySet<number>,
 ): Promise<void> => {
@@ -92,9 +88,16 @@ const takeAll = async (
       notice ? targets.find(notice.key, handedOfRuns(notice, message)) : null,
     ),
   );
-  for (const [at, { message, notice }] of noticed.entries()) {
+  const concerning = noticed.flatMap(({ message, notice }, at) => {
     const target = found[at];
-    if (!notice || !target) continue;
+    return notice && target ? { message, notice, target } : [];
+  });
+  // Most runs have no webhook, and nothing of theirs is decoded.
+  for (const { message } of concerning) {
+    const newer = newerVersionOf(SOURCES[stream].stream, message);
+    if (newer) throw newer;
+  }
+  for (const { message, notice, target } of concerning) {
     const { origin, intermediate, oldestFactAt } = target;
     const partition = partitionOf(origin);
     const isIntermediate = notice.type === 'run_changed' || notice.type === 'progress_reported';

@@ -11,7 +11,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import { publish } from '@runledger/event-log/messages/publish';
 import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { removeMessage } from '@runledger/event-log/messages/remove-message';
+import { removeMessage } from '@runledger/event-log/streams/remove-message';
 
 const STREAM = 'TIMERS';
 const utf8 = new TextEncoder();
