@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 /** What a run has beside its inputs. */
@@ -7,7 +8,7 @@ export interface Context {
   readonly attempt: number;
   readonly workflow: unknown;
   readonly gpu: string;
-  /** Files that are in this folder at the end are the outputs of the run. */
+  /** Files that are in this folder at the end are the outputs of the run. It is made when it is first asked for. */
   readonly outputDir: string;
   /** The files of its inputs. An input that is a file has the file's name in it as its value. */
   readonly inputDir: string;
@@ -41,7 +42,7 @@ export const serve = async (run: Run): Promise<void> => {
   process.stdout.write = process.stderr.write.bind(process.stderr);
   // What was printed before may end within a line.
   write('\n');
-  send({ type: 'ready' });
+  send({ type: 'ready', makes_output_dir: true });
   let current = { runId: '', stop: new AbortController(), over: Promise.resolve() };
   for await (const line of createInterface({ input: process.stdin })) {
     const message = JSON.parse(line);
@@ -64,9 +65,22 @@ const execute = async (run: Run, message: RunMessage, signal: AbortSignal, send:
   };
   const output: Context['output'] = (texts, kind = 'text') =>
     say('output', { [kind]: typeof texts === 'string' ? [texts] : texts });
-  const folders = { outputDir: output_dir, inputDir: input_dir };
+  const context: Context = {
+    runId: run_id,
+    attempt,
+    workflow,
+    gpu,
+    get outputDir() {
+      mkdirSync(output_dir, { recursive: true });
+      return output_dir;
+    },
+    inputDir: input_dir,
+    signal,
+    progress,
+    output,
+  };
   try {
-    await run(inputs, { runId: run_id, attempt, workflow, gpu, ...folders, signal, progress, output });
+    await run(inputs, context);
     say('done');
   } catch (error) {
     // oxlint-disable-next-line no-console -- the log of the run

@@ -30,10 +30,16 @@ class Context:
         self.attempt: int = run["attempt"]  # from 1; work that was lost is done again
         self.workflow: Any = run["workflow"]
         self.gpu: str = run["gpu"]
-        self.output_dir = Path(run["output_dir"])  # files that are here at the end are the outputs of the run
         self.input_dir = Path(run["input_dir"])  # the files of its inputs
         self.cancelled = threading.Event()  # set when the run must end
+        self._output_dir = Path(run["output_dir"])
         self._send = send
+
+    @property
+    def output_dir(self) -> Path:
+        """Files that are here at the end are the outputs of the run. It is made when it is first asked for."""
+        self._output_dir.mkdir(exist_ok=True)
+        return self._output_dir
 
     def progress(self, progress: float, live_status: Optional[str] = None) -> None:
         """From 0 to 1, with one short line for people. Raises Cancelled when the run must end."""
@@ -78,7 +84,7 @@ def serve(run: Callable[[Dict[str, Any], Context], Any]) -> None:
 
     threading.Thread(target=read, daemon=True).start()
     messages.write("\n")  # what was printed before may end within a line
-    send(type="ready")
+    send(type="ready", makes_output_dir=True)
     for inputs, context in iter(runs.get, None):
         try:
             run(inputs, context)

@@ -3,12 +3,13 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeTree } from '../leftovers/remove-tree.ts';
 
+/** The folders of one attempt. Most attempts need none, so each is made when something is to be put into it. */
 export interface AttemptFolders extends AsyncDisposable {
   readonly inputDir: string;
   readonly outputDir: string;
-  /** Resolves with null when these two exist, or with why they do not. */
-  readonly made: Promise<unknown>;
-  /** Makes a folder that the workflow does not know: for input files on their way, and texts that become files. Few runs need it. */
+  /** Makes the folder for the files of the inputs. */
+  readonly makeInputDir: () => Promise<string>;
+  /** Makes a folder that the workflow does not know: for input files on their way, and texts that become files. */
   readonly makePrivateDir: () => Promise<string>;
 }
 
@@ -19,30 +20,23 @@ interface Log {
 }
 
 /**
- * New folders for one attempt, readable by the executor's user only. Removed when the attempt is over. No name is used twice, so that a process
+ * Folders for one attempt, readable by the executor's user only. Removed when the attempt is over. No name is used twice, so that a process
  * which outlives its run cannot write into the folders of another one.
  */
 export const openAttemptFolders = (workFolder: string, log: Log): AttemptFolders => {
   const name = join(workFolder, `${ATTEMPT_PREFIX}${randomUUID()}`);
   const [inputDir, outputDir, privateDir] = [`${name}-inputs`, `${name}-outputs`, `${name}-private`];
-  const folders = new Set([inputDir, outputDir]);
-  const made = Promise.all([...folders].map((folder) => mkdir(folder, { mode: 0o700 }))).then(
-    () => null,
-    (error: unknown) => error,
-  );
+  const make = async (folder: string): Promise<string> => {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return folder;
+  };
   return {
     inputDir,
     outputDir,
-    made,
-    makePrivateDir: async () => {
-      await made;
-      folders.add(privateDir);
-      await mkdir(privateDir, { recursive: true, mode: 0o700 });
-      return privateDir;
-    },
+    makeInputDir: () => make(inputDir),
+    makePrivateDir: () => make(privateDir),
     [Symbol.asyncDispose]: async () => {
-      await made;
-      await Promise.all([...folders].map((folder) => removeTree(folder, log)));
+      await Promise.all([inputDir, outputDir, privateDir].map((folder) => removeTree(folder, log)));
     },
   };
 };

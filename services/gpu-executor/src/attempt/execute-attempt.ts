@@ -83,16 +83,12 @@ const execute = async (
   const { assignment } = ledger;
   using log = tools.openLog(assignment, mask);
   const observe: RunObserver = {
-    // The folders are made meanwhile.
-    begin: async (loadingMs) =>
-      (await ledger.append((state) => begin(state, loadingMs))) && (await folders.made) === null,
+    begin: (loadingMs) => ledger.append((state) => begin(state, loadingMs)),
     progress: (report) => progress.report(report),
     log: (line) => log.write(line),
     masked: mask,
   };
   const result = await runWorkflow(ledger, { ...work, ...folders, observe });
-  const notMade = await folders.made;
-  if (notMade !== null) throw notMade;
   const log_blob = await tools.keepLog(assignment, await log.end());
   // What a failed attempt left is of no use to the next one.
   const isRetried = result.outcome === 'failed' && retry(result.error) !== null;

@@ -19,8 +19,8 @@ export interface InputFileSettings extends Pick<GatewaySettings, 'log'> {
 }
 
 export interface InputFolders {
-  /** Where the files go. */
-  readonly inputDir: string;
+  /** Makes the folder where the files go. */
+  readonly makeInputDir: () => Promise<string>;
   /** Makes a folder on the same disk: a file on its way has no name that a runner could find. */
   readonly makePrivateDir: () => Promise<string>;
 }
@@ -46,12 +46,13 @@ const fetchInputFiles = async (
   settings: InputFileSettings,
   gateway: AttemptGateway,
   inputs: Inputs,
-  { inputDir, makePrivateDir }: InputFolders,
+  { makeInputDir, makePrivateDir }: InputFolders,
   options: FetchOptions,
 ): Promise<FetchedInputs> => {
   const nameOf = inputNames();
   const named: [string, string][] = [];
   let left = settings.maxBytes;
+  const inputDir = await makeInputDir();
   const incoming = join(await makePrivateDir(), 'incoming');
   for (const input of gateway.assignment.event.data.file_inputs ?? []) {
     const fetched = await fetchFile(

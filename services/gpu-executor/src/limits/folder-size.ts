@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { holdsNoFile } from '../leftovers/empty-folder.ts';
 import { allowOwner } from '../leftovers/remove-tree.ts';
 
 /**
@@ -9,6 +10,8 @@ import { allowOwner } from '../leftovers/remove-tree.ts';
  * @returns null when it cannot be known, as for a program that hides its files all the time
  */
 export const folderBytes = async (path: string): Promise<number | null> => {
+  // As of a program that is kept and writes nothing: a process for each look would take more than its runs.
+  if (holdsNoFile(path)) return 0;
   const first = await measure(path);
   if (first !== null) return first;
   await allowOwner(path);

@@ -31,11 +31,11 @@ export interface RunnerWork {
   readonly choice: RunnerChoice;
   readonly slot: GpuSlot;
   /**
-   * A folder of this attempt alone with the files of its inputs. An input that is a file has the file's name in it as its value. Both folders
-   * exist when the run has begun.
+   * A folder of this attempt alone with the files of its inputs. An input that is a file has the file's name in it as its value. Without such
+   * an input there may be no folder.
    */
   readonly inputDir: string;
-  /** An empty folder of this attempt alone. The files that remain in it become the run's files; the runner may remove it when there are none. */
+  /** For a folder of this attempt alone, which the runner makes when it has a file for it. The files that remain in it become the run's files. */
   readonly outputDir: string;
   /** W3C trace context, for a workflow with traces of its own. */
   readonly traceparent: string | null;

@@ -7,7 +7,7 @@ import type { Cgroup } from '../limits/cgroups.ts';
 import { limitsFor, type Enforcement } from './enforcement.ts';
 import type { ProgramLimits } from '../limits/program-limits.ts';
 import { withinLimits } from './within-limits.ts';
-import { lendFolders, type LentFolders, type RunFolders } from './lent-folders.ts';
+import { openLender, type Lender } from './lent-folders.ts';
 import { formatMark, MARK_VARIABLE, type Mark } from './process-mark.ts';
 import type { SupervisedProcess } from './supervised-process.ts';
 import type { Start, StreamsKind } from './supervisor-link.ts';
@@ -25,11 +25,9 @@ export interface Supervisors extends Disposable {
 }
 
 /** Where one program runs. */
-export interface Place {
+export interface Place extends Pick<Lender, 'lend'> {
   /** In the view of the program, which may write there. No other program sees it. */
   readonly folder: string;
-  /** Brings the folders of a run into the view. */
-  lend(folders: RunFolders): Promise<LentFolders>;
   /** A new folder in the place, for the temporary files of one run. */
   makeTemporary(): string;
   /** Once. */
@@ -91,19 +89,14 @@ export const openSupervisors = (settings: SupervisorsSettings): Supervisors => {
   };
   const placeOf = (kept: Kept): Place => {
     kept.isIdle = kept.isLeft = false;
-    const loans = new Set<LentFolders>();
+    const lender = openLender(kept.folder, isolation.user);
     return {
       folder: kept.folder,
-      lend: async (folders) => {
-        const lent = await lendFolders(folders, kept.folder, isolation.user);
-        loans.add(lent);
-        // A kept process has the folders of many runs, one after the other.
-        return { ...lent, takeBack: () => lent.takeBack().finally(() => loans.delete(lent)) };
-      },
+      lend: (folders, makesOutputDir) => lender.lend(folders, makesOutputDir),
       makeTemporary: () => makeFolder(kept.folder, isolation.user),
       start: (start) => withinLimits(kept.supervisor.start(start), kept, log),
       leave: async () => {
-        for (const lent of loans) await lent.takeBack();
+        await lender.end();
         kept.isLeft = true;
         if (!(open.has(kept) && kept.isReusable && isAsNew(kept, isolation))) await close(kept);
       },

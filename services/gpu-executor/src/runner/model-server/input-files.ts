@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunnerWork } from '../runner.ts';
@@ -7,6 +8,7 @@ export const inputFiles = async ({
   inputDir,
   inputs,
 }: Pick<RunnerWork, 'inputDir' | 'inputs'>): Promise<ReadonlyMap<string, string>> => {
+  if (!existsSync(inputDir)) return new Map();
   const present = new Set(await readdir(inputDir));
   const files = new Map<string, string>();
   for (const [name, value] of Object.entries(inputs))

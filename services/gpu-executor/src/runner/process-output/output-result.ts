@@ -1,17 +1,17 @@
-import { rmdir } from 'node:fs/promises';
 import { errorOf } from '@runledger/contracts/events/run-error';
+import type { LentFolders } from '../../supervision/lent-folders.ts';
 import { collectFiles, FILE_LIMITS, type CollectedFiles, type LeftEntry } from '../output-files.ts';
 import type { RunObserver, RunnerWork, RunResult } from '../runner.ts';
 import type { CollectedMessages } from './collect-messages.ts';
 import type { LostOutput } from './program-messages.ts';
 
-/** The files of a run that a program has left. The run's log names entries that are not outputs. An empty folder is removed. */
+/** Takes the files that a program has left from it. The run's log names entries that are not outputs. */
 export const collectOutputs = async (
+  lent: LentFolders,
   { outputDir }: Pick<RunnerWork, 'outputDir'>,
   { log }: Pick<RunObserver, 'log'>,
 ): Promise<CollectedFiles> => {
-  // Most runs leave none. To try this takes one call, and to look three.
-  if (await removesEmpty(outputDir)) return NO_FILES;
+  if (!(await lent.takeBack())) return NO_FILES;
   const collected = await collectFiles(outputDir, FILE_LIMITS);
   for (const { path, why } of collected.skipped) {
     log({ stream: 'runner', line: `${shownPath(path)} is not an output: ${why}` });
@@ -26,12 +26,6 @@ const shownPath = (path: string): string =>
   path.replaceAll(
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
     (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`,
-  );
-
-const removesEmpty = (folder: string): Promise<boolean> =>
-  rmdir(folder).then(
-    () => true,
-    () => false,
   );
 
 /** The result of a program that has succeeded as far as it says: no output may be lost silently. */

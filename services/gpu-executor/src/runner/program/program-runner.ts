@@ -90,9 +90,8 @@ const execute = async (
   logStrays(end, log, { run_id });
   await output.drained();
   if (end.kind === 'not_started') return notStarted(settings, run, end.code);
-  await lent.takeBack();
 
-  const collected = await collectOutputs(work, observe);
+  const collected = await collectOutputs(lent, work, observe);
   if (signal.aborted) return { outcome: 'cancelled', forced: cancel.forced, files: collected.files };
   const isMemoryShort = countOomKills() > oomKills;
   const stderr = shownStderr(observe.masked(hide(output.stderrTail())));

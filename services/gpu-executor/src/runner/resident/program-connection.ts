@@ -11,6 +11,8 @@ import { cancelLine, readResidentMessage, runLine, type ResidentMessage } from '
 /** The messages to and from one process of a resident program. */
 export interface ProgramConnection extends ResidentConnection {
   begin(work: RunnerWork, observe: RunObserver): CurrentRun;
+  /** Whether it has said that it makes the output folder of a run when it has a file for it. */
+  makesOutputDir(): boolean;
   /** The last lines of standard error: of the current run, or since the last one. */
   stderrTail(): string;
   /** Resolves when the process has ended and everything that it wrote has been read. */
@@ -46,12 +48,14 @@ export const connectProgram = (
   const ready = Promise.withResolvers<null>();
   const talk: Talk = { process, logLine, current: null, tail: stderrTail(STDERR_TAIL_BYTES), isGone: false };
   let isReady = false;
+  let makesOutputDir = false;
   const take = (line: Line): void => {
     // Before `ready` a program may end a line that somebody has begun.
     if (!isReady && line.text === '') return;
     const message = readResidentMessage(line);
     if (message.kind === 'ready') {
       isReady = true;
+      ({ makesOutputDir } = message);
       ready.resolve(null);
     } else if (message.kind === 'log' || !takeOfRun(message, talk.current))
       logLine({ stream: 'stdout', line: cutText(line.text) });
@@ -83,6 +87,7 @@ export const connectProgram = (
   return {
     ready: ready.promise,
     begin: (work, observe) => beginRun(talk, work, observe),
+    makesOutputDir: () => makesOutputDir,
     stderrTail: () => talk.tail.text(),
     drained: readToEnd(),
   };

@@ -10,7 +10,8 @@ import type { RunnerWork } from '../runner.ts';
 
 /** One line of a resident program's standard output, parsed. */
 export type ResidentMessage =
-  | { readonly kind: 'ready' }
+  /** `makesOutputDir`: it makes the output folder of a run when it has a file for it. */
+  | { readonly kind: 'ready'; readonly makesOutputDir: boolean }
   /** Of the current run. The run of a line that is too long is not known. */
   | {
       readonly kind: 'report';
@@ -38,7 +39,7 @@ export const readResidentMessage = ({ text, cut }: Line): ResidentMessage => {
 
 const messageOf = (value: Readonly<Record<string, unknown>>): ResidentMessage | null => {
   const type = member(value, 'type');
-  if (type === 'ready') return { kind: 'ready' };
+  if (type === 'ready') return { kind: 'ready', makesOutputDir: member(value, 'makes_output_dir') === true };
   const run_id = member(value, 'run_id');
   if (typeof run_id !== 'string') return null;
   switch (type) {

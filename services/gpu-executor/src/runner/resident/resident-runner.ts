@@ -11,7 +11,7 @@ import { debugLines } from './debug-lines.ts';
 import type { OperatorCommand } from '../operator-command.ts';
 import { countOomKills } from '../process-output/oom-kills.ts';
 import { collectOutputs, outputResult } from '../process-output/output-result.ts';
-import { hidingValues, shownStderr, type NamedFolders } from '../process-output/shown-stderr.ts';
+import { hidingValues, shownStderr } from '../process-output/shown-stderr.ts';
 import type { RunnerHost } from '../runner-type.ts';
 import type { LogLine, Runner, RunObserver, RunResult, RunnerWork } from '../runner.ts';
 import { connectProgram, type ProgramConnection, type RunOver } from './program-connection.ts';
@@ -28,10 +28,9 @@ export const residentRunner = (host: RunnerHost, name: string, program: Resident
     run: async (work, observe, signal) => {
       const slot = slots.get(work.slot.index);
       if (slot === undefined) throw new Error(`The program ${name} has no slot ${work.slot.index}.`);
-      const hide = hidingValues({ env: {} }, seenFolders(work));
-      slot.takeLog(({ stream, line }) => observe.log({ stream, line: hide(line) }));
+      slot.takeLog((line) => observe.log(line));
       try {
-        return await run({ host, name, program, processes: slot.processes, work, observe, signal, hide });
+        return await run({ host, name, program, slot, work, observe, signal });
       } finally {
         slot.takeLog(null);
       }
@@ -40,10 +39,11 @@ export const residentRunner = (host: RunnerHost, name: string, program: Resident
 };
 
 /** The names that the program sees them by, when those of its own folder are replaced. */
-const seenFolders = ({ inputDir, outputDir }: RunnerWork): NamedFolders => ({
-  input_dir: `$TMPDIR/${basename(inputDir)}`,
-  output_dir: `$TMPDIR/${basename(outputDir)}`,
-});
+const hidingFolders = ({ folders: { inputDir, outputDir } }: LentFolders): Hide =>
+  hidingValues(
+    { env: {} },
+    { input_dir: `$TMPDIR/${basename(inputDir)}`, output_dir: `$TMPDIR/${basename(outputDir)}` },
+  );
 
 interface SlotOfProgram {
   readonly processes: SlotProcesses<ConnectedProgram>;
@@ -53,7 +53,7 @@ interface SlotOfProgram {
 
 interface ConnectedProgram extends ProgramConnection {
   /** A text without what clients must not see of the process. */
-  readonly hide: (text: string) => string;
+  readonly hide: Hide;
   readonly place: Place;
 }
 
@@ -96,21 +96,24 @@ interface Run {
   readonly host: RunnerHost;
   readonly name: string;
   readonly program: ResidentProgram;
-  readonly processes: SlotProcesses<ConnectedProgram>;
+  readonly slot: SlotOfProgram;
   readonly work: RunnerWork;
   readonly observe: RunObserver;
   readonly signal: AbortSignal;
-  /** A text without what clients must not see of the run. */
-  readonly hide: (text: string) => string;
 }
+
+/** A text without what clients must not see of the process and the run. */
+type Hide = (text: string) => string;
+
+const shownAsIs: Hide = (text) => text;
 
 const CANCELLED: RunResult = { outcome: 'cancelled', forced: false, files: [] };
 
 const run = async (of: Run): Promise<RunResult> => {
-  const { name, processes, work, observe, signal } = of;
+  const { name, slot, work, observe, signal } = of;
   const oomKills = countOomKills();
   let isLoading = false;
-  const acquired = await processes.acquire(work, signal, () => {
+  const acquired = await slot.processes.acquire(work, signal, () => {
     isLoading = true;
     observe.progress({ progress: 0, live_status: `loading ${name}` });
   });
@@ -124,12 +127,18 @@ const run = async (of: Run): Promise<RunResult> => {
 
 /** Null when the run is over before it begins: the process is free again then, and when it gets no folders. */
 const begin = async ({ work, observe }: Run, lease: Lease<ConnectedProgram>): Promise<LentFolders | null> => {
-  let lent: LentFolders | null = null;
+  let isBegun = false;
   try {
-    if (await observe.begin(lease.loadingMs)) lent = await lease.connection.place.lend(work);
-    return lent;
+    const { connection } = lease;
+    const lending = connection.place.lend(work, connection.makesOutputDir());
+    lending.catch(() => undefined);
+    const mayBegin = await observe.begin(lease.loadingMs);
+    const lent = await lending;
+    if (mayBegin) isBegun = true;
+    else await lent.takeBack();
+    return mayBegin ? lent : null;
   } finally {
-    if (lent === null) lease.release();
+    if (!isBegun) lease.release();
   }
 };
 
@@ -144,7 +153,8 @@ const refused = async (
     { run_id: of.work.run_id, program: of.name, command: of.program.command, why },
     'a program is not ready',
   );
-  return notReady(why, await failedProgram(of, connection, oomKills));
+  const hide = connection?.hide ?? shownAsIs;
+  return notReady(why, failedProgram(of, connection, { oomKills, hide }));
 };
 
 const execute = async (
@@ -153,8 +163,11 @@ const execute = async (
   lent: LentFolders,
   oomKills: number,
 ): Promise<RunResult> => {
-  const { host, work, observe, signal } = of;
+  const { host, slot, work, observe, signal } = of;
   const { connection } = lease;
+  const hideFolders = hidingFolders(lent);
+  const hide = (text: string): string => hideFolders(connection.hide(text));
+  slot.takeLog(({ stream, line }) => observe.log({ stream, line: hideFolders(line) }));
   const current = connection.begin({ ...work, ...lent.folders }, observe);
   const process = { terminate: () => current.cancel(), kill: () => void lease.discard() };
   using cancel = cancelWithGrace(process, signal, host.cancelGraceMs);
@@ -164,34 +177,31 @@ const execute = async (
   await lent.takeBack();
   if (isUsable) lease.release();
 
-  const collected = await collectOutputs(work, observe);
+  const collected = await collectOutputs(lent, work, observe);
   const { files } = collected;
   if (signal.aborted) return { outcome: 'cancelled', forced: cancel.forced, files };
   if (over.kind === 'done') return outputResult(of.name, current, collected);
   const error =
     over.kind === 'failed'
-      ? errorOf('execution_error', messageOf(over, of, connection), retryableOf(over))
-      : crashed(await lease.ended, await failedProgram(of, connection, oomKills));
+      ? errorOf('execution_error', messageOf(over, of, hide), retryableOf(over))
+      : crashed(await lease.ended, failedProgram(of, connection, { oomKills, hide }));
   return { outcome: 'failed', error, files };
 };
 
 type Failed = Extract<RunOver, { readonly kind: 'failed' }>;
 
-const messageOf = ({ message }: Failed, { name, hide }: Run, connection: ConnectedProgram): string =>
-  message.trim() === ''
-    ? `The program ${name} says that the run has failed, and not why.`
-    : hide(connection.hide(message));
+const messageOf = ({ message }: Failed, { name }: Run, hide: Hide): string =>
+  message.trim() === '' ? `The program ${name} says that the run has failed, and not why.` : hide(message);
 
 const retryableOf = ({ retryable }: Failed): { readonly retryable?: boolean } =>
   retryable === null ? {} : { retryable };
 
-const failedProgram = async (
-  { name, observe, hide }: Run,
+const failedProgram = (
+  { name, observe }: Run,
   connection: ConnectedProgram | null,
-  oomKills: number,
-): Promise<FailedProgram> => ({
+  { oomKills, hide }: { readonly oomKills: number; readonly hide: Hide },
+): FailedProgram => ({
   name,
   isMemoryShort: countOomKills() > oomKills,
-  stderr:
-    connection === null ? '' : shownStderr(observe.masked(hide(connection.hide(connection.stderrTail())))),
+  stderr: connection === null ? '' : shownStderr(observe.masked(hide(connection.stderrTail()))),
 });

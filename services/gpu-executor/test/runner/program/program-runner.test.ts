@@ -96,8 +96,8 @@ describe.each(isolations)('a program %s', (_, isolation) => {
     const script = 'touch "$TMPDIR/scratch"; touch relative';
     const { result, workFolder, placeFolder } = await start(script, { isolation });
     expect(await result).toMatchObject({ outcome: 'succeeded' });
-    // Nor does an empty output folder stay.
-    expect(readdirSync(workFolder)).toEqual(['inputs']);
+    // Nor is there an output folder without outputs.
+    expect(readdirSync(workFolder)).toEqual([]);
     const left = readdirSync(placeFolder, { recursive: true });
     expect(left).toEqual([expect.stringMatching(/^tmp-[^/]+$/)]);
   });

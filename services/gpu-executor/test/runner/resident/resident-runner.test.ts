@@ -1,4 +1,5 @@
-import { readdirSync, rmdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { RunResult } from '../../../src/runner/runner.ts';
 import { bareProgram, openResidentProgram } from './run-a-resident-program.ts';
@@ -31,9 +32,44 @@ describe('a resident program', () => {
     const start = await openResidentProgram(bareProgram());
     const process = textOf(await start('says its process').result);
     const failing = start('says its process', { nth: 1 });
-    rmdirSync(failing.outputDir);
-    await expect(failing.result).rejects.toThrow('ENOENT');
+    const [place = ''] = readdirSync(failing.processFolder).filter((name) => name.startsWith('tmp-'));
+    mkdirSync(join(failing.processFolder, place, basename(failing.outputDir)));
+    await expect(failing.result).rejects.toThrow('EEXIST');
     expect(textOf(await start('says its process', { nth: 2 }).result)).toEqual(process);
+  });
+
+  it('cannot put what it leaves of one run into the outputs of the next one', async () => {
+    const start = await openResidentProgram(bareProgram());
+    const first = start('stays in its output folder');
+    expect(await first.result).toMatchObject({ outcome: 'succeeded', files: [] });
+    const second = start('writes where it is, and where the last run had its outputs', { nth: 1 });
+    expect(await second.result).toMatchObject({ outcome: 'succeeded', files: [] });
+    const third = start('leaves a file', { nth: 2 });
+    expect(await third.result).toMatchObject({ files: [{ filename: 'begun' }] });
+  });
+
+  it('has an empty input folder in a run without files, also after a run that wrote there', async () => {
+    const start = await openResidentProgram(bareProgram());
+    expect(textOf(await start('lists its input folder').result)).toEqual(['']);
+    await start('writes into its input folder', { nth: 1 }).result;
+    expect(textOf(await start('lists its input folder', { nth: 2 }).result)).toEqual(['']);
+    const inputFiles = { picture: '12345' };
+    expect(textOf(await start('lists its input folder', { nth: 3, inputFiles }).result)).toEqual(['picture']);
+    expect(textOf(await start('lists its input folder', { nth: 4 }).result)).toEqual(['']);
+  });
+
+  it('finds no output folder when it makes that itself', async () => {
+    const found = async (env: Record<string, string>): Promise<readonly string[] | undefined> => {
+      const start = await openResidentProgram(bareProgram(env));
+      return textOf(await start('says whether it has an output folder').result);
+    };
+    expect(await found({})).toEqual(['true']);
+    expect(await found({ MAKES_OUTPUT_DIR: 'yes' })).toEqual(['false']);
+    const start = await openResidentProgram(bareProgram({ MAKES_OUTPUT_DIR: 'yes' }));
+    expect(await start('makes its output folder', { nth: 1 }).result).toMatchObject({
+      outcome: 'succeeded',
+      files: [{ filename: 'made' }],
+    });
   });
 
   it('gets the run as one line', async () => {
@@ -144,7 +180,7 @@ describe('a resident program', () => {
     const run = start('leaves a file');
     run.cancel();
     expect(await run.result).toEqual({ outcome: 'cancelled', forced: false, files: [] });
-    expect(readdirSync(run.outputDir)).toEqual([]);
+    expect(existsSync(run.outputDir)).toBe(false);
   });
 
   it('that ignored a cancel and was killed is there again for the next run, without back-off', async () => {

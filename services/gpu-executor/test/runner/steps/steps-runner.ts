@@ -95,6 +95,7 @@ const executeSteps = async (
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, step.content);
     } else if ('copy' in step) {
+      await mkdir(outputDir, { recursive: true });
       await copyFile(join(inputDir, String(inputs[step.copy])), join(outputDir, step.to));
     } else if (step.wait === 'until cancelled') await aborted(signal);
     else await new Promise(() => undefined);

@@ -1,5 +1,5 @@
 // A resident program without a helper: each run names in its inputs what it does.
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
@@ -78,6 +78,40 @@ const begin = ({ run_id, inputs, output_dir, input_dir }) => {
       of('output', { text: 'right' });
       done();
     },
+    'stays in its output folder': () => {
+      process.chdir((lastOutputs = output_dir));
+      done();
+    },
+    'writes where it is, and where the last run had its outputs': () => {
+      for (const path of ['late', join(lastOutputs, 'late')])
+        try {
+          writeFileSync(path, 'of the last run');
+        } catch {
+          // There is no such folder any more.
+        }
+      done();
+    },
+    'lists its input folder': () => {
+      of('output', { text: [readdirSync(input_dir).join()] });
+      done();
+    },
+    'writes into its input folder': () => {
+      try {
+        writeFileSync(join(input_dir, 'left'), '');
+      } catch {
+        // Only root may.
+      }
+      done();
+    },
+    'says whether it has an output folder': () => {
+      of('output', { text: [existsSync(output_dir)] });
+      done();
+    },
+    'makes its output folder': () => {
+      mkdirSync(output_dir);
+      file('made');
+      done();
+    },
     'fails for good': () => of('failed', { message: `${process.env.TOKEN} is wrong`, retryable: false }),
     'leaves an invalid output': () => {
       of('output', { text: [{}] });
@@ -96,6 +130,7 @@ const begin = ({ run_id, inputs, output_dir, input_dir }) => {
 };
 
 let lastRun;
+let lastOutputs;
 if (process.env.FAILS_TO_START) {
   process.stderr.write(`no weights in ${process.env.TOKEN}\n`, () => process.exit(3));
 } else {
@@ -106,5 +141,5 @@ if (process.env.FAILS_TO_START) {
       if (message.type === 'cancel') cancelled();
     })
     .on('close', () => process.exit());
-  say({ type: 'ready' });
+  say({ type: 'ready', makes_output_dir: process.env.MAKES_OUTPUT_DIR !== undefined });
 }
