@@ -1,5 +1,4 @@
 import { Command, CommanderError } from 'commander';
-import { operatorRecorder } from '@runledger/event-log/audit/record-action';
 import { openClient } from './api-client/client.ts';
 import type { Client } from './api-client/client.ts';
 import { findConnection } from './api-client/connection.ts';
@@ -14,7 +13,6 @@ import { addExecutorCommands } from './executors/executors.ts';
 import { addQueuesCommand } from './executors/queues.ts';
 import { addFileCommands } from './files/add-file-commands.ts';
 import { addOperatorCommands } from './operators/add-operator-commands.ts';
-import { openLogAsOperator } from './broker-client/open-log.ts';
 import { addKeyCommands } from './organisations/api-keys.ts';
 import { addRetentionCommands } from './organisations/retention.ts';
 import { addUsageCommand } from './organisations/usage.ts';
@@ -81,6 +79,11 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
   const client = async (): Promise<Client> =>
     openClient(await findConnection(env, cwd), screen, { cwd, stdin });
   const asOperator = async <Result>(use: (operator: Operator) => Promise<Result>): Promise<Result> => {
+    // Clients of the API need nothing of the log.
+    const [{ openLogAsOperator }, { operatorRecorder }] = await Promise.all([
+      import('./broker-client/open-log.ts'),
+      import('@runledger/event-log/audit/record-action'),
+    ]);
     await using log = await openLogAsOperator(env, cwd);
     return await use({ log, screen, record: operatorRecorder(log, () => screen.hint(AUDIT_LOST)) });
   };

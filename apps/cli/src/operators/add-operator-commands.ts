@@ -1,10 +1,6 @@
 import type { Command } from 'commander';
-import { createNamedOrganisation } from '../organisations/create-organisation.ts';
-import { history } from './history.ts';
 import { addErasureCommands } from '../organisations/erase-organisation.ts';
-import { listOrganisations } from '../organisations/list-organisations.ts';
 import type { ProvisionOptions } from '@runledger/event-log/provision/provision';
-import { provisionLog } from './provision-log.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
 import { addCaptureCommand } from './capture/add-capture-command.ts';
 import { addBrokerConfigCommand } from './broker-config/add-broker-config-command.ts';
@@ -16,7 +12,9 @@ interface CreateOrganisationOptions extends Json {
   readonly operator?: boolean;
 }
 
-/** The commands of the operator. All but broker-config, and the erasure of organisations, use the log directly. */
+/**
+ * The commands of the operator. What they do is loaded when they run, because clients of the API need nothing of the log. All but broker-config, and the erasure of organisations, use the log directly.
+ */
 export const addOperatorCommands = (
   program: Command,
   context: CommandContext,
@@ -36,12 +34,16 @@ const addLogCommands = (
   env: Environment,
 ): void => {
   add(program, 'history <run>', 'show the events of a run in the log (operator)').action(
-    (run: string, { json = false }: Json) => asOperator((operator) => history(operator, run, json)),
+    async (run: string, { json = false }: Json) => {
+      const { history } = await import('./history.ts');
+      await asOperator((operator) => history(operator, run, json));
+    },
   );
   add(program, 'provision', 'create or update the streams and buckets of the log (operator)')
     .option('--allow-fewer-replicas', 'let streams have fewer copies than they have now')
     .action(({ json = false, ...options }: Json & ProvisionOptions) =>
       asOperator(async ({ log, record }) => {
+        const { provisionLog } = await import('./provision-log.ts');
         const { away } = await provisionLog({ log, record }, env, options);
         if (json) screen.printJson({ provisioned: true, away });
         else if (away.length === 0) screen.print('The streams and buckets are up to date.');
@@ -58,11 +60,15 @@ const addOrganisationCommands = (program: Command, context: CommandContext): voi
   const organisations = program.command('organisations').description('manage organisations (operator)');
   add(organisations, 'create <name>', 'create an organisation with a key and the sample')
     .option('--operator', 'its key may also see and drain the executors, which all organisations share')
-    .action((name: string, options: CreateOrganisationOptions) =>
-      asOperator((operator) => createNamedOrganisation(operator, name, options)),
-    );
-  add(organisations, 'list', 'list all organisations, oldest first').action(({ json = false }: Json) =>
-    asOperator((operator) => listOrganisations(operator, json)),
+    .action(async (name: string, options: CreateOrganisationOptions) => {
+      const { createNamedOrganisation } = await import('../organisations/create-organisation.ts');
+      await asOperator((operator) => createNamedOrganisation(operator, name, options));
+    });
+  add(organisations, 'list', 'list all organisations, oldest first').action(
+    async ({ json = false }: Json) => {
+      const { listOrganisations } = await import('../organisations/list-organisations.ts');
+      await asOperator((operator) => listOrganisations(operator, json));
+    },
   );
   addErasureCommands(organisations, context);
 };

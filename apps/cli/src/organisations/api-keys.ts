@@ -6,7 +6,6 @@ import type { Static } from 'typebox';
 import { Nothing, at } from '../api-client/api-call.ts';
 import type { ApiCall } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
-import { createOperatorKey } from './create-operator-key.ts';
 import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
@@ -92,7 +91,10 @@ const createKey = async (
   if (user !== undefined && operator)
     throw new CommandError('Use --user without --operator: a key of an operator belongs to the first user.');
   const created = operator
-    ? await asOperator((by) => createOperatorKey(by, { name, organisation, scopes: scope, expires_at }))
+    ? await asOperator(async (by) => {
+        const { createOperatorKey } = await import('./create-operator-key.ts');
+        return createOperatorKey(by, { name, organisation, scopes: scope, expires_at });
+      })
     : await requestKey(await client(), {
         name,
         scopes: scope.length === 0 ? undefined : scope,

@@ -3,7 +3,6 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import { listDeliveries, showDeliveries } from './deliveries.ts';
 import type { DeliveryListOptions } from './deliveries.ts';
-import { listen } from './listen/listen.ts';
 import type { ListenOptions } from './listen/listen.ts';
 import { redeliver } from './redeliver.ts';
 import type { RedeliverOptions } from './redeliver.ts';
@@ -37,9 +36,10 @@ export const addWebhookCommands = (
     .option('--port <port>', 'the port to listen on; 0 for a free one', '9000')
     .option('--secret <secret>', "the signing secret; the organisation's by default")
     .option('--answer <status>', 'the status to answer with, such as 503 to see retries', '200')
-    .action(async (options: ListenOptions) =>
-      end(await listen({ client, screen, untilInterrupted }, options)),
-    );
+    .action(async (options: ListenOptions) => {
+      const { listen } = await import('./listen/listen.ts');
+      end(await listen({ client, screen, untilInterrupted }, options));
+    });
   addSecretCommands(program, { client, end, add });
 };
 

@@ -1,8 +1,5 @@
 import type { Command } from 'commander';
 import type { Json, CommandContext } from '../../command/command-context.ts';
-import { makeBrokerConfig } from './make-broker-config.ts';
-import { planUsers } from './plan-users.ts';
-import { printBrokerConfig } from './print-broker-config.ts';
 
 interface BrokerConfigOptions extends Json {
   readonly out: string;
@@ -45,6 +42,11 @@ export const addBrokerConfigCommand = (
     .option('--store <folder>', 'where each stores the log; left out: in data beside its files')
     .action(async (options: BrokerConfigOptions) => {
       const { out, executor = [], remove = [], rotate = [], json = false, ...nodes } = options;
+      const [{ planUsers }, { makeBrokerConfig }, { printBrokerConfig }] = await Promise.all([
+        import('./plan-users.ts'),
+        import('./make-broker-config.ts'),
+        import('./print-broker-config.ts'),
+      ]);
       const plan = await planUsers({ ...nodes, cwd, folder: out, executor, remove, rotate });
       printBrokerConfig(await makeBrokerConfig(plan, new Date()), screen, json);
     });

@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command/command-context.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
 import { captureOf, DEFAULT_LEAD_IN, DEFAULT_RATE, type CaptureOptions } from './capture-options.ts';
-import { capture } from './capture.ts';
 import type { SliceTarget } from './write-slice.ts';
 
 export const addCaptureCommand = (
@@ -28,6 +27,7 @@ export const addCaptureCommand = (
     .option('--output <file>', 'instead of standard output')
     .option('--rate <n>', 'read at most so many messages a second', DEFAULT_RATE)
     .action(async ({ output, ...options }: CaptureOptions) => {
+      const { capture } = await import('./capture.ts');
       const wanted = captureOf(options);
       const target = targetOf(output);
       const signal = untilInterrupted();

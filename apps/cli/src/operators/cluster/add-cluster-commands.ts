@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { Environment } from '../../api-client/connection.ts';
 import type { CommandContext, Json } from '../../command/command-context.ts';
-import { migrateLog, type MigrateOptions } from './migrate-log.ts';
-import { removeBrokerNamed } from './remove-broker.ts';
+import type { MigrateOptions } from './migrate-log.ts';
 
 /** Commands for a log that several brokers hold. */
 export const addClusterCommands = (
@@ -17,14 +16,16 @@ export const addClusterCommands = (
     .option('--back', 'take the log back to the old broker, until the move is confirmed')
     .option('--discard-newer', 'with --back: lose what only the new brokers have')
     .option('--confirm', 'end the possibility to go back')
-    .action(async (options: MigrateOptions) =>
-      end(await migrateLog({ env, cwd, screen, untilInterrupted }, options)),
-    );
+    .action(async (options: MigrateOptions) => {
+      const { migrateLog } = await import('./migrate-log.ts');
+      end(await migrateLog({ env, cwd, screen, untilInterrupted }, options));
+    });
   add(
     cluster,
     'remove <broker>',
     'take a broker that never comes back out of the cluster, as the system user',
-  ).action(async (broker: string, options: Json) =>
-    end(await removeBrokerNamed({ env, cwd, screen, untilInterrupted }, broker, options)),
-  );
+  ).action(async (broker: string, options: Json) => {
+    const { removeBrokerNamed } = await import('./remove-broker.ts');
+    end(await removeBrokerNamed({ env, cwd, screen, untilInterrupted }, broker, options));
+  });
 };
