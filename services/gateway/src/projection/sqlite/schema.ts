@@ -47,6 +47,10 @@ export const COLUMNS = Object.keys(COLUMN_TYPES) as Column[];
 /** The index by which lists with this filter are read; without one, that of the whole list. */
 export const indexOf = (field: FilterField | 'sort_key'): string => `run_views_by_${field}`;
 
+/** Most runs have no webhook. A list names the values that it wants, so it needs none without. */
+const onlyWith = (field: FilterField): string =>
+  field === 'webhook_status' || field === 'webhook_host' ? ` WHERE ${field} IS NOT NULL` : '';
+
 /** Of all organisations. */
 export const STATUS_INDEX = 'run_views_by_status_alone';
 
@@ -70,7 +74,8 @@ export const SCHEMA = [
   `CREATE TABLE IF NOT EXISTS run_views (${COLUMNS.map((name) => `${name} ${COLUMN_TYPES[name]}`).join(', ')}) STRICT`,
   `CREATE INDEX IF NOT EXISTS ${indexOf('sort_key')} ON run_views (org_id, sort_key)`,
   ...FILTERS.filter((field) => field !== 'tags').map(
-    (field) => `CREATE INDEX IF NOT EXISTS ${indexOf(field)} ON run_views (org_id, ${field}, sort_key)`,
+    (field) =>
+      `CREATE INDEX IF NOT EXISTS ${indexOf(field)} ON run_views (org_id, ${field}, sort_key)${onlyWith(field)}`,
   ),
   `CREATE INDEX IF NOT EXISTS ${STATUS_INDEX} ON run_views (status, sort_key)`,
   `CREATE INDEX IF NOT EXISTS ${UNSETTLED_INDEX} ON run_views (sort_key) WHERE unsettled > 0`,
