@@ -11,6 +11,8 @@ import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { apiKeyRoutes } from './auth/api-keys-routes.ts';
 import type { PlainRoute } from './http/plain-route.ts';
 import { clientAddress } from './server/client-address.ts';
+import { noteAnswers } from './http/note-answers.ts';
+import type { QuickAnswer } from './server/http-server.ts';
 import { createApp, type AppOptions } from './server/app.ts';
 import { knownFailures } from './known-failures.ts';
 import { identifyCaller } from './auth/identify-caller.ts';
@@ -22,8 +24,10 @@ import { uploadRoutes } from './files/upload-routes.ts';
 import { gatewayMetrics, type GatewayMetrics } from './gateway-metrics.ts';
 import type { Route } from './http/operation.ts';
 import { jsonBody } from './server/json-body.ts';
-import { cachedAuthentication } from './auth/cached-authentication.ts';
-import { RATE_LIMIT_TIMEOUT_MS, rateLimit } from './rate-limit/rate-limit.ts';
+import { cachedAuthentication, type Authentication } from './auth/cached-authentication.ts';
+import { RATE_LIMIT_TIMEOUT_MS, rateLimit, type RateLimiter } from './rate-limit/rate-limit.ts';
+import { commonHeaders } from './http/response-headers.ts';
+import { quickReads } from './runs/read/quick-reads.ts';
 import { referencePages } from './openapi/reference-pages.ts';
 import { outputRoutes } from './outputs/output-routes.ts';
 import { catalogue } from './catalogue/catalogue.ts';
@@ -40,6 +44,8 @@ import { scheduleServices } from './schedule-services.ts';
 
 export interface Gateway extends AsyncDisposable {
   readonly app: Koa;
+  /** Responds to reads of ended runs before `app` does. */
+  readonly quick: QuickAnswer;
   /** Call it when the service stops: waiting requests get a response, and streams end. */
   readonly stopping: () => void;
 }
@@ -60,14 +66,18 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
     ...scheduleServices({ ...parts, metrics: registry }, services, queueing, metrics, open),
     ...erasureServices(parts, services, metrics, open),
   ];
+  const authentication = cachedAuthentication({ log: parts.log, now, clock, tokens: services.tokens });
+  const limiter = rateLimiter(parts, metrics);
+  const serving = servingOf(parts, { authentication, limiter }, metrics, audit);
   const app = createApp({
     basePath: config.RUNLEDGER_BASE_PATH,
     routes,
     plainRoutes: plainRoutesOf(parts, services, routes, metrics.uploaded),
-    ...servingOf(parts, services, metrics, audit),
+    ...serving,
   });
   return {
     app,
+    quick: quickAnswers(parts, services, { authentication, limiter }, metrics),
     stopping: () => services.subscriptions.stop(),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
@@ -151,24 +161,54 @@ const plainRoutesOf = (
   ];
 };
 
+/** Who may send a request now. */
+interface Admission {
+  readonly authentication: Authentication;
+  readonly limiter: RateLimiter;
+}
+
+const rateLimiter = (
+  { config, log }: Pick<GatewayParts, 'config' | 'log'>,
+  { rate: counters }: Pick<GatewayMetrics, 'rate'>,
+): RateLimiter =>
+  rateLimit({ log, limit: config.RUNLEDGER_RATE_LIMIT, clock, timeoutMs: RATE_LIMIT_TIMEOUT_MS, counters });
+
+const quickAnswers = (
+  { config, log, views, logger }: Omit<GatewayParts, 'metrics'>,
+  { fresh, ended }: Pick<RunServices, 'fresh' | 'ended'>,
+  { authentication, limiter }: Admission,
+  metrics: GatewayMetrics,
+): QuickAnswer => {
+  const { peek } = views;
+  if (!peek) return (_request, _response, otherwise) => otherwise();
+  return quickReads({
+    basePath: config.RUNLEDGER_BASE_PATH,
+    headers: commonHeaders(config.RUNLEDGER_PUBLIC_URL),
+    log,
+    recentKey: authentication.recentKey,
+    rateAtOnce: limiter.atOnce,
+    peek,
+    fresh,
+    ended,
+    onRead: metrics.runRead,
+    onAnswered: noteAnswers({ onResponse: metrics.answered, logger }),
+    addressOf: clientAddress(config.RUNLEDGER_TRUSTED_PROXIES),
+    clock,
+  });
+};
+
 /** What every request passes through. */
 const servingOf = (
   { config, log, logger }: Pick<GatewayParts, 'config' | 'log' | 'logger'>,
-  { tokens }: Pick<RunServices, 'tokens'>,
+  { authentication, limiter }: Admission,
   metrics: GatewayMetrics,
   { record, refused }: Audit,
 ): Omit<AppOptions, 'basePath' | 'routes' | 'plainRoutes'> => ({
   serving: {
     identifyCaller: identifyCaller({
-      authenticate: cachedAuthentication({ log, now, clock, tokens }),
+      authenticate: authentication.authenticate,
       addressOf: clientAddress(config.RUNLEDGER_TRUSTED_PROXIES),
-      limitRate: rateLimit({
-        log,
-        limit: config.RUNLEDGER_RATE_LIMIT,
-        clock,
-        timeoutMs: RATE_LIMIT_TIMEOUT_MS,
-        counters: metrics.rate,
-      }),
+      limitRate: limiter.limit,
       onRefused: refused.count,
     }),
     record,

@@ -73,7 +73,7 @@ export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRou
   return [
     queueRoute({ limits, callbacks, queue: deployments.queue, onQueued }),
     waitingRoute({ waiting: waitingRun({ scheduler, current, clock }), now }),
-    getRoute({ current, lists, progress, positions, wait, included, outputUrl }),
+    getRoute({ current, lists, progress, positions, wait, included, outputUrl, ended: services.ended }),
     eventsRoute({ current, subscriptions, keys }),
     runLogsRoute(parts, services),
     tokenRoute({ current, tokens, maxS: config.RUNLEDGER_RUN_TOKEN_MAX_S, now }),

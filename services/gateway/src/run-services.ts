@@ -29,6 +29,7 @@ import { openQuotas, type Quotas, type QuotasOptions } from './quotas/quotas.ts'
 import { longestRun, type LongestRun } from './lifetimes/longest-run.ts';
 import { openFindView } from './runs/current/find-view.ts';
 import { shownWebhooks, type ShownWebhooks } from './runs/current/shown-webhooks.ts';
+import { endedResponses, type EndedResponses } from './runs/read/ended-responses.ts';
 import { expireRun, type ExpireRun } from './runs/expire/expire-run.ts';
 import { expireNotification } from './runs/expire/expire-notification.ts';
 import { openRunExpiry, type ExpireRunsOptions } from './runs/expire/expire-runs.ts';
@@ -49,6 +50,7 @@ const FRESH_VIEWS_TIMEOUT_MS = 2_000;
 /** What operations share. */
 export interface RunServices {
   readonly current: ReadCurrentRun;
+  readonly ended: EndedResponses;
   readonly shown: ShownWebhooks;
   readonly fresh: FreshViews;
   /** The outputs of runs that have long lists of them. */
@@ -113,6 +115,7 @@ export const openRunServices = (
   return {
     stores,
     current,
+    ended: endedResponses(),
     shown,
     room: logRoom({ log, counted, clock }),
     fresh,

@@ -62,7 +62,11 @@ export const startGateway = async (
   let policy = policyFromConfig(config, ownServices(config, []));
   const resolver = open.use(nameResolver({ servers: config.RUNLEDGER_DNS_SERVERS, clock }));
   let publicUrl = config.RUNLEDGER_PUBLIC_URL?.replace(/\/+$/, '') ?? '';
-  const served = open.use(
+  const {
+    app,
+    quick,
+    stopping: onStopping,
+  } = open.use(
     openGateway({
       config,
       log,
@@ -79,7 +83,7 @@ export const startGateway = async (
   );
   const headers = commonHeaders(config.RUNLEDGER_PUBLIC_URL);
   const http = open.use(
-    await openHttpServer(served.app, { host, port, finishWithinMs, headers, onStopping: served.stopping }),
+    await openHttpServer(app, { quick, host, port, finishWithinMs, headers, onStopping }),
   );
   if (publicUrl === '') publicUrl = http.url;
   policy = policyFromConfig(config, ownServices(config, [http.url, begun.health]));

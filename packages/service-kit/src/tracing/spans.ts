@@ -1,6 +1,8 @@
 import {
   context,
+  INVALID_SPAN_CONTEXT,
   propagation,
+  ProxyTracerProvider,
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
@@ -27,12 +29,22 @@ const KINDS = {
   internal: SpanKind.INTERNAL,
 } as const;
 
+const NO_PROVIDER = new ProxyTracerProvider().getDelegate();
+const NO_SPAN = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
+
+/** Whether tracing was started in this process. */
+export const makesTraces = (): boolean => {
+  const provider = trace.getTracerProvider();
+  return !(provider instanceof ProxyTracerProvider) || provider.getDelegate() !== NO_PROVIDER;
+};
+
 /** Does the work in a span. Spans that begin in it are its children, and its log lines have the trace id. */
 export const inSpan = async <Value>(
   name: string,
   { kind, parent, attributes }: SpanOptions,
   work: (span: Span) => Promise<Value>,
 ): Promise<Value> => {
+  if (!makesTraces()) return work(NO_SPAN);
   const above = parent === undefined ? context.active() : continuing(parent);
   // Not cached: a tracer stays with the provider that was registered when it was made.
   const span = trace.getTracer('runledger').startSpan(name, { kind: KINDS[kind], attributes }, above);
@@ -54,6 +66,7 @@ export const markFailed = (span: Span, why: string): void => {
 
 /** The traceparent of the active span; undefined if this process makes no traces. */
 export const activeTraceparent = (): string | undefined => {
+  if (!makesTraces()) return undefined;
   const carrier: { traceparent?: string } = {};
   propagation.inject(context.active(), carrier);
   return carrier.traceparent;

@@ -19,29 +19,24 @@ export interface CachedAuthentication extends LastUses {
  * valid as the key that made it, and its use is not one of the key.
  * Every request is authenticated first, so this is where a request waits for a log that is unavailable.
  */
-export const cachedAuthentication = ({
-  log,
-  now,
-  clock,
-  tokens,
-}: CachedAuthentication): AuthenticateClient => {
+export const cachedAuthentication = ({ log, now, clock, tokens }: CachedAuthentication): Authentication => {
   const recordUse = lastUses({ log, now, clock });
   const logAvailable = waitForLog(log, WAIT_FOR_LOG_MS);
   /** Two: a text that somebody sends must never find what belongs to an id. */
   const byText = recently(clock);
   const byId = recently(clock);
-  return async ({ text, isInQuery }, address) => {
+  const authenticateClient: AuthenticateClient = async ({ text, isInQuery }, address) => {
     const token = tokens.read(text);
     if (token !== undefined) {
       if (token.expires_at <= now().getTime()) return undefined;
-      const key = await byId(`${token.org_id}.${token.key_id}`, async () => {
+      const key = await byId.find(`${token.org_id}.${token.key_id}`, async () => {
         await logAvailable();
         return findValidKey(log, { org_id: token.org_id, id: token.key_id }, now);
       });
       return key && { key, token };
     }
     if (isInQuery) return undefined;
-    const key = await byText(text, async () => {
+    const key = await byText.find(text, async () => {
       await logAvailable();
       const record = await authenticate(log, text, now);
       if (record) recordUse(record, address);
@@ -49,23 +44,49 @@ export const cachedAuthentication = ({
     });
     return key && { key };
   };
+  return { authenticate: authenticateClient, recentKey: byText.peek };
 };
+
+export interface Authentication {
+  readonly authenticate: AuthenticateClient;
+  /** The key with this text, if it was found valid within the last half second. */
+  readonly recentKey: (text: string) => ApiKey | undefined;
+}
+
+interface RecentKeys {
+  readonly find: (name: string, find: FindKey) => Promise<ApiKey | undefined>;
+  readonly peek: (name: string) => ApiKey | undefined;
+}
 
 type FindKey = () => Promise<ApiKey | undefined>;
 
-const recently = (clock: () => number): ((name: string, find: FindKey) => Promise<ApiKey | undefined>) => {
+/** Requests that come while a key is looked up share the result, unless that takes longer than a result is valid. */
+const recently = (clock: () => number): RecentKeys => {
   const recent = new LRUCache<string, ApiKey>({
     max: MAX_CACHED,
     ttl: FRESH_MS,
     ttlResolution: 0,
     perf: { now: clock },
   });
-  return async (name, find) => {
+  const inFlight = new Map<string, { readonly at: number; readonly found: ReturnType<FindKey> }>();
+  const lookUp = async (name: string, at: number, find: FindKey): ReturnType<FindKey> => {
+    try {
+      const found = await find();
+      if (found) recent.set(name, found, { start: at });
+      return found;
+    } finally {
+      if (inFlight.get(name)?.at === at) inFlight.delete(name);
+    }
+  };
+  const findRecent: RecentKeys['find'] = async (name, find) => {
     const known = recent.get(name);
     if (known) return known;
     const at = clock();
-    const found = await find();
-    if (found) recent.set(name, found, { start: at });
+    const begun = inFlight.get(name);
+    if (begun && at - begun.at < FRESH_MS) return begun.found;
+    const found = lookUp(name, at, find);
+    inFlight.set(name, { at, found });
     return found;
   };
+  return { find: findRecent, peek: (name) => recent.get(name) };
 };

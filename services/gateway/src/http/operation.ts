@@ -7,6 +7,7 @@ import type { Context } from 'koa';
 import type { Static, TObject, TSchema } from 'typebox';
 import type { OwnRefusal } from './refusal-responses.ts';
 import type { Invalid } from './refusal.ts';
+import type { RenderedJson } from './rendered-json.ts';
 
 /** The parts of a request, each with its schema. */
 export interface RequestSchemas {
@@ -122,7 +123,7 @@ export type Handle<Request extends RequestSchemas, Response extends SuccessRespo
   request: CheckedRequest<Request>,
   caller: Caller,
   ctx: Context,
-) => Promise<Body<Response>>;
+) => Promise<Body<Response> | RenderedJson>;
 
 /** A request that was read and may not fit its schemas. */
 interface UncheckedRequest {

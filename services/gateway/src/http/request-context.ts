@@ -13,7 +13,7 @@ export interface RequestContext {
 const contexts = new WeakMap<Context['req'], RequestContext>();
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
-export const requestOf = ({ req }: Context): RequestContext => {
+export const requestOf = ({ req }: Pick<Context, 'req'>): RequestContext => {
   const known = contexts.get(req);
   if (known) return known;
   const given = req.headers['x-request-id'];

@@ -11,6 +11,9 @@ export const COMMON_HEADERS: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
 };
 
+/** `Cache-Control` of a response that a client may cache, and has to revalidate each time. */
+export const REVALIDATED = 'private, no-cache';
+
 /** A year. Not for subdomains: they are not ours to decide on. */
 const HSTS = 'max-age=31536000';
 

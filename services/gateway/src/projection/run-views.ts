@@ -30,6 +30,8 @@ export interface RunViews {
   readonly shared: boolean;
   /** Never the run of another organisation. */
   find(key: RunKey): Promise<StoredView | undefined>;
+  /** The view if it is in memory, and this process alone writes the views. */
+  readonly peek?: (key: RunKey) => StoredView | undefined;
   /** The views of these runs, without runs that have none. */
   load(keys: readonly RunKey[]): Promise<StoredView[]>;
   /**

@@ -6,8 +6,16 @@ import { tokenLeaseOf, type TokenLease } from './token-lease.ts';
 import { sharedTokens } from './shared-tokens.ts';
 import type { RateDecision } from './core/rate-decision.ts';
 
+type LimitedKey = Pick<ApiKey, 'id' | 'rate_key'>;
+
 /** Undefined when there is no limit. */
-export type LimitRate = (key: Pick<ApiKey, 'id' | 'rate_key'>) => Promise<RateDecision | undefined>;
+export type LimitRate = (key: LimitedKey) => Promise<RateDecision | undefined>;
+
+export interface RateLimiter {
+  readonly limit: LimitRate;
+  /** Counts a request that is allowed by what this gateway knows; undefined otherwise, and nothing is counted. */
+  readonly atOnce: (key: LimitedKey) => RateDecision | 'no_limit' | undefined;
+}
 
 export interface RateLimit {
   readonly log: EventLog;
@@ -36,8 +44,8 @@ const MAX_LEASES = 10_000;
  * Decides whether a request of a key is within its limit. While the broker does not answer in time, requests are let through:
  * the operation needs the broker too, and answers 503 by itself.
  */
-export const rateLimit = ({ log, limit, clock, timeoutMs, counters }: RateLimit): LimitRate => {
-  if (limit === 0) return async () => undefined;
+export const rateLimit = ({ log, limit, clock, timeoutMs, counters }: RateLimit): RateLimiter => {
+  if (limit === 0) return { limit: async () => undefined, atOnce: () => 'no_limit' };
   const shared = sharedTokens(log, limit);
   /** A request never fails because its limit is unknown. */
   const note = (error: unknown, rate_key: string, what: string): void => {
@@ -67,7 +75,11 @@ export const rateLimit = ({ log, limit, clock, timeoutMs, counters }: RateLimit)
         later,
       }),
   });
-  return async ({ id, rate_key = id }) => {
+  const atOnce: RateLimiter['atOnce'] = ({ id, rate_key = id }) => {
+    const decision = leases.memo(rate_key).decide();
+    return decision?.allowed === true ? decision : undefined;
+  };
+  const decide: LimitRate = async ({ id, rate_key = id }) => {
     const lease = leases.memo(rate_key);
     const letThrough = (): RateDecision => {
       counters.letThrough();
@@ -86,6 +98,7 @@ export const rateLimit = ({ log, limit, clock, timeoutMs, counters }: RateLimit)
       }
     }
   };
+  return { limit: decide, atOnce };
 };
 
 /** Keeps no process alive: the bucket refills the tokens of a gateway that stops. */

@@ -9,7 +9,7 @@ import type { PlainRoute } from '../http/plain-route.ts';
 import type { KnownFailure } from './refusal-of.ts';
 import type { Route } from '../http/operation.ts';
 import { Refused } from '../http/refusal.ts';
-import { requestOf } from '../http/request-context.ts';
+import { noteAnswers, type NotedAnswers } from '../http/note-answers.ts';
 import { commonHeaders } from '../http/response-headers.ts';
 import { serveOperation, type Serving } from './serve-operation.ts';
 import { traceRequests } from './trace-requests.ts';
@@ -34,8 +34,7 @@ export interface AppOptions {
   readonly serving: Serving;
   readonly edge: Edge;
   readonly failures: readonly KnownFailure[];
-  /** `operation` is its id, or the pattern of a plain route's path. */
-  readonly onResponse: (operation: string, status: number, seconds: number) => void;
+  readonly onResponse: NotedAnswers['onResponse'];
   readonly logger: Logger;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
@@ -81,6 +80,7 @@ const onceAvailable = (log: Edge['log']): Middleware => {
 
 const measure = ({ onResponse, logger, clock, edge }: AppOptions): Middleware => {
   const addressOf = clientAddress(edge.trustedProxies);
+  const note = noteAnswers({ onResponse, logger });
   return async (ctx, next) => {
     const began = clock();
     // The connection may be closed at the end.
@@ -89,11 +89,17 @@ const measure = ({ onResponse, logger, clock, edge }: AppOptions): Middleware =>
     const ms = clock() - began;
     const route = String(ctx['_matchedRoute'] ?? 'none');
     const operation: unknown = ctx.state['operation'];
-    onResponse(typeof operation === 'string' ? operation : route, ctx.status, ms / 1000);
-    const { request_id } = requestOf(ctx);
     const { method, status } = ctx;
     const org_id: unknown = ctx.state['org_id'];
-    logger.debug({ request_id, client_ip, method, route, status, ms: Math.round(ms), org_id }, 'answered');
+    note(ctx.req, {
+      client_ip,
+      method,
+      route,
+      operation: typeof operation === 'string' ? operation : route,
+      status,
+      ms,
+      org_id,
+    });
   };
 };
 

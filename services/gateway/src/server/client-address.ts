@@ -12,7 +12,9 @@ export type ClientAddress = (req: IncomingMessage) => string | undefined;
 export const clientAddress = (trustedProxies: readonly string[]): ClientAddress => {
   const isTrusted = compile([...trustedProxies]);
   return (req) => {
-    if (req.socket.remoteAddress === undefined) return undefined;
+    const { remoteAddress } = req.socket;
+    if (remoteAddress === undefined) return undefined;
+    if (req.headers['x-forwarded-for'] === undefined) return plain(remoteAddress);
     const hops = all(req, (hop, index) => isIP(hop) !== 0 && isTrusted(hop, index));
     const last = hops.findLast((hop) => isIP(hop) !== 0);
     return last === undefined ? undefined : plain(last);

@@ -12,6 +12,9 @@ import type Koa from 'koa';
 import { responseTo } from '../http/refusal-responses.ts';
 import type { Refusal } from '../http/refusal.ts';
 
+/** Responds to a request, or calls `otherwise`, and then has done nothing. */
+export type QuickAnswer = (request: IncomingMessage, response: ServerResponse, otherwise: () => void) => void;
+
 export interface HttpServer extends AsyncDisposable {
   /** Without a slash at the end. */
   readonly url: string;
@@ -25,6 +28,8 @@ export interface HttpServerOptions {
   readonly finishWithinMs: number;
   /** On responses that Node would write by itself. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Before the app. */
+  readonly quick?: QuickAnswer;
   /** Called when the stop begins, before it waits: to end requests that are held open, such as streams. */
   readonly onStopping: () => void;
 }
@@ -40,7 +45,7 @@ const MAX_HEADERS_BYTES = 16 * 1024;
 /** Serves the app. Responses that Node would write by itself have the form of the API. @throws when it cannot listen */
 export const openHttpServer = async (
   app: Koa,
-  { host, port, finishWithinMs, headers: ownHeaders, onStopping }: HttpServerOptions,
+  { host, port, finishWithinMs, headers: ownHeaders, quick, onStopping }: HttpServerOptions,
 ): Promise<HttpServer> => {
   const answering = new WeakMap<Duplex, ServerResponse>();
   const inProgress = new Set<ServerResponse>();
@@ -50,7 +55,8 @@ export const openHttpServer = async (
     inProgress.add(response);
     response.once('close', () => inProgress.delete(response));
     if (!server.listening) closeAfter(response);
-    void handle(request, response);
+    if (quick) quick(request, response, () => void handle(request, response));
+    else void handle(request, response);
   };
   const server = createServer(
     {

@@ -2,6 +2,8 @@ import type { Context, Middleware } from 'koa';
 import type { RecordAction } from '@runledger/event-log/audit/record-action';
 import { recordOperation } from '../audit/record-operation.ts';
 import { sendTagged } from '../http/entity-tag.ts';
+import { RenderedJson } from '../http/rendered-json.ts';
+import { REVALIDATED } from '../http/response-headers.ts';
 import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
 import { ignoredMembers } from '../validation/ignored-members.ts';
 import { checkedRequest } from '../validation/checked-request.ts';
@@ -38,13 +40,13 @@ export const serveOperation = (route: Route, { identifyCaller, body, record }: S
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 const sendJson = (ctx: Context, answer: unknown, isCacheable: boolean): void => {
-  const text = JSON.stringify(answer);
+  const text = answer instanceof RenderedJson ? answer.text : JSON.stringify(answer);
   ctx.type = 'application/json';
   if (!isCacheable) {
     ctx.body = text;
     return;
   }
   // A client may cache it, and has to revalidate it each time.
-  ctx.set('Cache-Control', 'private, no-cache');
-  sendTagged(ctx, text);
+  ctx.set('Cache-Control', REVALIDATED);
+  sendTagged(ctx, text, answer instanceof RenderedJson ? answer.tag : undefined);
 };

@@ -11,9 +11,8 @@ const MORE = '...';
  * so what an operation takes as it is, such as inputs, is not searched.
  */
 export const ignoredMembers = (schema: unknown, body: unknown): string | undefined => {
-  const found = unknownMembers(schema, body, [])
-    .take(MAX_NAMED + 1)
-    .toArray();
+  const found: Path[] = [];
+  addUnknown(schema, body, [], found);
   if (found.length === 0) return undefined;
   const named = found.slice(0, MAX_NAMED).map(pathText);
   return [...named, ...(found.length > MAX_NAMED ? [MORE] : [])].join(', ');
@@ -21,26 +20,26 @@ export const ignoredMembers = (schema: unknown, body: unknown): string | undefin
 
 type Path = readonly (string | number)[];
 
-function* unknownMembers(schema: unknown, value: unknown, path: Path): Generator<Path, undefined> {
-  if (!isNode(schema)) return;
-  if (Array.isArray(schema['anyOf'])) {
-    yield* unknownMembers(chosenBranch(schema, value), value, path);
-  } else if (Array.isArray(value)) {
-    for (const [index, item] of value.entries())
-      yield* unknownMembers(schema['items'], item, [...path, index]);
-  } else if (isRecord(value)) yield* membersOf(schema, value, path);
-}
+/** Adds the paths of unknown members, until there are more than a header names. */
+const addUnknown = (schema: unknown, value: unknown, path: Path, found: Path[]): void => {
+  if (!isNode(schema) || found.length > MAX_NAMED) return;
+  if (Array.isArray(schema['anyOf'])) addUnknown(chosenBranch(schema, value), value, path, found);
+  else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) addUnknown(schema['items'], item, [...path, index], found);
+  } else if (isRecord(value)) addUnknownOf(schema, value, path, found);
+};
 
-function* membersOf(schema: Node, value: Node, path: Path): Generator<Path, undefined> {
+const addUnknownOf = (schema: Node, value: Node, path: Path, found: Path[]): void => {
   const properties = own(schema, 'properties');
   if (!isNode(properties)) return;
-  for (const [name, member] of Object.entries(value)) {
+  for (const name of Object.keys(value)) {
     const known = own(properties, name);
-    if (known !== undefined) yield* unknownMembers(known, member, [...path, name]);
+    if (known !== undefined) addUnknown(known, value[name], [...path, name], found);
     // Others have a schema, or are refused.
-    else if (schema['additionalProperties'] === undefined) yield [...path, name];
+    else if (schema['additionalProperties'] === undefined) found.push([...path, name]);
+    if (found.length > MAX_NAMED) return;
   }
-}
+};
 
 /** Visible ASCII, without what separates paths and names. */
 const pathText = (path: Path): string => {

@@ -21,8 +21,13 @@ export const readTexts = (schema: TObject, source: TextSource): Record<string, u
 };
 
 /** Node and Koa give a text, several, or nothing for a name. */
-export const textsOf = (value: unknown): readonly string[] =>
-  [value].flat().filter((text): text is string => typeof text === 'string');
+export const textsOf = (value: unknown): readonly string[] => {
+  if (value === undefined) return NONE;
+  if (typeof value === 'string') return [value];
+  return Array.isArray(value) ? value.filter((text): text is string => typeof text === 'string') : NONE;
+};
+
+const NONE: readonly string[] = [];
 
 const partsOf = (text: string): string[] => text.split(',').map((part) => part.trim());
 

@@ -15,7 +15,7 @@ const timeoutMs = 20_000;
 const counters = { refused: () => undefined, leaseTaken: () => undefined, letThrough: () => undefined };
 
 const gatewayWith = async (limit: number) =>
-  rateLimit({ log: await test.open(), limit, clock, timeoutMs, counters });
+  rateLimit({ log: await test.open(), limit, clock, timeoutMs, counters }).limit;
 
 describe('the rate limit of a key', () => {
   it('holds for ten gateways together', async () => {
@@ -34,7 +34,7 @@ describe('the rate limit of a key', () => {
   it('counts its refusals', async () => {
     let refused = 0;
     const counting = { ...counters, refused: () => (refused += 1) };
-    const limit = rateLimit({ log: test.log, limit: 1, clock, timeoutMs, counters: counting });
+    const limit = rateLimit({ log: test.log, limit: 1, clock, timeoutMs, counters: counting }).limit;
     const key = { id: newUuid() };
     for (let n = 0; n < 3; n += 1) await limit(key);
     expect(refused).toBe(2);
@@ -84,7 +84,7 @@ describe('the rate limit of a key', () => {
       leaseTaken: () => counted.push('lease'),
       letThrough: () => counted.push('let through'),
     };
-    const limit = rateLimit({ log: alone.log, limit: 2, clock, timeoutMs: 50, counters: counting });
+    const limit = rateLimit({ log: alone.log, limit: 2, clock, timeoutMs: 50, counters: counting }).limit;
     const key = { id: newUuid() };
     expect(await limit(key)).toMatchObject({ allowed: true });
     await alone.nats.pause();

@@ -53,7 +53,7 @@ describe('the shared tokens of a limit', () => {
   it('include the tokens that a gateway did not spend, a second later', async () => {
     const key = newUuid();
     const limit = 240;
-    const gateway = rateLimit({ log: test.log, limit, clock, timeoutMs: 20_000, counters });
+    const gateway = rateLimit({ log: test.log, limit, clock, timeoutMs: 20_000, counters }).limit;
     await gateway({ id: key });
     const holding = await waitFor('the gateway to take two for one request', async () => {
       const before = await storedOf(key);

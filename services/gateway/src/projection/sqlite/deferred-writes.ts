@@ -15,6 +15,8 @@ const WRITE_AT = 64;
  */
 export interface DeferredWrites extends Disposable {
   readonly find: (key: RunKey) => StoredView | undefined;
+  /** One that is not written yet. */
+  readonly peek: (key: RunKey) => StoredView | undefined;
   readonly position: () => ProjectionPosition | undefined;
   readonly advance: (
     views: readonly StoredView[],
@@ -69,9 +71,11 @@ export const deferWrites = (
       }
     }, writeAfterMs).unref();
   };
-  const find = (key: RunKey): StoredView | undefined => views.get(runName(key)) ?? written.find(key);
+  const peek = (key: RunKey): StoredView | undefined => views.get(runName(key));
+  const find = (key: RunKey): StoredView | undefined => peek(key) ?? written.find(key);
   return {
     find,
+    peek,
     position,
     advance: (next, from, to) => {
       // Before anything is added: after a failure the caller comes with the same views again.

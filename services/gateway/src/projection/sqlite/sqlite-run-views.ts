@@ -43,6 +43,7 @@ export const openSqliteRunViews = ({ path, clock }: SqliteSettings): RunViews & 
     shared: false,
     ...whenWritten(deferred.flush, { ...readLists(database, clock), ...readReferences(database) }),
     find,
+    peek: (key) => deferred.peek(key) ?? recent.get(key) ?? undefined,
     load: async (keys) => (await Promise.all(keys.map(find))).filter((view) => view !== undefined),
     position: async () => deferred.position(),
     advance: async (views, from, to) => deferred.advance(views, from, to),

@@ -93,8 +93,7 @@ export const acceptRun = (options: AcceptRunOptions): AcceptRun => {
     const { org_id } = caller;
     const identity = runIdentity(org_id, caller.idempotencyKey, requested);
     const { run_id } = identity;
-    // Equal requests run one after the other: one begins the run, and none is refused for a run that another one began.
-    const begun = await inTurn(run_id, async () => {
+    const beginOnce = async () => {
       const present = await earlier(org_id, identity);
       if (present) return present;
       const decision = await decide();
@@ -104,7 +103,11 @@ export const acceptRun = (options: AcceptRunOptions): AcceptRun => {
       const first = await earlier(org_id, identity);
       if (first) return first;
       throw new Error(`The id ${run_id} of a new run is in the log already, at ${begun.head}.`);
-    });
+    };
+    // Nobody else requests a random id.
+    if (identity.kind === 'random') return beginOnce();
+    // Equal requests run one after the other: one begins the run, and none is refused for a run that another one began.
+    const begun = await inTurn(run_id, beginOnce);
     // Another gateway may have accepted it meanwhile.
     return (NOT_BEGUN.has(begun.kind) ? await earlier(org_id, identity) : undefined) ?? begun;
   };

@@ -9,8 +9,9 @@ import { Type } from 'typebox';
 import { runResponse } from './core/run-response.ts';
 import { includeOf, type OpenIncluded } from './read-included.ts';
 import type { ReadCurrentRun } from '../current/current-run.ts';
+import type { EndedResponses } from './ended-responses.ts';
 import type { QueuePositions } from './queue-positions.ts';
-import { showCallback } from '../../webhooks/core/show-callback.ts';
+import { audienceOf, showCallback } from '../../webhooks/core/show-callback.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
 import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
@@ -24,6 +25,7 @@ export interface GetRoute {
   readonly wait: WaitForEnd;
   readonly included: OpenIncluded;
   readonly outputUrl: OutputUrl;
+  readonly ended: EndedResponses;
 }
 
 const GetQuery = Type.Object({
@@ -38,7 +40,7 @@ const GetQuery = Type.Object({
   ),
 });
 
-const getOperation = operation({
+export const getOperation = operation({
   id: 'getRun',
   method: 'GET',
   path: '/run/{run_id}',
@@ -60,6 +62,7 @@ export const getRoute = ({
   wait,
   included,
   outputUrl,
+  ended,
 }: GetRoute): Route =>
   route(getOperation, async ({ path, query }, caller, ctx) => {
     if (caller.token && query.include !== undefined)
@@ -72,20 +75,30 @@ export const getRoute = ({
     const found = waits ? await current(key) : first;
     if (found.kind !== 'found') throw notFoundRun(found);
     const { webhook } = found;
+    const audience = audienceOf(caller.key.scopes);
+    const isWhole = isEnded(found.run) && query.include === undefined;
+    const known = isWhole ? ended.find(found, audience) : undefined;
+    if (known) return known;
     const { run, missing } = await lists.ofRun(found.run);
     const [report, position, members] = await Promise.all([
       isExecuting(run) ? progress(run) : undefined,
       run.status === 'queued' ? positionOf(positions, key) : undefined,
       included(includeOf(query))(run),
     ]);
-    return runResponse(run, {
+    /** Addresses of files may expire, and what is in a blob may be lost. */
+    let isLasting = isWhole && run === found.run;
+    const response = runResponse(run, {
       webhook: webhook.state,
       report,
       position,
       included: { ...members, missing: [...members.missing, ...missing] },
-      outputUrl,
+      outputUrl: (file) => {
+        isLasting = false;
+        return outputUrl(file);
+      },
       showCallback: showCallback(caller.key.scopes),
     });
+    return isLasting ? ended.keep(found, audience, response) : response;
   });
 
 const positionOf = async (positions: QueuePositions, key: RunKey): Promise<QueuePosition | undefined> =>

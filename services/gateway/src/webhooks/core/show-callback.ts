@@ -5,6 +5,12 @@ import { allows } from '../../auth/scopes.ts';
 /** A callback URL as a caller sees it. */
 export type ShowCallback = (url: string) => string;
 
+/** An admin sees the whole address. */
+export type Audience = 'admins' | 'others';
+
+export const audienceOf = (scopes: readonly KeyScope[]): Audience =>
+  allows(scopes, 'admin') ? 'admins' : 'others';
+
 /** What follows the host may be a secret: whoever has it can post to the receiver. Only an admin sees it. */
 export const showCallback = (scopes: readonly KeyScope[]): ShowCallback =>
-  allows(scopes, 'admin') ? (url) => url : withoutPath;
+  audienceOf(scopes) === 'admins' ? (url) => url : withoutPath;

@@ -37,7 +37,7 @@ describe.concurrent('while the log is unavailable', { timeout: 60_000 }, () => {
     await using own = await openEventLog({ ...bed.nats.login, name: 'gateway' }, silentLogger);
     // lru-cache takes the time 0 for no time at all.
     let ms = 1;
-    const asClient = cachedAuthentication({
+    const { authenticate: asClient } = cachedAuthentication({
       log: own,
       now: () => new Date(),
       clock: () => ms,

@@ -1,0 +1,135 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ApiKey } from '@runledger/contracts/catalogue/records';
+import { isRunId, orgId } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { makesTraces } from '@runledger/service-kit/tracing/spans';
+import { bearerOf } from '../../auth/bearer.ts';
+import { allows } from '../../auth/scopes.ts';
+import { requestOf } from '../../http/request-context.ts';
+import { REVALIDATED } from '../../http/response-headers.ts';
+import type { RenderedJson } from '../../http/rendered-json.ts';
+import { existing, type StoredView } from '../../projection/core/run-view.ts';
+import type { FreshViews } from '../../projection/fresh-views.ts';
+import { rateHeaders, type RateDecision } from '../../rate-limit/core/rate-decision.ts';
+import { audienceOf } from '../../webhooks/core/show-callback.ts';
+import type { NoteAnswer } from '../../http/note-answers.ts';
+import type { QuickAnswer } from '../../server/http-server.ts';
+import type { ClientAddress } from '../../server/client-address.ts';
+import type { EndedResponses } from './ended-responses.ts';
+import { getOperation } from './get-route.ts';
+
+export interface QuickReads {
+  readonly basePath: string;
+  /** On every response. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly log: Pick<EventLog, 'connected'>;
+  /** A key that was authenticated a moment ago. */
+  readonly recentKey: (text: string) => ApiKey | undefined;
+  /** Undefined when it is not known at once whether the request is allowed, or when it is not. */
+  readonly rateAtOnce: (key: ApiKey) => RateDecision | 'no_limit' | undefined;
+  /** The view if it is in memory. */
+  readonly peek: (key: RunKey) => StoredView | undefined;
+  readonly fresh: Pick<FreshViews, 'areFresh'>;
+  readonly ended: Pick<EndedResponses, 'find'>;
+  readonly onRead: (from: 'views') => void;
+  readonly onAnswered: NoteAnswer;
+  readonly addressOf: ClientAddress;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Of a request that has one of these, the response may differ. */
+const WITH_A_MEANING = [
+  'content-length',
+  'expect',
+  'if-none-match',
+  'origin',
+  'traceparent',
+  'transfer-encoding',
+] as const;
+
+/**
+ * GET of a run that has ended, shown before, and has not changed: most reads of a busy gateway. What the operation says is said again: the same key is
+ * as valid, the same limit counts it, the same proof says that the view has all of the log, and the response is the one that the operation has
+ * written. Every other request, and every no, is left to the operation.
+ */
+export const quickReads = (options: QuickReads): QuickAnswer => {
+  const { basePath, log, recentKey, peek, ended } = options;
+  const prefix = `${basePath}/run/`;
+  const known = (req: IncomingMessage): Known | undefined => {
+    const run_id = plainTarget(req, prefix);
+    const key = run_id === undefined ? undefined : recentKey(bearerOf(req) ?? '');
+    if (run_id === undefined || !key || !allows(key.scopes, getOperation.scope)) return undefined;
+    const stored = peek({ org_id: orgId(key.org_id), run_id });
+    const view = stored && existing(stored);
+    const response = view && ended.find(view, audienceOf(key.scopes));
+    return response && { key, response };
+  };
+  const areFresh = async (): Promise<boolean> => {
+    try {
+      return await options.fresh.areFresh();
+    } catch {
+      // The operation says why.
+      return false;
+    }
+  };
+  const answer = async (req: IncomingMessage, res: ServerResponse, began: number): Promise<boolean> => {
+    // Before the view is read, which then has everything too.
+    if (!(await areFresh())) return false;
+    const found = known(req);
+    const rate = found && options.rateAtOnce(found.key);
+    if (!rate) return false;
+    write(req, res, options.headers, found.response, rate);
+    options.onRead('views');
+    options.onAnswered(req, {
+      client_ip: options.addressOf(req),
+      method: 'GET',
+      route: `${basePath}/run/:run_id`,
+      operation: getOperation.id,
+      status: 200,
+      ms: options.clock() - began,
+      org_id: found.key.org_id,
+    });
+    return true;
+  };
+  return (req, res, otherwise) => {
+    if (!log.connected() || makesTraces() || !known(req)) return otherwise();
+    void answer(req, res, options.clock()).then((isAnswered) => {
+      if (!isAnswered) otherwise();
+    });
+  };
+};
+
+interface Known {
+  readonly key: ApiKey;
+  readonly response: RenderedJson;
+}
+
+/** The run of a request that is no more than a read of it. */
+const plainTarget = ({ method, url = '', httpVersion, headers }: IncomingMessage, prefix: string) => {
+  if (method !== 'GET' || httpVersion !== '1.1' || !url.startsWith(prefix)) return undefined;
+  if (headers.host === undefined || WITH_A_MEANING.some((name) => headers[name] !== undefined))
+    return undefined;
+  const run_id = url.slice(prefix.length);
+  return isRunId(run_id) ? run_id : undefined;
+};
+
+const write = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  headers: Readonly<Record<string, string>>,
+  { text, tag, bytes }: RenderedJson,
+  rate: RateDecision | 'no_limit',
+): void => {
+  res.writeHead(200, {
+    ...headers,
+    'X-Request-Id': requestOf({ req }).request_id,
+    ...(rate === 'no_limit' ? {} : rateHeaders(rate)),
+    'Content-Type': 'application/json; charset=utf-8',
+    'Cache-Control': REVALIDATED,
+    ETag: tag,
+    'Content-Length': bytes,
+  });
+  res.end(text);
+};
