@@ -50,7 +50,9 @@ const STARTS_WITHIN_MS = 120_000;
 export const startStandalone = async (request: StandaloneRequest): Promise<MeasuredStandalone> => {
   const folder = await mkdtemp(join(tmpdir(), 'runledger-bench-'));
   const began = performance.now();
-  const child = spawn(process.execPath, [join(request.checkout, 'apps/standalone/src/main.ts')], {
+  // As npm start does it.
+  const child = spawn(process.execPath, ['scripts/run.mjs', '--omit=dev', 'apps/standalone/src/main.ts'], {
+    cwd: request.checkout,
     env: environmentOf(request, folder),
     stdio: ['ignore', 'ignore', 'inherit'],
   });
@@ -130,7 +132,7 @@ const nameOf = (commandLine: string): string => {
   const service = /services\/([\w-]+)\/\S*main\./.exec(commandLine)?.[1];
   if (service !== undefined) return service;
   if (commandLine.includes('supervisor')) return 'supervisors';
-  if (commandLine.includes('standalone/src/main.ts')) return 'standalone';
+  if (commandLine.includes('standalone/src/main')) return 'standalone';
   return commandLine.includes('nats-server') ? 'nats-server' : 'programs';
 };
 
