@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { StreamConfig } from '@nats-io/jetstream';
+import { StoreCompression, type StreamConfig } from '@nats-io/jetstream';
 import { headers, TimeoutError } from '@nats-io/transport-node';
 import { describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
@@ -83,6 +83,17 @@ describe('provision', () => {
     const rollUp = headers();
     rollUp.set('Nats-Rollup', 'all');
     await expect(test.log.js.publish('runs.a.b.life.x', '', { headers: rollUp })).rejects.toThrow(/rollup/);
+    expect((await test.log.jsm.streams.info('RUNS')).state.messages).toBe(1);
+  });
+
+  it('compresses RUNS on disk, also one that was created without', async () => {
+    await using test = await aLog();
+    const compression = async () => (await test.log.jsm.streams.info('RUNS')).config.compression;
+    expect(await compression()).toBe('s2');
+    await test.log.jsm.streams.update('RUNS', { compression: StoreCompression.None });
+    await append(test.log, queued(aRun()), 0);
+    await provision(test.log);
+    expect(await compression()).toBe('s2');
     expect((await test.log.jsm.streams.info('RUNS')).state.messages).toBe(1);
   });
 
