@@ -26,7 +26,10 @@ interface Log {
 export const openAttemptFolders = (workFolder: string, log: Log): AttemptFolders => {
   const name = join(workFolder, `${ATTEMPT_PREFIX}${randomUUID()}`);
   const [inputDir, outputDir, privateDir] = [`${name}-inputs`, `${name}-outputs`, `${name}-private`];
+  // A runner makes the folder of the outputs.
+  const mayBeThere = new Set([outputDir]);
   const make = async (folder: string): Promise<string> => {
+    mayBeThere.add(folder);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     return folder;
   };
@@ -36,7 +39,7 @@ export const openAttemptFolders = (workFolder: string, log: Log): AttemptFolders
     makeInputDir: () => make(inputDir),
     makePrivateDir: () => make(privateDir),
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([inputDir, outputDir, privateDir].map((folder) => removeTree(folder, log)));
+      await Promise.all([...mayBeThere].map((folder) => removeTree(folder, log)));
     },
   };
 };

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, rmdir } from 'node:fs/promises';
-import { isGone } from './empty-folder.ts';
+import { whatIsAt } from './empty-folder.ts';
 import { openFolder } from './open-folder.ts';
 
 /**
@@ -13,7 +13,7 @@ export const removeTree = async (
   path: string,
   log: { warn(fields: object, message: string): void },
 ): Promise<void> => {
-  if (isGone(path) || (await isRemovedEmpty(path))) return;
+  if (whatIsAt(path) === 'nothing' || (await isRemovedEmpty(path))) return;
   if (await succeeds('rm', ['-rf', '--', path], '/')) return;
   await allowOwner(path);
   if (await succeeds('rm', ['-rf', '--', path], '/')) return;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { giveTo, type User } from '../isolation/run-as.ts';
-import { isEmptyFolder, isGone } from '../leftovers/empty-folder.ts';
+import { whatIsAt } from '../leftovers/empty-folder.ts';
 import { changeMode } from '../leftovers/open-folder.ts';
 
 /** Where the folders of a run are when its program does not have them. */
@@ -42,7 +42,7 @@ export const openLender = (place: string, user: User | null): Lender => {
   let removed: Promise<unknown> = Promise.resolve();
 
   const withoutInputs = async (): Promise<string> => {
-    if (noInputs === null || !isEmptyFolder(noInputs)) {
+    if (noInputs === null || whatIsAt(noInputs) !== 'empty_folder') {
       noInputs = join(place, `no-inputs-${randomUUID()}`);
       await mkdir(noInputs, { mode: 0o555 });
     }
@@ -59,7 +59,9 @@ export const openLender = (place: string, user: User | null): Lender => {
     if (user !== null) giveTo(user, path);
   };
   const takeOutputs = async (from: string, to: string): Promise<boolean> => {
-    if (!isEmptyFolder(from)) return moveBack(place, from, to);
+    const found = whatIsAt(from);
+    if (found === 'nothing') return false;
+    if (found === 'other') return moveBack(place, from, to);
     // What comes into it meanwhile stays in the place, and is no output.
     removed = rmdir(from).catch(() => undefined);
     return false;
@@ -96,7 +98,6 @@ export const openLender = (place: string, user: User | null): Lender => {
 
 /** False when there is nothing. A program may remove what it is lent, and take the permissions that a move needs. */
 const moveBack = async (place: string, from: string, to: string): Promise<boolean> => {
-  if (isGone(from)) return false;
   const refusal = await rename(from, to).then(() => null, codeOf);
   if (refusal === null) return true;
   if (refusal === 'ENOENT') return false;

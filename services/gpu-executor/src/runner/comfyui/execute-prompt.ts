@@ -2,7 +2,7 @@ import type { AttemptError } from '@runledger/contracts/events/run-error';
 import { newUuid } from '@runledger/contracts/ids';
 import { untilAborted } from '@runledger/resilience/abort';
 import { cancelled, failed, type Executed } from '../model-server/executed.ts';
-import { countOomKills } from '../process-output/oom-kills.ts';
+import { countOomKills, recentOomKills } from '../process-output/oom-kills.ts';
 import type { RunObserver, RunnerWork } from '../runner.ts';
 import { inRunFolder, runFolder } from './core/run-folder.ts';
 import type { ComfyWorkflow } from './core/workflow.ts';
@@ -39,7 +39,7 @@ export const executePrompt = async (
     clientId,
     workflow: inRunFolder(workflow, runFolder(run_id, attempt)),
   };
-  const oomKills = countOomKills();
+  const oomKills = recentOomKills();
   using grace = graceAfter(signal, limits.cancelGraceMs);
   using heard = hearPrompt({ api: lease.api, ...prompt, observe });
   const sending: Sending = { lease, prompt, heard, limits, grace: grace.signal };

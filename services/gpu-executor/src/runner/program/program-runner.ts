@@ -1,7 +1,7 @@
 import { removeTree } from '../../leftovers/remove-tree.ts';
 import { whyNotExecutable, type OperatorCommand } from '../operator-command.ts';
 import type { AllowList } from './allow-list.ts';
-import { countOomKills } from '../process-output/oom-kills.ts';
+import { countOomKills, recentOomKills } from '../process-output/oom-kills.ts';
 import { programError } from '../process-output/program-error.ts';
 import { hidingValues, shownStderr } from '../process-output/shown-stderr.ts';
 import { cancelWithGrace } from '../../supervision/cancel-with-grace.ts';
@@ -68,7 +68,7 @@ const execute = async (
 ): Promise<RunResult> => {
   const { log, cancelGraceMs } = settings;
   const { work } = run;
-  const oomKills = countOomKills();
+  const oomKills = recentOomKills();
   const lent = await run.place.lend(work);
   const started = tryStart(settings, { ...run, work: { ...work, ...lent.folders } });
   if (started instanceof Error) return notStarted(settings, run, started.message);

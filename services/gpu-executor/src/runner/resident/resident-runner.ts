@@ -9,7 +9,7 @@ import type { Place } from '../../supervision/supervisors.ts';
 import { programView } from '../program-view.ts';
 import { debugLines } from './debug-lines.ts';
 import type { OperatorCommand } from '../operator-command.ts';
-import { countOomKills } from '../process-output/oom-kills.ts';
+import { countOomKills, recentOomKills } from '../process-output/oom-kills.ts';
 import { collectOutputs, outputResult } from '../process-output/output-result.ts';
 import { hidingValues, shownStderr } from '../process-output/shown-stderr.ts';
 import type { RunnerHost } from '../runner-type.ts';
@@ -111,7 +111,7 @@ const CANCELLED: RunResult = { outcome: 'cancelled', forced: false, files: [] };
 
 const run = async (of: Run): Promise<RunResult> => {
   const { name, slot, work, observe, signal } = of;
-  const oomKills = countOomKills();
+  const oomKills = recentOomKills();
   let isLoading = false;
   const acquired = await slot.processes.acquire(work, signal, () => {
     isLoading = true;

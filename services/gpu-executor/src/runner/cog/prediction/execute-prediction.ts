@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { cancelWithGrace } from '../../../supervision/cancel-with-grace.ts';
 import { failed, type Executed } from '../../model-server/executed.ts';
 import { inputFiles } from '../../model-server/input-files.ts';
-import { countOomKills } from '../../process-output/oom-kills.ts';
+import { countOomKills, recentOomKills } from '../../process-output/oom-kills.ts';
 import type { RunObserver, RunnerWork } from '../../runner.ts';
 import { refusal } from '../core/prediction.ts';
 import type { CogLease } from '../server/cog-server.ts';
@@ -34,7 +34,7 @@ export const executePrediction = async (
   signal: AbortSignal,
 ): Promise<Executed> => {
   const { id, work, temporary } = task;
-  const oomKills = countOomKills();
+  const oomKills = recentOomKills();
   const giveUp = new AbortController();
   const over = new AbortController();
   const stop = { terminate: () => void repeatCancel(lease, id, over.signal), kill: () => giveUp.abort() };
