@@ -66,23 +66,10 @@ export const openFleetPresence = (
         await sendHeartbeat(log, { executor_id, ...present, ...heartbeat }, periodMs * 3);
         onHeartbeat();
       },
-      onChange: onLoadedChange(residents),
+      onChange: (listener) => residents.onLoadedChange(listener),
       periodMs,
       log: log.logger,
     },
     stopping,
   );
 };
-
-/** Most changes of processes change nothing that heartbeats say. */
-const onLoadedChange =
-  ({ loaded, onLoadedChange: onChange }: PresenceOptions['residents']) =>
-  (listener: () => void): void => {
-    let last = JSON.stringify(loaded());
-    onChange(() => {
-      const present = JSON.stringify(loaded());
-      if (present === last) return;
-      last = present;
-      listener();
-    });
-  };

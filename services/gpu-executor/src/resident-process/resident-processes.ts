@@ -25,7 +25,7 @@ export interface ResidentProcesses extends AsyncDisposable {
   ): SlotProcesses<Connection>;
   /** What is loaded in the slots: the workflow versions that processes executed last, as long as they live. */
   loaded(): LoadedVersion[];
-  /** The listener is called whenever that may have changed. */
+  /** The listener is called when that has changed. */
   onLoadedChange(listener: () => void): void;
 }
 
@@ -53,20 +53,29 @@ interface Kept {
   org_id: string | null;
   /** Which workflow version the occupant executed last; null before the first one. */
   version: string | null;
-  /** Every earlier occupant has ended. */
-  vacated: Promise<unknown>;
+  /** What was last said to be loaded. */
+  loaded: string | null;
+  /** Every earlier occupant has ended then; null when none is there any more. */
+  vacated: Promise<unknown> | null;
 }
 
 export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => {
   const slots = new Map<number, Kept>();
   const listeners = new Set<() => void>();
-  const onChange = (): void => listeners.forEach((listener) => listener());
+  // Most changes of processes change nothing that is loaded.
+  const onChange = (kept: Kept): void => {
+    const loaded = loadedIn(kept);
+    if (loaded === kept.loaded) return;
+    kept.loaded = loaded;
+    listeners.forEach((listener) => listener());
+  };
   const keptIn = ({ index }: GpuSlot): Kept => {
     const kept = slots.get(index) ?? {
       occupant: null,
       org_id: null,
       version: null,
-      vacated: Promise.resolve(),
+      loaded: null,
+      vacated: null,
     };
     slots.set(index, kept);
     return kept;
@@ -75,7 +84,10 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
   return {
     open: (spec, forSlots) => {
       const processes = new Map(
-        forSlots.map((slot) => [slot.index, openResidentProcess(spec, slot, host, onChange)] as const),
+        forSlots.map((slot) => {
+          const kept = keptIn(slot);
+          return [slot.index, openResidentProcess(spec, slot, host, () => onChange(kept))] as const;
+        }),
       );
       for (const slot of spec.limits.preload ? forSlots : []) {
         const kept = keptIn(slot);
@@ -94,32 +106,37 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
           const kept = keptIn(slot);
           const isOfAnother = kept.org_id !== null && kept.org_id !== org_id && !spec.shared;
           if (kept.occupant !== process || isOfAnother) {
-            kept.vacated = Promise.all([kept.vacated, kept.occupant?.stop()]);
+            const vacated = Promise.all([kept.vacated, kept.occupant?.stop()]).then(() => {
+              if (kept.vacated === vacated) kept.vacated = null;
+            });
+            kept.vacated = vacated;
             kept.occupant = process;
             kept.version = null;
           }
           kept.org_id = org_id;
           if (!process.isReady()) onLoading?.();
-          await untilAborted(kept.vacated, signal);
+          if (kept.vacated !== null) await untilAborted(kept.vacated, signal);
           const acquired = await process.acquire(signal);
           if (acquired.kind === 'ready' && kept.occupant === process) {
             kept.version = workflow_version_id;
-            onChange();
+            onChange(kept);
           }
           return acquired;
         },
       };
     },
-    loaded: () => loadedIn(slots),
+    loaded: () =>
+      [...slots].flatMap(([slot, kept]) => {
+        const workflow_version_id = loadedIn(kept);
+        return workflow_version_id === null ? [] : [{ slot, workflow_version_id }];
+      }),
     onLoadedChange: (listener) => void listeners.add(listener),
     [Symbol.asyncDispose]: () => endAll(slots),
   };
 };
 
-const loadedIn = (slots: ReadonlyMap<number, Kept>): LoadedVersion[] =>
-  [...slots].flatMap(([slot, { occupant, version }]) =>
-    version !== null && occupant?.isLoaded() ? [{ slot, workflow_version_id: version }] : [],
-  );
+const loadedIn = ({ occupant, version }: Kept): string | null =>
+  occupant?.isLoaded() === true ? version : null;
 
 const endAll = async (slots: ReadonlyMap<number, Kept>): Promise<void> => {
   const ended = [...slots.values()].map(async ({ occupant, vacated }) => {
