@@ -35,8 +35,8 @@ export interface AttemptTools extends OutputTools {
   ) => Promise<FetchedAssignment>;
 }
 
-/** At most about five progress reports a second of each run reach the log. */
-const PROGRESS_EVERY_MS = 200;
+/** At most about five progress reports a second of each run reach the log, and none of a run that is over within a moment. */
+const PROGRESS = { firstAfterMs: 50, everyMs: 200 };
 
 /** Executes one attempt from its assignment to its end. The ledger decides what may still be stored. */
 export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools): Promise<void> => {
@@ -45,7 +45,7 @@ export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools)
   const random = tools.random();
   const retry: RetryAfter = (error) =>
     retryAfterS(error, { attempt: assignment.attempt, ...assignment.event.data }, random);
-  using progress = coalesceProgress((report) => tools.sendProgress(assignment, report), PROGRESS_EVERY_MS);
+  using progress = coalesceProgress((report) => tools.sendProgress(assignment, report), PROGRESS);
   const plan = planOf(assignment, tools);
   if ('why' in plan) {
     await ledger.append((state) =>
