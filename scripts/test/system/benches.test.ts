@@ -9,6 +9,7 @@ const ENDS_WITHIN_MS = 240_000;
 
 /** Every bench, with arguments that make it as short as it can be. */
 const SHORTEST: Readonly<Record<string, readonly string[]>> = {
+  'apps/cli/bench/commands.ts': ['1'],
   'apps/soak/bench/frozen-broker.ts': ['1', '1', '1'],
   'packages/event-log/bench/append.ts': ['64', '1'],
   'packages/event-log/bench/elections.ts': ['1'],
