@@ -1,7 +1,7 @@
 // What a run of a program costs: the runners of programs beside a bare spawn of the same program. See README.md.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,6 @@ const bare = async (): Promise<void> => {
 
 const runOnce = async (runner: Runner, folder: string): Promise<void> => {
   const [inputDir, outputDir] = [join(folder, newUuid()), join(folder, newUuid())];
-  for (const each of [inputDir, outputDir]) mkdirSync(each);
   const result = await runner.run(
     {
       org_id: ORG_ID,
@@ -78,7 +77,7 @@ const ORG_ID = newUuid();
 const SLOT = { index: 0, gpu: 'A10G', device: '0' } as const;
 const LIMITS = { startTimeoutMs: 60_000, idleTimeoutMs: null, maxRuns: null, preload: false };
 /** Reads nothing but the id of a run, so that it takes next to nothing itself. */
-const RESIDENT = `echo '{"type":"ready"}'; while IFS='"' read -r _ _ _ _ _ _ _ run_id _; do
+const RESIDENT = `echo '{"type":"ready","makes_output_dir":true}'; while IFS='"' read -r _ _ _ _ _ _ _ run_id _; do
   echo "{\\"type\\":\\"done\\",\\"run_id\\":\\"$run_id\\"}"; done`;
 
 const measureRunner = async (
