@@ -3,7 +3,8 @@ import { executorToken } from '@runledger/contracts/ids';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
 import type { ServiceContract, UsedBucket } from '@runledger/contracts/access/service-contract';
 import { ALL_LOGS } from '@runledger/contracts/logs/log-chunk';
-import { ALL_PROGRESS, READ_MARKER } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_PROGRESS, executorFilter, READ_MARKER } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_TOLD_TERMS, TERMS } from '@runledger/contracts/subjects/terms';
 import { WEBHOOK_EVENTS } from '@runledger/contracts/events/webhook-event';
 import { fleetFactOf } from '@runledger/event-log/messages/fleet';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
@@ -92,6 +93,7 @@ const facts = (
     ...(writes.activity ? [`activity.*.*.*.${about}.progress`] : []),
     ...(logs === 'writes' ? [`logs.*.*.*.${about}.*`] : []),
     ...(writes.readMarkers ? [READ_MARKER] : []),
+    ...(writes.terms ? [TERMS, ALL_TOLD_TERMS] : []),
     ...(heartbeats ? [`$KV.EXECUTORS.${about}`] : []),
   ];
 };
@@ -107,7 +109,7 @@ const fleetFact = (
 
 /** Its own consumer, and single facts under its own name: no other runs, and no stream information. */
 const executorsOwn = (name: string): string[] => {
-  const addressed = `runs.*.*.life.*.*.*.${name}.*`;
+  const addressed = executorFilter(`${name}.*`);
   return [...durableConsumer('RUNS', `executor-${name}`, addressed), directGetLast('RUNS', addressed)];
 };
 

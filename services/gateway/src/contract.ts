@@ -15,6 +15,7 @@ export const contract: ServiceContract = {
     fleet: ['ExecutorDrainRequested', 'ExecutorResumeRequested'],
     activity: false,
     readMarkers: true,
+    terms: false,
   },
   // The views are the fold of everything, and progress is shown.
   reads: { runs: RUN_EVENT_TYPES, webhooks: WEBHOOK_EVENT_TYPES, fleet: [], activity: true },

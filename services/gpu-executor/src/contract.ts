@@ -9,6 +9,7 @@ export const contract: ServiceContract = {
     fleet: ['ExecutorRegistered', 'ExecutorDraining', 'ExecutorLeft'],
     activity: true,
     readMarkers: false,
+    terms: false,
   },
   // Of these only what is addressed to the executor's own id.
   reads: {

@@ -48,7 +48,7 @@ const start = async (
   const log = await openServiceLog({ ...base, streams: [] }, open, stopping);
   const keys = await newAttemptKeys();
   const [abandon, disconnected] = [new AbortController(), new AbortController()];
-  const { executor, counts } = openExecutor(log, {
+  const { executor, terms, counts } = openExecutor(log, {
     executor_id,
     slots,
     runnerFor: openRunners(runners, { ...processes, slots, executorName: executorName(executor_id) }),
@@ -72,6 +72,7 @@ const start = async (
     heldBy,
     periodMs: config.RUNLEDGER_HEARTBEAT_PERIOD_S * 1_000,
     executor,
+    terms,
     residents: processes.residents,
     onHeartbeat: counts.heartbeat,
   };

@@ -6,6 +6,7 @@ import { clearLogSlot, publishLogChunk } from '@runledger/event-log/streams/logs
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
 import type { Assignment } from './attempt/core/assignment.ts';
+import { KnownTerms } from './attempt/core/known-terms.ts';
 import type { AttemptTools } from './attempt/execute-attempt.ts';
 import { createExecutor, type Executor } from './attempt/executor.ts';
 import { executorMetrics, type ExecutorMetrics, type HeldBy } from './executor-metrics.ts';
@@ -38,6 +39,7 @@ export interface ExecutorOptions {
 
 export interface CountedExecutor {
   readonly executor: Executor;
+  readonly terms: KnownTerms;
   readonly counts: ExecutorMetrics;
 }
 
@@ -45,6 +47,7 @@ export interface CountedExecutor {
 export const openExecutor = (log: EventLog, options: ExecutorOptions): CountedExecutor => {
   const { metrics, slots, heldBy, closing, disconnected } = options;
   const { logger } = log;
+  const terms = new KnownTerms();
   const executor = createExecutor({
     ledger: {
       append: appendTo(log),
@@ -56,6 +59,7 @@ export const openExecutor = (log: EventLog, options: ExecutorOptions): CountedEx
       onExpired: () => counts.attemptExpired(),
       log: logger,
     },
+    terms,
     tools: toolsOf(log, options),
     log: logger,
     onOver: () => counts.attemptOver(),
@@ -66,7 +70,7 @@ export const openExecutor = (log: EventLog, options: ExecutorOptions): CountedEx
     busy: () => executor.busy().length,
     clock: () => performance.now(),
   });
-  return { executor, counts };
+  return { executor, terms, counts };
 };
 
 const toolsOf = (

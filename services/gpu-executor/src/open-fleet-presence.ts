@@ -1,9 +1,12 @@
 import type { GpuModel } from '@runledger/contracts/gpu';
+import type { ExecutorFact } from '@runledger/contracts/events/fleet-event';
 import { newUuid, type ExecutorId } from '@runledger/contracts/ids';
 import { sendHeartbeat } from '@runledger/coordination/heartbeats';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { appendFleet } from '@runledger/event-log/messages/fleet';
+import { registerInTerm } from '@runledger/event-log/streams/terms';
 import packageJson from '../package.json' with { type: 'json' };
+import type { KnownTerms } from './attempt/core/known-terms.ts';
 import type { Executor } from './attempt/executor.ts';
 import type { ExecutorCapabilities } from './capabilities.ts';
 import { fleetEvents } from './fleet/fleet-events.ts';
@@ -22,6 +25,7 @@ export interface PresenceOptions {
   readonly heldBy: HeldBy;
   readonly periodMs: number;
   readonly executor: Pick<Executor, 'busy'>;
+  readonly terms: KnownTerms;
   readonly residents: Pick<ResidentProcesses, 'loaded' | 'onLoadedChange'>;
   readonly onHeartbeat: () => void;
 }
@@ -40,6 +44,7 @@ export const openFleetPresence = (
     heldBy,
     periodMs,
     executor,
+    terms,
     residents,
     onHeartbeat,
   } = options;
@@ -60,7 +65,8 @@ export const openFleetPresence = (
   return joinFleet(
     {
       fact: fleetEvents(registration, newUuid, () => new Date()),
-      append: (event) => appendFleet(log, event),
+      append: (event) =>
+        event.type === 'ExecutorRegistered' ? register(log, event, terms) : appendFleet(log, event),
       sendHeartbeat: async (heartbeat) => {
         const present = { runs: executor.busy(), loaded: residents.loaded() };
         await sendHeartbeat(log, { executor_id, ...present, ...heartbeat }, periodMs * 3);
@@ -72,4 +78,16 @@ export const openFleetPresence = (
     },
     stopping,
   );
+};
+
+/**
+ * Registers after the last term that has begun. An assignment may come before the answer, so the term counts as known before it is sent.
+ */
+const register = async (log: EventLog, event: ExecutorFact, terms: KnownTerms): Promise<void> => {
+  for (let last = terms.registered; ;) {
+    terms.onRegister(last);
+    const registered = await registerInTerm(log, event, last);
+    if (registered.kind === 'stored') return;
+    last = registered.term;
+  }
 };

@@ -11,6 +11,7 @@ export const contract: ServiceContract = {
     fleet: [],
     activity: false,
     readMarkers: false,
+    terms: false,
   },
   // A notification is made from the fold of the whole run, and an intermediate one contains its progress.
   reads: { runs: RUN_EVENT_TYPES, webhooks: WEBHOOK_EVENT_TYPES, fleet: [], activity: true },

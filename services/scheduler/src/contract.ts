@@ -9,6 +9,7 @@ export const contract: ServiceContract = {
     fleet: ['ExecutorLost'],
     activity: false,
     readMarkers: false,
+    terms: true,
   },
   reads: {
     runs: [

@@ -104,8 +104,10 @@ export class Broker {
       });
     };
     const cutMs = process.cutUntil - sentAt;
-    if (cutMs <= 0) return this.#timeline.after(this.delayMs(random), arrive);
+    const heldMs = process.heldUntil - sentAt;
+    if (cutMs <= 0 && heldMs <= 0) return this.#timeline.after(this.delayMs(random), arrive);
     lose();
+    if (cutMs <= 0) return this.#timeline.after(heldMs + this.delayMs(random), arrive);
     // It may wait in a buffer of the network.
     if (random.chance(50)) this.#timeline.after(cutMs + this.delayMs(random), arrive);
   }

@@ -9,6 +9,11 @@ export interface FleetFact {
   readonly time: string;
 }
 
+/** A scheduler began to lead: the sequence is the number of its term. */
+export interface BegunTerm {
+  readonly sequence: number;
+}
+
 export interface StoredHeartbeat {
   readonly heartbeat: Heartbeat;
   /** The broker's time. */
@@ -21,9 +26,12 @@ export interface StoredHeartbeat {
 export class FleetLog {
   readonly #timeline: Timeline;
   readonly #broker: Broker;
-  readonly #facts: FleetFact[] = [];
+  readonly #messages: (FleetFact | BegunTerm)[] = [];
+  #lastTerm = 0;
   readonly #heartbeats = new Map<string, StoredHeartbeat>();
-  onFact: (fact: FleetFact) => void = () => undefined;
+  /** `term`: the last one that had begun. */
+  onFact: (fact: FleetFact, term: number) => void = () => undefined;
+  onTerm: (term: number) => void = () => undefined;
   onHeartbeat: (stored: StoredHeartbeat) => void = () => undefined;
 
   constructor(timeline: Timeline, broker: Broker) {
@@ -32,19 +40,41 @@ export class FleetLog {
   }
 
   get lastSequence(): number {
-    return this.#facts.length;
+    return this.#messages.length;
   }
 
   append(event: FleetEvent): void {
     // The second append of one event is the first one.
-    if (this.#facts.slice(-100).some((fact) => fact.event.event_id === event.event_id)) return;
-    const fact = { event, sequence: this.#facts.length + 1, time: this.#broker.time };
-    this.#facts.push(fact);
-    this.onFact(fact);
+    const isKnown = this.#messages
+      .slice(-100)
+      .some((message) => 'event' in message && message.event.event_id === event.event_id);
+    if (isKnown) return;
+    const fact = { event, sequence: this.lastSequence + 1, time: this.#broker.time };
+    this.#messages.push(fact);
+    this.onFact(fact, this.#lastTerm);
   }
 
-  at(sequence: number): FleetFact | undefined {
-    return this.#facts[sequence - 1];
+  /** The number of the term. */
+  beginTerm(): number {
+    this.#lastTerm = this.lastSequence + 1;
+    this.#messages.push({ sequence: this.#lastTerm });
+    this.onTerm(this.#lastTerm);
+    return this.#lastTerm;
+  }
+
+  /** Refused, with the last term, when one has begun after `term`. */
+  register(event: FleetEvent, term: number): { readonly isStored: boolean; readonly term: number } {
+    const isStored = term === this.#lastTerm;
+    if (isStored) this.append(event);
+    return { isStored, term: this.#lastTerm };
+  }
+
+  get lastTerm(): number {
+    return this.#lastTerm;
+  }
+
+  at(sequence: number): FleetFact | BegunTerm | undefined {
+    return this.#messages[sequence - 1];
   }
 
   put(heartbeat: Heartbeat): void {

@@ -8,8 +8,9 @@ import {
 import { isEnded, isDeleted, type Run, type RunState } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { RunEvent, RunEventType } from '@runledger/contracts/events/run-event';
-import { orgId, runId } from '@runledger/contracts/ids';
+import { orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
 import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { termBegan, toldTermSubject } from '@runledger/contracts/subjects/terms';
 import { runOf } from '../plan/ids.ts';
 import type { Timeline } from '../time/timeline.ts';
 import type { Broker } from './broker.ts';
@@ -23,6 +24,12 @@ export type Appended =
 export interface LoggedMessage extends StoredMessage {
   readonly key: RunKey;
   readonly chain: Chain<RunEventType, RunEvent, RunState>;
+}
+
+/** A message that tells an executor a term. */
+export interface ToldMessage extends StoredMessage {
+  readonly executor: ExecutorId;
+  readonly term: number;
 }
 
 /** A message that was stored, and what it did to its run. */
@@ -50,7 +57,7 @@ export class RunLog {
   readonly #broker: Broker;
   readonly #runs = new Map<string, KnownRun>();
   /** Those from `#first` on. */
-  #messages: LoggedMessage[] = [];
+  #messages: (LoggedMessage | ToldMessage)[] = [];
   #first = 1;
   #sequence = 0;
   readonly #ended: string[] = [];
@@ -60,6 +67,7 @@ export class RunLog {
   #before = new Map<string, number>();
   #recentSince = 0;
   onStored: (stored: Stored) => void = () => undefined;
+  onTold: (told: ToldMessage) => void = () => undefined;
 
   constructor(timeline: Timeline, broker: Broker) {
     this.#timeline = timeline;
@@ -81,6 +89,25 @@ export class RunLog {
     return { kind: 'stored', sequence: this.#sequence };
   }
 
+  /** Where the executor is told the term; undefined while the stream is full. */
+  tell(executor: ExecutorId, term: number): number | undefined {
+    if (this.#broker.isFull) return undefined;
+    this.#sequence += 1;
+    const told = {
+      subject: toldTermSubject(executor),
+      sequence: this.#sequence,
+      time: this.#broker.time,
+      fence: null,
+      expectedSequence: null,
+      body: termBegan('', term),
+      executor,
+      term,
+    };
+    this.#messages.push(told);
+    this.onTold(told);
+    return this.#sequence;
+  }
+
   historyOf(run_id: string): RunHistory {
     const known = this.#runs.get(run_id);
     if (known) return known.history;
@@ -93,7 +120,7 @@ export class RunLog {
     return this.#runs.get(run_id)?.messages ?? [];
   }
 
-  at(sequence: number): LoggedMessage | undefined {
+  at(sequence: number): LoggedMessage | ToldMessage | undefined {
     return this.#messages[sequence - this.#first];
   }
 

@@ -65,20 +65,17 @@ const isEnd = ({ type }: RunEvent, isExecuting: boolean): boolean => {
   }
 };
 
-/**
- * No limit is exceeded, and no slot is held twice, counted from the facts. One exception: an append of a former leader that was under
- * way for longer than its lease comes when the next leader has decided already. `isLate` knows them.
- */
+/** No limit is exceeded, and no slot is held twice, by runs that have begun or may begin, counted from the facts. */
 export const checkLimits = (
   { organisations }: Plan,
-  isLate: (stored: Stored) => boolean,
+  isVoid: (stored: Stored) => boolean,
   violate: Violate,
 ): CheckFact => {
   /** By what they hold. */
   const held = new Map<string, Set<string>>();
-  const late = new Set<string>();
+  /** Runs whose present assignment is void. */
+  const voided = new Set<string>();
   const release = (run: Run): void => {
-    late.delete(run.run_id);
     for (const { name } of holdsOf(run, organisations)) {
       const runs = held.get(name);
       runs?.delete(run.run_id);
@@ -89,26 +86,27 @@ export const checkLimits = (
     for (const { name, limit } of holdsOf(run, organisations)) {
       const runs = held.get(name) ?? new Set<string>();
       held.set(name, runs.add(run.run_id));
-      const counted = late.size === 0 ? runs.size : runs.difference(late).size;
-      if (counted <= limit) continue;
+      if (runs.size <= limit) continue;
       const check = name.startsWith('GPU slot') ? 'slots' : 'limits';
-      violate(check, `${counted} runs hold ${name}, and ${limit} may; the last one is ${runName(run)}`);
+      violate(check, `${runs.size} runs hold ${name}, and ${limit} may; the last one is ${runName(run)}`);
     }
   };
   return (stored) => {
-    const { before, accepted } = stored;
+    const { event, before, accepted } = stored;
     if (accepted.kind !== 'accepted') return;
     const { state } = accepted;
     const held = before && isExecuting(before) ? before : undefined;
     const holds = !isDeleted(state) && isExecuting(state) ? state : undefined;
-    if (held && !holds) release(held);
+    if (event.type === 'RunStarted' && voided.has(event.run_id))
+      violate('limits', `${runName(state)} begins, although its assignment is void`);
+    if (held && !holds && !voided.delete(held.run_id)) release(held);
     if (held || !holds) return;
-    if (isLate(stored)) late.add(holds.run_id);
-    hold(holds);
+    if (isVoid(stored)) voided.add(holds.run_id);
+    else hold(holds);
   };
 };
 
-const runName = ({ run_id }: Run): string => `run ${runOf(run_id)}`;
+const runName = ({ run_id }: Pick<Run, 'run_id'>): string => `run ${runOf(run_id)}`;
 
 /** What an executing run holds, and how many may hold it. */
 const holdsOf = (

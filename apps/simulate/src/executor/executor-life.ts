@@ -2,7 +2,14 @@ import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
-import { attemptName, readAssignment } from '@runledger/gpu-executor/attempt/core/assignment';
+import { isToldTerm } from '@runledger/contracts/subjects/terms';
+import { giveBack } from '@runledger/gpu-executor/attempt/core/end-of-attempt';
+import { KnownTerms } from '@runledger/gpu-executor/attempt/core/known-terms';
+import {
+  attemptName,
+  readAssignment,
+  type Assignment,
+} from '@runledger/gpu-executor/attempt/core/assignment';
 import type { World } from '../broker/world.ts';
 import { executorIdOf } from '../plan/ids.ts';
 import type { PlannedExecutor, PlannedRun } from '../plan/plan.ts';
@@ -10,6 +17,7 @@ import type { Process } from '../time/process.ts';
 import { Recent } from '../time/recent.ts';
 import type { Life } from '../time/restartable.ts';
 import { Attempt } from './attempt.ts';
+import { Ledger } from './ledger.ts';
 import { LoadedPrograms } from './loaded-programs.ts';
 import { Presence } from './presence.ts';
 
@@ -36,7 +44,10 @@ export class ExecutorLife implements Life {
   readonly #options: ExecutorLifeOptions;
   readonly #presence: Presence;
   readonly #programs = new LoadedPrograms(() => this.#presence.onLoadedChange());
+  readonly #terms = new KnownTerms();
   readonly #underWay = new Map<string, Attempt>();
+  /** Of void assignments, until they are given back. */
+  readonly #voided = new Map<string, Ledger>();
   /** By slot: those that wait for the one before them. */
   readonly #occupied = new Map<number, Attempt[]>();
   readonly #seen = new Recent<string, true>(SEEN);
@@ -44,6 +55,8 @@ export class ExecutorLife implements Life {
   #inbox: StoredMessage[] = [];
   #last: StoredMessage[] = [];
   #isReading = false;
+  /** Nothing begins any more. */
+  #isLeaving = false;
 
   constructor(options: ExecutorLifeOptions) {
     const { world, process, planned } = options;
@@ -60,6 +73,7 @@ export class ExecutorLife implements Life {
       labels,
       busy,
       loaded: () => this.#programs.versions(),
+      terms: this.#terms,
     });
   }
 
@@ -84,7 +98,8 @@ export class ExecutorLife implements Life {
         waitedMs += 1_000;
         return process.after(1_000, wait);
       }
-      for (const attempt of this.#underWay.values()) attempt.close();
+      this.#isLeaving = true;
+      for (const attempt of [...this.#underWay.values(), ...this.#voided.values()]) attempt.close();
       this.#presence.leave(onStopped);
     };
     wait();
@@ -114,9 +129,12 @@ export class ExecutorLife implements Life {
   }
 
   #handle(message: StoredMessage): void {
+    if (isToldTerm(message.subject)) return void this.#terms.onTold(message);
     const subject = parseLifecycleSubject(message.subject);
-    if (subject?.fact === 'assigned') this.#assign(message);
-    else if (subject) this.#underWay.get(attemptName(subject))?.receive(message);
+    if (!subject) return;
+    const about = attemptName(subject);
+    if (subject.fact === 'assigned') this.#assign(message);
+    else (this.#underWay.get(about) ?? this.#voided.get(about))?.receive(message);
   }
 
   #assign(message: StoredMessage): void {
@@ -124,8 +142,9 @@ export class ExecutorLife implements Life {
     if (read.kind !== 'assignment') throw new Error(`an assignment cannot be read: ${read.kind}`);
     const { assignment, head } = read;
     const name = attemptName(assignment);
-    if (this.#seen.get(name)) return;
+    if (this.#isLeaving || this.#seen.get(name)) return;
     this.#seen.set(name, true);
+    if (this.#terms.isVoid(assignment, head)) return this.#giveBack(name, assignment, head);
     const { world, process, runOf } = this.#options;
     const run = runOf(assignment.run_id);
     if (!run) throw new Error(`${assignment.run_id} is in no plan`);
@@ -144,5 +163,12 @@ export class ExecutorLife implements Life {
     waiting.push(attempt);
     this.#occupied.set(slot, waiting);
     if (waiting.length === 1) attempt.start();
+  }
+
+  #giveBack(name: string, assignment: Assignment, head: number): void {
+    const { world, process } = this.#options;
+    const ledger = new Ledger({ world, process, onStop: () => undefined }, assignment, head);
+    this.#voided.set(name, ledger);
+    ledger.append(giveBack, () => this.#voided.delete(name));
   }
 }

@@ -1,6 +1,7 @@
 import type { ExecutorFact, Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import { gpuModel } from '@runledger/contracts/gpu';
+import type { KnownTerms } from '@runledger/gpu-executor/attempt/core/known-terms';
 import type { World } from '../broker/world.ts';
 import type { Process } from '../time/process.ts';
 
@@ -23,6 +24,7 @@ export interface PresenceOptions {
   readonly busy: () => Heartbeat['runs'];
   /** What is loaded in the slots. */
   readonly loaded: () => NonNullable<Heartbeat['loaded']>;
+  readonly terms: KnownTerms;
 }
 
 type FactType = 'ExecutorRegistered' | 'ExecutorDraining' | 'ExecutorLeft';
@@ -78,11 +80,21 @@ export class Presence {
     });
   }
 
-  #register(then: () => void): void {
-    this.#append('ExecutorRegistered', APPEND_WITHIN_MS, (isStored) => {
-      if (isStored) then();
-      else this.#options.process.after(RETRY_AFTER_MS, () => this.#register(then));
-    });
+  #register(then: () => void, event = this.#fact('ExecutorRegistered')): void {
+    const { world, process, terms } = this.#options;
+    const term = terms.registered;
+    world.broker.ask(
+      process,
+      APPEND_WITHIN_MS,
+      () => world.fleet.register(event, term),
+      (registered) => {
+        if (registered?.isStored) return then();
+        if (!registered) return process.after(RETRY_AFTER_MS, () => this.#register(then, event));
+        // Before it is sent: an assignment may come before the answer.
+        terms.onRegister(registered.term);
+        this.#register(then, event);
+      },
+    );
   }
 
   #sendOne(): void {

@@ -47,6 +47,7 @@ const inject = (world: World, victims: Victims, fault: PlannedFault): void => {
     case 'pause':
     case 'cut':
     case 'lag':
+    case 'hold':
     case 'drain': {
       const victim = victimOf(victims, who);
       if (victim) injectInto(world, victim, fault);
@@ -70,6 +71,8 @@ const injectInto = (world: World, victim: Restartable, { kind, forMs }: PlannedF
       return during(world, forMs, () => victim.onReconnect());
     case 'lag':
       return process.lag(forMs);
+    case 'hold':
+      return process.hold(forMs);
     case 'drain':
       requestDrain(world, executorNameOf(process.name), 'ExecutorDrainRequested');
       return during(world, forMs, () =>
@@ -125,6 +128,8 @@ const describe = ({ kind, who = '', forMs, clockStepMs }: PlannedFault): string 
       return `${who} cannot reach the broker for ${time}`;
     case 'lag':
       return `what is delivered to ${who} comes late for ${time}`;
+    case 'hold':
+      return `what ${who} sends arrives only after ${time}`;
     case 'drain':
       return `${who} is drained for ${time}`;
     case 'broker_change':

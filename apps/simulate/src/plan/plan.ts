@@ -78,6 +78,7 @@ const FAULT_KINDS = [
   'pause',
   'cut',
   'lag',
+  'hold',
   'drain',
   'broker_change',
   'broker_down',

@@ -52,7 +52,20 @@ export const randomPlan = (seed: number): StoredPlan => {
     runs: runs(random, deployments),
     faults: faults(random, { schedulers: schedulers.length, executors: executors.length }),
   };
-  return withPlacement(random, plan);
+  return withHeldRequests(random, withPlacement(random, plan));
+};
+
+/** Decisions of a leader that arrive after the next one has decided, and limits that they could exceed. */
+const withHeldRequests = (random: RandomSource, plan: StoredPlan): StoredPlan => {
+  if (!random.chance(25)) return plan;
+  const held = times(random.integer(1, 3), () => ({
+    atMs: random.integer(0, ACTIVE_MS),
+    kind: 'hold' as const,
+    who: `scheduler ${random.integer(0, plan.schedulers.length - 1)}`,
+    forMs: random.integer(3_500, 12_000),
+  }));
+  const organisations = plan.organisations.map((one) => ({ limit: random.integer(1, 3), ...one }));
+  return { ...plan, organisations, faults: [...plan.faults, ...held] };
 };
 
 const times = <Item>(count: number, make: (n: number) => Item): Item[] =>

@@ -16,6 +16,7 @@ const LONGEST_RETRY_MS = 5_000;
 export interface DecisionExecutorOptions {
   readonly world: World;
   readonly process: Process;
+  readonly term: number;
   readonly take: (input: SchedulerInput) => void;
   readonly onLoss: (loss: CheckedLoss) => void;
   readonly onIdle: () => void;
@@ -112,7 +113,7 @@ export class DecisionExecutor {
   }
 
   #eventOf(decision: RunDecision): RunEvent {
-    const { world, process } = this.#options;
+    const { world, process, term } = this.#options;
     const stamp = {
       event_id: world.newEventId(),
       time: world.broker.time,
@@ -123,6 +124,7 @@ export class DecisionExecutor {
       slot_allocation_id: stamp.event_id,
       inputs: {},
       inputs_blob: null,
+      term,
     });
   }
 }

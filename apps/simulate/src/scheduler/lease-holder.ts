@@ -6,7 +6,6 @@ const TTL_MS = 3_000;
 const POLL_MS = 500;
 
 export interface HeldLease {
-  readonly isLost: boolean;
   /** It is not renewed any more, and free for others. */
   readonly release: () => void;
 }
@@ -60,10 +59,10 @@ export class LeaseHolder {
 
   #hold(first: number, taken: number, onLost: () => void): HeldLease {
     const process = this.#process;
-    let [revision, heldSince, isOver, isLost] = [first, taken, false, false];
+    let [revision, heldSince, isOver] = [first, taken, false];
     const lose = (): void => {
       if (isOver) return;
-      isOver = isLost = true;
+      isOver = true;
       onLost();
     };
     const watch = (): void => {
@@ -92,9 +91,6 @@ export class LeaseHolder {
     watch();
     process.after(TTL_MS / 3, renew);
     return {
-      get isLost() {
-        return isLost;
-      },
       release: () => {
         if (isOver) return;
         isOver = true;

@@ -16,6 +16,7 @@ import type { SchedulerWatcher, WatchedScheduler } from './watcher.ts';
 const MAX_TICK_MS = 1_000;
 const SLOW_MS = 1_000;
 const TICK_WITHIN_MS = 2_000;
+const APPEND_WITHIN_MS = 12_000;
 const SNAPSHOT_EVERY_MS = 60_000;
 /** Of a request that the broker did not answer. */
 const RETRY_MS = 250;
@@ -24,6 +25,13 @@ const RUNS_BATCH = 32;
 /** A log without a limit, and one in which nothing fits but what is reserved. */
 const EMPTY = { bytes: 0, maxBytes: -1 } as const;
 const FULL = { bytes: 1_000_000, maxBytes: 1_000_000 } as const;
+
+/** From the moment at which it holds the lease. */
+interface Leadership {
+  readonly lease: HeldLease;
+  /** Its number, once it has begun. */
+  term: number;
+}
 
 /** A scheduler from its start until it is killed: its core, what it reads, and what it does while it leads. */
 export class SchedulerLife implements Life, WatchedScheduler {
@@ -42,8 +50,10 @@ export class SchedulerLife implements Life, WatchedScheduler {
   /** What it does once it has read up to there: before the election, and again before it decides. */
   #behind: { readonly runs: number; readonly fleet: number; readonly continue: () => void } | undefined;
   readonly #holder: LeaseHolder;
-  #lease: HeldLease | undefined;
+  #leadership: Leadership | undefined;
   #executor: DecisionExecutor | undefined;
+  /** What it does when nothing of its last term is under way. */
+  #onIdle: (() => void) | undefined;
   #isStopping = false;
 
   constructor(world: World, process: Process, watcher: SchedulerWatcher) {
@@ -114,11 +124,12 @@ export class SchedulerLife implements Life, WatchedScheduler {
   /** Stands by, and releases the lease when what is under way is stored. */
   stop(onStopped: () => void): void {
     this.#isStopping = true;
-    const lease = this.#lease;
+    const leadership = this.#leadership;
     const executor = this.#executor;
+    this.#leadership = undefined;
     this.#standBy();
     const finish = (): void => {
-      lease?.release();
+      leadership?.lease.release();
       this.process.after(100, onStopped);
     };
     if (!executor || executor.isIdle) finish();
@@ -155,6 +166,7 @@ export class SchedulerLife implements Life, WatchedScheduler {
       return false;
     }
     this.#runsRead = message.sequence;
+    if (!('key' in message)) return true;
     const { key } = message;
     const accepted = this.#world.log.accept(this.scheduling.historyOf(key), message);
     if (accepted.kind === 'accepted') {
@@ -173,7 +185,8 @@ export class SchedulerLife implements Life, WatchedScheduler {
       return false;
     }
     this.#fleetRead = fact.sequence;
-    this.#takeFleetFact(fact);
+    if ('event' in fact) this.#takeFleetFact(fact);
+    else if (fact.sequence > (this.#leadership?.term ?? Infinity)) this.#resign();
     return true;
   }
 
@@ -210,49 +223,102 @@ export class SchedulerLife implements Life, WatchedScheduler {
     if (this.#isStopping) return;
     this.#holder.acquire(
       (lease) => {
-        this.#lease = lease;
-        this.#lead(lease);
+        const leadership = { lease, term: Infinity };
+        this.#leadership = leadership;
+        this.#beginTerm(leadership);
       },
-      () => {
-        const executor = this.#executor;
-        this.#standBy();
-        if (!executor || executor.isIdle) this.#elect();
+      () => this.#resign(),
+    );
+  }
+
+  /** Another scheduler may lead. It takes part in the next election when nothing of its term is under way. */
+  #resign(): void {
+    const leadership = this.#leadership;
+    const executor = this.#executor;
+    this.#leadership = undefined;
+    this.#standBy();
+    const next = (): void => {
+      leadership?.lease.release();
+      this.#elect();
+    };
+    if (!executor || executor.isIdle) next();
+    else this.#onIdle = next;
+  }
+
+  /** Asks the broker until it answers, as long as it leads. */
+  #askAsLeader<Answer>(
+    leadership: Leadership,
+    work: () => Answer | undefined,
+    then: (answer: Answer) => void,
+  ): void {
+    this.#world.broker.ask(this.process, APPEND_WITHIN_MS, work, (answer) => {
+      if (this.#leadership !== leadership) return;
+      if (answer !== undefined) then(answer);
+      else this.process.after(RETRY_MS, () => this.#askAsLeader(leadership, work, then));
+    });
+  }
+
+  /** As services/scheduler/src/leadership/take-over.ts. */
+  #beginTerm(leadership: Leadership): void {
+    const { fleet } = this.#world;
+    this.#askAsLeader(
+      leadership,
+      () => fleet.beginTerm(),
+      (term) => {
+        leadership.term = term;
+        this.#whenRead({ runs: 0, fleet: term }, () => this.#tellTerm(leadership));
       },
     );
   }
 
-  #lead(lease: HeldLease): void {
+  #tellTerm(leadership: Leadership): void {
+    if (this.#leadership !== leadership) return;
+    const { log } = this.#world;
+    const { term } = leadership;
+    const executors = this.scheduling.mayBegin();
+    let [left, last] = [executors.length, 0];
+    const readUpTo = (): void => this.#whenRead({ runs: last, fleet: term }, () => this.#lead(leadership));
+    if (left === 0) return readUpTo();
+    for (const executor of executors) {
+      this.#askAsLeader(
+        leadership,
+        () => log.tell(executor, term),
+        (told) => {
+          [left, last] = [left - 1, Math.max(last, told)];
+          if (left === 0) readUpTo();
+        },
+      );
+    }
+  }
+
+  #lead(leadership: Leadership): void {
+    if (this.#leadership !== leadership) return;
     const { broker } = this.#world;
-    broker.ask(
-      this.process,
-      TICK_WITHIN_MS,
-      () => ({ hasRoom: broker.hasRoom, ends: this.#ends() }),
-      (answer) => {
-        if (lease.isLost || this.#isStopping) return;
-        // Without an answer it asks again.
-        if (answer) this.#whenRead(answer.ends, () => this.#beginTerm(lease, answer.hasRoom));
-        else this.process.after(RETRY_MS, () => this.#lead(lease));
-      },
+    this.#askAsLeader(
+      leadership,
+      () => ({ hasRoom: broker.hasRoom }),
+      ({ hasRoom }) => this.#decide(leadership, hasRoom),
     );
   }
 
-  #beginTerm(lease: HeldLease, hasRoom: boolean): void {
-    if (lease.isLost || this.#isStopping) return;
+  #decide(leadership: Leadership, hasRoom: boolean): void {
     this.#takeLogSize(hasRoom);
     this.#executor = new DecisionExecutor({
       world: this.#world,
       process: this.process,
+      term: leadership.term,
       take: (input) => this.#take(input),
       onLoss: (loss) => this.#watcher.onLoss(this, loss),
-      // Another term begins when nothing of the last one is under way.
       onIdle: () => {
-        if (lease.isLost && !this.#executor) this.#elect();
+        const onIdle = this.#onIdle;
+        this.#onIdle = undefined;
+        onIdle?.();
       },
     });
-    this.#world.tell(() => `${this.name} leads`);
+    this.#world.tell(() => `${this.name} leads in term ${leadership.term}`);
     this.#take({ type: 'lead', connectedMs: this.process.clock });
     this.#tick(this.#executor);
-    this.process.after(SNAPSHOT_EVERY_MS, () => this.#saveOften(lease));
+    this.process.after(SNAPSHOT_EVERY_MS, () => this.#saveOften(leadership));
   }
 
   #standBy(): void {
@@ -293,8 +359,8 @@ export class SchedulerLife implements Life, WatchedScheduler {
     this.#take({ type: 'log_size', ...(hasRoom ? EMPTY : FULL) });
   }
 
-  #saveOften(lease: HeldLease): void {
-    if (lease.isLost || !this.isLeading) return;
+  #saveOften(leadership: Leadership): void {
+    if (this.#leadership !== leadership) return;
     const { broker, snapshots } = this.#world;
     const { kept, rows } = this.scheduling.freeze();
     const snapshot = {
@@ -308,7 +374,7 @@ export class SchedulerLife implements Life, WatchedScheduler {
       this.process,
       SNAPSHOT_WITHIN_MS,
       () => void (snapshots.last = snapshot),
-      () => this.process.after(SNAPSHOT_EVERY_MS, () => this.#saveOften(lease)),
+      () => this.process.after(SNAPSHOT_EVERY_MS, () => this.#saveOften(leadership)),
     );
   }
 }

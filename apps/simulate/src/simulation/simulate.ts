@@ -1,7 +1,9 @@
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { Stored } from '../broker/run-log.ts';
 import { newWorld, type World } from '../broker/world.ts';
 import { checkAttempts, checkLimits } from '../checks/fact-checks.ts';
 import { QuietPhase, withProbes } from '../checks/quiet-phase.ts';
+import { VoidAssignments } from '../checks/void-assignments.ts';
 import type { Violate, Violation } from '../checks/violation.ts';
 import { Clients } from '../clients/clients.ts';
 import { ExecutorLife } from '../executor/executor-life.ts';
@@ -44,18 +46,17 @@ export const simulate = (plan: Plan, options: SimulationOptions = {}): Simulated
     found.violation ??= { check, what, atMs: timeline.now };
   };
   const counts = noCounts();
+  const voids = new VoidAssignments();
   const clients = new Clients(world);
   const victims = openProcesses(world, clients, { counts, violate, ...options });
   const checks = [
     checkAttempts(violate),
-    checkLimits(world.plan, ({ event }) => event.writer.instance !== world.lease.last.holder, violate),
+    checkLimits(world.plan, (stored) => voids.isVoid(stored), violate),
     (stored: Stored) => countFact(counts, stored),
     ...(options.onResult ? [resultsFrom(timeline, options.onResult)] : []),
     ...(tell ? [(stored: Stored) => tell(timeline.now, describeFact(stored))] : []),
   ];
-  connect(world, clients, victims, (stored) => {
-    for (const check of checks) check(stored);
-  });
+  connect(world, clients, victims, { voids, check: (stored) => checks.forEach((check) => check(stored)) });
   for (const process of [...victims.schedulers, ...victims.executors]) process.start();
   injectFaults(world, victims);
   const calmFromMs = calmFrom(plan.faults);
@@ -94,21 +95,37 @@ const connect = (
   { log, fleet }: World,
   clients: Clients,
   { schedulers, executors }: Victims,
-  check: (stored: Stored) => void,
+  { voids, check }: { readonly voids: VoidAssignments; readonly check: (stored: Stored) => void },
 ): void => {
   const byName = new Map(
     executors.map((executor) => [executorNameOf(executor.process.name), executor] as const),
   );
+  const deliver = (executor_id: string, message: StoredMessage): void => {
+    const executor = byName.get(executor_id.slice(0, executor_id.indexOf('.')))?.life;
+    if (executor?.id === executor_id) executor.onFact(message);
+  };
+  const wakeReadersOfFleet = (): void => {
+    for (const { life } of schedulers) life?.onFleetFact();
+  };
   log.onStored = (stored) => {
     check(stored);
     for (const { life } of schedulers) life?.onRunFact();
     const { executor_id, run_id } = stored.event;
-    const executor = executor_id && byName.get(executor_id.slice(0, executor_id.indexOf('.')))?.life;
-    if (executor && executor.id === executor_id) executor.onFact(stored.message);
+    if (executor_id) deliver(executor_id, stored.message);
     if (stored.accepted.kind === 'accepted' && 'ended_at' in stored.accepted.state) clients.onEnded(run_id);
   };
-  fleet.onFact = () => {
-    for (const { life } of schedulers) life?.onFleetFact();
+  log.onTold = (told) => {
+    voids.onTold(told);
+    for (const { life } of schedulers) life?.onRunFact();
+    deliver(told.executor, told);
+  };
+  fleet.onFact = (fact, term) => {
+    voids.onFleetFact(fact, term);
+    wakeReadersOfFleet();
+  };
+  fleet.onTerm = (term) => {
+    voids.onTerm(term);
+    wakeReadersOfFleet();
   };
   fleet.onHeartbeat = (stored) => {
     for (const { life } of schedulers) life?.onHeartbeat(stored);

@@ -16,6 +16,7 @@ export class Process {
   #pausedUntil = 0;
   #cutUntil = 0;
   #lagsUntil = 0;
+  #heldUntil = 0;
 
   constructor(
     timeline: Timeline,
@@ -73,6 +74,15 @@ export class Process {
 
   get isLagging(): boolean {
     return this.#lagsUntil > this.#timeline.now;
+  }
+
+  /** What it sends is under way for as long. */
+  hold(forMs: number): void {
+    this.#heldUntil = Math.max(this.#heldUntil, this.#timeline.now + forMs);
+  }
+
+  get heldUntil(): number {
+    return this.#heldUntil;
   }
 
   cut(forMs: number): void {

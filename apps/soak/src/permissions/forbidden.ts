@@ -77,7 +77,7 @@ const toExecutor: OwnForbidden = (first, second) => [
     `fleet.${second}.000000000001.registered`,
     `activity.${newUuid()}.${newUuid()}.1.${second}.000000000001.progress`,
     `fleet.${first}.all.resume_requested`,
-    `${API}.CONSUMER.CREATE.RUNS.executor-${first}.runs.*.*.life.*.*.*.${first}.*`,
+    `${API}.CONSUMER.CREATE.RUNS.executor-${first}.runs.*.*.*.*.*.*.${first}.*`,
     `${API}.DIRECT.GET.RUNS`,
     `${API}.DIRECT.GET.WORKFLOWS.workflows.*.*`,
   ),

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => hostile[Symbol.asyncDispose]());
 
 describe("an executor's own consumer", () => {
-  const subject = `${API}.CONSUMER.CREATE.RUNS.executor-a.runs.*.*.life.*.*.*.a.*`;
+  const subject = `${API}.CONSUMER.CREATE.RUNS.executor-a.runs.*.*.*.*.*.*.a.*`;
   const own = { durable_name: 'executor-a', name: 'executor-a', ack_policy: 'explicit' };
   it.each([
     ['another filter', { ...own, filter_subject: 'runs.>' }],
@@ -26,7 +26,7 @@ describe("an executor's own consumer", () => {
     ['no filter', own],
     [
       'another name',
-      { ...own, durable_name: 'executor-b', name: 'executor-b', filter_subject: 'runs.*.*.life.*.*.*.a.*' },
+      { ...own, durable_name: 'executor-b', name: 'executor-b', filter_subject: 'runs.*.*.*.*.*.*.a.*' },
     ],
   ])('cannot be created with %s, which its subject contradicts', async (_what, config) => {
     const answer = await executor.nc.request(
@@ -48,7 +48,7 @@ describe("an executor's own consumer", () => {
     gateway.nc.subscribe('logs.o.r.*.*.*.*', { callback: () => undefined });
     await gateway.nc.flush();
     const before = await hostile.held();
-    const filter_subject = 'runs.*.*.life.*.*.*.a.*';
+    const filter_subject = 'runs.*.*.*.*.*.*.a.*';
     await executor.jsm.consumers.add('RUNS', { durable_name: 'executor-a', filter_subject, deliver_subject });
     await settled(broker, executor);
     const { delivered } = await executor.jsm.consumers.info('RUNS', 'executor-a');
@@ -70,7 +70,7 @@ describe("an executor's own consumer", () => {
         }),
       );
       await responding.nc.flush();
-      const filter_subject = 'runs.*.*.life.*.*.*.a.*';
+      const filter_subject = 'runs.*.*.*.*.*.*.a.*';
       await executor.js.publish(OWN_FACT, JSON.stringify({ stream: 'RUNS', sequence: 1 }));
       for (const ack_policy of ['explicit', 'none'] as const) {
         await executor.jsm.consumers.add('RUNS', {
@@ -94,14 +94,14 @@ describe("an executor's own consumer", () => {
   it('can only delay a message of another executor', async () => {
     const other = await broker.open('executor-b');
     const scheduler = await broker.open('scheduler');
-    const addressed = `runs.*.*.life.*.*.*.${B}`;
+    const addressed = `runs.*.*.*.*.*.*.${B}`;
     const ack = { ack_policy: 'explicit', ack_wait: 300_000_000 } as const;
     await other.jsm.consumers.add('RUNS', { durable_name: 'executor-b', filter_subject: addressed, ...ack });
     await scheduler.js.publish(`runs.${key.org_id}.${key.run_id}.life.assigned.scheduler.1.${B}`, '{}');
     await executor.js.publish(OWN_FACT, '{"batch":1,"no_wait":true}');
     await executor.jsm.consumers.add('RUNS', {
       durable_name: 'executor-a',
-      filter_subject: 'runs.*.*.life.*.*.*.a.*',
+      filter_subject: 'runs.*.*.*.*.*.*.a.*',
       deliver_policy: 'last',
       deliver_subject: '$JS.API.CONSUMER.MSG.NEXT.RUNS.executor-b',
       ...ack,

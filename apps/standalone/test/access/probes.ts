@@ -16,7 +16,7 @@ const RUN = `${ORG}.0192e0c0-0000-7000-8000-00000000000b`;
 /** None, one of each name, and one of an earlier release. */
 const EXECUTORS = ['none', 'a.000000000001', 'b.000000000001', 'old-000000000001'];
 const CONSUMERS = ['executor-a', 'executor-b', 'another'];
-const FILTERS = ['runs.*.*.life.*.*.*.a.*', 'runs.*.*.life.*.*.*.b.*', 'runs.>', '>'];
+const FILTERS = ['runs.*.*.*.*.*.*.a.*', 'runs.*.*.*.*.*.*.b.*', 'runs.>', '>'];
 const BLOBS = BLOB_STREAMS.map((stream) => blobSubject(stream, ORG, 'a'.repeat(64)));
 const PREFIXES = ['$JS.API', '$JS.RUNLEDGER.API'];
 
@@ -40,6 +40,8 @@ const facts = (): string[] => [
   `runs.${RUN}.life`,
   `runs.${RUN}.other.queued.gateway.0.none`,
   'runs.read_marker',
+  'fleet.term',
+  ...EXECUTORS.map((executor) => `runs.none.none.term.began.scheduler.none.${executor}`),
 ];
 
 const records = (): string[] => {

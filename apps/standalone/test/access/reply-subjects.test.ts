@@ -69,7 +69,7 @@ describe('a reply subject that is not an inbox', () => {
 
   it('stores nothing that its own consumer delivers', async () => {
     await executor.js.publish(OWN_FACT, '');
-    const filter = `runs.*.*.life.*.*.*.${A}`;
+    const filter = `runs.*.*.*.*.*.*.${A}`;
     await executor.jsm.consumers.add('RUNS', { durable_name: 'executor-a', filter_subject: filter });
     const before = await hostile.held();
     for (const reply of REPLIES) {

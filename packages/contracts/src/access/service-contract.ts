@@ -30,6 +30,8 @@ export interface ServiceContract {
     readonly activity: boolean;
     /** Read markers, by which it proves that its reads are not stale. */
     readonly readMarkers: boolean;
+    /** Terms of a leader: that one begins, and to executors that it did. */
+    readonly terms: boolean;
   };
   /** An executor reads only what is addressed to it. */
   readonly reads: {

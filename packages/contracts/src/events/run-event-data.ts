@@ -126,6 +126,8 @@ export const RunAssignedData = Type.Object(
     executor_public_key: Type.String({ minLength: 1, maxLength: 256 }),
     /** Earlier releases did not say it. */
     reason: Type.Optional(Placement),
+    /** The term of the leader that assigns it: void where its executor was told of a later one before. Earlier releases do not say it. */
+    term: Type.Optional(Type.Integer({ minimum: 1 })),
   },
   inlineOrBlob('inputs', 'inputs_blob'),
 );
@@ -234,6 +236,8 @@ export const RunAttemptFailedData = Type.Object({
   /** Seconds after this fact before which it is not assigned. */
   retry_after_s: Type.Number({ minimum: 0, maximum: MAX_RETRY_AFTER_S }),
   log_blob: LogBlob,
+  /** Its assignment was void, so it did not begin: it is none of the attempts that the run may have. Left out otherwise. */
+  is_void: Type.Optional(Type.Literal(true)),
 });
 
 export const RunUploadingData = Type.Object({

@@ -44,8 +44,9 @@ export const evolveAttempt = (
       const hasStarted = status !== 'started';
       return orImpossible(!cancel && (event.data.reason === 'run_timeout') === hasStarted, OVER);
     }
-    case 'RunRequeued':
     case 'RunAttemptFailed':
+      return orImpossible(!cancel && (status === 'started' || !event.data.is_void), OVER);
+    case 'RunRequeued':
     case 'RunFailed':
     case 'RunGivenUp':
       return orImpossible(!cancel, OVER);

@@ -101,10 +101,7 @@ const evolveExecuting = (run: ExecutingRun, fact: RunFact): Run | Impossible => 
     case 'RunRequeued':
       return queuedAgain(run, fact, errorOf(event.data.reason, event.data.message), null);
     case 'RunAttemptFailed':
-      return {
-        ...queuedAgain(run, fact, event.data.error, laterBy(time, event.data.retry_after_s)),
-        ...(event.data.log_blob && { log_blob: event.data.log_blob }),
-      };
+      return attemptFailed(run, fact, event.data);
     case 'RunSucceeded':
       return end(run, fact, 'success', 'completed', {
         ...event.data,
@@ -264,6 +261,22 @@ const queuedAgain = (
   updated_at: time,
   not_before,
 });
+
+const attemptFailed = (
+  run: ExecutingRun,
+  fact: RunFact,
+  { error, retry_after_s, log_blob, is_void }: EndingOf<'RunAttemptFailed'>,
+): Run => {
+  const again = queuedAgain(run, fact, error, is_void ? null : laterBy(fact.time, retry_after_s));
+  const before = again.earlier_attempts;
+  return {
+    ...again,
+    ...(log_blob && { log_blob }),
+    ...(is_void && {
+      earlier_attempts: before.map((one, n) => (n < before.length - 1 ? one : { ...one, is_void })),
+    }),
+  };
+};
 
 const earlierAttempt = (run: ExecutingRun, error: RunError, ended_at: string): EarlierAttempt => ({
   number: run.attempt.number,

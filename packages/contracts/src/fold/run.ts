@@ -33,6 +33,8 @@ export interface EarlierAttempt extends Pick<Attempt, 'number' | 'executor_id' |
   readonly ended_at: string;
   /** Its message is shortened. */
   readonly error: RunError;
+  /** Its assignment was void: it did not begin, and is none of those that the run may have. */
+  readonly is_void?: true;
 }
 
 export type EndReason = FailureReason | 'completed' | 'cancelled_by_client' | 'cancelled_by_operator';
@@ -146,6 +148,12 @@ export interface DeletedRun {
 
 /** The fold of a run's lifecycle. */
 export type RunState = Run | DeletedRun;
+
+/** Whether the run may have another attempt after the one of this number. */
+export const mayHaveAnother = (
+  { request, earlier_attempts }: Pick<RunIdentity, 'request' | 'earlier_attempts'>,
+  number: number,
+): boolean => number - earlier_attempts.filter(({ is_void }) => is_void).length < request.max_attempts;
 
 /** Of the slot of the present or last attempt; the preferred one of a run that waits. */
 export const gpuOf = (run: Run): GpuModel =>

@@ -32,8 +32,8 @@ export const ALL_WEBHOOKS = 'runs.*.*.webhook.>';
 /** The requests for redelivery of every run. */
 export const ALL_REDELIVERY_REQUESTS = 'runs.*.*.webhook.redelivery_requested.gateway.*';
 
-/** The facts that concern one executor. It may read no others. */
-export const executorFilter = (executor: ExecutorId): string => `runs.*.*.life.*.*.*.${executor}`;
+/** The facts that concern one executor, and the terms that it is told. It may read nothing else. */
+export const executorFilter = (executor: string): string => `runs.*.*.*.*.*.*.${executor}`;
 
 export const runEventSubject = (event: RunEvent): string => subjectOfFact(event, RUN_EVENTS[event.type]);
 

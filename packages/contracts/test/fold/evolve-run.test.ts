@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { evolveRun } from '../../src/fold/evolve-run.ts';
 import type { RunEvent } from '../../src/events/run-event.ts';
-import { isEnded, type Run, type RunState } from '../../src/fold/run.ts';
+import { isEnded, mayHaveAnother, type Run, type RunState } from '../../src/fold/run.ts';
 import { anEvent, factOf, OTHER_EXECUTOR, runAfter, timeOf } from '../fixtures/run-events.ts';
 
 const given = (...events: RunEvent[]): { run: Run; next: number } => ({
@@ -55,6 +55,24 @@ describe('the status of a run changes as the table of the API says', () => {
   ])('%s -> %s', (_from, to, events) => {
     expect(given(...events).run.status).toBe(to.replace(' by force', ''));
   });
+});
+
+describe('a run whose assignment is void', () => {
+  const back = anEvent('RunAttemptFailed', { retry_after_s: 0, is_void: true });
+
+  it('is queued again at once, and the attempt is none of those that it may have', () => {
+    const { run } = given(...started, back);
+    expect(run).toMatchObject({
+      status: 'queued',
+      not_before: null,
+      earlier_attempts: [{ number: 1, is_void: true }],
+    });
+    const once = { ...run, request: { ...run.request, max_attempts: 1 } };
+    expect(mayHaveAnother(once, 1)).toBe(true);
+    expect(mayHaveAnother(once, 2)).toBe(false);
+  });
+
+  it('has not begun', () => expect(when(given(...running), back)).toHaveProperty('impossible'));
 });
 
 describe('a queued run', () => {

@@ -24,13 +24,13 @@ const DURABLE = `executor-${NAME}`;
 /** All that an executor may ask of RUNS. */
 const allowed = [
   `runs.*.*.life.*.executor.*.${NAME}.*`,
-  `$JS.API.CONSUMER.CREATE.RUNS.${DURABLE}.runs.*.*.life.*.*.*.${NAME}.*`,
+  `$JS.API.CONSUMER.CREATE.RUNS.${DURABLE}.runs.*.*.*.*.*.*.${NAME}.*`,
   `$JS.API.CONSUMER.INFO.RUNS.${DURABLE}`,
   `$JS.API.CONSUMER.DELETE.RUNS.${DURABLE}`,
   `$JS.API.CONSUMER.RESET.RUNS.${DURABLE}`,
   `$JS.API.CONSUMER.MSG.NEXT.RUNS.${DURABLE}`,
   `$JS.ACK.RUNS.${DURABLE}.>`,
-  `$JS.API.DIRECT.GET.RUNS.runs.*.*.life.*.*.*.${NAME}.*`,
+  `$JS.API.DIRECT.GET.RUNS.runs.*.*.*.*.*.*.${NAME}.*`,
 ];
 const authorization = `authorization { users: [
   { user: operator, password: operator },

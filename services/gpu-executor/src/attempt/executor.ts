@@ -2,6 +2,7 @@ import { errorOf } from '@runledger/contracts/events/run-error';
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
+import { isToldTerm } from '@runledger/contracts/subjects/terms';
 import { openLedger, type AttemptLedger } from './attempt-ledger.ts';
 import type { LedgerSettings } from './ledger-settings.ts';
 import { attemptSpan } from './attempt-spans.ts';
@@ -9,7 +10,8 @@ import { attemptName, readAssignment, type Assignment } from './core/assignment.
 import type { EventDraft } from './core/attempt-event.ts';
 import { beginFacts } from './core/attempt-facts.ts';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
-import { endOf, NO_OUTPUTS } from './core/end-of-attempt.ts';
+import { endOf, giveBack, NO_OUTPUTS } from './core/end-of-attempt.ts';
+import type { KnownTerms } from './core/known-terms.ts';
 import { executeAttempt, type AttemptTools } from './execute-attempt.ts';
 
 /** The outcome of handling a message. */
@@ -26,6 +28,8 @@ export interface Executor {
 
 export interface ExecutorSettings {
   readonly ledger: LedgerSettings;
+  /** The terms that it knows. */
+  readonly terms: KnownTerms;
   readonly tools: AttemptTools;
   readonly log: {
     debug(fields: object, message: string): void;
@@ -41,6 +45,7 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
   const underWay = new Map<string, AttemptLedger>();
   /** By slot: a requeued run may still be ending when the next one is assigned. */
   const occupied = new Map<number, Promise<void>>();
+  const voided = openVoided(settings.log);
   const seen = new Set<string>();
 
   const assign = (message: StoredMessage): Handled => {
@@ -55,6 +60,10 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
     if (seen.has(name)) return { kind: 'taken' };
     remember(seen, name);
     const ledger = openLedger(beginFacts(assignment, head), settings.ledger);
+    if (settings.terms.isVoid(assignment, head)) {
+      voided.giveBack(name, ledger);
+      return { kind: 'taken' };
+    }
     underWay.set(name, ledger);
     const { slot } = assignment.event.data;
     const before = occupied.get(slot);
@@ -71,12 +80,14 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
 
   return {
     handle: (message) => {
+      if (isToldTerm(message.subject)) return takeTerm(settings.terms, message);
       const subject = parseLifecycleSubject(message.subject);
       if (subject === undefined) {
         return { kind: 'no_fact', why: 'its subject is not the subject of a lifecycle fact' };
       }
       if (subject.fact === 'assigned') return assign(message);
-      const why = underWay.get(attemptName(subject))?.receive(message) ?? null;
+      const about = attemptName(subject);
+      const why = (underWay.get(about) ?? voided.get(about))?.receive(message) ?? null;
       return why === null ? { kind: 'taken' } : { kind: 'no_fact', why };
     },
     busy: () =>
@@ -86,10 +97,14 @@ export const createExecutor = (settings: ExecutorSettings): Executor => {
         attempt,
       })),
     idle: async () => {
-      while (occupied.size > 0) await Promise.all(occupied.values());
+      const all = (): Promise<void>[] => [...occupied.values(), ...voided.pending()];
+      for (let left = all(); left.length > 0; left = all()) await Promise.all(left);
     },
   };
 };
+
+const takeTerm = (terms: KnownTerms, message: StoredMessage): Handled =>
+  terms.onTold(message) ? { kind: 'taken' } : { kind: 'no_fact', why: 'it tells no term' };
 
 const execute = async ({ tools, log }: ExecutorSettings, ledger: AttemptLedger): Promise<void> => {
   const { run_id, attempt } = ledger.assignment;
@@ -102,6 +117,32 @@ const execute = async ({ tools, log }: ExecutorSettings, ledger: AttemptLedger):
     await ledger.append((state) => failure(state)).catch(() => undefined);
   }
   log.debug({ run_id, attempt }, 'over');
+};
+
+/** Attempts whose assignments are void. They use no slot, and last until they are given back. */
+interface Voided {
+  readonly giveBack: (name: string, ledger: AttemptLedger) => void;
+  readonly get: (name: string) => AttemptLedger | undefined;
+  readonly pending: () => readonly Promise<void>[];
+}
+
+const openVoided = (log: ExecutorSettings['log']): Voided => {
+  const pending = new Map<string, { readonly ledger: AttemptLedger; readonly done: Promise<void> }>();
+  const giveBackTo = async (name: string, ledger: AttemptLedger): Promise<void> => {
+    const { run_id, attempt } = ledger.assignment;
+    log.debug({ run_id, attempt }, 'given back: its assignment is void');
+    try {
+      await ledger.append(giveBack);
+    } catch (err) {
+      log.error({ err, run_id, attempt }, 'a void assignment could not be given back because of a bug');
+    }
+    pending.delete(name);
+  };
+  return {
+    giveBack: (name, ledger) => void pending.set(name, { ledger, done: giveBackTo(name, ledger) }),
+    get: (name) => pending.get(name)?.ledger,
+    pending: () => [...pending.values()].map(({ done }) => done),
+  };
 };
 
 /** What the bug is says the log of the executor alone. */

@@ -1,5 +1,6 @@
 import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
+import type { ExecutorId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { isNew, onDrainedName, onFleetFact, onHeartbeat } from './decide/on-fleet-fact.ts';
 import { decideWithoutWarm, fillAllSlots } from './decide/decide.ts';
@@ -7,6 +8,7 @@ import { onLead, onStandBy } from './decide/on-leadership.ts';
 import { historyOf, onRunFact, onRunReadAgain, onRunUnreadable } from './decide/on-run.ts';
 import { onSettled } from './decide/on-settled.ts';
 import { onReset, onTick } from './decide/on-tick.ts';
+import { mayBegin } from './fleet/may-begin.ts';
 import type { Decision } from './decisions/decision.ts';
 import type { DurationRecord } from './forecast/durations.ts';
 import type { DrainedName } from './fleet/drained-names.ts';
@@ -43,6 +45,8 @@ export interface Scheduling {
   /** How long runs held their slots. */
   durations(): readonly DurationRecord[];
   executors(): Iterable<RegisteredExecutor>;
+  /** Those that may begin what is assigned to them: no fact says that their process has ended. */
+  mayBegin(): readonly ExecutorId[];
   /** By GPU model; models without a queue are left out. */
   queues(): Iterable<QueueLength>;
   readonly queries: Queries;
@@ -64,6 +68,7 @@ export const createScheduling = (settings: SchedulingSettings): Scheduling => {
     drainedNames: () => state.drained.all(),
     durations: () => state.durations.all(),
     executors: () => state.fleet.executors.values(),
+    mayBegin: () => mayBegin(state.fleet, state.former),
     queues: () => state.runs.queues(),
     queries: queriesOn(state),
   };

@@ -13,6 +13,8 @@ export interface EventSources {
   /** Distinguishes this process from others of the same service. */
   readonly instance: string;
   readonly requests: Pick<RecentRequests, 'inputsOf'>;
+  /** In which it decides. */
+  readonly term: number;
 }
 
 /**
@@ -43,7 +45,12 @@ const makeAssignment = async (sources: EventSources, decision: Assign): Promise<
   const requested = sources.requests.inputsOf(decision.run.number) ?? (await readRequest(sources, decision));
   if (!requested) return undefined;
   const { inputs, inputs_blob } = requested;
-  return assignedEvent(decision, stamp(sources), { slot_allocation_id: newUuid(), inputs, inputs_blob });
+  return assignedEvent(decision, stamp(sources), {
+    slot_allocation_id: newUuid(),
+    inputs,
+    inputs_blob,
+    term: sources.term,
+  });
 };
 
 const readRequest = async (

@@ -1,5 +1,6 @@
 import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { TERMS } from '@runledger/contracts/subjects/terms';
 import { fleetFactOf, fleetSubjectOf, parseFleetEvent } from '@runledger/event-log/messages/fleet';
 
 /** A fact of the fleet, its sequence in FLEET, and the broker's time. */
@@ -12,6 +13,8 @@ export interface FleetFact {
 export type ReadFleetMessage =
   | { readonly kind: 'fact'; readonly fact: FleetFact }
   | { readonly kind: 'refused'; readonly why: string }
+  /** A scheduler began to lead. */
+  | { readonly kind: 'term'; readonly term: number }
   /** A fact of the control plane that only a later release can read: no decision without it is safe. */
   | {
       readonly kind: 'newer_version';
@@ -28,6 +31,7 @@ const OF_CONTROL_PLANE: ReadonlySet<string> = new Set(
 );
 
 export const readFleetMessage = ({ subject, sequence, time, body }: StoredMessage): ReadFleetMessage => {
+  if (subject === TERMS) return { kind: 'term', term: sequence };
   const parsed = parseFleetEvent(body);
   switch (parsed.kind) {
     case 'event': {

@@ -7,6 +7,7 @@ import { readFleetMessage, type FleetFact } from './fleet-message.ts';
 
 export interface FollowFleetOptions {
   readonly take: (fact: FleetFact) => void;
+  readonly onTerm: (term: number) => void;
   readonly onCaughtUp: () => void;
   /** False while old messages are read again. */
   readonly storesDeadLetters: () => boolean;
@@ -15,7 +16,7 @@ export interface FollowFleetOptions {
 /** Takes every fact of the fleet from the first one on: there are few, so they need no snapshot. */
 export const followFleet = (
   log: EventLog,
-  { take, onCaughtUp, storesDeadLetters }: FollowFleetOptions,
+  { take, onTerm, onCaughtUp, storesDeadLetters }: FollowFleetOptions,
 ): Promise<Following> => {
   const refuse = async (stored: StoredMessage, reason: string): Promise<void> => {
     const { sequence, subject } = stored;
@@ -35,6 +36,9 @@ export const followFleet = (
         switch (read.kind) {
           case 'fact':
             take(read.fact);
+            break;
+          case 'term':
+            onTerm(read.term);
             break;
           case 'refused':
             await refuse(stored, read.why);

@@ -44,8 +44,10 @@ export interface FollowedLog extends AsyncDisposable {
   readonly caughtUp: Promise<unknown>;
   /** Resolves when a stream can no longer be followed. */
   readonly failed: Promise<unknown>;
-  /** Resolves when all messages are taken that the streams have now, or when the signal is aborted. */
-  readonly readToEnd: (signal: AbortSignal) => Promise<void>;
+  /** Resolves when all messages are taken that the streams have now, at least up to these, or when the signal is aborted. */
+  readonly readToEnd: (signal: AbortSignal, atLeast: Ends) => Promise<void>;
+  /** Aborted when it reads that a term after this one has begun. */
+  readonly superseded: (term: number) => AbortSignal;
   readonly state: () => CheckOutcome;
   readonly isCurrent: () => boolean;
   /** The sequence in FLEET of the last fact that was taken. */
@@ -60,6 +62,7 @@ export const followLog = async (log: EventLog, options: FollowLogOptions): Promi
   const { whenAvailable, scheduling, take, requests, clock, restoredUpTo, onFact, onTaken } = options;
   const caughtUp = { runs: Promise.withResolvers<void>(), fleet: Promise.withResolvers<void>() };
   const bothCaughtUp = Promise.all([caughtUp.runs.promise, caughtUp.fleet.promise]);
+  const terms = termReader();
   let replaying = true;
   void bothCaughtUp.then(() => (replaying = false));
 
@@ -68,6 +71,7 @@ export const followLog = async (log: EventLog, options: FollowLogOptions): Promi
     await whenAvailable(() =>
       followFleet(log, {
         take: takeFleetFact,
+        onTerm: terms.onTerm,
         onCaughtUp: caughtUp.fleet.resolve,
         storesDeadLetters: () => !replaying,
       }),
@@ -102,7 +106,8 @@ export const followLog = async (log: EventLog, options: FollowLogOptions): Promi
   return {
     caughtUp: bothCaughtUp,
     failed: Promise.race([runs.failed, fleet.failed]),
-    readToEnd: (signal) => readToEnd(log, { runs, fleet }, signal),
+    readToEnd: (signal, atLeast) => readToEnd(log, { runs, fleet }, atLeast, signal),
+    superseded: terms.superseded,
     state,
     isCurrent: () => !replaying && state().ok,
     fleetReadUpTo,
@@ -112,6 +117,7 @@ export const followLog = async (log: EventLog, options: FollowLogOptions): Promi
   };
 };
 
+/** Sequences in RUNS and in FLEET. */
 interface Ends {
   readonly runs: number;
   readonly fleet: number;
@@ -122,12 +128,15 @@ const LOOK_EVERY_MS = 10;
 const readToEnd = async (
   log: EventLog,
   { runs, fleet }: Readonly<Record<keyof Ends, Pick<Following, 'position'>>>,
+  atLeast: Ends,
   signal: AbortSignal,
 ): Promise<void> => {
   const reading = retryWhileUnavailable({ signal, logger: log.logger }, () => readEnds(log));
   const ends = await untilAborted(reading, signal);
   if (!ends) return;
-  const isBehind = (): boolean => runs.position() < ends.runs || fleet.position() < ends.fleet;
+  // The leader of a stream that was just cut off may not know its end.
+  const last = { runs: Math.max(ends.runs, atLeast.runs), fleet: Math.max(ends.fleet, atLeast.fleet) };
+  const isBehind = (): boolean => runs.position() < last.runs || fleet.position() < last.fleet;
   while (isBehind() && !signal.aborted) await sleep(LOOK_EVERY_MS, signal);
 };
 
@@ -151,6 +160,27 @@ const fleetReader = ({
       take({ type: 'fleet_fact', ...fact, connectedMs: performance.now() });
       readUpTo = Math.max(readUpTo, fact.sequence);
       if ('executor_name' in fact.event) onDrain();
+    },
+  };
+};
+
+const termReader = (): Pick<FollowedLog, 'superseded'> & { readonly onTerm: (term: number) => void } => {
+  let last = 0;
+  let waiting: { readonly term: number; readonly superseded: AbortController }[] = [];
+  const abortOlder = (): void => {
+    for (const { term, superseded } of waiting) if (term < last) superseded.abort();
+    waiting = waiting.filter(({ term }) => term >= last);
+  };
+  return {
+    onTerm: (term) => {
+      last = Math.max(last, term);
+      abortOlder();
+    },
+    superseded: (term) => {
+      const superseded = new AbortController();
+      waiting.push({ term, superseded });
+      abortOlder();
+      return superseded.signal;
     },
   };
 };

@@ -8,6 +8,7 @@ import {
   runOfSubject,
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_TOLD_TERMS, isToldTerm } from '@runledger/contracts/subjects/terms';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion, type Following } from '@runledger/event-log/follow/follow';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
@@ -35,13 +36,14 @@ export const followRuns = (log: EventLog, options: FollowRunsOptions): Promise<F
   let taken = options.after;
   return follow(log, {
     stream: 'RUNS',
-    subjects: [ALL_LIFECYCLES],
+    // The terms that this scheduler told show that it has read what was stored before them.
+    subjects: [ALL_LIFECYCLES, ALL_TOLD_TERMS],
     after: options.after,
     onCaughtUp: options.onCaughtUp,
     onBatch: async (messages) => {
       for (const message of messages) {
         // A batch that failed in the middle is delivered again as a whole.
-        if (message.sequence <= taken) continue;
+        if (message.sequence <= taken || isToldTerm(message.subject)) continue;
         await takeMessage(log, options, message);
         taken = message.sequence;
         options.onTaken(message);

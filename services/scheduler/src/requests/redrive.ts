@@ -69,6 +69,8 @@ export const redrive = async (
           return refused(
             `Only a later release can read ${read.type} in version ${read.version}. Start that release.`,
           );
+        case 'term':
+          return refused('It is no fact of an executor: a scheduler began to lead.');
         case 'unknown_type':
           return refused(`This release of the scheduler does not know facts of the type ${read.type}.`);
       }

@@ -97,6 +97,7 @@ const EarlierAttempts = Type.Unsafe<readonly EarlierAttempt[]>(
       started_at: Type.Union([Time, Type.Null()]),
       ended_at: Time,
       error: RunError,
+      is_void: Type.Optional(Type.Literal(true)),
     }),
   ),
 );

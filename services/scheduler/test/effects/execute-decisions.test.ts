@@ -25,6 +25,7 @@ const executeLoss = async (bed: SchedulerTestBed, decision: DeclareLost) => {
     {
       log: bed.log,
       instance: 'test',
+      term: 1,
       requests: recentRequests(),
       metrics,
       settle: (_decision, outcome) => settled.push(outcome),

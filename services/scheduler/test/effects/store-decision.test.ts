@@ -33,7 +33,7 @@ describe('an assignment', () => {
         gpu: 'A10G',
         placement: { candidates: 1, choice: 'cold', waited_s: 0 },
       };
-      const options = { log, instance: 'test', requests: recentRequests(), metrics };
+      const options = { log, instance: 'test', term: 1, requests: recentRequests(), metrics };
       return storeDecision(options, decision, AbortSignal.timeout(30_000));
     };
     expect(await store(run.number + 1)).toBe('expired');

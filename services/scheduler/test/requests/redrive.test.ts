@@ -84,7 +84,8 @@ describe('a dead letter that a scheduler redrives', () => {
     const body = JSON.stringify({ ...elsewhere, time: new Date().toISOString() });
     const { seq } = await bed.log.js.publish('fleet.other.1.left', body);
     await waitFor('the dead letter', async () => (await listDeadLetters(bed.log)).length === 1);
-    expect((await redrive(bed, 'FLEET', 1))?.why).toContain('ExecutorRegistered is known');
+    expect((await redrive(bed, 'FLEET', 1))?.why).toContain('a scheduler began to lead');
+    expect((await redrive(bed, 'FLEET', seq - 1))?.why).toContain('ExecutorRegistered is known');
     expect((await redrive(bed, 'FLEET', seq))?.why).toContain('not under fleet.box.1.left');
     expect(await redrive(bed, 'RUNS', 99)).toEqual({
       outcome: 'refused',

@@ -147,4 +147,18 @@ export const MUTATIONS: readonly Mutation[] = [
     instead: '',
     check: 'no_idle_slot',
   },
+  {
+    defect: 'an executor that begins what a former leader assigns',
+    file: 'services/gpu-executor/src/attempt/core/known-terms.ts',
+    text: 'return isLater || term < this.#registered;',
+    instead: 'return isLater && term < this.#registered;',
+    check: 'limits',
+  },
+  {
+    defect: 'a leader that decides before the executors know its term',
+    file: `${CORE}/fleet/may-begin.ts`,
+    text: 'return [...registered, ...lost];',
+    instead: 'return lost.slice(lost.length);',
+    check: 'limits',
+  },
 ];

@@ -8,6 +8,7 @@ import { publish } from '../../../src/messages/publish.ts';
 import { head, readRun } from '../../../src/read/read-run.ts';
 import { aRun, assigned, cancelRequested, queued, started } from '@runledger/testing/events/run-events';
 import { tcpProxy } from '@runledger/testing/servers/tcp-proxy';
+import { registerWhileTermsBegin } from '../../fixtures/register-while-terms-begin.ts';
 import { aClusterLog, type ClusterLog } from '../../fixtures/cluster-log.ts';
 
 let cluster: ClusterLog;
@@ -55,6 +56,12 @@ describe('a log with three copies', () => {
       ]);
       expect(results.map(({ kind }) => kind).toSorted()).toEqual(['appended', 'conflict']);
     }
+  });
+
+  it('lets an executor register only with the last term, however many do while leaders change', async () => {
+    const registered = await registerWhileTermsBegin(log, { executors: 64, terms: 10 });
+    expect(registered).toHaveLength(64);
+    for (const { term, last } of registered) expect(term).toBe(last);
   });
 
   it('stores an event once when its acknowledgement is lost', async () => {

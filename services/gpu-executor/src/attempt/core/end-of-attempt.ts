@@ -37,6 +37,18 @@ export type RetryAfter = (error: AttemptError) => number | null;
 
 export const NO_OUTPUTS: ListedOutputs = { outputs: [], outputs_blob: null };
 
+/** Gives back a run whose assignment is void: it is queued again at its place, as if it had not been assigned. */
+export const giveBack = (attempt: AttemptUnderWay): EventDraft | null => {
+  if (attempt.status !== 'started') return null;
+  if (attempt.cancel !== null)
+    return { type: 'RunCancelled', data: { forced: false, ...NO_OUTPUTS, progress: 0 } };
+  const error = errorOf('not_runnable', VOID);
+  return { type: 'RunAttemptFailed', data: { error, retry_after_s: 0, is_void: true } };
+};
+
+const VOID =
+  'It did not begin: another scheduler had begun to lead before its assignment was stored. The run is queued again, and this attempt does not count.';
+
 /** The workflow begins to execute, unless a cancel was requested. */
 export const begin = (attempt: AttemptUnderWay, loadingMs: number): EventDraft | null =>
   attempt.status === 'started' && attempt.cancel === null

@@ -2,7 +2,13 @@ import { errorOf } from '@runledger/contracts/events/run-error';
 import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { describe, expect, it } from 'vitest';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
-import { begin, beginStoring, endOf, type Ending } from '../../../src/attempt/core/end-of-attempt.ts';
+import {
+  begin,
+  beginStoring,
+  endOf,
+  giveBack,
+  type Ending,
+} from '../../../src/attempt/core/end-of-attempt.ts';
 import { runOutputs } from '../../../src/attempt/core/run-outputs.ts';
 
 const started: AttemptUnderWay = { status: 'started', cancel: null };
@@ -31,6 +37,17 @@ const succeeded: Ending = {
   progress: 1,
   retryAfterS: () => null,
 };
+
+describe('an attempt whose assignment is void', () => {
+  it('is given back, unless it has begun or its run is cancelled', () => {
+    expect(giveBack(started)).toMatchObject({
+      type: 'RunAttemptFailed',
+      data: { retry_after_s: 0, is_void: true, error: { kind: 'not_runnable' } },
+    });
+    expect(giveBack(running)).toBeNull();
+    expect(giveBack({ ...started, cancel: cancelled.cancel })).toMatchObject({ type: 'RunCancelled' });
+  });
+});
 
 describe('an attempt', () => {
   it('begins once, and not after a cancel request', () => {

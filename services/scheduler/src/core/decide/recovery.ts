@@ -1,4 +1,4 @@
-import type { ExecutingRun } from '@runledger/contracts/fold/run';
+import { mayHaveAnother, type ExecutingRun } from '@runledger/contracts/fold/run';
 import type { EnforceCancel, GiveUp, Requeue } from '../decisions/decision.ts';
 import {
   allAttemptsLost,
@@ -18,7 +18,7 @@ export const recovery = (
   if (run.cancel) {
     return { ...base, type: 'enforce_cancel', message: cancelledWithoutExecutor(run, reason) };
   }
-  if (run.attempt.number < run.request.max_attempts) {
+  if (mayHaveAnother(run, run.attempt.number)) {
     return { ...base, type: 'requeue', reason, message: attemptLost(run, reason) };
   }
   return { ...base, type: 'give_up', reason: 'executor_lost', message: allAttemptsLost(run, reason) };

@@ -1,5 +1,5 @@
 import { errorMessage } from '@runledger/contracts/events/error-message';
-import { isExecuting } from '@runledger/contracts/fold/run';
+import { isExecuting, mayHaveAnother } from '@runledger/contracts/fold/run';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { Assign, GiveUp, RunDecision } from './decision.ts';
 
@@ -14,7 +14,7 @@ export interface Stamp {
 type AssignedData = RunEventOf<'RunAssigned'>['data'];
 
 /** What the scheduler does not keep in memory. */
-export type Assignment = Pick<AssignedData, 'slot_allocation_id' | 'inputs' | 'inputs_blob'>;
+export type Assignment = Pick<AssignedData, 'slot_allocation_id' | 'inputs' | 'inputs_blob' | 'term'>;
 
 export type EndingEvent =
   | RunEventOf<'RunRequeued'>
@@ -44,7 +44,8 @@ export const assignedEvent = (
       ...(request.file_inputs && { file_inputs: request.file_inputs }),
       ...(request.secret_inputs && { secret_inputs: request.secret_inputs }),
       run_timeout_s: request.run_timeout_s,
-      ...(request.retry_on && decision.attempt < request.max_attempts && { retry_on: request.retry_on }),
+      ...(request.retry_on &&
+        mayHaveAnother(decision.run, decision.attempt) && { retry_on: request.retry_on }),
       ...(request.has_log_masks && { has_log_masks: true }),
       ...(request.has_input_targets && { has_input_targets: true }),
       executor_public_key: decision.executor_public_key,

@@ -34,6 +34,11 @@ export class FormerExecutors {
     return this.#former.get(id)?.reason;
   }
 
+  /** They may live, and begin what is assigned to them. */
+  *lost(): Generator<ExecutorId> {
+    for (const [id, { reason }] of this.#former) if (reason === 'executor_lost') yield id;
+  }
+
   /** Of the last fact about it, in FLEET; 0 when it is not known. */
   sequenceOf(id: ExecutorId): number {
     return this.#former.get(id)?.sequence ?? 0;

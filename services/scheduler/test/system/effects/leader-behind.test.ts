@@ -56,7 +56,8 @@ const decided = async (
   const { behind, stored: decision } = await cluster.leaveBehind('cut off', async (elsewhere) => {
     return assignment(elsewhere, key, await append(elsewhere, ahead, head));
   });
-  const options = { log: behind, instance: 'test', requests: recentRequests(), metrics: uncounted };
+  const requests = recentRequests();
+  const options = { log: behind, instance: 'test', term: 1, requests, metrics: uncounted };
   const outcome = await storeDecision(options, decision, AbortSignal.timeout(60_000));
   // A replica may not have it yet.
   if (outcome === 'stored') await waitFor('the decision', () => isStarted(behind, key));
