@@ -5,7 +5,7 @@ import type { StoredView } from '../core/run-view.ts';
 import type { WrittenViews } from './write-views.ts';
 
 /** So long the file may be behind. */
-const WRITE_AFTER_MS = 200;
+const WRITE_AFTER_MS = 500;
 /** A write of so many views blocks the process for some milliseconds. */
 const WRITE_AT = 64;
 

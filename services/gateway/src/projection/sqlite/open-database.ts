@@ -17,15 +17,12 @@ export const openDatabase = (path: string): DatabaseSync =>
     if (path !== IN_MEMORY) closeSync(openSync(path, 'a', OWNER_ONLY));
     const database = new DatabaseSync(path);
     try {
-      // The log has everything, so a power cut may take the last views: the position goes with them. Rows have some 3 KB, of which
-      // small pages hold one each; of a file that exists the pages stay as they are.
+      // The log has everything, so a power cut may take the last views: the position goes with them.
       database.exec(`
-        PRAGMA page_size = 16384;
         PRAGMA auto_vacuum = INCREMENTAL;
         PRAGMA locking_mode = EXCLUSIVE;
         PRAGMA journal_mode = WAL;
         PRAGMA synchronous = NORMAL;
-        PRAGMA wal_autocheckpoint = 250;
       `);
       const found = database.prepare('PRAGMA user_version').get()?.['user_version'];
       if (found !== 0 && found !== FORMAT) {
