@@ -70,13 +70,7 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
     listeners.forEach((listener) => listener());
   };
   const keptIn = ({ index }: GpuSlot): Kept => {
-    const kept = slots.get(index) ?? {
-      occupant: null,
-      org_id: null,
-      version: null,
-      loaded: null,
-      vacated: null,
-    };
+    const kept = slots.get(index) ?? { ...NOTHING };
     slots.set(index, kept);
     return kept;
   };
@@ -105,14 +99,7 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
           if (process === undefined) throw new Error(`${spec.name} was not opened for slot ${slot.index}.`);
           const kept = keptIn(slot);
           const isOfAnother = kept.org_id !== null && kept.org_id !== org_id && !spec.shared;
-          if (kept.occupant !== process || isOfAnother) {
-            const vacated = Promise.all([kept.vacated, kept.occupant?.stop()]).then(() => {
-              if (kept.vacated === vacated) kept.vacated = null;
-            });
-            kept.vacated = vacated;
-            kept.occupant = process;
-            kept.version = null;
-          }
+          if (kept.occupant !== process || isOfAnother) vacateFor(process, kept);
           kept.org_id = org_id;
           if (!process.isReady()) onLoading?.();
           if (kept.vacated !== null) await untilAborted(kept.vacated, signal);
@@ -133,6 +120,18 @@ export const openResidentProcesses = (host: ResidentHost): ResidentProcesses => 
     onLoadedChange: (listener) => void listeners.add(listener),
     [Symbol.asyncDispose]: () => endAll(slots),
   };
+};
+
+const NOTHING: Kept = { occupant: null, org_id: null, version: null, loaded: null, vacated: null };
+
+/** Stops what the slot keeps. */
+const vacateFor = (next: Kept['occupant'], kept: Kept): void => {
+  const vacated = Promise.all([kept.vacated, kept.occupant?.stop()]).then(() => {
+    if (kept.vacated === vacated) kept.vacated = null;
+  });
+  kept.vacated = vacated;
+  kept.occupant = next;
+  kept.version = null;
 };
 
 const loadedIn = ({ occupant, version }: Kept): string | null =>
