@@ -5,7 +5,8 @@ import { createInterface } from 'node:readline';
 const say = (...messages) =>
   process.stdout.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
 
-say({ type: 'ready' });
+// Like the programs of the helper packages.
+say({ type: 'ready', makes_output_dir: true });
 for await (const line of createInterface({ input: process.stdin })) {
   const { type, run_id } = JSON.parse(line);
   if (type !== 'run') continue;
