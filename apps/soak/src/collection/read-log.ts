@@ -13,7 +13,7 @@ export const recordLog = async (log: EventLog): Promise<RecordedLog> => {
   const messages: StoredMessage[] = [];
   const following = await follow(log, {
     ...ALL,
-    onBatch: async (batch) => void messages.push(...batch),
+    onBatch: async (batch) => void messages.push(...batch.map(copyOf)),
   });
   return { messages, [Symbol.asyncDispose]: () => following[Symbol.asyncDispose]() };
 };
@@ -24,10 +24,24 @@ export const readLog = async (log: EventLog): Promise<StoredMessage[]> => {
   const caughtUp = Promise.withResolvers<void>();
   await using following = await follow(log, {
     ...ALL,
-    onBatch: async (batch) => void messages.push(...batch),
+    onBatch: async (batch) => void messages.push(...batch.map(copyOf)),
     onCaughtUp: caughtUp.resolve,
   });
   void following.failed.then(caughtUp.reject);
   await caughtUp.promise;
   return messages;
 };
+
+/** All that is stored, and nothing of how it was delivered: two copies of a message are equal. */
+const copyOf = ({
+  subject,
+  sequence,
+  time,
+  fence,
+  expectedSequence,
+  traceparent,
+  body,
+}: StoredMessage): StoredMessage => ({
+  ...{ subject, sequence, time, fence, expectedSequence, body },
+  ...(traceparent !== undefined && { traceparent }),
+});

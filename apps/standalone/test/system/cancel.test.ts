@@ -25,7 +25,10 @@ describe('a standalone with one slot and without webhooks to this machine', () =
   /** Without the supervisor, whose command names what they may see. */
   const programs = (): number[] =>
     descendants(standalone.pid)
-      .filter(({ command }) => command.includes('sample/render-image') && !command.includes('supervisor.ts'))
+      .filter(
+        ({ command }) =>
+          command.includes('sample/render-image') && !command.includes('supervision/supervisor.'),
+      )
       .map(({ pid }) => pid);
 
   it('cancels a queued run at once, and never starts it', async () => {
