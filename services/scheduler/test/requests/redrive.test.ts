@@ -57,7 +57,8 @@ describe('a dead letter that a scheduler redrives', () => {
     await executor.assigned(key);
     await waitFor('the assignment to be known', () => scheduler.runs()[0]?.run.status === 'started');
     const before = scheduler.runs();
-    expect(await redrive(bed, 'RUNS', 1)).toMatchObject({ outcome: 'taken' });
+    // While the acknowledgement of its assignment is on its way, the run is being decided.
+    await waitFor('it to be taken', async () => (await redrive(bed, 'RUNS', 1))?.outcome === 'taken');
     expect(scheduler.runs()).toEqual(before);
   });
 

@@ -6,7 +6,7 @@ import { jsonBlob } from '@runledger/blob-store/json-blob';
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
-import { startGatewayProcess } from '../../fixtures/gateway/a-service.ts';
+import { GATEWAY_SOURCE, startGatewayProcess } from '../../fixtures/gateway/a-service.ts';
 import { openTestBed } from '../../fixtures/gateway/test-bed.ts';
 import { call } from '../../fixtures/requests/requests.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
@@ -30,7 +30,7 @@ it(
     };
     const messages = async () => (await bed.log.jsm.streams.info('BLOBS')).state.messages;
 
-    const first = open.use(await startGatewayProcess(environment));
+    const first = open.use(await startGatewayProcess(environment, GATEWAY_SOURCE));
     const inputsOf = (run: number) => ({ run, prompt: 'x'.repeat(5_000) });
     const runs = [];
     for (let run = 0; run < REFERRED; run += 1) {
@@ -48,7 +48,7 @@ it(
     await first.exit();
     expect(await messages()).toBeGreaterThan(REFERRED);
 
-    const next = open.use(await startGatewayProcess(environment));
+    const next = open.use(await startGatewayProcess(environment, GATEWAY_SOURCE));
     await waitFor('the rest to be erased', async () => (await messages()) === REFERRED, { withinMs: 60_000 });
     for (const [run, { run_id }] of runs.entries()) {
       const { body } = await call(`${next.api}/run/${run_id}?include=inputs`, bed.tenant.key);
