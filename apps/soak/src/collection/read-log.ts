@@ -42,6 +42,11 @@ const copyOf = ({
   traceparent,
   body,
 }: StoredMessage): StoredMessage => ({
-  ...{ subject, sequence, time, fence, expectedSequence, body },
+  subject,
+  sequence,
+  time,
+  fence,
+  expectedSequence,
+  body,
   ...(traceparent !== undefined && { traceparent }),
 });
