@@ -29,6 +29,7 @@ const MAX_MISSED = 2;
 const HEARTBEAT = 100;
 const NOTHING_LEFT = 404;
 const EXPIRED = 408;
+const NO_RESPONDERS = 503;
 
 /** One subscription with a callback takes all that is delivered: an iterator would cost a promise for each message. */
 export const openPulls = (log: EventLog, consumer: ConsumerInfo): Pulls => new ConsumerPulls(log, consumer);
@@ -109,7 +110,9 @@ class ConsumerPulls implements Pulls {
     if (isOfEarlierPull || headers === undefined || headers.code === HEARTBEAT) return;
     const { code, description } = headers;
     const isUsual = code === NOTHING_LEFT || code === EXPIRED;
-    this.#end(isUsual ? undefined : new Error(`the broker ended a pull: ${code} ${description}`));
+    this.#end(
+      isUsual ? undefined : new Error(`the broker ended a pull: ${code} ${description || reasonOf(code)}`),
+    );
   }
 
   #countMissed(): void {
@@ -128,3 +131,6 @@ class ConsumerPulls implements Pulls {
 
 const inboxPrefixOf = ({ nc }: EventLog): string | undefined =>
   nc instanceof NatsConnectionImpl ? nc.options.inboxPrefix : undefined;
+
+/** Of a status without a description: a consumer that was created at another broker may not be known here for a moment. */
+const reasonOf = (code: number): string => (code === NO_RESPONDERS ? 'no responders' : 'without a reason');
