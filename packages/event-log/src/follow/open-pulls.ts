@@ -23,7 +23,8 @@ export interface Pulls extends Disposable {
 const PULL_FOR_MS = 10_000;
 /** A broker that misses two of these counts as lost. */
 const IDLE_HEARTBEAT_MS = 2_000;
-const MAX_MISSED = 2;
+/** We look as often. Two looks may lie between two heartbeats, of which one came just before and one just after them. */
+const SILENT_LOOKS = 3;
 
 // Status codes of nats-server: https://github.com/nats-io/nats-architecture-and-design/blob/main/adr/ADR-37.md
 const HEARTBEAT = 100;
@@ -45,7 +46,7 @@ class ConsumerPulls implements Pulls {
   #pull = { number: 0, left: 0, once: false };
   #isOver = true;
   #failure: unknown;
-  #missed = 0;
+  #silentLooks = 0;
 
   constructor(log: EventLog, { stream_name, name }: ConsumerInfo) {
     const { nc, apiPrefix } = log;
@@ -56,13 +57,13 @@ class ConsumerPulls implements Pulls {
       callback: (error, message) => this.#receive(error, message),
     });
     void this.#subscription.closed.then(() => this.stop());
-    this.#heartbeats = setInterval(() => this.#countMissed(), IDLE_HEARTBEAT_MS);
+    this.#heartbeats = setInterval(() => this.#look(), IDLE_HEARTBEAT_MS);
   }
 
   send({ messages, once }: PullRequest): void {
     this.#pull = { number: this.#pull.number + 1, left: messages, once };
     this.#isOver = false;
-    this.#missed = 0;
+    this.#silentLooks = 0;
     this.#heartbeats.refresh();
     const request = {
       batch: messages,
@@ -92,7 +93,7 @@ class ConsumerPulls implements Pulls {
   }
 
   #receive(error: Error | null, message: Msg): void {
-    this.#missed = 0;
+    this.#silentLooks = 0;
     if (error !== null) return this.#end(error);
     if (message.subject.startsWith(this.#inbox)) return this.#takeStatus(message);
     try {
@@ -115,11 +116,11 @@ class ConsumerPulls implements Pulls {
     );
   }
 
-  #countMissed(): void {
+  #look(): void {
     // A reconnect tells more.
     if (this.#isOver || !this.#log.connected()) return;
-    this.#missed += 1;
-    if (this.#missed === MAX_MISSED) this.#end(new Error('the broker missed its heartbeats'));
+    this.#silentLooks += 1;
+    if (this.#silentLooks === SILENT_LOOKS) this.#end(new Error('the broker missed its heartbeats'));
   }
 
   #end(failure: unknown): void {
