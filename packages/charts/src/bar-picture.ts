@@ -1,4 +1,6 @@
 import { drawSvg } from './draw-svg.ts';
+import { SMALL, titles } from './layout.ts';
+import { threeDigits } from './three-digits.ts';
 import { FAINT_INK, INK, LINES, colourOf } from './palette.ts';
 
 export interface Bar {
@@ -22,23 +24,12 @@ const RIGHT = 110;
 const TOP = 64;
 const BOTTOM = 44;
 const ROW = 26;
-const FONT = { color: INK, fontFamily: 'sans-serif' };
-const SMALL = { color: FAINT_INK, fontFamily: 'sans-serif', fontSize: 12 };
 
 /** Draws it as SVG. */
 export const drawBars = ({ title, subtitle, unit, bars }: BarPicture): string => {
   const height = bars.length * ROW;
   const option = {
-    title: {
-      text: title,
-      subtext: subtitle,
-      left: 24,
-      top: 10,
-      padding: 0,
-      itemGap: 6,
-      textStyle: { ...FONT, fontSize: 16, fontWeight: 'bold' },
-      subtextStyle: { ...SMALL, fontSize: 13 },
-    },
+    title: titles({ title, subtitle }, [], []),
     grid: { left: LEFT, top: TOP, width: WIDTH - LEFT - RIGHT, height },
     xAxis: {
       type: 'value',
@@ -91,7 +82,7 @@ const spreadLine = (api: CustomApi): object => {
     shape: { x1, y1, x2, y2 },
     style: { stroke: INK, lineWidth: 1.5 },
   });
-  const median = { x: to + 8, y, text: textOf(api.value(3)), fill: INK, font: '12px sans-serif' };
+  const median = { x: to + 8, y, text: threeDigits(api.value(3)), fill: INK, font: '12px sans-serif' };
   return {
     type: 'group',
     children: [
@@ -102,7 +93,3 @@ const spreadLine = (api: CustomApi): object => {
     ],
   };
 };
-
-/** Three digits say what a measurement knows. */
-const textOf = (value: number): string =>
-  Number(value.toPrecision(3)).toLocaleString('en-GB', { maximumSignificantDigits: 3 });

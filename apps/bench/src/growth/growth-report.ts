@@ -1,12 +1,22 @@
+import { threeDigits } from '@runledger/charts/three-digits';
 import type { GrowthPicture } from '@runledger/charts/growth-picture';
 import { FIGURES, type Readings } from '../measures/figures.ts';
 import { spreads } from '../report/results.ts';
-import { digits, rows } from '../report/table.ts';
+import { rows } from '../report/table.ts';
 
 /** What the table of a growth shows of each size. */
-const SHOWN = ['accept.off', 'runs', 'start.p50', 'start.p99', 'visible.p50', 'get.ended', 'cpu', 'memory'];
+const SHOWN = [
+  'accept.off',
+  'runs',
+  'started.p50',
+  'started.p99',
+  'visible.p50',
+  'get.ended',
+  'cpu',
+  'memory',
+];
 /** What the picture shows. */
-const DRAWN = ['accept.off', 'runs', 'start.p99'];
+const DRAWN = ['accept.off', 'runs', 'started.p99'];
 
 /** A row for each figure, a column for each size: medians. Markdown. */
 export const growthTable = (
@@ -17,7 +27,7 @@ export const growthTable = (
   const bySize = measured.map((rounds) => spreads(rounds));
   const cell = (name: string, at: number): string => {
     const values = bySize[at]?.get(name);
-    return values === undefined ? '' : digits(values.median);
+    return values === undefined ? '' : threeDigits(values.median);
   };
   return rows(
     [title, ...sizes.map((size) => size.toLocaleString('en-GB'))],

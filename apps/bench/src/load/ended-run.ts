@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MeasuredStandalone } from '../system/measured-standalone.ts';
+import { atOnce } from './at-once.ts';
 
 const READERS = 16;
 
@@ -26,10 +27,6 @@ export const endedRuns = async (
   askEveryMs: number,
 ): Promise<Record<string, unknown>[]> => {
   const runs: Record<string, unknown>[] = [];
-  const left = ids.values();
-  const reader = async (): Promise<void> => {
-    for (const id of left) runs.push(await endedRun(system, id, askEveryMs));
-  };
-  await Promise.all(Array.from({ length: READERS }, reader));
+  await atOnce(READERS, ids, async (id) => runs.push(await endedRun(system, id, askEveryMs)));
   return runs;
 };

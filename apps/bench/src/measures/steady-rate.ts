@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { quantile } from '@runledger/testing/measuring/quantile';
 import { endedRun } from '../load/ended-run.ts';
 import { QUEUE, queueBody } from '../load/queue-runs.ts';
-import { quantile } from '../statistics/spread.ts';
 import type { MeasuredStandalone } from '../system/measured-standalone.ts';
 import type { Readings } from './figures.ts';
 
@@ -31,8 +31,8 @@ export const steadyRate = async (system: MeasuredStandalone, seconds: number): P
   }
   await Promise.all(all);
   return {
-    'start.p50': quantile(toStart, 0.5),
-    'start.p99': quantile(toStart, 0.99),
+    'started.p50': quantile(toStart, 0.5),
+    'started.p99': quantile(toStart, 0.99),
     'visible.p50': quantile(toEnd, 0.5),
     'visible.p99': quantile(toEnd, 0.99),
   };

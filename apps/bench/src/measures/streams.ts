@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
+import { atOnce } from '../load/at-once.ts';
 import type { MeasuredStandalone } from '../system/measured-standalone.ts';
 import type { Readings } from './figures.ts';
 
@@ -11,11 +12,7 @@ export const holdStreams = async (system: MeasuredStandalone, ids: readonly stri
   const before = system.memory().get('gateway') ?? 0;
   using agent = agentOf();
   const held: IncomingMessage[] = [];
-  const left = ids.values();
-  const opener = async (): Promise<void> => {
-    for (const id of left) held.push(await openStream(system, id, agent.agent));
-  };
-  await Promise.all(Array.from({ length: OPEN_AT_ONCE }, opener));
+  await atOnce(OPEN_AT_ONCE, ids, async (id) => held.push(await openStream(system, id, agent.agent)));
   const open = held.filter((stream) => !stream.destroyed).length;
   const grown = (system.memory().get('gateway') ?? 0) - before;
   return { streams: open, 'streams.memory': (grown * KIB_PER_MIB) / open };

@@ -17,7 +17,7 @@ const PICTURES: Readonly<Record<string, Picture>> = {
   times: {
     title: 'How long it takes at 100 runs a second',
     unit: 'ms',
-    names: ['start.p50', 'start.p99', 'visible.p50', 'visible.p99'],
+    names: ['started.p50', 'started.p99', 'visible.p50', 'visible.p99'],
   },
   'processor-time': {
     title: 'Where the processor time of a completed run goes',

@@ -1,10 +1,7 @@
+import { threeDigits } from '@runledger/charts/three-digits';
+import { quantile } from '@runledger/testing/measuring/quantile';
 import { FIGURES, type Figure, type Readings } from '../measures/figures.ts';
 import { spreads } from './results.ts';
-import { quantile } from '../statistics/spread.ts';
-
-/** Three digits say what a measurement knows. */
-export const digits = (value: number): string =>
-  Number(value.toPrecision(3)).toLocaleString('en-GB', { maximumSignificantDigits: 3 });
 
 const withUnit = (value: string, { unit }: Figure): string =>
   unit === '' ? value : unit === '/s' ? `${value}/s` : `${value} ${unit}`;
@@ -26,7 +23,11 @@ export const table = (rounds: readonly Readings[]): string =>
     ['', 'median', 'lowest to highest'],
     [...spreads(rounds)].map(([name, { median, lowest, highest }]) => {
       const figure = figureOf(name);
-      return [figure.title, withUnit(digits(median), figure), `${digits(lowest)} to ${digits(highest)}`];
+      return [
+        figure.title,
+        withUnit(threeDigits(median), figure),
+        `${threeDigits(lowest)} to ${threeDigits(highest)}`,
+      ];
     }),
   );
 
@@ -41,15 +42,15 @@ export const comparison = (before: readonly Readings[], after: readonly Readings
       return own === undefined || other === undefined || other === 0 ? [] : [own / other];
     });
     if (ratios.length === 0) return [];
-    const range = `${digits(Math.min(...ratios))} to ${digits(Math.max(...ratios))}`;
+    const range = `${threeDigits(Math.min(...ratios))} to ${threeDigits(Math.max(...ratios))}`;
     const figure = figureOf(name);
     const ratio = quantile(ratios, 0.5);
     return [
       [
         figure.title,
-        withUnit(digits(was.median), figure),
-        withUnit(digits(median), figure),
-        `${digits(ratio)} (${range})`,
+        withUnit(threeDigits(was.median), figure),
+        withUnit(threeDigits(median), figure),
+        `${threeDigits(ratio)} (${range})`,
         verdict(figure, ratios),
       ],
     ];

@@ -1,8 +1,4 @@
-/** The value below which this part of them lies, by the nearest rank; 0 of none. */
-export const quantile = (values: readonly number[], part: number): number => {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.max(Math.ceil(sorted.length * part) - 1, 0)] ?? 0;
-};
+import { quantile } from '@runledger/testing/measuring/quantile';
 
 export interface Spread {
   readonly median: number;

@@ -1,5 +1,6 @@
+import { threeDigits } from '@runledger/charts/three-digits';
 import { describe, expect, it } from 'vitest';
-import { comparison, digits, table } from '../../src/report/table.ts';
+import { comparison, table } from '../../src/report/table.ts';
 
 const lineOf = (text: string, title: string): string[] =>
   (text.split('\n').find((line) => line.includes(title)) ?? '').split('|').map((cell) => cell.trim());
@@ -15,7 +16,7 @@ describe('the table of the rounds', () => {
   });
 
   it('rounds to what a measurement knows', () => {
-    expect([14_163, 0.4051, 7_500, 0].map(digits)).toEqual(['14,200', '0.405', '7,500', '0']);
+    expect([14_163, 0.4051, 7_500, 0].map(threeDigits)).toEqual(['14,200', '0.405', '7,500', '0']);
   });
 });
 

@@ -1,5 +1,5 @@
 import { waitMs, type PlayedRun } from './played-run.ts';
-import { quantile } from './quantile.ts';
+import { quantile } from '@runledger/testing/measuring/quantile';
 
 /** Equal parts of a time. */
 export interface Steps {

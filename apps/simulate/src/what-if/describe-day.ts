@@ -1,6 +1,6 @@
 import { duration, percent, table } from '../report/text.ts';
 import { waitMs } from '../statistics/played-run.ts';
-import { quantile } from '../statistics/quantile.ts';
+import { quantile } from '@runledger/testing/measuring/quantile';
 import type { Changes, FairShareSettings } from './changes.ts';
 import type { WhatIfOptions } from './what-if-options.ts';
 import type { CapturedDay } from './captured-day.ts';

@@ -1,5 +1,5 @@
 import { gpuOf, isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
-import { quantile } from '../statistics/quantile.ts';
+import { quantile } from '@runledger/testing/measuring/quantile';
 
 export interface Duration {
   readonly loadMs: number;

@@ -1,7 +1,7 @@
 import { fairnessOverTime } from '../statistics/fairness.ts';
 import { slotsOverTime, stepsBetween, type SlotsOverTime, type Steps } from '../statistics/over-time.ts';
 import { waitMs, type PlayedRun } from '../statistics/played-run.ts';
-import { quantile } from '../statistics/quantile.ts';
+import { quantile } from '@runledger/testing/measuring/quantile';
 import type { SliceHeader } from '@runledger/contracts/slices/slice';
 import type { PlayedDay } from './played-days.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fairnessOverTime, jainIndex, maxMin } from '../../src/statistics/fairness.ts';
 import { slotsOverTime, stepsBetween, waitsOverTime } from '../../src/statistics/over-time.ts';
 import type { PlayedRun } from '../../src/statistics/played-run.ts';
-import { quantile } from '../../src/statistics/quantile.ts';
+import { quantile } from '@runledger/testing/measuring/quantile';
 
 const run = (
   organisation: string,
