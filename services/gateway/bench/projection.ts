@@ -15,6 +15,7 @@ import { clock } from '../src/gateway-parts.ts';
 import { projectRuns, runsIn } from '../src/projection/core/project-runs.ts';
 import { beginningOf } from '../src/projection/core/projection-start.ts';
 import { openSqliteRunViews } from '../src/projection/sqlite/sqlite-run-views.ts';
+import { median, microseconds, say } from './measure.ts';
 
 const RUNS = Number(process.argv[2] ?? 2_000);
 const ROUNDS = Number(process.argv[3] ?? 7);
@@ -53,17 +54,6 @@ const factsOf = (runs: number, after: number): StoredMessage[] => {
     return { subject: runEventSubject(event), sequence, time, fence, expectedSequence, body: event };
   });
 };
-
-const microseconds = async (work: () => Promise<unknown> | void): Promise<number> => {
-  const begun = process.cpuUsage();
-  await work();
-  const { user, system } = process.cpuUsage(begun);
-  return user + system;
-};
-
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-bench-projection-'));
 const path = join(folder.path, 'views.sqlite');

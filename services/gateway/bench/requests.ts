@@ -17,6 +17,7 @@ import { queueSample } from '../test/fixtures/runs/queued-runs.ts';
 import { call } from '../test/fixtures/requests/requests.ts';
 import { sqliteViews } from '../test/fixtures/views/sqlite-views.ts';
 import { startLoad } from './load-process.ts';
+import { median, microseconds, say } from './measure.ts';
 
 const REQUESTS = Number(process.argv[2] ?? 4_000);
 const ROUNDS = Number(process.argv[3] ?? 7);
@@ -82,16 +83,6 @@ const measured = {
   'GET, waiting': () => ({ port: gatewayPort, requests: gets(waiting) }),
   POST: () => ({ port: gatewayPort, requests: [head('POST', `${base}/run/deployment/queue`, body)] }),
 };
-
-const microseconds = async (work: () => Promise<unknown>): Promise<number> => {
-  const begun = process.cpuUsage();
-  await work();
-  const { user, system } = process.cpuUsage(begun);
-  return user + system;
-};
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 const names = (
   process.argv[4] ? process.argv[4].split('|') : Object.keys(measured)

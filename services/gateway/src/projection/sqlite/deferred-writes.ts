@@ -13,16 +13,10 @@ const WRITE_AT = 64;
  * Views that the projection has handed over, and the position that belongs to them, until they are written to the file together. A run
  * has several facts within moments: its row is written once for them. What a crash takes is derived again.
  */
-export interface DeferredWrites extends Disposable {
+export interface DeferredWrites extends Disposable, Pick<WrittenViews, 'advance' | 'position'> {
   readonly find: (key: RunKey) => StoredView | undefined;
   /** One that is not written yet. */
   readonly peek: (key: RunKey) => StoredView | undefined;
-  readonly position: () => ProjectionPosition | undefined;
-  readonly advance: (
-    views: readonly StoredView[],
-    from: ProjectionPosition,
-    to: ProjectionPosition,
-  ) => boolean;
   /** Writes them now: before anything else reads or writes the file. @throws {ViewsUnavailable} and they stay */
   readonly flush: () => void;
   /** The position in the file is another one now. Call it with nothing deferred. */

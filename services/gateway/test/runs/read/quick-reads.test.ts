@@ -1,28 +1,18 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { endedResponses } from '../../../src/runs/read/ended-responses.ts';
 import { quickReads, type QuickReads } from '../../../src/runs/read/quick-reads.ts';
 import { rawRequest } from '../../fixtures/requests/raw-request.ts';
 import { aView, folded } from '../../fixtures/runs/folded-runs.ts';
+import { aReadingKey } from '../../fixtures/requests/a-key.ts';
 
 const run = aRun();
 const history = folded(queued(run), assigned(run), started(run), succeeded(run));
 const view = aView(4, history);
-const A_KEY: ApiKey = {
-  id: 'a',
-  org_id: run.org_id,
-  user_id: 'a',
-  name: 'a',
-  prefix: 'good',
-  sha256: 'a'.repeat(64),
-  scopes: ['runs:read'],
-  created_at: '2026-01-01T00:00:00.000Z',
-  expires_at: null,
-};
+const A_KEY = aReadingKey(run.org_id);
 const PATH = `/api/run/${run.run_id}`;
 
 /** Who responds to a request: `quick`, or else the operation. */
