@@ -12,6 +12,7 @@ import type { Assign, Decision } from '../src/core/decisions/decision.ts';
 import type { ReceivedHeartbeat } from '../src/core/fleet/heartbeats.ts';
 import { createScheduling, type Scheduling } from '../src/core/scheduling.ts';
 import type { RunUpdate } from '../src/core/state/scheduler-input.ts';
+import { succeeded } from '../test/fixtures/succeeded-run.ts';
 
 const QUEUES = (process.argv[2] ?? '1000,100000,1000000').split(',').map(Number);
 const SLOTS = Number(process.argv[3] ?? 10_000);
@@ -73,20 +74,6 @@ const running = (run: ExecutingRun): ExecutingRun => ({
   status: 'running',
   started_at: NOW,
   cold_start_s: 0,
-});
-
-const succeeded = (run: QueuedRun | ExecutingRun): Run => ({
-  ...run,
-  status: 'success',
-  end_reason: 'completed',
-  started_at: NOW,
-  cold_start_s: 0,
-  ended_at: NOW,
-  outputs: [],
-  outputs_blob: null,
-  deleted_outputs: null,
-  error: null,
-  progress: 1,
 });
 
 const executorOf = (n: number): ExecutorId => executorId(`box.${n.toString(16).padStart(12, '0')}`);
@@ -163,7 +150,7 @@ const fullQueue = (length: number) => {
   /** All runs with a slot end while nobody leads, and then each executor gets runs for its slots. */
   const refill = (): Speed => {
     scheduling.take({ type: 'stand_by' });
-    for (const one of endsOf(assigned, ({ run }) => [succeeded(run)])) take(one);
+    for (const one of endsOf(assigned, ({ run }) => [succeeded(run, NOW)])) take(one);
     queue(assigned.length);
     scheduling.take({ type: 'lead', connectedMs: 0 });
     round += 1;
@@ -223,13 +210,13 @@ for (const length of QUEUES) {
   const ending = Math.min(SLOTS, Math.ceil(length / 2));
   say(`${length} queued runs`);
   say(`  alone, for free slots: ${inWords(measure(refill))}`);
-  const ends = measure(() => end(ending, ({ run }) => [succeeded(run)]));
+  const ends = measure(() => end(ending, ({ run }) => [succeeded(run, NOW)]));
   say(`  with the fact that frees the slot: ${inWords(ends)}`);
   const lifecycles = measure(() =>
     end(ending, (assignment) => {
       const assigned = started(assignment);
       const executing = running(assigned);
-      return [assigned, executing, succeeded(executing)];
+      return [assigned, executing, succeeded(executing, NOW)];
     }),
   );
   say(`  with all facts of each run: ${inWords(lifecycles)}`);

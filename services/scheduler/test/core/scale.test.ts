@@ -5,6 +5,7 @@ import type { QueuedRun, Run } from '@runledger/contracts/fold/run';
 import type { Decision } from '../../src/core/decisions/decision.ts';
 import { createScheduling } from '../../src/core/scheduling.ts';
 import { runRequest } from '@runledger/testing/events/run-events';
+import { succeeded } from '../fixtures/succeeded-run.ts';
 
 const RUNS = 100_000;
 const MODELS = 20_000;
@@ -34,20 +35,6 @@ const queued = (number: number, gpu: GpuModel = number % 2 === 0 ? 'A10G' : 'H10
   earlier_attempts: [],
   not_before: null,
   attempt: null,
-});
-
-const succeeded = (run: QueuedRun): Run => ({
-  ...run,
-  status: 'success',
-  end_reason: 'completed',
-  started_at: NOW,
-  cold_start_s: 0,
-  ended_at: NOW,
-  outputs: [],
-  outputs_blob: null,
-  deleted_outputs: null,
-  error: null,
-  progress: 1,
 });
 
 /** The sum of the positions of all waiting runs in one queue. */
@@ -116,7 +103,7 @@ it('a hundred thousand queued runs go through a thousand executors in their orde
   for (const decision of open) {
     if (decision.type !== 'assign') continue;
     assigned.push(decision.run.number);
-    open.push(...fact(succeeded(decision.run), RUNS + assigned.length));
+    open.push(...fact(succeeded(decision.run, NOW), RUNS + assigned.length));
   }
   expect(assigned).toHaveLength(RUNS);
   for (const parity of [0, 1]) {
@@ -130,6 +117,6 @@ it('runs for very many GPU models leave no queue behind', () => {
   const runs = Array.from({ length: MODELS }, (_, n) => queued(n + 1, gpuModel(`MODEL-${n}`)));
   for (const run of runs) fact(run, run.number);
   expect([...scheduling.queues()]).toHaveLength(MODELS);
-  for (const run of runs) fact(succeeded(run), MODELS + run.number);
+  for (const run of runs) fact(succeeded(run, NOW), MODELS + run.number);
   expect([...scheduling.queues()]).toEqual([]);
 });

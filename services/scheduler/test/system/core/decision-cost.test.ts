@@ -1,9 +1,10 @@
-import type { QueuedRun, Run } from '@runledger/contracts/fold/run';
+import type { Run } from '@runledger/contracts/fold/run';
 import { relativeCost } from '@runledger/testing/measuring/relative-cost';
 import { runId } from '@runledger/contracts/ids';
 import { expect, it } from 'vitest';
 import type { Assign, Decision } from '../../../src/core/decisions/decision.ts';
 import { TestBed } from '../../core/test-bed.ts';
+import { succeeded } from '../../fixtures/succeeded-run.ts';
 
 /** What it cost when it was measured last: see `relativeCost`. */
 const COST = 9;
@@ -11,20 +12,6 @@ const SLOTS = 64;
 const WAITING = 10_000;
 const NOW = '2026-01-01T00:00:00.000Z';
 const EVENT = '01920000-0000-7000-8000-000000000000';
-
-const ended = (run: QueuedRun): Run => ({
-  ...run,
-  status: 'success',
-  end_reason: 'completed',
-  started_at: NOW,
-  cold_start_s: 0,
-  ended_at: NOW,
-  outputs: [],
-  outputs_blob: null,
-  deleted_outputs: null,
-  error: null,
-  progress: 1,
-});
 
 /** 10,000 waiting runs behind full slots. */
 const fullQueue = (): TestBed => {
@@ -64,7 +51,7 @@ it('a decision with a full queue, with the facts of a run that comes and one tha
     take(newRun());
     const holder = holders.shift();
     if (holder === undefined) throw new Error('no run holds a slot');
-    holders.push(...take(ended(holder.run)).filter((decision) => decision.type === 'assign'));
+    holders.push(...take(succeeded(holder.run, NOW)).filter((decision) => decision.type === 'assign'));
   };
   expect(relativeCost(turn)).toBeLessThan(2 * COST);
   expect(holders).toHaveLength(SLOTS);
