@@ -5,6 +5,7 @@ import { sortKeysIn, type SortKey, type SortKeyRange } from './sort-key.ts';
 /** The part of an organisation's list that matches all conditions. Its first condition, or the list itself, is an index. */
 export interface ListPart {
   readonly org_id: string;
+  /** Each has a value. */
   readonly conditions: readonly FieldCondition[];
   readonly range: SortKeyRange;
 }
@@ -29,7 +30,7 @@ const FIRST_PIECE = 500;
 const MAX_PIECE = 8_000;
 
 /**
- * What a query finds, newest first. One condition has an index that finds its runs, however few they are. With several
+ * What a query finds, newest first. A condition without values matches nothing. One condition has an index that finds its runs, however few they are. With several
  * conditions, many runs may match each of them and none all of them. So the scan reads the index of the first condition in
  * pieces, each a range of sort keys. It checks the time after each piece.
  */
@@ -38,6 +39,7 @@ export const scanList = async function* <Item>(
   { org_id, conditions, range }: ListQuery,
   { giveUpAfterMs, clock }: ScanLimits,
 ): AsyncGenerator<Found<Item>, undefined> {
+  if (conditions.some(({ values }) => values.length === 0)) return;
   const whole = sortKeysIn(range);
   if (conditions.length <= 1) {
     yield* reader.find({ org_id, conditions, range: whole });

@@ -59,7 +59,6 @@ const select = (
   const branches = first
     ? first.values.map((value) => branch(part, { field: first.field, value }))
     : [branch(part)];
-  if (branches.length === 0) return { sql: 'SELECT NULL WHERE FALSE', values: [] };
   const merged = branches.map(({ sql }) => `SELECT * FROM (${sql} LIMIT ?)`).join(' UNION ALL ');
   return {
     sql: `${merged} ORDER BY sort_key DESC LIMIT ? OFFSET ?`,

@@ -43,6 +43,7 @@ export const runListsConformance = (views: () => RunViews): void => {
       expect(await numbers({ statuses: ['queued'] })).toEqual([5, 4, 2, 1]);
       expect(await numbers({ statuses: ['queued', 'started'] })).toEqual([6, 5, 4, 3, 2, 1]);
       expect(await numbers({ statuses: [] })).toEqual([]);
+      expect(await numbers({ statuses: [], tags: ['a'] })).toEqual([]);
       expect(await numbers({ deploymentId: deployment_id })).toEqual([6, 4, 2]);
       expect(await numbers({ workflowId: workflow_id })).toEqual([5, 3, 1]);
       expect(await numbers({ gpu: 'H100' })).toEqual([6, 4, 2]);

@@ -60,6 +60,8 @@ export const webhookListsConformance = (views: () => RunViews): void => {
       expect(await numbers({ statuses: ['failed'] })).toEqual([8, 5, 2]);
       expect(await numbers({ statuses: ['not-started', 'running'] })).toEqual([9, 7, 6, 4, 3, 1]);
       expect(await numbers({ statuses: ['success'] })).toEqual([]);
+      expect(await numbers({ statuses: [] })).toEqual([]);
+      expect(await numbers({ statuses: [], host: 'even.example' })).toEqual([]);
       expect(await numbers({ host: 'even.example' })).toEqual([8, 6, 4, 2]);
       expect(await numbers({ host: 'odd.example:8443', statuses: ['running'] })).toEqual([7, 1]);
       expect(await numbers({ createdAfter: new Date(timeOf(4)) })).toEqual([9, 8, 7, 6, 5, 4]);
