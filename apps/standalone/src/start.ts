@@ -1,6 +1,5 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { executorToken } from '@runledger/contracts/ids';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { logSettings, parseLogSettings, type LogSettings } from '@runledger/event-log/provision/log-settings';
@@ -16,6 +15,7 @@ import { writePrivateFile } from './data-folder/write-file.ts';
 import { choosePort, originOf } from './components/api-address.ts';
 import { startBroker } from './components/broker.ts';
 import { startDatabase } from './components/database.ts';
+import { executorsOf } from './components/executors.ts';
 import { chooseSlots } from './components/gpu-slots.ts';
 import type { Slots } from './components/gpu-slots.ts';
 import { startServices } from './components/services.ts';
@@ -43,10 +43,12 @@ export const start = async (
 
   const secretKeys = await openSecretKeys(folder, settings.RUNLEDGER_SECRET_KEYS);
   const syncInterval = settings.RUNLEDGER_SYNC_INTERVAL;
-  const executor = executorToken(settings.EXECUTOR_NAME);
-  const broker = await startBroker(open, folder, env, { syncInterval, executor }, print);
+  const workFolder = settings.EXECUTOR_WORK_DIR ?? folder.at('work');
+  const executors = executorsOf(settings.EXECUTOR_NAME, settings.RUNLEDGER_EXECUTORS, workFolder);
+  const names = executors.map(({ name }) => name);
+  const broker = await startBroker(open, folder, env, { syncInterval, executors: names }, print);
   stopping.throwIfAborted();
-  const slots = await chooseSlots(settings.EXECUTOR_GPUS);
+  const slots = await chooseSlots(settings.EXECUTOR_GPUS, executors.length);
   print('Setting up the log and the sample.');
   const first = await prepareLog(folder, broker.operator, { settings, slots, secretKeys });
   stopping.throwIfAborted();
@@ -64,13 +66,12 @@ export const start = async (
     folder,
     env,
     broker,
-    executor,
+    executors,
     views,
     slots,
     host,
     port,
     programs,
-    workFolder: settings.EXECUTOR_WORK_DIR,
     stopWithinS: settings.RUNLEDGER_STOP_WITHIN_S,
     ...webhooks,
     rateLimit,

@@ -26,8 +26,8 @@ const KEYS = 'keys';
 
 export interface BrokerOptions {
   readonly syncInterval: SyncInterval;
-  /** The name of the executor as a token of a subject. */
-  readonly executor: string;
+  /** The names of the executors as tokens of subjects. */
+  readonly executors: readonly string[];
 }
 
 export interface Broker {
@@ -47,12 +47,12 @@ export const startBroker = async (
   open: AsyncDisposableStack,
   folder: DataFolder,
   env: NodeJS.ProcessEnv,
-  { syncInterval, executor }: BrokerOptions,
+  { syncInterval, executors }: BrokerOptions,
   print: (line: string) => void,
 ): Promise<Broker> => {
   const found = await findNatsServer({ env, onProgress: print });
   const storeDir = folder.at('nats');
-  const { seed, authorization } = await newKeys(folder.at(KEYS), executor);
+  const { seed, authorization } = await newKeys(folder.at(KEYS), executors);
   print(`Starting nats-server ${found.version} (${found.source}).`);
   let port = 0;
   const monitorPort = await freePort();
@@ -89,11 +89,11 @@ interface NewKeys {
   readonly authorization: string;
 }
 
-const newKeys = async (folder: string, executor: string): Promise<NewKeys> => {
+const newKeys = async (folder: string, executors: readonly string[]): Promise<NewKeys> => {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { mode: 0o700 });
   const known = await Promise.all(
-    brokerUsers([executor]).map(async (user) => ({
+    brokerUsers(executors).map(async (user) => ({
       user,
       ...(await makeKeyFile(keyFileOf(folder, user.name))),
     })),

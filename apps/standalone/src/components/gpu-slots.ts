@@ -2,8 +2,9 @@ import type { GpuModel } from '@runledger/contracts/gpu';
 import { slotsFromSetting } from '@runledger/gpu-executor/gpu-slots';
 import { detectGpus } from '@runledger/gpu-executor/nvidia-smi';
 import { SAMPLE_GPU } from '../records/sample-records.ts';
+import { StartRefused } from '../settings/start-refused.ts';
 
-/** The slots of this machine. */
+/** The slots of each executor. */
 export interface Slots {
   /** `EXECUTOR_GPUS` for the executor; empty if it detects its own. */
   readonly setting: Record<string, string>;
@@ -15,18 +16,27 @@ export interface Slots {
   readonly description: string;
 }
 
-/** The given slots, else the GPUs of this machine, else two simulated slots of the sample's model. */
-export const chooseSlots = async (given: string | undefined): Promise<Slots> => {
+/**
+ * The given slots, else the GPUs of this machine, else two simulated slots of the sample's model.
+ * @throws StartRefused when several executors would each use all GPUs of this machine, which nobody has asked for
+ */
+export const chooseSlots = async (given: string | undefined, executors: number): Promise<Slots> => {
+  const each = executors === 1 ? '' : `, for each of ${executors} executors`;
   if (given !== undefined)
     return {
       setting: { EXECUTOR_GPUS: given },
       model: firstModel(given),
       simulated: false,
-      description: `${given} (EXECUTOR_GPUS)`,
+      description: `${given} (EXECUTOR_GPUS)${each}`,
     };
   const detection = await detectGpus();
   const models = detection.kind === 'found' ? detection.gpus.flatMap(({ model }) => model ?? []) : [];
   const [first] = models;
+  if (first !== undefined && executors > 1)
+    throw new StartRefused(
+      `Each of ${executors} executors would use all GPUs of this machine. Set EXECUTOR_GPUS to the slots that each shall have, ` +
+        'or leave RUNLEDGER_EXECUTORS at 1.',
+    );
   if (first !== undefined)
     return { setting: {}, model: first, simulated: false, description: `${counted(models)} (nvidia-smi)` };
   const setting = `${SAMPLE_GPU}:2`;
@@ -34,7 +44,7 @@ export const chooseSlots = async (given: string | undefined): Promise<Slots> => 
     setting: { EXECUTOR_GPUS: setting },
     model: SAMPLE_GPU,
     simulated: true,
-    description: `${setting}, simulated: nvidia-smi shows no GPU here`,
+    description: `${setting}${each}, simulated: nvidia-smi shows no GPU here`,
   };
 };
 

@@ -14,6 +14,7 @@ import { originOf } from './api-address.ts';
 import type { Broker } from './broker.ts';
 import { viewsEnvironment } from './database.ts';
 import type { Views } from './database.ts';
+import type { Executor } from './executors.ts';
 import type { Slots } from './gpu-slots.ts';
 import { ownServices } from './own-services.ts';
 
@@ -21,22 +22,17 @@ const READY_WITHIN_MS = 120_000;
 /** A service that did not stop within its own deadline is killed this much later. */
 const KILL_AFTER_S = 2;
 
-const SERVICES = ['gateway', 'scheduler', 'gpu-executor', 'notifier'] as const;
-
 export interface ServicesOptions {
   readonly folder: DataFolder;
   readonly env: NodeJS.ProcessEnv;
   readonly broker: Broker;
-  /** The name of the executor as a token of a subject. */
-  readonly executor: string;
+  readonly executors: readonly Executor[];
   readonly views: Views;
   readonly slots: Slots;
   readonly host: string;
   readonly port: number;
-  /** Programs for the executor besides the sample, as JSON. */
+  /** Programs for the executors besides the sample, as JSON. */
   readonly programs: string | undefined;
-  /** Of the executor; a folder in the data folder if it is not set. */
-  readonly workFolder: string | undefined;
   readonly stopWithinS: number;
   /** The same for all services that read signing secrets. */
   readonly secretKeys: readonly string[];
@@ -61,16 +57,20 @@ export const startServices = async (
 ): Promise<void> => {
   const { print } = options;
   const started = [];
-  for (const spec of await serviceOptions(options)) {
-    let latest: ServiceProcess | undefined;
-    const start = async (): Promise<ServiceProcess> => {
-      latest = startService(spec);
-      if (latest.pid !== undefined) await recordProcess(options.folder, spec.name, latest.pid);
-      return latest;
-    };
-    open.use(await keepRunning({ name: spec.name, start, print }));
-    const state = (): ServiceState => latest?.state() ?? { kind: 'starting' };
-    started.push({ name: spec.name, logFile: spec.logFile, state });
+  for (const group of await serviceOptions(options)) {
+    const running: AsyncDisposable[] = [];
+    open.defer(async () => void (await Promise.all(running.map((one) => one[Symbol.asyncDispose]()))));
+    for (const spec of group) {
+      let latest: ServiceProcess | undefined;
+      const start = async (): Promise<ServiceProcess> => {
+        latest = startService(spec);
+        if (latest.pid !== undefined) await recordProcess(options.folder, spec.name, latest.pid);
+        return latest;
+      };
+      running.push(await keepRunning({ name: spec.name, start, print }));
+      const state = (): ServiceState => latest?.state() ?? { kind: 'starting' };
+      started.push({ name: spec.name, logFile: spec.logFile, state });
+    }
   }
   for (const service of started) {
     const ready = await awaitReady(service, READY_WITHIN_MS, stopping);
@@ -78,12 +78,14 @@ export const startServices = async (
   }
 };
 
-const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessOptions[]> => {
-  const { folder, env, broker, executor, views, slots, host, port, programs, print } = options;
+/** In the order of their start. Those of a group stop side by side: each executor may wait for its programs. */
+const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessOptions[][]> => {
+  const { folder, env, broker, executors, views, slots, host, port, print } = options;
   const natsUrl = broker.operator.nats_url;
   const stopWithinMs = (options.stopWithinS + KILL_AFTER_S) * 1_000;
   // Fixed over restarts of a service, because webhooks must not reach them.
-  const healthPorts = await freePorts(SERVICES.length, [port]);
+  const processes = ['gateway', 'scheduler', 'notifier', ...executors.map(({ process }) => process)];
+  const healthPorts = await freePorts(processes.length, [port]);
   const common = { NATS_URL: natsUrl, RUNLEDGER_HEALTH_HOST: '127.0.0.1' };
   const loopbackPorts = [...healthPorts, broker.monitorPort];
   const own = ownServices({ natsUrl, views, host, port, healthPorts: loopbackPorts });
@@ -93,52 +95,64 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessO
   };
   const webhooks = { RUNLEDGER_SECRET_KEYS: options.secretKeys.join(','), ...addresses };
   const spec = (
-    name: (typeof SERVICES)[number],
+    service: string,
     prefixes: string[],
     ours: Record<string, string>,
+    { process, user } = { process: service, user: service },
   ): ServiceProcessOptions => ({
-    name,
-    main: fileURLToPath(new URL(`../../../../services/${name}/src/main.ts`, import.meta.url)),
+    name: process,
+    main: fileURLToPath(new URL(`../../../../services/${service}/src/main.ts`, import.meta.url)),
     env: serviceEnvironment(env, prefixes, {
       ...common,
-      NATS_NKEY_FILE: broker.keyFileOf(name === 'gpu-executor' ? `executor-${executor}` : name),
-      RUNLEDGER_HEALTH_PORT: String(healthPorts[SERVICES.indexOf(name)]),
+      NATS_NKEY_FILE: broker.keyFileOf(user),
+      RUNLEDGER_HEALTH_PORT: String(healthPorts[processes.indexOf(process)]),
       ...ours,
     }),
-    logFile: folder.at(`logs/${name}.log`),
+    logFile: folder.at(`logs/${process}.log`),
     stopWithinMs,
     print,
   });
-  return [
-    spec('gateway', ['RUNLEDGER_'], {
-      ...viewsEnvironment(views),
-      ...webhooks,
-      RUNLEDGER_HOST: host,
-      RUNLEDGER_PORT: String(port),
-      RUNLEDGER_RATE_LIMIT: String(options.rateLimit),
-      RUNLEDGER_QUOTA_OUTPUT_BYTES: String(options.outputBytes),
-      RUNLEDGER_QUOTA_FILE_BYTES: String(options.outputBytes),
-      ...given(env, ['RUNLEDGER_QUOTA_OUTPUT_BYTES', 'RUNLEDGER_QUOTA_FILE_BYTES']),
-    }),
-    spec('scheduler', ['RUNLEDGER_'], {}),
-    spec('gpu-executor', ['RUNLEDGER_', 'EXECUTOR_', ...(slots.simulated ? [] : ['CUDA_', 'NVIDIA_'])], {
-      ...addresses,
-      ...slots.setting,
-      // The broker's user has this name.
-      EXECUTOR_NAME: executor,
-      EXECUTOR_PROGRAMS: allowList(programs, env),
-      EXECUTOR_WORK_DIR: options.workFolder ?? folder.at('work'),
-      // The keys of the operator, wherever the folder is.
-      EXECUTOR_HIDDEN: [folder.path, ...Object.values(given(env, ['EXECUTOR_HIDDEN']))].join(','),
-      RUNLEDGER_GATEWAY_URL: originOf(host, port),
-    }),
-    spec('notifier', ['RUNLEDGER_'], {
-      ...webhooks,
-      ...given(env, ['RUNLEDGER_WEBHOOK_PROXY', 'RUNLEDGER_WEBHOOK_PROXY_FILE']),
-      RUNLEDGER_PUBLIC_URL: options.publicUrl ?? originOf(host, port),
-    }),
-  ];
+  const gateway = spec('gateway', ['RUNLEDGER_'], {
+    ...viewsEnvironment(views),
+    ...webhooks,
+    RUNLEDGER_HOST: host,
+    RUNLEDGER_PORT: String(port),
+    RUNLEDGER_RATE_LIMIT: String(options.rateLimit),
+    RUNLEDGER_QUOTA_OUTPUT_BYTES: String(options.outputBytes),
+    RUNLEDGER_QUOTA_FILE_BYTES: String(options.outputBytes),
+    ...given(env, ['RUNLEDGER_QUOTA_OUTPUT_BYTES', 'RUNLEDGER_QUOTA_FILE_BYTES']),
+  });
+  const scheduler = spec('scheduler', ['RUNLEDGER_'], {});
+  const executorPrefixes = ['RUNLEDGER_', 'EXECUTOR_', ...(slots.simulated ? [] : ['CUDA_', 'NVIDIA_'])];
+  const gpuExecutors = executors.map((executor) =>
+    spec(
+      'gpu-executor',
+      executorPrefixes,
+      { ...addresses, ...executorSettings(options, executor) },
+      { process: executor.process, user: `executor-${executor.name}` },
+    ),
+  );
+  const notifier = spec('notifier', ['RUNLEDGER_'], {
+    ...webhooks,
+    ...given(env, ['RUNLEDGER_WEBHOOK_PROXY', 'RUNLEDGER_WEBHOOK_PROXY_FILE']),
+    RUNLEDGER_PUBLIC_URL: options.publicUrl ?? originOf(host, port),
+  });
+  return [[gateway], [scheduler], gpuExecutors, [notifier]];
 };
+
+const executorSettings = (
+  { env, folder, slots, programs, host, port }: ServicesOptions,
+  { name, workFolder }: Executor,
+): Record<string, string> => ({
+  ...slots.setting,
+  // The broker's user has this name.
+  EXECUTOR_NAME: name,
+  EXECUTOR_PROGRAMS: allowList(programs, env),
+  EXECUTOR_WORK_DIR: workFolder,
+  // The keys of the operator, wherever the folder is.
+  EXECUTOR_HIDDEN: [folder.path, ...Object.values(given(env, ['EXECUTOR_HIDDEN']))].join(','),
+  RUNLEDGER_GATEWAY_URL: originOf(host, port),
+});
 
 const given = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));

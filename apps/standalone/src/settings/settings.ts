@@ -63,11 +63,21 @@ export const settingsSchema = Type.Object({
     description: 'limits of the log as JSON, such as {"outputsMaxBytes": 8589934592}',
   }),
   RUNLEDGER_STOP_WITHIN_S: executorConfig.properties.RUNLEDGER_STOP_WITHIN_S,
+  RUNLEDGER_EXECUTORS: Type.Integer({
+    default: 1,
+    minimum: 1,
+    maximum: 64,
+    description:
+      'executor processes, each with all slots of EXECUTOR_GPUS; from the second one on with a number behind EXECUTOR_NAME',
+  }),
   EXECUTOR_NAME: executorConfig.properties.EXECUTOR_NAME,
   EXECUTOR_GPUS: executorConfig.properties.EXECUTOR_GPUS,
   EXECUTOR_PROGRAMS: Type.Optional(Type.String({ description: 'more programs that runs may use, as JSON' })),
   EXECUTOR_WORK_DIR: Type.Optional(
-    Type.String({ description: 'the work folder of the executor; in the data folder otherwise' }),
+    Type.String({
+      description:
+        'the work folder of the executor, in the data folder otherwise; of more executors with a number behind it',
+    }),
   ),
   ...localServerSettings,
 });

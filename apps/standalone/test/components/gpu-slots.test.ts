@@ -7,7 +7,7 @@ import { allowList } from '../../src/components/services.ts';
 
 describe('the GPU slots of a standalone', () => {
   it('are the given ones, and the sample runs on the first model', async () => {
-    expect(await chooseSlots('T4:1, A100:2')).toEqual({
+    expect(await chooseSlots('T4:1, A100:2', 1)).toEqual({
       setting: { EXECUTOR_GPUS: 'T4:1, A100:2' },
       model: 'T4',
       simulated: false,
@@ -15,12 +15,18 @@ describe('the GPU slots of a standalone', () => {
     });
   });
 
+  it('are those of each executor, and the banner says so', async () => {
+    expect((await chooseSlots('CPU:4', 3)).description).toBe(
+      'CPU:4 (EXECUTOR_GPUS), for each of 3 executors',
+    );
+  });
+
   it('are of any model, several on a card', async () => {
-    expect(await chooseSlots('rtx4090:1x3')).toMatchObject({ model: 'RTX4090', simulated: false });
+    expect(await chooseSlots('rtx4090:1x3', 1)).toMatchObject({ model: 'RTX4090', simulated: false });
   });
 
   it('are passed unchanged to the executor if they are invalid', async () => {
-    expect(await chooseSlots('RTX 4090')).toMatchObject({
+    expect(await chooseSlots('RTX 4090', 1)).toMatchObject({
       setting: { EXECUTOR_GPUS: 'RTX 4090' },
       model: 'A10G',
     });

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { spawnStandalone } from '../fixtures/start-standalone.ts';
@@ -24,6 +24,19 @@ describe('a refused start', () => {
       `Port ${address.port} of 127.0.0.1 is taken by another program. ` +
         'Choose another one with RUNLEDGER_PORT, such as RUNLEDGER_PORT=8081 npm start (0 takes any free one).\n',
     );
+  });
+
+  it('gives several executors no GPUs that each of them would use', async () => {
+    const tools = temporaryFolder();
+    const script = '#!/bin/sh\necho "0, GPU-1, NVIDIA A10G, 23028 MiB"\n';
+    writeFileSync(join(tools, 'nvidia-smi'), script);
+    chmodSync(join(tools, 'nvidia-smi'), 0o700);
+    const refused = spawnStandalone(temporaryFolder(), {
+      RUNLEDGER_EXECUTORS: '2',
+      PATH: `${tools}:${process.env['PATH']}`,
+    });
+    expect(await refused.ended).toBe(1);
+    expect(refused.output()).toContain('Set EXECUTOR_GPUS to the slots that each shall have');
   });
 
   it('names all invalid settings at once, without secrets', async () => {

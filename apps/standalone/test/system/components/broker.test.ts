@@ -24,7 +24,7 @@ const startOn = (
   folder: DataFolder,
   print: (line: string) => void = () => undefined,
 ): Promise<Broker> =>
-  startBroker(open, folder, process.env, { syncInterval: 'always', executor: 'box' }, print);
+  startBroker(open, folder, process.env, { syncInterval: 'always', executors: ['box'] }, print);
 
 const logOf = ({ nats_url: url, nats_nkey: seed }: Operator): Promise<EventLog> =>
   openEventLog({ url, seed, name: 'test' }, silentLogger);
