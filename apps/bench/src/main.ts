@@ -26,7 +26,7 @@ const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 const requestOf = ({ slots, sync }: Options, checkout: string): StandaloneRequest => {
   const { PATH = '', HOME = '', NODE_COMPILE_CACHE } = process.env;
   const cache = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
-  return { checkout, slots, syncInterval: sync, environment: { PATH, HOME, ...cache } };
+  return { checkout, slots, executors: 1, syncInterval: sync, environment: { PATH, HOME, ...cache } };
 };
 
 const sizeOf = ({ quick }: Options): Size => (quick ? QUICK : WHOLE);

@@ -28,7 +28,7 @@ const NAMES = Object.keys(DIMENSIONS);
 
 export const USAGE = `npm run bench -- [--rounds N] [--slots N] [--sync always|1s] [--out FOLDER] [--compare COMMIT | --growth NAME,… [--most N] | --hold] [--quick]
   --rounds   how often everything is measured, each time on a new standalone (3)
-  --slots    of the executor (16)
+  --slots    of all executors (16)
   --sync     when the broker flushes messages to disk (always)
   --out      the folder for results.json and the pictures (bench-results)
   --compare  measure a commit of this repository beside this state, in turns

@@ -23,7 +23,10 @@ describe('the arguments of the bench', () => {
   });
 
   it.each([
-    [['--growth', 'days'], '--growth is of stored, waiting, organisations, slots, and not of days.'],
+    [
+      ['--growth', 'days'],
+      '--growth is of stored, waiting, organisations, slots, executors, and not of days.',
+    ],
     [['--rounds', '0'], '--rounds is a whole number from 1 to 100, and not 0.'],
     [['--rounds', '1e1'], '--rounds is a whole number from 1 to 100, and not 1e1.'],
     [['--compare', 'HEAD', '--hold'], '--compare, --growth and --hold exclude each other.'],

@@ -4,14 +4,19 @@ import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { queueRuns } from '../load/queue-runs.ts';
 import { createDeployments, type Deployments } from '../system/deployments.ts';
-import { callOf, type Api, type MeasuredStandalone } from '../system/measured-standalone.ts';
+import {
+  callOf,
+  type Api,
+  type MeasuredStandalone,
+  type StandaloneRequest,
+} from '../system/measured-standalone.ts';
 
 /** What may grow, and what has this size before anything is measured. */
 export interface Dimension {
   readonly title: string;
   readonly sizes: readonly number[];
-  /** Of the executor. */
-  readonly slots?: (size: number) => number;
+  /** How the standalone is started otherwise. */
+  readonly changes?: (size: number) => Partial<StandaloneRequest>;
   /** Brings the standalone to this size. The clients whose runs are measured. */
   readonly fill: (system: MeasuredStandalone, size: number) => Promise<readonly Client[]>;
 }
@@ -75,7 +80,13 @@ export const DIMENSIONS: Readonly<Record<string, Dimension>> = {
   slots: {
     title: 'slots of the executor',
     sizes: [1, 4, 16, 64],
-    slots: (size) => size,
+    changes: (size) => ({ slots: size }),
+    fill: async (system) => [system],
+  },
+  executors: {
+    title: 'executors that share the slots',
+    sizes: [1, 2, 4, 8, 16],
+    changes: (size) => ({ executors: size }),
     fill: async (system) => [system],
   },
 };

@@ -13,10 +13,12 @@ const SHOWN = [
   'visible.p50',
   'get.ended',
   'cpu',
+  'cpu.gpu-executor',
+  'cpu.nats-server',
   'memory',
 ];
 /** What the picture shows. */
-const DRAWN = ['accept.off', 'runs', 'started.p99'];
+const DRAWN = ['accept.off', 'runs', 'started.p99', 'cpu'];
 
 /** A row for each figure, a column for each size: medians. Markdown. */
 export const growthTable = (

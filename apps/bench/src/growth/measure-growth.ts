@@ -10,7 +10,9 @@ import { startStandalone, type StandaloneRequest } from '../system/measured-stan
 import type { Dimension } from './dimensions.ts';
 
 const ASK_EVERY_MS = 20;
+/** A process that has just been started executes its first runs more slowly. */
 const WARM_UP_RUNS = 400;
+const WARM_UP_RUNS_OF_EXECUTOR = 250;
 const RUNS = 1_000;
 const SECONDS = 3;
 const SETTLE_MS = 2_000;
@@ -18,13 +20,15 @@ const SETTLE_MS = 2_000;
 /** One size on a standalone of its own: how fast it is once it is as large as that. */
 export const measureSize = async (
   request: StandaloneRequest,
-  { fill, slots = () => request.slots }: Dimension,
+  { fill, changes = () => ({}) }: Dimension,
   size: number,
 ): Promise<Readings> => {
-  await using system = await startStandalone({ ...request, slots: slots(size) });
+  const changed = { ...request, ...changes(size) };
+  await using system = await startStandalone(changed);
   const clients = await fill(system, size);
   await pause(SETTLE_MS);
-  const { ids } = await queueRuns(system, system.deployments.executed, WARM_UP_RUNS);
+  const warmUp = Math.max(WARM_UP_RUNS, changed.executors * WARM_UP_RUNS_OF_EXECUTOR);
+  const { ids } = await queueRuns(system, system.deployments.executed, warmUp);
   await endedRuns(system, ids, ASK_EVERY_MS);
   const steady = await steadyRate(system, SECONDS);
   const { readings, ended } = await throughput(system, RUNS);

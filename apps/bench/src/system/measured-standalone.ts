@@ -22,6 +22,7 @@ export interface Api {
 export interface MeasuredStandalone extends Api, AsyncDisposable {
   readonly folder: string;
   readonly pid: number;
+  /** Of all executors. */
   readonly slots: number;
   readonly deployments: Deployments;
   /** From the start of its process until it had accepted a run, in seconds. */
@@ -38,7 +39,9 @@ export interface MeasuredStandalone extends Api, AsyncDisposable {
 
 export interface StandaloneRequest {
   readonly checkout: string;
+  /** Of all executors, which have equally many. */
   readonly slots: number;
+  readonly executors: number;
   /** `RUNLEDGER_SYNC_INTERVAL` of its broker. */
   readonly syncInterval: string;
   /** What it inherits, such as `PATH`. */
@@ -91,7 +94,7 @@ export const startStandalone = async (request: StandaloneRequest): Promise<Measu
 };
 
 const environmentOf = (
-  { slots, syncInterval, environment }: StandaloneRequest,
+  { slots, executors, syncInterval, environment }: StandaloneRequest,
   folder: string,
 ): Record<string, string> => ({
   ...environment,
@@ -100,7 +103,8 @@ const environmentOf = (
   RUNLEDGER_RATE_LIMIT: '0',
   RUNLEDGER_QUEUE_MAX: '10000000',
   RUNLEDGER_SYNC_INTERVAL: syncInterval,
-  EXECUTOR_GPUS: `CPU:${slots}`,
+  RUNLEDGER_EXECUTORS: String(executors),
+  EXECUTOR_GPUS: `CPU:${Math.ceil(slots / executors)}`,
   EXECUTOR_PROGRAMS: JSON.stringify(RESIDENT_PROGRAM),
 });
 
