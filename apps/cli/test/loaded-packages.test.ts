@@ -31,7 +31,6 @@ const OF_THE_API = [
   'packages/contracts',
   'packages/resilience',
   'packages/service-kit',
-  're2js',
   'typebox',
   'uuid',
 ];

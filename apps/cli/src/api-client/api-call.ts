@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
 import { parseJson } from '@runledger/contracts/json';
 import type { Static, TSchema } from 'typebox';
@@ -5,6 +7,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { explainAnswer, explainNoAnswer } from './api-problem.ts';
 import type { ApiConnection } from './connection.ts';
+import { sendRequest } from '../http/http-request.ts';
 import { CommandError } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
 
@@ -84,8 +87,8 @@ export const send = (
   connection: ApiConnection,
   { method, path, query = {}, body, headers }: ApiRequest,
   signal: AbortSignal,
-): Promise<Response> =>
-  fetch(`${connection.url}${path}${queryOf(query)}`, {
+): Promise<IncomingMessage> =>
+  sendRequest(`${connection.url}${path}${queryOf(query)}`, {
     method,
     headers: {
       ...headers,
@@ -93,20 +96,23 @@ export const send = (
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    redirect: 'error',
     signal,
   });
 
-export const answerOf = async (response: Response): Promise<Answer> => {
-  const { ok, status, headers } = response;
+/** Reads the rest of a response. */
+export const answerOf = async (response: IncomingMessage): Promise<Answer> => {
+  const { statusCode: status = 0, headers } = response;
   return {
-    ok,
+    ok: isSuccess(response),
     status,
-    body: parseJson(await response.text()),
-    retryAfter: headers.get('retry-after'),
-    ignored: headers.get(IGNORED_MEMBERS_HEADER),
+    body: parseJson(await text(response)),
+    retryAfter: headers['retry-after'] ?? null,
+    ignored: headers[IGNORED_MEMBERS_HEADER.toLowerCase()]?.toString() ?? null,
   };
 };
+
+export const isSuccess = ({ statusCode = 0 }: IncomingMessage): boolean =>
+  statusCode >= 200 && statusCode < 300;
 
 /** The error for an answer that is a refusal. */
 export const refusal = (connection: ApiConnection, answer: Answer): CommandError => {

@@ -1,7 +1,7 @@
 import { CommandError } from '../output/command-error.ts';
 import type { ApiRequest } from './api-call.ts';
 import type { ApiConnection } from './connection.ts';
-import { serverSentEvents, type ServerSentEvent } from './server-sent-events.ts';
+import { serverSentEvents, type ServerSentEvent } from '../http/server-sent-events.ts';
 import { streamedResponse } from './streamed-response.ts';
 
 /** Comments come every 15 s: a connection without data for this long is dead. */

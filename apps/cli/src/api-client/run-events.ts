@@ -5,7 +5,7 @@ import { Value } from 'typebox/value';
 import { at } from './api-call.ts';
 import type { ApiConnection } from './connection.ts';
 import { eventStream, notUnderstood } from './event-stream.ts';
-import type { ServerSentEvent } from './server-sent-events.ts';
+import type { ServerSentEvent } from '../http/server-sent-events.ts';
 
 const Fact = Type.Pick(RunFactEvent, ['time']);
 const Progress = Type.Pick(RunProgressEvent, ['progress', 'live_status']);

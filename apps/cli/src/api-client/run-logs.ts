@@ -68,8 +68,11 @@ export const readRunLogs =
     return streamedResponse(connection, request, IDLE_TIMEOUT_MS, readItems);
   };
 
-const readItems = async function* (response: Response, onData: () => void): AsyncGenerator<RunLogItem> {
-  for await (const line of linesOf(response, onData)) yield itemIn(line);
+const readItems = async function* (
+  body: AsyncIterable<string>,
+  onData: () => void,
+): AsyncGenerator<RunLogItem> {
+  for await (const line of linesOf(body, onData)) yield itemIn(line);
 };
 
 const itemIn = (text: string): RunLogItem => {

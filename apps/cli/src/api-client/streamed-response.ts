@@ -1,23 +1,23 @@
 import { CommandError } from '../output/command-error.ts';
-import { answerOf, refusal, send, Unavailable, type ApiRequest } from './api-call.ts';
+import { answerOf, isSuccess, refusal, send, Unavailable, type ApiRequest } from './api-call.ts';
 import { explainNoAnswer } from './api-problem.ts';
 import type { ApiConnection } from './connection.ts';
 
 /**
- * What `read` makes of a response while it arrives; it calls `onData` for everything that arrives.
+ * What `read` makes of the body of a response while it arrives; it calls `onData` for everything that arrives.
  * @throws Unavailable when nothing arrives for `idleMs`, when the connection is cut, or when the service is unavailable
  */
 export const streamedResponse = async function* <Item>(
   connection: ApiConnection,
   request: ApiRequest,
   idleMs: number,
-  read: (response: Response, onData: () => void) => AsyncIterable<Item> | Iterable<Item>,
+  read: (body: AsyncIterable<string>, onData: () => void) => AsyncIterable<Item>,
 ): AsyncGenerator<Item> {
   const abort = new AbortController();
   const timeout = setTimeout(() => abort.abort(new Error(`it sent nothing for ${idleMs / 1_000} s`)), idleMs);
   try {
     const response = await send(connection, request, abort.signal);
-    if (!response.ok) throw refusal(connection, await answerOf(response));
+    if (!isSuccess(response)) throw refusal(connection, await answerOf(response));
     yield* read(response, () => timeout.refresh());
   } catch (error) {
     if (error instanceof CommandError) throw error;
@@ -28,10 +28,13 @@ export const streamedResponse = async function* <Item>(
   }
 };
 
-/** The lines of a response, as they arrive. An end without a line end is left out. */
-export const linesOf = async function* ({ body }: Response, onData: () => void): AsyncGenerator<string> {
+/** The lines of a body, as they arrive. An end without a line end is left out. */
+export const linesOf = async function* (
+  body: AsyncIterable<string>,
+  onData: () => void,
+): AsyncGenerator<string> {
   let rest = '';
-  for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+  for await (const piece of body) {
     onData();
     const lines = `${rest}${piece}`.split('\n');
     rest = lines.pop() ?? '';

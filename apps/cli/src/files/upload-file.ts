@@ -1,12 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { Readable } from 'node:stream';
 import { contentTypeOf } from '@runledger/contracts/content-type';
 import { FileUpload, type UploadedFile } from '@runledger/contracts/http/files';
 import { answerOf, at, refusal, Unavailable } from '../api-client/api-call.ts';
 import { explainNoAnswer } from '../api-client/api-problem.ts';
 import type { Client } from '../api-client/client.ts';
+import { sendRequest } from '../http/http-request.ts';
 import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 import { whyUnreadable } from '../options/json-files.ts';
 import { CommandError } from '../output/command-error.ts';
@@ -67,7 +67,7 @@ const sendFrom = async (
 ): Promise<void> => {
   const content = createReadStream(path, { start: offset });
   try {
-    const response = await fetch(`${connection.url}${uploadPath}`, {
+    const response = await sendRequest(`${connection.url}${uploadPath}`, {
       method: 'PATCH',
       headers: {
         authorization: `Bearer ${connection.apiKey}`,
@@ -75,13 +75,12 @@ const sendFrom = async (
         'tus-resumable': '1.0.0',
         'upload-offset': String(offset),
       },
-      body: Readable.toWeb(content),
-      duplex: 'half',
-      redirect: 'error',
+      body: content,
     });
-    if (response.ok) return;
-    const refused = refusal(connection, await answerOf(response));
-    throw response.status === STILL_WRITTEN ? new Unavailable(refused.message) : refused;
+    const answer = await answerOf(response);
+    if (answer.ok) return;
+    const refused = refusal(connection, answer);
+    throw answer.status === STILL_WRITTEN ? new Unavailable(refused.message) : refused;
   } catch (error) {
     throw error instanceof CommandError ? error : new Unavailable(explainNoAnswer(connection, error));
   } finally {

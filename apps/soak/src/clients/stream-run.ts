@@ -59,9 +59,10 @@ const readStream = async (
       headers: { authorization: `Bearer ${apiKey}`, ...(after === null ? {} : { 'last-event-id': after }) },
       signal: AbortSignal.any([signal, idle.signal]),
     });
-    if (response.status === 204) return NO_MORE_EVENTS;
+    if (response.status === 204 || response.body === null) return NO_MORE_EVENTS;
     if (response.status !== 200) return `it answered ${response.status}`;
-    for await (const message of serverSentEvents(response, () => timeout.refresh())) {
+    const text = response.body.pipeThrough(new TextDecoderStream());
+    for await (const message of serverSentEvents(text, () => timeout.refresh())) {
       if (message?.event !== 'fact') continue;
       const fact: unknown = JSON.parse(message.data);
       if (!Fact.Check(fact)) throw new Error(`not a fact: ${message.data.slice(0, 300)}`);

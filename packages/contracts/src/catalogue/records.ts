@@ -7,7 +7,7 @@ import { RequiredLabels } from '../labels.ts';
 import { Json } from '../json-schemas.ts';
 import { RetryOn } from '../events/retry.ts';
 import { MAX_WARM_WAIT_S } from '../limits.ts';
-import { LogMasks } from '../logs/log-masks.ts';
+import { LogMasks } from '../logs/log-mask-patterns.ts';
 import { RunnerChoice } from '../runners/runner-kinds.ts';
 import { FILE_INPUT_TYPES } from './file-inputs.ts';
 

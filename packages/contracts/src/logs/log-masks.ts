@@ -1,18 +1,8 @@
 import { RE2JS, RE2JSException } from 're2js';
-import { Type, type Static } from 'typebox';
 
-const MAX_MASKS = 20;
-const MAX_PATTERN_LENGTH = 256;
 /** Instructions of all patterns together, which is what a character of a line costs at most. */
 const MAX_INSTRUCTIONS = 400;
 const MASK = '***';
-
-/** Patterns in the syntax of RE2, whose matching takes linear time, also of a pattern that somebody chose to be slow. */
-export const LogMasks = Type.Array(Type.String({ minLength: 1, maxLength: MAX_PATTERN_LENGTH }), {
-  minItems: 1,
-  maxItems: MAX_MASKS,
-});
-export type LogMasks = Static<typeof LogMasks>;
 
 /** Replaces every match by `***`. The result is no longer than the text, in characters and in bytes. */
 export type MaskText = (text: string) => string;

@@ -1,4 +1,5 @@
-import { compileMasks, LogMasks, type MaskText } from '@runledger/contracts/logs/log-masks';
+import { LogMasks } from '@runledger/contracts/logs/log-mask-patterns';
+import { compileMasks, type MaskText } from '@runledger/contracts/logs/log-masks';
 import { Value } from 'typebox/value';
 import type { AttemptGateway, GatewaySettings } from '../gateway/attempt-gateway.ts';
 import { fetchJson, notUsable } from './fetch-json.ts';

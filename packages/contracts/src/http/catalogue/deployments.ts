@@ -4,7 +4,7 @@ import { GpuModel } from '../../gpu.ts';
 import { GpuFallback, MAX_GPUS } from '../../gpu-fallbacks.ts';
 import { MAX_RETRY_AFTER_S, RetryOn } from '../../events/retry.ts';
 import { Label, LABEL_RULE, MAX_REQUIRED_LABELS } from '../../labels.ts';
-import { LogMasks } from '../../logs/log-masks.ts';
+import { LogMasks } from '../../logs/log-mask-patterns.ts';
 import { MAX_DEADLINE_S, MAX_WARM_WAIT_S } from '../../limits.ts';
 import { GpuName } from '../fields/gpu-name.ts';
 import { Archived, Name, NamedRecordsQuery, NewName } from '../fields/names.ts';

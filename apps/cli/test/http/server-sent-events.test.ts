@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import { serverSentEvents } from '../../src/api-client/server-sent-events.ts';
 
@@ -11,9 +12,7 @@ const collect = async <Item>(items: AsyncIterable<Item> | Iterable<Item>): Promi
 };
 
 const eventsOf = async (pieces: readonly string[], onData = (): void => undefined) =>
-  collect(
-    serverSentEvents(new Response(ReadableStream.from(pieces.map((piece) => Buffer.from(piece)))), onData),
-  );
+  collect(serverSentEvents(Readable.from(pieces), onData));
 
 describe('the events of a stream', () => {
   const fact = { event: 'fact', id: '1', data: '{"a": 1}' };
@@ -33,7 +32,12 @@ describe('the events of a stream', () => {
     expect(await eventsOf(['id: 1\nevent: fact\ndata: {"a"'])).toEqual([]);
   });
 
-  it('are empty for a response without a body', async () => {
-    expect(await collect(serverSentEvents(new Response(null), () => undefined))).toEqual([]);
+  it('are none of a response without a body', async () => {
+    expect(await eventsOf([])).toEqual([]);
+  });
+
+  it('end with an error at one that is too long', async () => {
+    const piece = `data: ${'x'.repeat(1024 * 1024)}`;
+    await expect(eventsOf(Array<string>(5).fill(piece))).rejects.toThrow('exceeded');
   });
 });
