@@ -6,7 +6,7 @@ import { handleMessage } from './handle-message.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { pullBatches } from '../follow/pull-batches.ts';
 import type { DeliveredMessage } from '../messages/delivered-message.ts';
-import { openConsumer, rewindUnused } from './open-consumer.ts';
+import { giveUpConsumer, openConsumer, rewindUnused } from './open-consumer.ts';
 import type { Readiness } from '../connect/readiness.ts';
 import { waitForConsumer, watchConsumer, type Opened } from './watch-consumer.ts';
 
@@ -67,6 +67,7 @@ export const consume = async (
       stop.abort();
       await Promise.all([running, looking]);
       handled[Symbol.dispose]();
+      if (owner) await giveUpConsumer(log, opened.info, owner);
     },
   };
 };

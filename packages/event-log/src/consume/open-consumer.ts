@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AckPolicy, DeliverPolicy, JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
 import type { ConsumerConfig, ConsumerInfo } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
+import { within } from '@runledger/resilience/within';
 import { callBroker } from '../connect/broker-call.ts';
 import type { ConsumeOptions } from './consume-options.ts';
 import { ConsumerInUse, metadataOf, ownerOf, type Owner } from './consumer-owner.ts';
@@ -13,6 +14,7 @@ const MAX_TRIES = 5;
 /** A living process sends the next pull at once, and within this time after the broker was unavailable. */
 const UNUSED_FOR_MS = 1_000;
 const POLL_MS = 200;
+const GIVEN_UP_WITHIN_MS = 500;
 /** Far more than one acknowledgement is for. */
 const MAX_UNACKNOWLEDGED = 20_000;
 /** A connection that ends loses what was on its way: it comes again by `rewind`, in its order, and not one by one after this time. */
@@ -106,6 +108,21 @@ const waitUntilUnused = async (log: EventLog, found: ConsumerInfo): Promise<void
     await pause(POLL_MS);
     seen = await findConsumer(log, found.stream_name, found.name);
   }
+};
+
+/**
+ * Lets the next process of the name open the consumer at once, which else waits a second to see that nobody uses it. What it could still
+ * deliver was for this owner alone. Nothing if the broker does not respond soon, or the consumer is another owner's.
+ */
+export const giveUpConsumer = async (log: EventLog, opened: ConsumerInfo, owner: Owner): Promise<void> => {
+  const { stream_name: stream, name } = opened;
+  const giveUp = async (): Promise<void> => {
+    const found = await findConsumer(log, stream, name);
+    if (found && ownerOf(found) === owner.id) await removeConsumer(log, stream, name);
+  };
+  const remains = (error: unknown): void =>
+    log.logger.warn({ err: error, consumer: name, stream }, 'the consumer of this process was not removed');
+  await within(GIVEN_UP_WITHIN_MS, giveUp().catch(remains), () => undefined);
 };
 
 /** A process without permission to read stream states finds out here that the stream does not exist yet. */

@@ -41,6 +41,19 @@ describe.concurrent('a consumer with an owner', () => {
     expect(consumption.state()).toEqual({ ok: false, why: error.message });
   });
 
+  it('is removed when it is closed, so that the next process need not wait', async () => {
+    await (await open('given-up'))[Symbol.asyncDispose]();
+    await expect(test.log.jsm.consumers.info('RUNS', 'given-up')).rejects.toThrow('not found');
+  });
+
+  it('is not removed when it belongs to another process', async () => {
+    const consumption = await open('owned-by-another');
+    await change('owned-by-another', { metadata: { owner: OTHER_EXECUTOR } });
+    await consumption[Symbol.asyncDispose]();
+    const { config } = await test.log.jsm.consumers.info('RUNS', 'owned-by-another');
+    expect(config.metadata).toMatchObject({ owner: OTHER_EXECUTOR });
+  });
+
   it('stops when its owner was changed', async () => {
     await using consumption = await open('changed-owner');
     await change('changed-owner', { metadata: { owner: OTHER_EXECUTOR } });
