@@ -2,14 +2,14 @@
  * How long commands take beside Node alone, and `npm start` until it has accepted a run. Each round runs all of them in turns.
  * `node scripts/run.mjs apps/cli/bench/commands.ts [rounds]`
  */
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { readConnectionFile } from '@runledger/standalone/connection-files';
+import { commandCost, type CommandCost } from '@runledger/testing/measuring/command-cost';
 import { processorTime } from '@runledger/testing/measuring/processor-time';
 import { waitFor } from '@runledger/testing/time/wait-for';
 
@@ -17,26 +17,14 @@ const ROUNDS = Number(process.argv[2] ?? 7);
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const STARTS_WITHIN_MS = 120_000;
 
-interface Cost {
-  readonly wallMs: number;
-  /** Of all its processes. */
-  readonly processorMs: number;
-}
-
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const folder = await mkdtemp(join(tmpdir(), 'runledger-commands-'));
 const { PATH = '', HOME = '' } = process.env;
 const env = { PATH, HOME, RUNLEDGER_DATA_DIR: folder, RUNLEDGER_PORT: '0' };
 
-/** bash measures a process with its children. */
-const run = async (...command: readonly string[]): Promise<Cost & { readonly stdout: string }> => {
-  const script = `TIMEFORMAT='%R %U %S'; time "$@"`;
-  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', script, 'bash', ...command], { env });
-  const [wall = 0, user = 0, system = 0] = (stderr.trim().split('\n').at(-1) ?? '').split(' ').map(Number);
-  return { stdout, wallMs: wall * 1_000, processorMs: (user + system) * 1_000 };
-};
-const runledger = (...args: readonly string[]): ReturnType<typeof run> =>
+const run = (...command: readonly string[]): Promise<CommandCost> => commandCost(command, env);
+const runledger = (...args: readonly string[]): Promise<CommandCost> =>
   run(process.execPath, join(ROOT, 'apps/cli/bin/runledger.mjs'), ...args);
 
 const began = performance.now();
@@ -49,7 +37,7 @@ const { stdout: queued } = await runledger('queue', '--json');
 const start = { wallMs: performance.now() - began, processorMs: processorTime(standalone.pid) };
 const id = (JSON.parse(queued) as { readonly run_id: string }).run_id;
 
-const commands: Readonly<Record<string, () => Promise<Cost>>> = {
+const commands: Readonly<Record<string, () => Promise<CommandCost>>> = {
   'node alone': () => run(process.execPath, '--eval', '0'),
   'runledger --help': () => runledger('--help'),
   'runledger get RUN': () => runledger('get', id),
@@ -57,7 +45,7 @@ const commands: Readonly<Record<string, () => Promise<Cost>>> = {
   'runledger runs list': () => runledger('runs', 'list'),
   'runledger history RUN': () => runledger('history', id),
 };
-const costs = new Map(Object.keys(commands).map((name) => [name, Array.of<Cost>()]));
+const costs = new Map(Object.keys(commands).map((name) => [name, Array.of<CommandCost>()]));
 for (let round = 0; round < ROUNDS; round += 1)
   for (const [name, measured] of Object.entries(commands)) costs.get(name)?.push(await measured());
 process.kill(-(standalone.pid ?? 0), 'SIGINT');

@@ -1,4 +1,4 @@
-import { PROCESSES } from '../system/measured-standalone.ts';
+import { PROCESSES, SERVICES } from '../system/measured-standalone.ts';
 
 /** A number that a round measures. */
 export interface Figure {
@@ -20,6 +20,14 @@ export const FIGURES: ReadonlyMap<string, Figure> = new Map<string, Figure>([
     'start',
     { title: 'from the start of the standalone to its first accepted run', unit: 's', better: 'less' },
   ],
+  ...SERVICES.map((service): [string, Figure] => [
+    `ready.${service}`,
+    time(`from the start of a process to ready: ${service}`),
+  ]),
+  ['cli.help', time('runledger --help')],
+  ['cli.help.cpu', time('  its processor time')],
+  ['cli.get', time('runledger get RUN')],
+  ['cli.get.cpu', time('  its processor time')],
   ['floor.post', rate('floor: POST to a bare Koa server')],
   ['floor.get', rate('floor: GET of a bare Koa server')],
   ['accept.off', rate('POST accepted, nothing executes')],

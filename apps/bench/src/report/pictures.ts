@@ -19,6 +19,11 @@ const PICTURES: Readonly<Record<string, Picture>> = {
     unit: 'ms',
     names: ['started.p50', 'started.p99', 'visible.p50', 'visible.p99'],
   },
+  starts: {
+    title: 'How long starts take',
+    unit: 'ms',
+    names: /^(?:ready\.|cli\.\w+$)/,
+  },
   'processor-time': {
     title: 'Where the processor time of a completed run goes',
     unit: 'ms',

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { readConnectionFile } from '@runledger/standalone/connection-files';
 import { memoryByName } from '@runledger/testing/measuring/memory';
-import { processorTimes } from '@runledger/testing/measuring/processor-time';
+import { commandLineOf, familyOf, processorTimes } from '@runledger/testing/measuring/processor-time';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { RESIDENT_PROGRAM } from './resident-program.ts';
@@ -20,7 +20,10 @@ export interface Api {
 
 /** A standalone of any checkout, on a data folder of its own that goes with it. */
 export interface MeasuredStandalone extends Api, AsyncDisposable {
+  readonly checkout: string;
   readonly folder: string;
+  /** What its processes inherit. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly pid: number;
   /** Of all executors. */
   readonly slots: number;
@@ -29,12 +32,19 @@ export interface MeasuredStandalone extends Api, AsyncDisposable {
   readonly startSeconds: number;
   /** A request to its API. The answer is 200, or this throws. */
   readonly call: (path: string, body?: object) => Promise<Record<string, unknown>>;
+  /** The process of a service now, and the address of its health server. */
+  readonly serviceProcess: (service: string) => ServiceProcess | undefined;
   /** What its processes have used up, in ms, by process: a service, `nats-server`, `supervisors`, or `programs`. */
   readonly processorTimes: () => ReadonlyMap<string, number>;
   /** Their memory now, in MiB. */
   readonly memory: () => ReadonlyMap<string, number>;
   /** What its data folder takes on the disk. */
   readonly bytesOnDisk: () => number;
+}
+
+interface ServiceProcess {
+  readonly pid: number;
+  readonly health: string;
 }
 
 export interface StandaloneRequest {
@@ -76,12 +86,15 @@ export const startStandalone = async (request: StandaloneRequest): Promise<Measu
   const pid = child.pid ?? 0;
   return {
     ...api,
+    checkout: request.checkout,
     folder,
+    environment: request.environment,
     pid,
     slots: request.slots,
     startSeconds,
     call,
     deployments: await createDeployments(call, content.deployment_id),
+    serviceProcess: (service) => serviceProcess(pid, service),
     processorTimes: () => processorTimes(pid, nameOf),
     memory: () => memoryByName(pid, nameOf),
     bytesOnDisk: () => bytesUnder(folder),
@@ -120,17 +133,10 @@ export const callOf =
     return JSON.parse(text) as Record<string, unknown>;
   };
 
-/** The processes of a standalone, in the order of a run. */
-export const PROCESSES = [
-  'gateway',
-  'nats-server',
-  'scheduler',
-  'gpu-executor',
-  'programs',
-  'supervisors',
-  'notifier',
-  'standalone',
-] as const;
+export const SERVICES = ['gateway', 'scheduler', 'gpu-executor', 'notifier'] as const;
+
+/** The processes of a standalone. */
+export const PROCESSES = [...SERVICES, 'nats-server', 'programs', 'supervisors', 'standalone'] as const;
 
 const nameOf = (commandLine: string): string => {
   const service = /services\/([\w-]+)\/\S*main\./.exec(commandLine)?.[1];
@@ -138,6 +144,21 @@ const nameOf = (commandLine: string): string => {
   if (commandLine.includes('supervisor')) return 'supervisors';
   if (commandLine.includes('standalone/src/main')) return 'standalone';
   return commandLine.includes('nats-server') ? 'nats-server' : 'programs';
+};
+
+const serviceProcess = (standalone: number, service: string): ServiceProcess | undefined => {
+  const found = familyOf(standalone).find(({ pid }) => nameOf(commandLineOf(pid)) === service);
+  const port = found && /\0RUNLEDGER_HEALTH_PORT=(\d+)\0/.exec(environmentOfProcess(found.pid))?.[1];
+  return found && port ? { pid: found.pid, health: `http://127.0.0.1:${port}` } : undefined;
+};
+
+/** Nothing of a process that has ended. */
+const environmentOfProcess = (pid: number): string => {
+  try {
+    return `\0${readFileSync(`/proc/${pid}/environ`, 'utf8')}`;
+  } catch {
+    return '';
+  }
 };
 
 const BYTES_PER_BLOCK = 512;

@@ -15,7 +15,10 @@ export type Truthy<Fact> = Exclude<Fact, false | 0 | 0n | '' | null | undefined>
 export const waitFor = async <Fact>(
   what: string,
   fact: () => Promise<Fact> | Fact,
-  { withinMs = 45_000 }: { readonly withinMs?: number } = {},
+  {
+    withinMs = 45_000,
+    everyMs = POLL_EVERY_MS,
+  }: { readonly withinMs?: number; readonly everyMs?: number } = {},
 ): Promise<Truthy<Fact>> => {
   // In words only when it is too late: that takes longer than most questions.
   let seen = (): string => 'nothing, the first answer never came';
@@ -29,7 +32,7 @@ export const waitFor = async <Fact>(
       } catch (error) {
         seen = () => inspect(error, { depth: 4 });
       }
-      await delay(POLL_EVERY_MS);
+      await delay(everyMs);
       if (isLate) return undefined;
     }
   };
