@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
-import { serverSentEvents } from '../../src/api-client/server-sent-events.ts';
+import { serverSentEvents } from '../../src/http/server-sent-events.ts';
 
 const STREAM =
   'retry: 1000\n: hello\n\nid: 1\nevent: fact\ndata: {"a": 1}\n\n: waiting\n\nevent: progress\ndata: {}\n\n';
