@@ -13,13 +13,18 @@ export interface FreshViewsOptions {
   readonly views: RunViews;
   /** The longest wait. After it, the caller goes on with the views as they are. */
   readonly timeoutMs: number;
+  /** How long a reader of one run waits for views that are about to be fresh. */
+  readonly momentMs?: number;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
 }
 
 /** Whether the views have every fact that was in the log at the time of the call. */
 export interface FreshViews {
   /**
-   * As they are now. May say false of views that have every fact, and always does of shared ones: their position is a request away, as
-   * the log is, so it would save nothing. @throws {LogUnavailable} @throws {ViewsUnavailable}
+   * Now, or in a moment: facts that have just been stored reach the views of this process sooner than the log can be asked for one run.
+   * May say false of views that have every fact, and always does of shared ones: their position is a request away, as the log is, so it
+   * would save nothing. @throws {LogUnavailable} @throws {ViewsUnavailable}
    */
   readonly areFresh: () => Promise<boolean>;
   /** Waits for it; false when they do not get there, or when that is unknown. */
@@ -29,13 +34,22 @@ export interface FreshViews {
 export type BecomeFresh = () => Promise<boolean>;
 
 const POLL_EVERY_MS = 25;
+const MOMENT_MS = 25;
+/** After a wait that was too short: the views are behind by more, or the last message is one that they do not read. */
+const NO_WAIT_FOR_MS = 1_000;
 
 /**
  * What is read from the views after they were fresh shows everything that an earlier response of any gateway showed. When the views
  * did not move during a whole wait, because no gateway projects, nobody waits again until they have moved. `becomeFresh` throws no
  * errors of the views or the log: reading the views throws them, and a list needs no log.
  */
-export const freshViews = ({ log, views, timeoutMs }: FreshViewsOptions): FreshViews => {
+export const freshViews = ({
+  log,
+  views,
+  timeoutMs,
+  momentMs = MOMENT_MS,
+  clock,
+}: FreshViewsOptions): FreshViews => {
   const identity = oneAtATime(() => runsIdentity(log));
   const endOfFacts = oneAtATime(() => lastFact(log));
   const readPosition = oneAtATime(() => views.position());
@@ -43,10 +57,26 @@ export const freshViews = ({ log, views, timeoutMs }: FreshViewsOptions): FreshV
     await pause(POLL_EVERY_MS);
     return views.position();
   });
+  let waitsFrom = -Infinity;
   const areFresh = async (): Promise<boolean> => {
-    if (views.shared) return false;
+    const { moved } = views;
+    if (!moved) return false;
     const { created, lastSequence: end } = await identity();
-    return holds(await readPosition(), created, end);
+    const late = new AbortController();
+    const reach = async (): Promise<boolean> => {
+      for (;;) {
+        // Before the position is read, which may move meanwhile.
+        const move = moved();
+        if (holds(await views.position(), created, end)) return true;
+        if (late.signal.aborted || clock() < waitsFrom) return false;
+        await move;
+      }
+    };
+    return within(momentMs, reach(), () => {
+      late.abort();
+      waitsFrom = clock() + NO_WAIT_FOR_MS;
+      return false;
+    });
   };
   let stuck: { readonly at: Position } | undefined;
 

@@ -71,6 +71,8 @@ export interface RunViews {
   /** Removes each view, unless the stored one has another head. Resolves with how many it removed. */
   remove(views: readonly StoredView[]): Promise<number>;
   position(): Promise<ProjectionPosition | undefined>;
+  /** Resolves the next time that the position moves. Of views that this process alone writes. */
+  readonly moved?: () => Promise<void>;
   /**
    * Stores views as `save` does, and then moves the position from exactly this one to the next, so that the views always have what
    * the position says. Every later call sees them. Durable a moment later: a crash takes both, and they are derived again. False when

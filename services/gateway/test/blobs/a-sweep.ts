@@ -7,6 +7,7 @@ import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { sweepStore } from '../../src/blobs/sweep-store.ts';
 import { unreferencedByRuns } from '../../src/blobs/unreferenced.ts';
+import { clock } from '../../src/gateway-parts.ts';
 import { freshViews } from '../../src/projection/fresh-views.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
 
@@ -24,7 +25,7 @@ export interface Sweep {
 export const aSweep = (log: EventLog, views: RunViews, erasedAfterMs: number): Sweep => {
   const store = jetStreamBlobStore(log, { stream: 'BLOBS', youngForMs: erasedAfterMs / 2 });
   let erased = 0;
-  const fresh = freshViews({ log, views, timeoutMs: 5_000 });
+  const fresh = freshViews({ log, views, timeoutMs: 5_000, clock });
   const round = sweepStore({
     store,
     unreferenced: unreferencedByRuns({ views, fresh }),

@@ -8,6 +8,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eraseBlobs, type EraseBlobs } from '../../src/blobs/erase-blobs.ts';
 import { unreferencedByRuns, type FindUnreferenced } from '../../src/blobs/unreferenced.ts';
+import { clock } from '../../src/gateway-parts.ts';
 import { freshViews } from '../../src/projection/fresh-views.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
@@ -28,7 +29,7 @@ describe('erasing blobs at once', () => {
     const views = open.use(sqliteViews());
     open.use(project(log, views));
     await waitFor('the projection', () => views.position());
-    find = unreferencedByRuns({ views, fresh: freshViews({ log, views, timeoutMs: 5_000 }) });
+    find = unreferencedByRuns({ views, fresh: freshViews({ log, views, timeoutMs: 5_000, clock }) });
   });
   afterEach(() => open.disposeAsync());
 

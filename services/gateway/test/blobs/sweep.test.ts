@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { catalogueRecords } from '../../src/catalogue/store/catalogue-records.ts';
 import { beginningOf } from '../../src/projection/core/projection-start.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
+import { clock } from '../../src/gateway-parts.ts';
 import { freshViews } from '../../src/projection/fresh-views.ts';
 import { unreferencedWorkflows } from '../../src/blobs/unreferenced.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
@@ -167,7 +168,7 @@ describe('a sweep of workflows', () => {
     const { versions } = catalogueRecords(log);
     return unreferencedWorkflows({
       views,
-      fresh: freshViews({ log, views, timeoutMs: 5_000 }),
+      fresh: freshViews({ log, views, timeoutMs: 5_000, clock }),
       hashesOf: (org_id) => versions.hashes(org_id),
       catalogueCreated: async () => (await log.jsm.streams.info('KV_CATALOGUE')).created,
     });

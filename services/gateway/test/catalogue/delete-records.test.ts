@@ -6,6 +6,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { deleteRecords, type DeleteRecords } from '../../src/catalogue/delete-records.ts';
 import { catalogueRecords, type CatalogueRecords } from '../../src/catalogue/store/catalogue-records.ts';
+import { clock } from '../../src/gateway-parts.ts';
 import { freshViews } from '../../src/projection/fresh-views.ts';
 import { ViewsUnavailable } from '../../src/projection/run-views.ts';
 import { aLog, type TestLog } from '../fixtures/gateway/a-log.ts';
@@ -29,7 +30,7 @@ beforeAll(async () => {
   deletion = deleteRecords({
     records,
     views,
-    fresh: freshViews({ log, views, timeoutMs: 5_000 }),
+    fresh: freshViews({ log, views, timeoutMs: 5_000, clock }),
     now: async () => new Date(Date.now() + laterMs),
   });
   await waitFor('the projection', () => views.position());

@@ -8,6 +8,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clock } from '../../src/gateway-parts.ts';
 import { freshViews } from '../../src/projection/fresh-views.ts';
 import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
@@ -36,7 +37,7 @@ const aRunThatEnds = async (): Promise<RunKey> => {
 };
 
 const expectEachRunAtOnce = async (views: RunViews): Promise<void> => {
-  const fresh = freshViews({ log, views, timeoutMs: LONG_MS });
+  const fresh = freshViews({ log, views, timeoutMs: LONG_MS, clock });
   await using projection = project(log, views);
   for (let runs = 0; runs < 10; runs += 1) {
     const key = await aRunThatEnds();
@@ -50,7 +51,7 @@ const expectEachRunAtOnce = async (views: RunViews): Promise<void> => {
 describe('views of this process', () => {
   it('are fresh from when they have what is in the log until more is stored', async () => {
     const views = sqliteViews();
-    const fresh = freshViews({ log, views, timeoutMs: LONG_MS });
+    const fresh = freshViews({ log, views, timeoutMs: LONG_MS, clock });
     await aRunThatEnds();
     expect(await fresh.areFresh()).toBe(false);
     await using projection = project(log, views);
@@ -61,12 +62,35 @@ describe('views of this process', () => {
     expect(await fresh.areFresh()).toBe(false);
   });
 
+  it('are waited for while they take what has just been stored', async () => {
+    const views = sqliteViews();
+    const { areFresh } = freshViews({ log, views, timeoutMs: LONG_MS, momentMs: LONG_MS, clock });
+    const begun = Promise.withResolvers<void>();
+    const taking = Promise.withResolvers<void>();
+    const advance: RunViews['advance'] = async (...args) => {
+      begun.resolve();
+      await taking.promise;
+      return views.advance(...args);
+    };
+    const key = await aRunThatEnds();
+    await using projection = project(log, { ...views, advance });
+    await begun.promise;
+    const fresh = areFresh();
+    taking.resolve();
+    expect([await fresh, (await views.find(key))?.run.status, projection.state().ok]).toEqual([
+      true,
+      'success',
+      true,
+    ]);
+  });
+
   it('that other gateways have too are not asked for', async () => {
     const views = sqliteViews();
     await using projection = project(log, views);
-    await waitFor('the views', freshViews({ log, views, timeoutMs: LONG_MS }).areFresh);
-    const shared = freshViews({ log, views: { ...views, shared: true }, timeoutMs: LONG_MS });
-    expect([projection.state().ok, await shared.areFresh()]).toEqual([true, false]);
+    await waitFor('the views', freshViews({ log, views, timeoutMs: LONG_MS, clock }).areFresh);
+    const { moved: _, ...shared } = views;
+    const { areFresh } = freshViews({ log, views: { ...shared, shared: true }, timeoutMs: LONG_MS, clock });
+    expect([projection.state().ok, await areFresh()]).toEqual([true, false]);
   });
 });
 
@@ -91,7 +115,7 @@ it('waits until views of another log are derived from this one', async () => {
     counts: NO_RUNS,
   });
   const key = await aRunThatEnds();
-  const waiting = freshViews({ log, views, timeoutMs: LONG_MS }).becomeFresh();
+  const waiting = freshViews({ log, views, timeoutMs: LONG_MS, clock }).becomeFresh();
   await using open = new AsyncDisposableStack();
   open.use(project(log, views));
   await waiting;
@@ -104,14 +128,14 @@ it('does not wait for a message that no projection reads', async () => {
   await log.js.publish('runs.of.nobody.else', 'nonsense');
   await using open = new AsyncDisposableStack();
   open.use(project(log, views));
-  await freshViews({ log, views, timeoutMs: LONG_MS }).becomeFresh();
+  await freshViews({ log, views, timeoutMs: LONG_MS, clock }).becomeFresh();
   expect((await views.find(key))?.run.status).toBe('success');
 });
 
 it('stops waiting after a while when no gateway projects', async () => {
   const views = sqliteViews();
   await aRunThatEnds();
-  expect(await freshViews({ log, views, timeoutMs: 50 }).becomeFresh()).toBe(false);
+  expect(await freshViews({ log, views, timeoutMs: 50, clock }).becomeFresh()).toBe(false);
   expect(await views.position()).toBeUndefined();
 });
 
@@ -122,7 +146,7 @@ it('does not wait again until the views move, after a wait in which they did not
     looks += 1;
     return views.position();
   };
-  const fresh = freshViews({ log, views: { ...views, position }, timeoutMs: 500 });
+  const fresh = freshViews({ log, views: { ...views, position }, timeoutMs: 500, clock });
   await aRunThatEnds();
   expect(await fresh.becomeFresh()).toBe(false);
   const looked = looks;
@@ -137,13 +161,13 @@ it('does not wait again until the views move, after a wait in which they did not
 
 it('does not wait when the views are unavailable', async () => {
   await using views = unavailableViews();
-  await expect(freshViews({ log, views, timeoutMs: LONG_MS }).becomeFresh()).resolves.toBe(false);
+  await expect(freshViews({ log, views, timeoutMs: LONG_MS, clock }).becomeFresh()).resolves.toBe(false);
 });
 
 it('does not wait when the log is unavailable', async () => {
   const closed = await test.open();
   await closed[Symbol.asyncDispose]();
-  const fresh = freshViews({ log: closed, views: sqliteViews(), timeoutMs: LONG_MS });
+  const fresh = freshViews({ log: closed, views: sqliteViews(), timeoutMs: LONG_MS, clock });
   await expect(fresh.becomeFresh()).resolves.toBe(false);
 });
 
@@ -155,7 +179,7 @@ it('reads the position once for a thousand lists', async () => {
     return views.position();
   };
   await aRunThatEnds();
-  const fresh = freshViews({ log, views: { ...views, position }, timeoutMs: 300 });
+  const fresh = freshViews({ log, views: { ...views, position }, timeoutMs: 300, clock });
   await Promise.all(Array.from({ length: 1_000 }, fresh.becomeFresh));
   expect(looks).toBeLessThan(100);
 });

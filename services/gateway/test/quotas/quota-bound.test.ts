@@ -40,7 +40,7 @@ const countQueued: Count = (org_id, limit) => views.countQueued(org_id, limit);
 const boundOf = (limit: number, count = countQueued): Within =>
   aBound({
     count,
-    becomeFresh: freshViews({ log: test.log, views, timeoutMs: FOR_EVER }).becomeFresh,
+    becomeFresh: freshViews({ log: test.log, views, timeoutMs: FOR_EVER, clock }).becomeFresh,
     limit,
     clock,
   });

@@ -38,6 +38,7 @@ export const openSqliteRunViews = ({ path, clock }: SqliteSettings): RunViews & 
   const written = writeViews(database, recent);
   const findWritten = findWrittenView(database, recent);
   const deferred = deferWrites({ ...written, find: findWritten });
+  let move = Promise.withResolvers<void>();
   const find = async (key: RunKey): Promise<StoredView | undefined> => deferred.find(key);
   return {
     shared: false,
@@ -46,7 +47,15 @@ export const openSqliteRunViews = ({ path, clock }: SqliteSettings): RunViews & 
     peek: (key) => deferred.peek(key) ?? recent.get(key) ?? undefined,
     load: async (keys) => (await Promise.all(keys.map(find))).filter((view) => view !== undefined),
     position: async () => deferred.position(),
-    advance: async (views, from, to) => deferred.advance(views, from, to),
+    moved: () => move.promise,
+    advance: async (views, from, to) => {
+      const isMoved = deferred.advance(views, from, to);
+      if (isMoved) {
+        move.resolve();
+        move = Promise.withResolvers();
+      }
+      return isMoved;
+    },
     save: async (views) => {
       deferred.flush();
       written.save(views);

@@ -4,7 +4,7 @@ import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/e
 import { webhookDelivered, webhookGivenUp } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
-import { now } from '../../../src/gateway-parts.ts';
+import { clock, now } from '../../../src/gateway-parts.ts';
 import { statusOf } from '../../../src/projection/core/webhook-status.ts';
 import type { RunViews } from '../../../src/projection/run-views.ts';
 import { freshViews } from '../../../src/projection/fresh-views.ts';
@@ -21,7 +21,7 @@ import { viewOf } from '../../fixtures/views/stale-views.ts';
 /** As a gateway reads and redelivers, behind the API keys: those cannot be checked for longer than a moment without the log. */
 const readerOf = ({ log }: TestBed, views: RunViews) => {
   const shown = shownWebhooks();
-  const fresh = freshViews({ log, views, timeoutMs: 5_000 });
+  const fresh = freshViews({ log, views, timeoutMs: 5_000, clock });
   const current = currentRun({ log, find: (key) => views.find(key), fresh, shown, logger: silentLogger });
   const writer = { service: 'gateway', instance: 'test' } as const;
   const redeliver = redeliverRun({ log, current, shown, writer, now, onConflict: () => undefined });

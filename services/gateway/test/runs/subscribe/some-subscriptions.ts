@@ -22,7 +22,7 @@ export const HOLDER: StreamHolder = {
 /** What streams and waiting reads of a gateway stand on, without HTTP. */
 export const someSubscriptions = (log: EventLog, { maxSubscribers = 100 } = {}): RunSubscriptions => {
   const views = sqliteViews();
-  const fresh = freshViews({ log, views, timeoutMs: 5_000 });
+  const fresh = freshViews({ log, views, timeoutMs: 5_000, clock });
   const current = currentRun({ log, find: (key) => views.find(key), fresh, shown: shownWebhooks(), logger });
   const outputUrl = ({ key }: { readonly key: string }): string => `https://runs.example/outputs/${key}`;
   const limits: StreamLimits = { refuses: () => undefined, hold: () => new DisposableStack() };
