@@ -17,25 +17,31 @@ export interface QueuePositionsOptions {
 
 const CACHED_MS = 1_000;
 const MAX_CACHED = 10_000;
-/** Positions that are requested within this time go into one request to the scheduler. */
+/** While the scheduler has a request, positions that are requested within this time go into the next one. */
 const BATCH_WITHIN_MS = 3;
 
-/** Requests the positions from the scheduler in batches, and keeps each for a second. */
+/** Requests the positions from the scheduler, in batches when there are many, and keeps each for a second. */
 export const queuePositions = ({ scheduler, clock }: QueuePositionsOptions): QueuePositions => {
-  const loader = new DataLoader<RunKey, QueuePosition | undefined, string>(
-    (keys) => scheduler.queuePositions(keys),
-    {
-      maxBatchSize: MAX_REQUESTED_POSITIONS,
-      batchScheduleFn: (send) => setTimeout(send, BATCH_WITHIN_MS),
-      cacheKeyFn: runName,
-      cacheMap: new LRUCache<string, Promise<QueuePosition | undefined>>({
-        max: MAX_CACHED,
-        ttl: CACHED_MS,
-        ttlResolution: 0,
-        perf: { now: clock },
-      }),
-    },
-  );
+  let requests = 0;
+  const request = async (keys: readonly RunKey[]): Promise<readonly (QueuePosition | undefined)[]> => {
+    requests += 1;
+    try {
+      return await scheduler.queuePositions(keys);
+    } finally {
+      requests -= 1;
+    }
+  };
+  const loader = new DataLoader<RunKey, QueuePosition | undefined, string>(request, {
+    maxBatchSize: MAX_REQUESTED_POSITIONS,
+    batchScheduleFn: (send) => (requests === 0 ? setImmediate(send) : setTimeout(send, BATCH_WITHIN_MS)),
+    cacheKeyFn: runName,
+    cacheMap: new LRUCache<string, Promise<QueuePosition | undefined>>({
+      max: MAX_CACHED,
+      ttl: CACHED_MS,
+      ttlResolution: 0,
+      perf: { now: clock },
+    }),
+  });
   return async (keys) => {
     const found = await Promise.all(keys.map(async (key) => ({ key, position: await loader.load(key) })));
     const known = new Map<RunId, QueuePosition>();
