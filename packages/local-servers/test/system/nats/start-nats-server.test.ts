@@ -2,11 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempDisposable, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { freePort } from '../../../src/free-port.ts';
 import { findNatsServer } from '../../../src/nats/find-nats-server.ts';
 import { startNatsServer } from '../../../src/nats/nats-server.ts';
 
@@ -33,6 +34,17 @@ describe('a started nats-server', () => {
     await using second = await startNatsServer({ binary, storeDir: folder.path, port: first.port });
     expect(second.port).toBe(first.port);
     expect(await greetingAt(second.port)).toMatchObject({ jetstream: true });
+  });
+
+  it('leaves half of the processors to those that use it', async () => {
+    await using folder = await temporaryFolder();
+    const monitorPort = await freePort();
+    await using server = await startNatsServer({ binary, storeDir: folder.path, monitorPort });
+    expect(server.exit()).toBeUndefined();
+    const response = await fetch(`http://127.0.0.1:${monitorPort}/varz`);
+    expect(await response.json()).toMatchObject({
+      gomaxprocs: Math.max(1, Math.floor(availableParallelism() / 2)),
+    });
   });
 
   it('hides its configuration, which may hold passwords, from other users', async () => {
