@@ -3,7 +3,7 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { EventLog } from '../connect/event-log.ts';
 import type { FollowOptions, Following } from '../messages/following.ts';
 import type { RunLog } from '../messages/run-messages.ts';
-import { createdOf } from '../messages/stream-identity.ts';
+import { CREATED, createdOf } from '../messages/stream-identity.ts';
 import type { StartPosition } from './ephemeral-consumer.ts';
 import { pullInOrder } from './pull-in-order.ts';
 import { batchTaker } from './take-batches.ts';
@@ -51,7 +51,8 @@ const followStream = async (log: EventLog, options: FollowOptions): Promise<Foll
   let last: StoredMessage | undefined;
 
   const begin = (info: StreamInfo): StartPosition => {
-    const present = createdOf(info);
+    // A stream that has just been created again does not say when yet.
+    const present = created === undefined ? createdOf(info) : (info.config.metadata?.[CREATED] ?? 'just now');
     created ??= present;
     if (present !== created) {
       throw new StreamReplaced(

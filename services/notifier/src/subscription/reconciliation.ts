@@ -153,6 +153,8 @@ const whereIs = async (
   if (round === undefined) return undefined;
   const pending = await findPending(log, { origin, ...key });
   if (pending) return { kind: 'timer', isDeferred: pending.isDeferred };
+  // Taken from TIMERS since it was looked for in memory: by the end of the next read it may be settled, and in neither.
+  if (hasFinal(key.run_id)) return { kind: 'in_memory' };
   const held = () => partitions().find(({ number }) => number === partition);
   if (sequence < (held()?.left.from ?? 0)) {
     // It may have been settled, or taken from TIMERS into memory, between the two reads.
