@@ -80,7 +80,7 @@ interface Place {
 }
 
 const brokerPart = (
-  { folder, authorization }: BrokersOptions,
+  { folder, authorization, env }: BrokersOptions,
   { binary, routePorts }: BrokerCluster,
   { name, port, monitorPort, routePort }: Place,
   disk: BrokerDisk | undefined,
@@ -89,6 +89,7 @@ const brokerPart = (
   const isClustered = routePorts.length > 1;
   const settings: StartNatsServerOptions = {
     binary: disk?.binary ?? binary,
+    env,
     storeDir,
     port,
     monitorPort,

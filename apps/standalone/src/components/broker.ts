@@ -59,6 +59,7 @@ export const startBroker = async (
   const start = async (): Promise<SupervisedProcess> => {
     const server = await startNatsServer({
       binary: found.path,
+      env,
       sha256: found.sha256,
       storeDir,
       port,

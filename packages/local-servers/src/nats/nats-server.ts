@@ -15,6 +15,8 @@ export type StartNatsServerOptions = Pick<NatsServerSettings, 'storeDir'> &
   Partial<NatsServerSettings> & {
     /** The path of the program, as `findNatsServer` gives it. */
     readonly binary: string;
+    /** Of the server, which then leaves half of the processors to those that use it, unless GOMAXPROCS says how many it has. */
+    readonly env?: NodeJS.ProcessEnv;
     /** In hex: the program is not started if it has another one by now. */
     readonly sha256?: string;
   };
@@ -26,7 +28,7 @@ export type NatsServer = ServerProcess & { readonly url: string; readonly port: 
  * it can start again on the same store and port. The caller ensures that only one server uses a store at a time.
  */
 export const startNatsServer = async (options: StartNatsServerOptions): Promise<NatsServer> => {
-  const { binary, sha256, ...given } = options;
+  const { binary, sha256, env, ...given } = options;
   if (sha256 !== undefined) await refuseAnother(binary, sha256);
   const settings: NatsServerSettings = {
     port: 0,
@@ -46,7 +48,7 @@ export const startNatsServer = async (options: StartNatsServerOptions): Promise<
     name: 'nats-server',
     file: binary,
     args: ['--config', configFile],
-    env: { GOMAXPROCS: halfOfTheProcessors(), ...process.env },
+    ...(env && { env: { GOMAXPROCS: halfOfTheProcessors(), ...env } }),
     ready: (pid) => readyPort(storeDir, pid),
     ...(logFile === undefined ? {} : { moreOutput: () => tailOfFile(logFile) }),
   });
@@ -54,7 +56,7 @@ export const startNatsServer = async (options: StartNatsServerOptions): Promise<
 };
 
 /**
- * Those that use the server have the other half. With all of them, the runtime of Go looks for work on processors that others need, each
+ * With all of them, the runtime of Go looks for work on processors that others need, each
  * time that a message wakes it: on two, a fifth of the server's processor time, and a tenth of the time of a whole run.
  */
 const halfOfTheProcessors = (): string => String(Math.max(1, Math.floor(availableParallelism() / 2)));

@@ -65,6 +65,7 @@ const startServer = async (password: string): Promise<AsyncDisposable & { readon
   const { path: binary } = await findNatsServer({ env: environment });
   const server = await startNatsServer({
     binary,
+    env: environment,
     storeDir: folder.path,
     fileStoreLimit: FILE_STORE_BYTES,
     authorization: accounts(password),

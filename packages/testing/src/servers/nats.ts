@@ -7,7 +7,7 @@ import { environment } from './environment.ts';
 import { privateServer } from './private-server.ts';
 import type { PrivateServer } from './private-server.ts';
 
-export type TestNatsOptions = Omit<Partial<StartNatsServerOptions>, 'binary' | 'storeDir' | 'port'>;
+export type TestNatsOptions = Omit<Partial<StartNatsServerOptions>, 'binary' | 'env' | 'storeDir' | 'port'>;
 
 /** With `authorization`, its access has no user. */
 export type TestNats = PrivateServer & BrokerAccess;
@@ -17,7 +17,7 @@ export const testNats = async (options: TestNatsOptions = {}): Promise<TestNats>
   // The global setup sets NATS_SERVER_BIN to the server that it found.
   const { path: binary } = await findNatsServer({ env: environment });
   const server = await privateServer('nats', (storeDir, port) =>
-    startNatsServer({ ...options, binary, storeDir, port }),
+    startNatsServer({ ...options, binary, env: environment, storeDir, port }),
   );
   return { ...server, ...brokerAccess({ url: server.url }) };
 };

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
 import { lastSequence } from '@runledger/event-log/messages/leader-read';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { runsIdentity, type RunsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { within } from '@runledger/resilience/within';
 import { ViewsUnavailable, type RunViews } from './run-views.ts';
 import type { ProjectionPosition } from './core/projection-start.ts';
@@ -43,13 +43,8 @@ const NO_WAIT_FOR_MS = 1_000;
  * did not move during a whole wait, because no gateway projects, nobody waits again until they have moved. `becomeFresh` throws no
  * errors of the views or the log: reading the views throws them, and a list needs no log.
  */
-export const freshViews = ({
-  log,
-  views,
-  timeoutMs,
-  momentMs = MOMENT_MS,
-  clock,
-}: FreshViewsOptions): FreshViews => {
+export const freshViews = (options: FreshViewsOptions): FreshViews => {
+  const { log, views, timeoutMs } = options;
   const identity = oneAtATime(() => runsIdentity(log));
   const endOfFacts = oneAtATime(() => lastFact(log));
   const readPosition = oneAtATime(() => views.position());
@@ -57,27 +52,6 @@ export const freshViews = ({
     await pause(POLL_EVERY_MS);
     return views.position();
   });
-  let waitsFrom = -Infinity;
-  const areFresh = async (): Promise<boolean> => {
-    const { moved } = views;
-    if (!moved) return false;
-    const { created, lastSequence: end } = await identity();
-    const late = new AbortController();
-    const reach = async (): Promise<boolean> => {
-      for (;;) {
-        // Before the position is read, which may move meanwhile.
-        const move = moved();
-        if (holds(await views.position(), created, end)) return true;
-        if (late.signal.aborted || clock() < waitsFrom) return false;
-        await move;
-      }
-    };
-    return within(momentMs, reach(), () => {
-      late.abort();
-      waitsFrom = clock() + NO_WAIT_FOR_MS;
-      return false;
-    });
-  };
   let stuck: { readonly at: Position } | undefined;
 
   /** False when waiting does not help, or when it is too late. It adds the positions that it sees to `seen`. */
@@ -113,7 +87,34 @@ export const freshViews = ({
       return false;
     }
   };
-  return { areFresh, becomeFresh };
+  return { areFresh: freshInAMoment(options, identity), becomeFresh };
+};
+
+const freshInAMoment = (
+  { views, momentMs = MOMENT_MS, clock }: FreshViewsOptions,
+  identity: () => Promise<RunsIdentity>,
+): FreshViews['areFresh'] => {
+  let waitsFrom = -Infinity;
+  return async () => {
+    const { moved } = views;
+    if (!moved) return false;
+    const { created, lastSequence: end } = await identity();
+    const late = new AbortController();
+    const reach = async (): Promise<boolean> => {
+      for (;;) {
+        // Before the position is read, which may move meanwhile.
+        const move = moved();
+        if (holds(await views.position(), created, end)) return true;
+        if (late.signal.aborted || clock() < waitsFrom) return false;
+        await move;
+      }
+    };
+    return within(momentMs, reach(), () => {
+      late.abort();
+      waitsFrom = clock() + NO_WAIT_FOR_MS;
+      return false;
+    });
+  };
 };
 
 type Position = ProjectionPosition | undefined;

@@ -39,7 +39,12 @@ describe('a started nats-server', () => {
   it('leaves half of the processors to those that use it', async () => {
     await using folder = await temporaryFolder();
     const monitorPort = await freePort();
-    await using server = await startNatsServer({ binary, storeDir: folder.path, monitorPort });
+    await using server = await startNatsServer({
+      binary,
+      env: process.env,
+      storeDir: folder.path,
+      monitorPort,
+    });
     expect(server.exit()).toBeUndefined();
     const response = await fetch(`http://127.0.0.1:${monitorPort}/varz`);
     expect(await response.json()).toMatchObject({
