@@ -34,6 +34,11 @@ export class PlacementCheck {
     return { now: this.#now, instantOf: Date.parse };
   }
 
+  /** The clock has been set back: what a run that waits for a time may take is not known, as that was so before. */
+  get isClockBack(): boolean {
+    return this.#now < this.#latest;
+  }
+
   onTaken(input: SchedulerInput, decisions: readonly Decision[]): void {
     if (input.type === 'tick') {
       this.#now = input.now;

@@ -3,13 +3,12 @@ import { isDeleted, isEnded, type RunState } from '@runledger/contracts/fold/run
 import type { Decision } from '@runledger/scheduler/core/decisions/decision';
 import { misjudgedSlot } from '@runledger/scheduler/core/invariants/misjudged-slot';
 import { waitsBesideSlot } from '@runledger/scheduler/core/invariants/waits-beside-slot';
-import type { ShareOf } from '@runledger/scheduler/core/runs/fair-queue';
 import type { SchedulerInput } from '@runledger/scheduler/core/state/scheduler-input';
 import type { Timeline } from '../time/timeline.ts';
-import { organisationOf, runOf } from '../plan/ids.ts';
+import { runOf } from '../plan/ids.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { WatchedScheduler } from '../scheduler/watcher.ts';
-import { FairnessCheck } from './fairness-check.ts';
+import { FairnessCheck, shareOfIn } from './fairness-check.ts';
 import { PlacementCheck } from './placement-check.ts';
 import type { Violate } from './violation.ts';
 
@@ -28,7 +27,7 @@ export class SchedulerChecks {
   readonly #drained = new Set<string>();
   readonly #decidedOn = new Map<string, number>();
   readonly #placement: PlacementCheck;
-  #fairness: FairnessCheck | undefined;
+  readonly #fairness: FairnessCheck;
   #hasRoom = true;
   #comparedAt = -Infinity;
 
@@ -36,18 +35,17 @@ export class SchedulerChecks {
     this.#options = options;
     this.#scheduler = scheduler;
     const isDrained = (name: string): boolean => this.#drained.has(name);
-    this.#placement = new PlacementCheck(options, { scheduling: scheduler.scheduling, isDrained });
+    const fleet = { scheduling: scheduler.scheduling, isDrained };
+    this.#placement = new PlacementCheck(options, fleet);
+    this.#fairness = new FairnessCheck(options, fleet, this.#placement);
   }
 
   onTaken(input: SchedulerInput, decisions: readonly Decision[]): void {
-    const { plan, violate } = this.#options;
     this.#remember(input);
     for (const decision of decisions) this.#checkDecision(decision);
     this.#placement.onTaken(input, decisions);
-    if (input.type === 'lead') {
-      // The decisions on it are in its state already.
-      this.#fairness = new FairnessCheck(plan, violate, this.#scheduler.scheduling);
-    } else if (this.#scheduler.isLeading) this.#fairness?.onTaken(input, decisions);
+    if (input.type === 'lead') this.#fairness.onLead();
+    this.#fairness.onDecided(decisions);
     if (this.#scheduler.isLeading) this.#compare(input, decisions);
   }
 
@@ -119,10 +117,3 @@ export class SchedulerChecks {
 }
 
 const isOver = (run: RunState): boolean => isDeleted(run) || isEnded(run);
-
-const shareOfIn =
-  ({ organisations }: Plan): ShareOf =>
-  (org_id) => {
-    const { weight = 1, limit = Infinity } = organisations[organisationOf(org_id)] ?? {};
-    return { weight, limit };
-  };

@@ -2,26 +2,20 @@ import assert from 'node:assert/strict';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import { executorName } from '@runledger/contracts/ids';
 import { isExecuting, type Run } from '@runledger/contracts/fold/run';
-import type { Assign, Decision } from '../../src/core/decisions/decision.ts';
+import type { Assign, Decision, RunDecision } from '../../src/core/decisions/decision.ts';
+import { beforeDecision } from '../../src/core/invariants/before-decision.ts';
 import { heldSlots, limitAt } from '../../src/core/invariants/held-slots.ts';
 import { knownSlots, type KnownSlot } from '../../src/core/invariants/known-slots.ts';
-import {
-  fits,
-  freeWarmSlot,
-  holdsOutFor,
-  modelsAt,
-  type TickClock,
-} from '../../src/core/invariants/placement-rules.ts';
+import { freeWarmSlot, modelsAt, type TickClock } from '../../src/core/invariants/placement-rules.ts';
+import { Fairness } from '../../src/core/invariants/fairness.ts';
+import { isBefore } from '../../src/core/invariants/sharing.ts';
 import { waitsBesideSlot } from '../../src/core/invariants/waits-beside-slot.ts';
 import type { ShareOf } from '../../src/core/runs/fair-queue.ts';
 import type { KnownRun } from '../../src/core/runs/known-run.ts';
 import { canServe, type Requirements } from '../../src/core/slots/requirements.ts';
 import type { RegisteredExecutor } from '../../src/core/fleet/registered-executor.ts';
 import type { SchedulerInput } from '../../src/core/state/scheduler-input.ts';
-import { orgOf, PERIOD_MS, type TestBed } from './test-bed.ts';
-
-/** An organisation that holds at most so many slots. */
-export const LIMITED = { org: orgOf(2), slots: 1 };
+import { PERIOD_MS, type TestBed } from './test-bed.ts';
 
 /** What must hold after every input, checked from the whole state. */
 export class Invariants {
@@ -40,8 +34,13 @@ export class Invariants {
   assigned = 0;
   lost = 0;
 
-  constructor(bed: TestBed) {
+  readonly #shareOf: ShareOf;
+  readonly #isDrained = (name: string): boolean => this.#drained.has(name);
+  readonly #fairness = new Fairness();
+
+  constructor(bed: TestBed, shareOf: ShareOf) {
     this.#bed = bed;
+    this.#shareOf = shareOf;
   }
 
   check(input: SchedulerInput, decisions: readonly Decision[]): void {
@@ -50,10 +49,10 @@ export class Invariants {
     const assigned = decisions.filter((decision) => decision.type === 'assign');
     // The state before a decision is known if it is the only one.
     const [only] = assigned;
-    if (only && assigned.length === 1) {
-      this.#isNext(only);
-      this.#isWarmFirst(only);
-    }
+    if (only && assigned.length === 1) this.#isWarmFirst(only);
+    // Others have its slot first.
+    if (input.type === 'settled' && input.outcome === 'failed') this.#fairness.forget();
+    else this.#isFair(decisions);
     if (!this.#leading) assert.deepEqual(decisions, []);
     this.#noSlotHoldsTwo();
     if (this.#leading) this.#noRunWaitsForFreeSlot();
@@ -92,6 +91,7 @@ export class Invariants {
         break;
       case 'stand_by':
         this.#leading = false;
+        this.#fairness.forget();
         this.#decidedOn = new Set();
         break;
       case 'tick':
@@ -101,7 +101,11 @@ export class Invariants {
       case 'drained_name':
       case 'durations':
       case 'run_unreadable':
+        break;
       case 'settled':
+        // It may be decided again.
+        if (input.outcome === 'failed' && input.decision.type !== 'declare_lost')
+          this.#decidedOn.delete(this.#headOf(input.decision));
         break;
     }
   }
@@ -114,7 +118,7 @@ export class Invariants {
       return;
     }
     const name = this.#bed.nameOf(decision.key);
-    const head = `${name} at ${decision.expected}`;
+    const head = this.#headOf(decision);
     assert.ok(!this.#decidedOn.has(head), `${head} is decided on twice`);
     this.#decidedOn.add(head);
     assert.ok(!this.#ended.has(name), `${name} has ended`);
@@ -132,53 +136,17 @@ export class Invariants {
     );
   }
 
-  /**
-   * In a deployment the first comes first, with a head start for its priority. And nobody is passed over who waits for such a slot and holds less than its fair share.
-   * (Who is next beyond that is a test of its own.)
-   */
-  #isNext({ executor, run, gpu, slot: slotNumber }: Assign): void {
-    const { scheduling } = this.#bed;
-    const taken = this.#registered(executor)?.slots.get(slotNumber);
-    assert.ok(taken, `${executor} is not registered and gets a run`);
-    const takes = ({ run: other, slot, decided }: KnownRun): boolean =>
-      slot ? slot.gpu === gpu : !decided && this.#modelsOf(other).includes(gpu);
-    const runs = [...scheduling.runs()].filter(takes);
-    const ofOrg = runs.filter(({ key }) => key.org_id === run.org_id);
-    const ofDeployment = ofOrg.filter((one) => deploymentOf(one.run) === deploymentOf(run));
-    const before = heldSlots([...scheduling.runs()].filter(({ key }) => key.run_id !== run.run_id));
-    const slots = this.#slots();
-    const couldStart = (known: KnownRun): boolean =>
-      this.#waits(known) &&
-      fits(known, taken, this.#modelsOf(known.run)) &&
-      !holdsOutFor(known, taken, slots, this.#clock) &&
-      !limitAt(before, known.run, shareOf);
-    assert.equal(limitAt(before, run, shareOf), undefined, `${run.run_id} is beyond its limits`);
-    for (const { run: other, name } of ofDeployment.filter(couldStart))
-      assert.ok(isBefore(run, other), `${run.run_id} passed over ${name}`);
-    this.#keepsToShares(runs, ({ org_id }) => org_id, run, couldStart);
-    this.#keepsToShares(ofOrg, deploymentOf, run, couldStart);
+  #headOf({ key, expected }: RunDecision): string {
+    return `${this.#bed.nameOf(key)} at ${expected}`;
   }
 
-  #keepsToShares(
-    runs: readonly KnownRun[],
-    flowOf: (run: Run) => string,
-    chosen: Run,
-    couldStart: (known: KnownRun) => boolean,
-  ): void {
-    const next = flowOf(chosen);
-    const flows = [...Map.groupBy(runs, ({ run }) => flowOf(run))].map(([name, own]) => ({
-      name,
-      // Before the decision.
-      slots: own.filter(({ slot }) => slot !== undefined).length - (name === next ? 1 : 0),
-      waits: name === next || own.some((known) => this.#waits(known)),
-      couldStart: own.some(couldStart),
-    }));
-    const waiting = flows.filter((flow) => flow.waits);
-    const fairShare = (waiting.reduce((sum, { slots }) => sum + slots, 0) + 1) / waiting.length;
-    const got = flows.find(({ name }) => name === next)?.slots ?? 0;
-    for (const { name, slots, couldStart: could } of waiting) {
-      const isBelow = could && name !== next && slots + 1 <= fairShare;
-      assert.ok(!isBelow || got <= slots, `${next} with ${got} slots passed over ${name} with ${slots}`);
+  /** Whoever gets a slot is next for it. */
+  #isFair(decisions: readonly Decision[]): void {
+    const circumstances = { shareOf: this.#shareOf, isDrained: this.#isDrained, clock: this.#clock };
+    for (const [n, decision] of decisions.entries()) {
+      if (decision.type !== 'assign') continue;
+      const moment = beforeDecision(this.#bed.scheduling, decisions.slice(n), this.#isDrained);
+      assert.equal(this.#fairness.problemOf(moment, decision, circumstances), undefined);
     }
   }
 
@@ -203,7 +171,7 @@ export class Invariants {
 
   #slots(): readonly KnownSlot[] {
     const { scheduling } = this.#bed;
-    return knownSlots(scheduling, scheduling.runs(), (name) => this.#drained.has(name));
+    return knownSlots(scheduling, scheduling.runs(), this.#isDrained);
   }
 
   /** The GPU models that a waiting run may take now, in order. */
@@ -228,8 +196,8 @@ export class Invariants {
 
   #noRunWaitsForFreeSlot(): void {
     const found = waitsBesideSlot(this.#bed.scheduling, {
-      shareOf,
-      isDrained: (name) => this.#drained.has(name),
+      shareOf: this.#shareOf,
+      isDrained: this.#isDrained,
       clock: this.#clock,
     });
     assert.ok(!found, `${found?.run.name} waits for a slot that ${found?.executor} has`);
@@ -279,7 +247,7 @@ export class Invariants {
         ? all.filter(({ open }) => open.length > 0)
         : all;
       const isWaiting = waiting.some((other) => other.run === run);
-      const ahead = counted.map(({ competing }) => (isWaiting ? startsBefore(run, competing) : 0));
+      const ahead = counted.map(({ competing }) => (isWaiting ? this.#startsBefore(run, competing) : 0));
       assert.equal(position?.ahead, Math.min(...ahead));
       // A run with a decision waits for no model; its first one counts.
       const shown = isWaiting ? all : all.slice(0, 1);
@@ -287,7 +255,7 @@ export class Invariants {
         ...new Set(ids),
       ]);
       assert.ok(open && able);
-      const whenOpen = limitAt(held, run, shareOf) ?? 'busy';
+      const whenOpen = limitAt(held, run, this.#shareOf) ?? 'busy';
       const whenWaiting =
         position?.capacity === 'warm' && run.request.warm_wait_s !== undefined ? 'warm' : whenOpen;
       assert.equal(position?.capacity === whenWaiting, open.length > 0);
@@ -313,41 +281,33 @@ export class Invariants {
     );
     return { able, open, competing };
   }
+
+  /** How many runs start before this one when all who wait are served in turn, by weight: played out, run by run. */
+  #startsBefore(run: Run, waiting: readonly KnownRun[]): number {
+    const left = new Set(waiting);
+    const served = new Map<string, number>();
+    const next = (flows: ReadonlyMap<string, number>, own: string): string => {
+      const tagOf = (name: string): number => (served.get(name) ?? 0) / (flows.get(name) ?? 1);
+      return [...flows.keys()].reduce((best, name) => {
+        const [lowest, its] = [tagOf(best), tagOf(name)];
+        return its < lowest || (its === lowest && name === own) ? name : best;
+      });
+    };
+    for (let started = 0; ; started += 1) {
+      const orgs = [...left].map(({ run: { org_id } }) => [org_id, this.#shareOf(org_id).weight] as const);
+      const org = next(new Map(orgs), run.org_id);
+      const ofOrg = [...left].filter(({ key }) => key.org_id === org);
+      const deployments = ofOrg.map((one) => [deploymentOf(one.run), one.run.request.weight ?? 1] as const);
+      const deployment = next(new Map(deployments), deploymentOf(run));
+      const [first] = ofOrg
+        .filter((one) => deploymentOf(one.run) === deployment)
+        .toSorted((one, other) => (isBefore(one.run, other.run, Date.parse) ? -1 : 1));
+      assert.ok(first);
+      if (first.run === run) return started;
+      left.delete(first);
+      for (const name of [org, deployment]) served.set(name, (served.get(name) ?? 0) + 1);
+    }
+  }
 }
 
-const shareOf: ShareOf = (org_id) => ({
-  weight: 1,
-  limit: org_id === LIMITED.org ? LIMITED.slots : Infinity,
-});
-
 const deploymentOf = ({ org_id, request }: Run): string => `${org_id} ${request.deployment_id}`;
-
-/** A step of priority is worth a minute. */
-const isBefore = (one: Run, other: Run): boolean => {
-  const place = ({ created_at, request }: Run): number =>
-    Date.parse(created_at) - 60_000 * (request.priority ?? 0);
-  return place(one) - place(other) < 0 || (place(one) === place(other) && one.number < other.number);
-};
-
-/** How many runs start before this one when all who wait are served in turn: played out, run by run. */
-const startsBefore = (run: Run, waiting: readonly KnownRun[]): number => {
-  const left = new Set(waiting);
-  const turns = new Map<string, number>();
-  const next = (names: ReadonlySet<string>, own: string): string =>
-    [...names].reduce((best, name) => {
-      const [fewest, its] = [turns.get(best) ?? 0, turns.get(name) ?? 0];
-      return its < fewest || (its === fewest && name === own) ? name : best;
-    });
-  for (let started = 0; ; started += 1) {
-    const org = next(new Set([...left].map(({ key }) => key.org_id)), run.org_id);
-    const ofOrg = [...left].filter(({ key }) => key.org_id === org);
-    const deployment = next(new Set(ofOrg.map((one) => deploymentOf(one.run))), deploymentOf(run));
-    const [first] = ofOrg
-      .filter((one) => deploymentOf(one.run) === deployment)
-      .toSorted((one, other) => (isBefore(one.run, other.run) ? -1 : 1));
-    assert.ok(first);
-    if (first.run === run) return started;
-    left.delete(first);
-    for (const name of [org, deployment]) turns.set(name, (turns.get(name) ?? 0) + 1);
-  }
-};

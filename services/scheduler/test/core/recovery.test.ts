@@ -75,6 +75,11 @@ describe('a decision that could not be executed', () => {
       'one is assigned to box slot 0, attempt 1',
     ]));
 
+  it('lets others have its slot, because it may fail again', () =>
+    expect(
+      given(executor('box'), queued('one'), queued('two')).when((bed) => bed.settleFirst('failed')),
+    ).toEqual(['two is assigned to box slot 0, attempt 1']));
+
   it('is made again, for a recovery', () =>
     expect(given(...running('one', 'box'), left('box')).when((bed) => bed.settleFirst('failed'))).toEqual([
       'one is requeued: executor_left',

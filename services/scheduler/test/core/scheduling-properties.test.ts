@@ -2,7 +2,8 @@ import { isEnded, isExecuting } from '@runledger/contracts/fold/run';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/core/decisions/decision.ts';
-import { Invariants, LIMITED } from './invariants.ts';
+import type { OrgShare } from '../../src/core/runs/fair-queue.ts';
+import { Invariants } from './invariants.ts';
 import { ORG, orgOf, TestBed } from './test-bed.ts';
 
 const EXECUTORS = ['a', 'b', 'c', 'd'] as const;
@@ -66,6 +67,7 @@ const simulatedStep = fc.oneof(
   { weight: 6, arbitrary: fc.record({ what: fc.constant('tick'), ms: fc.integer({ min: 1, max: 4_000 }) }) },
   { weight: 12, arbitrary: fc.record({ what: fc.constant('settle'), any }) },
   { weight: 12, arbitrary: fc.record({ what: fc.constant('deliver'), any }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant('fail'), any }) },
   {
     weight: 8,
     arbitrary: fc.record({ what: fc.constantFrom('start', 'succeed', 'cancel', 'forge', 'read again'), any }),
@@ -74,11 +76,24 @@ const simulatedStep = fc.oneof(
   { weight: 3, arbitrary: fc.record({ what: fc.constantFrom('request drain', 'request resume'), any }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constantFrom('reconnect', 'slow', 'take over') }) },
 );
+/** The second organisation may hold a slot at most. */
+const LIMITED = orgOf(2);
+const weight = fc.constantFrom(0.5, 1, 1, 3);
+const weights = fc.record({
+  organisations: fc.tuple(weight, weight, weight),
+  deployments: fc.tuple(weight, weight),
+});
+type Weights = typeof weights extends fc.Arbitrary<infer Of> ? Of : never;
+
 type SimulatedStep = typeof simulatedStep extends fc.Arbitrary<infer Of> ? Of : never;
 
 const pick = <Of>(from: readonly Of[], any: number): Of | undefined => from[any % Math.max(from.length, 1)];
 
-const simulate = (simulation: TestBed, step: SimulatedStep): void => {
+const simulate = (
+  simulation: TestBed,
+  step: SimulatedStep,
+  { deployments }: Pick<Weights, 'deployments'>,
+): void => {
   if ('seconds' in step) {
     const {
       gpu,
@@ -99,6 +114,7 @@ const simulate = (simulation: TestBed, step: SimulatedStep): void => {
       program,
       org,
       deployment,
+      weight: deployments[deployment] ?? 1,
       ...(limit === undefined ? {} : { concurrencyLimit: limit }),
       ...(priority === undefined ? {} : { priority }),
       ...(key === undefined ? {} : { key }),
@@ -146,6 +162,10 @@ const simulateOnOne = (
     const decision = pick(simulation.open, any);
     return decision && simulation.settle(decision);
   }
+  if (what === 'fail') {
+    const decision = pick(simulation.open, any);
+    return decision && decision.type !== 'declare_lost' ? simulation.fail(decision) : undefined;
+  }
   if (what === 'leave' || what === 'drain') {
     const name = pick([...simulation.executorIds.keys()], any);
     return name === undefined ? undefined : simulation[what](name);
@@ -175,13 +195,22 @@ describe('a random history', () => {
     let assigned = 0;
     let lost = 0;
     fc.assert(
-      fc.property(fc.array(simulatedStep, { maxLength: 150, size: 'max' }), (steps) => {
-        const simulation = new TestBed(new Map([[LIMITED.org, { limit: LIMITED.slots }]]));
-        const invariants = new Invariants(simulation);
+      fc.property(fc.array(simulatedStep, { maxLength: 150, size: 'max' }), weights, (steps, given) => {
+        const shares = new Map<string, OrgShare>(
+          [ORG, orgOf(1), LIMITED].map((org, n) => [
+            org,
+            { weight: given.organisations[n] ?? 1, limit: org === LIMITED ? 1 : Infinity },
+          ]),
+        );
+        const simulation = new TestBed(shares);
+        const invariants = new Invariants(
+          simulation,
+          (org) => shares.get(org) ?? { weight: 1, limit: Infinity },
+        );
         simulation.lead();
         simulation.undelivered = [];
         simulation.onDecided = (input, decisions) => invariants.check(input, decisions);
-        for (const step of steps) simulate(simulation, step);
+        for (const step of steps) simulate(simulation, step, given);
         assigned += invariants.assigned;
         lost += invariants.lost;
       }),
@@ -200,7 +229,7 @@ describe('a random history', () => {
           const all: Decision[] = [];
           simulation.onDecided = (_input, decided) => void all.push(...decided);
           simulation.lead();
-          for (const step of steps) simulate(simulation, step);
+          for (const step of steps) simulate(simulation, step, { deployments: [1, 1] });
           return all;
         });
         expect(decisions[0]).toEqual(decisions[1]);

@@ -19,7 +19,7 @@ import type { Decision } from '../../src/core/decisions/decision.ts';
 import { assignedEvent, endingEvent } from '../../src/core/decisions/decided-event.ts';
 import type { OrgShare } from '../../src/core/runs/fair-queue.ts';
 import { createScheduling, type Scheduling } from '../../src/core/scheduling.ts';
-import type { ResetCause, SchedulerInput } from '../../src/core/state/scheduler-input.ts';
+import type { Outcome, ResetCause, SchedulerInput } from '../../src/core/state/scheduler-input.ts';
 import { runRequest } from '@runledger/testing/events/run-events';
 
 export const PERIOD_MS = 6_000;
@@ -421,18 +421,26 @@ export class TestBed {
     this.store(name, event);
   }
 
+  /** It could not be executed, and nothing was stored. */
+  fail(decision: Decision): void {
+    this.#settleAs(decision, 'failed');
+  }
+
   /** Settles the oldest open decision without storing it. */
   settleFirst(outcome: 'failed' | 'expired'): void {
     const [decision] = this.open;
     if (!decision) throw new Error('no decision is open');
-    this.open = this.open.slice(1);
-    this.take({ type: 'settled', decision, outcome });
+    this.#settleAs(decision, outcome);
   }
 
   /** The log refuses the decision. The fact at that head has not arrived yet. */
   refuse(decision: Decision): void {
+    this.#settleAs(decision, 'refused');
+  }
+
+  #settleAs(decision: Decision, outcome: Outcome): void {
     this.open = this.open.filter((other) => other !== decision);
-    this.take({ type: 'settled', decision, outcome: 'refused' });
+    this.take({ type: 'settled', decision, outcome });
   }
 
   id(name: string): ExecutorId {

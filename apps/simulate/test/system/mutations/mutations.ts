@@ -80,8 +80,36 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'start tags that do not grow, so that a burst is served in one go',
     file: `${CORE}/runs/fair-share.ts`,
-    text: 'flow.startTag += 1 / weight;',
+    text: 'flow.startTag = this.#virtualTime + 1 / weight;',
     instead: '',
+    check: 'fairness',
+  },
+  {
+    defect: 'fair shares that are equal, whatever the weights are',
+    file: `${CORE}/runs/fair-share.ts`,
+    text: 'flow.share = (flow.slots + 1) / weight;',
+    instead: 'flow.share = flow.slots + 1;',
+    check: 'fairness',
+  },
+  {
+    defect: 'a fair share that is rounded up',
+    file: `${CORE}/runs/fair-share.ts`,
+    text: '<= fairShare * (1 + ROUNDING),',
+    instead: '<= Math.ceil(fairShare),',
+    check: 'fairness',
+  },
+  {
+    defect: 'an organisation that gives all its slots to its first deployment',
+    file: `${CORE}/runs/fair-queue.ts`,
+    text: 'deployments.first(headOf) : undefined',
+    instead: 'deployments.flows().map(headOf).find((head) => head !== undefined) : undefined',
+    check: 'fairness',
+  },
+  {
+    defect: 'a deployment that starts its runs without a head start for priority',
+    file: `${CORE}/runs/fair-queue.ts`,
+    text: 'if (headStartS === 0) return isFirst;',
+    instead: 'if (headStartS === headStartS) return isFirst;',
     check: 'fairness',
   },
   {

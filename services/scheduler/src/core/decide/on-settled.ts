@@ -30,6 +30,7 @@ const onNotStored = (
   if (outcome === 'expired') return onRunUnreadable(state, decision.key);
   // The fact that came first will arrive. Until then nothing is decided on this run.
   known.pending = null;
+  // Others have the slot first: what could not be executed may fail again.
   const freed = decision.type === 'assign' ? freeSlot(state, known, state.runs.releaseSlot(known)) : [];
   if (outcome !== 'failed') return freed;
   known.decided = false;

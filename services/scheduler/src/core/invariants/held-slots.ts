@@ -6,7 +6,7 @@ import type { KnownRun } from '../runs/known-run.ts';
 /** How many slots are held by organisation, deployment and concurrency key, counted from the runs and not from an index. */
 export type HeldSlots = ReadonlyMap<string, number>;
 
-export const heldSlots = (runs: Iterable<KnownRun>): HeldSlots => {
+export const heldSlots = (runs: Iterable<Pick<KnownRun, 'run' | 'slot'>>): HeldSlots => {
   const held = new Map<string, number>();
   for (const { run, slot } of runs) {
     if (slot)

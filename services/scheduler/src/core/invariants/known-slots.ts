@@ -12,7 +12,7 @@ export interface KnownSlot {
 /** All slots that a scheduler knows, from executors and runs and not from an index. `isDrained`: an operator drained the name. */
 export const knownSlots = (
   scheduling: Pick<Scheduling, 'executors'>,
-  runs: Iterable<KnownRun>,
+  runs: Iterable<Pick<KnownRun, 'slot'>>,
   isDrained: (name: string) => boolean,
 ): readonly KnownSlot[] => {
   const held = new Set<string>();

@@ -49,7 +49,7 @@ export const freeWarmSlot = (
  * runs, and of a model that it may take from the beginning or that of the free slot.
  */
 export const holdsOutFor = (
-  known: KnownRun,
+  known: Pick<KnownRun, 'run' | 'requirements'>,
   free: Slot,
   slots: readonly KnownSlot[],
   clock: TickClock,

@@ -1,6 +1,11 @@
 import { FlowHeap } from './flow-heap.ts';
 import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
 
+/** In a weight of 1. */
+const UNITS_OF_WEIGHT = 1e9;
+/** Shares that differ by less are equal. */
+const ROUNDING = 1e-8;
+
 /** One of those who share the slots of a GPU model: an organisation, or a deployment of one. */
 export interface Flow {
   readonly name: string;
@@ -44,8 +49,9 @@ export interface FlowChange {
  * Which flow gets the next slot, of those that wait. A flow that holds less than its fair share, rounded down, is next, the lowest
  * share with the new slot first (max-min fairness). The fair share is its part by weight of the slots that all waiting flows hold.
  * Beyond that, start-time fair queueing (Goyal, Vin and Cheng, 1996) serves them by weight, so that also a single slot is shared. Of
- * equal start tags a flow with a single run goes first, and then the one that has waited longest. A flow that does not wait saves up
- * nothing; what it had before the others is remembered until they have had the same.
+ * equal start tags a flow with a single run goes first, and then the one that has waited longest. A flow that does not wait, or holds a slot,
+ * saves up nothing. One that waits without a slot keeps its tag, and so its turn, however many slots others get by their shares. What a flow had
+ * before the others is remembered until they have had the same.
  */
 export class FairShare<Of extends Flow> {
   readonly #flows = new Map<string, Of>();
@@ -58,6 +64,7 @@ export class FairShare<Of extends Flow> {
   readonly #idle = new IndexedPriorityQueue<Of>();
   /** Of the flows that wait. */
   #slots = 0;
+  /** In units, as a whole number: a sum of fractions would be less and less exact. */
   #weight = 0;
   /** The highest start tag that was served. */
   #virtualTime = 0;
@@ -101,7 +108,7 @@ export class FairShare<Of extends Flow> {
     flow.weight = weight;
     if (isServed) {
       this.#virtualTime = Math.max(this.#virtualTime, flow.startTag);
-      flow.startTag += 1 / weight;
+      flow.startTag = this.#virtualTime + 1 / weight;
     }
     if (isServed || (before === 0 && waiting > 0)) flow.since = this.#turn += 1;
     flow.waiting = after;
@@ -109,7 +116,7 @@ export class FairShare<Of extends Flow> {
     flow.share = (flow.slots + 1) / weight;
     if (moves && after > 0) {
       this.#count(flow, 1);
-      flow.startTag = Math.max(flow.startTag, this.#virtualTime);
+      if (before === 0 || slots !== 0) flow.startTag = Math.max(flow.startTag, this.#virtualTime);
       this.#byShare.set(flow);
       const isSameTag = startTag === flow.startTag && since === flow.since && isSingle === (after === 1);
       if (before === 0 || !isSameTag) this.#byStartTag.set(flow);
@@ -138,13 +145,13 @@ export class FairShare<Of extends Flow> {
 
   #firstBelowShare<Answer>(ask: (flow: Of) => Answer | undefined): Answer | undefined {
     // With the slot that is given away now.
-    const slotsByWeight = (this.#slots + 1) / this.#weight;
+    const fairShare = ((this.#slots + 1) / this.#weight) * UNITS_OF_WEIGHT;
     return this.#byShare.first(
       (number) => {
         const flow = this.#numbered[number];
         return flow && ask(flow);
       },
-      (number) => (this.#numbered[number]?.share ?? Infinity) <= slotsByWeight,
+      (number) => (this.#numbered[number]?.share ?? Infinity) <= fairShare * (1 + ROUNDING),
     );
   }
 
@@ -158,8 +165,9 @@ export class FairShare<Of extends Flow> {
         },
         () => true,
       );
-      if (answer === undefined || !next || next.startTag >= this.#virtualTime) return answer;
-      // It could not use the slots before, or had its share: it saved up nothing.
+      if (answer === undefined || !next || next.slots === 0 || next.startTag >= this.#virtualTime)
+        return answer;
+      // It had its share: it saved up nothing.
       next.startTag = this.#virtualTime;
       this.#byShare.set(next);
       this.#byStartTag.set(next);
@@ -169,7 +177,7 @@ export class FairShare<Of extends Flow> {
   /** A flow that waits. */
   #count({ slots, weight }: Of, sign: 1 | -1): void {
     this.#slots += sign * slots;
-    this.#weight += sign * weight;
+    this.#weight += sign * Math.round(weight * UNITS_OF_WEIGHT);
   }
 }
 

@@ -2,7 +2,8 @@ import { isExecuting } from '@runledger/contracts/fold/run';
 import { orgId } from '@runledger/contracts/ids';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Passes } from '../../../src/core/invariants/passes.ts';
+import { beforeDecision } from '../../../src/core/invariants/before-decision.ts';
+import { Fairness } from '../../../src/core/invariants/fairness.ts';
 import { executor, queued, running, succeeded } from '../steps.ts';
 import { given, ORG, orgOf, TestBed, type RequestedRun } from '../test-bed.ts';
 
@@ -107,6 +108,21 @@ describe('organisations that share slots', () => {
     expect((heavy ?? 0) + (light ?? 0)).toBe(40);
     expect(light).toBeGreaterThanOrEqual(9);
     expect(light).toBeLessThanOrEqual(11);
+  });
+
+  it('have their parts also when sums of their weights are not exact', () => {
+    const light = new Map([A, B].map(({ org }) => [org, 0.1] as const));
+    const { queue, finish, started } = fleetOf(2, light);
+    queue('before', 5, OTHER);
+    finish('before 0');
+    finish('before 1');
+    queue('one', 2, A);
+    finish('before 2');
+    finish('before 3');
+    queue('other', 2, B);
+    finish('before 4');
+    finish('other 0');
+    expect(started.slice(-2)).toEqual(['other 0', 'other 1']);
   });
 
   it('save up no turns: who comes back after a long time gets as many as the others', () => {
@@ -268,35 +284,56 @@ describe('an organisation that waits and holds no slot', () => {
     expect(started).toContain('burst 0');
   });
 
-  it('is passed by two runs of each other one at most, whatever they do', () => {
+  it('is not passed over again and again by two clients, while a third one has a share of its own', () => {
+    const { queue, finish, executing, started } = fleetOf(3, new Map([[orgOf(1), 10]]));
+    const one = (name: string): string => executing().find((run) => run.startsWith(name)) ?? '';
+    queue('heavy', 200, { org: orgOf(1) });
+    queue('light client', 2, { org: orgOf(2) });
+    finish(one('heavy'));
+    queue('light burst', 20, { org: orgOf(3) });
+    for (let n = 1; n <= 6; n += 1) {
+      for (let run = 0; run < 20; run += 1) finish(one('heavy'));
+      finish(one('light'));
+      queue(`light client ${n}`, 1, { org: orgOf(2) });
+    }
+    expect(count(started, 'light burst')).toBe(3);
+  });
+
+  it('is passed as often as weights say, whatever they do', () => {
     const step = fc.record({ org: fc.nat({ max: 3 }), runs: fc.integer({ min: 0, max: 3 }), ends: fc.nat() });
+    const weight = fc.constantFrom(1, 1, 0.1, 2, 10);
     const orgs = [ORG, orgOf(1), orgOf(2), orgOf(3)];
     fc.assert(
       fc.property(
-        fc.integer({ min: 1, max: 3 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.tuple(weight, weight, weight, weight),
         fc.array(step, { minLength: 20, maxLength: 60, size: 'max' }),
-        (slots, steps) => {
-          const { bed, queue, finish, executing, started } = fleetOf(slots);
-          const passes = new Passes();
+        (slots, weights, steps) => {
+          const shares = new Map(orgs.map((org, n) => [org, weights[n] ?? 1] as const));
+          const { bed, queue, finish, executing } = fleetOf(slots, shares);
+          const fairness = new Fairness();
+          const circumstances = {
+            shareOf: (org: string) => ({ weight: shares.get(orgId(org)) ?? 1, limit: Infinity }),
+            isDrained: () => false,
+            clock: { now: 0, instantOf: Date.parse },
+          };
+          const { onDecided } = bed;
+          bed.onDecided = (input, decisions) => {
+            onDecided(input, decisions);
+            for (const [n, decision] of decisions.entries()) {
+              if (decision.type !== 'assign') continue;
+              const moment = beforeDecision(bed.scheduling, decisions.slice(n), circumstances.isDrained);
+              expect(fairness.problemOf(moment, decision, circumstances)).toBeUndefined();
+            }
+          };
           for (const [n, { org, runs, ends }] of steps.entries()) {
-            const before = started.length;
             queue(`of${org} ${n}`, runs, { org: orgs[org] ?? ORG });
             const ending = executing();
             if (ending.length > 0) finish(ending[ends % ending.length] ?? '');
-            const known = Map.groupBy(bed.scheduling.runs(), ({ key }) => key.org_id);
-            const waiting = orgs.filter((name) => {
-              const own = known.get(orgId(name)) ?? [];
-              return own.length > 0 && own.every(({ slot }) => slot === undefined);
-            });
-            for (const name of orgs) if (!waiting.includes(name)) passes.forget(name);
-            for (const run of started.slice(before)) {
-              const by = orgs[Number(run.slice(2, 3))] ?? ORG;
-              expect(passes.start(by, waiting)).toBeUndefined();
-            }
           }
         },
       ),
-      { numRuns: 100 },
+      { numRuns: 200 },
     );
   });
 });
