@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { drawGrowth } from '@runledger/charts/growth-picture';
 import { checkOut } from './compare/other-checkout.ts';
 import { DIMENSIONS } from './growth/dimensions.ts';
-import { growthTable, panelsOf } from './growth/growth-report.ts';
 import { measureSize } from './growth/measure-growth.ts';
 import { floor } from './measures/floor.ts';
 import type { Readings } from './measures/figures.ts';
 import { measureRound, type Size } from './measures/round.ts';
+import { shortRound } from './measures/short-round.ts';
 import { readOptions, USAGE, type Options } from './options.ts';
+import { columns, panelsOf } from './report/columns.ts';
 import { commitOf, machineOf } from './report/machine.ts';
 import { pictures } from './report/pictures.ts';
 import { comparison, table } from './report/table.ts';
@@ -19,6 +20,8 @@ const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 const WHOLE: Size = { closedSeconds: 3, steadySeconds: 8, runs: 2_000, streams: 1_000 };
 const QUICK: Size = { closedSeconds: 1, steadySeconds: 1, runs: 40, streams: 20 };
 const QUICK_MOST = 10;
+/** The last one is what nats-server does by itself. */
+const SYNC_INTERVALS = ['always', '1s', '2m'];
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -84,7 +87,8 @@ const measureGrowth = async (options: Options, name: string): Promise<void> => {
       tell(`Round ${round} of ${options.rounds}: ${size} ${dimension.title}`);
       measured[at]?.push(await measureSize(requestOf(options, CHECKOUT), dimension, size));
     }
-  print(growthTable(dimension.title, sizes, measured));
+  const heads = sizes.map((size) => size.toLocaleString('en-GB'));
+  print(columns(dimension.title, heads, measured));
   const picture = drawGrowth({
     title: `How it grows with the number of ${dimension.title}`,
     subtitle: 'The median of the rounds; dashed, the lowest and the highest.',
@@ -101,6 +105,22 @@ const measureGrowth = async (options: Options, name: string): Promise<void> => {
   );
 };
 
+const measureDurability = async (options: Options): Promise<void> => {
+  const measured: Readings[][] = SYNC_INTERVALS.map(() => []);
+  for (let round = 0; round < options.rounds; round += 1)
+    // Another one comes first in each round.
+    for (const turn of SYNC_INTERVALS.keys()) {
+      const at = (round + turn) % SYNC_INTERVALS.length;
+      const syncInterval = SYNC_INTERVALS[at] ?? '';
+      tell(`Round ${round + 1} of ${options.rounds}: flushed ${syncInterval}`);
+      await using system = await startStandalone({ ...requestOf(options, CHECKOUT), syncInterval });
+      measured[at]?.push(await shortRound(system, [system]));
+    }
+  print(columns('messages are flushed', SYNC_INTERVALS, measured));
+  const results = await resultsOf(options, { intervals: SYNC_INTERVALS, measured });
+  await save(options, new Map([['durability.json', results]]));
+};
+
 const hold = async (options: Options): Promise<void> => {
   await using system = await startStandalone(requestOf(options, CHECKOUT));
   const { url, key, deployments, pid, folder } = system;
@@ -110,6 +130,7 @@ const hold = async (options: Options): Promise<void> => {
 
 const run = async (options: Options): Promise<void> => {
   if (options.hold) return hold(options);
+  if (options.durability) return measureDurability(options);
   if (options.compare !== undefined) return measureBeside(options, options.compare);
   for (const name of options.growth) await measureGrowth(options, name);
   if (options.growth.length === 0) await measureAlone(options);

@@ -12,6 +12,8 @@ export interface Options {
   readonly compare: string | undefined;
   /** What grows. */
   readonly growth: readonly string[];
+  /** Measure what flushing costs: `always` beside intervals. */
+  readonly durability: boolean;
   /** The largest size of it. */
   readonly most: number;
   /** Run for seconds only, to see that it works: the figures mean nothing. */
@@ -26,14 +28,15 @@ export type ReadOptions =
 
 const NAMES = Object.keys(DIMENSIONS);
 
-export const USAGE = `npm run bench -- [--rounds N] [--slots N] [--sync always|1s] [--out FOLDER] [--compare COMMIT | --growth NAME,… [--most N] | --hold] [--quick]
-  --rounds   how often everything is measured, each time on a new standalone (3)
+export const USAGE = `npm run bench -- [--rounds N] [--slots N] [--sync always|1s] [--out FOLDER] [--compare COMMIT | --growth NAME,… [--most N] | --durability | --hold] [--quick]
+  --rounds   how often everything is measured, each time on a new standalone (3; 1 with --growth)
   --slots    of all executors (16)
   --sync     when the broker flushes messages to disk (always)
   --out      the folder for results.json and the pictures (bench-results)
   --compare  measure a commit of this repository beside this state, in turns
   --growth   how the figures change with the number of ${NAMES.join(', ')}
   --most     the largest number of it (100000)
+  --durability  what it costs that each message is flushed, beside flushing at intervals
   --hold     start the standalone and print what another load generator needs
   --quick    only to see that it works: the figures mean nothing`;
 
@@ -43,13 +46,14 @@ export const readOptions = (args: readonly string[]): ReadOptions => {
     const { values } = parseArgs({
       args: [...args],
       options: {
-        rounds: { type: 'string', default: '3' },
+        rounds: { type: 'string' },
         slots: { type: 'string', default: '16' },
         sync: { type: 'string', default: 'always' },
         out: { type: 'string', default: 'bench-results' },
         compare: { type: 'string' },
         growth: { type: 'string', default: '' },
         most: { type: 'string', default: '100000' },
+        durability: { type: 'boolean', default: false },
         quick: { type: 'boolean', default: false },
         hold: { type: 'boolean', default: false },
       },
@@ -58,13 +62,16 @@ export const readOptions = (args: readonly string[]): ReadOptions => {
     const unknown = growth.filter((name) => !NAMES.includes(name));
     if (unknown.length > 0)
       throw new RangeError(`--growth is of ${NAMES.join(', ')}, and not of ${unknown.join(', ')}.`);
-    const ways = [values.compare !== undefined, growth.length > 0, values.hold].filter(Boolean).length;
-    if (ways > 1) throw new RangeError('--compare, --growth and --hold exclude each other.');
-    const { sync, out, compare, quick, hold } = values;
-    const rounds = wholeNumber('--rounds', values.rounds, 100);
+    const { sync, out, compare, durability, quick, hold } = values;
+    const ways = [compare !== undefined, growth.length > 0, durability, hold].filter(Boolean).length;
+    if (ways > 1) throw new RangeError('--compare, --growth, --durability and --hold exclude each other.');
+    const rounds = wholeNumber('--rounds', values.rounds ?? (growth.length > 0 ? '1' : '3'), 100);
     const slots = wholeNumber('--slots', values.slots, 1_000);
     const most = wholeNumber('--most', values.most, 10_000_000);
-    return { ok: true, options: { rounds, slots, sync, out, compare, growth, most, quick, hold } };
+    return {
+      ok: true,
+      options: { rounds, slots, sync, out, compare, growth, durability, most, quick, hold },
+    };
   } catch (error) {
     return { ok: false, why: `${error instanceof Error ? error.message : String(error)}\n${USAGE}` };
   }

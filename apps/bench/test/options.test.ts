@@ -18,7 +18,7 @@ describe('the arguments of the bench', () => {
   it('name what grows', () => {
     expect(readOptions(['--growth', 'stored,waiting', '--most', '1000'])).toMatchObject({
       ok: true,
-      options: { growth: ['stored', 'waiting'], most: 1_000 },
+      options: { growth: ['stored', 'waiting'], most: 1_000, rounds: 1 },
     });
   });
 
@@ -29,7 +29,7 @@ describe('the arguments of the bench', () => {
     ],
     [['--rounds', '0'], '--rounds is a whole number from 1 to 100, and not 0.'],
     [['--rounds', '1e1'], '--rounds is a whole number from 1 to 100, and not 1e1.'],
-    [['--compare', 'HEAD', '--hold'], '--compare, --growth and --hold exclude each other.'],
+    [['--compare', 'HEAD', '--hold'], '--compare, --growth, --durability and --hold exclude each other.'],
     [['--fast'], "Unknown option '--fast'"],
   ])('%j is refused with the reason and the usage', (args, why) => {
     expect(refusal(...args)).toContain(why);

@@ -1,15 +1,9 @@
 import { createOrganisation } from '@runledger/standalone/create-organisation';
-import { readOperatorFile } from '@runledger/standalone/connection-files';
-import { openEventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
-import { queueRuns } from '../load/queue-runs.ts';
-import { createDeployments, type Deployments } from '../system/deployments.ts';
-import {
-  callOf,
-  type Api,
-  type MeasuredStandalone,
-  type StandaloneRequest,
-} from '../system/measured-standalone.ts';
+import { atOnce } from '../load/at-once.ts';
+import type { Client } from '../measures/short-round.ts';
+import { createDeployments } from '../system/deployments.ts';
+import { callOf, type MeasuredStandalone, type StandaloneRequest } from '../system/measured-standalone.ts';
+import { appendRuns, openLogOf } from './append-runs.ts';
 
 /** What may grow, and what has this size before anything is measured. */
 export interface Dimension {
@@ -21,37 +15,18 @@ export interface Dimension {
   readonly fill: (system: MeasuredStandalone, size: number) => Promise<readonly Client[]>;
 }
 
-interface Client extends Api {
-  readonly deployments: Deployments;
-}
-
-/** A request to cancel runs handles so many. */
-const CANCELLED_AT_ONCE = 1_000;
-
-const storeEnded = async (system: MeasuredStandalone, runs: number): Promise<void> => {
-  const { waiting } = system.deployments;
-  for (let left = runs; left > 0; left -= CANCELLED_AT_ONCE) {
-    await queueRuns(system, waiting, Math.min(left, CANCELLED_AT_ONCE));
-    const filter = { deployment_id: waiting, status: ['queued'] };
-    for (let next: unknown; next !== null;) {
-      const cursor = typeof next === 'string' ? { cursor: next } : {};
-      next = (await system.call('/runs/cancel', { filter, ...cursor }))['next_cursor'] ?? null;
-    }
-  }
-};
+/** Created at the same time. */
+const AT_ONCE = 8;
 
 const createOrganisations = async (system: MeasuredStandalone, count: number): Promise<Client[]> => {
-  const file = await readOperatorFile(system.folder);
-  if (file.kind !== 'found') throw new Error(`the standalone has no operator's key: ${file.path}`);
-  const { nats_url: url, nats_nkey: seed } = file.content;
-  await using log = await openEventLog({ url, seed, name: 'bench' }, silentLogger);
+  await using log = await openLogOf(system);
   const clients: Client[] = [];
-  for (let n = 1; n <= count; n += 1) {
-    const created = await createOrganisation(log, `organisation ${n}`, () => new Date());
+  const numbers = Array.from({ length: count }, (_, index) => index + 1);
+  await atOnce(AT_ONCE, numbers, async (number) => {
+    const created = await createOrganisation(log, `organisation ${number}`, () => new Date());
     const api = { url: system.url, key: created.api_key };
-    const deployments = await createDeployments(callOf(api), created.deployment_id);
-    clients.push({ ...api, deployments });
-  }
+    clients.push({ key: api.key, deployments: await createDeployments(callOf(api), created.deployment_id) });
+  });
   return clients;
 };
 
@@ -60,15 +35,15 @@ export const DIMENSIONS: Readonly<Record<string, Dimension>> = {
     title: 'stored runs',
     sizes: [1_000, 10_000, 100_000, 1_000_000],
     fill: async (system, size) => {
-      await storeEnded(system, size);
+      await appendRuns(system, size, 'ended');
       return [system];
     },
   },
   waiting: {
     title: 'waiting runs',
-    sizes: [10, 1_000, 100_000, 1_000_000],
+    sizes: [10, 1_000, 10_000, 100_000, 1_000_000],
     fill: async (system, size) => {
-      await queueRuns(system, system.deployments.waiting, size);
+      await appendRuns(system, size, 'waiting');
       return [system];
     },
   },

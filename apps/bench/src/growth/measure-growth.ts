@@ -1,21 +1,16 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { closedLoop } from '../load/closed-loop.ts';
-import { endedRuns } from '../load/ended-run.ts';
-import { QUEUE, queueBody, queueRuns } from '../load/queue-runs.ts';
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Readings } from '../measures/figures.ts';
-import { steadyRate } from '../measures/steady-rate.ts';
-import { throughput } from '../measures/throughput.ts';
-import { readEnded } from '../measures/reads.ts';
-import { startStandalone, type StandaloneRequest } from '../system/measured-standalone.ts';
+import { shortRound, type Client } from '../measures/short-round.ts';
+import type { Deployments } from '../system/deployments.ts';
+import {
+  startStandalone,
+  type MeasuredStandalone,
+  type StandaloneRequest,
+} from '../system/measured-standalone.ts';
 import type { Dimension } from './dimensions.ts';
-
-const ASK_EVERY_MS = 20;
-/** A process that has just been started executes its first runs more slowly. */
-const WARM_UP_RUNS = 400;
-const WARM_UP_RUNS_OF_EXECUTOR = 250;
-const RUNS = 1_000;
-const SECONDS = 3;
-const SETTLE_MS = 2_000;
+import { untilIdle } from './until-idle.ts';
 
 /** One size on a standalone of its own: how fast it is once it is as large as that. */
 export const measureSize = async (
@@ -24,23 +19,31 @@ export const measureSize = async (
   size: number,
 ): Promise<Readings> => {
   const changed = { ...request, ...changes(size) };
-  await using system = await startStandalone(changed);
-  const clients = await fill(system, size);
-  await pause(SETTLE_MS);
-  const warmUp = Math.max(WARM_UP_RUNS, changed.executors * WARM_UP_RUNS_OF_EXECUTOR);
-  const { ids } = await queueRuns(system, system.deployments.executed, warmUp);
-  await endedRuns(system, ids, ASK_EVERY_MS);
-  const steady = await steadyRate(system, SECONDS);
-  const { readings, ended } = await throughput(system, RUNS);
-  const read = await readEnded(system, ended, SECONDS);
-  const accept = await closedLoop(
-    system,
-    {
-      paths: [QUEUE],
-      bodies: clients.map(({ deployments }) => queueBody(deployments.waiting)),
-      keys: clients.map(({ key }) => key),
-    },
-    { seconds: SECONDS },
-  );
-  return { ...steady, ...readings, ...read, 'accept.off': accept.perSecond };
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-bench-growth-'));
+  const filled = await fillFolder(changed, folder.path, (system) => fill(system, size));
+  const data = { folder: folder.path, deployments: filled.deployments };
+  await using system = await startStandalone({ ...changed, data });
+  await untilIdle(system);
+  return shortRound(system, filled.clients);
+};
+
+/** What is measured is flushed as asked for. Before, that would only take longer. */
+const FILLED_WITH_SYNC = '1s';
+
+interface Filled {
+  readonly deployments: Deployments;
+  readonly clients: readonly Client[];
+}
+
+/** By a standalone that ends when it has nothing to do any more. So the next one starts with all that is stored. */
+const fillFolder = async (
+  request: StandaloneRequest,
+  folder: string,
+  fill: (system: MeasuredStandalone) => Promise<readonly Client[]>,
+): Promise<Filled> => {
+  const data = { folder, deployments: undefined };
+  await using system = await startStandalone({ ...request, syncInterval: FILLED_WITH_SYNC, data });
+  const clients = await fill(system);
+  await untilIdle(system);
+  return { deployments: system.deployments, clients };
 };

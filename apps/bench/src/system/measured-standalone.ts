@@ -27,6 +27,7 @@ export interface MeasuredStandalone extends Api, AsyncDisposable {
   readonly pid: number;
   /** Of all executors. */
   readonly slots: number;
+  readonly executors: number;
   readonly deployments: Deployments;
   /** From the start of its process until it had accepted a run, in seconds. */
   readonly startSeconds: number;
@@ -56,12 +57,16 @@ export interface StandaloneRequest {
   readonly syncInterval: string;
   /** What it inherits, such as `PATH`. */
   readonly environment: Readonly<Record<string, string>>;
+  /** The data folder and the deployments of an earlier one, which stays; an empty folder that goes with it if this is not set. */
+  readonly data?: { readonly folder: string; readonly deployments: Deployments | undefined };
 }
 
 const STARTS_WITHIN_MS = 120_000;
+/** Room for a million runs that wait. It takes no space before. */
+const RUNS_MAX_BYTES = 20 * 1_024 ** 3;
 
 export const startStandalone = async (request: StandaloneRequest): Promise<MeasuredStandalone> => {
-  const folder = await mkdtemp(join(tmpdir(), 'runledger-bench-'));
+  const folder = request.data?.folder ?? (await mkdtemp(join(tmpdir(), 'runledger-bench-')));
   const began = performance.now();
   // As npm start does it.
   const child = spawn(process.execPath, ['scripts/run.mjs', '--omit=dev', 'apps/standalone/src/main.ts'], {
@@ -91,9 +96,10 @@ export const startStandalone = async (request: StandaloneRequest): Promise<Measu
     environment: request.environment,
     pid,
     slots: request.slots,
+    executors: request.executors,
     startSeconds,
     call,
-    deployments: await createDeployments(call, content.deployment_id),
+    deployments: request.data?.deployments ?? (await createDeployments(call, content.deployment_id)),
     serviceProcess: (service) => serviceProcess(pid, service),
     processorTimes: () => processorTimes(pid, nameOf),
     memory: () => memoryByName(pid, nameOf),
@@ -101,7 +107,7 @@ export const startStandalone = async (request: StandaloneRequest): Promise<Measu
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGTERM');
       await ended;
-      await rm(folder, { recursive: true, force: true });
+      if (request.data === undefined) await rm(folder, { recursive: true, force: true });
     },
   };
 };
@@ -116,6 +122,7 @@ const environmentOf = (
   RUNLEDGER_RATE_LIMIT: '0',
   RUNLEDGER_QUEUE_MAX: '10000000',
   RUNLEDGER_SYNC_INTERVAL: syncInterval,
+  RUNLEDGER_LOG_SETTINGS: JSON.stringify({ runsMaxBytes: RUNS_MAX_BYTES }),
   RUNLEDGER_EXECUTORS: String(executors),
   EXECUTOR_GPUS: `CPU:${Math.ceil(slots / executors)}`,
   EXECUTOR_PROGRAMS: JSON.stringify(RESIDENT_PROGRAM),

@@ -1,17 +1,22 @@
 import { threeDigits } from '@runledger/charts/three-digits';
 import type { GrowthPicture } from '@runledger/charts/growth-picture';
 import { FIGURES, type Readings } from '../measures/figures.ts';
-import { spreads } from '../report/results.ts';
-import { rows } from '../report/table.ts';
+import { spreads } from './results.ts';
+import { rows } from './table.ts';
 
-/** What the table of a growth shows of each size. */
+/** What changes with what is stored, or with a setting. */
 const SHOWN = [
+  'start',
   'accept.off',
+  'accept.off.p50',
+  'accept.off.p99',
   'runs',
   'started.p50',
   'started.p99',
   'visible.p50',
+  'visible.p99',
   'get.ended',
+  'disk',
   'cpu',
   'cpu.gpu-executor',
   'cpu.nats-server',
@@ -20,20 +25,20 @@ const SHOWN = [
 /** What the picture shows. */
 const DRAWN = ['accept.off', 'runs', 'started.p99', 'cpu'];
 
-/** A row for each figure, a column for each size: medians. Markdown. */
-export const growthTable = (
+/** A row for each figure, a column for each of several states: medians. Markdown. */
+export const columns = (
   title: string,
-  sizes: readonly number[],
+  heads: readonly string[],
   measured: readonly (readonly Readings[])[],
 ): string => {
-  const bySize = measured.map((rounds) => spreads(rounds));
+  const states = measured.map((rounds) => spreads(rounds));
   const cell = (name: string, at: number): string => {
-    const values = bySize[at]?.get(name);
+    const values = states[at]?.get(name);
     return values === undefined ? '' : threeDigits(values.median);
   };
   return rows(
-    [title, ...sizes.map((size) => size.toLocaleString('en-GB'))],
-    SHOWN.map((name) => [titleOf(name), ...sizes.map((_, at) => cell(name, at))]),
+    [title, ...heads],
+    SHOWN.map((name) => [titleOf(name), ...heads.map((_, at) => cell(name, at))]),
   );
 };
 
