@@ -11,6 +11,7 @@ const ENDS_WITHIN_MS = 240_000;
 const SHORTEST: Readonly<Record<string, readonly string[]>> = {
   'apps/cli/bench/commands.ts': ['1'],
   'apps/soak/bench/frozen-broker.ts': ['1', '1', '1'],
+  'packages/event-log/bench/append-together.ts': ['64', '1'],
   'packages/event-log/bench/append.ts': ['64', '1'],
   'packages/event-log/bench/elections.ts': ['1'],
   'packages/event-log/bench/follow.ts': ['100', '1'],

@@ -2,7 +2,7 @@ import { MAX_FACT_BYTES } from '../events/fact-bytes.ts';
 import type { RunCounts } from './run-counts.ts';
 
 /** What the broker stores beside the body of a fact: its own record, the subject, and the headers of a fenced append. */
-export const FACT_OVERHEAD_BYTES = 576;
+export const FACT_OVERHEAD_BYTES = 640;
 
 type FactType = keyof typeof MAX_FACT_BYTES;
 

@@ -7,10 +7,11 @@ import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { EventLog } from '../connect/event-log.ts';
 import { observeAppend } from '../connect/log-observer.ts';
+import type { FencedPublication } from '../group-commit/fenced-publication.ts';
+import { publishTogether } from '../group-commit/group-commit.ts';
 import { lastOfSubjects } from '../messages/direct-read.ts';
-import { publishUntilAcknowledged, type Publication } from '../messages/publish.ts';
+import { publishUntilAcknowledged } from '../messages/publish.ts';
 import { EventTooLarge, LogFull } from '../messages/refusals.ts';
-import { messagesOf } from '../messages/messages-of.ts';
 import type { RunLog } from '../messages/run-messages.ts';
 import { traceAppend } from './trace-append.ts';
 
@@ -35,7 +36,10 @@ const utf8 = new TextEncoder();
  */
 export const append = (log: RunLog, event: ChainEvent, expected: number): Promise<Appended> =>
   observed<Appended>(log, event, async (traceparent) => {
-    const published = await messagesOf(log).publish(messageOf(event, expected, traceparent));
+    const message = messageOf(event, expected, traceparent);
+    const published = await ('messages' in log
+      ? log.messages.publish(message)
+      : publishTogether(log, message));
     switch (published.kind) {
       case 'stored':
         return { kind: 'appended', sequence: published.sequence };
@@ -76,7 +80,7 @@ const messageOf = (
   event: ChainEvent,
   expected: number,
   traceparent: string | undefined,
-): Publication & { readonly fence: NonNullable<Publication['fence']> } => {
+): FencedPublication => {
   const { subject, filter } = addressOf(event);
   const mayBeFirst =
     isWebhookEvent(event) || event.type === 'RunQueued' || RUN_CHAIN.needs(event) !== 'fact_before';

@@ -23,6 +23,8 @@ type Settings = LogSettings & { readonly replicas: number };
 
 const DUPLICATES_MS = 120_000;
 const RATES_MS = 120_000;
+/** Three times what the largest fact takes, with its headers. */
+const RUNS_MAX_MESSAGE_BYTES = 32 * 1024;
 
 const stream = (
   name: string,
@@ -120,6 +122,9 @@ const runs = (settings: Settings): StreamDefinition =>
       num_replicas: settings.replicas,
       max_bytes: settings.runsMaxBytes,
       max_age: nanos(settings.runsMaxAgeMs),
+      allow_atomic: true,
+      // The broker may hold messages of a batch in memory until it is committed, so nobody may send large ones.
+      max_msg_size: RUNS_MAX_MESSAGE_BYTES,
       // Facts of runs repeat each other: on disk they take a quarter. `max_bytes` counts them without.
       compression: StoreCompression.S2,
     },

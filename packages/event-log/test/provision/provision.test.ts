@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreCompression, type StreamConfig } from '@nats-io/jetstream';
 import { headers, TimeoutError } from '@nats-io/transport-node';
+import { MAX_FACT_BYTES } from '@runledger/contracts/events/fact-bytes';
+import { FACT_OVERHEAD_BYTES } from '@runledger/contracts/room/reservation';
 import { describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { awaitProvisioned, ForbiddenConfiguration, provision } from '../../src/provision/provision.ts';
@@ -94,6 +96,25 @@ describe('provision', () => {
     await append(test.log, queued(aRun()), 0);
     await provision(test.log);
     expect(await compression()).toBe('s2');
+    expect((await test.log.jsm.streams.info('RUNS')).state.messages).toBe(1);
+  });
+
+  it('allows batches in RUNS, also in one that was created without, and no large messages', async () => {
+    await using test = await aLog();
+    const batches = async () => {
+      const { allow_atomic, max_msg_size } = (await test.log.jsm.streams.info('RUNS')).config;
+      return { allow_atomic, max_msg_size };
+    };
+    const wanted = { allow_atomic: true, max_msg_size: 32 * 1024 };
+    expect(await batches()).toEqual(wanted);
+    expect(Math.max(...Object.values(MAX_FACT_BYTES)) + FACT_OVERHEAD_BYTES).toBeLessThan(
+      wanted.max_msg_size / 2,
+    );
+    await test.log.jsm.streams.update('RUNS', { allow_atomic: false, max_msg_size: -1 });
+    await expect(awaitProvisioned(test.log)).resolves.toBeUndefined();
+    await append(test.log, queued(aRun()), 0);
+    await provision(test.log);
+    expect(await batches()).toEqual(wanted);
     expect((await test.log.jsm.streams.info('RUNS')).state.messages).toBe(1);
   });
 
