@@ -24,7 +24,7 @@ export const measureSize = async (
   const data = { folder: folder.path, deployments: filled.deployments };
   await using system = await startStandalone({ ...changed, data });
   await untilIdle(system);
-  return shortRound(system, filled.clients);
+  return await shortRound(system, filled.clients);
 };
 
 /** What is measured is flushed as asked for. Before, that would only take longer. */
