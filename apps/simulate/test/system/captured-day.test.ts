@@ -8,7 +8,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readWhatIf } from '../../src/what-if/what-if-options.ts';
 import { whatIf } from '../../src/what-if/what-if.ts';
-import { startRealStack, type RealStack } from '../fixtures/real-stack.ts';
+import { call, startRealStack, type RealStack } from '../fixtures/real-stack.ts';
 
 const RUNLEDGER = join(import.meta.dirname, '../../../cli/bin/runledger.mjs');
 const RUNS = 6;
@@ -26,6 +26,7 @@ let day: string;
 beforeAll(async () => {
   const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'runledger-day-'))).path;
   const stack = opened.use(await startRealStack(folder));
+  await stack.startScheduler('scheduler');
   const from = new Date().toISOString();
   choosy = await createOrganisation(stack.log, 'choosy', () => new Date());
   plain = await createOrganisation(stack.log, 'plain', () => new Date());
@@ -59,23 +60,6 @@ beforeAll(async () => {
   await promisify(execFile)(process.execPath, capture, { env: { PATH, HOME, ...stack.account.env } });
 }, 300_000);
 afterAll(() => opened.disposeAsync(), 60_000);
-
-const call = async (
-  { url }: RealStack,
-  { api_key }: CreatedOrganisation,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<unknown> => {
-  const response = await fetch(`${url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  if (response.status !== 200) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
-  return JSON.parse(text);
-};
 
 const queueRuns = async (stack: RealStack, owner: CreatedOrganisation): Promise<string[]> => {
   const ids: string[] = [];

@@ -10,6 +10,13 @@ export interface TcpProxy extends AsyncDisposable {
   loseNext(text: string): void;
   /** How many chunks were lost so. */
   lost(): number;
+  /**
+   * Holds back what clients send, from the next chunk on that holds this text. What the server sends still passes. The server gets it all when
+   * everything passes again, also from clients that are gone by then.
+   */
+  holdFrom(text: string): void;
+  /** Whether a client has sent it. */
+  isHolding(): boolean;
   /** Nothing passes any more, in either direction. Connections stay open, and new ones are accepted. */
   stall(): void;
   /** Closes all connections, and each new one. */
@@ -21,6 +28,8 @@ export interface TcpProxy extends AsyncDisposable {
 interface Link {
   readonly client: Socket;
   readonly upstream: Socket;
+  /** What the client sent and the server did not get yet; null while that passes. */
+  held: Buffer[] | null;
 }
 
 /** `to`: the port of the server, asked for at each connection. */
@@ -29,11 +38,15 @@ export const tcpProxy = async (to: () => number): Promise<TcpProxy> => {
   let state: 'open' | 'stalled' | 'dropped' = 'open';
   const loss: Loss = { text: undefined, count: 0 };
   const delay = { ms: 0 };
+  const holding: Holding = { text: undefined, isOn: false };
   const server = createServer((client) => {
-    const link = { client, upstream: connect(to(), '127.0.0.1') };
+    const held = holding.isOn ? [] : null;
+    const link: Link = { client, upstream: connect(to(), '127.0.0.1'), held };
     links.add(link);
-    passOn(link, { loss, delay });
-    client.once('close', () => links.delete(link));
+    passOn(link, { loss, delay, holding });
+    client.once('close', () => {
+      if (!link.held) links.delete(link);
+    });
     if (state === 'stalled') hold(link);
     if (state === 'dropped') cut(link);
   });
@@ -53,6 +66,10 @@ export const tcpProxy = async (to: () => number): Promise<TcpProxy> => {
       loss.text = text;
     },
     lost: () => loss.count,
+    holdFrom: (text) => {
+      holding.text = text;
+    },
+    isHolding: () => holding.isOn,
     stall: () => {
       state = 'stalled';
       links.forEach(hold);
@@ -63,6 +80,7 @@ export const tcpProxy = async (to: () => number): Promise<TcpProxy> => {
     },
     heal: () => {
       state = 'open';
+      holding.isOn = false;
       links.forEach(release);
     },
     [Symbol.asyncDispose]: async () => {
@@ -78,16 +96,32 @@ interface Loss {
   count: number;
 }
 
-const passOn = (
-  link: Link,
-  { loss, delay }: { readonly loss: Loss; readonly delay: { readonly ms: number } },
-): void => {
+interface Holding {
+  text: string | undefined;
+  isOn: boolean;
+}
+
+interface Disturbances {
+  readonly loss: Loss;
+  readonly delay: { readonly ms: number };
+  readonly holding: Holding;
+}
+
+const passOn = (link: Link, { loss, delay, holding }: Disturbances): void => {
   const { client, upstream } = link;
   for (const socket of [client, upstream]) {
-    socket.on('error', () => cut(link));
-    socket.on('close', () => cut(link));
+    socket.on('error', () => end(link));
+    socket.on('close', () => end(link));
   }
-  client.on('data', (chunk: Buffer) => upstream.write(chunk));
+  client.on('data', (chunk: Buffer) => {
+    if (holding.text !== undefined && chunk.includes(holding.text)) {
+      holding.text = undefined;
+      holding.isOn = true;
+      link.held = [];
+    }
+    if (link.held) link.held.push(chunk);
+    else upstream.write(chunk);
+  });
   let lastAt = 0;
   upstream.on('data', (chunk: Buffer) => {
     if (loss.text !== undefined && chunk.includes(loss.text)) {
@@ -109,9 +143,18 @@ const hold = ({ client, upstream }: Link): void => {
   upstream.pause();
 };
 
-const release = ({ client, upstream }: Link): void => {
+const release = (link: Link): void => {
+  const { client, upstream, held } = link;
+  link.held = null;
+  for (const chunk of held ?? []) upstream.write(chunk);
+  if (client.destroyed) upstream.end();
   client.resume();
   upstream.resume();
+};
+
+/** The server still gets what is held back. */
+const end = (link: Link): void => {
+  if (!link.held) cut(link);
 };
 
 const cut = ({ client, upstream }: Link): void => {
