@@ -76,17 +76,27 @@ const measureBeside = async (options: Options, commit: string): Promise<void> =>
   await save(options, new Map([['compared.json', await resultsOf(options, { commit, before, after })]]));
 };
 
-const measureGrowth = async (options: Options, name: string): Promise<void> => {
+/** The sizes that could not be measured, each with the reason: what was measured of the others stays worth showing. */
+const measureGrowth = async (options: Options, name: string): Promise<string[]> => {
   const dimension = DIMENSIONS[name];
   if (dimension === undefined) throw new RangeError(`nothing grows that is called ${name}`);
   const most = options.quick ? Math.min(QUICK_MOST, options.most) : options.most;
-  const sizes = dimension.sizes.filter((size) => size <= most);
-  const measured: Readings[][] = sizes.map(() => []);
+  const failures: string[] = [];
+  const bySize = new Map<number, Readings[]>();
   for (let round = 1; round <= options.rounds; round += 1)
-    for (const [at, size] of sizes.entries()) {
+    for (const size of dimension.sizes.filter((one) => one <= most)) {
       tell(`Round ${round} of ${options.rounds}: ${size} ${dimension.title}`);
-      measured[at]?.push(await measureSize(requestOf(options, CHECKOUT), dimension, size));
+      try {
+        const readings = await measureSize(requestOf(options, CHECKOUT), dimension, size);
+        bySize.set(size, [...(bySize.get(size) ?? []), readings]);
+      } catch (error) {
+        failures.push(
+          `${size} ${dimension.title}: ${error instanceof Error ? error.message : String(error)}`,
+        );
+      }
     }
+  const sizes = dimension.sizes.filter((size) => bySize.has(size));
+  const measured = sizes.map((size) => bySize.get(size) ?? []);
   const heads = sizes.map((size) => size.toLocaleString('en-GB'));
   print(columns(dimension.title, heads, measured));
   const picture = drawGrowth({
@@ -99,10 +109,11 @@ const measureGrowth = async (options: Options, name: string): Promise<void> => {
   await save(
     options,
     new Map([
-      [`growth-${name}.json`, await resultsOf(options, { sizes, measured })],
+      [`growth-${name}.json`, await resultsOf(options, { sizes, measured, failures })],
       [`growth-${name}.svg`, picture],
     ]),
   );
+  return failures;
 };
 
 const measureDurability = async (options: Options): Promise<void> => {
@@ -132,7 +143,9 @@ const run = async (options: Options): Promise<void> => {
   if (options.hold) return hold(options);
   if (options.durability) return measureDurability(options);
   if (options.compare !== undefined) return measureBeside(options, options.compare);
-  for (const name of options.growth) await measureGrowth(options, name);
+  const failures: string[] = [];
+  for (const name of options.growth) failures.push(...(await measureGrowth(options, name)));
+  if (failures.length > 0) throw new Error(`Not measured:\n${failures.join('\n')}`);
   if (options.growth.length === 0) await measureAlone(options);
 };
 
