@@ -4,6 +4,7 @@ import { unlessAborted } from '@runledger/resilience/abort';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { streamStateFrom } from '../messages/leader-state.ts';
+import { matchesAny } from '../messages/matches-filter.ts';
 
 export type StartPosition = Pick<ConsumerConfig, 'deliver_policy'> & { readonly opt_start_seq?: number };
 
@@ -23,6 +24,8 @@ export interface EphemeralConsumer {
   readonly pending: number;
   /** Where it begins; 0 for all messages. */
   readonly from: number;
+  /** Whether the reader asked for what has this subject. The consumer may deliver more. */
+  readonly isWanted: (subject: string) => boolean;
   delete(): Promise<void>;
 }
 
@@ -30,18 +33,26 @@ const EXPIRES_MS = 300_000;
 /** Executors have their consumers there, so nobody may delete any: an abandoned one expires sooner. */
 const SHARED = 'RUNS';
 const SHARED_EXPIRES_MS = 15_000;
+/**
+ * A reader of RUNS that begins further behind filters by itself. To create a consumer with filters, the broker compares them with each
+ * subject of the stream, which are as many as facts, and stores nothing meanwhile: 2 to 4 s with two million of them.
+ */
+const FAR_BEHIND = 10_000;
 
 /** Creates a consumer that the broker keeps in memory only. @throws {LogUnavailable} @throws what `begin` throws */
 export const openEphemeralConsumer = async (
   log: EventLog,
   { stream, subjects, headersOnly = false, readUpTo, begin }: EphemeralConsumerOptions,
 ): Promise<EphemeralConsumer> => {
-  const start = begin(await streamStateFrom(log, stream, readUpTo?.() ?? 0));
+  const info = await streamStateFrom(log, stream, readUpTo?.() ?? 0);
+  const start = begin(info);
+  const isFarBehind =
+    stream === SHARED && info.state.last_seq - (start.opt_start_seq ?? Infinity) > FAR_BEHIND;
   const config: Partial<ConsumerConfig> = {
     ...start,
     ack_policy: 'none',
     max_deliver: 1,
-    filter_subjects: [...subjects],
+    filter_subjects: isFarBehind ? [] : [...subjects],
     headers_only: headersOnly,
     mem_storage: true,
     num_replicas: 1,
@@ -52,6 +63,7 @@ export const openEphemeralConsumer = async (
     info: created,
     pending: created.num_pending,
     from: start.opt_start_seq ?? 0,
+    isWanted: (subject) => !isFarBehind || matchesAny(subjects, subject),
     delete: async () => {
       // It expires in any case.
       if (!log.connected() || stream === SHARED) return;

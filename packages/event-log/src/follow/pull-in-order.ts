@@ -62,7 +62,7 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
         state = { ok: true };
         using opened = new DisposableStack();
         opened.defer(catching.begin(open));
-        const batches = { take: takeFrom(open.from, take, onTaken), pauseMs: pull.pauseMs ?? 0 };
+        const batches = { take: takeFrom(open, take, onTaken), pauseMs: pull.pauseMs ?? 0 };
         await pullBatches(log, open.info, batches, stop.signal);
       } catch (error) {
         if (error instanceof Ended) throw error.cause;
@@ -104,9 +104,13 @@ const openFirst = (log: EventLog, options: EphemeralConsumerOptions): Promise<Ep
 
 /** A consumer at a server that does not have its first message yet delivers what comes next there, which may be earlier. */
 const takeFrom =
-  (from: number, take: PullInOrder['take'], onTaken: (last: DeliveredMessage | undefined) => void) =>
+  (
+    { from, isWanted }: EphemeralConsumer,
+    take: PullInOrder['take'],
+    onTaken: (last: DeliveredMessage | undefined) => void,
+  ) =>
   async (delivered: readonly DeliveredMessage[]): Promise<void> => {
-    const messages = delivered.filter(({ sequence }) => sequence >= from);
+    const messages = delivered.filter(({ sequence, subject }) => sequence >= from && isWanted(subject));
     if (messages.length > 0) await take(messages);
     onTaken(delivered.at(-1));
   };

@@ -5,7 +5,7 @@ import type { Readiness } from '../connect/readiness.ts';
 import { PositionBeyondEnd } from '../follow/follow.ts';
 import { batchTaker } from '../follow/take-batches.ts';
 import type { FollowOptions, Following } from '../messages/following.ts';
-import { matchesFilter } from './matches-filter.ts';
+import { matchesAny } from '../messages/matches-filter.ts';
 
 const MAX_BATCH = 256;
 
@@ -27,7 +27,7 @@ export const followMemory = async (
     let caughtUp = false;
     for (let read = after; !stop.signal.aborted;) {
       const batch = stored.slice(read, read + MAX_BATCH);
-      const wanted = batch.filter(({ subject }) => subjects.some((filter) => matchesFilter(filter, subject)));
+      const wanted = batch.filter(({ subject }) => matchesAny(subjects, subject));
       if (wanted.length > 0) await take(wanted);
       read += batch.length;
       if (read < stored.length) continue;

@@ -1,6 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
-import { lastSequence } from '@runledger/event-log/messages/leader-read';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { runsIdentity, type RunsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { within } from '@runledger/resilience/within';
@@ -35,7 +33,7 @@ export type BecomeFresh = () => Promise<boolean>;
 
 const POLL_EVERY_MS = 25;
 const MOMENT_MS = 25;
-/** After a wait that was too short: the views are behind by more, or the last message is one that they do not read. */
+/** After a wait that was too short: the views are behind by more. */
 const NO_WAIT_FOR_MS = 1_000;
 
 /**
@@ -46,7 +44,6 @@ const NO_WAIT_FOR_MS = 1_000;
 export const freshViews = (options: FreshViewsOptions): FreshViews => {
   const { log, views, timeoutMs } = options;
   const identity = oneAtATime(() => runsIdentity(log));
-  const endOfFacts = oneAtATime(() => lastFact(log));
   const readPosition = oneAtATime(() => views.position());
   const readPositionLater = oneAtATime(async () => {
     await pause(POLL_EVERY_MS);
@@ -58,12 +55,9 @@ export const freshViews = (options: FreshViewsOptions): FreshViews => {
   const caughtUp = async (late: AbortSignal, seen: Position[]): Promise<boolean> => {
     const { created, lastSequence: end } = await identity();
     const begin = await readPosition();
-    if (holds(begin, created, end)) return true;
-    // The last message may not be a fact. Then no position reaches it.
-    const last = await endOfFacts();
-    if (stuck && isSame(stuck.at, begin)) return holds(begin, created, last);
+    if (stuck && isSame(stuck.at, begin)) return holds(begin, created, end);
     for (let position = begin; ; position = await readPositionLater()) {
-      if (holds(position, created, last)) return true;
+      if (holds(position, created, end)) return true;
       if (late.aborted) return false;
       seen.push(position);
     }
@@ -126,9 +120,3 @@ const isSame = (one: Position, other: Position): boolean =>
 
 const holds = (position: Position, created: string, sequence: number): boolean =>
   position?.stream_created === created && position.sequence >= sequence;
-
-/** The sequence of the last message that a projection reads. */
-const lastFact = async (log: EventLog): Promise<number> =>
-  Math.max(
-    ...(await Promise.all([ALL_LIFECYCLES, ALL_WEBHOOKS].map((facts) => lastSequence(log, 'RUNS', facts)))),
-  );

@@ -1,12 +1,13 @@
 import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { countRuns } from '@runledger/contracts/room/run-counts';
-import { ALL_LIFECYCLES, ALL_WEBHOOKS, READ_MARKER } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
 import { respondToRedrives } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
+import { matchesAny } from '@runledger/event-log/messages/matches-filter';
 import { settled } from '@runledger/event-log/messages/leader-state';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { aborted, sleep } from '@runledger/resilience/abort';
@@ -38,6 +39,8 @@ export interface ProjectionOptions {
   readonly instance: string;
 }
 
+const EVERYTHING = 'runs.>';
+const FACTS = [ALL_LIFECYCLES, ALL_WEBHOOKS];
 const RETRY_AFTER_MS = 1_000;
 const STOP_WITHIN_MS = 2_000;
 const LEASE = 'projection';
@@ -56,8 +59,8 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
     const ended = AbortSignal.any([lost, stop.signal]);
     await using following = await follow(options.log, {
       stream: 'RUNS',
-      // The position follows the markers, so that a list knows when the views have everything.
-      subjects: [ALL_LIFECYCLES, ALL_WEBHOOKS, READ_MARKER],
+      // The position follows what is no fact too, so that a list knows when the views have everything.
+      subjects: [EVERYTHING],
       after: at.sequence,
       onBatch: async (messages) => {
         at = await takeBatch(options, at, messages);
@@ -149,7 +152,7 @@ const takeBatch = async (
   messages: readonly StoredMessage[],
 ): Promise<ProjectionPosition> => {
   const { views } = options;
-  const facts = messages.filter(({ subject }) => subject !== READ_MARKER);
+  const facts = messages.filter(({ subject }) => matchesAny(FACTS, subject));
   // What a view shows, a read of the log has to show too.
   await settled(options.log, messages.at(-1)?.sequence ?? 0);
   const present = await views.load(runsIn(facts));

@@ -7,3 +7,7 @@ export const matchesFilter = (filter: string, subject: string): boolean => {
   if (isOpen ? tokens.length <= fixed.length : tokens.length !== fixed.length) return false;
   return fixed.every((token, at) => token === '*' || token === tokens[at]);
 };
+
+/** Whether one of these filters covers a subject. No filters cover every subject. */
+export const matchesAny = (filters: readonly string[], subject: string): boolean =>
+  filters.length === 0 || filters.some((filter) => matchesFilter(filter, subject));
