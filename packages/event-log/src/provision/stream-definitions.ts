@@ -125,8 +125,8 @@ const runs = (settings: Settings): StreamDefinition =>
       allow_atomic: true,
       // The broker may hold messages of a batch in memory until it is committed, so nobody may send large ones.
       max_msg_size: RUNS_MAX_MESSAGE_BYTES,
-      // Facts of runs repeat each other: on disk they take a quarter. `max_bytes` counts them without.
-      compression: StoreCompression.S2,
+      // A broker of 2.15.1 that comes back to a cluster may compress the block that it still writes to, and then never reads it again (ADR 85).
+      compression: StoreCompression.None,
     },
   );
 

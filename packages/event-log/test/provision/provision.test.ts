@@ -88,14 +88,14 @@ describe('provision', () => {
     expect((await test.log.jsm.streams.info('RUNS')).state.messages).toBe(1);
   });
 
-  it('compresses RUNS on disk, also one that was created without', async () => {
+  it('does not let the broker compress RUNS, also one that was created so', async () => {
     await using test = await aLog();
     const compression = async () => (await test.log.jsm.streams.info('RUNS')).config.compression;
-    expect(await compression()).toBe('s2');
-    await test.log.jsm.streams.update('RUNS', { compression: StoreCompression.None });
+    expect(await compression()).toBe('none');
+    await test.log.jsm.streams.update('RUNS', { compression: StoreCompression.S2 });
     await append(test.log, queued(aRun()), 0);
     await provision(test.log);
-    expect(await compression()).toBe('s2');
+    expect(await compression()).toBe('none');
     expect((await test.log.jsm.streams.info('RUNS')).state.messages).toBe(1);
   });
 
