@@ -4,7 +4,7 @@ import { unlessAborted } from '@runledger/resilience/abort';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { streamStateFrom } from '../messages/leader-state.ts';
-import { matchesAny } from '../messages/matches-filter.ts';
+import { matchesAny } from '@runledger/contracts/subjects/matches-filter';
 
 export type StartPosition = Pick<ConsumerConfig, 'deliver_policy'> & { readonly opt_start_seq?: number };
 

@@ -5,7 +5,7 @@ import type { Readiness } from '../connect/readiness.ts';
 import { PositionBeyondEnd } from '../follow/follow.ts';
 import { batchTaker } from '../follow/take-batches.ts';
 import type { FollowOptions, Following } from '../messages/following.ts';
-import { matchesAny } from '../messages/matches-filter.ts';
+import { matchesAny } from '@runledger/contracts/subjects/matches-filter';
 
 const MAX_BATCH = 256;
 

@@ -7,7 +7,7 @@ import { EventTooLarge } from '../messages/refusals.ts';
 import type { HeldMessages, RunLog } from '../messages/run-messages.ts';
 import { parseJson } from '../messages/stored-message.ts';
 import { followMemory } from './follow-memory.ts';
-import { matchesFilter } from '../messages/matches-filter.ts';
+import { matchesFilter } from '@runledger/contracts/subjects/matches-filter';
 
 export type MemoryLog = RunLog & {
   readonly messages: HeldMessages;

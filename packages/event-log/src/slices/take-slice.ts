@@ -15,7 +15,7 @@ import {
 } from '@runledger/contracts/slices/without-content';
 import { ALL_LIFECYCLES, runOfSubject } from '@runledger/contracts/subjects/run-subjects';
 import { newerVersionOf } from '../follow/newer-version.ts';
-import { matchesFilter } from '../messages/matches-filter.ts';
+import { matchesFilter } from '@runledger/contracts/subjects/matches-filter';
 import { parseFleetEvent } from '../messages/fleet.ts';
 import { streamState } from '../messages/leader-state.ts';
 import { createdOf } from '../messages/stream-identity.ts';

@@ -7,7 +7,7 @@ import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
-import { matchesAny } from '@runledger/event-log/messages/matches-filter';
+import { matchesAny } from '@runledger/contracts/subjects/matches-filter';
 import { settled } from '@runledger/event-log/messages/leader-state';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { aborted, sleep } from '@runledger/resilience/abort';
