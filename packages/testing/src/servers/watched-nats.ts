@@ -36,7 +36,8 @@ export interface WatchedNats extends TestNats {
 
 export interface Ending {
   readonly exit: Exit;
-  readonly output: string;
+  /** The lines of the watchdog since its start. */
+  readonly said: readonly string[];
 }
 
 export interface WatchedNatsOptions {
@@ -47,6 +48,8 @@ export interface WatchedNatsOptions {
 }
 
 const WATCHDOG = fileURLToPath(new URL('../../../../deploy/nats/nats-watchdog.sh', import.meta.url));
+/** Before each line of the watchdog. */
+const SAID = 'nats-watchdog: ';
 /** What the watchdog says when it has had enough answers. */
 const WATCHED = 'it is killed when';
 /** The first pause of Docker before it starts a container again. */
@@ -57,15 +60,18 @@ export const watchedNats = async (options: WatchedNatsOptions): Promise<WatchedN
   const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'runledger-test-nats-')));
   const [port, monitorPort] = [await freePort(), await freePort()];
   let isWatched = false;
+  let said: string[] = [];
   const start = await watchdogIn(folder.path, { ...options, port, monitorPort }, (line) => {
     isWatched ||= line.includes(WATCHED);
+    if (line.startsWith(SAID)) said.push(line);
   });
   const endings: Ending[] = [];
   let server = await start();
   let isKept = true;
   const keep = async (): Promise<void> => {
     const kept = server;
-    endings.push({ exit: await kept.exited, output: kept.tail() });
+    endings.push({ exit: await kept.exited, said });
+    said = [];
     isWatched = false;
     await delay(START_AGAIN_AFTER_MS);
     if (!isKept || server !== kept) return;
