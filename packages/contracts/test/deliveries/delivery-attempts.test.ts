@@ -8,7 +8,7 @@ import {
   withoutQuery,
 } from '../../src/deliveries/delivery-attempts.ts';
 import { ORG, RUN } from '../fixtures/run-events.ts';
-import { matches } from '../subjects/nats-wildcards.ts';
+import { matchesFilter } from '../../src/subjects/matches-filter.ts';
 
 describe('the subjects of delivery attempts', () => {
   const key = { org_id: ORG, run_id: RUN };
@@ -28,7 +28,7 @@ describe('the subjects of delivery attempts', () => {
       deliveryAttemptSubject(key, { notification: 'intermediate', round: 1, try: 1 }),
       deliveryStateSubject(key),
     ]) {
-      expect(matches(deliveryAttemptsOfRun(key), subject), subject).toBe(true);
+      expect(matchesFilter(deliveryAttemptsOfRun(key), subject), subject).toBe(true);
       expect(runOfDeliverySubject(subject), subject).toEqual(key);
     }
   });

@@ -15,7 +15,7 @@ import {
   type TimerState,
 } from '../../src/deliveries/timers.ts';
 import { ORG, RUN } from '../fixtures/run-events.ts';
-import { matches } from '../subjects/nats-wildcards.ts';
+import { matchesFilter } from '../../src/subjects/matches-filter.ts';
 
 const OTHER_ORG = '01920000-0000-7000-8000-0000000000fa';
 const OTHER_RUN = '01920000-0000-7000-8000-0000000000fb';
@@ -89,16 +89,16 @@ describe('the subjects of timers', () => {
 
   it.each(STATES)('match the filter of their own run only (%s)', (state) => {
     const all = timersOfRun(pending());
-    expect(matches(all, timerSubject(pending(), state))).toBe(true);
-    expect(matches(all, timerSubject(pending({ run_id: OTHER_RUN }), state))).toBe(false);
-    expect(matches(all, timerSubject(pending({ org_id: OTHER_ORG }), state))).toBe(false);
-    expect(matches(all, timerSubject(pending({ origin: 'https://example.com' }), state))).toBe(false);
+    expect(matchesFilter(all, timerSubject(pending(), state))).toBe(true);
+    expect(matchesFilter(all, timerSubject(pending({ run_id: OTHER_RUN }), state))).toBe(false);
+    expect(matchesFilter(all, timerSubject(pending({ org_id: OTHER_ORG }), state))).toBe(false);
+    expect(matchesFilter(all, timerSubject(pending({ origin: 'https://example.com' }), state))).toBe(false);
   });
 
   it('of a breaker match no filter of a run', () => {
     for (const org of [ORG, null]) {
       const subject = breakerTimerSubject(opening(org), 'wait');
-      expect(matches(timersOfRun(pending()), subject)).toBe(false);
+      expect(matchesFilter(timersOfRun(pending()), subject)).toBe(false);
       expect(subject.split('.')).toHaveLength(6);
     }
     expect(breakerTimerSubject(opening(null), 'wait')).toBe(
@@ -113,24 +113,26 @@ describe('the subjects of timers', () => {
       breakerTimerSubject(opening(ORG), 'due'),
       breakerTimerSubject(opening(null), 'due'),
     ]) {
-      expect(matches(due, subject), subject).toBe(true);
-      expect(matches(expiredTimersIn((partitionOf(ORIGIN) + 1) % PARTITIONS), subject), subject).toBe(false);
+      expect(matchesFilter(due, subject), subject).toBe(true);
+      expect(matchesFilter(expiredTimersIn((partitionOf(ORIGIN) + 1) % PARTITIONS), subject), subject).toBe(
+        false,
+      );
     }
     for (const subject of [
       timerSubject(pending(), 'wait'),
       timerSubject(pending(), 'deferred'),
       breakerTimerSubject(opening(ORG), 'wait'),
     ]) {
-      expect(matches(due, subject), subject).toBe(false);
+      expect(matchesFilter(due, subject), subject).toBe(false);
     }
   });
 
   it('of open breakers in a partition leave out breakers that are due', () => {
     const openings = openBreakersIn(partitionOf(ORIGIN));
-    expect(matches(openings, breakerTimerSubject(opening(ORG), 'wait'))).toBe(true);
-    expect(matches(openings, breakerTimerSubject(opening(null), 'wait'))).toBe(true);
-    expect(matches(openings, breakerTimerSubject(opening(null), 'due'))).toBe(false);
-    expect(matches(openings, timerSubject(pending(), 'wait'))).toBe(false);
+    expect(matchesFilter(openings, breakerTimerSubject(opening(ORG), 'wait'))).toBe(true);
+    expect(matchesFilter(openings, breakerTimerSubject(opening(null), 'wait'))).toBe(true);
+    expect(matchesFilter(openings, breakerTimerSubject(opening(null), 'due'))).toBe(false);
+    expect(matchesFilter(openings, timerSubject(pending(), 'wait'))).toBe(false);
   });
 
   it('of positions are one for each partition, and match no filter of timers', () => {
@@ -141,7 +143,7 @@ describe('the subjects of timers', () => {
       pendingAt(opening(null), 'deferred'),
       timersOfRun(pending()),
     ]) {
-      expect(matches(filter, position), filter).toBe(false);
+      expect(matchesFilter(filter, position), filter).toBe(false);
     }
     expect(
       new Set(Array.from({ length: PARTITIONS }, (_, partition) => partitionPositionSubject(partition))).size,
@@ -150,25 +152,25 @@ describe('the subjects of timers', () => {
 
   it('of deferred deliveries at a receiver are those of its organisation', () => {
     const deferred = pendingAt(opening(ORG), 'deferred');
-    expect(matches(deferred, timerSubject(pending(), 'deferred'))).toBe(true);
-    expect(matches(deferred, timerSubject(pending({ run_id: OTHER_RUN }), 'deferred'))).toBe(true);
-    expect(matches(deferred, timerSubject(pending({ org_id: OTHER_ORG }), 'deferred'))).toBe(false);
-    expect(matches(deferred, timerSubject(pending(), 'wait'))).toBe(false);
+    expect(matchesFilter(deferred, timerSubject(pending(), 'deferred'))).toBe(true);
+    expect(matchesFilter(deferred, timerSubject(pending({ run_id: OTHER_RUN }), 'deferred'))).toBe(true);
+    expect(matchesFilter(deferred, timerSubject(pending({ org_id: OTHER_ORG }), 'deferred'))).toBe(false);
+    expect(matchesFilter(deferred, timerSubject(pending(), 'wait'))).toBe(false);
   });
 
   it('of all deferred deliveries leave out other timers', () => {
     for (const state of STATES) {
-      expect(matches(ALL_DEFERRED, timerSubject(pending(), state)), state).toBe(state === 'deferred');
+      expect(matchesFilter(ALL_DEFERRED, timerSubject(pending(), state)), state).toBe(state === 'deferred');
     }
-    expect(matches(ALL_DEFERRED, breakerTimerSubject(opening(null), 'wait'))).toBe(false);
+    expect(matchesFilter(ALL_DEFERRED, breakerTimerSubject(opening(null), 'wait'))).toBe(false);
   });
 
   it('of deferred deliveries at an origin are those of every organisation, and of no other origin', () => {
     const deferred = pendingAt(opening(null), 'deferred');
-    expect(matches(deferred, timerSubject(pending(), 'deferred'))).toBe(true);
-    expect(matches(deferred, timerSubject(pending({ org_id: OTHER_ORG }), 'deferred'))).toBe(true);
+    expect(matchesFilter(deferred, timerSubject(pending(), 'deferred'))).toBe(true);
+    expect(matchesFilter(deferred, timerSubject(pending({ org_id: OTHER_ORG }), 'deferred'))).toBe(true);
     const elsewhere = pending({ origin: 'https://hooks.example.com' });
-    expect(matches(deferred, timerSubject(elsewhere, 'deferred'))).toBe(false);
-    expect(matches(deferred, breakerTimerSubject(opening(null), 'due'))).toBe(false);
+    expect(matchesFilter(deferred, timerSubject(elsewhere, 'deferred'))).toBe(false);
+    expect(matchesFilter(deferred, breakerTimerSubject(opening(null), 'due'))).toBe(false);
   });
 });

@@ -23,7 +23,7 @@ import {
 import { WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '../../src/events/webhook-event.ts';
 import { anEvent, EXECUTOR, ORG, RUN } from '../fixtures/run-events.ts';
 import { aWebhookEvent } from '../fixtures/webhook-events.ts';
-import { matches } from './nats-wildcards.ts';
+import { matchesFilter } from '../../src/subjects/matches-filter.ts';
 
 const KEY = { org_id: ORG, run_id: RUN };
 const ANOTHER = '01920000-0000-7000-8000-0000000000ff';
@@ -32,7 +32,7 @@ describe('the subject of an event', () => {
   it.each(RUN_EVENT_TYPES)('of %s contains run, fact, writer, attempt and executor', (type) => {
     const event = anEvent(type);
     const subject = runEventSubject(event);
-    expect(matches(lifecycleFilter({ org_id: ORG, run_id: RUN }), subject)).toBe(true);
+    expect(matchesFilter(lifecycleFilter({ org_id: ORG, run_id: RUN }), subject)).toBe(true);
     expect(parseLifecycleSubject(subject)).toEqual({
       org_id: ORG,
       run_id: RUN,
@@ -45,15 +45,15 @@ describe('the subject of an event', () => {
 
   it('matches the filter of the executor that it concerns', () => {
     for (const type of ['RunAssigned', 'RunCancelRequested', 'RunRequeued', 'RunTimedOut'] as const) {
-      expect(matches(executorFilter(EXECUTOR), runEventSubject(anEvent(type))), type).toBe(true);
+      expect(matchesFilter(executorFilter(EXECUTOR), runEventSubject(anEvent(type))), type).toBe(true);
     }
-    expect(matches(executorFilter(EXECUTOR), runEventSubject(anEvent('RunQueued')))).toBe(false);
+    expect(matchesFilter(executorFilter(EXECUTOR), runEventSubject(anEvent('RunQueued')))).toBe(false);
   });
 
   it('contains the name of the executor as a token, so that the broker can permit a name its own subjects', () => {
     const own = `runs.*.*.life.*.executor.*.${executorName(EXECUTOR)}.*`;
-    expect(matches(own, runEventSubject(anEvent('RunStarted')))).toBe(true);
-    expect(matches(own, runEventSubject(anEvent('RunAssigned')))).toBe(false);
+    expect(matchesFilter(own, runEventSubject(anEvent('RunStarted')))).toBe(true);
+    expect(matchesFilter(own, runEventSubject(anEvent('RunAssigned')))).toBe(false);
   });
 
   it('is among those that the executor of its attempt may read', () => {
@@ -62,7 +62,8 @@ describe('the subject of an event', () => {
     );
     const subjects = attemptSubjects({ ...KEY, attempt: 1, executor_id: EXECUTOR });
     expect(new Set(subjects)).toEqual(new Set(types.map((type) => runEventSubject(anEvent(type)))));
-    for (const subject of subjects) expect(matches(executorFilter(EXECUTOR), subject), subject).toBe(true);
+    for (const subject of subjects)
+      expect(matchesFilter(executorFilter(EXECUTOR), subject), subject).toBe(true);
   });
 
   it('is parsed as one of a lifecycle fact only if every token is valid', () => {
@@ -101,10 +102,10 @@ describe('the subject of a webhook event', () => {
     (type) => {
       const subject = webhookEventSubject(aWebhookEvent(type));
       for (const filter of [webhookFilter(KEY), runFilter(KEY), ALL_WEBHOOKS]) {
-        expect(matches(filter, subject), filter).toBe(true);
+        expect(matchesFilter(filter, subject), filter).toBe(true);
       }
       for (const filter of [lifecycleFilter(KEY), ALL_LIFECYCLES, `runs.${ORG}.${ANOTHER}.>`]) {
-        expect(matches(filter, subject), filter).toBe(false);
+        expect(matchesFilter(filter, subject), filter).toBe(false);
       }
       expect(parseLifecycleSubject(subject)).toBeUndefined();
     },
@@ -112,15 +113,15 @@ describe('the subject of a webhook event', () => {
 
   it('of a lifecycle event matches no filter of webhook facts', () => {
     for (const filter of [webhookFilter(KEY), ALL_WEBHOOKS]) {
-      expect(matches(filter, runEventSubject(anEvent('RunQueued'))), filter).toBe(false);
+      expect(matchesFilter(filter, runEventSubject(anEvent('RunQueued'))), filter).toBe(false);
     }
-    expect(matches(runFilter(KEY), runEventSubject(anEvent('RunQueued')))).toBe(true);
-    expect(matches(ALL_LIFECYCLES, runEventSubject(anEvent('RunQueued')))).toBe(true);
+    expect(matchesFilter(runFilter(KEY), runEventSubject(anEvent('RunQueued')))).toBe(true);
+    expect(matchesFilter(ALL_LIFECYCLES, runEventSubject(anEvent('RunQueued')))).toBe(true);
   });
 
   it('matches the filter of redelivery requests only for a redelivery request', () => {
     const asked = WEBHOOK_EVENT_TYPES.filter((type) =>
-      matches(ALL_REDELIVERY_REQUESTS, webhookEventSubject(aWebhookEvent(type))),
+      matchesFilter(ALL_REDELIVERY_REQUESTS, webhookEventSubject(aWebhookEvent(type))),
     );
     expect(asked).toEqual(['WebhookRedeliveryRequested']);
   });
@@ -147,8 +148,8 @@ describe('the subject of a webhook event', () => {
 describe('the subject of progress', () => {
   it('contains run, attempt and executor', () => {
     const subject = progressSubject(KEY, 12, EXECUTOR);
-    expect(matches(progressFilter(KEY), subject)).toBe(true);
-    expect(matches(ALL_PROGRESS, subject)).toBe(true);
+    expect(matchesFilter(progressFilter(KEY), subject)).toBe(true);
+    expect(matchesFilter(ALL_PROGRESS, subject)).toBe(true);
     expect(parseProgressSubject(subject)).toEqual({
       org_id: ORG,
       run_id: RUN,
