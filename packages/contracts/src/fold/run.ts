@@ -142,8 +142,8 @@ export interface DeletedRun {
   readonly deleted_at: string;
   readonly deleted_by: Pick<RunEventOf<'RunDeleted'>['data'], 'user_id' | 'key_id'>;
   readonly erases: ErasedContent;
-  /** What it referred to, as far as the reader knew the run. */
-  readonly to_erase: LeftToErase;
+  /** What it referred to, as far as the reader knew the run; null in views once all of it is erased. */
+  readonly to_erase: LeftToErase | null;
 }
 
 /** The fold of a run's lifecycle. */

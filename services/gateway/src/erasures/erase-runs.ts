@@ -30,7 +30,7 @@ export interface EraseRunsOptions {
 interface ErasedRuns {
   /** Those that were deleted now. */
   readonly deleted: number;
-  /** The views hold nothing of the organisation any more. */
+  /** Nothing of its runs is left to erase. */
   readonly isDone: boolean;
 }
 
@@ -39,7 +39,7 @@ const PAGE = 200;
 /**
  * Deletes the runs of an organisation as a client does: one that has not ended is cancelled before, and its final notification is given
  * up. A run that executes ends within the time of a cancellation, so a later call finds it. What deleted runs had is erased by the
- * gateway that projects, and their views at last. @throws {LogUnavailable} @throws {ViewsUnavailable}
+ * gateway that projects. @throws {LogUnavailable} @throws {ViewsUnavailable}
  */
 export const eraseRuns = async (
   options: EraseRunsOptions,
@@ -61,7 +61,7 @@ export const eraseRuns = async (
   return { deleted, isDone: found === 0 && !stop.aborted && !(await isErasing(views, org_id)) };
 };
 
-/** Whether views of its deleted runs are left. */
+/** Whether something of its deleted runs is left to erase. */
 const isErasing = async (views: Pick<RunViews, 'listToErase'>, org_id: OrgId): Promise<boolean> => {
   for (let after = ''; ;) {
     const page = await views.listToErase({ after, limit: PAGE });

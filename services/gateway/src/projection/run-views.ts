@@ -68,7 +68,12 @@ export interface RunViews {
   listWithFiles(query: FilesQuery): Promise<StoredView[]>;
   /** Views of all organisations with files to erase, in the order of their ids. */
   listToErase(query: EraseQuery): Promise<StoredView[]>;
-  /** Removes each view, unless the stored one has another head. Resolves with how many it removed. */
+  /** Views of all organisations of deleted runs of which all is erased. The run that was deleted first comes first. */
+  listErased(limit: number): Promise<StoredView[]>;
+  /**
+   * Removes each view, unless the stored one has another head. Resolves with how many it removed. Only for a run of which the log
+   * holds nothing: without a later head beside it, a stale view that a slow process saves would come back.
+   */
   remove(views: readonly StoredView[]): Promise<number>;
   position(): Promise<ProjectionPosition | undefined>;
   /** Resolves the next time that the position moves. Of views that this process alone writes. */
@@ -97,6 +102,7 @@ export type ReadingViews = Pick<
   | 'listUnsettled'
   | 'listWithFiles'
   | 'listToErase'
+  | 'listErased'
   | 'countQueued'
   | 'sumOutputBytes'
 >;

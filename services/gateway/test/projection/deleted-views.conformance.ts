@@ -16,6 +16,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunView, StoredView } from '../../src/projection/core/run-view.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
 import { anOutput } from '../fixtures/runs/an-output.ts';
+import { erasedView } from '../fixtures/views/erased-views.ts';
 import { aView, folded, foldedWebhook, timeOf } from '../fixtures/runs/folded-runs.ts';
 
 const TODAY = '2026-01-01';
@@ -33,16 +34,20 @@ export const deletedViewsConformance = (views: () => RunViews): void => {
       ),
       foldedWebhook(5, webhookGivenUp(key)),
     );
-  const after = (view: RunView, event: ReturnType<typeof deleted | typeof outputsDeleted>): StoredView => {
-    const run = evolveRun(view.run, { event, sequence: 6, time: timeOf(6) });
+  const after = (
+    view: RunView,
+    event: ReturnType<typeof deleted | typeof outputsDeleted>,
+    sequence = 6,
+  ): StoredView => {
+    const run = evolveRun(view.run, { event, sequence, time: timeOf(sequence) });
     if (isImpossible(run)) throw new Error(run.impossible);
-    return { ...view, head: 6, run };
+    return { ...view, head: sequence, run };
   };
   const toErase = async (): Promise<StoredView[]> => views().listToErase({ after: '', limit: 100 });
   const idsOf = (found: readonly StoredView[]): string[] => found.map(({ run }) => run.run_id);
 
   describe('deleted runs and outputs', () => {
-    it('of a run leave a view that no list has and no sum counts, until it is removed', async () => {
+    it('of a run leave a view that no list has and no sum counts', async () => {
       const key = aRun();
       const view = succeededView(key);
       await views().save([view]);
@@ -57,7 +62,28 @@ export const deletedViewsConformance = (views: () => RunViews): void => {
       expect((await views().listRuns(everything)).items).toEqual([]);
       expect((await views().listRuns({ ...everything, statuses: ['success'] })).items).toEqual([]);
       expect((await views().listWebhooks({ ...everything, statuses: ['failed'] })).items).toEqual([]);
-      expect(await views().remove([gone])).toBe(1);
+      await views().remove([gone]);
+    });
+
+    it('of a run leave a view in the way of a stale one, also when all of it is erased, until that is removed', async () => {
+      const [key, later] = [aRun(), aRun()];
+      const view = succeededView(key);
+      const gone = erasedView(after(view, deleted(key)));
+      const goneLater = erasedView(after(succeededView(later), deleted(later), 7));
+      await views().save([view, goneLater]);
+      await views().save([after(view, deleted(key))]);
+      const listed = async (limit = 100) => idsOf(await views().listErased(limit));
+      expect(await listed()).toEqual([later.run_id]);
+      await views().save([gone]);
+      expect(idsOf(await toErase())).not.toContain(key.run_id);
+      expect(await listed()).toEqual([key.run_id, later.run_id]);
+      expect(await listed(1)).toEqual([key.run_id]);
+      // A gateway that was paused while another one went on.
+      await views().save([view]);
+      expect(await views().find(key)).toEqual(gone);
+      expect((await views().listRuns({ org_id: key.org_id, limit: 10 })).items).toEqual([]);
+      expect(await views().remove([gone, goneLater])).toBe(2);
+      expect(await listed()).toEqual([]);
       expect(await views().find(key)).toBeUndefined();
       expect(await views().sumOutputBytes(key.org_id, TODAY)).toBe(0);
     });

@@ -55,8 +55,8 @@ export const foldMessage = (
   switch (chain) {
     case 'lifecycle': {
       const { next, isAnew } = accept(RUN_CHAIN, folded.history, message);
-      // Then the notifications follow too.
-      const webhook = isAnew ? EMPTY_HISTORY : folded.webhook;
+      // Then the notifications follow too, unless they were before it.
+      const webhook = isAnew && folded.webhook.head === 0 ? EMPTY_HISTORY : folded.webhook;
       return folding(next, (history) => ({ history, webhook }));
     }
     case 'webhook': {

@@ -13,7 +13,7 @@ export interface ViewOf<State extends RunState> {
   readonly webhook: WebhookHistory;
 }
 export type RunView = ViewOf<Run>;
-/** That of a deleted run stays until its files are erased. No list has it. */
+/** That of a deleted run stays for as long as the log holds anything of the run. No list has it. */
 export type StoredView = ViewOf<RunState>;
 
 /** The view of a run that exists; undefined for a deleted one. */
@@ -31,7 +31,7 @@ export const isSameRun = (view: StoredView | undefined, key: RunKey): view is St
 export const upTo = ({ head, webhook }: StoredView): number =>
   head === 0 ? 0 : Math.max(head, webhook.head);
 
-/** Deleted outputs whose files are not erased yet; null for none. */
+/** Of a deleted run, or the deleted outputs of another one: what is not erased yet; null for nothing. */
 export const outputsToErase = (run: RunState): LeftToErase | null => {
   if (isDeleted(run)) return run.to_erase;
   return isEnded(run) ? (run.deleted_outputs?.to_erase ?? null) : null;

@@ -30,6 +30,7 @@ export const createIndexes = async (runs: Collection<RunDocument>): Promise<void
     FILES_INDEX,
     ...REFERENCE_INDEXES,
     ERASE_INDEX,
+    DELETED_INDEX,
   ]);
 };
 
@@ -43,4 +44,10 @@ export const FILES_INDEX = {
 export const ERASE_INDEX = {
   key: { to_erase: 1, _id: 1 },
   partialFilterExpression: { to_erase: { $gt: 0 } },
+} as const;
+
+/** Of all organisations, only runs that were deleted. */
+export const DELETED_INDEX = {
+  key: { to_erase: 1, updated_at: 1 },
+  partialFilterExpression: { status: 'deleted' },
 } as const;

@@ -3,7 +3,7 @@ import type { EraseQuery, FilesQuery } from '../core/list-query.ts';
 import { FINAL_STATUSES, type StoredView } from '../core/run-view.ts';
 import { viewOf } from '../core/stored-run.ts';
 import type { RunDocument } from './run-documents.ts';
-import { ERASE_INDEX, FILES_INDEX } from './run-indexes.ts';
+import { DELETED_INDEX, ERASE_INDEX, FILES_INDEX } from './run-indexes.ts';
 
 // Each query repeats the condition of its index, by which the server knows that the index has all that it asks for.
 
@@ -13,6 +13,11 @@ export const viewsToErase = async (
 ): Promise<StoredView[]> => {
   const found = runs.find({ to_erase: { $gt: 0 }, _id: { $gt: after } }, { hint: ERASE_INDEX.key });
   return (await found.sort({ _id: 1 }).limit(limit).toArray()).map(viewOf);
+};
+
+export const erasedViews = async (runs: Collection<RunDocument>, limit: number): Promise<StoredView[]> => {
+  const found = runs.find({ status: 'deleted', to_erase: 0 }, { hint: DELETED_INDEX.key });
+  return (await found.sort({ updated_at: 1 }).limit(limit).toArray()).map(viewOf);
 };
 
 export const viewsWithFiles = async (

@@ -63,6 +63,9 @@ export const FILES_INDEX = 'run_views_with_files';
 /** Of all organisations, without the many that have nothing to erase. */
 export const ERASE_INDEX = 'run_views_to_erase';
 
+/** Of all organisations, only runs that were deleted. */
+export const DELETED_INDEX = 'run_views_deleted';
+
 /**
  * Runs that have not ended, by what they were queued with. One index for all of it: a workflow is looked up in it, and for a version,
  * a deployment or a machine that is to be deleted, which is rare, the organisation's part is read.
@@ -81,6 +84,7 @@ export const SCHEMA = [
   `CREATE INDEX IF NOT EXISTS ${UNSETTLED_INDEX} ON run_views (sort_key) WHERE unsettled > 0`,
   `CREATE INDEX IF NOT EXISTS ${FILES_INDEX} ON run_views (org_id, updated_at) WHERE output_bytes > 0`,
   `CREATE INDEX IF NOT EXISTS ${ERASE_INDEX} ON run_views (run_id) WHERE to_erase > 0`,
+  `CREATE INDEX IF NOT EXISTS ${DELETED_INDEX} ON run_views (to_erase, updated_at) WHERE status = 'deleted'`,
   `CREATE INDEX IF NOT EXISTS ${LIVE_INDEX} ON run_views (org_id, ${LIVE_FIELDS.join(', ')}) WHERE ${IS_LIVE}`,
   ...SUMS_SCHEMA,
   ...TAGS_SCHEMA,

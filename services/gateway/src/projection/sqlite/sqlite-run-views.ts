@@ -14,7 +14,7 @@ import { openDatabase, orUnavailable } from './open-database.ts';
 import { oldestRuns, unsettledRuns } from './oldest-runs.ts';
 import { rowReader } from './read-lists.ts';
 import { readReferences } from './read-references.ts';
-import { ERASE_INDEX, FILES_INDEX } from './schema.ts';
+import { DELETED_INDEX, ERASE_INDEX, FILES_INDEX } from './schema.ts';
 import { writeViews } from './write-views.ts';
 
 export interface SqliteSettings {
@@ -101,6 +101,10 @@ const readLists = (database: DatabaseSync, clock: () => number): Omit<ReadingVie
     `SELECT ${VIEW_FIELDS.join(', ')} FROM run_views INDEXED BY ${ERASE_INDEX}
      WHERE to_erase > 0 AND run_id > ? ORDER BY run_id LIMIT ?`,
   );
+  const erased = database.prepare(
+    `SELECT ${VIEW_FIELDS.join(', ')} FROM run_views INDEXED BY ${DELETED_INDEX}
+     WHERE status = 'deleted' AND to_erase = 0 ORDER BY updated_at LIMIT ?`,
+  );
   const withFiles = database.prepare(
     `SELECT ${VIEW_FIELDS.join(', ')} FROM run_views INDEXED BY ${FILES_INDEX}
      WHERE org_id = ? AND output_bytes > 0 AND updated_at < ? AND status IN (${FINAL_STATUSES.map(() => '?').join(', ')})
@@ -126,6 +130,10 @@ const readLists = (database: DatabaseSync, clock: () => number): Omit<ReadingVie
     listToErase: async ({ after, limit }) =>
       orUnavailable('listing views with files to erase', () =>
         toErase.all(after, limit).map((row) => viewOf(row as unknown as StoredRun)),
+      ),
+    listErased: async (limit) =>
+      orUnavailable('listing views of deleted runs', () =>
+        erased.all(limit).map((row) => viewOf(row as unknown as StoredRun)),
       ),
     countQueued: async (orgId, atMost) =>
       orUnavailable('counting queued runs', () => Number(queued.get(orgId, atMost)?.['queued'])),

@@ -1,9 +1,11 @@
+import { isDeleted } from '@runledger/contracts/fold/run';
 import { Tombstone } from '@runledger/contracts/http/runs/delete-run';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
 import type { FreshViews } from '../../projection/fresh-views.ts';
+import { outputsToErase, type StoredView } from '../../projection/core/run-view.ts';
 import type { RunViews } from '../../projection/run-views.ts';
 import { RunPath, runKeyOf } from '../current/run-path.ts';
 
@@ -33,8 +35,11 @@ export const tombstoneRoute = ({ log, views, fresh }: TombstoneRoute): Route =>
     const read = await readRun(log, key);
     if (read.kind !== 'deleted') throw new Refused({ kind: 'not_found', what: 'Tombstone' });
     const { run_id, number, created_at, deleted_at, deleted_by, erases } = read.run;
-    // The view of a deleted run stays until everything is erased.
-    const isErased = (await fresh.becomeFresh()) && (await views.find(key)) === undefined;
+    const isErased = (await fresh.becomeFresh()) && hasNothingToErase(await views.find(key));
     const state = isErased ? ('erased' as const) : ('erasing' as const);
     return { run_id, number, created_at, deleted_at, deleted_by, state, erases };
   });
+
+/** Its view says what is left, and goes when the log forgets the run. */
+const hasNothingToErase = (view: StoredView | undefined): boolean =>
+  view === undefined || (isDeleted(view.run) && outputsToErase(view.run) === null);

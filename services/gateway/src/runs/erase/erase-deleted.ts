@@ -11,7 +11,7 @@ import type { EraseInputFiles } from './erase-input-files.ts';
 import type { EraseFiles } from './erase-files.ts';
 
 export interface EraseDeletedOptions {
-  readonly views: Pick<RunViews, 'listToErase' | 'save' | 'remove'>;
+  readonly views: Pick<RunViews, 'listToErase' | 'save'>;
   readonly erase: EraseFiles;
   readonly eraseBlobs: EraseBlobs;
   readonly eraseInputFiles: EraseInputFiles;
@@ -28,7 +28,7 @@ const MAX_CONCURRENT = 8;
 
 /**
  * Erases the files of deleted runs and outputs, and the logs, input files and blobs of deleted runs, until it is disposed of. A view says what is
- * left to erase until all of it is erased, so a crash in between loses nothing. The view of a deleted run goes last.
+ * left to erase until all of it is erased, so a crash in between loses nothing.
  */
 export const openErasing = (options: EraseDeletedOptions): AsyncDisposable =>
   whileProjecting({
@@ -56,7 +56,7 @@ const eraseDeleted = async (
       const unlisted = { ...view, run: { ...run, to_erase: { ...outputs, ...NO_OUTPUTS } } };
       if (outputs.outputs_blob) await views.save([unlisted]);
       if (!(await eraseBlobs(run.org_id, outputs.blobs ?? []))) return;
-      await views.remove([view]);
+      await views.save([{ ...view, run: { ...run, to_erase: null } }]);
     } else if (isEnded(run) && run.deleted_outputs) {
       const deleted_outputs = { ...run.deleted_outputs, to_erase: null };
       await views.save([{ ...view, run: { ...run, deleted_outputs } }]);

@@ -6,10 +6,14 @@ import { readLogAge, type LogAge } from '@runledger/event-log/messages/log-age';
 import { whileProjecting } from '../../projection/while-projecting.ts';
 import { createdBefore, DAY_MS, endedBefore } from './core/old-runs.ts';
 import { eraseOldFiles, type EraseOldFilesOptions } from './erase-old-files.ts';
+import { removeDeletedRuns, type RemoveDeletedRunsOptions } from './remove-deleted-runs.ts';
 import { removeOldRuns, type RemoveOldRunsOptions } from './remove-old-runs.ts';
 import type { RetentionRecords } from './retention-records.ts';
 
-export interface RetentionOptions extends Omit<RemoveOldRunsOptions & EraseOldFilesOptions, 'stop'> {
+export interface RetentionOptions extends Omit<
+  RemoveOldRunsOptions & EraseOldFilesOptions & RemoveDeletedRunsOptions,
+  'stop'
+> {
   readonly records: Pick<RetentionRecords, 'all'>;
   /** Days for which the installation keeps runs. */
   readonly runsDays: number;
@@ -41,6 +45,7 @@ const applyRetention = async (
   const { log, records, runsDays, stop } = options;
   const age = await readLogAge(log);
   await removeOldRuns(options, { createdBefore: createdBefore(runsDays, age) });
+  await removeDeletedRuns(options);
   for await (const chosen of records.all()) {
     if (stop.aborted) return;
     const org_id = orgId(chosen.org_id);

@@ -216,6 +216,16 @@ describe('a view of another log', () => {
     expect(views).toMatchObject([{ head: 9, run: { status: 'deleted', to_erase: { outputs: [anOutput] } } }]);
   });
 
+  it('goes on with the deletion of its run behind the end of its notification', () => {
+    const end = webhookMessage(one, webhookExpired(one), 9, 0);
+    const { views } = project(ended.map(reset), [end]);
+    // A view with an earlier head of either chain would be taken for a stale one.
+    for (const present of [views, ended.map(reset)])
+      expect(project(present, [end, stored(one, deleted(one), 10, 6)]).views).toMatchObject([
+        { head: 10, run: { status: 'deleted' }, webhook: { head: 9, state: { status: 'failed' } } },
+      ]);
+  });
+
   it.each([0, 7])('goes on with the end of its notification, behind %i', (expectedSequence) => {
     for (const before of [undefined, webhookStarted(one)]) {
       const known = before ? project(ended, [webhookMessage(one, before, 7, 0)]).views : ended;

@@ -9,6 +9,7 @@ import { call } from '../../fixtures/requests/requests.ts';
 import { mongoUrl, openViews } from '../../fixtures/views/mongo-views.ts';
 import { testMongo } from '@runledger/testing/servers/mongo';
 import { aRunWithFile } from '../retention/aged-runs.ts';
+import { untilErased } from '../../fixtures/views/erased-views.ts';
 
 const RUNS = 12;
 
@@ -45,10 +46,7 @@ describeWithMongo('with a server', { timeout: 90_000 }, () => {
       }
     }
     await waitFor('the files to be erased', async () => (await filesLeft()) === 1);
-    await waitFor('the views to be removed', async () => {
-      const left = await Promise.all(deleted.map(({ run }) => one.find(run)));
-      return left.every((view) => view === undefined);
-    });
+    await Promise.all(deleted.map(({ run }) => untilErased(one, run)));
     for (const { api } of gateways) {
       const { body } = await call(`${api}/runs`, bed.tenant.key);
       expect(body.runs.map(({ id }: { readonly id: string }) => id)).toEqual([kept?.run.run_id]);

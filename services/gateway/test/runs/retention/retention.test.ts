@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isDeleted } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
+import { assigned, deleted, started, succeeded } from '@runledger/testing/events/run-events';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { describeWithMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -17,6 +17,7 @@ import { call } from '../../fixtures/requests/requests.ts';
 import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
 import { forgetAll } from '../../fixtures/runs/forgotten-log.ts';
 import { queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
+import { erasedView } from '../../fixtures/views/erased-views.ts';
 import { mongoViews } from '../../fixtures/views/mongo-views.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { age, aRunWithFile, choose, FILE_BYTES, sumOf, viewAll, type RunWithFile } from './aged-runs.ts';
@@ -35,6 +36,9 @@ interface Scene {
   readonly othersGone: RunWithFile;
   readonly othersKept: RunWithFile;
   readonly unfinished: RunKey;
+  /** All of it is erased, and the log has forgotten it. */
+  readonly deleted: RunKey;
+  readonly deletedInLog: RunKey;
 }
 
 const aScene = async (bed: TestBed, edge: TestGateway, other: Tenant): Promise<Scene> => {
@@ -49,11 +53,21 @@ const aScene = async (bed: TestBed, edge: TestGateway, other: Tenant): Promise<S
   const keyed = runIn(tenant, await queueKeyed(edge, tenant, 'order-7'));
   await appendAll(log, assigned(keyed), started(keyed), succeeded(keyed));
   const files = [old, recent, withoutFile, othersKept, othersGone, notified, unsettled, veryOld];
+  const erasedRun = async (): Promise<RunKey> => {
+    const run = await queueSample(edge, tenant);
+    await appendAll(log, assigned(run), started(run), succeeded(run), deleted(run));
+    await viewAll(bed, views, [run]);
+    const view = await views.find(run);
+    if (view) await views.save([erasedView(view)]);
+    return run;
+  };
   await viewAll(bed, views, [...files.map(({ run }) => run), unfinished, keyed]);
+  const deletedRun = await erasedRun();
   await forgetAll(log);
   // The log has this one, whatever its view says of its age.
   const inLog = await aRun();
   await viewAll(bed, views, [inLog.run]);
+  const deletedInLog = await erasedRun();
 
   for (const { run } of [old, notified, unsettled, inLog, othersKept]) {
     await age(bed, views, run, { created: 40 });
@@ -73,6 +87,8 @@ const aScene = async (bed: TestBed, edge: TestGateway, other: Tenant): Promise<S
     othersGone,
     othersKept,
     unfinished,
+    deleted: deletedRun,
+    deletedInLog,
   };
 };
 
@@ -135,6 +151,12 @@ const retention = (
         const { kept, withoutFile, unfinished } = scene;
         const ids = [...kept, withoutFile].map(({ run }) => run.run_id);
         expect(listed.toSorted()).toEqual([...ids, unfinished.run_id].toSorted());
+      });
+
+      it('goes when it was deleted, and the log has forgotten it', async () => {
+        const viewOf = (key: RunKey) => gateway.views.find(key);
+        await waitFor('its view to go', async () => (await viewOf(scene.deleted)) === undefined);
+        expect(await viewOf(scene.deletedInLog)).toMatchObject({ run: { status: 'deleted' } });
       });
 
       it('ends first when it has not ended', async () => {
