@@ -29,7 +29,7 @@ export const openDataFolder = async (path: string, now: () => Date): Promise<Ope
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
     await chmod(path, 0o700);
-    const locked = await takeLock(at('lock'), now);
+    const locked = await takeLock({ lock: at('lock.db'), holder: at('holder.json') }, now);
     if (locked.kind === 'held') return { ok: false, why: heldByMessage(path, locked.by) };
     const { lock } = locked;
     const wrong = await checkFormat(path);
@@ -51,9 +51,15 @@ export const openDataFolder = async (path: string, now: () => Date): Promise<Ope
   }
 };
 
-const heldByMessage = (path: string, { pid, since, url }: Holder): string =>
-  `The data folder ${path} is in use: process ${pid} has held it since ${since}` +
-  `${url === undefined ? '' : ` and serves ${url}`}. Use that one, stop it first (kill ${pid}), or ${CHOOSE_ANOTHER}.`;
+const heldByMessage = (path: string, by: Holder | undefined): string => {
+  if (!by)
+    return `The data folder ${path} is in use: another process has just taken it. Use that one, stop it first, or ${CHOOSE_ANOTHER}.`;
+  const { pid, since, url } = by;
+  return (
+    `The data folder ${path} is in use: process ${pid} has held it since ${since}` +
+    `${url === undefined ? '' : ` and serves ${url}`}. Use that one, stop it first (kill ${pid}), or ${CHOOSE_ANOTHER}.`
+  );
+};
 
 const checkFormat = async (path: string): Promise<string | undefined> => {
   const file = join(path, 'format');

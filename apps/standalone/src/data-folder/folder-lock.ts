@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { link, readFile, rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { Value } from 'typebox/value';
+import { readJsonFile } from './connection-files.ts';
 import { identityOf, isRunning } from './process-identity.ts';
-import { writeDraft, writePrivateFile } from './write-file.ts';
+import { writePrivateFile } from './write-file.ts';
 
 const Holder = Type.Object({
   pid: Type.Integer({ minimum: 1 }),
@@ -21,90 +21,63 @@ interface FolderLock extends AsyncDisposable {
   readonly publishUrl: (url: string) => Promise<void>;
 }
 
+export interface LockFiles {
+  /** Stays; whether it is locked is known to the kernel alone, which unlocks it when its process ends, however it ends. */
+  readonly lock: string;
+  /** What the process that holds the lock says of itself. */
+  readonly holder: string;
+}
+
 export type Locked =
   | { readonly kind: 'locked'; readonly lock: FolderLock }
-  | { readonly kind: 'held'; readonly by: Holder };
+  /** Undefined when the holder has not said who it is. */
+  | { readonly kind: 'held'; readonly by: Holder | undefined };
 
-const MAX_ATTEMPTS = 20;
-
-/**
- * Takes the lock file for this process. It replaces the lock of a process that has ended.
- * @throws Error for a failure of the file system, or if other starts keep taking the lock
- */
-export const takeLock = async (path: string, now: () => Date): Promise<Locked> => {
-  const identity = await identityOf(process.pid);
-  if (identity === undefined) throw new Error('The lock needs /proc, which does not list this process.');
-  const mine: Holder = { ...identity, since: now().toISOString() };
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    if (await createLock(path, mine)) return { kind: 'locked', lock: lockAt(path, mine) };
-    const found = await read(path);
-    if (found === undefined) continue;
-    const holder = parseHolder(found);
-    if (holder !== undefined && (await isRunning(holder))) return { kind: 'held', by: holder };
-    await removeStale(path, found);
-  }
-  throw new Error(`Other processes keep taking and releasing the lock ${path}. Try again.`);
-};
-
-/** A link, unlike a rename, never replaces a file. The file is complete before it gets its name. */
-const createLock = async (path: string, holder: Holder): Promise<boolean> => {
-  const draft = await writeDraft(path, textOf(holder));
+/** Takes the lock for this process, if no other one holds it. @throws Error for a failure of the file system */
+export const takeLock = async (files: LockFiles, now: () => Date): Promise<Locked> => {
+  const locked = lockFile(files.lock);
+  if (!locked) return { kind: 'held', by: await readHolder(files.holder) };
   try {
-    await link(draft, path);
-    return true;
+    const identity = await identityOf(process.pid);
+    if (identity === undefined) throw new Error('The lock needs /proc, which does not list this process.');
+    const holder: Holder = { ...identity, since: now().toISOString() };
+    const write = (shown: Holder): Promise<void> =>
+      writePrivateFile(files.holder, `${JSON.stringify(shown)}\n`);
+    await write(holder);
+    return {
+      kind: 'locked',
+      lock: {
+        publishUrl: (url) => write({ ...holder, url }),
+        [Symbol.asyncDispose]: async () => {
+          await rm(files.holder, { force: true });
+          locked.close();
+        },
+      },
+    };
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) return false;
-    throw error;
-  } finally {
-    await rm(draft, { force: true });
-  }
-};
-
-/** Removes the stale lock, unless another start has replaced it since it was read. */
-const removeStale = async (path: string, stale: string): Promise<void> => {
-  const aside = `${path}.${randomUUID()}.stale`;
-  try {
-    await rename(path, aside);
-    if ((await read(aside)) !== stale) await link(aside, path);
-  } catch (error) {
-    if (!hasCode(error, 'ENOENT') && !hasCode(error, 'EEXIST')) throw error;
-  } finally {
-    await rm(aside, { force: true });
-  }
-};
-
-const lockAt = (path: string, mine: Holder): FolderLock => {
-  let text = textOf(mine);
-  return {
-    publishUrl: async (url) => {
-      text = textOf({ ...mine, url });
-      await writePrivateFile(path, text);
-    },
-    [Symbol.asyncDispose]: async () => {
-      if ((await read(path)) === text) await rm(path, { force: true });
-    },
-  };
-};
-
-const textOf = (holder: Holder): string => `${JSON.stringify(holder)}\n`;
-
-const read = async (path: string): Promise<string | undefined> => {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
+    locked.close();
     throw error;
   }
 };
 
-const parseHolder = (text: string): Holder | undefined => {
+const SQLITE_BUSY = 5;
+
+/** Node cannot lock a file, and SQLite can: an exclusive transaction on an empty database. Undefined when another one has it. */
+const lockFile = (path: string): DatabaseSync | undefined => {
+  const database = new DatabaseSync(path);
   try {
-    const value: unknown = JSON.parse(text);
-    return Value.Check(Holder, value) ? value : undefined;
-  } catch {
-    return undefined;
+    // Without a file for the journal of a transaction that never writes.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    return database;
+  } catch (error) {
+    database.close();
+    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return undefined;
+    throw error;
   }
 };
 
-const hasCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code;
+/** The file may be that of an earlier holder, which was killed. */
+const readHolder = async (path: string): Promise<Holder | undefined> => {
+  const read = await readJsonFile(path, Holder);
+  return read.kind === 'found' && (await isRunning(read.content)) ? read.content : undefined;
+};

@@ -1,7 +1,7 @@
-import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { NOON, held, open, opened, readLock, refusal } from '../fixtures/opened-folder.ts';
+import { HOLDER, NOON, held, open, opened, readHolder, refusal } from '../fixtures/opened-folder.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
@@ -11,7 +11,7 @@ describe('a data folder', () => {
     const path = join(temporaryFolder(), 'deep', '.runledger');
     await using folder = await opened(path);
     expect(mode(path)).toBe('700');
-    expect(mode(folder.at('lock'))).toBe('600');
+    expect(mode(folder.at(HOLDER))).toBe('600');
     expect(readFileSync(folder.at('format'), 'utf8')).toBe('1\n');
   });
 
@@ -22,12 +22,12 @@ describe('a data folder', () => {
     expect(mode(path)).toBe('700');
   });
 
-  it('opens again after it was closed, without a lock file', async () => {
+  it('opens again after it was closed, which leaves no holder', async () => {
     const path = temporaryFolder();
     await (await opened(path))[Symbol.asyncDispose]();
-    expect(readdirSync(path)).toEqual(['format']);
+    expect(readdirSync(path).toSorted()).toEqual(['format', 'lock.db']);
     await held(path);
-    expect(readdirSync(path).toSorted()).toEqual(['format', 'lock']);
+    expect(readdirSync(path).toSorted()).toEqual(['format', HOLDER, 'lock.db']);
   });
 
   it('is refused if its format is newer', async () => {
@@ -37,7 +37,7 @@ describe('a data folder', () => {
       `The data folder ${path} has format 2, and this release of Runledger knows format 1: a newer release wrote it. ` +
         'Start that release, or choose another folder with RUNLEDGER_DATA_DIR.',
     );
-    expect(readdirSync(path)).toEqual(['format']);
+    expect(readdirSync(path).toSorted()).toEqual(['format', 'lock.db']);
   });
 
   it('is refused if its format is not a number', async () => {
@@ -65,45 +65,35 @@ describe('the lock of a data folder', () => {
     expect(await refusal(path)).toContain(`since ${NOON} and serves http://127.0.0.1:8080/api. Use that one`);
   });
 
-  it('is taken over if another process got the number of its holder', async () => {
-    const path = temporaryFolder();
-    await using first = await opened(path);
-    const lock = readLock(path);
-    writeFileSync(
-      first.at('lock'),
-      JSON.stringify({ ...lock, start_ticks: Number(lock['start_ticks']) - 1 }),
-    );
-    await held(path);
-    expect(readLock(path)).toEqual(lock);
-  });
-
-  it('is taken over after a restart of the machine', async () => {
-    const path = temporaryFolder();
-    await using first = await opened(path);
-    const lock = readLock(path);
-    writeFileSync(first.at('lock'), JSON.stringify({ ...lock, boot_id: 'another' }));
-    await held(path);
-    expect(readLock(path)).toEqual(lock);
-  });
-
   it.each(['', '{"pid":', '{"pid": "many"}', 'null'])(
-    'is taken over if its file contains %j',
+    'does not say whose it is if that file contains %j',
     async (text) => {
       const path = temporaryFolder();
-      mkdirSync(path, { recursive: true });
-      writeFileSync(join(path, 'lock'), text);
-      await held(path);
-      expect(readLock(path)).toMatchObject({ pid: process.pid });
+      await using folder = await opened(path);
+      writeFileSync(folder.at(HOLDER), text);
+      expect(await refusal(path)).toMatch(
+        /is in use: another process has just taken it\. .*RUNLEDGER_DATA_DIR\.$/,
+      );
     },
   );
 
-  it('has one holder after many starts took over a stale lock', async () => {
+  it('names no process that only has the number of an earlier holder', async () => {
     const path = temporaryFolder();
-    writeFileSync(join(path, 'lock'), 'stale');
-    const results = await Promise.all(Array.from({ length: 8 }, () => open(path)));
-    const winners = results.filter(({ ok }) => ok);
-    expect(winners).toHaveLength(1);
-    for (const result of results) if (result.ok) await result.folder[Symbol.asyncDispose]();
-    expect(readdirSync(path)).toEqual(['format']);
+    await using folder = await opened(path);
+    const holder = readHolder(path);
+    for (const other of [{ start_ticks: Number(holder['start_ticks']) - 1 }, { boot_id: 'another' }]) {
+      writeFileSync(folder.at(HOLDER), JSON.stringify({ ...holder, ...other }));
+      expect(await refusal(path)).toContain('another process has just taken it');
+    }
+  });
+
+  it('has one holder of many starts, again and again', async () => {
+    const path = temporaryFolder();
+    for (let round = 0; round < 20; round += 1) {
+      const results = await Promise.all(Array.from({ length: 8 }, () => open(path)));
+      expect(results.filter(({ ok }) => ok)).toHaveLength(1);
+      for (const result of results) if (result.ok) await result.folder[Symbol.asyncDispose]();
+    }
+    expect(readdirSync(path).toSorted()).toEqual(['format', 'lock.db']);
   });
 });

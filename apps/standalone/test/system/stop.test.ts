@@ -40,7 +40,7 @@ describe('a standalone', () => {
     expect(standalone.output()).toMatch(/Stopping\.\nStopped\.\n$/);
     await waitFor('its processes to end', () => started.every(({ pid }) => !isAlive(pid)));
     expect(existsSync(join(standalone.dataFolder, 'connection.json'))).toBe(false);
-    expect(existsSync(join(standalone.dataFolder, 'lock'))).toBe(false);
+    expect(existsSync(join(standalone.dataFolder, 'holder.json'))).toBe(false);
 
     await standalone.restart();
     expect(standalone.api_key).toBe(api_key);

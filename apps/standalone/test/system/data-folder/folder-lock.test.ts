@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { NOON, held, readLock, refusal } from '../../fixtures/opened-folder.ts';
+import { NOON, held, readHolder, refusal } from '../../fixtures/opened-folder.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 const holdElsewhere = async (
@@ -26,12 +26,13 @@ const holdElsewhere = async (
 };
 
 describe('the lock of a data folder', () => {
-  it('holds between processes, and is taken over from a killed one', async () => {
+  it('holds between processes, and is free after a kill', async () => {
     const path = temporaryFolder();
     const other = await holdElsewhere(path);
     expect(await refusal(path)).toContain(`process ${other.pid} has held it since`);
     await other.kill9();
+    expect(readHolder(path)).toMatchObject({ pid: other.pid });
     await held(path);
-    expect(readLock(path)).toMatchObject({ pid: process.pid, since: NOON });
+    expect(readHolder(path)).toMatchObject({ pid: process.pid, since: NOON });
   });
 });
