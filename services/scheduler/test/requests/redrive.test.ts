@@ -55,10 +55,13 @@ describe('a dead letter that a scheduler redrives', () => {
     const executor = await bed.executor('box');
     const key = await bed.queue();
     await executor.assigned(key);
-    await waitFor('the assignment to be known', () => scheduler.runs()[0]?.run.status === 'started');
+    const { number } = await waitFor('the assignment to be known', () => {
+      const run = scheduler.runs()[0]?.run;
+      return run?.status === 'started' && run;
+    });
     const before = scheduler.runs();
     // While the acknowledgement of its assignment is on its way, the run is being decided.
-    await waitFor('it to be taken', async () => (await redrive(bed, 'RUNS', 1))?.outcome === 'taken');
+    await waitFor('it to be taken', async () => (await redrive(bed, 'RUNS', number))?.outcome === 'taken');
     expect(scheduler.runs()).toEqual(before);
   });
 

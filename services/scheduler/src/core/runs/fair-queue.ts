@@ -10,7 +10,8 @@ import { requestWithKey, type SharedRequest } from './shared-requests.ts';
 import { newOrgUsage, Usage, type HoldOut, type Line, type OrgUsage } from './usage.ts';
 
 export interface Deployment extends Flow {
-  readonly lines: Map<string, Line>;
+  /** Those with waiting runs, by the names of their lines. */
+  readonly places: Map<string, Place>;
   /** The run that was queued last, as far as known: the deployment has its weight. */
   newest: number;
   /** Of that run. */
@@ -24,13 +25,12 @@ export interface Organisation extends Flow {
   readonly deployments: FairShare<Deployment>;
 }
 
-/** Where a run waits for slots of one GPU model, or waited before it got its slot. */
-export interface Place {
+/** Where runs wait for slots of one GPU model, or waited before they got their slots. All runs of a line share it. */
+export interface Place extends Line {
   /** Those who share the slots of one GPU model. */
   readonly pool: FairShare<Organisation>;
   readonly organisation: Organisation;
   readonly deployment: Deployment;
-  readonly line: Line;
 }
 
 /** Who starts before a waiting run, as an estimate. */
@@ -78,9 +78,9 @@ export class FairQueue {
   readonly #pools = new Map<GpuModel, FairShare<Organisation>>();
   readonly #usages = new Map<OrgId, OrgUsage>();
   /** Of runs that wait for slots of several GPU models: where they wait beside the place that the table says. */
-  readonly #others = new Map<Row, Place[]>();
+  readonly #others = new Map<Row, readonly Place[]>();
   /** By version. */
-  readonly #holdingOut = new Map<string, Set<Line>>();
+  readonly #holdingOut = new Map<string, Set<Place>>();
   readonly #table: RunTable;
   readonly #settings: FairQueueSettings;
   readonly #numberOf: (row: Row) => number;
@@ -90,13 +90,13 @@ export class FairQueue {
     this.#table = table;
     this.#settings = settings;
     this.#numberOf = (row) => table.numberOf(row);
-    this.#lineOf = (row) => table.placeOf(row)?.line;
+    this.#lineOf = (row) => table.placeOf(row);
   }
 
   /** The run waits for such a slot from now on, also when it waits for slots of other GPU models already. */
   add(run: WaitingRun, requirements: Requirements, holdsOut: boolean): void {
     const place = this.#enter(run, requirements, holdsOut);
-    if (this.isIn(run)) this.#others.set(run.row, [...(this.#others.get(run.row) ?? []), place]);
+    if (this.isIn(run)) this.#others.set(run.row, (this.#others.get(run.row) ?? NOWHERE).concat(place));
     else this.#table.setPlace(run.row, place);
     this.#putIn(run, place);
   }
@@ -104,7 +104,7 @@ export class FairQueue {
   /** Where runs with this request wait that hold out for nothing. They are added next. */
   enter(shared: SharedRequest): Place {
     const place = this.#enter(alike(shared, 0), shared.requirements, false);
-    place.deployment.lines.set(place.line.name, place.line);
+    place.deployment.places.set(place.name, place);
     return place;
   }
 
@@ -112,14 +112,14 @@ export class FairQueue {
   addAll(rows: readonly Row[], shared: SharedRequest, place: Place): void {
     const newest = rows.at(-1);
     if (newest === undefined) return;
-    place.line.usage.addAll(rows, place.line, (row) => this.#table.concurrencyKeyOf(row));
+    place.usage.addAll(rows, place, (row) => this.#table.concurrencyKeyOf(row));
     this.#change(alike(shared, this.#numberOf(newest)), place, { waiting: rows.length });
   }
 
   /** A run that held out for a warm slot takes any one from now on. Its deployment and organisation keep their turns. */
   endHoldOut(run: KnownRun): void {
     const places = this.#placesOf(run);
-    const [first, ...others] = places.map(({ line }) => this.#enter(run, line.requirements, false));
+    const [first, ...others] = places.map(({ requirements }) => this.#enter(run, requirements, false));
     if (!first) return;
     for (const place of [first, ...others]) this.#putIn(run, place);
     for (const place of places) if (this.#takeOut(run, place)) this.#change(run, place, { waiting: -1 });
@@ -129,21 +129,21 @@ export class FairQueue {
 
   /** Whether it leaves slots to others that do not have its version loaded. */
   holdsOut(run: KnownRun): boolean {
-    return this.#placesOf(run).some(({ line }) => line.holdOut !== null);
+    return this.#placesOf(run).some(({ holdOut }) => holdOut !== null);
   }
 
   /** The first runs of those that hold out for slots with this version. */
   nextHoldingOut(version: string): Row[] {
-    return [...(this.#holdingOut.get(version) ?? [])].flatMap((line) => line.usage.nextOf(line) ?? []);
+    return [...(this.#holdingOut.get(version) ?? [])].flatMap((place) => place.usage.nextOf(place) ?? []);
   }
 
   #putIn(run: WaitingRun, place: Place): void {
-    const { deployment, line } = place;
-    line.usage.add(run, line);
-    deployment.lines.set(line.name, line);
-    if (line.holdOut) {
-      const { version } = line.holdOut;
-      this.#holdingOut.set(version, (this.#holdingOut.get(version) ?? new Set()).add(line));
+    const { deployment, usage, name, holdOut } = place;
+    usage.add(run, place);
+    deployment.places.set(name, place);
+    if (holdOut) {
+      const { version } = holdOut;
+      this.#holdingOut.set(version, (this.#holdingOut.get(version) ?? new Set()).add(place));
     }
     this.#change(run, place, { waiting: 1 });
   }
@@ -165,16 +165,16 @@ export class FairQueue {
     const place = this.#table.placeOf(run.row);
     if (!place) return [];
     const others = this.#others.get(run.row);
-    return others ? [place, ...others].map(({ line }) => line.requirements) : [place.line.requirements];
+    return others ? [place, ...others].map(({ requirements }) => requirements) : [place.requirements];
   }
 
   /** A waiting run gets a slot of this model because it is next. */
   start(run: KnownRun, gpu: GpuModel): void {
     const places = this.#placesOf(run);
-    const place = places.find(({ line }) => line.requirements.gpu === gpu);
+    const place = places.find(({ requirements }) => requirements.gpu === gpu);
     if (!place || !this.#takeOut(run, place)) return;
     // First, so that what its deployment holds is not forgotten in between.
-    place.line.usage.hold(run, 1);
+    place.usage.hold(run, 1);
     if (places.length > 1) {
       for (const other of places)
         if (other !== place && this.#takeOut(run, other)) this.#change(run, other, { waiting: -1 });
@@ -188,7 +188,7 @@ export class FairQueue {
   hold(run: KnownRun, gpu: GpuModel): void {
     const place = this.#enter(run, requirementsOn(run.requirements, gpu), false);
     this.#table.setPlace(run.row, place);
-    place.line.usage.hold(run, 1);
+    place.usage.hold(run, 1);
     this.#change(run, place, { slots: 1 });
   }
 
@@ -196,8 +196,8 @@ export class FairQueue {
   release(run: KnownRun, head?: number): void {
     const place = this.#table.placeOf(run.row);
     if (!place) return;
-    if (head !== undefined) place.line.usage.rememberLimits(run, head);
-    place.line.usage.hold(run, -1);
+    if (head !== undefined) place.usage.rememberLimits(run, head);
+    place.usage.hold(run, -1);
     this.#change(run, place, { slots: -1 });
     this.#leave(run);
   }
@@ -222,7 +222,7 @@ export class FairQueue {
 
   /** The limit that kept a waiting run from a slot last, as far as known. */
   lastLimitOf(run: KnownRun): Limit | undefined {
-    return this.#table.placeOf(run.row)?.line.usage.lastLimitOf(run);
+    return this.#table.placeOf(run.row)?.usage.lastLimitOf(run);
   }
 
   /** Runs that may be within their limits because this run has left its slot: the first of each kind. */
@@ -236,8 +236,8 @@ export class FairQueue {
     const deployments = [...this.#pools.values()].flatMap((pool) => [
       ...(pool.get(org_id)?.deployments.flows() ?? []),
     ]);
-    const lines = deployments.flatMap((deployment) => [...deployment.lines.values()]);
-    return [...ofDeployment, ...lines.flatMap((line) => line.usage.nextOf(line) ?? [])];
+    const places = deployments.flatMap((deployment) => [...deployment.places.values()]);
+    return [...ofDeployment, ...places.flatMap((place) => place.usage.nextOf(place) ?? [])];
   }
 
   /**
@@ -246,7 +246,7 @@ export class FairQueue {
    * (`ableTo`). Without such an executor all of them count.
    */
   aheadOf(run: KnownRun, ableTo: (requirements: Requirements) => readonly Capabilities[]): Ahead {
-    const all = this.#placesOf(run).map((place) => ({ place, able: ableTo(place.line.requirements) }));
+    const all = this.#placesOf(run).map((place) => ({ place, able: ableTo(place.requirements) }));
     const withExecutor = all.filter(({ able }) => able.length > 0);
     const counted = withExecutor.length > 0 ? withExecutor : all;
     const [first, ...others] = counted.map(({ place, able }) => this.#aheadAt(run, place, able));
@@ -256,11 +256,13 @@ export class FairQueue {
 
   #aheadAt(run: KnownRun, place: Place, able: readonly Capabilities[]): Ahead {
     const { pool, organisation, deployment } = place;
-    const competes = ({ requirements }: Line): boolean =>
+    const competes = ({ requirements }: Place): boolean =>
       able.length === 0 || able.some((capabilities) => canServe(capabilities, requirements));
     const isBefore = (other: Row): boolean => this.#isBefore(other, run.row);
-    const own = sum(linesOf(deployment, competes), ({ runs }) => runs.countWhile(isBefore));
-    const ofKey = sum(linesOf(deployment, competes), (line) => line.usage.countOfKey(run, line, isBefore));
+    const own = sum(placesIn(deployment, competes), ({ runs }) => runs.countWhile(isBefore));
+    const ofKey = sum(placesIn(deployment, competes), (other) =>
+      other.usage.countOfKey(run, other, isBefore),
+    );
     let undecided = 0;
     const before = (waiting: number, ordinal: number, flow: Flow, other: Flow): number => {
       const served = servedBefore(ordinal, flow, other, waiting);
@@ -297,8 +299,8 @@ export class FairQueue {
   /** Of these, the run that has waited longest. It costs nothing for each run. */
   oldestOf(deployments: Iterable<Deployment>): Row | undefined {
     let oldest: Row | undefined;
-    for (const { lines } of deployments) {
-      for (const { runs } of lines.values()) {
+    for (const { places } of deployments) {
+      for (const { runs } of places.values()) {
         const first = runs.first();
         if (first === undefined) continue;
         if (oldest === undefined || this.#numberOf(first) < this.#numberOf(oldest)) oldest = first;
@@ -308,13 +310,14 @@ export class FairQueue {
   }
 
   /** The next run of the deployment, of those that the executor can serve and that are within their limits. */
-  #headFor({ lines }: Deployment, capabilities: Capabilities, takes: TakesSlot): Row | undefined {
+  #headFor({ places }: Deployment, capabilities: Capabilities, takes: TakesSlot): Row | undefined {
     let next: Row | undefined;
-    for (const line of lines.values()) {
-      const head = line.usage.nextOf(line);
+    for (const place of places.values()) {
+      const { usage, requirements, holdOut } = place;
+      const head = usage.nextOf(place);
       if (head === undefined || (next !== undefined && this.#isBefore(next, head))) continue;
-      if (!canServe(capabilities, line.requirements)) continue;
-      if (line.holdOut === null || takes(line.holdOut, head)) next = head;
+      if (!canServe(capabilities, requirements)) continue;
+      if (holdOut === null || takes(holdOut, head)) next = head;
     }
     return next;
   }
@@ -331,13 +334,14 @@ export class FairQueue {
   }
 
   /** Whether the run waited. */
-  #takeOut(run: KnownRun, { deployment: { lines }, line }: Place): boolean {
-    if (!line.usage.remove(run, line)) return false;
-    if (line.runs.size > 0) return true;
-    lines.delete(line.name);
-    if (!line.holdOut) return true;
-    const { version } = line.holdOut;
-    this.#holdingOut.get(version)?.delete(line);
+  #takeOut(run: KnownRun, place: Place): boolean {
+    const { usage, runs, deployment, name, holdOut } = place;
+    if (!usage.remove(run, place)) return false;
+    if (runs.size > 0) return true;
+    deployment.places.delete(name);
+    if (!holdOut) return true;
+    const { version } = holdOut;
+    this.#holdingOut.get(version)?.delete(place);
     if (this.#holdingOut.get(version)?.size === 0) this.#holdingOut.delete(version);
     return true;
   }
@@ -371,19 +375,25 @@ export class FairQueue {
     pool.add(organisation);
     const deployment = organisation.deployments.get(deploymentOf(run)) ?? {
       ...newFlow(deploymentOf(run), weightOf(run)),
-      lines: new Map(),
+      places: new Map(),
       newest: 0,
       requirements,
     };
     organisation.deployments.add(deployment);
     const holdOut = holdsOut ? holdOutOf(run, requirements) : null;
     const name = holdOut ? `${run.shared.line} ${holdOut.version}` : run.shared.line;
-    const line = deployment.lines.get(name) ?? usage.lineOf(run, name, requirements, holdOut);
-    return { pool, organisation, deployment, line };
+    return (
+      deployment.places.get(name) ?? {
+        ...usage.lineOf(run, name, requirements, holdOut),
+        pool,
+        organisation,
+        deployment,
+      }
+    );
   }
 
-  #change(run: WaitingRun, { pool, organisation, deployment, line }: Place, by: FlowChange): void {
-    const { usage, requirements } = line;
+  #change(run: WaitingRun, place: Place, by: FlowChange): void {
+    const { pool, organisation, deployment, usage, requirements } = place;
     if (usage.isIdle) usage.organisation.deployments.delete(deployment.name);
     if (usage.organisation.deployments.size === 0) this.#usages.delete(organisation.org_id);
     const { number } = run.run;
@@ -398,6 +408,8 @@ export class FairQueue {
     if (pool.size === 0) this.#pools.delete(requirements.gpu);
   }
 }
+
+const NOWHERE: readonly Place[] = [];
 
 /** A run that has this request, and some concurrency key when all of them have one. */
 const alike = (shared: SharedRequest, number: number): WaitingRun => {
@@ -418,11 +430,11 @@ const holdOutOf = ({ run, requirements: first }: WaitingRun, requirements: Requi
   return { version: run.request.workflow_version_id, on };
 };
 
-const linesOf = ({ lines }: Deployment, competes: (line: Line) => boolean): IteratorObject<Line> =>
-  lines.values().filter(competes);
+const placesIn = ({ places }: Deployment, competes: (place: Place) => boolean): IteratorObject<Place> =>
+  places.values().filter(competes);
 
-const lengthOf = (deployment: Deployment, competes: (line: Line) => boolean): number =>
-  sum(linesOf(deployment, competes), ({ runs }) => runs.size);
+const lengthOf = (deployment: Deployment, competes: (place: Place) => boolean): number =>
+  sum(placesIn(deployment, competes), ({ runs }) => runs.size);
 
 const sum = <Of>(items: IteratorObject<Of>, count: (item: Of) => number): number =>
   items.reduce((total, item) => total + count(item), 0);

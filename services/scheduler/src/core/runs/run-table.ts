@@ -1,6 +1,6 @@
 import type { RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { packIds, unpackIds } from '../rows/packed-ids.ts';
+import { packIds, unpackIds, type PackableIds } from '../rows/packed-ids.ts';
 import type { PackedRows, RowTexts } from '../rows/packed-rows.ts';
 import { packUuid, UUID_WORDS } from '../rows/packed-text.ts';
 import { RowIndex } from '../rows/row-index.ts';
@@ -22,8 +22,9 @@ interface Page {
   readonly places: (Place | undefined)[];
   /** Runs of which their rows do not say everything. */
   readonly known: (KnownRun | undefined)[];
-  /** Undefined while no row has any. */
-  texts: (RowTexts | undefined)[] | undefined;
+  /** Ids that are no UUIDs, and concurrency keys. Undefined while no row has any. */
+  texts: (Partial<PackableIds> | undefined)[] | undefined;
+  concurrencyKeys: (string | undefined)[] | undefined;
   used: number;
   /** The first free index; -1 when it is full. */
   free: number;
@@ -104,9 +105,8 @@ export class RunTable implements DeadlineColumns {
         })
       : undefined;
     if (!isPacked) objects[index] = known;
-    if (concurrency_key !== undefined)
-      setTexts(page, index, texts ? { ...texts, concurrency_key } : { concurrency_key });
-    else if (texts) setTexts(page, index, texts);
+    if (texts) setText(page, 'texts', index, texts);
+    if (concurrency_key !== undefined) setText(page, 'concurrencyKeys', index, concurrency_key);
   }
 
   /** Another object of the same run. */
@@ -126,6 +126,7 @@ export class RunTable implements DeadlineColumns {
     const index = row & MASK;
     this.#index.delete(row);
     if (page.texts) page.texts[index] = undefined;
+    if (page.concurrencyKeys) page.concurrencyKeys[index] = undefined;
     page.columns.numbers[index] = 0;
     page.shared[index] = undefined;
     page.places[index] = undefined;
@@ -201,7 +202,10 @@ export class RunTable implements DeadlineColumns {
       this.#index.add(first | index);
       index += 1;
     }
-    for (const [row, texts] of rows.texts) setTexts(page, row, texts);
+    for (const [row, { concurrency_key, ...texts }] of rows.texts) {
+      if (Object.keys(texts).length > 0) setText(page, 'texts', row, texts);
+      if (concurrency_key !== undefined) setText(page, 'concurrencyKeys', row, concurrency_key);
+    }
     return first;
   }
 
@@ -214,7 +218,7 @@ export class RunTable implements DeadlineColumns {
   }
 
   concurrencyKeyOf(row: Row): string | undefined {
-    return this.#page(row).texts?.[row & MASK]?.concurrency_key;
+    return this.#page(row).concurrencyKeys?.[row & MASK];
   }
 
   sharedOf(row: Row): SharedRequest {
@@ -269,7 +273,8 @@ export class RunTable implements DeadlineColumns {
     return page;
   }
 
-  #copy({ columns, shared, known, texts: all }: Page): PackedRows {
+  #copy(page: Page): PackedRows {
+    const { columns, shared, known } = page;
     const indices: number[] = [];
     for (let index = 0; index < PAGE_ROWS; index += 1)
       if (columns.numbers[index] && !known[index]) indices.push(index);
@@ -277,7 +282,7 @@ export class RunTable implements DeadlineColumns {
     const texts = new Map<number, RowTexts>();
     for (const [to, index] of indices.entries()) {
       ids.set(columns.ids.subarray(index * ROW_WORDS, (index + 1) * ROW_WORDS), to * ROW_WORDS);
-      const own = all?.[index];
+      const own = textsOf(page, index);
       if (own) texts.set(to, own);
     }
     return {
@@ -311,10 +316,9 @@ export class RunTable implements DeadlineColumns {
   }
 
   #unpack(row: Row): KnownRun {
-    const { columns, texts: all } = this.#page(row);
+    const { columns, texts, concurrencyKeys } = this.#page(row);
     const index = row & MASK;
-    const texts = all?.[index];
-    const { run_id, event_id, correlation_id, traceparent } = unpackIds(columns, index, texts);
+    const { run_id, event_id, correlation_id, traceparent } = unpackIds(columns, index, texts?.[index]);
     return knownPlainRun(row, {
       run_id: run_id as RunId,
       event_id,
@@ -323,7 +327,7 @@ export class RunTable implements DeadlineColumns {
       number: columns.numbers[index] ?? 0,
       created_at: timeText(columns.createdMs[index] ?? 0),
       shared: this.sharedOf(row),
-      concurrency_key: texts?.concurrency_key,
+      concurrency_key: concurrencyKeys?.[index],
     });
   }
 }
@@ -334,9 +338,19 @@ const FREE_ROWS = Int32Array.from({ length: PAGE_ROWS }, (_, index) =>
   index < PAGE_ROWS - 1 ? index + 1 : NONE,
 );
 
-const setTexts = (page: Page, index: number, texts: RowTexts): void => {
-  page.texts ??= EMPTY_COLUMN.slice();
-  page.texts[index] = texts;
+const setText = <Column extends 'texts' | 'concurrencyKeys'>(
+  page: Pick<Page, Column>,
+  column: Column,
+  index: number,
+  text: NonNullable<Page[Column]>[number],
+): void => {
+  const texts: (typeof text)[] = (page[column] ??= EMPTY_COLUMN.slice());
+  texts[index] = text;
+};
+
+const textsOf = ({ texts, concurrencyKeys }: Page, index: number): RowTexts | undefined => {
+  const concurrency_key = concurrencyKeys?.[index];
+  return concurrency_key === undefined ? texts?.[index] : { ...texts?.[index], concurrency_key };
 };
 
 /** Has these rows already. */
@@ -349,6 +363,7 @@ const newPage = (rows?: RowPage): Page => ({
   places: EMPTY_COLUMN.slice(),
   known: EMPTY_COLUMN.slice(),
   texts: undefined,
+  concurrencyKeys: undefined,
   used: rows?.numbers.length ?? 0,
   free: rows?.numbers.length === PAGE_ROWS ? NONE : (rows?.numbers.length ?? 0),
   frozen: undefined,

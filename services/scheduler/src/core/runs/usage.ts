@@ -24,13 +24,20 @@ export interface HoldOut {
   readonly on: readonly Requirements[];
 }
 
+/** A key that has or had a slot, or many waiting runs. */
 interface KeyUsage {
   slots: number;
   /** The head of the fact by which its last run left its slot. */
   releasedAt: number;
   /** Its waiting runs. The first one in each line is ready while the key has no slot. */
-  readonly waiting: Map<Line, { readonly runs: OrderStatisticList<Row>; ready: Row | undefined }>;
+  waiting: FewRuns | ManyRuns;
 }
+
+/** In the order in which they were queued, each in one line. */
+type FewRuns = readonly Row[];
+type ManyRuns = Map<Line, { readonly runs: OrderStatisticList<Row>; ready: Row | undefined }>;
+
+const MAX_FEW = 8;
 
 /** What the runs of one organisation hold, on all GPU models. */
 export interface OrgUsage {
@@ -65,9 +72,10 @@ export class Usage {
   #lastRelease = NO_RELEASE;
   /** Those that have a limit. */
   readonly #limited = new Set<Line>();
-  /** A key with a single waiting run, in one line, and with no slot is that run: a million of them take little memory. */
-  readonly #keys = new Map<string, KeyUsage | Row>();
+  /** A key with few waiting runs that never had a slot is these runs, or the only one: a million of them take little memory. */
+  readonly #keys = new Map<string, KeyUsage | FewRuns | Row>();
   readonly #newList: () => OrderStatisticList<Row>;
+  readonly #numberOf: (row: Row) => number;
   readonly #lineOf: (row: Row) => Line | undefined;
 
   /** `numberOf`: the sequence of the log with which a run was queued. `lineOf`: where a run waits that waits in one line. */
@@ -77,6 +85,7 @@ export class Usage {
     lineOf: (row: Row) => Line | undefined,
   ) {
     this.organisation = organisation;
+    this.#numberOf = numberOf;
     this.#lineOf = lineOf;
     this.#newList = () => new OrderStatisticList(numberOf);
   }
@@ -109,16 +118,18 @@ export class Usage {
 
   #addToKey(key: string | undefined, row: Row, line: Line): void {
     if (key === undefined) return;
-    if (!this.#keys.has(key)) {
-      this.#keys.set(key, row);
-      line.ready.add(row);
+    const waiting = this.#waitingOf(key);
+    if (isFew(waiting) && waiting.length < MAX_FEW && !waiting.includes(row)) {
+      this.#setFew(key, this.#inOrder(waiting.concat(row)));
       return;
     }
     const usage = this.#keyUsage(key);
-    const waiting = usage.waiting.get(line) ?? { runs: this.#newList(), ready: undefined };
-    usage.waiting.set(line, waiting);
-    waiting.runs.add(row);
-    refresh(usage);
+    const many = isFew(usage.waiting) ? this.#manyOf(usage.waiting) : usage.waiting;
+    usage.waiting = many;
+    const own = many.get(line) ?? { runs: this.#newList(), ready: undefined };
+    many.set(line, own);
+    own.runs.add(row);
+    this.#refresh(usage);
   }
 
   /** Whether the run waited. */
@@ -128,15 +139,17 @@ export class Usage {
     if (line.runs.size === 0) this.#limited.delete(line);
     const key = keyOf(run);
     if (key === undefined) return true;
-    if (this.#keys.get(key) === run.row) {
-      this.#keys.delete(key);
+    const waiting = this.#waitingOf(key);
+    if (isFew(waiting)) {
       line.ready.delete(run.row);
-      return true;
+      const others = waiting.filter((other) => other !== run.row);
+      this.#setFew(key, others);
+    } else {
+      const usage = this.#keyUsage(key);
+      waiting.get(line)?.runs.delete(run.row);
+      this.#refresh(usage);
+      this.#forgetIdle(key, usage);
     }
-    const usage = this.#keyUsage(key);
-    usage.waiting.get(line)?.runs.delete(run.row);
-    refresh(usage);
-    this.#forgetIdle(key, usage);
     return true;
   }
 
@@ -148,7 +161,7 @@ export class Usage {
     if (key === undefined) return;
     const usage = this.#keyUsage(key);
     usage.slots += slots;
-    refresh(usage);
+    this.#refresh(usage);
     this.#forgetIdle(key, usage);
   }
 
@@ -187,44 +200,106 @@ export class Usage {
   nextAfter(run: WaitingRun): Row[] {
     const key = keyOf(run);
     if (key === undefined && this.#limited.size === 0) return [];
-    const ofKey = this.#known(key)?.waiting.keys() ?? [];
+    const ofKey = key === undefined ? [] : this.#linesOf(this.#waitingOf(key));
     return [...new Set([...this.#limited, ...ofKey])].flatMap((line) => this.nextOf(line) ?? []);
   }
 
   /** How many of the first runs of the line with the run's concurrency key fulfil the condition. */
   countOfKey(run: WaitingRun, line: Line, holds: (other: Row) => boolean): number {
     const key = keyOf(run);
-    if (key === undefined || !this.#keys.has(key)) return 0;
-    return this.#keyUsage(key).waiting.get(line)?.runs.countWhile(holds) ?? 0;
+    if (key === undefined) return 0;
+    const waiting = this.#waitingOf(key);
+    return isFew(waiting)
+      ? waiting.filter((row) => this.#lineOf(row) === line && holds(row)).length
+      : (waiting.get(line)?.runs.countWhile(holds) ?? 0);
   }
 
-  /** Undefined while it has a single run. */
+  /** Undefined while it has few runs and never had a slot. */
   #known(key: string | undefined): KeyUsage | undefined {
     const known = key === undefined ? undefined : this.#keys.get(key);
-    return typeof known === 'object' ? known : undefined;
+    return isKeyUsage(known) ? known : undefined;
   }
 
   #keyUsage(key: string): KeyUsage {
-    const known = this.#keys.get(key);
-    if (typeof known === 'object') return known;
-    const usage: KeyUsage = { slots: 0, releasedAt: 0, waiting: new Map() };
+    const known = this.#known(key);
+    if (known) return known;
+    const usage: KeyUsage = { slots: 0, releasedAt: 0, waiting: this.#waitingOf(key) };
     this.#keys.set(key, usage);
-    const line = known === undefined ? undefined : this.#lineOf(known);
-    if (known === undefined || !line) return usage;
-    const runs = this.#newList();
-    runs.add(known);
-    usage.waiting.set(line, { runs, ready: known });
     return usage;
   }
 
+  #waitingOf(key: string): FewRuns | ManyRuns {
+    const known = this.#keys.get(key);
+    if (isKeyUsage(known)) return known.waiting;
+    return typeof known === 'object' ? known : known === undefined ? [] : [known];
+  }
+
+  /** From now on these runs of the key wait. */
+  #setFew(key: string, rows: FewRuns): void {
+    const usage = this.#known(key);
+    if (usage) {
+      usage.waiting = rows;
+      this.#refresh(usage);
+      this.#forgetIdle(key, usage);
+      return;
+    }
+    const [first, second] = rows;
+    if (first === undefined) this.#keys.delete(key);
+    else this.#keys.set(key, second === undefined ? first : rows);
+    this.#refreshFew(rows, true);
+  }
+
+  #inOrder(rows: Row[]): Row[] {
+    return rows.sort((one, other) => this.#numberOf(one) - this.#numberOf(other));
+  }
+
+  /** By lines, as if the key had no slot: a refresh follows. */
+  #manyOf(rows: FewRuns): ManyRuns {
+    const many: ManyRuns = new Map();
+    for (const row of rows) {
+      const line = this.#lineOf(row);
+      if (!line) continue;
+      const own = many.get(line) ?? { runs: this.#newList(), ready: row };
+      many.set(line, own);
+      own.runs.add(row);
+    }
+    return many;
+  }
+
+  #linesOf(waiting: FewRuns | ManyRuns): Iterable<Line> {
+    return isFew(waiting) ? waiting.flatMap((row) => this.#lineOf(row) ?? []) : waiting.keys();
+  }
+
+  #refresh({ slots, waiting }: KeyUsage): void {
+    if (isFew(waiting)) this.#refreshFew(waiting, slots === 0);
+    else refreshMany(waiting, slots === 0);
+  }
+
+  #refreshFew(rows: FewRuns, isFree: boolean): void {
+    const before: Line[] = [];
+    for (const row of rows) {
+      const line = this.#lineOf(row);
+      if (!line) continue;
+      if (isFree && !before.includes(line)) line.ready.add(row);
+      else line.ready.delete(row);
+      before.push(line);
+    }
+  }
+
   #forgetIdle(key: string, { slots, waiting }: KeyUsage): void {
-    if (slots === 0 && waiting.size === 0) this.#keys.delete(key);
+    const runs = isFew(waiting) ? waiting.length : waiting.size;
+    if (slots === 0 && runs === 0) this.#keys.delete(key);
   }
 }
 
-const refresh = ({ slots, waiting }: KeyUsage): void => {
+const isKeyUsage = (known: KeyUsage | FewRuns | Row | undefined): known is KeyUsage =>
+  typeof known === 'object' && 'slots' in known;
+
+const isFew = (waiting: FewRuns | ManyRuns): waiting is FewRuns => Array.isArray(waiting);
+
+const refreshMany = (waiting: ManyRuns, isFree: boolean): void => {
   for (const [line, one] of waiting) {
-    const ready = slots === 0 ? one.runs.first() : undefined;
+    const ready = isFree ? one.runs.first() : undefined;
     if (one.ready !== ready) {
       if (one.ready !== undefined) line.ready.delete(one.ready);
       if (ready !== undefined) line.ready.add(ready);

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { WaitingRun } from '../../../src/core/runs/known-run.ts';
+import { newOrgUsage, Usage, type Line } from '../../../src/core/runs/usage.ts';
+
+const ROWS = 40;
+const KEYS = ['a', 'b'];
+const LINES = ['one', 'other'];
+
+/** What happens to a run: it waits in a line, or in one more; it leaves all of them; it gets a slot, or gives it back. */
+const step = fc.record({
+  row: fc.nat({ max: ROWS - 1 }),
+  line: fc.constantFrom(...LINES),
+  // Mostly more of them than leave, so that a key has many.
+  kind: fc.constantFrom('wait', 'wait', 'wait', 'leave', 'start', 'release'),
+});
+
+/** Not in the order of the rows. */
+const numberOf = (row: number): number => (row * 23) % ROWS;
+const keyOf = (row: number): string => KEYS[row % KEYS.length] ?? '';
+
+const aRun = (row: number): WaitingRun =>
+  ({
+    row,
+    run: { number: numberOf(row), request: { concurrency_key: keyOf(row) } },
+  }) as unknown as WaitingRun;
+
+class Model {
+  readonly waits = new Map<number, string[]>();
+  readonly slots = new Set<number>();
+
+  /** In this line, of each key without a slot the run that was queued first. */
+  ready(line: string): number[] {
+    const waiting = [...this.waits].flatMap(([row, lines]) => (lines.includes(line) ? [row] : []));
+    return KEYS.flatMap((key) => {
+      if ([...this.slots].some((row) => keyOf(row) === key)) return [];
+      const own = waiting.filter((row) => keyOf(row) === key);
+      return own.toSorted((one, other) => numberOf(one) - numberOf(other)).slice(0, 1);
+    });
+  }
+}
+
+describe('the waiting runs of concurrency keys', () => {
+  it('are ready in the order in which they were queued, the first of a key in each line, for any steps', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 120, size: 'max' }), (steps) => {
+        const model = new Model();
+        const lines = new Map<string, Line>();
+        const usage = new Usage(newOrgUsage(Infinity), numberOf, (row) =>
+          lines.get(model.waits.get(row)?.[0] ?? ''),
+        );
+        for (const name of LINES)
+          lines.set(name, usage.lineOf(aRun(0), name, {} as Line['requirements'], null));
+        const leave = (row: number): void => {
+          for (const name of model.waits.get(row) ?? []) {
+            const line = lines.get(name);
+            if (line) usage.remove(aRun(row), line);
+          }
+          model.waits.delete(row);
+        };
+        for (const { row, line: name, kind } of steps) {
+          const line = lines.get(name);
+          const waits = model.waits.get(row) ?? [];
+          if (kind === 'wait' && line && !model.slots.has(row) && !waits.includes(name)) {
+            model.waits.set(row, [...waits, name]);
+            usage.add(aRun(row), line);
+          } else if (kind === 'leave') leave(row);
+          else if (kind === 'start' && LINES.some((one) => model.ready(one).includes(row))) {
+            leave(row);
+            model.slots.add(row);
+            usage.hold(aRun(row), 1);
+          } else if (kind === 'release' && model.slots.delete(row)) usage.hold(aRun(row), -1);
+          for (const [one, { ready }] of lines) {
+            const expected = model.ready(one).map(numberOf);
+            expect([ready.size, ready.first() === undefined ? [] : [numberOf(ready.first() ?? 0)]]).toEqual([
+              expected.length,
+              expected.toSorted((a, b) => a - b).slice(0, 1),
+            ]);
+          }
+          const all = new Set([...model.waits.values(), ...(model.slots.size > 0 ? [['']] : [])].flat());
+          expect(usage.isIdle).toBe(all.size === 0);
+        }
+        for (const [row, names] of model.waits)
+          for (const name of names) {
+            const line = lines.get(name);
+            const before = (other: number): boolean => numberOf(other) < numberOf(row);
+            const expected = [...model.waits].filter(
+              ([other, own]) => keyOf(other) === keyOf(row) && own.includes(name) && before(other),
+            );
+            expect(line && usage.countOfKey(aRun(row), line, before)).toBe(expected.length);
+          }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
