@@ -89,7 +89,7 @@ describe('the watchdog of a nats-server that is one of several', () => {
     await waitFor('it to be started again', () => hasStarted(frozen, before), { withinMs: 30_000 });
   });
 
-  it('leaves one alone that responds, also when it has no majority', async () => {
+  it('leaves one alone that responds, also when it has no majority', { timeout: 150_000 }, async () => {
     const alone = serverAt(2);
     const before = await alone.natsServerPid();
     const others = [serverAt(0), serverAt(1)];

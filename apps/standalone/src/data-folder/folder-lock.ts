@@ -1,10 +1,11 @@
+import { closeSync, openSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { readJsonFile } from './connection-files.ts';
 import { identityOf, isRunning } from './process-identity.ts';
-import { writePrivateFile } from './write-file.ts';
+import { OWNER_ONLY, writePrivateFile } from './write-file.ts';
 
 const Holder = Type.Object({
   pid: Type.Integer({ minimum: 1 }),
@@ -64,6 +65,7 @@ const SQLITE_BUSY = 5;
 
 /** Node cannot lock a file, and SQLite can: an exclusive transaction on an empty database. Undefined when another one has it. */
 const lockFile = (path: string): DatabaseSync | undefined => {
+  makeFile(path);
   const database = new DatabaseSync(path);
   try {
     // Without a file for the journal of a transaction that never writes.
@@ -73,6 +75,15 @@ const lockFile = (path: string): DatabaseSync | undefined => {
     database.close();
     if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return undefined;
     throw error;
+  }
+};
+
+/** SQLite gives a new file to all users. One that is there is left alone: closing it would unlock it, if this process had it locked. */
+const makeFile = (path: string): void => {
+  try {
+    closeSync(openSync(path, 'wx', OWNER_ONLY));
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   }
 };
 

@@ -11,7 +11,7 @@ describe('a data folder', () => {
     const path = join(temporaryFolder(), 'deep', '.runledger');
     await using folder = await opened(path);
     expect(mode(path)).toBe('700');
-    expect(mode(folder.at(HOLDER))).toBe('600');
+    for (const name of ['lock.db', HOLDER]) expect(mode(folder.at(name))).toBe('600');
     expect(readFileSync(folder.at('format'), 'utf8')).toBe('1\n');
   });
 

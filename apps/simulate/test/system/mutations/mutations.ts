@@ -73,8 +73,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     defect: 'a limit that a run counts for ever when its executor is killed before it begins',
     file: `${CORE}/runs/fair-queue.ts`,
-    text: 'place.line.usage.hold(run, -1);',
-    instead: "if (run.run.status !== 'started') place.line.usage.hold(run, -1);",
+    text: 'place.usage.hold(run, -1);',
+    instead: "if (run.run.status !== 'started') place.usage.hold(run, -1);",
     check: 'no_idle_slot',
   },
   {
