@@ -1,11 +1,12 @@
 /**
  * The memory of queued runs in the scheduler: stored messages, as the log delivers them, go through the chain into the core.
- * `node scripts/run.mjs services/scheduler/bench/queued-runs.ts [runs] [deployments] [GPU models] [concurrency keys]`
+ * `node scripts/run.mjs services/scheduler/bench/queued-runs.ts [runs] [deployments] [GPU models] [concurrency keys] [more of a request, as JSON]`
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { acceptMessage, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
+import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { gpuModel } from '@runledger/contracts/gpu';
 import { newUuid } from '@runledger/contracts/ids';
 import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
@@ -17,6 +18,7 @@ const DEPLOYMENTS = Number(process.argv[3] ?? 100);
 const MODELS = Number(process.argv[4] ?? 1);
 /** 0 for runs without a key. */
 const KEYS = Number(process.argv[5] ?? 0);
+const MORE = JSON.parse(process.argv[6] ?? '{}') as Partial<RunEventOf<'RunQueued'>['data']>;
 const NOW = '2026-01-01T00:00:00.000Z';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -53,6 +55,7 @@ const message = (sequence: number): StoredMessage => {
     inputs: { prompt: `a photo of number ${sequence}`, seed: sequence },
     webhook: `https://hooks.example.com/runs/${sequence}`,
     ...(KEYS > 0 && { concurrency_key: `user-${sequence % KEYS}@example.com` }),
+    ...MORE,
     idempotency: { request_sha256: newUuid().replaceAll('-', '').repeat(2) },
   });
   const subject = runEventSubject(event);

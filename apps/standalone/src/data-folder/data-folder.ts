@@ -52,13 +52,12 @@ export const openDataFolder = async (path: string, now: () => Date): Promise<Ope
 };
 
 const heldByMessage = (path: string, by: Holder | undefined): string => {
-  if (!by)
-    return `The data folder ${path} is in use: another process has just taken it. Use that one, stop it first, or ${CHOOSE_ANOTHER}.`;
-  const { pid, since, url } = by;
-  return (
-    `The data folder ${path} is in use: process ${pid} has held it since ${since}` +
-    `${url === undefined ? '' : ` and serves ${url}`}. Use that one, stop it first (kill ${pid}), or ${CHOOSE_ANOTHER}.`
-  );
+  const serves = by?.url === undefined ? '' : ` and serves ${by.url}`;
+  const holder = by
+    ? `process ${by.pid} has held it since ${by.since}${serves}`
+    : 'another process has just taken it';
+  const how = by ? ` (kill ${by.pid})` : '';
+  return `The data folder ${path} is in use: ${holder}. Use that one, stop it first${how}, or ${CHOOSE_ANOTHER}.`;
 };
 
 const checkFormat = async (path: string): Promise<string | undefined> => {

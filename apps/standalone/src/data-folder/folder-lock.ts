@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { Type } from 'typebox';
@@ -80,11 +80,7 @@ const lockFile = (path: string): DatabaseSync | undefined => {
 
 /** SQLite gives a new file to all users. One that is there is left alone: closing it would unlock it, if this process had it locked. */
 const makeFile = (path: string): void => {
-  try {
-    closeSync(openSync(path, 'wx', OWNER_ONLY));
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-  }
+  if (!existsSync(path)) closeSync(openSync(path, 'a', OWNER_ONLY));
 };
 
 /** The file may be that of an earlier holder, which was killed. */

@@ -21,7 +21,7 @@ export const replaceFile = async (path: string, text: string, mode: number): Pro
 };
 
 /** Writes a new file beside `path`, and resolves with its name when the content is on disk. */
-export const writeDraft = async (path: string, text: string, mode = OWNER_ONLY): Promise<string> => {
+const writeDraft = async (path: string, text: string, mode: number): Promise<string> => {
   const draft = `${path}.${randomUUID()}.draft`;
   await using file = await open(draft, 'wx', mode);
   // The umask may have removed permissions.

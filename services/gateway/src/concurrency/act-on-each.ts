@@ -1,13 +1,14 @@
 import pLimit from 'p-limit';
 
-const MAX_CONCURRENT = 16;
+const MANY = 16;
 
 /** Some at the same time, begun in order. After a failure no more begin. @throws what `act` throws */
 export const actOnEach = async <Item, Result>(
   items: readonly Item[],
   act: (item: Item) => Promise<Result>,
+  maxConcurrent = MANY,
 ): Promise<Result[]> => {
-  const limit = pLimit(MAX_CONCURRENT);
+  const limit = pLimit(maxConcurrent);
   try {
     return await limit.map(items, act);
   } finally {

@@ -2,7 +2,7 @@ import { isDeleted, isEnded, NO_OUTPUTS } from '@runledger/contracts/fold/run';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { eraseLogs } from '@runledger/event-log/streams/logs';
 import type { Logger } from '@runledger/event-log/connect/logger';
-import pLimit from 'p-limit';
+import { actOnEach } from '../../concurrency/act-on-each.ts';
 import { outputsToErase, type StoredView } from '../../projection/core/run-view.ts';
 import type { RunViews } from '../../projection/run-views.ts';
 import { whileProjecting } from '../../projection/while-projecting.ts';
@@ -43,7 +43,6 @@ const eraseDeleted = async (
   { views, erase, eraseBlobs, eraseInputFiles, log, onErased }: EraseDeletedOptions,
   stopping: AbortSignal,
 ): Promise<void> => {
-  const limit = pLimit(MAX_CONCURRENT);
   const eraseOne = async (view: StoredView): Promise<void> => {
     const { run } = view;
     const outputs = outputsToErase(run);
@@ -67,12 +66,7 @@ const eraseDeleted = async (
   };
   for (let after: string | undefined = ''; after !== undefined && !stopping.aborted;) {
     const page: readonly StoredView[] = await views.listToErase({ after, limit: PAGE });
-    try {
-      await limit.map(page, eraseOne);
-    } finally {
-      // After a failure, no more erasing begins.
-      limit.clearQueue();
-    }
+    await actOnEach(page, eraseOne, MAX_CONCURRENT);
     after = page.at(-1)?.run.run_id;
   }
 };

@@ -2,7 +2,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { readLogAge } from '@runledger/event-log/messages/log-age';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import pLimit from 'p-limit';
+import { actOnEach } from '../../concurrency/act-on-each.ts';
 import type { Page } from '../../projection/core/page.ts';
 import { OPEN_STATUSES } from '../../projection/core/run-view.ts';
 import type { SortKey } from '../../projection/core/sort-key.ts';
@@ -25,7 +25,6 @@ export interface ExpireRunsOptions {
 /** Far less than the margin before a run expires, which is 150 s for the shortest age of the log. */
 const CHECK_EVERY_MS = 3_000;
 const PAGE = 1_000;
-const MAX_CONCURRENT = 16;
 
 /** Ends each run of the views that outlives the log, and gives up each notification that does, until it is disposed of. */
 export const openRunExpiry = (options: ExpireRunsOptions): AsyncDisposable =>
@@ -52,18 +51,12 @@ const expireAll = async (
   expire: (key: RunKey) => Promise<void>,
   stop: AbortSignal,
 ): Promise<void> => {
-  const limit = pLimit(MAX_CONCURRENT);
   let after: SortKey | undefined;
   do {
     const { items, end } = await list(after);
-    try {
-      await limit.map(items, async (key) => {
-        if (!stop.aborted) await expire(key);
-      });
-    } finally {
-      // After a failure, no more of them begin to end.
-      limit.clearQueue();
-    }
+    await actOnEach(items, async (key) => {
+      if (!stop.aborted) await expire(key);
+    });
     after = end;
   } while (after !== undefined && !stop.aborted);
 };

@@ -1,5 +1,5 @@
 import { isEnded } from '@runledger/contracts/fold/run';
-import pLimit from 'p-limit';
+import { actOnEach } from '../../concurrency/act-on-each.ts';
 import type { FilesQuery } from '../../projection/core/list-query.ts';
 import type { StoredView } from '../../projection/core/run-view.ts';
 import type { RunViews } from '../../projection/run-views.ts';
@@ -17,7 +17,6 @@ export const eraseOldFiles = async (
   { views, erase, onRemoved, stop }: EraseOldFilesOptions,
   which: Omit<FilesQuery, 'limit'>,
 ): Promise<void> => {
-  const limit = pLimit(MAX_CONCURRENT);
   const eraseOne = async (view: StoredView): Promise<StoredView[]> => {
     const { run } = view;
     if (stop.aborted || !isEnded(run)) return [];
@@ -26,11 +25,7 @@ export const eraseOldFiles = async (
   };
   for (let seen = 0; seen < IN_A_ROUND && !stop.aborted; seen += PAGE) {
     const page = await views.listWithFiles({ ...which, limit: PAGE });
-    try {
-      await views.save((await limit.map(page, eraseOne)).flat());
-    } finally {
-      limit.clearQueue();
-    }
+    await views.save((await actOnEach(page, eraseOne, MAX_CONCURRENT)).flat());
     if (page.length < PAGE) return;
   }
 };

@@ -1,6 +1,6 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { lastOfRun } from '@runledger/event-log/read/read-run';
-import pLimit from 'p-limit';
+import { actOnEach } from '../../concurrency/act-on-each.ts';
 import type { StoredView } from '../../projection/core/run-view.ts';
 import type { RunViews } from '../../projection/run-views.ts';
 import { IN_A_ROUND, MAX_CONCURRENT, PAGE } from './round.ts';
@@ -17,12 +17,11 @@ export interface RemoveDeletedRunsOptions {
  * anything of the run, as those of other old runs do. @throws {LogUnavailable} @throws {ViewsUnavailable}
  */
 export const removeDeletedRuns = async ({ log, views, stop }: RemoveDeletedRunsOptions): Promise<void> => {
-  const limit = pLimit(MAX_CONCURRENT);
   const ifForgotten = async (view: StoredView): Promise<StoredView[]> =>
     (await lastOfRun(log, view.run)) > 0 ? [] : [view];
   for (let seen = 0; seen < IN_A_ROUND && !stop.aborted; seen += PAGE) {
     const page = await views.listErased(PAGE);
-    const forgotten = (await limit.map(page, ifForgotten)).flat();
+    const forgotten = (await actOnEach(page, ifForgotten, MAX_CONCURRENT)).flat();
     await views.remove(forgotten);
     // The log forgets in the order of the page.
     if (forgotten.length < PAGE) return;

@@ -1,7 +1,7 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { eraseLogs } from '@runledger/event-log/streams/logs';
 import { lastOfRun } from '@runledger/event-log/read/read-run';
-import pLimit from 'p-limit';
+import { actOnEach } from '../../concurrency/act-on-each.ts';
 import type { OldestQuery } from '../../projection/core/list-query.ts';
 import { FINAL_STATUSES, type StoredView } from '../../projection/core/run-view.ts';
 import type { SortKey } from '../../projection/core/sort-key.ts';
@@ -23,7 +23,6 @@ export const removeOldRuns = async (
   { log, views, erase, onRemoved, stop }: RemoveOldRunsOptions,
   which: Pick<OldestQuery, 'org_id' | 'createdBefore'>,
 ): Promise<void> => {
-  const limit = pLimit(MAX_CONCURRENT);
   const prepare = async (view: StoredView): Promise<StoredView[]> => {
     if (stop.aborted || !isOver(view)) return [];
     const { run } = view;
@@ -36,13 +35,8 @@ export const removeOldRuns = async (
   for (let seen = 0; seen < IN_A_ROUND && !stop.aborted; seen += PAGE) {
     const oldest = { ...which, statuses: FINAL_STATUSES, limit: PAGE, ...(after && { after }) };
     const { items, end } = await views.listOldest(oldest);
-    try {
-      const prepared = (await limit.map(await views.load(items), prepare)).flat();
-      onRemoved({ runs: await views.remove(prepared), bytes: 0 });
-    } finally {
-      // After a failure, no more erasing begins.
-      limit.clearQueue();
-    }
+    const prepared = (await actOnEach(await views.load(items), prepare, MAX_CONCURRENT)).flat();
+    onRemoved({ runs: await views.remove(prepared), bytes: 0 });
     if (end === undefined) return;
     after = end;
   }

@@ -6,10 +6,10 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
 import { openTestBed } from '../../fixtures/gateway/test-bed.ts';
 import { call } from '../../fixtures/requests/requests.ts';
+import { untilErased } from '../../fixtures/views/erased-views.ts';
 import { mongoUrl, openViews } from '../../fixtures/views/mongo-views.ts';
 import { testMongo } from '@runledger/testing/servers/mongo';
 import { aRunWithFile } from '../retention/aged-runs.ts';
-import { untilErased } from '../../fixtures/views/erased-views.ts';
 
 const RUNS = 12;
 

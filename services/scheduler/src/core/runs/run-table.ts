@@ -105,8 +105,7 @@ export class RunTable implements DeadlineColumns {
         })
       : undefined;
     if (!isPacked) objects[index] = known;
-    if (texts) setText(page, 'texts', index, texts);
-    if (concurrency_key !== undefined) setText(page, 'concurrencyKeys', index, concurrency_key);
+    if (texts || concurrency_key !== undefined) setTexts(page, index, { ...texts, concurrency_key });
   }
 
   /** Another object of the same run. */
@@ -202,10 +201,7 @@ export class RunTable implements DeadlineColumns {
       this.#index.add(first | index);
       index += 1;
     }
-    for (const [row, { concurrency_key, ...texts }] of rows.texts) {
-      if (Object.keys(texts).length > 0) setText(page, 'texts', row, texts);
-      if (concurrency_key !== undefined) setText(page, 'concurrencyKeys', row, concurrency_key);
-    }
+    for (const [row, texts] of rows.texts) setTexts(page, row, texts);
     return first;
   }
 
@@ -338,14 +334,17 @@ const FREE_ROWS = Int32Array.from({ length: PAGE_ROWS }, (_, index) =>
   index < PAGE_ROWS - 1 ? index + 1 : NONE,
 );
 
-const setText = <Column extends 'texts' | 'concurrencyKeys'>(
-  page: Pick<Page, Column>,
-  column: Column,
-  index: number,
-  text: NonNullable<Page[Column]>[number],
-): void => {
-  const texts: (typeof text)[] = (page[column] ??= EMPTY_COLUMN.slice());
-  texts[index] = text;
+type MaybeTexts = Omit<RowTexts, 'concurrency_key'> & { readonly concurrency_key?: string | undefined };
+
+const setTexts = (page: Page, index: number, { concurrency_key, ...texts }: MaybeTexts): void => {
+  if (Object.keys(texts).length > 0) {
+    page.texts ??= EMPTY_COLUMN.slice();
+    page.texts[index] = texts;
+  }
+  if (concurrency_key !== undefined) {
+    page.concurrencyKeys ??= EMPTY_COLUMN.slice();
+    page.concurrencyKeys[index] = concurrency_key;
+  }
 };
 
 const textsOf = ({ texts, concurrencyKeys }: Page, index: number): RowTexts | undefined => {
