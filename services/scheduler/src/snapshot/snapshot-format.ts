@@ -65,7 +65,7 @@ const Duration = Type.Object({
   mean: Type.Number(),
   squares: Type.Number({ minimum: 0 }),
 });
-export const FORMAT = 2;
+export const FORMAT = 3;
 const Header = Type.Object({
   format: Type.Literal(FORMAT),
   position: Type.Optional(Position),
@@ -139,6 +139,7 @@ const RowTexts = Type.Object({
   correlation_id: Type.Optional(Type.String()),
   traceparent: Type.Optional(MaybeId),
   concurrency_key: Type.Optional(Type.String()),
+  not_before: Type.Optional(Time),
 });
 
 export const isHeader = compiledSchema(Header);

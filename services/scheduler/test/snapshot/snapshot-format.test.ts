@@ -16,10 +16,14 @@ const drains = { created, names: [] };
 const position = { stream: 'RUNS', created, sequence: 5_000, event_id: null } as const;
 const durations = [{ name: 'A10G', weight: 2.5, mean: 1.5, squares: 0.25 }];
 
-/** Some of which rows say everything, and some that were requeued, have a key, or ids of other kinds. */
+/** Some of which rows say everything, and some that were requeued, start later, have a key, or ids of other kinds. */
 const runs: SnapshotRun[] = waitingRuns(1_500).map(({ head, run }, index): SnapshotRun => {
   const event_id = index % 3 === 0 ? null : newUuid();
-  const own = { ...run, correlation_id: index % 5 === 0 ? 'request-1' : newUuid() };
+  const own = {
+    ...run,
+    correlation_id: index % 5 === 0 ? 'request-1' : newUuid(),
+    not_before: index % 13 === 0 ? '2026-01-01T00:05:00.250Z' : null,
+  };
   if (index % 7 === 0)
     return { head: head + 2_000, event_id, run: { ...own, updated_at: '2026-01-01T00:01:00.000Z' } };
   if (index % 11 !== 0) return { head, event_id, run: own };

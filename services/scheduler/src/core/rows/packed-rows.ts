@@ -3,7 +3,10 @@ import type { OrgId } from '@runledger/contracts/ids';
 import type { PackableIds } from './packed-ids.ts';
 
 /** What few runs have, and ids that are no UUIDs. */
-export type RowTexts = Partial<PackableIds> & { readonly concurrency_key?: string };
+export type RowTexts = Partial<PackableIds> & {
+  readonly concurrency_key?: string;
+  readonly not_before?: string;
+};
 
 /** The request of rows, without what decisions do not need. */
 export interface RowRequest {

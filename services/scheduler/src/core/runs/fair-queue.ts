@@ -27,6 +27,7 @@ export interface Organisation extends Flow {
 
 /** Where runs wait for slots of one GPU model, or waited before they got their slots. All runs of a line share it. */
 export interface Place extends Line {
+  readonly all: readonly Place[];
   /** Those who share the slots of one GPU model. */
   readonly pool: FairShare<Organisation>;
   readonly organisation: Organisation;
@@ -77,33 +78,30 @@ export type TakesSlot = (holdOut: HoldOut, head: Row) => boolean;
 export class FairQueue {
   readonly #pools = new Map<GpuModel, FairShare<Organisation>>();
   readonly #usages = new Map<OrgId, OrgUsage>();
-  /** Of runs that wait for slots of several GPU models: where they wait beside the place that the table says. */
-  readonly #others = new Map<Row, readonly Place[]>();
   /** By version. */
   readonly #holdingOut = new Map<string, Set<Place>>();
   readonly #table: RunTable;
   readonly #settings: FairQueueSettings;
   readonly #numberOf: (row: Row) => number;
-  readonly #lineOf: (row: Row) => Line | undefined;
+  readonly #lastLineOf: (row: Row) => Line | undefined;
 
   constructor(table: RunTable, settings: FairQueueSettings) {
     this.#table = table;
     this.#settings = settings;
     this.#numberOf = (row) => table.numberOf(row);
-    this.#lineOf = (row) => table.placeOf(row);
+    this.#lastLineOf = (row) => table.placeOf(row);
   }
 
   /** The run waits for such a slot from now on, also when it waits for slots of other GPU models already. */
   add(run: WaitingRun, requirements: Requirements, holdsOut: boolean): void {
-    const place = this.#enter(run, requirements, holdsOut);
-    if (this.isIn(run)) this.#others.set(run.row, (this.#others.get(run.row) ?? NOWHERE).concat(place));
-    else this.#table.setPlace(run.row, place);
+    const place = this.#enter(run, requirements, { holdsOut, others: this.#placesOf(run) });
+    this.#table.setPlace(run.row, place);
     this.#putIn(run, place);
   }
 
   /** Where runs with this request wait that hold out for nothing. They are added next. */
   enter(shared: SharedRequest): Place {
-    const place = this.#enter(alike(shared, 0), shared.requirements, false);
+    const place = this.#enter(alike(shared, 0), shared.requirements);
     place.deployment.places.set(place.name, place);
     return place;
   }
@@ -118,13 +116,11 @@ export class FairQueue {
 
   /** A run that held out for a warm slot takes any one from now on. Its deployment and organisation keep their turns. */
   endHoldOut(run: KnownRun): void {
-    const places = this.#placesOf(run);
-    const [first, ...others] = places.map(({ requirements }) => this.#enter(run, requirements, false));
-    if (!first) return;
-    for (const place of [first, ...others]) this.#putIn(run, place);
-    for (const place of places) if (this.#takeOut(run, place)) this.#change(run, place, { waiting: -1 });
-    this.#table.setPlace(run.row, first);
-    if (others.length > 0) this.#others.set(run.row, others);
+    const before = this.#placesOf(run);
+    if (!this.#takeOut(run, before)) return;
+    this.#table.setPlace(run.row, undefined);
+    for (const { requirements } of before) this.add(run, requirements, false);
+    for (const place of before) this.#change(run, place, { waiting: -1 });
   }
 
   /** Whether it leaves slots to others that do not have its version loaded. */
@@ -150,9 +146,9 @@ export class FairQueue {
 
   /** The run does not wait any more. */
   remove(run: KnownRun): void {
-    for (const place of this.#placesOf(run))
-      if (this.#takeOut(run, place)) this.#change(run, place, { waiting: -1 });
-    this.#leave(run);
+    const places = this.#placesOf(run);
+    if (this.#takeOut(run, places)) for (const place of places) this.#change(run, place, { waiting: -1 });
+    this.#table.setPlace(run.row, undefined);
   }
 
   /** Whether it waits or holds a slot. */
@@ -162,31 +158,24 @@ export class FairQueue {
 
   /** What a waiting run requires of a slot, in order: one for each GPU model that it waits for. */
   waitsFor(run: KnownRun): Requirements[] {
-    const place = this.#table.placeOf(run.row);
-    if (!place) return [];
-    const others = this.#others.get(run.row);
-    return others ? [place, ...others].map(({ requirements }) => requirements) : [place.requirements];
+    return this.#placesOf(run).map(({ requirements }) => requirements);
   }
 
   /** A waiting run gets a slot of this model because it is next. */
   start(run: KnownRun, gpu: GpuModel): void {
     const places = this.#placesOf(run);
     const place = places.find(({ requirements }) => requirements.gpu === gpu);
-    if (!place || !this.#takeOut(run, place)) return;
+    if (!place || !this.#takeOut(run, places)) return;
     // First, so that what its deployment holds is not forgotten in between.
     place.usage.hold(run, 1);
-    if (places.length > 1) {
-      for (const other of places)
-        if (other !== place && this.#takeOut(run, other)) this.#change(run, other, { waiting: -1 });
-      this.#others.delete(run.row);
-      this.#table.setPlace(run.row, place);
-    }
+    this.#table.setPlace(run.row, place);
+    for (const other of places) if (other !== place) this.#change(run, other, { waiting: -1 });
     this.#change(run, place, { waiting: -1, slots: 1, isServed: true });
   }
 
   /** The run holds a slot, as the log says. */
   hold(run: KnownRun, gpu: GpuModel): void {
-    const place = this.#enter(run, requirementsOn(run.requirements, gpu), false);
+    const place = this.#enter(run, requirementsOn(run.requirements, gpu));
     this.#table.setPlace(run.row, place);
     place.usage.hold(run, 1);
     this.#change(run, place, { slots: 1 });
@@ -199,7 +188,7 @@ export class FairQueue {
     if (head !== undefined) place.usage.rememberLimits(run, head);
     place.usage.hold(run, -1);
     this.#change(run, place, { slots: -1 });
-    this.#leave(run);
+    this.#table.setPlace(run.row, undefined);
   }
 
   /** The next run of this GPU model, of those that the executor can serve and that are within their limits. */
@@ -333,35 +322,37 @@ export class FairQueue {
     return earlierMs > 0 || (earlierMs === 0 && isFirst);
   }
 
-  /** Whether the run waited. */
-  #takeOut(run: KnownRun, place: Place): boolean {
-    const { usage, runs, deployment, name, holdOut } = place;
-    if (!usage.remove(run, place)) return false;
-    if (runs.size > 0) return true;
-    deployment.places.delete(name);
-    if (!holdOut) return true;
-    const { version } = holdOut;
-    this.#holdingOut.get(version)?.delete(place);
-    if (this.#holdingOut.get(version)?.size === 0) this.#holdingOut.delete(version);
+  /** Out of all lines in which it waits. Whether it waited. */
+  #takeOut(run: KnownRun, places: readonly Place[]): boolean {
+    const [first] = places;
+    if (!first?.usage.remove(run, places)) return false;
+    for (const place of places) if (place.runs.size === 0) this.#close(place);
     return true;
   }
 
-  #placesOf(run: KnownRun): readonly Place[] {
-    const place = this.#table.placeOf(run.row);
-    const others = this.#others.get(run.row);
-    return place ? (others ? [place, ...others] : [place]) : [];
+  #close(place: Place): void {
+    const { deployment, name, holdOut } = place;
+    deployment.places.delete(name);
+    if (!holdOut) return;
+    const { version } = holdOut;
+    this.#holdingOut.get(version)?.delete(place);
+    if (this.#holdingOut.get(version)?.size === 0) this.#holdingOut.delete(version);
   }
 
-  #leave({ row }: KnownRun): void {
-    this.#others.delete(row);
-    this.#table.setPlace(row, undefined);
+  /** In order. */
+  #placesOf(run: WaitingRun): readonly Place[] {
+    return this.#table.placeOf(run.row)?.all ?? NOWHERE;
   }
 
-  #enter(run: WaitingRun, requirements: Requirements, holdsOut: boolean): Place {
+  #enter(
+    run: WaitingRun,
+    requirements: Requirements,
+    { holdsOut, others }: { readonly holdsOut: boolean; readonly others: readonly Place[] } = ALONE,
+  ): Place {
     const { gpu, org_id } = requirements;
     const org = this.#usages.get(org_id) ?? newOrgUsage(this.#settings.shareOf(org_id).limit);
     this.#usages.set(org_id, org);
-    const usage = org.deployments.get(deploymentOf(run)) ?? new Usage(org, this.#numberOf, this.#lineOf);
+    const usage = org.deployments.get(deploymentOf(run)) ?? new Usage(org, this.#numberOf, this.#lastLineOf);
     org.deployments.set(deploymentOf(run), usage);
     const pool = this.#pools.get(gpu) ?? new FairShare();
     this.#pools.set(gpu, pool);
@@ -382,14 +373,13 @@ export class FairQueue {
     organisation.deployments.add(deployment);
     const holdOut = holdsOut ? holdOutOf(run, requirements) : null;
     const name = holdOut ? `${run.shared.line} ${holdOut.version}` : run.shared.line;
-    return (
-      deployment.places.get(name) ?? {
-        ...usage.lineOf(run, name, requirements, holdOut),
-        pool,
-        organisation,
-        deployment,
-      }
-    );
+    const known = deployment.places.get(name);
+    if (known) return known;
+    const all: Place[] = [...others];
+    const line = usage.newLine(run, { name, requirements, holdOut });
+    const place = { ...line, all, pool, organisation, deployment };
+    all.push(place);
+    return place;
   }
 
   #change(run: WaitingRun, place: Place, by: FlowChange): void {
@@ -410,6 +400,8 @@ export class FairQueue {
 }
 
 const NOWHERE: readonly Place[] = [];
+/** For slots of one GPU model, warm or not. */
+const ALONE = { holdsOut: false, others: NOWHERE };
 
 /** A run that has this request, and some concurrency key when all of them have one. */
 const alike = (shared: SharedRequest, number: number): WaitingRun => {

@@ -90,7 +90,7 @@ export interface WaitingRun extends Pick<KnownRun, 'row' | 'shared' | 'requireme
 /** What a row says of a run that waits for its first attempt. */
 export interface PlainRun extends Pick<
   QueuedRun,
-  'run_id' | 'number' | 'correlation_id' | 'traceparent' | 'created_at'
+  'run_id' | 'number' | 'correlation_id' | 'traceparent' | 'created_at' | 'not_before'
 > {
   readonly event_id: string | null;
   readonly shared: SharedRequest;
@@ -106,6 +106,7 @@ const plainRun = ({
   created_at,
   shared,
   concurrency_key,
+  not_before,
 }: PlainRun): Required<Omit<QueuedRun, keyof typeof UNSET>> => ({
   status: 'queued',
   org_id: shared.org_id,
@@ -119,7 +120,7 @@ const plainRun = ({
   updated_at: created_at,
   output_bytes: 0,
   earlier_attempts: [],
-  not_before: null,
+  not_before,
   attempt: null,
 });
 
@@ -139,7 +140,6 @@ export const isPlain = ({ head, run }: KnownRun): boolean =>
   run.status === 'queued' &&
   head === run.number &&
   run.attempt === null &&
-  run.not_before === null &&
   run.output_bytes === 0 &&
   run.earlier_attempts.length === 0 &&
   run.log_blob === undefined &&

@@ -10,7 +10,6 @@ import { keyOfName } from '../slots/run-name.ts';
 import { isSameSlot, type HeldSlot, type SlotAllocation, type SlotRef } from '../slots/slot-allocation.ts';
 import type { PackedRows } from '../rows/packed-rows.ts';
 import { deadlineOf, waitsSince, type DeadlineSettings } from './deadline.ts';
-import { Deadlines } from './deadlines.ts';
 import { DelayedRuns } from '../counts/delayed-runs.ts';
 import {
   FairQueue,
@@ -21,11 +20,11 @@ import {
 } from './fair-queue.ts';
 import type { HoldOut } from './usage.ts';
 import type { FairShare } from './fair-share.ts';
-import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
 import type { KnownRun, Row } from './known-run.ts';
 import { restoreRows } from './restore-rows.ts';
 import { RunTable, type FrozenRuns } from './run-table.ts';
 import type { SharedRequests } from './shared-requests.ts';
+import { TimingWheel } from './timing-wheel.ts';
 
 export interface RunCounts {
   readonly live: number;
@@ -53,13 +52,13 @@ export class LiveRuns {
   /** Those whose assignment is being stored. */
   #assigning = 0;
   #executing = 0;
-  /** Queued runs that may start, or take slots of another GPU model, from a time on: by that time. */
-  readonly #changes = new IndexedPriorityQueue<Row>();
+  /** When queued runs may start, or take slots of another GPU model. */
+  readonly #changes = new TimingWheel();
   /** Of these, those that wait for no slot yet. */
   readonly #delayed = new DelayedRuns();
   /** Since when runs have left free slots to others, by the broker's clock. */
   readonly #heldOutSince = new Map<Row, number>();
-  readonly #deadlines: Deadlines;
+  readonly #deadlines = new TimingWheel();
   readonly #allocation: SlotAllocation;
   readonly #settings: DeadlineSettings;
   /** The broker's clock, as `takeChanged` was told it last. */
@@ -69,7 +68,6 @@ export class LiveRuns {
     this.#allocation = allocation;
     this.#settings = settings;
     this.#table = new RunTable();
-    this.#deadlines = new Deadlines(this.#table);
     this.#queue = new FairQueue(this.#table, settings);
   }
 
@@ -299,8 +297,9 @@ export class LiveRuns {
   /** Yields each run that waits for a slot, or for one of another GPU model, from now on. `now` is the broker's clock, in milliseconds. */
   *takeChanged(now: number): Generator<KnownRun> {
     this.#nowMs = now;
-    for (let first = this.#changes.first(); first && first.rank <= now; first = this.#changes.first()) {
-      const known = this.#table.at(first.item);
+    for (const row of this.#changes.take(now)) {
+      const known = this.#table.at(row);
+      if (!this.#queue.isIn(known)) this.#delayed.remove(known);
       this.#wait(known);
       yield known;
     }

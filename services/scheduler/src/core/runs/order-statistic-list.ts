@@ -1,18 +1,23 @@
+import type { Row } from './known-run.ts';
+
 const MAX_IN_BLOCK = 1_024;
 const FIRST = { at: 0, index: 0, has: true } as const;
 
+/** A full block takes half of its memory until it changes, and the garbage collector does not look into it. */
+type Block = Row[] | Int32Array;
+
 /**
- * Items in the order of their numbers, which are unique: it knows the first one, and how many come before a given place. They are
- * kept in blocks of bounded length: a change moves the items of one block only, and counting adds up the lengths of blocks, some
- * hundred additions for a hundred thousand items. It is fast for items that are mostly added at the end and removed at the front.
+ * Rows in the order of their numbers, which are unique: it knows the first one, and how many come before a given place. They are
+ * kept in blocks of bounded length: a change moves the rows of one block only, and counting adds up the lengths of blocks, some
+ * hundred additions for a hundred thousand rows. It is fast for rows that are mostly added at the end and removed at the front.
  */
-export class OrderStatisticList<Of> {
+export class OrderStatisticList {
   /** No block is empty, and neighbours that fit in half a block are joined: so there are never many blocks. */
-  readonly #blocks: Of[][] = [];
-  readonly #numberOf: (item: Of) => number;
+  readonly #blocks: Block[] = [];
+  readonly #numberOf: (row: Row) => number;
   #size = 0;
 
-  constructor(numberOf: (item: Of) => number) {
+  constructor(numberOf: (row: Row) => number) {
     this.#numberOf = numberOf;
   }
 
@@ -21,12 +26,12 @@ export class OrderStatisticList<Of> {
   }
 
   /** The one with the lowest number. */
-  first(): Of | undefined {
+  first(): Row | undefined {
     return this.#blocks[0]?.[0];
   }
 
-  /** How many come first for which this holds. It must hold for no item behind one for which it does not. */
-  countWhile(holds: (item: Of) => boolean): number {
+  /** How many come first for which this holds. It must hold for no row behind one for which it does not. */
+  countWhile(holds: (row: Row) => boolean): number {
     const at = this.#blockAt(holds);
     let count = countWhile(this.#blocks[at] ?? [], holds);
     for (let before = 0; before < at; before += 1) count += this.#blocks[before]?.length ?? 0;
@@ -34,61 +39,62 @@ export class OrderStatisticList<Of> {
   }
 
   /** Does nothing when there is one with its number. */
-  add(item: Of): void {
+  add(row: Row): void {
     const last = this.#blocks.at(-1);
     const end = last?.at(-1);
     if (
-      last &&
+      isOpen(last) &&
       end !== undefined &&
       last.length < MAX_IN_BLOCK &&
-      this.#numberOf(end) < this.#numberOf(item)
+      this.#numberOf(end) < this.#numberOf(row)
     ) {
-      last.push(item);
+      last.push(row);
       this.#size += 1;
-    } else this.#insert(item);
+    } else this.#insert(row);
   }
 
   /** Many, in the order of their numbers. */
-  addAll(items: readonly Of[]): void {
-    const [first] = items;
-    const block = this.#blocks.at(-1);
-    const end = block?.at(-1);
+  addAll(rows: readonly Row[]): void {
+    const [first] = rows;
+    const end = this.#blocks.at(-1)?.at(-1);
     if (first !== undefined && end !== undefined && this.#numberOf(end) >= this.#numberOf(first)) {
-      for (const item of items) this.add(item);
+      for (const row of rows) this.add(row);
       return;
     }
-    let from = block ? MAX_IN_BLOCK - block.length : 0;
-    if (from > 0) block?.push(...items.slice(0, from));
-    for (; from < items.length; from += MAX_IN_BLOCK)
-      this.#blocks.push(items.slice(from, from + MAX_IN_BLOCK));
-    this.#size += items.length;
+    const last = this.#blocks.pop() ?? [];
+    let from = MAX_IN_BLOCK - last.length;
+    this.#blocks.push(packedIfFull([...last, ...rows.slice(0, from)]));
+    for (; from < rows.length; from += MAX_IN_BLOCK)
+      this.#blocks.push(packedIfFull(rows.slice(from, from + MAX_IN_BLOCK)));
+    this.#size += rows.length;
   }
 
-  #insert(item: Of): void {
-    const { at, index, has } = this.#placeOf(item);
+  #insert(row: Row): void {
+    const { at, index, has } = this.#placeOf(row);
     if (has) return;
-    const block = this.#blocks[at] ?? [];
+    const block = this.#opened(at);
     this.#size += 1;
-    if (block.length > 0 && block.length < MAX_IN_BLOCK) {
-      block.splice(index, 0, item);
-    } else if (index === block.length && at >= this.#blocks.length - 1) {
-      // Items that come in order leave full blocks behind.
-      this.#blocks.push([item]);
+    if (block.length < MAX_IN_BLOCK) {
+      block.splice(index, 0, row);
+    } else if (index === block.length && at === this.#blocks.length - 1) {
+      // Rows that come in order leave full blocks behind.
+      this.#blocks[at] = packedIfFull(block);
+      this.#blocks.push([row]);
     } else {
       const half = block.length >> 1;
       const upper = block.splice(half);
       this.#blocks.splice(at + 1, 0, upper);
-      if (index <= half) block.splice(index, 0, item);
-      else upper.splice(index - half, 0, item);
+      if (index <= half) block.splice(index, 0, row);
+      else upper.splice(index - half, 0, row);
     }
   }
 
   /** Whether there was one with its number. */
-  delete(item: Of): boolean {
-    const isFirst = this.first() === item;
-    const { at, index, has } = isFirst ? FIRST : this.#placeOf(item);
-    const block = this.#blocks[at];
-    if (!has || !block) return false;
+  delete(row: Row): boolean {
+    const isFirst = this.first() === row;
+    const { at, index, has } = isFirst ? FIRST : this.#placeOf(row);
+    if (!has) return false;
+    const block = this.#opened(at);
     this.#size -= 1;
     if (isFirst) block.shift();
     else block.splice(index, 1);
@@ -103,14 +109,22 @@ export class OrderStatisticList<Of> {
   #joinWithNext(at: number): void {
     const block = this.#blocks[at];
     const next = this.#blocks[at + 1];
-    if (!block || !next || block.length + next.length > MAX_IN_BLOCK / 2) return;
+    if (!isOpen(block) || !isOpen(next) || block.length + next.length > MAX_IN_BLOCK / 2) return;
     block.push(...next);
     this.#blocks.splice(at + 1, 1);
   }
 
-  /** Where an item with this number is, or belongs. */
-  #placeOf(item: Of): { readonly at: number; readonly index: number; readonly has: boolean } {
-    const number = this.#numberOf(item);
+  /** To be changed. */
+  #opened(at: number): Row[] {
+    const block = this.#blocks[at] ?? [];
+    const opened = isOpen(block) ? block : Array.from(block);
+    this.#blocks[at] = opened;
+    return opened;
+  }
+
+  /** Where a row with this number is, or belongs. */
+  #placeOf(row: Row): { readonly at: number; readonly index: number; readonly has: boolean } {
+    const number = this.#numberOf(row);
     const at = this.#blockAt((other) => this.#numberOf(other) <= number);
     const block = this.#blocks[at] ?? [];
     const index = countWhile(block, (other) => this.#numberOf(other) < number);
@@ -118,15 +132,19 @@ export class OrderStatisticList<Of> {
     return { at, index, has: found !== undefined && this.#numberOf(found) === number };
   }
 
-  /** The last block for whose first item this holds, or the first block. */
-  #blockAt(holds: (item: Of) => boolean): number {
+  /** The last block for whose first row this holds, or the first block. */
+  #blockAt(holds: (row: Row) => boolean): number {
     const blocks = countWhile(this.#blocks, ([first]) => first !== undefined && holds(first));
     return Math.max(blocks - 1, 0);
   }
 }
 
+const isOpen = (block: Block | undefined): block is Row[] => Array.isArray(block);
+
+const packedIfFull = (block: Row[]): Block => (block.length < MAX_IN_BLOCK ? block : Int32Array.from(block));
+
 /** By halves: it must hold for no item behind one for which it does not. */
-const countWhile = <Of>(items: readonly Of[], holds: (item: Of) => boolean): number => {
+const countWhile = <Of>(items: ArrayLike<Of>, holds: (item: Of) => boolean): number => {
   let low = 0;
   for (let high = items.length; low < high;) {
     const middle = (low + high) >> 1;

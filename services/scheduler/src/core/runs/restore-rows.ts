@@ -1,15 +1,15 @@
-import type { PackedRows, RowRequest } from '../rows/packed-rows.ts';
+import type { PackedRows, RowRequest, RowTexts } from '../rows/packed-rows.ts';
 import { startDeadlineOf } from './deadline.ts';
-import type { Deadlines } from './deadlines.ts';
 import type { FairQueue, Place } from './fair-queue.ts';
 import type { KnownRun, Row } from './known-run.ts';
 import type { RunTable } from './run-table.ts';
 import { requestWithKey, type SharedRequest, type SharedRequests } from './shared-requests.ts';
+import type { TimingWheel } from './timing-wheel.ts';
 
 interface Empty {
   readonly table: RunTable;
   readonly queue: FairQueue;
-  readonly deadlines: Deadlines;
+  readonly deadlines: TimingWheel;
   readonly requests: SharedRequests;
 }
 
@@ -61,8 +61,8 @@ const add = (group: Group, row: Row, number: number): void => {
 };
 
 class Groups {
-  readonly #withKey = new Map<RowRequest, Group>();
-  readonly #withoutKey = new Map<RowRequest, Group>();
+  /** Of each request: runs with a concurrency key wait in a line of their own, and those that start later in none yet. */
+  readonly #groups = new Map<RowRequest, (Group | undefined)[]>();
   readonly #requests: SharedRequests;
   readonly #queue: FairQueue;
 
@@ -71,22 +71,25 @@ class Groups {
     this.#queue = queue;
   }
 
-  /** Runs with a concurrency key wait in lines of their own. */
-  of(request: RowRequest, texts: { readonly concurrency_key?: string } | undefined): Group {
-    const key = texts?.concurrency_key;
-    const known = key === undefined ? this.#withoutKey : this.#withKey;
-    let group = known.get(request);
-    if (!group) {
-      group = this.#newGroup(request, key);
-      known.set(request, group);
+  of(request: RowRequest, texts: RowTexts | undefined): Group {
+    let groups = this.#groups.get(request);
+    if (!groups) {
+      groups = [undefined, undefined, undefined, undefined];
+      this.#groups.set(request, groups);
     }
+    const kind = (texts?.concurrency_key === undefined ? 0 : 1) + (texts?.not_before === undefined ? 0 : 2);
+    const group = groups[kind] ?? this.#newGroup(request, texts);
+    groups[kind] = group;
     return group;
   }
 
-  #newGroup({ org_id, request }: RowRequest, key: string | undefined): Group {
-    const shared = this.#requests.of({ org_id, request: requestWithKey({ request }, key) });
+  #newGroup(
+    { org_id, request }: RowRequest,
+    { concurrency_key, not_before }: Pick<RowTexts, 'concurrency_key' | 'not_before'> = {},
+  ): Group {
+    const shared = this.#requests.of({ org_id, request: requestWithKey({ request }, concurrency_key) });
     const { later } = shared.requirements;
-    const isAlike = later.length === 0 && request.warm_wait_s === undefined;
+    const isAlike = not_before === undefined && later.length === 0 && request.warm_wait_s === undefined;
     const place = isAlike ? this.#queue.enter(shared) : undefined;
     return { shared, place, rows: [], last: 0, inOrder: true };
   }
@@ -94,7 +97,7 @@ class Groups {
   /** Each in the order of the numbers of its rows, and the one with the lowest number first. */
   inOrder(numberOf: (row: Row) => number): Group[] {
     const compare = (one: Row = 0, other: Row = 0): number => numberOf(one) - numberOf(other);
-    const groups = [...this.#withoutKey.values(), ...this.#withKey.values()];
+    const groups = [...this.#groups.values()].flatMap((kinds) => kinds.filter((one) => one !== undefined));
     for (const { inOrder, rows } of groups) if (!inOrder) rows.sort(compare);
     return groups.toSorted(({ rows: [one] }, { rows: [other] }) => compare(one, other));
   }

@@ -6,25 +6,22 @@ import { packUuid, UUID_WORDS } from '../rows/packed-text.ts';
 import { RowIndex } from '../rows/row-index.ts';
 import { newRowPage, PAGE_BITS, PAGE_ROWS, ROW_WORDS, type RowPage } from '../rows/row-page.ts';
 import { timeOf, timeText } from '../rows/time-text.ts';
-import type { DeadlineColumns } from './deadlines.ts';
 import type { Place } from './fair-queue.ts';
 import { isPlain, knownPlainRun, type KnownRun, type Row } from './known-run.ts';
 import type { SharedRequest } from './shared-requests.ts';
 
 interface Page {
   readonly columns: RowPage;
-  /** 0 for none. */
-  readonly deadlineMs: Float64Array;
-  /** The rows before and after it among the deadlines; of a free row, the next free index in the page. */
-  readonly before: Int32Array;
-  readonly after: Int32Array;
+  /** Of a free row, the next free index; -1 for none. */
+  readonly nextFree: Int16Array;
   readonly shared: (SharedRequest | undefined)[];
   readonly places: (Place | undefined)[];
-  /** Runs of which their rows do not say everything. */
-  readonly known: (KnownRun | undefined)[];
-  /** Ids that are no UUIDs, and concurrency keys. Undefined while no row has any. */
+  /** Runs of which their rows do not say everything. Undefined while no row is of such a run, as the columns below. */
+  known: (KnownRun | undefined)[] | undefined;
+  /** Ids that are no UUIDs, concurrency keys, and times before which runs do not start (0 for none). */
   texts: (Partial<PackableIds> | undefined)[] | undefined;
   concurrencyKeys: (string | undefined)[] | undefined;
+  notBeforeMs: Float64Array | undefined;
   used: number;
   /** The first free index; -1 when it is full. */
   free: number;
@@ -53,7 +50,7 @@ const NONE = -1;
  * The runs that have not ended. One that was queued, and to which nothing has happened since, is a row of numbers: a million of them take
  * little memory, and no time of the garbage collector. Of every other run the table holds the object.
  */
-export class RunTable implements DeadlineColumns {
+export class RunTable {
   readonly #pages: (Page | undefined)[] = [];
   /** Numbers of pages with a free row. */
   readonly #roomy: number[] = [];
@@ -78,14 +75,14 @@ export class RunTable implements DeadlineColumns {
 
   /** A plain run is another object each time. */
   at(row: Row): KnownRun {
-    return this.#page(row).known[row & MASK] ?? this.#unpack(row);
+    return this.#page(row).known?.[row & MASK] ?? this.#unpack(row);
   }
 
   add(known: KnownRun): void {
     const row = this.#newRow();
     known.row = row;
     const page = this.#changing(row);
-    const { columns, shared, known: objects } = page;
+    const { columns, shared } = page;
     const index = row & MASK;
     const { run } = known;
     const createdMs = timeOf(run.created_at);
@@ -96,16 +93,19 @@ export class RunTable implements DeadlineColumns {
     shared[index] = known.shared;
     this.#index.add(row);
     const { concurrency_key } = run.request;
-    const isPacked = isPlain(known) && Number.isInteger(createdMs) && timeText(createdMs) === run.created_at;
-    const texts = isPacked
-      ? packIds(columns, index, {
-          event_id: known.event_id,
-          correlation_id: run.correlation_id,
-          traceparent: run.traceparent,
-        })
-      : undefined;
-    if (!isPacked) objects[index] = known;
-    if (texts || concurrency_key !== undefined) setTexts(page, index, { ...texts, concurrency_key });
+    if (concurrency_key !== undefined) setTexts(page, index, { concurrency_key });
+    const { created_at, not_before } = run;
+    if (!isPlain(known) || !isExact(created_at) || (not_before !== null && !isExact(not_before))) {
+      setKnown(page, known);
+      return;
+    }
+    const texts = packIds(columns, index, {
+      event_id: known.event_id,
+      correlation_id: run.correlation_id,
+      traceparent: run.traceparent,
+    });
+    if (texts) setTexts(page, index, texts);
+    if (not_before !== null) setTexts(page, index, { not_before });
   }
 
   /** Another object of the same run. */
@@ -116,7 +116,7 @@ export class RunTable implements DeadlineColumns {
 
   /** From now on this object is what is known of the run. */
   keep(known: KnownRun): void {
-    this.#changing(known.row).known[known.row & MASK] = known;
+    setKnown(this.#changing(known.row), known);
   }
 
   remove({ row }: KnownRun): void {
@@ -126,12 +126,13 @@ export class RunTable implements DeadlineColumns {
     this.#index.delete(row);
     if (page.texts) page.texts[index] = undefined;
     if (page.concurrencyKeys) page.concurrencyKeys[index] = undefined;
+    if (page.notBeforeMs) page.notBeforeMs[index] = 0;
     page.columns.numbers[index] = 0;
     page.shared[index] = undefined;
     page.places[index] = undefined;
-    page.known[index] = undefined;
+    if (page.known) page.known[index] = undefined;
     if (page.free === NONE) this.#roomy.push(number);
-    page.after[index] = page.free;
+    page.nextFree[index] = page.free;
     page.free = index;
     page.used -= 1;
     this.#size -= 1;
@@ -232,30 +233,6 @@ export class RunTable implements DeadlineColumns {
     this.#page(row).places[row & MASK] = place;
   }
 
-  deadlineOf(row: Row): number {
-    return this.#page(row).deadlineMs[row & MASK] ?? 0;
-  }
-
-  setDeadline(row: Row, ms: number): void {
-    this.#page(row).deadlineMs[row & MASK] = ms;
-  }
-
-  beforeOf(row: Row): number {
-    return this.#page(row).before[row & MASK] ?? NONE;
-  }
-
-  setBefore(row: Row, other: Row): void {
-    this.#page(row).before[row & MASK] = other;
-  }
-
-  afterOf(row: Row): number {
-    return this.#page(row).after[row & MASK] ?? NONE;
-  }
-
-  setAfter(row: Row, other: Row): void {
-    this.#page(row).after[row & MASK] = other;
-  }
-
   #page(row: Row): Page {
     const page = this.#pages[row >>> PAGE_BITS];
     if (!page) throw new Error(`Row ${row} is free.`);
@@ -273,7 +250,7 @@ export class RunTable implements DeadlineColumns {
     const { columns, shared, known } = page;
     const indices: number[] = [];
     for (let index = 0; index < PAGE_ROWS; index += 1)
-      if (columns.numbers[index] && !known[index]) indices.push(index);
+      if (columns.numbers[index] && !known?.[index]) indices.push(index);
     const ids = new Uint32Array(indices.length * ROW_WORDS);
     const texts = new Map<number, RowTexts>();
     for (const [to, index] of indices.entries()) {
@@ -295,7 +272,7 @@ export class RunTable implements DeadlineColumns {
     const number = this.#roomy.at(-1) ?? this.#newPage();
     const page = this.#page(number << PAGE_BITS);
     const index = page.free;
-    page.free = page.after[index] ?? NONE;
+    page.free = page.nextFree[index] ?? NONE;
     if (page.free === NONE) this.#roomy.pop();
     page.used += 1;
     this.#size += 1;
@@ -312,8 +289,9 @@ export class RunTable implements DeadlineColumns {
   }
 
   #unpack(row: Row): KnownRun {
-    const { columns, texts, concurrencyKeys } = this.#page(row);
+    const { columns, texts, concurrencyKeys, notBeforeMs } = this.#page(row);
     const index = row & MASK;
+    const startMs = notBeforeMs?.[index] ?? 0;
     const { run_id, event_id, correlation_id, traceparent } = unpackIds(columns, index, texts?.[index]);
     return knownPlainRun(row, {
       run_id: run_id as RunId,
@@ -324,19 +302,23 @@ export class RunTable implements DeadlineColumns {
       created_at: timeText(columns.createdMs[index] ?? 0),
       shared: this.sharedOf(row),
       concurrency_key: concurrencyKeys?.[index],
+      not_before: startMs === 0 ? null : timeText(startMs),
     });
   }
 }
 
 const EMPTY_COLUMN: readonly undefined[] = Array.from({ length: PAGE_ROWS }, () => undefined);
 /** Each free row leads to the next one. */
-const FREE_ROWS = Int32Array.from({ length: PAGE_ROWS }, (_, index) =>
+const FREE_ROWS = Int16Array.from({ length: PAGE_ROWS }, (_, index) =>
   index < PAGE_ROWS - 1 ? index + 1 : NONE,
 );
 
-type MaybeTexts = Omit<RowTexts, 'concurrency_key'> & { readonly concurrency_key?: string | undefined };
+const setKnown = (page: Page, known: KnownRun): void => {
+  page.known ??= EMPTY_COLUMN.slice();
+  page.known[known.row & MASK] = known;
+};
 
-const setTexts = (page: Page, index: number, { concurrency_key, ...texts }: MaybeTexts): void => {
+const setTexts = (page: Page, index: number, { concurrency_key, not_before, ...texts }: RowTexts): void => {
   if (Object.keys(texts).length > 0) {
     page.texts ??= EMPTY_COLUMN.slice();
     page.texts[index] = texts;
@@ -345,24 +327,39 @@ const setTexts = (page: Page, index: number, { concurrency_key, ...texts }: Mayb
     page.concurrencyKeys ??= EMPTY_COLUMN.slice();
     page.concurrencyKeys[index] = concurrency_key;
   }
+  if (not_before !== undefined) {
+    page.notBeforeMs ??= new Float64Array(PAGE_ROWS);
+    page.notBeforeMs[index] = timeOf(not_before);
+  }
 };
 
-const textsOf = ({ texts, concurrencyKeys }: Page, index: number): RowTexts | undefined => {
+const textsOf = ({ texts, concurrencyKeys, notBeforeMs }: Page, index: number): RowTexts | undefined => {
   const concurrency_key = concurrencyKeys?.[index];
-  return concurrency_key === undefined ? texts?.[index] : { ...texts?.[index], concurrency_key };
+  const startMs = notBeforeMs?.[index] ?? 0;
+  if (concurrency_key === undefined && startMs === 0) return texts?.[index];
+  return {
+    ...texts?.[index],
+    ...(concurrency_key !== undefined && { concurrency_key }),
+    ...(startMs !== 0 && { not_before: timeText(startMs) }),
+  };
+};
+
+/** Whether the number says everything about the time. */
+const isExact = (time: string): boolean => {
+  const ms = timeOf(time);
+  return Number.isInteger(ms) && ms > 0 && timeText(ms) === time;
 };
 
 /** Has these rows already. */
 const newPage = (rows?: RowPage): Page => ({
   columns: rows?.numbers.length === PAGE_ROWS ? rows : newRowPage(rows),
-  deadlineMs: new Float64Array(PAGE_ROWS),
-  before: new Int32Array(PAGE_ROWS),
-  after: FREE_ROWS.slice(),
+  nextFree: FREE_ROWS.slice(),
   shared: EMPTY_COLUMN.slice(),
   places: EMPTY_COLUMN.slice(),
-  known: EMPTY_COLUMN.slice(),
+  known: undefined,
   texts: undefined,
   concurrencyKeys: undefined,
+  notBeforeMs: undefined,
   used: rows?.numbers.length ?? 0,
   free: rows?.numbers.length === PAGE_ROWS ? NONE : (rows?.numbers.length ?? 0),
   frozen: undefined,

@@ -7,14 +7,16 @@ import { OrderStatisticList } from './order-statistic-list.ts';
 export interface Line {
   readonly requirements: Requirements;
   readonly usage: Usage;
-  readonly runs: OrderStatisticList<Row>;
+  readonly runs: OrderStatisticList;
   /** Those that no concurrency key holds back: the same list when they have none. */
-  readonly ready: OrderStatisticList<Row>;
+  readonly ready: OrderStatisticList;
   readonly limit: number;
   /** Among the lines of its deployment for one GPU model. */
   readonly name: string;
   /** They leave other slots to others; null when they take any. */
   readonly holdOut: HoldOut | null;
+  /** Where its runs wait, in the order of their GPU models: this line is the last one. */
+  readonly all: readonly Line[];
 }
 
 /** Runs wait for slots that have their version loaded, as long as there are busy ones. */
@@ -33,9 +35,9 @@ interface KeyUsage {
   waiting: FewRuns | ManyRuns;
 }
 
-/** In the order in which they were queued, each in one line. */
+/** In the order in which they were queued. */
 type FewRuns = readonly Row[];
-type ManyRuns = Map<Line, { readonly runs: OrderStatisticList<Row>; ready: Row | undefined }>;
+type ManyRuns = Map<Line, { readonly runs: OrderStatisticList; ready: Row | undefined }>;
 
 const MAX_FEW = 8;
 
@@ -74,19 +76,19 @@ export class Usage {
   readonly #limited = new Set<Line>();
   /** A key with few waiting runs that never had a slot is these runs, or the only one: a million of them take little memory. */
   readonly #keys = new Map<string, KeyUsage | FewRuns | Row>();
-  readonly #newList: () => OrderStatisticList<Row>;
+  readonly #newList: () => OrderStatisticList;
   readonly #numberOf: (row: Row) => number;
-  readonly #lineOf: (row: Row) => Line | undefined;
+  readonly #lastLineOf: (row: Row) => Line | undefined;
 
-  /** `numberOf`: the sequence of the log with which a run was queued. `lineOf`: where a run waits that waits in one line. */
+  /** `numberOf`: the sequence of the log with which a run was queued. `lastLineOf`: of those in which it waits. */
   constructor(
     organisation: OrgUsage,
     numberOf: (row: Row) => number,
-    lineOf: (row: Row) => Line | undefined,
+    lastLineOf: (row: Row) => Line | undefined,
   ) {
     this.organisation = organisation;
     this.#numberOf = numberOf;
-    this.#lineOf = lineOf;
+    this.#lastLineOf = lastLineOf;
     this.#newList = () => new OrderStatisticList(numberOf);
   }
 
@@ -94,12 +96,14 @@ export class Usage {
     return this.#waiting === 0 && this.#slots === 0;
   }
 
-  lineOf(run: WaitingRun, name: string, requirements: Requirements, holdOut: HoldOut | null): Line {
+  /** For runs like this one. */
+  newLine(run: WaitingRun, like: Pick<Line, 'name' | 'requirements' | 'holdOut'>): Omit<Line, 'all'> {
     const runs = this.#newList();
     const ready = keyOf(run) === undefined ? runs : this.#newList();
-    return { name, requirements, usage: this, runs, ready, limit: limitOf(run), holdOut };
+    return { ...like, usage: this, runs, ready, limit: limitOf(run) };
   }
 
+  /** It waits in this line too, which is its last one. */
   add(run: WaitingRun, line: Line): void {
     this.#waiting += 1;
     line.runs.add(run.row);
@@ -119,10 +123,9 @@ export class Usage {
   #addToKey(key: string | undefined, row: Row, line: Line): void {
     if (key === undefined) return;
     const waiting = this.#waitingOf(key);
-    if (isFew(waiting) && waiting.length < MAX_FEW && !waiting.includes(row)) {
-      this.#setFew(key, this.#inOrder(waiting.concat(row)));
-      return;
-    }
+    if (isFew(waiting) && waiting.includes(row)) return this.#setFew(key, waiting);
+    if (isFew(waiting) && waiting.length < MAX_FEW)
+      return this.#setFew(key, this.#inOrder(waiting.concat(row)));
     const usage = this.#keyUsage(key);
     const many = isFew(usage.waiting) ? this.#manyOf(usage.waiting) : usage.waiting;
     usage.waiting = many;
@@ -132,21 +135,25 @@ export class Usage {
     this.#refresh(usage);
   }
 
-  /** Whether the run waited. */
-  remove(run: WaitingRun, line: Line): boolean {
-    if (!line.runs.delete(run.row)) return false;
-    this.#waiting -= 1;
-    if (line.runs.size === 0) this.#limited.delete(line);
+  /** Out of all lines in which it waits. Whether it waited. */
+  remove(run: WaitingRun, lines: readonly Line[]): boolean {
+    for (const line of lines) {
+      if (!line.runs.delete(run.row)) return false;
+      this.#waiting -= 1;
+      if (line.runs.size === 0) this.#limited.delete(line);
+    }
     const key = keyOf(run);
     if (key === undefined) return true;
     const waiting = this.#waitingOf(key);
     if (isFew(waiting)) {
-      line.ready.delete(run.row);
-      const others = waiting.filter((other) => other !== run.row);
-      this.#setFew(key, others);
+      for (const { ready } of lines) ready.delete(run.row);
+      this.#setFew(
+        key,
+        waiting.filter((other) => other !== run.row),
+      );
     } else {
       const usage = this.#keyUsage(key);
-      waiting.get(line)?.runs.delete(run.row);
+      for (const line of lines) waiting.get(line)?.runs.delete(run.row);
       this.#refresh(usage);
       this.#forgetIdle(key, usage);
     }
@@ -200,7 +207,7 @@ export class Usage {
   nextAfter(run: WaitingRun): Row[] {
     const key = keyOf(run);
     if (key === undefined && this.#limited.size === 0) return [];
-    const ofKey = key === undefined ? [] : this.#linesOf(this.#waitingOf(key));
+    const ofKey = key === undefined ? [] : this.#linesOfAll(this.#waitingOf(key));
     return [...new Set([...this.#limited, ...ofKey])].flatMap((line) => this.nextOf(line) ?? []);
   }
 
@@ -210,7 +217,7 @@ export class Usage {
     if (key === undefined) return 0;
     const waiting = this.#waitingOf(key);
     return isFew(waiting)
-      ? waiting.filter((row) => this.#lineOf(row) === line && holds(row)).length
+      ? waiting.filter((row) => this.#linesOf(row).includes(line) && holds(row)).length
       : (waiting.get(line)?.runs.countWhile(holds) ?? 0);
   }
 
@@ -257,17 +264,21 @@ export class Usage {
   #manyOf(rows: FewRuns): ManyRuns {
     const many: ManyRuns = new Map();
     for (const row of rows) {
-      const line = this.#lineOf(row);
-      if (!line) continue;
-      const own = many.get(line) ?? { runs: this.#newList(), ready: row };
-      many.set(line, own);
-      own.runs.add(row);
+      for (const line of this.#linesOf(row)) {
+        const own = many.get(line) ?? { runs: this.#newList(), ready: row };
+        many.set(line, own);
+        own.runs.add(row);
+      }
     }
     return many;
   }
 
-  #linesOf(waiting: FewRuns | ManyRuns): Iterable<Line> {
-    return isFew(waiting) ? waiting.flatMap((row) => this.#lineOf(row) ?? []) : waiting.keys();
+  #linesOf(row: Row): readonly Line[] {
+    return this.#lastLineOf(row)?.all ?? [];
+  }
+
+  #linesOfAll(waiting: FewRuns | ManyRuns): Iterable<Line> {
+    return isFew(waiting) ? waiting.flatMap((row) => this.#linesOf(row)) : waiting.keys();
   }
 
   #refresh({ slots, waiting }: KeyUsage): void {
@@ -278,11 +289,11 @@ export class Usage {
   #refreshFew(rows: FewRuns, isFree: boolean): void {
     const before: Line[] = [];
     for (const row of rows) {
-      const line = this.#lineOf(row);
-      if (!line) continue;
-      if (isFree && !before.includes(line)) line.ready.add(row);
-      else line.ready.delete(row);
-      before.push(line);
+      for (const line of this.#linesOf(row)) {
+        if (isFree && !before.includes(line)) line.ready.add(row);
+        else line.ready.delete(row);
+        before.push(line);
+      }
     }
   }
 

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OrderStatisticList } from '../../../src/core/runs/order-statistic-list.ts';
 
-const listOfNumbers = () => new OrderStatisticList<number>((number) => number);
-const countBelow = (list: OrderStatisticList<number>, number: number): number =>
+const listOfNumbers = () => new OrderStatisticList((number) => number);
+const countBelow = (list: OrderStatisticList, number: number): number =>
   list.countWhile((other) => other < number);
 
 describe('an order-statistic list', () => {

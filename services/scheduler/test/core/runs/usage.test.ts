@@ -5,12 +5,15 @@ import { newOrgUsage, Usage, type Line } from '../../../src/core/runs/usage.ts';
 
 const ROWS = 40;
 const KEYS = ['a', 'b'];
-const LINES = ['one', 'other'];
+/** With the line before them. */
+const LINES = { alone: null, first: null, second: 'first' } as const;
+type Name = keyof typeof LINES;
+const NAMES = Object.keys(LINES) as Name[];
 
-/** What happens to a run: it waits in a line, or in one more; it leaves all of them; it gets a slot, or gives it back. */
+/** What happens to a run: it waits in a line, or in the next one too; it leaves all of them; it gets a slot, or gives it back. */
 const step = fc.record({
   row: fc.nat({ max: ROWS - 1 }),
-  line: fc.constantFrom(...LINES),
+  line: fc.constantFrom('alone', 'first', 'first'),
   // Mostly more of them than leave, so that a key has many.
   kind: fc.constantFrom('wait', 'wait', 'wait', 'leave', 'start', 'release'),
 });
@@ -26,11 +29,11 @@ const aRun = (row: number): WaitingRun =>
   }) as unknown as WaitingRun;
 
 class Model {
-  readonly waits = new Map<number, string[]>();
+  readonly waits = new Map<number, Name[]>();
   readonly slots = new Set<number>();
 
   /** In this line, of each key without a slot the run that was queued first. */
-  ready(line: string): number[] {
+  ready(line: Name): number[] {
     const waiting = [...this.waits].flatMap(([row, lines]) => (lines.includes(line) ? [row] : []));
     return KEYS.flatMap((key) => {
       if ([...this.slots].some((row) => keyOf(row) === key)) return [];
@@ -45,27 +48,33 @@ describe('the waiting runs of concurrency keys', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120, size: 'max' }), (steps) => {
         const model = new Model();
-        const lines = new Map<string, Line>();
-        const usage = new Usage(newOrgUsage(Infinity), numberOf, (row) =>
-          lines.get(model.waits.get(row)?.[0] ?? ''),
-        );
-        for (const name of LINES)
-          lines.set(name, usage.lineOf(aRun(0), name, {} as Line['requirements'], null));
+        const lines = new Map<Name, Line>();
+        const usage = new Usage(newOrgUsage(Infinity), numberOf, (row) => {
+          const last = model.waits.get(row)?.at(-1);
+          return last && lines.get(last);
+        });
+        for (const name of NAMES) {
+          const before = LINES[name];
+          const like = { name, requirements: {} as Line['requirements'], holdOut: null };
+          const all: Line[] = before ? [...(lines.get(before)?.all ?? [])] : [];
+          const line = { ...usage.newLine(aRun(0), like), all };
+          all.push(line);
+          lines.set(name, line);
+        }
         const leave = (row: number): void => {
-          for (const name of model.waits.get(row) ?? []) {
-            const line = lines.get(name);
-            if (line) usage.remove(aRun(row), line);
-          }
+          const own = (model.waits.get(row) ?? []).flatMap((name) => lines.get(name) ?? []);
+          expect(usage.remove(aRun(row), own)).toBe(true);
           model.waits.delete(row);
         };
-        for (const { row, line: name, kind } of steps) {
-          const line = lines.get(name);
+        for (const { row, line, kind } of steps) {
           const waits = model.waits.get(row) ?? [];
-          if (kind === 'wait' && line && !model.slots.has(row) && !waits.includes(name)) {
-            model.waits.set(row, [...waits, name]);
-            usage.add(aRun(row), line);
+          const next = waits.length === 0 ? line : NAMES.find((name) => LINES[name] === waits.at(-1));
+          const nextLine = next && lines.get(next);
+          if (kind === 'wait' && next && nextLine && !model.slots.has(row)) {
+            model.waits.set(row, [...waits, next]);
+            usage.add(aRun(row), nextLine);
           } else if (kind === 'leave') leave(row);
-          else if (kind === 'start' && LINES.some((one) => model.ready(one).includes(row))) {
+          else if (kind === 'start' && NAMES.some((one) => model.ready(one).includes(row))) {
             leave(row);
             model.slots.add(row);
             usage.hold(aRun(row), 1);
