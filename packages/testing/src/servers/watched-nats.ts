@@ -66,36 +66,24 @@ export const watchedNats = async (options: WatchedNatsOptions): Promise<WatchedN
     if (line.startsWith(SAID)) said.push(line);
   });
   const endings: Ending[] = [];
-  let server = await start();
-  let isKept = true;
-  const keep = async (): Promise<void> => {
-    const kept = server;
-    endings.push({ exit: await kept.exited, said });
+  const kept = await keepStarted(start, (exit) => {
+    endings.push({ exit, said });
     said = [];
     isWatched = false;
-    await delay(START_AGAIN_AFTER_MS);
-    if (!isKept || server !== kept) return;
-    server = await start();
-    void keep();
-  };
-  void keep();
-
+  });
   const kill9 = async (): Promise<void> => {
-    isKept = false;
+    const server = await kept.giveUp();
     signalGroup(server.pid, 'SIGKILL');
     await server.exited;
   };
-  const stop = (): Promise<Exit> => {
-    isKept = false;
-    return server.stop();
-  };
+  const stop = async (): Promise<Exit> => (await kept.giveUp()).stop();
   opened.defer(kill9);
   const open = opened.move();
   return {
     ...brokerAccess({ url: `nats://127.0.0.1:${port}` }),
-    pid: () => server.pid,
+    pid: () => kept.server().pid,
     natsServerPid: async () => Number(await readFile(pidFileIn(folder.path), 'utf8')),
-    output: () => server.tail(),
+    output: () => kept.server().tail(),
     isWatched: () => isWatched,
     accepts: () => answersWell(monitorPort, ACCEPTS),
     isWell: () => answersWell(monitorPort, ''),
@@ -104,16 +92,62 @@ export const watchedNats = async (options: WatchedNatsOptions): Promise<WatchedN
     stop,
     restart: async () => {
       await stop();
-      server = await start();
-      isKept = true;
-      void keep();
+      await kept.restart();
     },
     pause: async () => {
+      const server = await kept.started();
       signalGroup(server.pid, 'SIGSTOP');
       await server.pause();
     },
-    resume: () => signalGroup(server.pid, 'SIGCONT'),
+    resume: () => signalGroup(kept.server().pid, 'SIGCONT'),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+};
+
+interface KeptServer {
+  /** The last one that has started. */
+  server(): ServerProcess;
+  /** A server accepts clients a moment before it counts as started, and until then a signal would go to the one before. */
+  started(): Promise<ServerProcess>;
+  /** As `started`. It is not started again before `restart`. */
+  giveUp(): Promise<ServerProcess>;
+  restart(): Promise<void>;
+}
+
+/** Starts it, and again whenever it has ended. */
+const keepStarted = async (
+  start: () => Promise<ServerProcess>,
+  onEnd: (exit: Exit) => void,
+): Promise<KeptServer> => {
+  let server = await start();
+  let starting = Promise.resolve();
+  let isKept = true;
+  const startAnew = async (): Promise<void> => {
+    server = await start();
+    void keep();
+  };
+  const keep = async (): Promise<void> => {
+    const kept = server;
+    onEnd(await kept.exited);
+    await delay(START_AGAIN_AFTER_MS);
+    if (isKept && server === kept) starting = startAnew();
+  };
+  void keep();
+  const started = async (): Promise<ServerProcess> => {
+    await starting;
+    return server;
+  };
+  return {
+    server: () => server,
+    started,
+    giveUp: () => {
+      isKept = false;
+      return started();
+    },
+    restart: async () => {
+      await startAnew();
+      isKept = true;
+    },
   };
 };
 
