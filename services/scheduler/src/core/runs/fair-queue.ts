@@ -376,7 +376,10 @@ export class FairQueue {
     const known = deployment.places.get(name);
     if (known) return known;
     const all: Place[] = [...others];
-    const line = usage.newLine(run, { name, requirements, holdOut });
+    const together = others.findLast(
+      (other) => waitOf(run, other.requirements) === waitOf(run, requirements),
+    );
+    const line = usage.newLine(run, { name, requirements, holdOut }, together);
     const place = { ...line, all, pool, organisation, deployment };
     all.push(place);
     return place;
@@ -414,6 +417,10 @@ const deploymentOf = ({ run }: WaitingRun): string => run.request.deployment_id;
 const priorityOf = ({ request }: SharedRequest): number => request.priority ?? 0;
 
 const weightOf = ({ run }: WaitingRun): number => run.request.weight ?? 1;
+
+/** Seconds that it waits before it may take such a slot. */
+const waitOf = ({ requirements: first }: WaitingRun, { gpu }: Requirements): number =>
+  first.later.find((one) => one.requirements.gpu === gpu)?.after_s ?? 0;
 
 /** Those models count that it may take from the beginning, and that of the slot. */
 const holdOutOf = ({ run, requirements: first }: WaitingRun, requirements: Requirements): HoldOut => {

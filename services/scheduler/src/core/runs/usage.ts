@@ -7,6 +7,7 @@ import { OrderStatisticList } from './order-statistic-list.ts';
 export interface Line {
   readonly requirements: Requirements;
   readonly usage: Usage;
+  /** Lines that all runs enter together have one list of them. */
   readonly runs: OrderStatisticList;
   /** Those that no concurrency key holds back: the same list when they have none. */
   readonly ready: OrderStatisticList;
@@ -96,10 +97,14 @@ export class Usage {
     return this.#waiting === 0 && this.#slots === 0;
   }
 
-  /** For runs like this one. */
-  newLine(run: WaitingRun, like: Pick<Line, 'name' | 'requirements' | 'holdOut'>): Omit<Line, 'all'> {
-    const runs = this.#newList();
-    const ready = keyOf(run) === undefined ? runs : this.#newList();
+  /** For runs like this one. `together`: a line that each of them enters with this one, and leaves with it. */
+  newLine(
+    run: WaitingRun,
+    like: Pick<Line, 'name' | 'requirements' | 'holdOut'>,
+    together?: Pick<Line, 'runs' | 'ready'>,
+  ): Omit<Line, 'all'> {
+    const runs = together?.runs ?? this.#newList();
+    const ready = together?.ready ?? (keyOf(run) === undefined ? runs : this.#newList());
     return { ...like, usage: this, runs, ready, limit: limitOf(run) };
   }
 
@@ -137,8 +142,10 @@ export class Usage {
 
   /** Out of all lines in which it waits. Whether it waited. */
   remove(run: WaitingRun, lines: readonly Line[]): boolean {
+    const [first] = lines;
+    if (!first?.runs.delete(run.row)) return false;
     for (const line of lines) {
-      if (!line.runs.delete(run.row)) return false;
+      if (line.runs !== first.runs) line.runs.delete(run.row);
       this.#waiting -= 1;
       if (line.runs.size === 0) this.#limited.delete(line);
     }

@@ -5,8 +5,9 @@ import { newOrgUsage, Usage, type Line } from '../../../src/core/runs/usage.ts';
 
 const ROWS = 40;
 const KEYS = ['a', 'b'];
-/** With the line before them. */
-const LINES = { alone: null, first: null, second: 'first' } as const;
+/** With the line before them. A run enters the third one together with the second one. */
+const LINES = { alone: null, first: null, second: 'first', third: 'second' } as const;
+const NEXT: Readonly<Record<string, readonly Name[]>> = { first: ['second', 'third'] };
 type Name = keyof typeof LINES;
 const NAMES = Object.keys(LINES) as Name[];
 
@@ -57,29 +58,35 @@ describe('the waiting runs of concurrency keys', () => {
           const before = LINES[name];
           const like = { name, requirements: {} as Line['requirements'], holdOut: null };
           const all: Line[] = before ? [...(lines.get(before)?.all ?? [])] : [];
-          const line = { ...usage.newLine(aRun(0), like), all };
+          const together = name === 'third' ? lines.get('second') : undefined;
+          const line = { ...usage.newLine(aRun(0), like, together), all };
           all.push(line);
           lines.set(name, line);
         }
+        const enter = (row: number, name: Name): void => {
+          model.waits.set(row, [...(model.waits.get(row) ?? []), name]);
+          const line = lines.get(name);
+          if (line) usage.add(aRun(row), line);
+        };
         const leave = (row: number): void => {
           const own = (model.waits.get(row) ?? []).flatMap((name) => lines.get(name) ?? []);
-          expect(usage.remove(aRun(row), own)).toBe(true);
+          expect(usage.remove(aRun(row), own)).toBe(own.length > 0);
           model.waits.delete(row);
         };
         for (const { row, line, kind } of steps) {
           const waits = model.waits.get(row) ?? [];
-          const next = waits.length === 0 ? line : NAMES.find((name) => LINES[name] === waits.at(-1));
-          const nextLine = next && lines.get(next);
-          if (kind === 'wait' && next && nextLine && !model.slots.has(row)) {
-            model.waits.set(row, [...waits, next]);
-            usage.add(aRun(row), nextLine);
+          if (kind === 'wait' && !model.slots.has(row)) {
+            const next: readonly Name[] = waits.length === 0 ? [line] : (NEXT[waits.at(-1) ?? ''] ?? []);
+            for (const name of next) enter(row, name);
           } else if (kind === 'leave') leave(row);
           else if (kind === 'start' && NAMES.some((one) => model.ready(one).includes(row))) {
             leave(row);
             model.slots.add(row);
             usage.hold(aRun(row), 1);
           } else if (kind === 'release' && model.slots.delete(row)) usage.hold(aRun(row), -1);
-          for (const [one, { ready }] of lines) {
+          for (const [one, { runs, ready }] of lines) {
+            const waiting = [...model.waits.values()].filter((own) => own.includes(one));
+            expect(runs.size).toBe(waiting.length);
             const expected = model.ready(one).map(numberOf);
             expect([ready.size, ready.first() === undefined ? [] : [numberOf(ready.first() ?? 0)]]).toEqual([
               expected.length,
