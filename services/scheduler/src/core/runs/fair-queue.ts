@@ -82,14 +82,10 @@ export class FairQueue {
   readonly #holdingOut = new Map<string, Set<Place>>();
   readonly #table: RunTable;
   readonly #settings: FairQueueSettings;
-  readonly #numberOf: (row: Row) => number;
-  readonly #lastLineOf: (row: Row) => Line | undefined;
 
   constructor(table: RunTable, settings: FairQueueSettings) {
     this.#table = table;
     this.#settings = settings;
-    this.#numberOf = (row) => table.numberOf(row);
-    this.#lastLineOf = (row) => table.placeOf(row);
   }
 
   /** The run waits for such a slot from now on, also when it waits for slots of other GPU models already. */
@@ -111,7 +107,7 @@ export class FairQueue {
     const newest = rows.at(-1);
     if (newest === undefined) return;
     place.usage.addAll(rows, place, (row) => this.#table.concurrencyKeyOf(row));
-    this.#change(alike(shared, this.#numberOf(newest)), place, { waiting: rows.length });
+    this.#change(alike(shared, this.#table.numberOf(newest)), place, { waiting: rows.length });
   }
 
   /** A run that held out for a warm slot takes any one from now on. Its deployment and organisation keep their turns. */
@@ -292,7 +288,8 @@ export class FairQueue {
       for (const { runs } of places.values()) {
         const first = runs.first();
         if (first === undefined) continue;
-        if (oldest === undefined || this.#numberOf(first) < this.#numberOf(oldest)) oldest = first;
+        if (oldest === undefined || this.#table.numberOf(first) < this.#table.numberOf(oldest))
+          oldest = first;
       }
     }
     return oldest;
@@ -352,7 +349,7 @@ export class FairQueue {
     const { gpu, org_id } = requirements;
     const org = this.#usages.get(org_id) ?? newOrgUsage(this.#settings.shareOf(org_id).limit);
     this.#usages.set(org_id, org);
-    const usage = org.deployments.get(deploymentOf(run)) ?? new Usage(org, this.#numberOf, this.#lastLineOf);
+    const usage = org.deployments.get(deploymentOf(run)) ?? new Usage(org, this.#table);
     org.deployments.set(deploymentOf(run), usage);
     const pool = this.#pools.get(gpu) ?? new FairShare();
     this.#pools.set(gpu, pool);

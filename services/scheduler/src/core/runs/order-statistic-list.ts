@@ -25,6 +25,14 @@ export class OrderStatisticList {
     return this.#size;
   }
 
+  /** Another one with the same rows. Full blocks are shared until one of the two lists changes them. */
+  copy(): OrderStatisticList {
+    const copy = new OrderStatisticList(this.#numberOf);
+    for (const block of this.#blocks) copy.#blocks.push(isOpen(block) ? [...block] : block);
+    copy.#size = this.#size;
+    return copy;
+  }
+
   /** The one with the lowest number. */
   first(): Row | undefined {
     return this.#blocks[0]?.[0];
@@ -38,8 +46,8 @@ export class OrderStatisticList {
     return count;
   }
 
-  /** Does nothing when there is one with its number. */
-  add(row: Row): void {
+  /** False when there is one with its number. */
+  add(row: Row): boolean {
     const last = this.#blocks.at(-1);
     const end = last?.at(-1);
     if (
@@ -50,7 +58,9 @@ export class OrderStatisticList {
     ) {
       last.push(row);
       this.#size += 1;
-    } else this.#insert(row);
+      return true;
+    }
+    return this.#insert(row);
   }
 
   /** Many, in the order of their numbers. */
@@ -69,9 +79,9 @@ export class OrderStatisticList {
     this.#size += rows.length;
   }
 
-  #insert(row: Row): void {
+  #insert(row: Row): boolean {
     const { at, index, has } = this.#placeOf(row);
-    if (has) return;
+    if (has) return false;
     const block = this.#opened(at);
     this.#size += 1;
     if (block.length < MAX_IN_BLOCK) {
@@ -87,6 +97,7 @@ export class OrderStatisticList {
       if (index <= half) block.splice(index, 0, row);
       else upper.splice(index - half, 0, row);
     }
+    return true;
   }
 
   /** Whether there was one with its number. */

@@ -12,8 +12,6 @@ import type { SharedRequest } from './shared-requests.ts';
 
 interface Page {
   readonly columns: RowPage;
-  /** Of a free row, the next free index; -1 for none. */
-  readonly nextFree: Int16Array;
   readonly shared: (SharedRequest | undefined)[];
   readonly places: (Place | undefined)[];
   /** Runs of which their rows do not say everything. Undefined while no row is of such a run, as the columns below. */
@@ -22,9 +20,13 @@ interface Page {
   texts: (Partial<PackableIds> | undefined)[] | undefined;
   concurrencyKeys: (string | undefined)[] | undefined;
   notBeforeMs: Float64Array | undefined;
+  /** The next run of the key, and 1 more; 0 for none. */
+  nextOfKey: Int32Array | undefined;
   used: number;
-  /** The first free index; -1 when it is full. */
-  free: number;
+  /** The rows from this index on were never used. */
+  end: number;
+  /** Indices of free rows before it. */
+  readonly free: number[];
   /** A frozen table needs its rows as they are: they are copied before they change. */
   frozen: Frozen | undefined;
 }
@@ -44,7 +46,6 @@ export interface FrozenRuns {
 }
 
 const MASK = PAGE_ROWS - 1;
-const NONE = -1;
 
 /**
  * The runs that have not ended. One that was queued, and to which nothing has happened since, is a row of numbers: a million of them take
@@ -131,9 +132,8 @@ export class RunTable {
     page.shared[index] = undefined;
     page.places[index] = undefined;
     if (page.known) page.known[index] = undefined;
-    if (page.free === NONE) this.#roomy.push(number);
-    page.nextFree[index] = page.free;
-    page.free = index;
+    if (page.used === PAGE_ROWS) this.#roomy.push(number);
+    page.free.push(index);
     page.used -= 1;
     this.#size -= 1;
     if (page.used > 0) return;
@@ -218,6 +218,18 @@ export class RunTable {
     return this.#page(row).concurrencyKeys?.[row & MASK];
   }
 
+  /** As `setNextOfKey` said last for it. */
+  nextOfKey(row: Row): Row | undefined {
+    const next = this.#page(row).nextOfKey?.[row & MASK] ?? 0;
+    return next > 0 ? next - 1 : undefined;
+  }
+
+  setNextOfKey(row: Row, next: Row | undefined): void {
+    const page = this.#page(row);
+    if (next !== undefined) page.nextOfKey ??= new Int32Array(PAGE_ROWS);
+    if (page.nextOfKey) page.nextOfKey[row & MASK] = next === undefined ? 0 : next + 1;
+  }
+
   sharedOf(row: Row): SharedRequest {
     const shared = this.#page(row).shared[row & MASK];
     if (!shared) throw new Error(`Row ${row} is free.`);
@@ -271,10 +283,9 @@ export class RunTable {
   #newRow(): Row {
     const number = this.#roomy.at(-1) ?? this.#newPage();
     const page = this.#page(number << PAGE_BITS);
-    const index = page.free;
-    page.free = page.nextFree[index] ?? NONE;
-    if (page.free === NONE) this.#roomy.pop();
+    const index = page.free.pop() ?? page.end++;
     page.used += 1;
+    if (page.used === PAGE_ROWS) this.#roomy.pop();
     this.#size += 1;
     return (number << PAGE_BITS) | index;
   }
@@ -284,7 +295,7 @@ export class RunTable {
     const page = newPage(rows);
     this.#pages[number] = page;
     this.#size += page.used;
-    if (page.free !== NONE) this.#roomy.push(number);
+    if (page.used < PAGE_ROWS) this.#roomy.push(number);
     return number;
   }
 
@@ -308,11 +319,6 @@ export class RunTable {
 }
 
 const EMPTY_COLUMN: readonly undefined[] = Array.from({ length: PAGE_ROWS }, () => undefined);
-/** Each free row leads to the next one. */
-const FREE_ROWS = Int16Array.from({ length: PAGE_ROWS }, (_, index) =>
-  index < PAGE_ROWS - 1 ? index + 1 : NONE,
-);
-
 const setKnown = (page: Page, known: KnownRun): void => {
   page.known ??= EMPTY_COLUMN.slice();
   page.known[known.row & MASK] = known;
@@ -353,14 +359,15 @@ const isExact = (time: string): boolean => {
 /** Has these rows already. */
 const newPage = (rows?: RowPage): Page => ({
   columns: rows?.numbers.length === PAGE_ROWS ? rows : newRowPage(rows),
-  nextFree: FREE_ROWS.slice(),
   shared: EMPTY_COLUMN.slice(),
   places: EMPTY_COLUMN.slice(),
   known: undefined,
   texts: undefined,
   concurrencyKeys: undefined,
   notBeforeMs: undefined,
+  nextOfKey: undefined,
   used: rows?.numbers.length ?? 0,
-  free: rows?.numbers.length === PAGE_ROWS ? NONE : (rows?.numbers.length ?? 0),
+  end: rows?.numbers.length ?? 0,
+  free: [],
   frozen: undefined,
 });

@@ -1,16 +1,15 @@
 import type { Limit } from '@runledger/contracts/requests/queue-position';
 import type { Requirements } from '../slots/requirements.ts';
 import type { KnownRun, Row, WaitingRun } from './known-run.ts';
+import { LineRuns } from './line-runs.ts';
 import { OrderStatisticList } from './order-statistic-list.ts';
 
 /** Waiting runs of one deployment that are alike (`SharedRequest.line`), in the order in which they were queued. */
 export interface Line {
   readonly requirements: Requirements;
   readonly usage: Usage;
-  /** Lines that all runs enter together have one list of them. */
-  readonly runs: OrderStatisticList;
-  /** Those that no concurrency key holds back: the same list when they have none. */
-  readonly ready: OrderStatisticList;
+  /** Lines that all runs enter together share them. */
+  readonly runs: LineRuns;
   readonly limit: number;
   /** Among the lines of its deployment for one GPU model. */
   readonly name: string;
@@ -38,9 +37,15 @@ interface KeyUsage {
 
 /** In the order in which they were queued. */
 type FewRuns = readonly Row[];
-type ManyRuns = Map<Line, { readonly runs: OrderStatisticList; ready: Row | undefined }>;
+/** By the runs of a line: those of the key. */
+type ManyRuns = Map<LineRuns, KeyInLine>;
+interface KeyInLine {
+  readonly line: Line;
+  readonly runs: OrderStatisticList;
+  ready: Row | undefined;
+}
 
-const MAX_FEW = 8;
+const MAX_FEW = 16;
 
 /** What the runs of one organisation hold, on all GPU models. */
 export interface OrgUsage {
@@ -67,6 +72,17 @@ export const newOrgUsage = (limit: number): OrgUsage => ({
   lastRelease: NO_RELEASE,
 });
 
+/** What the table says of waiting runs. */
+interface WaitingRows {
+  /** The sequence of the log with which it was queued. */
+  numberOf(row: Row): number;
+  /** The last one of the lines in which it waits. */
+  placeOf(row: Row): Line | undefined;
+  /** A run with the same concurrency key. */
+  nextOfKey(row: Row): Row | undefined;
+  setNextOfKey(row: Row, next: Row | undefined): void;
+}
+
 /** What the runs of one deployment hold, on all GPU models: its limits count all of them. */
 export class Usage {
   readonly organisation: OrgUsage;
@@ -75,22 +91,15 @@ export class Usage {
   #lastRelease = NO_RELEASE;
   /** Those that have a limit. */
   readonly #limited = new Set<Line>();
-  /** A key with few waiting runs that never had a slot is these runs, or the only one: a million of them take little memory. */
-  readonly #keys = new Map<string, KeyUsage | FewRuns | Row>();
-  readonly #newList: () => OrderStatisticList;
+  /** A key with few waiting runs that never had a slot is the first of them, which leads to the others: a million of them take little memory. */
+  readonly #keys = new Map<string, KeyUsage | Row>();
+  readonly #rows: WaitingRows;
   readonly #numberOf: (row: Row) => number;
-  readonly #lastLineOf: (row: Row) => Line | undefined;
 
-  /** `numberOf`: the sequence of the log with which a run was queued. `lastLineOf`: of those in which it waits. */
-  constructor(
-    organisation: OrgUsage,
-    numberOf: (row: Row) => number,
-    lastLineOf: (row: Row) => Line | undefined,
-  ) {
+  constructor(organisation: OrgUsage, rows: WaitingRows) {
     this.organisation = organisation;
-    this.#numberOf = numberOf;
-    this.#lastLineOf = lastLineOf;
-    this.#newList = () => new OrderStatisticList(numberOf);
+    this.#rows = rows;
+    this.#numberOf = (row) => rows.numberOf(row);
   }
 
   get isIdle(): boolean {
@@ -101,19 +110,17 @@ export class Usage {
   newLine(
     run: WaitingRun,
     like: Pick<Line, 'name' | 'requirements' | 'holdOut'>,
-    together?: Pick<Line, 'runs' | 'ready'>,
+    together?: Line,
   ): Omit<Line, 'all'> {
-    const runs = together?.runs ?? this.#newList();
-    const ready = together?.ready ?? (keyOf(run) === undefined ? runs : this.#newList());
-    return { ...like, usage: this, runs, ready, limit: limitOf(run) };
+    const runs = together?.runs ?? new LineRuns(this.#numberOf);
+    return { ...like, usage: this, runs, limit: limitOf(run) };
   }
 
   /** It waits in this line too, which is its last one. */
   add(run: WaitingRun, line: Line): void {
     this.#waiting += 1;
-    line.runs.add(run.row);
     if (line.limit < Infinity) this.#limited.add(line);
-    this.#addToKey(keyOf(run), run.row, line);
+    if (line.runs.add(run.row)) this.#addToKey(keyOf(run), run.row, line);
   }
 
   /** Many runs of a line, in the order in which they were queued. */
@@ -121,7 +128,9 @@ export class Usage {
     this.#waiting += rows.length;
     line.runs.addAll(rows);
     if (line.limit < Infinity) this.#limited.add(line);
-    if (line.ready === line.runs) return;
+    // All of a line have a key, or none has.
+    const [first] = rows;
+    if (first === undefined || keyOfRow(first) === undefined) return;
     for (const row of rows) this.#addToKey(keyOfRow(row), row, line);
   }
 
@@ -134,9 +143,8 @@ export class Usage {
     const usage = this.#keyUsage(key);
     const many = isFew(usage.waiting) ? this.#manyOf(usage.waiting) : usage.waiting;
     usage.waiting = many;
-    const own = many.get(line) ?? { runs: this.#newList(), ready: undefined };
-    many.set(line, own);
-    own.runs.add(row);
+    this.#inLine(many, line).runs.add(row);
+    line.runs.holdBack(row);
     this.#refresh(usage);
   }
 
@@ -153,14 +161,13 @@ export class Usage {
     if (key === undefined) return true;
     const waiting = this.#waitingOf(key);
     if (isFew(waiting)) {
-      for (const { ready } of lines) ready.delete(run.row);
       this.#setFew(
         key,
         waiting.filter((other) => other !== run.row),
       );
     } else {
       const usage = this.#keyUsage(key);
-      for (const line of lines) waiting.get(line)?.runs.delete(run.row);
+      for (const line of lines) waiting.get(line.runs)?.runs.delete(run.row);
       this.#refresh(usage);
       this.#forgetIdle(key, usage);
     }
@@ -206,8 +213,8 @@ export class Usage {
   }
 
   /** The next run of the line, if it is within its limits. */
-  nextOf({ ready, limit }: Line): Row | undefined {
-    return this.#slots < limit ? ready.first() : undefined;
+  nextOf({ runs, limit }: Line): Row | undefined {
+    return this.#slots < limit ? runs.firstReady() : undefined;
   }
 
   /** Runs that may be within their limits because this run has left its slot: the next of each line that a limit held back. */
@@ -225,7 +232,7 @@ export class Usage {
     const waiting = this.#waitingOf(key);
     return isFew(waiting)
       ? waiting.filter((row) => this.#linesOf(row).includes(line) && holds(row)).length
-      : (waiting.get(line)?.runs.countWhile(holds) ?? 0);
+      : (waiting.get(line.runs)?.runs.countWhile(holds) ?? 0);
   }
 
   /** Undefined while it has few runs and never had a slot. */
@@ -245,7 +252,9 @@ export class Usage {
   #waitingOf(key: string): FewRuns | ManyRuns {
     const known = this.#keys.get(key);
     if (isKeyUsage(known)) return known.waiting;
-    return typeof known === 'object' ? known : known === undefined ? [] : [known];
+    const rows: Row[] = [];
+    for (let row = known; row !== undefined; row = this.#rows.nextOfKey(row)) rows.push(row);
+    return rows;
   }
 
   /** From now on these runs of the key wait. */
@@ -257,9 +266,10 @@ export class Usage {
       this.#forgetIdle(key, usage);
       return;
     }
-    const [first, second] = rows;
+    const [first] = rows;
     if (first === undefined) this.#keys.delete(key);
-    else this.#keys.set(key, second === undefined ? first : rows);
+    else this.#keys.set(key, first);
+    for (const [n, row] of rows.entries()) this.#rows.setNextOfKey(row, rows[n + 1]);
     this.#refreshFew(rows, true);
   }
 
@@ -267,25 +277,34 @@ export class Usage {
     return rows.sort((one, other) => this.#numberOf(one) - this.#numberOf(other));
   }
 
-  /** By lines, as if the key had no slot: a refresh follows. */
+  /** By lines. A refresh follows. */
   #manyOf(rows: FewRuns): ManyRuns {
     const many: ManyRuns = new Map();
     for (const row of rows) {
       for (const line of this.#linesOf(row)) {
-        const own = many.get(line) ?? { runs: this.#newList(), ready: row };
-        many.set(line, own);
-        own.runs.add(row);
+        this.#inLine(many, line).runs.add(row);
+        line.runs.holdBack(row);
       }
     }
     return many;
   }
 
+  #inLine(many: ManyRuns, line: Line): KeyInLine {
+    const known = many.get(line.runs);
+    if (known) return known;
+    const own = { line, runs: new OrderStatisticList(this.#numberOf), ready: undefined };
+    many.set(line.runs, own);
+    return own;
+  }
+
   #linesOf(row: Row): readonly Line[] {
-    return this.#lastLineOf(row)?.all ?? [];
+    return this.#rows.placeOf(row)?.all ?? [];
   }
 
   #linesOfAll(waiting: FewRuns | ManyRuns): Iterable<Line> {
-    return isFew(waiting) ? waiting.flatMap((row) => this.#linesOf(row)) : waiting.keys();
+    return isFew(waiting)
+      ? waiting.flatMap((row) => this.#linesOf(row))
+      : [...waiting.values()].map(({ line }) => line);
   }
 
   #refresh({ slots, waiting }: KeyUsage): void {
@@ -294,13 +313,14 @@ export class Usage {
   }
 
   #refreshFew(rows: FewRuns, isFree: boolean): void {
-    const before: Line[] = [];
+    const before: LineRuns[] = [];
     for (const row of rows) {
-      for (const line of this.#linesOf(row)) {
-        if (isFree && !before.includes(line)) line.ready.add(row);
-        else line.ready.delete(row);
-        before.push(line);
+      const own = new Set(this.#linesOf(row).map(({ runs }) => runs));
+      for (const runs of own) {
+        if (isFree && !before.includes(runs)) runs.release(row);
+        else runs.holdBack(row);
       }
+      before.push(...own);
     }
   }
 
@@ -310,20 +330,20 @@ export class Usage {
   }
 }
 
-const isKeyUsage = (known: KeyUsage | FewRuns | Row | undefined): known is KeyUsage =>
-  typeof known === 'object' && 'slots' in known;
+const isKeyUsage = (known: KeyUsage | Row | undefined): known is KeyUsage => typeof known === 'object';
 
 const isFew = (waiting: FewRuns | ManyRuns): waiting is FewRuns => Array.isArray(waiting);
 
 const refreshMany = (waiting: ManyRuns, isFree: boolean): void => {
-  for (const [line, one] of waiting) {
+  for (const one of waiting.values()) {
+    const { runs } = one.line;
     const ready = isFree ? one.runs.first() : undefined;
     if (one.ready !== ready) {
-      if (one.ready !== undefined) line.ready.delete(one.ready);
-      if (ready !== undefined) line.ready.add(ready);
+      if (one.ready !== undefined) runs.holdBack(one.ready);
+      if (ready !== undefined) runs.release(ready);
       one.ready = ready;
     }
-    if (one.runs.size === 0) waiting.delete(line);
+    if (one.runs.size === 0) waiting.delete(runs);
   }
 };
 

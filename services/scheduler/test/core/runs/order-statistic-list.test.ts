@@ -40,6 +40,29 @@ describe('an order-statistic list', () => {
     );
   });
 
+  it('can be copied, and what changes in one of the two does not change in the other', () => {
+    const row = fc.nat({ max: 5_000 });
+    fc.assert(
+      fc.property(fc.array(row, { maxLength: 50 }), fc.array(row, { maxLength: 50 }), (deleted, added) => {
+        const numbers = listOfNumbers();
+        numbers.addAll(Array.from({ length: 2_500 }, (_, index) => 2 * index));
+        const copy = numbers.copy();
+        for (const number of deleted) numbers.delete(number);
+        for (const number of added) copy.add(number);
+        const plain = new Set(Array.from({ length: 2_500 }, (_, index) => 2 * index));
+        const [left, more] = [plain.difference(new Set(deleted)), plain.union(new Set(added))];
+        for (const [list, expected] of [
+          [numbers, left],
+          [copy, more],
+        ] as const) {
+          expect(list.size).toBe(expected.size);
+          for (const number of [0, 1_000, 2_047, 2_048, 4_096, 5_001])
+            expect(countBelow(list, number)).toBe([...expected].filter((one) => one < number).length);
+        }
+      }),
+    );
+  });
+
   it('counts among a hundred thousand that are added and removed in order, backwards or in the middle', () => {
     const numbers = listOfNumbers();
     for (let number = 1; number <= 100_000; number += 1) numbers.add(number * 2);

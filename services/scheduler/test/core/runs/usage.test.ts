@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { WaitingRun } from '../../../src/core/runs/known-run.ts';
 import { newOrgUsage, Usage, type Line } from '../../../src/core/runs/usage.ts';
 
-const ROWS = 40;
+const ROWS = 60;
 const KEYS = ['a', 'b'];
 /** With the line before them. A run enters the third one together with the second one. */
 const LINES = { alone: null, first: null, second: 'first', third: 'second' } as const;
@@ -21,13 +21,28 @@ const step = fc.record({
 
 /** Not in the order of the rows. */
 const numberOf = (row: number): number => (row * 23) % ROWS;
-const keyOf = (row: number): string => KEYS[row % KEYS.length] ?? '';
+/** One of them has many runs. */
+const keyOf = (row: number): string => (row % 6 === 0 ? 'b' : 'a');
 
 const aRun = (row: number): WaitingRun =>
   ({
     row,
     run: { number: numberOf(row), request: { concurrency_key: keyOf(row) } },
   }) as unknown as WaitingRun;
+
+const inOrder = (rows: readonly number[]): number[] =>
+  rows.toSorted((one, other) => numberOf(one) - numberOf(other));
+
+/** All of them: each is held back, and released again. */
+const readyIn = (line: Line | undefined): number[] => {
+  const ready: number[] = [];
+  for (let row = line?.runs.firstReady(); row !== undefined; row = line?.runs.firstReady()) {
+    ready.push(row);
+    line?.runs.holdBack(row);
+  }
+  for (const row of ready) line?.runs.release(row);
+  return ready;
+};
 
 class Model {
   readonly waits = new Map<number, Name[]>();
@@ -47,12 +62,15 @@ class Model {
 describe('the waiting runs of concurrency keys', () => {
   it('are ready in the order in which they were queued, the first of a key in each line, for any steps', () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 120, size: 'max' }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 300, size: 'max' }), (steps) => {
         const model = new Model();
-        const lines = new Map<Name, Line>();
-        const usage = new Usage(newOrgUsage(Infinity), numberOf, (row) => {
-          const last = model.waits.get(row)?.at(-1);
-          return last && lines.get(last);
+        const lines = new Map<string, Line>();
+        const next = new Map<number, number | undefined>();
+        const usage = new Usage(newOrgUsage(Infinity), {
+          numberOf,
+          placeOf: (row) => lines.get(model.waits.get(row)?.at(-1) ?? ''),
+          nextOfKey: (row) => next.get(row),
+          setNextOfKey: (row, other) => void next.set(row, other),
         });
         for (const name of NAMES) {
           const before = LINES[name];
@@ -76,22 +94,18 @@ describe('the waiting runs of concurrency keys', () => {
         for (const { row, line, kind } of steps) {
           const waits = model.waits.get(row) ?? [];
           if (kind === 'wait' && !model.slots.has(row)) {
-            const next: readonly Name[] = waits.length === 0 ? [line] : (NEXT[waits.at(-1) ?? ''] ?? []);
-            for (const name of next) enter(row, name);
+            const entered: readonly Name[] = waits.length === 0 ? [line] : (NEXT[waits.at(-1) ?? ''] ?? []);
+            for (const name of entered) enter(row, name);
           } else if (kind === 'leave') leave(row);
           else if (kind === 'start' && NAMES.some((one) => model.ready(one).includes(row))) {
             leave(row);
             model.slots.add(row);
             usage.hold(aRun(row), 1);
           } else if (kind === 'release' && model.slots.delete(row)) usage.hold(aRun(row), -1);
-          for (const [one, { runs, ready }] of lines) {
+          for (const one of NAMES) {
+            const runs = lines.get(one)?.runs;
             const waiting = [...model.waits.values()].filter((own) => own.includes(one));
-            expect(runs.size).toBe(waiting.length);
-            const expected = model.ready(one).map(numberOf);
-            expect([ready.size, ready.first() === undefined ? [] : [numberOf(ready.first() ?? 0)]]).toEqual([
-              expected.length,
-              expected.toSorted((a, b) => a - b).slice(0, 1),
-            ]);
+            expect([runs?.size, runs?.firstReady()]).toEqual([waiting.length, inOrder(model.ready(one))[0]]);
           }
           const all = new Set([...model.waits.values(), ...(model.slots.size > 0 ? [['']] : [])].flat());
           expect(usage.isIdle).toBe(all.size === 0);
@@ -105,8 +119,10 @@ describe('the waiting runs of concurrency keys', () => {
             );
             expect(line && usage.countOfKey(aRun(row), line, before)).toBe(expected.length);
           }
+        const expected = NAMES.map((name) => inOrder(model.ready(name)));
+        expect(NAMES.map((name) => readyIn(lines.get(name)))).toEqual(expected);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 });
