@@ -112,7 +112,7 @@ export class OrderStatisticList {
     if (block.length === 0) this.#blocks.splice(at, 1);
     else {
       this.#joinWithNext(at);
-      this.#joinWithNext(at - 1);
+      if (at > 0) this.#joinWithNext(at - 1);
     }
     return true;
   }
@@ -127,8 +127,9 @@ export class OrderStatisticList {
 
   /** To be changed. */
   #opened(at: number): Row[] {
-    const block = this.#blocks[at] ?? [];
-    const opened = isOpen(block) ? block : Array.from(block);
+    const block = this.#blocks[at];
+    if (isOpen(block)) return block;
+    const opened = Array.from(block ?? []);
     this.#blocks[at] = opened;
     return opened;
   }
