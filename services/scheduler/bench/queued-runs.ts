@@ -1,6 +1,7 @@
 /**
  * The memory of queued runs in the scheduler: stored messages, as the log delivers them, go through the chain into the core.
- * `node scripts/run.mjs services/scheduler/bench/queued-runs.ts [runs] [deployments] [GPU models] [concurrency keys] [more of a request, as JSON]`
+ * `node scripts/run.mjs services/scheduler/bench/queued-runs.ts [runs] [deployments] [GPU models] [concurrency keys] [more of a request, as JSON] [seconds]`
+ * `seconds`: how much later it is when the memory is measured.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -19,6 +20,7 @@ const MODELS = Number(process.argv[4] ?? 1);
 /** 0 for runs without a key. */
 const KEYS = Number(process.argv[5] ?? 0);
 const MORE = JSON.parse(process.argv[6] ?? '{}') as Partial<RunEventOf<'RunQueued'>['data']>;
+const SECONDS_LATER = Number(process.argv[7] ?? 0);
 const NOW = '2026-01-01T00:00:00.000Z';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -90,6 +92,8 @@ for (let sequence = 1; sequence <= RUNS; sequence += 1) {
   const { event_id } = fact.event;
   scheduling.take({ type: 'run_fact', key, history, event_id, writer: 'gateway' });
 }
+if (SECONDS_LATER > 0)
+  scheduling.take({ type: 'tick', now: Date.parse(NOW) + SECONDS_LATER * 1_000, connectedMs: 0 });
 const seconds = (performance.now() - begun) / 1000;
 const after = used();
 const [heap, columns] = [after.heap - before.heap, after.columns - before.columns];

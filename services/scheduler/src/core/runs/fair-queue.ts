@@ -106,7 +106,7 @@ export class FairQueue {
   addAll(rows: readonly Row[], shared: SharedRequest, place: Place): void {
     const newest = rows.at(-1);
     if (newest === undefined) return;
-    place.usage.addAll(rows, place, (row) => this.#table.concurrencyKeyOf(row));
+    place.usage.addAll(rows, place);
     this.#change(alike(shared, this.#table.numberOf(newest)), place, { waiting: rows.length });
   }
 

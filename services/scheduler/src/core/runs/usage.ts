@@ -45,6 +45,7 @@ interface KeyInLine {
   ready: Row | undefined;
 }
 
+/** Each change of a key looks at all of its few runs; lists of more cost the same for any number, and memory of their own. */
 const MAX_FEW = 16;
 
 /** What the runs of one organisation hold, on all GPU models. */
@@ -78,6 +79,7 @@ interface WaitingRows {
   numberOf(row: Row): number;
   /** The last one of the lines in which it waits. */
   placeOf(row: Row): Line | undefined;
+  concurrencyKeyOf(row: Row): string | undefined;
   /** A run with the same concurrency key. */
   nextOfKey(row: Row): Row | undefined;
   setNextOfKey(row: Row, next: Row | undefined): void;
@@ -124,14 +126,14 @@ export class Usage {
   }
 
   /** Many runs of a line, in the order in which they were queued. */
-  addAll(rows: readonly Row[], line: Line, keyOfRow: (row: Row) => string | undefined): void {
+  addAll(rows: readonly Row[], line: Line): void {
     this.#waiting += rows.length;
     line.runs.addAll(rows);
     if (line.limit < Infinity) this.#limited.add(line);
     // All of a line have a key, or none has.
     const [first] = rows;
-    if (first === undefined || keyOfRow(first) === undefined) return;
-    for (const row of rows) this.#addToKey(keyOfRow(row), row, line);
+    if (first === undefined || this.#rows.concurrencyKeyOf(first) === undefined) return;
+    for (const row of rows) this.#addToKey(this.#rows.concurrencyKeyOf(row), row, line);
   }
 
   #addToKey(key: string | undefined, row: Row, line: Line): void {
@@ -143,8 +145,7 @@ export class Usage {
     const usage = this.#keyUsage(key);
     const many = isFew(usage.waiting) ? this.#manyOf(usage.waiting) : usage.waiting;
     usage.waiting = many;
-    this.#inLine(many, line).runs.add(row);
-    line.runs.holdBack(row);
+    this.#addToMany(many, row, line);
     this.#refresh(usage);
   }
 
@@ -280,21 +281,20 @@ export class Usage {
   /** By lines. A refresh follows. */
   #manyOf(rows: FewRuns): ManyRuns {
     const many: ManyRuns = new Map();
-    for (const row of rows) {
-      for (const line of this.#linesOf(row)) {
-        this.#inLine(many, line).runs.add(row);
-        line.runs.holdBack(row);
-      }
-    }
+    for (const row of rows) for (const line of this.#linesOf(row)) this.#addToMany(many, row, line);
     return many;
   }
 
-  #inLine(many: ManyRuns, line: Line): KeyInLine {
-    const known = many.get(line.runs);
-    if (known) return known;
-    const own = { line, runs: new OrderStatisticList(this.#numberOf), ready: undefined };
+  /** Held back. A refresh follows. */
+  #addToMany(many: ManyRuns, row: Row, line: Line): void {
+    const own = many.get(line.runs) ?? {
+      line,
+      runs: new OrderStatisticList(this.#numberOf),
+      ready: undefined,
+    };
     many.set(line.runs, own);
-    return own;
+    own.runs.add(row);
+    line.runs.holdBack(row);
   }
 
   #linesOf(row: Row): readonly Line[] {

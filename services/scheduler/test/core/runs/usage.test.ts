@@ -69,6 +69,7 @@ describe('the waiting runs of concurrency keys', () => {
         const usage = new Usage(newOrgUsage(Infinity), {
           numberOf,
           placeOf: (row) => lines.get(model.waits.get(row)?.at(-1) ?? ''),
+          concurrencyKeyOf: keyOf,
           nextOfKey: (row) => next.get(row),
           setNextOfKey: (row, other) => void next.set(row, other),
         });
