@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { giveTo, type User } from '../isolation/run-as.ts';
 import { whatIsAt } from '../leftovers/empty-folder.ts';
 import { changeMode } from '../leftovers/open-folder.ts';
@@ -70,6 +71,8 @@ export const openLender = (place: string, user: User | null): Lender => {
   return {
     lend: async ({ inputDir, outputDir }, makesOutputDir = false) => {
       await removed;
+      // What follows waits for the file system. The message of the caller that the run begins is written to its socket before.
+      await nextTurn();
       const hasInputs = existsSync(inputDir);
       const lentOutputs = join(place, basename(outputDir));
       const [lentInputs] = await Promise.all([

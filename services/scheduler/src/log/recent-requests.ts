@@ -5,22 +5,30 @@ export type RequestedInputs = Pick<RunEventOf<'RunQueued'>['data'], 'inputs' | '
 
 /** The inputs of runs that wait, by the sequence of their RunQueued, so that as a rule an assignment reads nothing. */
 export interface RecentRequests {
-  /** A request that comes when it is full is not kept: those before it are assigned first. */
+  /** When more runs wait than there is room for, the first ones are kept, and beside them the last ones: those before them
+   * may wait for other slots. */
   take(event: RunEvent, number: number): void;
   inputsOf(number: number): RequestedInputs | undefined;
 }
 
 /** Each has at most 4 KiB of inputs. */
-const MAX_REQUESTS = 4_096;
+const ROOM = { first: 4_096, last: 4_096 };
 
-export const recentRequests = (max = MAX_REQUESTS): RecentRequests => {
-  const kept = new Map<number, RequestedInputs>();
+export const recentRequests = (room = ROOM): RecentRequests => {
+  const first = new Map<number, RequestedInputs>();
+  const last = new Map<number, RequestedInputs>();
   return {
     take: (event, number) => {
       // Whatever follows it, a run that waits again is rare, and is read.
-      if (event.type !== 'RunQueued') kept.delete(number);
-      else if (kept.size < max) kept.set(number, event.data);
+      if (event.type !== 'RunQueued') {
+        if (!first.delete(number)) last.delete(number);
+      } else if (first.size < room.first) first.set(number, event.data);
+      else {
+        last.set(number, event.data);
+        const [oldest] = last.keys();
+        if (last.size > room.last && oldest !== undefined) last.delete(oldest);
+      }
     },
-    inputsOf: (number) => kept.get(number),
+    inputsOf: (number) => first.get(number) ?? last.get(number),
   };
 };

@@ -16,16 +16,15 @@ describe('the requests of runs that wait', () => {
     expect(requests.inputsOf(2)).toMatchObject({ inputs: { text: 'other' } });
   });
 
-  it('are kept for the first ones only, when more wait than there is room for', () => {
-    const requests = recentRequests(2);
-    for (const number of [1, 2, 3]) requests.take(aRequest(`${number}`), number);
-    expect([1, 2, 3].map((number) => requests.inputsOf(number)?.inputs)).toEqual([
-      { text: '1' },
-      { text: '2' },
-      undefined,
-    ]);
+  it('are kept for the first and for the last ones, when more wait than there is room for', () => {
+    const requests = recentRequests({ first: 2, last: 2 });
+    const textsOf = (numbers: readonly number[]) =>
+      numbers.map((number) => requests.inputsOf(number)?.inputs?.['text']);
+    for (const number of [1, 2, 3, 4, 5]) requests.take(aRequest(`${number}`), number);
+    expect(textsOf([1, 2, 3, 4, 5])).toEqual(['1', '2', undefined, '4', '5']);
     requests.take(assigned(aRun()), 1);
-    requests.take(aRequest('4'), 4);
-    expect(requests.inputsOf(4)?.inputs).toEqual({ text: '4' });
+    requests.take(assigned(aRun()), 4);
+    for (const number of [6, 7]) requests.take(aRequest(`${number}`), number);
+    expect(textsOf([1, 2, 4, 5, 6, 7])).toEqual([undefined, '2', undefined, '5', '6', '7']);
   });
 });

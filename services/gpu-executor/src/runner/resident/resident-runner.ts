@@ -130,9 +130,11 @@ const begin = async ({ work, observe }: Run, lease: Lease<ConnectedProgram>): Pr
   let isBegun = false;
   try {
     const { connection } = lease;
+    const beginning = observe.begin(lease.loadingMs);
+    // While the log stores it.
     const lending = connection.place.lend(work, connection.makesOutputDir());
     lending.catch(() => undefined);
-    const mayBegin = await observe.begin(lease.loadingMs);
+    const mayBegin = await beginning;
     const lent = await lending;
     if (mayBegin) isBegun = true;
     else await lent.takeBack();

@@ -57,6 +57,8 @@ export class RunTable {
   readonly #roomy: number[] = [];
   /** Numbers without a page. */
   readonly #unused: number[] = [];
+  /** Has no run. A table with few runs would make a page for each of them otherwise, which takes longer than everything else about it. */
+  #spare: Page | undefined;
   readonly #index = new RowIndex({
     wordsOf: (row) => this.#page(row).columns.ids,
     firstWordOf: (row) => (row & MASK) * ROW_WORDS,
@@ -137,6 +139,7 @@ export class RunTable {
     page.used -= 1;
     this.#size -= 1;
     if (page.used > 0) return;
+    this.#spare = page;
     this.#pages[number] = undefined;
     this.#unused.push(number);
     this.#roomy.splice(this.#roomy.indexOf(number), 1);
@@ -292,11 +295,17 @@ export class RunTable {
 
   #newPage(rows?: RowPage): number {
     const number = this.#unused.pop() ?? this.#pages.length;
-    const page = newPage(rows);
+    const page = (rows ? undefined : this.#takeSpare()) ?? newPage(rows);
     this.#pages[number] = page;
     this.#size += page.used;
     if (page.used < PAGE_ROWS) this.#roomy.push(number);
     return number;
+  }
+
+  #takeSpare(): Page | undefined {
+    const spare = this.#spare;
+    this.#spare = undefined;
+    return spare;
   }
 
   #unpack(row: Row): KnownRun {
