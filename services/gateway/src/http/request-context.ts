@@ -10,23 +10,30 @@ export interface RequestContext {
   readonly traceparent: string;
 }
 
-const contexts = new WeakMap<Context['req'], RequestContext>();
+const CONTEXT = Symbol('context');
+type Remembering = Context['req'] & { [CONTEXT]?: RequestContext };
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
 export const requestOf = ({ req }: Pick<Context, 'req'>): RequestContext => {
-  const known = contexts.get(req);
-  if (known) return known;
-  const given = req.headers['x-request-id'];
-  const header = String(req.headers['traceparent'] ?? '');
-  const active = activeTraceparent();
-  let traceparent: string | undefined;
-  const context: RequestContext = {
-    request_id: typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID(),
-    // Only requests that write events need it, and it costs as much as a read of SQLite.
-    get traceparent() {
-      return (traceparent ??= active ?? childTraceparent(header));
-    },
-  };
-  contexts.set(req, context);
-  return context;
+  const remembering: Remembering = req;
+  return (remembering[CONTEXT] ??= new ContextOfRequest(req));
 };
+
+class ContextOfRequest implements RequestContext {
+  readonly request_id: string;
+  readonly #header: string;
+  readonly #active: string | undefined;
+  #traceparent: string | undefined;
+
+  constructor({ headers }: Context['req']) {
+    const given = headers['x-request-id'];
+    this.request_id = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+    this.#header = String(headers['traceparent'] ?? '');
+    this.#active = activeTraceparent();
+  }
+
+  /** Made when it is read: only requests that write events need it, and it costs as much as a read of SQLite. */
+  get traceparent(): string {
+    return (this.#traceparent ??= this.#active ?? childTraceparent(this.#header));
+  }
+}

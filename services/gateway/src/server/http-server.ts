@@ -47,13 +47,12 @@ export const openHttpServer = async (
   app: Koa,
   { host, port, finishWithinMs, headers: ownHeaders, quick, onStopping }: HttpServerOptions,
 ): Promise<HttpServer> => {
+  const connections = new Set<Duplex>();
+  /** The last response of a connection. A set of responses would keep many of them from the collections of young garbage. */
   const answering = new WeakMap<Duplex, ServerResponse>();
-  const inProgress = new Set<ServerResponse>();
   const handle = app.callback();
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     answering.set(request.socket, response);
-    inProgress.add(response);
-    response.once('close', () => inProgress.delete(response));
     if (!server.listening) closeAfter(response);
     if (quick) quick(request, response, () => void handle(request, response));
     else void handle(request, response);
@@ -69,6 +68,10 @@ export const openHttpServer = async (
     },
     serve,
   );
+  server.on('connection', (socket: Duplex) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
   // Node would answer 100 before anything is checked.
   server.on('checkContinue', serve);
   server.on('clientError', (error, socket) => {
@@ -91,7 +94,7 @@ export const openHttpServer = async (
   const url = await listen(server, { name: 'The gateway', host, port, setting: 'RUNLEDGER_PORT' });
   const stop = async (): Promise<void> => {
     const closed = close(server, finishWithinMs);
-    inProgress.forEach(closeAfter);
+    for (const connection of connections) closeAfter(answering.get(connection));
     try {
       onStopping();
     } finally {
@@ -102,8 +105,8 @@ export const openHttpServer = async (
 };
 
 /** The client sends its next request on another connection, which another gateway may accept. */
-const closeAfter = (response: ServerResponse): void => {
-  if (!response.headersSent) response.setHeader('Connection', 'close');
+const closeAfter = (response: ServerResponse | undefined): void => {
+  if (response?.headersSent === false) response.setHeader('Connection', 'close');
 };
 
 const problemOf = (error: Error): Refusal => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ApiKey } from '@runledger/contracts/catalogue/records';
-import { isRunId, orgId } from '@runledger/contracts/ids';
+import { isRunId, orgId, type RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { makesTraces } from '@runledger/service-kit/tracing/spans';
@@ -59,12 +59,16 @@ export const quickReads = (options: QuickReads): QuickAnswer => {
   const prefix = `${basePath}/run/`;
   const known = (req: IncomingMessage): Known | undefined => {
     const run_id = plainTarget(req, prefix);
-    const key = run_id === undefined ? undefined : recentKey(bearerOf(req) ?? '');
-    if (run_id === undefined || !key || !allows(key.scopes, getOperation.scope)) return undefined;
-    const stored = peek({ org_id: orgId(key.org_id), run_id });
+    const text = run_id === undefined ? undefined : bearerOf(req);
+    return run_id === undefined || text === undefined ? undefined : look({ run_id, text });
+  };
+  const look = (asked: Asked): Known | undefined => {
+    const key = recentKey(asked.text);
+    if (!key || !allows(key.scopes, getOperation.scope)) return undefined;
+    const stored = peek({ org_id: orgId(key.org_id), run_id: asked.run_id });
     const view = stored && existing(stored);
     const response = view && ended.find(view, audienceOf(key.scopes));
-    return response && { key, response };
+    return response && { asked, key, response };
   };
   const areFresh = async (): Promise<boolean> => {
     try {
@@ -74,10 +78,15 @@ export const quickReads = (options: QuickReads): QuickAnswer => {
       return false;
     }
   };
-  const answer = async (req: IncomingMessage, res: ServerResponse, began: number): Promise<boolean> => {
+  const answer = async (
+    req: IncomingMessage,
+    res: ServerResponse,
+    asked: Asked,
+    began: number,
+  ): Promise<boolean> => {
     // Before the view is read, which then has everything too.
     if (!(await areFresh())) return false;
-    const found = known(req);
+    const found = look(asked);
     const rate = found && options.rateAtOnce(found.key);
     if (!rate) return false;
     write(req, res, options.headers, found.response, rate);
@@ -94,14 +103,22 @@ export const quickReads = (options: QuickReads): QuickAnswer => {
     return true;
   };
   return (req, res, otherwise) => {
-    if (!log.connected() || makesTraces() || !known(req)) return otherwise();
-    void answer(req, res, options.clock()).then((isAnswered) => {
+    const found = log.connected() && !makesTraces() ? known(req) : undefined;
+    if (!found) return otherwise();
+    void answer(req, res, found.asked, options.clock()).then((isAnswered) => {
       if (!isAnswered) otherwise();
     });
   };
 };
 
+interface Asked {
+  readonly run_id: RunId;
+  /** The API key. */
+  readonly text: string;
+}
+
 interface Known {
+  readonly asked: Asked;
   readonly key: ApiKey;
   readonly response: RenderedJson;
 }
