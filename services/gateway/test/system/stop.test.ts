@@ -71,6 +71,23 @@ describe('a server that stops', () => {
     await stopped;
   });
 
+  it('answers all requests of a connection that does not wait for responses, and closes it with the last', async () => {
+    const { server, finish, inProgress } = await aServer();
+    const socket = openSocket(server.url).setEncoding('latin1');
+    socket.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2));
+    await waitFor('both requests to be in progress', () => inProgress() === 2);
+    const stopped = server[Symbol.asyncDispose]();
+    finish();
+    const received = (await socket.toArray()).join('');
+    expect(received.match(/HTTP\/1\.1 200 |connection: [a-z-]+/gi)).toEqual([
+      'HTTP/1.1 200 ',
+      'Connection: keep-alive',
+      'HTTP/1.1 200 ',
+      'Connection: close',
+    ]);
+    await stopped;
+  });
+
   it('notifies its owner once, before it waits for open requests', async () => {
     let calls = 0;
     const onStopping = () => {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -65,10 +66,16 @@ const attacked = async (
   ];
   const child = spawn(command, args, {
     env: { PATH: process.env['PATH'], PASSWORD: 'breached: a password' },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     ...(uid === null ? {} : { uid, gid: uid }),
   });
-  return (await text(child.stdout))
+  const [output, errors, [code, signal]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ]);
+  if (code !== 0) throw new Error(`The attacked executor ended with ${code ?? signal}: ${errors}`);
+  return output
     .trim()
     .split('\n')
     .map((line): Attacked => JSON.parse(line));
