@@ -1,4 +1,5 @@
 import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
+import { isDeleted } from '@runledger/contracts/fold/run';
 import { countRuns } from '@runledger/contracts/room/run-counts';
 import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
 import { respondToRedrives } from '@runledger/request-reply/redrive';
@@ -191,7 +192,9 @@ const closeGap = async (
     case 'whole':
       return [read.view];
     case 'webhook_damaged':
-      await storeRefused(options, { message, why: 'the webhook facts of its run contradict each other' });
+      // Of a deleted run they say nothing more, and their beginning may have expired.
+      if (!isDeleted(read.run))
+        await storeRefused(options, { message, why: 'the webhook facts of its run contradict each other' });
       return [{ head: read.head, run: read.run, webhook: foldedOf(present).webhook }];
     case 'none':
       return [];

@@ -12,11 +12,39 @@ import { sqliteViews } from '../fixtures/views/sqlite-views.ts';
 import { ViewsUnavailable, type RunViews } from '../../src/projection/run-views.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
 import { project } from '../fixtures/views/a-projection.ts';
-import { appendAll } from '../fixtures/runs/appended-facts.ts';
+import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
+import { forgetBefore, untilOlder } from '../fixtures/runs/forgotten-log.ts';
 import { aView, folded } from '../fixtures/runs/folded-runs.ts';
 import { mongoViews } from '../fixtures/views/mongo-views.ts';
-import { aRun, assigned, failed, queued } from '@runledger/testing/events/run-events';
+import {
+  aRun,
+  assigned,
+  deleted,
+  failed,
+  queued,
+  started,
+  succeeded,
+} from '@runledger/testing/events/run-events';
+import { webhookDelivered, webhookStarted } from '@runledger/testing/events/webhook-events';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { anOutput } from '../fixtures/runs/an-output.ts';
 import { expectFolded, storeRuns } from '../fixtures/views/projected-runs.ts';
+
+/** As if the views had been written up to there. */
+const setPositionAt = async (
+  log: EventLog,
+  views: RunViews,
+  at: { readonly sequence: number; readonly event_id: string },
+): Promise<void> => {
+  const { created } = await log.jsm.streams.info('RUNS');
+  await setPosition(views, {
+    stream_created: created,
+    derivation: 1,
+    derived_from: created,
+    counts: NO_RUNS,
+    ...at,
+  });
+};
 
 describe('a projection into memory', () => {
   it('makes every view the fold of the log, of stored and of new facts', async () => {
@@ -58,18 +86,47 @@ describe('a projection into memory', () => {
     const key = aRun();
     const first = queued(key);
     await appendAll(log, first);
-    const { created } = await log.jsm.streams.info('RUNS');
-    await setPosition(views, {
-      stream_created: created,
-      derivation: 1,
-      derived_from: created,
-      sequence: 1,
-      event_id: first.event_id,
-      counts: NO_RUNS,
-    });
+    await setPositionAt(log, views, { sequence: 1, event_id: first.event_id });
     open.use(project(log, views));
     await appendAll(log, assigned(key));
     await expectFolded(log, views, [key]);
+  });
+
+  it('knows what to erase of a deleted run whose view was lost', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log } = open.use(await aLog());
+    const views = sqliteViews();
+    const key = aRun();
+    const end = succeeded(key, [anOutput]);
+    const sequence = await appendAll(log, queued(key), assigned(key), started(key), end);
+    await setPositionAt(log, views, { sequence, event_id: end.event_id });
+    open.use(project(log, views));
+    await appendAll(log, deleted(key));
+    await waitFor('the deletion to be projected', async () => (await views.find(key)) !== undefined);
+    expect(await views.find(key)).toMatchObject({
+      run: { status: 'deleted', to_erase: { outputs: [anOutput] } },
+    });
+  });
+
+  it('takes a deletion for all that there is when the beginning of the run has expired too', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log } = open.use(await aLog());
+    const views = sqliteViews();
+    const key = aRun();
+    await appendAll(log, queued(key));
+    await appendWebhook(log, webhookStarted(key));
+    await untilOlder(log);
+    const first = await appendAll(log, assigned(key));
+    await appendAll(log, started(key), succeeded(key));
+    const end = webhookDelivered(key);
+    const sequence = await appendWebhook(log, end);
+    await forgetBefore(log, first);
+    await setPositionAt(log, views, { sequence, event_id: end.event_id });
+    open.use(project(log, views));
+    await appendAll(log, deleted(key));
+    await waitFor('the deletion to be projected', async () => (await views.find(key)) !== undefined);
+    expect(await views.find(key)).toMatchObject({ run: { status: 'deleted', to_erase: { outputs: [] } } });
+    expect(await listDeadLetters(log)).toEqual([]);
   });
 
   it('stops at an event of a later release, and reports it', async () => {

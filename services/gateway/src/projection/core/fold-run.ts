@@ -7,6 +7,8 @@ import {
   type NewerEvent,
   type StoredMessage,
 } from '@runledger/contracts/fold/chain';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import type { RunState } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
 import { WEBHOOK_CHAIN, type WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import {
@@ -55,6 +57,7 @@ export const foldMessage = (
   switch (chain) {
     case 'lifecycle': {
       const { next, isAnew } = accept(RUN_CHAIN, folded.history, message);
+      if (deletesUnknown(folded.history, next, message)) return { kind: 'gap' };
       // Then the notifications follow too, unless they were before it.
       const webhook = isAnew && folded.webhook.head === 0 ? EMPTY_HISTORY : folded.webhook;
       return folding(next, (history) => ({ history, webhook }));
@@ -67,6 +70,17 @@ export const foldMessage = (
     }
   }
 };
+
+/** What it erases is in the facts before it, which the log may still have. A database that was killed may have lost the view. */
+const deletesUnknown = (
+  { state }: RunHistory,
+  next: Accepted<RunEvent, RunState>,
+  { expectedSequence }: StoredMessage,
+): boolean =>
+  state === undefined &&
+  expectedSequence !== 0 &&
+  next.kind === 'accepted' &&
+  next.fact.event.type === 'RunDeleted';
 
 /**
  * A history whose head is 0 was made from another log, or is derived again from this one. When the log has lost what it was made

@@ -131,6 +131,13 @@ describe('a projection of runs', () => {
     expect(gaps).toEqual([{ key: one, message: messages.at(-1) }]);
   });
 
+  it('reports a gap when an unknown run is deleted behind other facts, which say what to erase', () => {
+    const deletion = stored(other, deleted(other), 9, 6);
+    expect(project([], [deletion])).toMatchObject({ views: [], gaps: [{ key: other, message: deletion }] });
+    const alone = stored(other, deleted(other), 9, 0);
+    expect(project([], [alone])).toMatchObject({ views: [{ run: { status: 'deleted' } }], gaps: [] });
+  });
+
   it('reports a gap when webhook facts belong to an unknown run, or miss one', () => {
     const [first, second] = [
       webhookMessage(other, webhookStarted(other), 7, 0),
