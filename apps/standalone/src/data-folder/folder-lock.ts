@@ -51,17 +51,19 @@ export const takeLock = async (files: LockFiles, now: () => Date): Promise<Locke
         publishUrl: (url) => write({ ...holder, url }),
         [Symbol.asyncDispose]: async () => {
           await rm(files.holder, { force: true });
-          locked.close();
+          unlock(locked);
         },
       },
     };
   } catch (error) {
-    locked.close();
+    unlock(locked);
     throw error;
   }
 };
 
 const SQLITE_BUSY = 5;
+/** The garbage collector closes a database that nothing refers to, and its lock goes with it. */
+const locks = new Set<DatabaseSync>();
 
 /** Node cannot lock a file, and SQLite can: an exclusive transaction on an empty database. Undefined when another one has it. */
 const lockFile = (path: string): DatabaseSync | undefined => {
@@ -70,12 +72,18 @@ const lockFile = (path: string): DatabaseSync | undefined => {
   try {
     // Without a file for the journal of a transaction that never writes.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    locks.add(database);
     return database;
   } catch (error) {
     database.close();
     if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return undefined;
     throw error;
   }
+};
+
+const unlock = (database: DatabaseSync): void => {
+  locks.delete(database);
+  database.close();
 };
 
 /** SQLite gives a new file to all users. One that is there is left alone: closing it would unlock it, if this process had it locked. */

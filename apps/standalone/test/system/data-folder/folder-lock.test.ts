@@ -10,7 +10,9 @@ const holdElsewhere = async (
   folder: string,
 ): Promise<{ pid: number | undefined; kill9: () => Promise<void> }> => {
   const program = fileURLToPath(new URL('./hold-folder.ts', import.meta.url));
-  const child = spawn(process.execPath, [program, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--expose-gc', program, folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   killWithParent(child);
   onTestFinished(() => void child.kill('SIGKILL'));
   const [line] = await once(child.stdout, 'data');
