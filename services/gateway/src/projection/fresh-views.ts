@@ -93,14 +93,15 @@ const freshInAMoment = (
     const { moved } = views;
     if (!moved) return false;
     const { created, lastSequence: end } = await identity();
-    // As a rule they have it already.
-    if (holds(await views.position(), created, end)) return true;
+    const haveAll = async (): Promise<boolean> => holds(await views.position(), created, end);
+    // As a rule, and without a timer.
+    if (await haveAll()) return true;
     const late = new AbortController();
     const reach = async (): Promise<boolean> => {
       for (;;) {
         // Before the position is read, which may move meanwhile.
         const move = moved();
-        if (holds(await views.position(), created, end)) return true;
+        if (await haveAll()) return true;
         if (late.signal.aborted || clock() < waitsFrom) return false;
         await move;
       }

@@ -57,18 +57,13 @@ const WITH_A_MEANING = [
 export const quickReads = (options: QuickReads): QuickAnswer => {
   const { basePath, log, recentKey, peek, ended } = options;
   const prefix = `${basePath}/run/`;
-  const known = (req: IncomingMessage): Known | undefined => {
-    const run_id = plainTarget(req, prefix);
-    const text = run_id === undefined ? undefined : bearerOf(req);
-    return run_id === undefined || text === undefined ? undefined : look({ run_id, text });
-  };
-  const look = (asked: Asked): Known | undefined => {
-    const key = recentKey(asked.text);
+  const look = ({ run_id, text }: Asked): Known | undefined => {
+    const key = recentKey(text);
     if (!key || !allows(key.scopes, getOperation.scope)) return undefined;
-    const stored = peek({ org_id: orgId(key.org_id), run_id: asked.run_id });
+    const stored = peek({ org_id: orgId(key.org_id), run_id });
     const view = stored && existing(stored);
     const response = view && ended.find(view, audienceOf(key.scopes));
-    return response && { asked, key, response };
+    return response && { key, response };
   };
   const areFresh = async (): Promise<boolean> => {
     try {
@@ -103,9 +98,9 @@ export const quickReads = (options: QuickReads): QuickAnswer => {
     return true;
   };
   return (req, res, otherwise) => {
-    const found = log.connected() && !makesTraces() ? known(req) : undefined;
-    if (!found) return otherwise();
-    void answer(req, res, found.asked, options.clock()).then((isAnswered) => {
+    const asked = log.connected() && !makesTraces() ? askedBy(req, prefix) : undefined;
+    if (!asked || !look(asked)) return otherwise();
+    void answer(req, res, asked, options.clock()).then((isAnswered) => {
       if (!isAnswered) otherwise();
     });
   };
@@ -118,10 +113,16 @@ interface Asked {
 }
 
 interface Known {
-  readonly asked: Asked;
   readonly key: ApiKey;
   readonly response: RenderedJson;
 }
+
+const askedBy = (req: IncomingMessage, prefix: string): Asked | undefined => {
+  const run_id = plainTarget(req, prefix);
+  if (run_id === undefined) return undefined;
+  const text = bearerOf(req);
+  return text === undefined ? undefined : { run_id, text };
+};
 
 /** The run of a request that is no more than a read of it. */
 const plainTarget = ({ method, url = '', httpVersion, headers }: IncomingMessage, prefix: string) => {
