@@ -21,6 +21,7 @@ import type { ExitCode } from './output/command-error.ts';
 import type { Screen } from './output/screen.ts';
 import { addSealedValueCommands } from './sealing/sealed-values.ts';
 import { addScheduleCommands } from './schedules/schedules.ts';
+import { addHistoryCommands } from './run-history/add-history-commands.ts';
 import { addRunCommands } from './runs/add-run-commands.ts';
 import { addManyRunsCommands } from './runs/many-runs.ts';
 import { addWebhookCommands } from './webhooks/add-webhook-commands.ts';
@@ -103,6 +104,7 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
   const context: CommandContext = { client, asOperator, screen, stdout, untilInterrupted, end, add };
   addDeployCommand(program, context);
   addRunCommands(program, context);
+  addHistoryCommands(program, context);
   addManyRunsCommands(program, context);
   addWebhookCommands(program, context);
   addDeploymentCommands(program, context);

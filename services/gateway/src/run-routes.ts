@@ -9,7 +9,10 @@ import { cancelRoute } from './runs/cancel/cancel-route.ts';
 import { deleteRoutes } from './runs/delete/delete-routes.ts';
 import { tombstoneRoute } from './runs/delete/tombstone-route.ts';
 import { deleteRun } from './runs/delete/delete-run.ts';
-import { attemptLogs } from './runs/logs/attempt-logs.ts';
+import { historyRoutes } from './runs/history/history-routes.ts';
+import { pastRun } from './runs/history/past-run.ts';
+import { pastRuns } from './runs/history/past-runs.ts';
+import { attemptLogs, type ReadAttemptLog } from './runs/logs/attempt-logs.ts';
 import { logsRoute } from './runs/logs/logs-route.ts';
 import { eventsRoute } from './runs/subscribe/events-route.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
@@ -65,24 +68,37 @@ export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRou
   });
   const cancel = cancelRun({ log, current, expire: services.expire, writer, now, onConflict });
   const find = findMatching({ views, fresh });
+  const attemptLog = attemptLogs({ log, blobs: stores.blobs, current });
   const progress = runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor));
   const positions = queuePositions({ scheduler, clock });
   const included = openIncluded(stores, logger);
   const present = presentRuns({ log, current });
+  const past = pastRun({ log, current });
   const wait = waitForEnd({ awaitEnd: subscriptions.awaitEnd, keys });
   return [
     queueRoute({ limits, callbacks, queue: deployments.queue, onQueued }),
     waitingRoute({ waiting: waitingRun({ scheduler, current, clock }), now }),
-    getRoute({ current, lists, progress, positions, wait, included, outputUrl, ended: services.ended }),
+    getRoute({ current, past, lists, progress, positions, wait, included, outputUrl, ended: services.ended }),
     eventsRoute({ current, subscriptions, keys }),
-    runLogsRoute(parts, services),
+    runLogsRoute(parts, services, attemptLog),
+    ...historyRoutes({ log, current, lists, attemptLog, outputUrl, now }),
     tokenRoute({ current, tokens, maxS: config.RUNLEDGER_RUN_TOKEN_MAX_S, now }),
     cancelRoute({ cancel, record }),
     ...deleteRoutes({ deleteRun: deleteRun({ log, current, lists, room, writer, now, onConflict }) }),
     tombstoneRoute({ log, views, fresh }),
     rerunRoute({ limits, rerun, onQueued }),
     listRunsRoute({
-      listRuns: listRuns({ views, fresh, present, lists, progress, positions, included, outputUrl }),
+      listRuns: listRuns({
+        views,
+        fresh,
+        present,
+        past: pastRuns(past),
+        lists,
+        progress,
+        positions,
+        included,
+        outputUrl,
+      }),
     }),
     cancelManyRoute({ cancelMany: cancelMany({ find, cancel }), record }),
     rerunManyRoute({ rerunMany: rerunMany({ find, rerun, onQueued }), record }),
@@ -91,16 +107,12 @@ export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRou
 
 const runLogsRoute = (
   { log, logger }: Pick<GatewayParts, 'log' | 'logger'>,
-  {
-    current,
-    subscriptions,
-    keys,
-    stores,
-  }: Pick<RunServices, 'current' | 'subscriptions' | 'keys' | 'stores'>,
+  { current, subscriptions, keys }: Pick<RunServices, 'current' | 'subscriptions' | 'keys'>,
+  read: ReadAttemptLog,
 ): Route =>
   logsRoute({
     current,
-    read: attemptLogs({ log, blobs: stores.blobs, current }),
+    read,
     subscribe: subscriptions.subscribe,
     subscribeToLogs: (key, onChunk) => subscribeToLogs(log, key, onChunk),
     onReconnect: (listener) => log.onReconnect(listener),

@@ -14,7 +14,9 @@ import { runEvents } from './run-events.ts';
 import type { RunEvents } from './run-events.ts';
 import { followRunLogs, readRunLogs, type FollowRunLogs, type ReadRunLogs } from './run-logs.ts';
 import { DeliveriesPage, RunDeliveries } from './delivery-responses.ts';
+import { ShownHistory } from './history-responses.ts';
 import { RunInputs, ShownRun } from './run-responses.ts';
+import { textResponse } from './streamed-response.ts';
 
 export type Cancel = Static<typeof CancelRunResponse>;
 type Queued = Static<typeof CreateRunResponse>;
@@ -28,14 +30,22 @@ export interface DeliveryFilter {
   readonly created_before?: string | undefined;
 }
 
+/** The position of a fact in the log, or a time. */
+export type PastMoment = { readonly at_seq: number } | { readonly at: string };
+/** How many seconds to wait for the end of the run, or which moment of it to show. */
+type GetRunQuery = { readonly wait?: number | undefined } | PastMoment;
+
 type Request = Readonly<Record<string, unknown>>;
 
 export interface RunApi {
   /** Requests with the same key queue one run. */
   queue(request: Request, idempotencyKey: string): Promise<Queued>;
   rerun(run: string, request: Request, idempotencyKey: string): Promise<Queued>;
-  /** `waitS`: how many seconds to wait for the end of the run. */
-  get(run: string, waitS?: number): Promise<ShownRun>;
+  get(run: string, query?: GetRunQuery): Promise<ShownRun>;
+  /** `logLines`: of the beginning and of the end of each log; undefined for the service's default. */
+  history(run: string, options?: { readonly logLines: number }): Promise<ShownHistory>;
+  /** As SVG. */
+  historyPicture(run: string): Promise<string>;
   inputsOf(run: string): Promise<RunInputs>;
   cancel(run: string): Promise<Cancel>;
   delete(run: string): Promise<Static<typeof DeleteRunResponse>>;
@@ -66,13 +76,16 @@ export const runApi = (connection: ApiConnection, call: ApiCall): RunApi => ({
     call(CreateRunResponse, { method: 'POST', path: '/run/deployment/queue', body, headers: once(key) }),
   rerun: (run, body, key) =>
     call(CreateRunResponse, { method: 'POST', path: at`/run/${run}/rerun`, body, headers: once(key) }),
-  get: (run, waitS) =>
+  get: (run, query = {}) =>
     call(ShownRun, {
       method: 'GET',
       path: at`/run/${run}`,
-      query: { wait: waitS },
-      answerWithinMs: ANSWER_WITHIN_MS + (waitS ?? 0) * 1_000,
+      query: { ...query },
+      answerWithinMs: ANSWER_WITHIN_MS + ('wait' in query ? (query.wait ?? 0) * 1_000 : 0),
     }),
+  history: (run, { logLines }: { readonly logLines?: number } = {}) =>
+    call(ShownHistory, { method: 'GET', path: at`/run/${run}/history`, query: { log_lines: logLines } }),
+  historyPicture: (run) => textResponse(connection, { method: 'GET', path: at`/run/${run}/history.svg` }),
   inputsOf: (run) => call(RunInputs, { method: 'GET', path: at`/run/${run}`, query: { include: 'inputs' } }),
   cancel: (run) => call(CancelRunResponse, { method: 'POST', path: at`/run/${run}/cancel` }),
   delete: (run) => call(DeleteRunResponse, { method: 'DELETE', path: at`/run/${run}` }),

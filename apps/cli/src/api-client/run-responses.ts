@@ -43,7 +43,11 @@ export const ShownRun = Type.Object({
 });
 export type ShownRun = Static<typeof ShownRun>;
 
-export const ShownRuns = Type.Object({ runs: Type.Array(ShownRun), next_cursor: nullable(Type.String()) });
+export const ShownRuns = Type.Object({
+  runs: Type.Array(ShownRun),
+  unknown_runs: Type.Optional(Type.Array(Type.String())),
+  next_cursor: nullable(Type.String()),
+});
 
 /** A run that was read with `?include=inputs`. */
 export const RunInputs = Type.Object({ workflow_inputs: Type.Record(Type.String(), Type.Unknown()) });

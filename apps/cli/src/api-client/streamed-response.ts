@@ -28,6 +28,24 @@ export const streamedResponse = async function* <Item>(
   }
 };
 
+/** Without any data for this long, the connection is dead. */
+const TEXT_IDLE_TIMEOUT_MS = 30_000;
+
+/** The body of a response that is text. @throws as `streamedResponse` */
+export const textResponse = async (connection: ApiConnection, request: ApiRequest): Promise<string> => {
+  let text = '';
+  for await (const piece of streamedResponse(connection, request, TEXT_IDLE_TIMEOUT_MS, pieces))
+    text += piece;
+  return text;
+};
+
+const pieces = async function* (body: AsyncIterable<string>, onData: () => void): AsyncGenerator<string> {
+  for await (const piece of body) {
+    onData();
+    yield piece;
+  }
+};
+
 /** The lines of a body, as they arrive. An end without a line end is left out. */
 export const linesOf = async function* (
   body: AsyncIterable<string>,

@@ -2,7 +2,7 @@ import { Draining, ExecutorPage, NamedExecutors } from '@runledger/contracts/htt
 import type { Command } from 'commander';
 import { at } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
-import { counted } from '../output/counted.ts';
+import { counted } from '@runledger/contracts/counted';
 import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { DEFAULT_LIMIT, listPages } from '../command/list-pages.ts';

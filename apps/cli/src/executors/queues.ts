@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Client } from '../api-client/client.ts';
 import type { CommandContext } from '../command/command-context.ts';
 import { DEFAULT_LIMIT, listPages, type ListOptions } from '../command/list-pages.ts';
-import { counted } from '../output/counted.ts';
+import { counted } from '@runledger/contracts/counted';
 import type { ExitCode } from '../output/command-error.ts';
 import { headLine, rowLine, type Column } from '../output/table.ts';
 

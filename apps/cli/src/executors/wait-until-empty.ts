@@ -3,7 +3,7 @@ import { NamedExecutors } from '@runledger/contracts/http/executors';
 import type { Draining } from '@runledger/contracts/http/executors';
 import { at } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
-import { counted } from '../output/counted.ts';
+import { counted } from '@runledger/contracts/counted';
 import { CommandError } from '../output/command-error.ts';
 import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 import { plain } from '../output/plain-text.ts';

@@ -33,12 +33,6 @@ const addLogCommands = (
   { asOperator, screen, add }: CommandContext,
   env: Environment,
 ): void => {
-  add(program, 'history <run>', 'show the events of a run in the log (operator)').action(
-    async (run: string, { json = false }: Json) => {
-      const { history } = await import('./history.ts');
-      await asOperator((operator) => history(operator, run, json));
-    },
-  );
   add(program, 'provision', 'create or update the streams and buckets of the log (operator)')
     .option('--allow-fewer-replicas', 'let streams have fewer copies than they have now')
     .action(({ json = false, ...options }: Json & ProvisionOptions) =>

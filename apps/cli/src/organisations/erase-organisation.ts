@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Client } from '../api-client/client.ts';
 import type { CommandContext, Json } from '../command/command-context.ts';
 import { EXIT, type ExitCode } from '../output/command-error.ts';
-import { counted } from '../output/counted.ts';
+import { counted } from '@runledger/contracts/counted';
 import { printRows } from '../output/table.ts';
 
 interface EraseOptions extends Json {

@@ -2,7 +2,7 @@ import type { Client } from '../api-client/client.ts';
 import { MAX_PAGES_COUNTED, pages } from '../api-client/pages.ts';
 import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 import type { Json } from '../command/command-context.ts';
-import { counted } from '../output/counted.ts';
+import { counted } from '@runledger/contracts/counted';
 import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { runFilterOf } from './run-filter.ts';

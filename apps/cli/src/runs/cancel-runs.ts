@@ -1,6 +1,6 @@
 import { CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
 import type { Client } from '../api-client/client.ts';
-import { counted } from '../output/counted.ts';
+import { counted } from '@runledger/contracts/counted';
 import { EXIT } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { ANSWER_WITHIN_MS, doWithMany } from './bulk-runs.ts';

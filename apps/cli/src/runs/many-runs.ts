@@ -1,3 +1,4 @@
+import { counted } from '@runledger/contracts/counted';
 import type { Command } from 'commander';
 import type { Client } from '../api-client/client.ts';
 import type { ExitCode } from '../output/command-error.ts';
@@ -25,12 +26,15 @@ const columns: readonly Column<ShownRun>[] = [
   { title: '', width: 0, of: (run) => run.live_status ?? errorLines(run)[0] ?? run.end_reason ?? '' },
 ];
 
-interface ListRunsOptions extends RunFilterOptions, ListOptions {}
+interface ListRunsOptions extends RunFilterOptions, ListOptions {
+  readonly at?: string;
+}
 
 /** Commands about many runs at once. */
 export const addManyRunsCommands = (program: Command, { client, end, add }: CommandContext): void => {
   const group = program.command('runs').description('list, cancel or rerun many runs');
   addRunFilter(add(group, 'list', 'list runs, newest first'))
+    .option('--at <time>', 'as they were at this time')
     .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
     .action(async (options: ListRunsOptions) => end(await listRuns(await client(), options)));
   addBulkOptions(
@@ -53,8 +57,13 @@ const listRuns = async ({ call, screen }: Client, options: ListRunsOptions): Pro
   const filter = await runFilterOf(call, options);
   return listPages(screen, options, {
     readPage: async (span) => {
-      const query = { ...filter, ...span };
+      const query = { ...filter, ...span, at: options.at };
       const page = await call(ShownRuns, { method: 'GET', path: '/runs', query });
+      const unknown = page.unknown_runs?.length ?? 0;
+      if (unknown > 0)
+        screen.hint(
+          `Of ${counted(unknown, 'run')} nobody knows how they were then: their facts have left the log.`,
+        );
       return { items: page.runs, next_cursor: page.next_cursor };
     },
     head: headLine(columns),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { RerunRunsResponse } from '@runledger/contracts/http/runs/rerun-runs';
 import type { RefusedRuns, RerunRefusal, RerunStop } from '@runledger/contracts/http/runs/rerun-runs';
 import type { Client } from '../api-client/client.ts';
-import { counted } from '../output/counted.ts';
+import { counted } from '@runledger/contracts/counted';
 import { EXIT } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { ANSWER_WITHIN_MS, doWithMany } from './bulk-runs.ts';

@@ -16,7 +16,9 @@ import {
   placementLine,
   hasEnded,
   outputLines,
+  type ShownRun,
 } from '../api-client/run-responses.ts';
+import type { Screen } from '../output/screen.ts';
 import { printRows } from '../output/table.ts';
 import { watchRun } from './watch-run.ts';
 
@@ -91,11 +93,13 @@ export const get = async (
   run: string,
   { wait, json = false }: GetOptions,
 ): Promise<ExitCode> => {
-  const shown = await api.get(run, waitSeconds(wait));
-  if (json) {
-    screen.printJson(shown);
-    return EXIT.done;
-  }
+  const shown = await api.get(run, { wait: waitSeconds(wait) });
+  if (json) screen.printJson(shown);
+  else printRun(screen, shown);
+  return EXIT.done;
+};
+
+export const printRun = (screen: Screen, shown: ShownRun): void =>
   printRows(screen, [
     ['run', shown.id],
     ['status', hasEnded(shown) ? endSentence(shown) : progressSentence(shown)],
@@ -109,8 +113,6 @@ export const get = async (
     ...errorLines(shown).map((line) => ['error', line] as const),
     ...outputLines(shown).map((line) => ['output', line] as const),
   ]);
-  return EXIT.done;
-};
 
 const waitSeconds = (text: string | undefined): number | undefined => {
   const seconds = secondsOf('--wait', text);

@@ -2,7 +2,7 @@ import { RunWaiting } from '@runledger/contracts/http/runs/waiting';
 import type { Waiting } from '@runledger/contracts/http/runs/waiting';
 import { at } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
-import { counted } from '../output/counted.ts';
+import { counted } from '@runledger/contracts/counted';
 import { EXIT } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';

@@ -5,7 +5,7 @@ import { pages } from '../api-client/pages.ts';
 import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 import type { CommandContext, Json } from '../command/command-context.ts';
 import { CommandError, EXIT, type ExitCode } from '../output/command-error.ts';
-import { counted } from '../output/counted.ts';
+import { counted } from '@runledger/contracts/counted';
 import { plain } from '../output/plain-text.ts';
 
 /** Commands for operators who change the keys of RUNLEDGER_SECRET_KEYS. */

@@ -1,4 +1,4 @@
-import { counted } from '../output/counted.ts';
+import { counted } from '@runledger/contracts/counted';
 import { plain, shorten } from '../output/plain-text.ts';
 import type { ListedDelivery, RunDeliveries, ShownAttempt } from '../api-client/delivery-responses.ts';
 

@@ -1,5 +1,5 @@
 import type { Client } from '../api-client/client.ts';
-import { counted } from '../output/counted.ts';
+import { counted } from '@runledger/contracts/counted';
 import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { MAX_PAGES_COUNTED, pages } from '../api-client/pages.ts';

@@ -51,8 +51,9 @@ describe.each([
     const events = shown.stdout
       .trim()
       .split('\n')
-      .map((line): { type: string; writer: { service: string } } => JSON.parse(line));
-    expect(events.map(({ type, writer }) => [type, writer.service])).toEqual([
+      .map((line): { kind: string; type: string; writer: string } => JSON.parse(line))
+      .filter(({ kind }) => kind === 'fact');
+    expect(events.map(({ type, writer }) => [type, writer])).toEqual([
       ['RunQueued', 'gateway'],
       ['RunAssigned', 'scheduler'],
       ['RunStarted', 'gpu-executor'],

@@ -23,9 +23,9 @@ export interface DamagedRun extends Omit<Gap, 'kind'> {
 }
 
 /** A run has 5 to 7 messages, with 100 attempts some hundreds. More messages are forged. */
-const MAX_OF_RUN = 2_000;
+export const MAX_OF_RUN = 2_000;
 /** A round has at most four facts. More messages are forged. */
-const MAX_OF_WEBHOOK = 500;
+export const MAX_OF_WEBHOOK = 500;
 
 const NOTHING = { kind: 'whole', history: EMPTY_HISTORY, facts: [], refused: [] } as const;
 
@@ -38,7 +38,7 @@ export const readWholeRun = async (
   const filter = RUN_CHAIN.filterOf(key);
   const head = (await messages.last(filter))?.sequence ?? 0;
   if (head === 0) return NOTHING;
-  const queued = await messages.next(`${filter.slice(0, -1)}queued.gateway.0.none`, 1);
+  const queued = await queuedOf(messages, key);
   const from = earliest([...known, ...(queued ? [queued] : [])], filter, head);
   const read = await readFrom(messages, RUN_CHAIN, key, { from, most: MAX_OF_RUN });
   if (read === undefined) {
@@ -47,6 +47,10 @@ export const readWholeRun = async (
   }
   return read.kind === 'gap' ? { ...read, kind: 'damaged', why: damage(key, read) } : read;
 };
+
+/** The first fact of a run, which alone has its subject. */
+export const queuedOf = (messages: RunMessages, key: RunKey): Promise<StoredMessage | undefined> =>
+  messages.next(`${RUN_CHAIN.filterOf(key).slice(0, -1)}queued.gateway.0.none`, 1);
 
 /** Every webhook fact of a run, including hidden ones. No genuine one is older than the run. A gap for too many messages. */
 export const readWholeWebhook = async (

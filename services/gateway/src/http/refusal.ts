@@ -22,6 +22,7 @@ export type Refusal =
       readonly kind: 'not_found';
       readonly what:
         | 'Run'
+        | 'Run at that time'
         | 'Tombstone'
         | 'Output'
         | 'File'

@@ -56,6 +56,8 @@ describe('the OpenAPI document', () => {
         'POST /run/{run_id}/tokens',
         'POST /run/{run_id}/cancel',
         'GET /run/{run_id}/events',
+        'GET /run/{run_id}/history',
+        'GET /run/{run_id}/history.svg',
         'GET /run/{run_id}/logs',
         'POST /run/{run_id}/rerun',
         'GET /run/{run_id}/deliveries',

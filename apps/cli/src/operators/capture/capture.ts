@@ -3,7 +3,7 @@ import type { SliceFact, SliceGap, SliceHeader, SliceLine } from '@runledger/con
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { takeSlice } from '@runledger/event-log/slices/take-slice';
 import { sleep } from '@runledger/resilience/abort';
-import { counted } from '../../output/counted.ts';
+import { counted } from '@runledger/contracts/counted';
 import type { Screen } from '../../output/screen.ts';
 import type { Capture } from './capture-options.ts';
 import { writeSlice, type SliceTarget } from './write-slice.ts';

@@ -2,7 +2,7 @@ import { parseJson } from '@runledger/contracts/json';
 import { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { counted } from '../../output/counted.ts';
+import { counted } from '@runledger/contracts/counted';
 import { plain, shorten } from '../../output/plain-text.ts';
 import type { Checked } from './check-signature.ts';
 import type { ReceivedRequest } from './receiver.ts';

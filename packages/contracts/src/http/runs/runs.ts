@@ -29,11 +29,22 @@ export const RunListQuery = Type.Object({
   limit: Type.Optional(PageLimit),
   cursor: Type.Optional(Cursor),
   include: Type.Optional(IncludedMembers),
+  at: Type.Optional({
+    ...TimeOrDay,
+    description:
+      'The runs as they were at this time of the broker: those that were queued by then, and `status` is that of then. A page may have fewer runs than the limit.',
+  }),
 });
 
 export const RunPage = Type.Object(
   {
     runs: Type.Array(WorkflowRun, { description: 'The newest first.' }),
+    unknown_runs: Type.Optional(
+      Type.Array(Uuid, {
+        description:
+          'Only with `at`: runs that had been queued by then, and of which the log does not have the facts any more. Usually empty.',
+      }),
+    ),
     next_cursor: NextCursor,
   },
   { title: 'RunPage' },

@@ -15,7 +15,7 @@ const listRunsOperation = operation({
   tag: 'Runs',
   summary: 'List runs',
   description:
-    'The runs that match every filter, newest first. The request waits up to 2 seconds until the list shows everything that was stored before. Pages skip no run and repeat none, also while runs are queued.',
+    'The runs that match every filter, newest first. The request waits up to 2 seconds until the list shows everything that was stored before. Pages skip no run and repeat none, also while runs are queued. With `at` it shows the runs as they were then, as far as the log still has their facts; deleted ones are not in it.',
   scope: 'runs:read',
   request: { query: RunListQuery },
   response: { status: 200, description: 'A page of runs.', body: RunPage },
@@ -26,17 +26,22 @@ export const listRunsRoute = ({ listRuns }: { readonly listRuns: ListRuns }): Ro
   route(
     listRunsOperation,
     async ({ query }, caller) => {
-      const { items, end } = await listRuns(
+      const { items, unknown, end } = await listRuns(
         {
           org_id: caller.org_id,
           ...runFilterOf(query),
           ...listRange(query, sortKeyAt(query.cursor)),
           limit: query.limit ?? DEFAULT_LIMIT,
+          at: query.at === undefined ? undefined : Date.parse(query.at),
         },
         includeOf(query),
         showCallback(caller.key.scopes),
       );
-      return { runs: [...items], next_cursor: cursorAt(end) };
+      return {
+        runs: [...items],
+        ...(query.at === undefined ? {} : { unknown_runs: [...unknown] }),
+        next_cursor: cursorAt(end),
+      };
     },
     ({ query }) => runCursorProblems(own(query, 'cursor'), 'query'),
   );

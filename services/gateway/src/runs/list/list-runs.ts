@@ -14,14 +14,21 @@ import type { RunViews } from '../../projection/run-views.ts';
 import type { RunQuery } from '../../projection/core/list-query.ts';
 import type { RunView } from '../../projection/core/run-view.ts';
 import type { FreshViews } from '../../projection/fresh-views.ts';
+import type { ReadPastRuns } from '../history/past-runs.ts';
 import type { PresentRuns } from './present-runs.ts';
 import type { ShowCallback } from '../../webhooks/core/show-callback.ts';
 import type { QueuePositions } from '../read/queue-positions.ts';
+
+/** The runs of a list, and of which of them nobody knows how they were. */
+interface ListedRuns extends Page<WorkflowRun> {
+  readonly unknown: readonly RunId[];
+}
 
 export interface ListRunsOptions {
   readonly views: RunViews;
   readonly fresh: Pick<FreshViews, 'becomeFresh'>;
   readonly present: PresentRuns;
+  readonly past: ReadPastRuns;
   readonly lists: OutputLists;
   readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
   readonly positions: QueuePositions;
@@ -29,26 +36,33 @@ export interface ListRunsOptions {
   readonly outputUrl: OutputUrl;
 }
 
-/** @throws {ViewsUnavailable} @throws {LogUnavailable} when members are included */
+/** `at`: the time at which they are shown, in milliseconds since 1970; undefined for now. */
+interface RunsQuery extends RunQuery {
+  readonly at?: number | undefined;
+}
+
+/** @throws {ViewsUnavailable} @throws {LogUnavailable} when members are included, or for a past time */
 export type ListRuns = (
-  query: RunQuery,
+  query: RunsQuery,
   include: Include,
   showCallback: ShowCallback,
-) => Promise<Page<WorkflowRun>>;
+) => Promise<ListedRuns>;
 
 /** Blobs that are read before the page has room for them: some megabytes at most. */
 const READ_AHEAD = 8;
 
 /** Runs as a read of each shows them. A page ends early when the inputs, workflows and long lists of outputs in it become too large. */
 export const listRuns =
-  ({ views, fresh, present, lists, progress, positions, included, outputUrl }: ListRunsOptions): ListRuns =>
+  (options: ListRunsOptions): ListRuns =>
   async (query, include, showCallback) => {
-    const isFresh = await fresh.becomeFresh();
-    const { items: viewed, end } = await views.listRuns(query);
-    const items = isFresh ? viewed : await present(viewed);
+    const { lists, progress, positions, included, outputUrl } = options;
+    const { items, unknown, end } = await (query.at === undefined
+      ? listPresent(options, query)
+      : listPast(options, query, query.at));
+    const isPast = query.at !== undefined;
     const [reports, waiting] = await Promise.all([
-      reportsOf(items, progress),
-      positions(items.flatMap(({ run }) => (run.status === 'queued' ? [keyOf(run)] : []))),
+      reportsOf(isPast ? [] : items, progress),
+      positions(isPast ? [] : items.flatMap(({ run }) => (run.status === 'queued' ? [keyOf(run)] : []))),
     ]);
     const readIncluded = included(include);
     const shown = workAhead(items, READ_AHEAD, async ({ run: known, webhook }) => {
@@ -64,8 +78,34 @@ export const listRuns =
       return { item, sortKey: sortKeyOf(run), bytes: members.bytes + listBytes(known) };
     });
     const page = await pageOf(shown, query.limit);
-    return { items: page.items, end: page.end ?? end };
+    return { items: page.items, unknown, end: page.end ?? end };
   };
+
+interface FoundRuns extends Page<RunView> {
+  readonly unknown: readonly RunId[];
+}
+
+const listPresent = async (
+  { views, fresh, present }: Pick<ListRunsOptions, 'views' | 'fresh' | 'present'>,
+  query: RunQuery,
+): Promise<FoundRuns> => {
+  const isFresh = await fresh.becomeFresh();
+  const { items: viewed, end } = await views.listRuns(query);
+  return { items: isFresh ? viewed : await present(viewed), unknown: [], end };
+};
+
+/** What a run was created with does not change. Its status does, so it is looked at afterwards. */
+const listPast = async (
+  { views, fresh, past }: Pick<ListRunsOptions, 'views' | 'fresh' | 'past'>,
+  { statuses, ...query }: RunQuery,
+  at: number,
+): Promise<FoundRuns> => {
+  await fresh.becomeFresh();
+  const createdBefore = new Date(Math.min(at + 1, query.createdBefore?.getTime() ?? Infinity));
+  const { items: viewed, end } = await views.listRuns({ ...query, createdBefore });
+  const { known, unknown } = await past(viewed, at);
+  return { items: known.filter(({ run }) => statuses?.includes(run.status) !== false), unknown, end };
+};
 
 const listBytes = (run: Run): number => (isEnded(run) ? (run.outputs_blob?.bytes ?? 0) : 0);
 

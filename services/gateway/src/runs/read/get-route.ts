@@ -15,10 +15,14 @@ import { audienceOf, showCallback } from '../../webhooks/core/show-callback.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
 import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
+import { AtMoment, exclusiveProblems, momentOf, runAt } from '../history/at-moment.ts';
+import type { ReadPastRun } from '../history/past-run.ts';
+import type { RunView } from '../../projection/core/run-view.ts';
 import type { WaitForEnd } from '../subscribe/wait-for-end.ts';
 
 export interface GetRoute {
   readonly current: ReadCurrentRun;
+  readonly past: ReadPastRun;
   readonly lists: OutputLists;
   readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
   readonly positions: QueuePositions;
@@ -38,6 +42,7 @@ const GetQuery = Type.Object({
         'How many seconds to wait for the end of the run. Then the response shows the run as it is.',
     }),
   ),
+  ...AtMoment,
 });
 
 export const getOperation = operation({
@@ -46,16 +51,18 @@ export const getOperation = operation({
   path: '/run/{run_id}',
   tag: 'Runs',
   summary: 'Read a run',
-  description: 'The response never shows less than any earlier response, webhook or event.',
+  description:
+    'The response never shows less than any earlier response, webhook or event. With `at_seq` or `at` it shows the run as it was, as far as the log still has its facts: without the progress, live status and queue position of that time, which no fact says, and without outputs that were deleted since.',
   scope: 'runs:read',
   runToken: { scope: 'read' },
   request: { path: RunPath, query: GetQuery },
   response: { status: 200, description: 'The run.', body: WorkflowRun },
-  refusals: [404],
+  refusals: [404, 410],
 });
 
 export const getRoute = ({
   current,
+  past,
   lists,
   progress,
   positions,
@@ -64,42 +71,62 @@ export const getRoute = ({
   outputUrl,
   ended,
 }: GetRoute): Route =>
-  route(getOperation, async ({ path, query }, caller, ctx) => {
-    if (caller.token && query.include !== undefined)
-      throw new Refused({ kind: 'not_allowed', why: 'A token of a run includes no inputs and no workflow' });
-    const key = runKeyOf(path, caller);
-    const first = await current(key);
-    const waitMs = (query.wait ?? 0) * 1_000;
-    const waits = waitMs > 0 && first.kind === 'found' && !isEnded(first.run);
-    if (waits) await wait(key, caller, ctx, waitMs);
-    const found = waits ? await current(key) : first;
-    if (found.kind !== 'found') throw notFoundRun(found);
-    const { webhook } = found;
-    const audience = audienceOf(caller.key.scopes);
-    const isWhole = isEnded(found.run) && query.include === undefined;
-    const known = isWhole ? ended.find(found, audience) : undefined;
-    if (known) return known;
-    const { run, missing } = await lists.ofRun(found.run);
-    const [report, position, members] = await Promise.all([
-      isExecuting(run) ? progress(run) : undefined,
-      run.status === 'queued' ? positionOf(positions, key) : undefined,
-      included(includeOf(query))(run),
-    ]);
-    /** Addresses of files may expire, and what is in a blob may be lost. */
-    let isLasting = isWhole && run === found.run;
-    const response = runResponse(run, {
-      webhook: webhook.state,
-      report,
-      position,
-      included: { ...members, missing: [...members.missing, ...missing] },
-      outputUrl: (file) => {
-        isLasting = false;
-        return outputUrl(file);
-      },
-      showCallback: showCallback(caller.key.scopes),
-    });
-    return isLasting ? ended.keep(found, audience, response) : response;
-  });
+  route(
+    getOperation,
+    async ({ path, query }, caller, ctx) => {
+      if (caller.token && query.include !== undefined)
+        throw new Refused({
+          kind: 'not_allowed',
+          why: 'A token of a run includes no inputs and no workflow',
+        });
+      const key = runKeyOf(path, caller);
+      const moment = momentOf(query);
+      const waitMs = (query.wait ?? 0) * 1_000;
+      const found = moment
+        ? await runAt(past, key, moment)
+        : await presentRun(current, key, waitMs > 0 ? () => wait(key, caller, ctx, waitMs) : undefined);
+      const { webhook } = found;
+      const audience = audienceOf(caller.key.scopes);
+      const isWhole = isEnded(found.run) && query.include === undefined;
+      const known = isWhole ? ended.find(found, audience) : undefined;
+      if (known) return known;
+      const { run, missing } = await lists.ofRun(found.run);
+      const [report, position, members] = await Promise.all([
+        isExecuting(run) && !moment ? progress(run) : undefined,
+        run.status === 'queued' && !moment ? positionOf(positions, key) : undefined,
+        included(includeOf(query))(run),
+      ]);
+      /** Addresses of files may expire, and what is in a blob may be lost. */
+      let isLasting = isWhole && run === found.run;
+      const response = runResponse(run, {
+        webhook: webhook.state,
+        report,
+        position,
+        included: { ...members, missing: [...members.missing, ...missing] },
+        outputUrl: (file) => {
+          isLasting = false;
+          return outputUrl(file);
+        },
+        showCallback: showCallback(caller.key.scopes),
+      });
+      return isLasting ? ended.keep(found, audience, response) : response;
+    },
+    ({ query }) => exclusiveProblems(query, ['at_seq', 'at', 'wait']),
+  );
+
+/** The run now, after a wait for its end. @throws {Refused} */
+const presentRun = async (
+  current: ReadCurrentRun,
+  key: RunKey,
+  waitForEnd: (() => Promise<unknown>) | undefined,
+): Promise<RunView> => {
+  const first = await current(key);
+  const waits = waitForEnd && first.kind === 'found' && !isEnded(first.run);
+  if (waits) await waitForEnd();
+  const found = waits ? await current(key) : first;
+  if (found.kind !== 'found') throw notFoundRun(found);
+  return found;
+};
 
 const positionOf = async (positions: QueuePositions, key: RunKey): Promise<QueuePosition | undefined> =>
   (await positions([key])).get(key.run_id);

@@ -87,7 +87,7 @@ const waitingOf = (
 ): DeliveryState | undefined =>
   stored && stored.round === roundOf(webhook) && !isSettled(webhook) ? stored : undefined;
 
-const shownTry = (
+export const shownTry = (
   { version: _version, notification: _notification, url, ...shown }: DeliveryAttempt,
   show: ShowCallback,
 ): ShownTry => ({ ...shown, url: show(url) });

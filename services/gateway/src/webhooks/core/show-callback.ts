@@ -12,5 +12,7 @@ export const audienceOf = (scopes: readonly KeyScope[]): Audience =>
   allows(scopes, 'admin') ? 'admins' : 'others';
 
 /** What follows the host may be a secret: whoever has it can post to the receiver. Only an admin sees it. */
-export const showCallback = (scopes: readonly KeyScope[]): ShowCallback =>
-  audienceOf(scopes) === 'admins' ? (url) => url : withoutPath;
+export const showCallback = (scopes: readonly KeyScope[]): ShowCallback => callbackFor(audienceOf(scopes));
+
+export const callbackFor = (audience: Audience): ShowCallback =>
+  audience === 'admins' ? (url) => url : withoutPath;

@@ -1,38 +1,20 @@
-import { placementWords } from '@runledger/contracts/events/placement';
-import type { ListedOutputs } from '@runledger/contracts/events/run-event-data';
-import type { RunRequest, RunState } from '@runledger/contracts/fold/run';
-import type { RunEvent } from '@runledger/contracts/events/run-event';
-import type { Webhook } from '@runledger/contracts/fold/webhook';
-import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
-import { counted } from '../output/counted.ts';
-import { plain, shorten } from '../output/plain-text.ts';
+import { counted } from '../counted.ts';
+import { placementWords } from '../events/placement.ts';
+import type { ListedOutputs } from '../events/run-event-data.ts';
+import type { RunEvent } from '../events/run-event.ts';
+import type { WebhookEvent } from '../events/webhook-event.ts';
+import type { RunRequest } from '../fold/run.ts';
+import { executorName, isExecutorId } from '../ids.ts';
 
-const LONGEST = 160;
-
-/** An event in a few words. */
-export const describeFact = (event: RunEvent | WebhookEvent): string =>
-  shorten(plain(wordsOf(event)), LONGEST);
-
-/** The change of the run's status, such as `queued -> started`, or `still started`. */
-export const describeChange = (before: RunState | undefined, after: RunState): string => {
-  if (before === undefined) return after.status;
-  return before.status === after.status ? `still ${after.status}` : `${before.status} -> ${after.status}`;
-};
-
-/** The change of the webhook's status. */
-export const describeWebhookChange = (before: Webhook | undefined, after: Webhook): string => {
-  const from = before?.status ?? 'not-started';
-  return from === after.status ? `webhook still ${from}` : `webhook ${from} -> ${after.status}`;
-};
-
-const wordsOf = (event: RunEvent | WebhookEvent): string => {
+/** What a fact says, for people. Texts of others in it, such as messages of programs, may have several lines. */
+export const factSentence = (event: RunEvent | WebhookEvent): string => {
   switch (event.type) {
     case 'RunQueued':
-      return `deployment ${event.data.deployment_id} on ${event.data.gpu}, inputs ${inputsOf(event.data)}`;
+      return `deployment ${event.data.deployment_id} on ${event.data.gpu}, ${inputsOf(event.data)}`;
     case 'RunCancelRequested':
       return `requested by the ${event.data.by}`;
     case 'RunAssigned':
-      return `attempt ${event.attempt} on ${event.executor_id}, slot ${event.data.slot} (${event.data.gpu})${event.data.reason ? `: ${placementWords(event.data.reason)}` : ''}`;
+      return `attempt ${event.attempt} ${onExecutor(event.executor_id)}slot ${event.data.slot} (${event.data.gpu})${event.data.reason ? `: ${placementWords(event.data.reason)}` : ''}`;
     case 'RunRequeued':
       return `attempt ${event.attempt} is lost, ${event.data.reason}: ${event.data.message}`;
     case 'RunStarted':
@@ -75,12 +57,16 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
   }
 };
 
+const onExecutor = (id: string | null): string =>
+  id !== null && isExecutorId(id) ? `on ${executorName(id)}, ` : '';
+
 const afterLoading = (seconds: number): string => (seconds === 0 ? '' : `, after ${seconds} s of loading`);
 
+/** Their values are for those who ask for them: some are long, and some are secrets. */
 const inputsOf = ({ inputs, inputs_blob }: RunRequest): string =>
   inputs_blob === null
-    ? JSON.stringify(inputs)
-    : `of ${inputs_blob.bytes} bytes in the blob ${inputs_blob.sha256}`;
+    ? counted(Object.keys(inputs ?? {}).length, 'input')
+    : `inputs of ${inputs_blob.bytes} bytes`;
 
 const roundWords = ({ round }: WebhookEvent): string => (round === 1 ? '' : `round ${round}, `);
 

@@ -1,0 +1,110 @@
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
+import type { RunHistoryEntry, RunHistoryFact, RunHistoryGap } from '@runledger/contracts/http/run-history';
+import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
+import { executorName, isExecutorId } from '@runledger/contracts/ids';
+import type { JsonValue } from '@runledger/contracts/json';
+import { factSentence } from '@runledger/contracts/run-view/fact-sentence';
+import { runChanges } from '@runledger/contracts/run-view/run-changes';
+import type { RunMoment, RunStep } from './run-steps.ts';
+
+export interface EntriesOptions {
+  /** The run as clients see it; undefined where its state is not known. */
+  readonly show: (moment: RunMoment) => WorkflowRun | undefined;
+  /** What a fact says, for those who may see it; undefined for others. */
+  readonly dataOf: ((event: RunEvent | WebhookEvent) => JsonValue) | undefined;
+}
+
+/** The messages of a run, each as an entry of its history. */
+export const historyEntries = (
+  steps: readonly RunStep[],
+  options: EntriesOptions,
+): (RunHistoryFact | RunHistoryGap)[] => {
+  const facts = new Map(
+    steps.flatMap(({ step }) =>
+      step.kind === 'fact' ? [[step.fact.event.event_id, step.fact] as const] : [],
+    ),
+  );
+  const causeOf = ({ causation_id: event_id }: RunEvent | WebhookEvent): RunHistoryFact['cause'] => {
+    if (event_id === null) return null;
+    const fact = facts.get(event_id);
+    return { event_id, sequence: fact?.sequence ?? null, type: fact?.event.type ?? null };
+  };
+  return steps.map((step) => entryOf(step, causeOf, options));
+};
+
+const entryOf = (
+  { step, before, after, sequence, time }: RunStep,
+  causeOf: (event: RunEvent | WebhookEvent) => RunHistoryFact['cause'],
+  { show, dataOf }: EntriesOptions,
+): RunHistoryFact | RunHistoryGap => {
+  const gap = (reason: RunHistoryGap['reason'], sentence: string): RunHistoryGap => ({
+    kind: 'gap',
+    time,
+    reason,
+    sequence,
+    sentence,
+  });
+  switch (step.kind) {
+    case 'gap':
+      return step.after === 0
+        ? gap(
+            'expired',
+            `What came before position ${sequence} has left the log, which keeps facts for a limited time.`,
+          )
+        : gap(
+            'missing',
+            `The fact at position ${sequence} follows the one at ${step.expected}, which the log does not have. Restore the broker's store from a copy.`,
+          );
+    case 'refused':
+      return gap('refused', `A message at position ${sequence} is no fact of this run: ${step.why}.`);
+    case 'newer':
+      return gap(
+        'newer',
+        `A later release wrote ${step.type} at position ${sequence}${step.ignored ? '; it changes nothing here' : ', which this one cannot read'}.`,
+      );
+    case 'fact': {
+      const { event } = step.fact;
+      const executor_id = 'executor_id' in event ? event.executor_id : null;
+      return {
+        kind: 'fact',
+        time,
+        sequence,
+        type: event.type,
+        attempt: 'attempt' in event ? event.attempt : null,
+        round: 'round' in event ? event.round : null,
+        executor: executor_id !== null && isExecutorId(executor_id) ? executorName(executor_id) : null,
+        writer: event.writer.service,
+        cause: causeOf(event),
+        sentence: factSentence(event),
+        changes: step.states ? runChanges(show(before), show(after)) : null,
+        details: dataOf
+          ? {
+              event_id: event.event_id,
+              correlation_id: event.correlation_id,
+              traceparent: event.traceparent,
+              instance: event.writer.instance,
+              executor_id,
+              data: dataOf(event),
+            }
+          : null,
+      };
+    }
+  }
+};
+
+/** Entries of several sources in one order of time. Facts stay in the order of the log, whatever their clocks say. */
+export const inOrderOfTime = (
+  facts: readonly RunHistoryEntry[],
+  others: readonly RunHistoryEntry[],
+): RunHistoryEntry[] => {
+  const waiting = others.toSorted((a, b) => compare(a.time, b.time));
+  const ordered: RunHistoryEntry[] = [];
+  for (const fact of facts) {
+    while (waiting[0] && waiting[0].time < fact.time) ordered.push(...waiting.splice(0, 1));
+    ordered.push(fact);
+  }
+  return [...ordered, ...waiting];
+};
+
+const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);

@@ -1,0 +1,53 @@
+import type { DeliveryAttempt } from '@runledger/contracts/deliveries/delivery-attempts';
+import { isDeleted, type Run } from '@runledger/contracts/fold/run';
+import type { Webhook } from '@runledger/contracts/fold/webhook';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { readAllOfRun } from '@runledger/event-log/read/read-all-of-run';
+import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
+import { Refused } from '../../http/refusal.ts';
+import type { ReadCurrentRun } from '../current/current-run.ts';
+import { notFoundRun } from '../current/run-path.ts';
+import { runSteps, type RunMoment, type RunStep } from './core/run-steps.ts';
+
+/** What the history of a run is made from. */
+interface HistorySource {
+  /** What the log has of it. */
+  readonly steps: readonly RunStep[];
+  /** The run as it is; undefined when it cannot be read, such as after a fact that a later release wrote. */
+  readonly run: Run | undefined;
+  readonly webhook: Webhook | undefined;
+  readonly deliveries: readonly DeliveryAttempt[];
+}
+
+/** @throws {Refused} @throws {LogUnavailable} */
+export type ReadHistorySource = (key: RunKey) => Promise<HistorySource>;
+
+export interface HistorySourceOptions {
+  readonly log: EventLog;
+  readonly current: ReadCurrentRun;
+}
+
+/** It is there also when the facts of the run are damaged, or have left the log in part. */
+export const historySource =
+  ({ log, current }: HistorySourceOptions): ReadHistorySource =>
+  async (key) => {
+    const messages = await readAllOfRun(log, key);
+    if (!messages) throw new Refused({ kind: 'unavailable', why: FORGED });
+    const steps = runSteps(messages);
+    const last = steps.at(-1)?.after;
+    const { run, webhook } = last?.run ? last : viewed(await current(key), last);
+    if (run && isDeleted(run)) throw notFoundRun({ kind: 'deleted' });
+    const sent = run?.request.webhook ? await readDeliveries(log, key) : undefined;
+    const deliveries = sent ? [...sent.attempts, ...(sent.intermediate ? [sent.intermediate] : [])] : [];
+    return { steps, run, webhook, deliveries };
+  };
+
+const FORGED = 'The log has more messages of this run than a run can have, so most of them are forged';
+
+/** A run of which the log does not have all. */
+const viewed = (found: Awaited<ReturnType<ReadCurrentRun>>, last: RunMoment | undefined): RunMoment => {
+  if (found.kind === 'found') return { run: found.run, webhook: found.webhook.state };
+  if (found.kind === 'deleted' || !last) throw notFoundRun(found);
+  return last;
+};

@@ -1,0 +1,123 @@
+import type { OutputLists } from '@runledger/blob-store/output-lists';
+import type { DeliveryAttempt } from '@runledger/contracts/deliveries/delivery-attempts';
+import { isDeleted, isEnded, type Run } from '@runledger/contracts/fold/run';
+import type {
+  RunHistory,
+  RunHistoryDelivery,
+  RunHistoryGap,
+  RunHistoryLog,
+} from '@runledger/contracts/http/run-history';
+import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
+import type { OutputUrl } from '@runledger/contracts/run-view/shown-outputs';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { webhookStatus } from '../../projection/core/webhook-status.ts';
+import { shownTry } from '../../webhooks/core/delivery-response.ts';
+import { callbackFor, type Audience, type ShowCallback } from '../../webhooks/core/show-callback.ts';
+import { loggedAttempts, type ReadAttemptLog } from '../logs/attempt-logs.ts';
+import { readLogs } from '../logs/read-logs.ts';
+import { runResponse } from '../read/core/run-response.ts';
+import type { ReadHistorySource } from './history-source.ts';
+import { historyEntries, inOrderOfTime } from './core/history-entries.ts';
+import { LogExcerpt } from './core/log-excerpt.ts';
+import type { RunMoment, RunStep } from './core/run-steps.ts';
+import { shownData, withoutDeleted } from './core/shown-content.ts';
+
+export interface ReadHistoryOptions {
+  readonly source: ReadHistorySource;
+  readonly lists: OutputLists;
+  readonly attemptLog: ReadAttemptLog;
+  readonly outputUrl: OutputUrl;
+}
+
+interface HistorySelection {
+  readonly audience: Audience;
+  /** Of the beginning and of the end of the log of each attempt. */
+  readonly logLines: number;
+}
+
+/** @throws {Refused} @throws {LogUnavailable} */
+export type ReadHistory = (key: RunKey, selection: HistorySelection) => Promise<RunHistory>;
+
+/** What happened to a run, and what is known beside its facts, in one order of time. */
+export const readHistory =
+  ({ source, lists, attemptLog, outputUrl }: ReadHistoryOptions): ReadHistory =>
+  async (key, { audience, logLines }) => {
+    const { steps, run: now, webhook, deliveries } = await source(key);
+    const show = await shownRuns(steps, { lists, outputUrl, showCallback: callbackFor(audience), now });
+    const dataOf =
+      audience === 'admins' ? (event: Parameters<typeof shownData>[0]) => shownData(event, now) : undefined;
+    const facts = historyEntries(steps, { show, dataOf });
+    const others = [
+      ...deliveries.map((made) => deliveryEntry(made, callbackFor(audience))),
+      ...(now && logLines > 0 ? await logEntries(attemptLog, now, logLines) : []),
+    ];
+    return {
+      run_id: key.run_id,
+      status: now?.status ?? null,
+      finished: now !== undefined && isEnded(now),
+      webhook_status: now ? webhookStatus(now, webhook) : null,
+      entries: inOrderOfTime(facts.length === 0 && now ? [allExpired(now)] : facts, others),
+    };
+  };
+
+/** The run at each of its steps, as clients see it. Lists of outputs in blobs are read before. */
+const shownRuns = async (
+  steps: readonly RunStep[],
+  {
+    lists,
+    outputUrl,
+    showCallback: show,
+    now,
+  }: Pick<ReadHistoryOptions, 'lists' | 'outputUrl'> & {
+    readonly showCallback: ShowCallback;
+    readonly now: Run | undefined;
+  },
+): Promise<(moment: RunMoment) => WorkflowRun | undefined> => {
+  const shown = new Map<RunMoment, WorkflowRun>();
+  for (const { after } of steps) {
+    if (!after.run || isDeleted(after.run)) continue;
+    const { run, missing } = await lists.ofRun(withoutDeleted(after.run, now));
+    shown.set(
+      after,
+      runResponse(run, {
+        webhook: after.webhook,
+        report: undefined,
+        position: undefined,
+        included: { workflow_inputs: null, workflow_api: null, missing },
+        outputUrl,
+        showCallback: show,
+      }),
+    );
+  }
+  return (moment) => shown.get(moment);
+};
+
+const allExpired = ({ created_at }: Run): RunHistoryGap => ({
+  kind: 'gap',
+  time: created_at,
+  reason: 'expired',
+  sequence: null,
+  sentence:
+    'The facts of this run have left the log, which keeps them for a limited time. Its last state is kept.',
+});
+
+const deliveryEntry = (made: DeliveryAttempt, show: ShowCallback): RunHistoryDelivery => ({
+  kind: 'delivery',
+  time: made.started_at,
+  sentence: `${made.notification} notification${made.round === 1 ? '' : `, round ${made.round}`}, attempt ${made.try}: ${made.message}`,
+  notification: made.notification,
+  delivery: shownTry(made, show),
+});
+
+const logEntries = async (read: ReadAttemptLog, run: Run, lines: number): Promise<RunHistoryLog[]> => {
+  const entries: RunHistoryLog[] = [];
+  for (const { attempt } of loggedAttempts(run)) {
+    const excerpt = new LogExcerpt(lines);
+    const selection = { attempt, tail: undefined };
+    for await (const { item } of readLogs(read, run, selection, { attempt, line: 0 })) excerpt.add(item);
+    for (const log of excerpt.items()) entries.push({ kind: 'log', time: log.at, log });
+    const over = run.earlier_attempts.find(({ number }) => number === attempt)?.ended_at ?? run.updated_at;
+    for (const log of excerpt.notices()) entries.push({ kind: 'log', time: over, log });
+  }
+  return entries;
+};
