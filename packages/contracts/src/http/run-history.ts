@@ -53,7 +53,7 @@ export const RunHistoryFact = Type.Object(
     ),
     writer: Type.String({
       description: 'The service that wrote it.',
-      examples: ['gateway', 'scheduler', 'executor', 'notifier'],
+      examples: ['gateway', 'scheduler', 'gpu-executor', 'notifier'],
     }),
     cause: nullable(
       Type.Object(

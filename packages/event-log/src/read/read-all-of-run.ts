@@ -1,4 +1,7 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { readChain } from '@runledger/contracts/fold/read-chain';
+import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
+import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import {
   lifecycleFilter,
   runFilter,
@@ -6,8 +9,9 @@ import {
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
 import { messagesOf } from '../messages/messages-of.ts';
-import type { RunLog } from '../messages/run-messages.ts';
+import type { RunLog, RunMessages } from '../messages/run-messages.ts';
 import { earliest, readAllUnder } from './read-all-under.ts';
+import { isClean, partOf } from './read-run.ts';
 import { MAX_OF_RUN, MAX_OF_WEBHOOK, queuedOf } from './read-whole-chain.ts';
 
 /** All messages of a run, by their chains. */
@@ -17,16 +21,30 @@ export interface MessagesOfRun {
 }
 
 /**
- * Every message of a run that the log holds, from the stream's leader: also those that no reader folds, and those that another one
- * under the same subject hides. One request for each message. Undefined for more messages than a run can have. @throws {LogUnavailable}
+ * Every message of a run that the log holds: also those that no reader folds, and those that another one under the same subject
+ * hides. As a rule these are two requests. When a fact is missing or hidden, all are read one by one from the stream's leader.
+ * Undefined for more messages than a run can have. @throws {LogUnavailable}
  */
 export const readAllOfRun = async (log: RunLog, key: RunKey): Promise<MessagesOfRun | undefined> => {
   const messages = messagesOf(log);
-  const [found, queued] = await Promise.all([
-    messages.lastOfEachSubject(runFilter(key)),
-    // A replica may not have a run yet that was queued a moment ago.
-    queuedOf(messages, key),
-  ]);
+  const last = (await messages.last(runFilter(key)))?.sequence ?? 0;
+  if (last === 0) return { life: [], webhook: [] };
+  const found = await messages.lastOfEachSubject(runFilter(key));
+  const parts = { life: partOf(RUN_CHAIN, key, found), webhook: partOf(WEBHOOK_CHAIN, key, found) };
+  const isWhole =
+    // A replica may be a moment behind the leader.
+    found.some(({ sequence }) => sequence >= last) &&
+    isClean(readChain(RUN_CHAIN, parts.life)) &&
+    isClean(readChain(WEBHOOK_CHAIN, parts.webhook));
+  return isWhole ? parts : readOneByOne(messages, key, found);
+};
+
+const readOneByOne = async (
+  messages: RunMessages,
+  key: RunKey,
+  found: readonly StoredMessage[],
+): Promise<MessagesOfRun | undefined> => {
+  const queued = await queuedOf(messages, key);
   const known = queued ? [...found, queued] : found;
   const under = async (filter: string, most: number): Promise<readonly StoredMessage[] | undefined> => {
     const from = earliest(known, filter, Infinity);

@@ -88,7 +88,8 @@ export const readRun = async (
   return summary(life, webhook);
 };
 
-const partOf = (
+/** The messages that are in this chain. */
+export const partOf = (
   chain: Pick<Chain<never, never, never>, 'filterOf'>,
   key: RunKey,
   messages: readonly StoredMessage[],
@@ -107,7 +108,7 @@ const lacks = <Type extends string, Event, State>(
   partOf(chain, key, [message]).length > 0 && read.kind === 'whole' && read.history.head < message.sequence;
 
 /** No fact is missing or hidden. */
-const isClean = <Event, State>(read: ReadChain<Event, State>): read is WholeChain<Event, State> =>
+export const isClean = <Event, State>(read: ReadChain<Event, State>): read is WholeChain<Event, State> =>
   read.kind === 'whole' && read.refused.length === 0;
 
 const headOf = (read: ReadChain<WebhookEvent, Webhook>): number =>

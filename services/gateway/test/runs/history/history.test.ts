@@ -1,4 +1,5 @@
 import { runId } from '@runledger/contracts/ids';
+import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { recordDeliveryAttempt } from '@runledger/event-log/streams/delivery-attempts';
 import {
   assigned,
@@ -183,6 +184,22 @@ describe('the history of a run', () => {
       undefined,
     ]);
     expect(entriesOf(answer)[2]?.sentence).toContain('RunAssigned in version 99');
+  });
+
+  it('shows a fact that a forged message hides, and the message', async () => {
+    const run = ownRun();
+    await appendAll(bed.log, queued(run), assigned(run), started(run));
+    await bed.log.js.publish(runEventSubject(started(run)), JSON.stringify(started(run)));
+    await appendAll(bed.log, succeeded(run));
+    const answer = await historyOf(run);
+    expect(namesOf(answer)).toEqual([
+      'RunQueued',
+      'RunAssigned',
+      'RunStarted',
+      'gap: refused',
+      'RunSucceeded',
+    ]);
+    expect(answer.body.status).toBe('success');
   });
 
   it('does not exist for another organisation, after the deletion, and for a run that never was', async () => {
