@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brokerPage } from './broker-page.ts';
 import { eventsPage } from './events-page.ts';
+import { exportPage } from './export-page.ts';
 import { settingsPage } from './settings-page.ts';
 
 const DOCS = join(import.meta.dirname, '..', '..', 'docs');
@@ -10,6 +11,7 @@ const DOCS = join(import.meta.dirname, '..', '..', 'docs');
 export const PAGES = [
   { file: join(DOCS, 'broker.md'), made: brokerPage },
   { file: join(DOCS, 'events.md'), made: eventsPage },
+  { file: join(DOCS, 'export.md'), made: exportPage },
   { file: join(DOCS, 'settings.md'), made: settingsPage },
 ];
 

@@ -11,6 +11,7 @@ import type { CommandContext, Operator } from './command/command-context.ts';
 import { addDeployCommand } from './deploy/add-deploy-command.ts';
 import { addExecutorCommands } from './executors/executors.ts';
 import { addQueuesCommand } from './executors/queues.ts';
+import { addExportCommand } from './export/add-export-command.ts';
 import { addFileCommands } from './files/add-file-commands.ts';
 import { addOperatorCommands } from './operators/add-operator-commands.ts';
 import { addKeyCommands } from './organisations/api-keys.ts';
@@ -106,6 +107,7 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
   addRunCommands(program, context);
   addHistoryCommands(program, context);
   addManyRunsCommands(program, context);
+  addExportCommand(program, context);
   addWebhookCommands(program, context);
   addDeploymentCommands(program, context);
   addScheduleCommands(program, context);

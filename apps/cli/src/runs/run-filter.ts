@@ -24,6 +24,12 @@ export interface RunFilterOptions {
 type RunFilter = Readonly<Record<string, string | undefined>>;
 
 export const addRunFilter = (command: Command): Command =>
+  addRunConditions(command)
+    .option('--created-after <time>', 'created at this time or later, such as 2026-05-01T12:00:00Z')
+    .option('--created-before <time>', 'created before this time');
+
+/** Apart from times. */
+export const addRunConditions = (command: Command): Command =>
   command
     .addOption(
       new Option('--status <status>', 'of the run; several with commas, or repeat the option').argParser(
@@ -35,9 +41,7 @@ export const addRunFilter = (command: Command): Command =>
     .option('--schedule <schedule>', 'queued by this schedule')
     .option('--gpu <model>', 'on this GPU model')
     .addOption(new Option('--origin <origin>', 'how it was queued').choices(RunOrigin.enum))
-    .option('--tag <tag>', 'with this tag; with all of several, with commas or repeated', tags)
-    .option('--created-after <time>', 'created at this time or later, such as 2026-05-01T12:00:00Z')
-    .option('--created-before <time>', 'created before this time');
+    .option('--tag <tag>', 'with this tag; with all of several, with commas or repeated', tags);
 
 const statuses = (text: string, before: readonly string[] = []): string[] => {
   const words = text.split(',').map((word) => word.trim());

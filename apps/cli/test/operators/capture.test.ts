@@ -70,7 +70,7 @@ describe('runledger capture', () => {
     [['--rate', '0'], '--rate 0 is not a whole number from 1 to 1000000.'],
     [['--lead-in', 'x'], '--lead-in x is not a time.'],
     [['--organisation', 'acme'], '--organisation acme is not the id of an organisation'],
-    [['--output', '/nowhere/day'], 'The slice cannot be written to /nowhere/day: ENOENT'],
+    [['--output', '/nowhere/day'], '/nowhere/day cannot be written: ENOENT'],
   ])('refuses %j with a sentence', async (options, sentence) => {
     expect(await cli([...DAY, ...options])).toMatchObject({
       code: 2,

@@ -1,22 +1,14 @@
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command/command-context.ts';
-import { CommandError, EXIT } from '../../output/command-error.ts';
+import { EXIT } from '../../output/command-error.ts';
+import { outputTarget } from '../../output/write-output.ts';
 import { captureOf, DEFAULT_LEAD_IN, DEFAULT_RATE, type CaptureOptions } from './capture-options.ts';
-import type { SliceTarget } from './write-slice.ts';
 
 export const addCaptureCommand = (
   program: Command,
   { asOperator, screen, stdout, untilInterrupted, end }: CommandContext,
   { cwd }: { readonly cwd: string },
 ): void => {
-  const targetOf = (output: string | undefined): SliceTarget => {
-    if (output !== undefined) return { kind: 'file', path: resolve(cwd, output) };
-    if (!screen.isTerminal) return { kind: 'stream', stream: stdout };
-    throw new CommandError(
-      'A slice is compressed. Name a file with --output, or redirect the output to one.',
-    );
-  };
   program
     .command('capture')
     .description('write the facts of a time to a file, without the content of runs (operator)')
@@ -29,7 +21,7 @@ export const addCaptureCommand = (
     .action(async ({ output, ...options }: CaptureOptions) => {
       const { capture } = await import('./capture.ts');
       const wanted = captureOf(options);
-      const target = targetOf(output);
+      const target = outputTarget(output, { cwd, screen, stdout, what: 'A slice is compressed' });
       const signal = untilInterrupted();
       try {
         await asOperator(({ log }) => capture({ log, screen, target, signal }, wanted));

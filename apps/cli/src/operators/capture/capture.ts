@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { createZstdCompress } from 'node:zlib';
 import type { SliceFact, SliceGap, SliceHeader, SliceLine } from '@runledger/contracts/slices/slice';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { takeSlice } from '@runledger/event-log/slices/take-slice';
@@ -6,12 +7,12 @@ import { sleep } from '@runledger/resilience/abort';
 import { counted } from '@runledger/contracts/counted';
 import type { Screen } from '../../output/screen.ts';
 import type { Capture } from './capture-options.ts';
-import { writeSlice, type SliceTarget } from './write-slice.ts';
+import { writeOutput, type OutputTarget } from '../../output/write-output.ts';
 
 interface CaptureContext {
   readonly log: EventLog;
   readonly screen: Pick<Screen, 'hint'>;
-  readonly target: SliceTarget;
+  readonly target: OutputTarget;
   readonly signal: AbortSignal;
 }
 
@@ -36,7 +37,7 @@ export const capture = async (
       yield textOf(lines);
     }
   };
-  counts.bytes = await writeSlice(target, noted(), signal);
+  counts.bytes = await writeOutput(target, noted(), { signal, through: createZstdCompress() });
   screen.hint(
     `Captured ${counted(counts.RUNS, 'fact')} of runs and ${counted(counts.FLEET, 'fact')} of executors from ${wanted.from} to ${wanted.to}, and what came before, in ${counts.bytes} bytes.`,
   );
