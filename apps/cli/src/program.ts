@@ -45,7 +45,8 @@ Connection: RUNLEDGER_URL and RUNLEDGER_API_KEY, else connection.json of a runni
 _USER and _PASSWORD, else operator.json there. broker-config needs no connection.
 provision takes the limits of the log from RUNLEDGER_LOG_SETTINGS (JSON).
 
-Exit codes: 0 done, or the watched run succeeded; 1 the watched run failed or timed out;
+Exit codes: 0 done, or the watched run succeeded; 1 the watched run failed or timed out, or
+verify found a difference;
 2 the command failed; 130 the watched run was cancelled, or the command was interrupted (Ctrl-C).`;
 
 const AUDIT_LOST =

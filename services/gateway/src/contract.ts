@@ -42,5 +42,5 @@ export const contract: ServiceContract = {
   audit: true,
   deadLetters: [{ stream: 'RUNS', as: 'projection' }],
   requests: [QUEUE_POSITIONS_SUBJECT, EXECUTORS_SUBJECT, WAIT_SUBJECT, POOLS_SUBJECT],
-  responds: ['redrive'],
+  responds: ['redrive', 'view_digests'],
 };

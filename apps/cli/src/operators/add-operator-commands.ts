@@ -6,6 +6,7 @@ import { addCaptureCommand } from './capture/add-capture-command.ts';
 import { addBrokerConfigCommand } from './broker-config/add-broker-config-command.ts';
 import { addClusterCommands } from './cluster/add-cluster-commands.ts';
 import { addDeadLetterCommands } from './dead-letters/add-dead-letter-commands.ts';
+import type { VerifyOptions } from './verify/verify.ts';
 import type { Environment } from '../api-client/connection.ts';
 
 interface CreateOrganisationOptions extends Json {
@@ -30,9 +31,18 @@ export const addOperatorCommands = (
 
 const addLogCommands = (
   program: Command,
-  { asOperator, screen, add }: CommandContext,
+  { asOperator, screen, add, end }: CommandContext,
   env: Environment,
 ): void => {
+  add(program, 'verify', 'fold the log, and compare the order of facts, writers, views and blobs (operator)')
+    .option('--run <run>', 'only this run')
+    .option('--sample <percent>', 'only such a part of the runs, the same each time, such as 5%')
+    .option('--no-views', 'do not compare the views of the gateways')
+    .option('--no-blobs', 'do not read the blobs that runs refer to')
+    .action(async (options: VerifyOptions) => {
+      const { verify } = await import('./verify/verify.ts');
+      end(await asOperator((operator) => verify(operator, options)));
+    });
   add(program, 'provision', 'create or update the streams and buckets of the log (operator)')
     .option('--allow-fewer-replicas', 'let streams have fewer copies than they have now')
     .action(({ json = false, ...options }: Json & ProvisionOptions) =>

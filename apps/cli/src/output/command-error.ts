@@ -5,8 +5,8 @@ export class CommandError extends Error {
 
 export const EXIT = {
   done: 0,
-  /** The watched run failed or timed out. */
-  runFailed: 1,
+  /** The watched run failed or timed out, or a verification found a difference. */
+  negative: 1,
   /** The command failed: it was invalid, refused, or there was no answer. */
   notDone: 2,
   /** The watched run was cancelled, or the command was interrupted (Ctrl-C). */

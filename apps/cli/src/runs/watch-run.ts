@@ -25,7 +25,7 @@ export const watchRun = async (
       shown = now;
     } else if (hasEnded(now)) {
       printEnd(now, screen);
-      if (code === EXIT.runFailed) screen.hint(`Its log: runledger logs ${run}`);
+      if (code === EXIT.negative) screen.hint(`Its log: runledger logs ${run}`);
     } else if (screen.isTerminal) screen.redraw(progressLine(now, screen.columns()));
     else if (isWorthALine(shown, now)) {
       screen.print(progressSentence(now));
@@ -47,5 +47,5 @@ const isWorthALine = (before: ShownRun | undefined, now: ShownRun): boolean =>
 
 const exitCodeOf = (run: ShownRun): ExitCode => {
   if (run.status === 'success') return EXIT.done;
-  return run.status === 'cancelled' ? EXIT.cancelled : EXIT.runFailed;
+  return run.status === 'cancelled' ? EXIT.cancelled : EXIT.negative;
 };

@@ -108,7 +108,12 @@ const gateway: Allowed = {
     ),
     ...movingLeaders('LOGS', 'AUDIT'),
   ],
-  subscribe: ['request.gateway.redrive', 'logs.*.*.*.*.*.*', 'activity.*.*.*.*.*.progress'],
+  subscribe: [
+    'request.gateway.redrive',
+    'request.gateway.view_digests',
+    'logs.*.*.*.*.*.*',
+    'activity.*.*.*.*.*.progress',
+  ],
 };
 
 const scheduler: Allowed = {

@@ -3,6 +3,7 @@ import { isDeleted } from '@runledger/contracts/fold/run';
 import { countRuns } from '@runledger/contracts/room/run-counts';
 import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
 import { respondToRedrives } from '@runledger/request-reply/redrive';
+import { respondToViewDigests } from '@runledger/request-reply/view-digests';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
@@ -20,6 +21,7 @@ import { openPositionWatch, ViewsReplaced } from './position-watch.ts';
 import { readStart } from './read-start.ts';
 import { readView } from './read-view.ts';
 import { redriveView } from './redrive-view.ts';
+import { viewDigests } from './view-digests.ts';
 import { isSameRun, type StoredView } from './core/run-view.ts';
 import type { RunViews } from './run-views.ts';
 
@@ -93,6 +95,7 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
   const running = run();
   // Every gateway responds, also while another one projects: any gateway may save a view of the log.
   const redriving = respondToRedrives(log, 'gateway', (request) => redriveView(options, request));
+  const comparing = respondToViewDigests(log, (request) => viewDigests(options.views, request));
   return {
     state: () => (stopped === undefined ? { ok: true } : { ok: false, why: stopped }),
     position: () => position?.(),
@@ -100,6 +103,7 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       redriving[Symbol.dispose]();
+      comparing[Symbol.dispose]();
       await watch[Symbol.asyncDispose]();
       // While the broker is unavailable, this may take too long. Then it ends with the connection.
       await within(STOP_WITHIN_MS, running, () => undefined);

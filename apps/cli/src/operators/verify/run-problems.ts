@@ -1,0 +1,81 @@
+import { RUN_EVENTS, type RunEvent } from '@runledger/contracts/events/run-event';
+import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEvent } from '@runledger/contracts/events/webhook-event';
+import type { WriterRole } from '@runledger/contracts/events/writer';
+import type { RunState } from '@runledger/contracts/fold/run';
+import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
+import { walkChain, type ChainStep } from '@runledger/contracts/fold/walk-chain';
+import type { Webhook } from '@runledger/contracts/fold/webhook';
+import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
+import type { MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
+
+/** A run as its messages say it is. */
+export interface FoldedRun {
+  /** Undefined when not all of its facts are there. */
+  readonly state: RunState | undefined;
+  readonly webhook: Webhook | undefined;
+  readonly head: number;
+  readonly webhook_head: number;
+  /** In words, in the order of the log. */
+  readonly problems: readonly string[];
+  /** Its first facts have left the log with their age. */
+  readonly hasExpired: boolean;
+}
+
+/** The service that writes as this role. */
+const SERVICES: Readonly<Record<WriterRole, string>> = {
+  gateway: 'gateway',
+  scheduler: 'scheduler',
+  executor: 'gpu-executor',
+  notifier: 'notifier',
+};
+
+/** Folds the messages of a run, and says what is wrong with them. `first`: the first sequence that the log holds. */
+export const foldedRun = ({ life, webhook }: MessagesOfRun, first: number): FoldedRun => {
+  const [lifeSteps, webhookSteps] = [walkChain(RUN_CHAIN, life), walkChain(WEBHOOK_CHAIN, webhook)];
+  const steps: readonly ChainStep<RunEvent | WebhookEvent, unknown>[] = [...lifeSteps, ...webhookSteps];
+  return {
+    state: stateOf(lifeSteps),
+    webhook: stateOf(webhookSteps),
+    head: life.at(-1)?.sequence ?? 0,
+    webhook_head: webhook.at(-1)?.sequence ?? 0,
+    problems: steps.flatMap((step) => problemOf(step, first) ?? []),
+    hasExpired: steps.some((step) => step.kind === 'gap' && step.expected < first),
+  };
+};
+
+const stateOf = <Event, State>(steps: readonly ChainStep<Event, State>[]): State | undefined => {
+  const last = steps.findLast((step) => step.kind === 'fact' || step.kind === 'gap' || isUnread(step));
+  return last?.kind === 'fact' ? last.states?.after : undefined;
+};
+
+const isUnread = (step: ChainStep<unknown, unknown>): boolean => step.kind === 'newer' && !step.ignored;
+
+const problemOf = (step: ChainStep<RunEvent | WebhookEvent, unknown>, first: number): string | undefined => {
+  switch (step.kind) {
+    case 'fact':
+      return writerProblem(step.fact);
+    case 'gap':
+      return step.expected < first
+        ? undefined
+        : `the fact at ${step.message.sequence} follows one at ${step.expected}, which the log does not have`;
+    case 'refused':
+      return `the message at ${step.message.sequence} is no fact of it: ${step.why}`;
+    case 'newer':
+      return step.ignored
+        ? undefined
+        : `the fact at ${step.message.sequence}, ${step.type}, was written by a later release: verify with that one`;
+  }
+};
+
+const writerProblem = ({
+  event,
+  sequence,
+}: {
+  readonly event: RunEvent | WebhookEvent;
+  readonly sequence: number;
+}): string | undefined => {
+  const role = isWebhookEvent(event) ? WEBHOOK_EVENTS[event.type].writer : RUN_EVENTS[event.type].writer;
+  return event.writer.service === SERVICES[role]
+    ? undefined
+    : `the fact at ${sequence}, ${event.type}, says that ${event.writer.service} wrote it, and only ${SERVICES[role]} may`;
+};
