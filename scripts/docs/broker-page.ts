@@ -8,7 +8,7 @@ import {
   systemUser,
   type BrokerUser,
 } from '@runledger/broker-access/broker-user';
-import { CONTRACTS } from './events-page.ts';
+import { CONTRACTS } from './message-descriptions.ts';
 
 /** Stands for the name of any executor. */
 const NAME = 'NAME';

@@ -16,7 +16,8 @@ import {
 } from '@runledger/contracts/deliveries/timers';
 import { orgId, runId } from '@runledger/contracts/ids';
 import { WebhookPayload, WEBHOOK_PAYLOAD_VERSION } from '@runledger/contracts/deliveries/webhook-payload';
-import { code, memberTable, type ObjectSchema } from './schema-tables.ts';
+import { servicesThat, type MessageDescription } from './message-descriptions.ts';
+import { code, memberTable } from './schema-tables.ts';
 
 export const payloadPart = (): string[] => [
   '## The webhook payload',
@@ -40,13 +41,7 @@ export const payloadPart = (): string[] => [
   '',
 ];
 
-interface Kept {
-  readonly stream: 'TIMERS' | 'DELIVERY_ATTEMPTS';
-  /** `<…>` stands for any one token. */
-  readonly subject: string;
-  readonly holds: string;
-  readonly schema: ObjectSchema;
-  readonly readers: string;
+interface DeliveryRecord extends MessageDescription {
   /** A subject that the code makes. A test compares it with `subject`. */
   readonly example: string;
 }
@@ -67,60 +62,70 @@ const delivery: PendingDelivery = {
   sequence: 7,
 };
 
-const pending = (state: 'wait' | 'due' | 'deferred', holds: string): Kept => ({
-  stream: 'TIMERS',
-  subject: `timers.<partition>.<origin>.<org_id>.<run_id>.${state}`,
-  holds,
-  schema: PendingDelivery,
-  readers: 'notifier',
-  example: timerSubject(delivery, state),
-});
+const inTimers = (
+  name: string,
+  about: string,
+  { subject, schema, example }: Pick<DeliveryRecord, 'subject' | 'schema' | 'example'>,
+): DeliveryRecord => {
+  const users = servicesThat(({ timers }) => timers);
+  return { name, stream: 'TIMERS', subject, about, schema, writers: users, readers: users, example };
+};
 
-const opening = (state: 'wait' | 'due', holds: string): Kept => ({
-  stream: 'TIMERS',
-  subject: `timers.<partition>.<origin>.<org_id or all>.breaker.${state}`,
-  holds,
-  schema: OpenBreaker,
-  readers: 'notifier',
-  example: breakerTimerSubject({ origin, org_id: null }, state),
-});
+const pending = (state: 'wait' | 'due' | 'deferred', about: string): DeliveryRecord =>
+  inTimers('PendingDelivery', about, {
+    subject: `timers.<partition>.<origin>.<org_id>.<run_id>.${state}`,
+    schema: PendingDelivery,
+    example: timerSubject(delivery, state),
+  });
 
-const record = (subject: string, holds: string, schema: ObjectSchema, example: string): Kept => ({
+const opening = (state: 'wait' | 'due', about: string): DeliveryRecord =>
+  inTimers('OpenBreaker', about, {
+    subject: `timers.<partition>.<origin>.<org_id or all>.breaker.${state}`,
+    schema: OpenBreaker,
+    example: breakerTimerSubject({ origin, org_id: null }, state),
+  });
+
+const ofRun = (
+  name: string,
+  about: string,
+  { subject, schema, example }: Pick<DeliveryRecord, 'subject' | 'schema' | 'example'>,
+): DeliveryRecord => ({
+  name,
   stream: 'DELIVERY_ATTEMPTS',
   subject: `delivery_attempts.<org_id>.<run_id>.${subject}`,
-  holds,
+  about,
   schema,
-  readers: 'gateway',
+  writers: servicesThat(({ deliveryAttempts }) => deliveryAttempts === 'writes'),
+  readers: servicesThat(({ deliveryAttempts }) => deliveryAttempts === 'reads'),
   example,
 });
 
-export const DELIVERY_RECORDS: readonly Kept[] = [
+export const DELIVERY_RECORDS: readonly DeliveryRecord[] = [
   pending('wait', 'a delivery that waits for its next attempt: a schedule of the broker'),
   pending('due', 'a delivery whose time has come'),
   pending('deferred', "a delivery that is deferred while its receiver's breaker is open"),
   opening('wait', 'a breaker that is open, for one organisation or for all'),
   opening('due', 'a breaker that may be probed now'),
-  {
-    stream: 'TIMERS',
+  inTimers('PartitionPosition', 'the position of a partition', {
     subject: 'timers.<partition>.-.-.-.position',
-    holds: 'the position of a partition',
     schema: PartitionPosition,
-    readers: 'notifier',
     example: partitionPositionSubject(partitionOf(origin)),
-  },
-  record(
-    'attempt.<round>.<try>',
-    'a delivery attempt of a final notification',
-    DeliveryAttempt,
-    deliveryAttemptSubject(key, { notification: 'final', round: 1, try: 1 }),
-  ),
-  record(
-    'intermediate',
-    'the latest delivery attempt of an intermediate notification',
-    DeliveryAttempt,
-    deliveryAttemptSubject(key, { notification: 'intermediate', round: 1, try: 1 }),
-  ),
-  record('state', 'the state of a delivery that is not settled', DeliveryState, deliveryStateSubject(key)),
+  }),
+  ofRun('DeliveryAttempt', 'a delivery attempt of a final notification', {
+    subject: 'attempt.<round>.<try>',
+    schema: DeliveryAttempt,
+    example: deliveryAttemptSubject(key, { notification: 'final', round: 1, try: 1 }),
+  }),
+  ofRun('DeliveryAttempt', 'the latest delivery attempt of an intermediate notification', {
+    subject: 'intermediate',
+    schema: DeliveryAttempt,
+    example: deliveryAttemptSubject(key, { notification: 'intermediate', round: 1, try: 1 }),
+  }),
+  ofRun('DeliveryState', 'the state of a delivery that is not settled', {
+    subject: 'state',
+    schema: DeliveryState,
+    example: deliveryStateSubject(key),
+  }),
 ];
 
 export const deliveryRecordsPart = (): string[] => [
@@ -132,10 +137,10 @@ export const deliveryRecordsPart = (): string[] => [
   '| stream | subject | holds | members | read by |',
   '|---|---|---|---|---|',
   ...DELIVERY_RECORDS.map(
-    ({ stream, subject, holds, schema, readers }) =>
-      `| ${stream} | ${code(subject)} | ${holds} | ${Object.keys(schema.properties)
+    ({ stream, subject, about, schema, readers }) =>
+      `| ${stream} | ${code(subject)} | ${about} | ${Object.keys(schema.properties)
         .map(code)
-        .join(', ')} | ${readers} |`,
+        .join(', ')} | ${readers.join(', ')} |`,
   ),
   '',
 ];

@@ -1,52 +1,34 @@
-/** docs/events.md from the schemas and from the contract.ts of every service. */
-import {
-  RUN_EVENTS,
-  RUN_EVENT_TYPES,
-  currentVersion,
-  type RunEventType,
-} from '@runledger/contracts/events/run-event';
-import type { ServiceContract } from '@runledger/contracts/access/service-contract';
-import {
-  WEBHOOK_EVENTS,
-  WEBHOOK_EVENT_TYPES,
-  type WebhookEventType,
-} from '@runledger/contracts/events/webhook-event';
-import { contract as gateway } from '@runledger/gateway/contract';
-import { contract as gpuExecutor } from '@runledger/gpu-executor/contract';
-import { contract as notifier } from '@runledger/notifier/contract';
-import { contract as scheduler } from '@runledger/scheduler/contract';
+/** docs/events.md from the descriptions of messages. */
 import { auditPart } from './audit-records.ts';
-import { dataTable } from './schema-tables.ts';
 import { deliveryRecordsPart, payloadPart } from './delivery-records.ts';
+import {
+  ATTEMPT_MESSAGES,
+  FLEET_MESSAGES,
+  RUN_MESSAGES,
+  versionOf,
+  WEBHOOK_MESSAGES,
+  type MessageDescription,
+} from './message-descriptions.ts';
+import { code, dataTable, memberTable, type ObjectSchema } from './schema-tables.ts';
 
-export const CONTRACTS: readonly ServiceContract[] = [gateway, scheduler, gpuExecutor, notifier];
+const names = (services: readonly string[]): string => services.join(', ') || 'nobody yet';
 
-const names = (services: readonly ServiceContract[]): string =>
-  services.map(({ service }) => service).join(', ') || 'nobody yet';
-
-const runSection = (type: RunEventType): string => {
-  const { fact, writer, schema } = RUN_EVENTS[type];
-  return [
-    `### ${type}`,
-    '',
-    `Version ${currentVersion(type)}, subject \`runs.<org_id>.<run_id>.life.${fact}.${writer}.<attempt>.<executor_id or none>\`.`,
-    `Written by ${names(CONTRACTS.filter(({ writes }) => writes.runs.includes(type)))}; ` +
-      `read by ${names(CONTRACTS.filter(({ reads }) => reads.runs.includes(type)))}.`,
-    '',
-    ...dataTable(schema.properties.data),
-  ].join('\n');
+/** The members of `data` of an event that has it: the others are in the envelope. */
+const table = ({ properties, ...schema }: ObjectSchema): string[] => {
+  const data = properties['data'] as ObjectSchema | undefined;
+  return data ? dataTable(data) : memberTable('member', { ...schema, properties });
 };
 
-const webhookSection = (type: WebhookEventType): string => {
-  const { fact, writer, schema } = WEBHOOK_EVENTS[type];
+const section = (message: MessageDescription): string => {
+  const version = versionOf(message);
   return [
-    `### ${type}`,
+    `### ${message.name}`,
     '',
-    `Version ${schema.properties.version.const}, subject \`runs.<org_id>.<run_id>.webhook.${fact}.${writer}.<round>\`.`,
-    `Written by ${names(CONTRACTS.filter(({ writes }) => writes.webhooks.includes(type)))}; ` +
-      `read by ${names(CONTRACTS.filter(({ reads }) => reads.webhooks.includes(type)))}.`,
+    `${version === undefined ? 'Subject' : `Version ${version}, subject`} ${code(message.subject)}.`,
+    `Written by ${names(message.writers)}; read by ${names(message.readers)}.`,
     '',
-    ...dataTable(schema.properties.data),
+    ...table(message.schema),
+    '',
   ].join('\n');
 };
 
@@ -54,7 +36,8 @@ export const eventsPage = (): string =>
   [
     '# Events',
     '',
-    'Generated from the code by `npm run docs`. A test compares it with the code.',
+    'Generated from the code by `npm run docs`. A test compares it with the code. [asyncapi.json](asyncapi.json) has the same as an',
+    'AsyncAPI document, with the schemas, for programs that read the log: types can be generated from it.',
     '',
     'Every event is JSON: `{type, version, event_id, run_id, org_id, time, writer: {service, instance}, attempt, executor_id,',
     'correlation_id, causation_id, traceparent, data}`. Readers ignore members that they do not know, and types that they do not',
@@ -64,14 +47,25 @@ export const eventsPage = (): string =>
     '',
     'The lifecycle of a run, fenced on `runs.<org_id>.<run_id>.life.>`.',
     '',
-    ...RUN_EVENT_TYPES.map((type) => `${runSection(type)}\n`),
+    ...RUN_MESSAGES.map(section),
     '## Webhook events',
     '',
     "The outcome of a run's notifications: a few facts, not one for each delivery attempt, fenced on",
     '`runs.<org_id>.<run_id>.webhook.>`, so that they never block the lifecycle. They have `round` instead of `attempt` and',
     '`executor_id`: 1 for the first delivery of the final notification, and one more for each requested redelivery.',
     '',
-    ...WEBHOOK_EVENT_TYPES.map((type) => `${webhookSection(type)}\n`),
+    ...WEBHOOK_MESSAGES.map(section),
+    '## Fleet events',
+    '',
+    'Facts about executors, and what operators request of them, in the stream FLEET. They are about no run, so they have fewer members.',
+    'They are not fenced, except that the registration of an executor is refused when a term began that it does not know.',
+    '',
+    ...FLEET_MESSAGES.map(section),
+    '## Progress and logs of attempts',
+    '',
+    'These are not events and not fenced. ACTIVITY keeps the latest progress, and LOGS what attempts write until it is kept with the run.',
+    '',
+    ...ATTEMPT_MESSAGES.map(section),
     ...payloadPart(),
     ...deliveryRecordsPart(),
     ...auditPart(),

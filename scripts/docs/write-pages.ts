@@ -1,6 +1,7 @@
 /** `npm run docs` writes the pages of docs/ that are generated from the code. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { asyncApiPage } from './asyncapi-document.ts';
 import { brokerPage } from './broker-page.ts';
 import { eventsPage } from './events-page.ts';
 import { exportPage } from './export-page.ts';
@@ -9,6 +10,7 @@ import { settingsPage } from './settings-page.ts';
 const DOCS = join(import.meta.dirname, '..', '..', 'docs');
 
 export const PAGES = [
+  { file: join(DOCS, 'asyncapi.json'), made: asyncApiPage },
   { file: join(DOCS, 'broker.md'), made: brokerPage },
   { file: join(DOCS, 'events.md'), made: eventsPage },
   { file: join(DOCS, 'export.md'), made: exportPage },

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { RUN_EVENTS, RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
 import { WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '@runledger/contracts/events/webhook-event';
 import { describe, expect, it } from 'vitest';
-import { CONTRACTS } from '../../docs/events-page.ts';
 import { DELIVERY_RECORDS } from '../../docs/delivery-records.ts';
+import { CONTRACTS } from '../../docs/message-descriptions.ts';
 import { PAGES } from '../../docs/write-pages.ts';
 
 describe('the contracts of the services', () => {

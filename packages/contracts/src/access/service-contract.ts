@@ -16,8 +16,8 @@ export type UsedBucket =
   | 'EXECUTORS';
 
 /**
- * Everything that a service writes, reads and requests. The broker's permissions, docs/events.md, docs/broker.md and the
- * ownership test are made from it. The broker refuses everything else.
+ * Everything that a service writes, reads and requests. The broker's permissions, docs/events.md, docs/asyncapi.json,
+ * docs/broker.md and the ownership test are made from it. The broker refuses everything else.
  */
 export interface ServiceContract {
   readonly service: 'gateway' | 'scheduler' | 'gpu-executor' | 'notifier';
