@@ -41,7 +41,7 @@ export const eventsPage = (): string =>
     '',
     'Every event is JSON: `{type, version, event_id, run_id, org_id, time, writer: {service, instance}, attempt, executor_id,',
     'correlation_id, causation_id, traceparent, data}`. Readers ignore members that they do not know, and types that they do not',
-    'know; a newer version of a type that they know stops them. `event_id` is also the message id (`Nats-Msg-Id`).',
+    'know; a newer version of a type that they know stops them. `event_id` is also the message id (`Nats-Msg-Id`). A fact of a run also has\n`previous_sha256`: the SHA-256, in base64url, of the bytes of the message that its fence names; the first one has none.',
     '',
     '## Run events',
     '',

@@ -22,6 +22,7 @@ import type { ExitCode } from './output/command-error.ts';
 import type { Screen } from './output/screen.ts';
 import { addSealedValueCommands } from './sealing/sealed-values.ts';
 import { addScheduleCommands } from './schedules/schedules.ts';
+import { addReceiptCommands } from './receipts/add-receipt-commands.ts';
 import { addHistoryCommands } from './run-history/add-history-commands.ts';
 import { addRunCommands } from './runs/add-run-commands.ts';
 import { addManyRunsCommands } from './runs/many-runs.ts';
@@ -109,6 +110,7 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
   addHistoryCommands(program, context);
   addManyRunsCommands(program, context);
   addExportCommand(program, context);
+  addReceiptCommands(program, context, environment);
   addWebhookCommands(program, context);
   addDeploymentCommands(program, context);
   addScheduleCommands(program, context);

@@ -10,6 +10,7 @@ import { deleteRoutes } from './runs/delete/delete-routes.ts';
 import { tombstoneRoute } from './runs/delete/tombstone-route.ts';
 import { deleteRun } from './runs/delete/delete-run.ts';
 import { historyRoutes } from './runs/history/history-routes.ts';
+import { receiptRoutes } from './runs/history/receipt-route.ts';
 import { pastRun } from './runs/history/past-run.ts';
 import { pastRuns } from './runs/history/past-runs.ts';
 import { attemptLogs, type ReadAttemptLog } from './runs/logs/attempt-logs.ts';
@@ -82,6 +83,7 @@ export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRou
     eventsRoute({ current, subscriptions, keys }),
     runLogsRoute(parts, services, attemptLog),
     ...historyRoutes({ log, current, lists, attemptLog, outputUrl, now }),
+    ...receiptRoutes({ log, current, signer: services.receipts, now }),
     tokenRoute({ current, tokens, maxS: config.RUNLEDGER_RUN_TOKEN_MAX_S, now }),
     cancelRoute({ cancel, record }),
     ...deleteRoutes({ deleteRun: deleteRun({ log, current, lists, room, writer, now, onConflict }) }),

@@ -5,6 +5,7 @@ import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { outputLists, type OutputLists } from '@runledger/blob-store/output-lists';
 import { outputUrls, type OutputUrls } from '@runledger/webhooks/signing/output-urls';
+import { receiptSigner, type ReceiptSigner } from '@runledger/webhooks/signing/receipt-signer';
 import { signer } from '@runledger/webhooks/signing/signer';
 import { isValidKey } from './auth/api-keys.ts';
 import { runTokens, type RunTokens } from './auth/run-token.ts';
@@ -70,6 +71,7 @@ export interface RunServices {
   readonly keys: KeyRevalidation;
   readonly tokens: RunTokens;
   readonly outputUrls: OutputUrls;
+  readonly receipts: ReceiptSigner;
   readonly stores: BlobStores;
   readonly secrets: InputSecrets;
 }
@@ -159,10 +161,14 @@ const openStreams = (
 const signedTexts = ({
   config,
   publicUrl,
-}: Pick<GatewayParts, 'config' | 'publicUrl'>): Pick<RunServices, 'tokens' | 'secrets' | 'outputUrls'> => {
+}: Pick<GatewayParts, 'config' | 'publicUrl'>): Pick<
+  RunServices,
+  'tokens' | 'secrets' | 'outputUrls' | 'receipts'
+> => {
   const keys = config.RUNLEDGER_SECRET_KEYS;
   return {
     tokens: runTokens(signer(keys, 'run-token')),
+    receipts: receiptSigner(keys),
     secrets: inputSecrets(secretBox(keys), signer(keys, 'idempotent-request')),
     outputUrls: outputUrls({ publicUrl, keys, ttlS: config.RUNLEDGER_OUTPUT_URL_TTL_S, now }),
   };

@@ -12,6 +12,11 @@ const event = <const Name extends string, Data extends TObject>(type: Name, vers
     /** 0 before the first attempt. */
     attempt: Type.Integer({ minimum: 0 }),
     executor_id: Type.Union([Type.String({ pattern: EXECUTOR_ID_PATTERN }), Type.Null()]),
+    /**
+     * The SHA-256 of the message that its fence names, in base64url: of the bytes of its content. `append` adds it. Left out of a first
+     * fact, and when its writer could not read that message.
+     */
+    previous_sha256: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' })),
     data,
   });
 

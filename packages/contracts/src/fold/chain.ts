@@ -20,6 +20,8 @@ export interface StoredMessage {
   readonly traceparent?: string | undefined;
   /** Parsed JSON; undefined when the payload is not JSON. */
   readonly body: unknown;
+  /** The bytes of the body; undefined where only the body is known. */
+  readonly data?: Uint8Array | undefined;
 }
 
 /** The id of a stored event; null for a message that is none. */

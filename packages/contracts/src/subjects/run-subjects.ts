@@ -54,6 +54,11 @@ export const attemptSubjects = (
   ),
 ];
 
+/** The subject of the assignment of an attempt. */
+export const assignmentSubject = (
+  about: RunKey & { readonly attempt: number; readonly executor_id: ExecutorId },
+): string => subjectOfFact(about, RUN_EVENTS.RunAssigned);
+
 export interface LifecycleSubject extends RunKey {
   readonly fact: string;
   readonly writer: WriterRole;

@@ -16,7 +16,8 @@ describe('an event whose members are as long as they can be', () => {
     const about = { attempt: 100, executor_id: `${'b'.repeat(51)}.${'f'.repeat(12)}` };
     fc.assert(
       fc.property(extremeEnvelope, extremeData[type], (envelope, data) => {
-        const event = { type, version: version.const, ...envelope, ...about, data };
+        const linked = type === 'RunQueued' ? {} : { previous_sha256: 'x'.repeat(43) };
+        const event = { type, version: version.const, ...envelope, ...about, ...linked, data };
         expect(parseRunEvent(event)).toMatchObject({ kind: 'event' });
         expect(bytes(event)).toBeLessThanOrEqual(MAX_FACT_BYTES[type]);
       }),

@@ -13,6 +13,7 @@ import { lastOfSubjects } from '../messages/direct-read.ts';
 import { publishUntilAcknowledged } from '../messages/publish.ts';
 import { EventTooLarge, LogFull } from '../messages/refusals.ts';
 import type { RunLog } from '../messages/run-messages.ts';
+import { previousHash, previousOwnHash, rememberMessage } from './previous-hash.ts';
 import { traceAppend } from './trace-append.ts';
 
 export { EventTooLarge, LogFull };
@@ -36,12 +37,15 @@ const utf8 = new TextEncoder();
  */
 export const append = (log: RunLog, event: ChainEvent, expected: number): Promise<Appended> =>
   observed<Appended>(log, event, async (traceparent) => {
-    const message = messageOf(event, expected, traceparent);
+    const previous = follows(event, expected) ? previousHash(log, expected) : undefined;
+    const linked = withPrevious(event, previous instanceof Promise ? await previous : previous);
+    const message = messageOf(linked, expected, traceparent);
     const published = await ('messages' in log
       ? log.messages.publish(message)
       : publishTogether(log, message));
     switch (published.kind) {
       case 'stored':
+        rememberMessage(log, { sequence: published.sequence, data: message.data });
         return { kind: 'appended', sequence: published.sequence };
       case 'conflict':
         return published;
@@ -60,14 +64,26 @@ export type AppendedBlind =
  */
 export const appendOwn = (log: EventLog, event: RunEvent, expected: number): Promise<AppendedBlind> =>
   observed<AppendedBlind>(log, event, async (traceparent) => {
-    const message = messageOf(event, expected, traceparent);
+    const previous = follows(event, expected) ? previousOwnHash(log, event, expected) : undefined;
+    const linked = withPrevious(event, previous instanceof Promise ? await previous : previous);
+    const message = messageOf(linked, expected, traceparent);
     const sent = await publishUntilAcknowledged(log, message);
-    if (sent.kind === 'stored') return { kind: 'appended', sequence: sent.sequence };
+    if (sent.kind === 'stored') {
+      rememberMessage(log, { sequence: sent.sequence, data: message.data });
+      return { kind: 'appended', sequence: sent.sequence };
+    }
     const found = await lastOfSubjects(log, [message.subject]);
     const own = found.find((stored) => eventIdOf(stored) === event.event_id);
     if (own) return { kind: 'appended', sequence: own.sequence };
     return { kind: 'conflict', head: sent.kind === 'conflict' ? sent.head : sent.sequence };
   });
+
+/** Whether it is a fact of a run that is not the first one. */
+const follows = (event: ChainEvent, expected: number): boolean => !isWebhookEvent(event) && expected > 0;
+
+/** A fact names the content of what it follows, so that nobody can change that later without a trace. */
+const withPrevious = <Event extends ChainEvent>(event: Event, previous_sha256: string | undefined): Event =>
+  previous_sha256 === undefined ? event : { ...event, previous_sha256 };
 
 /** Counts the append, and traces it. */
 const observed = <Stored extends Appended | AppendedBlind>(

@@ -44,6 +44,7 @@ export const memoryLog = (): MemoryLog => {
       fence: fence?.filter ?? null,
       expectedSequence: fence?.sequence ?? null,
       body: parseJson(data),
+      data,
       ...(traceparent === undefined ? {} : { traceparent }),
     });
     ids.set(id, sequence);

@@ -14,6 +14,7 @@ export const fromStored = (
   time: message.time.toISOString(),
   ...fenceIn(message.header),
   body: parseJson(message.data),
+  data: message.data,
 });
 
 /** What a message was appended on, and its trace. */

@@ -1,11 +1,10 @@
 import { executorId } from '@runledger/contracts/ids';
-import { jsonBytes } from '@runledger/contracts/json';
 import { FACT_OVERHEAD_BYTES } from '@runledger/contracts/room/reservation';
 import { aRun, assigned, cancelRequested, queued, requeued } from '@runledger/testing/events/run-events';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { expect, it } from 'vitest';
 import { append, type ChainEvent } from '../../src/append/append.ts';
-import { runsIdentity } from '../../src/messages/stream-identity.ts';
+import { readStored, runsIdentity } from '../../src/messages/stream-identity.ts';
 import { aLog } from '../fixtures/test-log.ts';
 
 const TRACEPARENT_BYTES = 'traceparent: \r\n'.length + 55;
@@ -21,8 +20,10 @@ it('the broker stores no more beside a fact than is reserved for it', async () =
   const overheadOf = async (event: ChainEvent, expected: number): Promise<number> => {
     const before = await runsIdentity(log);
     await append(log, event, expected);
-    const { bytes } = await runsIdentity(log);
-    return bytes - before.bytes - jsonBytes(event);
+    const { bytes, lastSequence } = await runsIdentity(log);
+    const stored = await readStored(log, lastSequence);
+    if (!stored?.data) throw new Error('the fact cannot be read');
+    return bytes - before.bytes - stored.data.byteLength;
   };
   const overheads = [
     await overheadOf(queued(key), 0),

@@ -7,6 +7,7 @@ import {
   deadLetterBecause,
   type Consumption,
 } from '@runledger/event-log/consume/consume';
+import { rememberMessage } from '@runledger/event-log/append/previous-hash';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { sleep } from '@runledger/resilience/abort';
 import type { Executor } from '../attempt/executor.ts';
@@ -41,6 +42,8 @@ export const consumeAddressed = async (
   for (;;) {
     try {
       return await consume(log, options, async ({ stored }) => {
+        // What its attempts store next rests on it.
+        rememberMessage(log, stored);
         const handled = executor.handle(stored);
         return handled.kind === 'taken' ? done : deadLetterBecause(handled.why);
       });

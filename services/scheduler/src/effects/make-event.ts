@@ -3,6 +3,7 @@ import { isExecuting } from '@runledger/contracts/fold/run';
 import { parseRunEvent, type RunEvent } from '@runledger/contracts/events/run-event';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { rememberMessage } from '@runledger/event-log/append/previous-hash';
 import { readStored } from '@runledger/event-log/messages/stream-identity';
 import type { Assign, RunDecision } from '../core/decisions/decision.ts';
 import type { RecentRequests, RequestedInputs } from '../log/recent-requests.ts';
@@ -60,6 +61,8 @@ const readRequest = async (
   const stored = await readStored(log, run.number);
   const parsed = stored && parseRunEvent(stored.body);
   if (parsed?.kind !== 'event' || parsed.event.type !== 'RunQueued') return undefined;
+  // The assignment rests on it, unless the run was queued again.
+  if (stored) rememberMessage(log, stored);
   return parsed.event.run_id === key.run_id && parsed.event.org_id === key.org_id
     ? parsed.event.data
     : undefined;

@@ -9,6 +9,7 @@ import {
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
 import { ALL_TOLD_TERMS, isToldTerm } from '@runledger/contracts/subjects/terms';
+import { rememberMessage } from '@runledger/event-log/append/previous-hash';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion, type Following } from '@runledger/event-log/follow/follow';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
@@ -67,6 +68,7 @@ const takeMessage = async (
       const { writer } = RUN_EVENTS[event.type];
       // Before the core decides on it.
       options.requests.take(event, accepted.state.number);
+      if (accepted.state.status === 'queued') rememberMessage(log, message);
       take({ type: 'run_fact', key, history: accepted.history, event_id: event.event_id, writer });
       if (!isDeleted(accepted.state)) options.onFact(event.type, accepted.state);
       return;

@@ -1,11 +1,13 @@
 import { RUN_EVENTS, type RunEvent } from '@runledger/contracts/events/run-event';
 import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import type { WriterRole } from '@runledger/contracts/events/writer';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunState } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { walkChain, type ChainStep } from '@runledger/contracts/fold/walk-chain';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
+import { hashOf } from '@runledger/event-log/append/previous-hash';
 import type { MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
 
 /** A run as its messages say it is. */
@@ -38,7 +40,7 @@ export const foldedRun = ({ life, webhook }: MessagesOfRun, first: number): Fold
     webhook: stateOf(webhookSteps),
     head: life.at(-1)?.sequence ?? 0,
     webhook_head: webhook.at(-1)?.sequence ?? 0,
-    problems: steps.flatMap((step) => problemOf(step, first) ?? []),
+    problems: [...steps.flatMap((step) => problemOf(step, first) ?? []), ...hashProblems(lifeSteps, life)],
     hasExpired: steps.some((step) => step.kind === 'gap' && step.expected < first),
   };
 };
@@ -65,6 +67,27 @@ const problemOf = (step: ChainStep<RunEvent | WebhookEvent, unknown>, first: num
         ? undefined
         : `the fact at ${step.message.sequence}, ${step.type}, was written by a later release: verify with that one`;
   }
+};
+
+/** Each fact has the hash of the message that its fence names, as it was when the fact was written. */
+const hashProblems = (
+  steps: readonly ChainStep<RunEvent, RunState>[],
+  messages: readonly StoredMessage[],
+): string[] => {
+  const known = new Map(messages.map((message) => [message.sequence, message]));
+  return steps.flatMap((step) => {
+    if (step.kind !== 'fact') return [];
+    const { event, sequence } = step.fact;
+    const before = known.get(known.get(sequence)?.expectedSequence ?? 0);
+    if (!before?.data) return [];
+    if (event.previous_sha256 === undefined)
+      return [`the fact at ${sequence}, ${event.type}, does not have the hash of what it follows`];
+    return event.previous_sha256 === hashOf(before.data)
+      ? []
+      : [
+          `the fact at ${sequence}, ${event.type}, was written behind another content of the message at ${before.sequence}: one of the two was changed`,
+        ];
+  });
 };
 
 const writerProblem = ({

@@ -1,7 +1,7 @@
 import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { append } from '@runledger/event-log/append/append';
 import { head } from '@runledger/event-log/read/read-run';
 import {
@@ -88,6 +88,29 @@ describe('runledger verify', () => {
     await store(other, queued(other), { ...assigned(other), writer: { service: 'notifier', instance: 'x' } });
     expect((await verified(other)).stdout).toContain(
       'RunAssigned, says that notifier wrote it, and only scheduler may',
+    );
+  });
+
+  it('tells facts that do not have the hash of what they follow', async () => {
+    const run = ownRun();
+    const first = await store(run, queued(run));
+    const stored = async (event: RunEvent): Promise<string> => {
+      await gateway.log.js.publish(runEventSubject(event), JSON.stringify(event), {
+        expect: { lastSubjectSequence: first, lastSubjectSequenceSubject: lifecycleFilter(run) },
+      });
+      return (await verified(run, '--no-blobs')).stdout;
+    };
+    expect(await stored({ ...assigned(run), previous_sha256: 'x'.repeat(43) })).toContain(
+      `RunAssigned, was written behind another content of the message at ${first}: one of the two was changed`,
+    );
+    const other = ownRun();
+    const before = await store(other, queued(other));
+    const event = assigned(other);
+    await gateway.log.js.publish(runEventSubject(event), JSON.stringify(event), {
+      expect: { lastSubjectSequence: before, lastSubjectSequenceSubject: lifecycleFilter(other) },
+    });
+    expect((await verified(other, '--no-blobs')).stdout).toContain(
+      'RunAssigned, does not have the hash of what it follows',
     );
   });
 

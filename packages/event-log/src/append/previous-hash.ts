@@ -1,0 +1,55 @@
+import { hash } from 'node:crypto';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import { attemptSubjects, assignmentSubject } from '@runledger/contracts/subjects/run-subjects';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { isExecutorId, orgId, runId } from '@runledger/contracts/ids';
+import { LRUCache } from 'lru-cache';
+import type { EventLog } from '../connect/event-log.ts';
+import { lastOfSubjects } from '../messages/direct-read.ts';
+import { messagesOf } from '../messages/messages-of.ts';
+import type { RunLog } from '../messages/run-messages.ts';
+
+/** Of the bytes of a message, in base64url. */
+export const hashOf = (data: Uint8Array): string => hash('sha256', data, 'base64url');
+
+/** As many appends rest on a message that was stored or delivered a moment ago. Some megabytes. */
+const REMEMBERED = 32_768;
+
+const hashes = new WeakMap<RunLog, LRUCache<number, string>>();
+
+const remembered = (log: RunLog): LRUCache<number, string> => {
+  const known = hashes.get(log) ?? new LRUCache<number, string>({ max: REMEMBERED });
+  hashes.set(log, known);
+  return known;
+};
+
+/** For a reader whose next append rests on this message: then nothing is read for its hash. */
+export const rememberMessage = (
+  log: RunLog,
+  { sequence, data }: Pick<StoredMessage, 'sequence' | 'data'>,
+): void => {
+  if (data) remembered(log).set(sequence, hashOf(data));
+};
+
+/** At once as a rule: an append is sent in the turn in which it is asked for. */
+type Hash = string | undefined;
+
+/** The hash of the message that an append rests on; undefined when nobody can read it. @throws {LogUnavailable} */
+export const previousHash = (log: RunLog, expected: number): Hash | Promise<Hash> =>
+  remembered(log).get(expected) ?? messagesOf(log).at(expected).then(hashIn);
+
+/** The same for an executor, which may read its own subjects only. @throws {LogUnavailable} */
+export const previousOwnHash = (
+  log: EventLog,
+  { org_id, run_id, attempt, executor_id }: RunEvent,
+  expected: number,
+): Hash | Promise<Hash> => {
+  const known = remembered(log).get(expected);
+  if (known !== undefined || executor_id === null || !isExecutorId(executor_id)) return known;
+  const about = { org_id: orgId(org_id), run_id: runId(run_id), attempt, executor_id };
+  return lastOfSubjects(log, [assignmentSubject(about), ...attemptSubjects(about)]).then((found) =>
+    hashIn(found.find(({ sequence }) => sequence === expected)),
+  );
+};
+
+const hashIn = (message: StoredMessage | undefined): Hash => message?.data && hashOf(message.data);

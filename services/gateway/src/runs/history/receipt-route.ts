@@ -1,0 +1,85 @@
+import { isDeleted, isEnded, type Run } from '@runledger/contracts/fold/run';
+import { parseRunEvent } from '@runledger/contracts/events/run-event';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { Receipt, ReceiptKeys } from '@runledger/contracts/http/receipts';
+import { hashOf } from '@runledger/event-log/append/previous-hash';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { readAllOfRun } from '@runledger/event-log/read/read-all-of-run';
+import type { ReceiptSigner } from '@runledger/webhooks/signing/receipt-signer';
+import { operation, route, type Route } from '../../http/operation.ts';
+import { Refused } from '../../http/refusal.ts';
+import type { ReadCurrentRun } from '../current/current-run.ts';
+import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
+
+const receiptOperation = operation({
+  id: 'getRunReceipt',
+  method: 'GET',
+  path: '/run/{run_id}/receipt',
+  tag: 'Runs',
+  summary: 'Get a receipt of a run',
+  description:
+    'Every lifecycle fact of the run as it is stored, signed. Each has the hash of the one before, so `runledger receipt check` proves without the service that the history is whole and unaltered. Secret inputs are in it as they are stored: encrypted.',
+  scope: 'admin',
+  request: { path: RunPath },
+  response: { status: 200, description: 'The receipt.', body: Receipt },
+  refusals: [404, 410],
+});
+
+const keysOperation = operation({
+  id: 'listReceiptKeys',
+  method: 'GET',
+  path: '/receipt-keys',
+  tag: 'Runs',
+  summary: 'List the keys of receipts',
+  description: 'The public keys with which this installation signs receipts, or has signed them.',
+  scope: 'runs:read',
+  request: {},
+  response: { status: 200, description: 'The keys.', body: ReceiptKeys },
+  refusals: [],
+});
+
+export interface ReceiptRoutes {
+  readonly log: EventLog;
+  readonly current: ReadCurrentRun;
+  readonly signer: ReceiptSigner;
+  readonly now: () => Date;
+}
+
+export const receiptRoutes = ({ log, current, signer, now }: ReceiptRoutes): Route[] => [
+  route(receiptOperation, async ({ path }, caller) => {
+    const key = runKeyOf(path, caller);
+    const found = await current(key);
+    if (found.kind !== 'found') throw notFoundRun(found);
+    const { life = [] } = (await readAllOfRun(log, key)) ?? {};
+    if (life[0]?.expectedSequence !== 0) throw new Refused({ kind: 'gone', why: FORGOTTEN });
+    return signer.sign({
+      format: 1,
+      ...key,
+      issued_at: now().toISOString(),
+      facts: life.map((message) => receiptFact(message, found.run)),
+    });
+  }),
+  route(keysOperation, async () => ({ keys: [...signer.publicKeys] })),
+];
+
+const FORGOTTEN =
+  'The log does not have the beginning of this run any more: it keeps facts for a limited time, 7 days by default. Get the receipt of a run before';
+
+const receiptFact = (message: StoredMessage, now: Run): Receipt['facts'][number] => {
+  const { sequence, time, subject, expectedSequence, data = new Uint8Array() } = message;
+  return {
+    sequence,
+    time,
+    subject,
+    follows: expectedSequence ?? 0,
+    content: isWithheld(message, now) ? null : new TextDecoder().decode(data),
+    sha256: hashOf(data),
+  };
+};
+
+/** Nobody is shown outputs that were deleted. Its hash keeps its place. */
+const isWithheld = ({ body }: StoredMessage, now: Run): boolean => {
+  if (isDeleted(now) || !isEnded(now) || now.deleted_outputs === null) return false;
+  const parsed = parseRunEvent(body);
+  return parsed.kind === 'event' && 'outputs' in parsed.event.data;
+};
