@@ -30,7 +30,7 @@ export const factSentence = (event: RunEvent | WebhookEvent): string => {
       return event.data.message;
     case 'RunAttemptFailed': {
       const { error, retry_after_s } = event.data;
-      return `attempt ${event.attempt} failed, ${error.kind}: ${error.message}; another one follows after ${retry_after_s} s`;
+      return `attempt ${event.attempt} failed, and another one follows after ${retry_after_s} s. ${error.kind}: ${error.message}`;
     }
     case 'RunFailed':
       return `${event.data.error.kind}: ${event.data.error.message}`;

@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { ensureCog } from '@runledger/local-servers/cog';
 import { freePort } from '@runledger/local-servers/free-port';
 import { describe, expect, it } from 'vitest';
-import { comparable, pageOf, partsOf, replayed, type Part } from '../fixtures/session.ts';
-import { startStandalone } from '../fixtures/start-standalone.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { comparable, pageOf, partsOf, replayed, type Part } from '../../fixtures/session.ts';
+import { startStandalone } from '../../fixtures/start-standalone.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
-const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
 const page = join(ROOT, 'docs', 'your-own-workflow.md');
 /** After a change of what the screen shows: writes the answers into the page instead of comparing them. */
 const writes = process.env['RUNLEDGER_WRITE_DOCS'] === '1';

@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { comparable, laidOut, pageOf, partsOf, replayed } from '../fixtures/session.ts';
-import { startStandalone, type Standalone } from '../fixtures/start-standalone.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { comparable, laidOut, pageOf, partsOf, replayed } from '../../fixtures/session.ts';
+import { startStandalone, type Standalone } from '../../fixtures/start-standalone.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
-const page = fileURLToPath(new URL('../../../../docs/run-api.md', import.meta.url));
+const page = fileURLToPath(new URL('../../../../../docs/run-api.md', import.meta.url));
 /** After a change of the API: writes the answers into the page instead of comparing them. */
 const writes = process.env['RUNLEDGER_WRITE_DOCS'] === '1';
 
