@@ -41,7 +41,8 @@ writer's clock, for people; the times of a run are the broker's timestamps.
 **Fences.** A fact is stored on the condition that nothing was stored under a filter since its writer read it. The header
 \`Nats-Expected-Last-Subject-Sequence-Subject\` is the filter, such as \`runs.<org_id>.<run_id>.life.>\`, and
 \`Nats-Expected-Last-Subject-Sequence\` is the last sequence that the writer read under it, 0 for none. Facts that were stored
-together also have \`Nats-Batch-Id\` and \`Nats-Batch-Sequence\`. Readers ignore these headers.
+together also have \`Nats-Batch-Id\` and \`Nats-Batch-Sequence\`, which readers ignore. The broker stores messages with other fences, or
+none, as well: a reader that must not be deceived takes a fact only when its fence is the filter of its chain and names the message before it.
 
 **Filters.** \`${ALL_LIFECYCLES}\` and \`${ALL_WEBHOOKS}\` have all facts about runs. The streams also hold messages that are no facts:
 RUNS those under \`${READ_MARKER}\` and \`${ALL_TOLD_TERMS}\`, FLEET those under \`${TERMS}\`. A reader of facts leaves them out.

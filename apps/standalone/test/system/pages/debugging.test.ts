@@ -7,7 +7,7 @@ import { startStandalone } from '../../fixtures/start-standalone.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
 const page = join(ROOT, 'docs', 'debugging.md');
-const picture = join(ROOT, 'docs', 'pictures', 'run-history.svg');
+const picture = join(ROOT, 'docs', 'debugging', 'run-history.svg');
 /** After a change of what the screen shows: writes the answers and the picture instead of comparing them. */
 const writes = process.env['RUNLEDGER_WRITE_DOCS'] === '1';
 
