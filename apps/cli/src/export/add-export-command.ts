@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { CommandContext } from '../command/command-context.ts';
-import { EXIT } from '../output/command-error.ts';
+import { unlessInterrupted } from '../command/unless-interrupted.ts';
 import { outputTarget } from '../output/write-output.ts';
 import { addRunConditions } from '../runs/run-filter.ts';
 import { exportRuns, FORMATS, type ExportOptions } from './export-runs.ts';
@@ -10,10 +10,8 @@ interface SpanOptions {
   readonly until?: string;
 }
 
-export const addExportCommand = (
-  program: Command,
-  { client, screen, stdout, untilInterrupted, end }: CommandContext,
-): void => {
+export const addExportCommand = (program: Command, context: CommandContext): void => {
+  const { client, screen, stdout } = context;
   const command = program
     .command('export')
     .description('write runs as a table for analysts: a row for each run, newest first');
@@ -27,17 +25,12 @@ export const addExportCommand = (
       const what =
         options.format === 'parquet' ? 'Parquet is not for a screen' : 'An export is not for a screen';
       const target = outputTarget(output, { cwd: connected.cwd, screen, stdout, what });
-      const signal = untilInterrupted();
       const span = {
         ...(since !== undefined && { createdAfter: since }),
         ...(until !== undefined && { createdBefore: until }),
       };
-      try {
-        await exportRuns(connected, { ...options, ...span }, { target, signal });
-      } catch (error) {
-        if (!signal.aborted) throw error;
-        screen.hint('Interrupted. The export is not whole.');
-        end(EXIT.cancelled);
-      }
+      await unlessInterrupted(context, 'export', (signal) =>
+        exportRuns(connected, { ...options, ...span }, { target, signal }),
+      );
     });
 };

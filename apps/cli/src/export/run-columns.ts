@@ -17,30 +17,19 @@ const last = ({ attempts }: ExportedRun): ExportedRun['attempts'][number] | unde
 const filesOf = ({ outputs }: ExportedRun): number =>
   outputs.flatMap(({ data }) => Object.values(data).flat()).filter((item) => typeof item !== 'string').length;
 
-const text = (name: string, description: string, of: RunColumn['of']): RunColumn => ({
-  name,
-  type: 'text',
-  description,
-  of,
-});
-const time = (name: string, description: string, of: RunColumn['of']): RunColumn => ({
-  name,
-  type: 'time',
-  description,
-  of,
-});
-const seconds = (name: string, description: string, of: RunColumn['of']): RunColumn => ({
-  name,
-  type: 'number',
-  description: `${description}, in seconds`,
-  of,
-});
-const count = (name: string, description: string, of: RunColumn['of']): RunColumn => ({
-  name,
-  type: 'integer',
-  description,
-  of,
-});
+/** Columns of one type. `unit`: what their descriptions end with. */
+const columns =
+  (type: ColumnType, unit = '') =>
+  (name: string, description: string, of: RunColumn['of']): RunColumn => ({
+    name,
+    type,
+    description: `${description}${unit}`,
+    of,
+  });
+const text = columns('text');
+const time = columns('time');
+const seconds = columns('number', ', in seconds');
+const count = columns('integer');
 
 /** The columns of an export, in their order. None is renamed or changes its type; later releases add some at the end. */
 export const RUN_COLUMNS: readonly RunColumn[] = [

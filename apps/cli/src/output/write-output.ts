@@ -35,10 +35,10 @@ export const outputTarget = (
 /** Readable by its owner: it says who runs what. */
 const MODE = 0o600;
 
-type Bytes = AsyncIterable<Uint8Array | string>;
+type Bytes = Iterable<Uint8Array | string> | AsyncIterable<Uint8Array | string>;
 
 export interface WriteOptions {
-  readonly signal: AbortSignal;
+  readonly signal?: AbortSignal;
   /** What compresses it. */
   readonly through?: NodeJS.ReadWriteStream;
 }
@@ -47,7 +47,7 @@ export interface WriteOptions {
 export const writeOutput = async (
   target: OutputTarget,
   written: Bytes,
-  { signal, through = new PassThrough() }: WriteOptions,
+  { signal, through = new PassThrough() }: WriteOptions = {},
 ): Promise<number> => {
   let bytes = 0;
   const counted = async function* (chunks: Bytes): AsyncGenerator<Uint8Array | string> {
@@ -57,7 +57,7 @@ export const writeOutput = async (
     }
   };
   const write = (to: NodeJS.WritableStream, options: { readonly end: boolean }): Promise<void> =>
-    pipeline(Readable.from(written), through, counted, to, { signal, ...options });
+    pipeline(Readable.from(written), through, counted, to, { ...(signal && { signal }), ...options });
   if (target.kind === 'stream') {
     await write(target.stream, { end: false });
     return bytes;

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { compiledSchema } from '@runledger/contracts/compiled-schema';
 import { counted } from '@runledger/contracts/counted';
@@ -9,11 +9,9 @@ import type { Client } from '../api-client/client.ts';
 import { at } from '../api-client/api-call.ts';
 import { CommandError, EXIT, type ExitCode } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
+import { writeOutput } from '../output/write-output.ts';
 import type { Screen } from '../output/screen.ts';
 import { checkReceipt } from './check-receipt.ts';
-
-/** Readable by its owner: it has what the run was given. */
-const MODE = 0o600;
 
 /** Writes a receipt of a run to a file, or prints it. */
 export const getReceipt = async (
@@ -24,11 +22,8 @@ export const getReceipt = async (
   const receipt = await call(Receipt, { method: 'GET', path: at`/run/${run}/receipt` });
   if (output === undefined) screen.printJson(receipt);
   else {
-    await writeFile(resolve(cwd, output), `${JSON.stringify(receipt)}\n`, { mode: MODE }).catch(
-      (error: unknown) => {
-        throw new CommandError(`${plain(output)} cannot be written: ${messageOf(error)}.`);
-      },
-    );
+    const target = { kind: 'file', path: resolve(cwd, output) } as const;
+    await writeOutput(target, [`${JSON.stringify(receipt)}\n`]);
     screen.hint(
       `${counted(receipt.facts.length, 'fact')} of run ${receipt.run_id}. Check it with: runledger receipt check ${plain(output)}`,
     );

@@ -1,15 +1,13 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { newUuid, orgId, runId } from '@runledger/contracts/ids';
-import { append } from '@runledger/event-log/append/append';
-import { head } from '@runledger/event-log/read/read-run';
-import { assigned, failed, queued, started } from '@runledger/testing/events/run-events';
+import { aRun, assigned, failed, queued, started } from '@runledger/testing/events/run-events';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RUN_COLUMNS } from '../../src/export/run-columns.ts';
 import { aRealGateway, type RealGateway } from '../fixtures/real-gateway.ts';
 import { aGateway } from '../fixtures/fake-gateway.ts';
 import { at, runCli } from '../fixtures/run-cli.ts';
+import { storeFacts } from '../fixtures/stored-facts.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 let gateway: RealGateway;
@@ -17,10 +15,10 @@ const runs: string[] = [];
 beforeAll(async () => {
   gateway = await aRealGateway();
   for (let n = 0; n < 3; n += 1) {
-    const run = { org_id: orgId(gateway.org_id), run_id: runId(newUuid()) };
+    const run = aRun(gateway.org_id);
     runs.unshift(run.run_id);
     const facts = [queued(run, { tags: [`n:${n}`, 'x'] }), assigned(run), started(run), failed(run)];
-    for (const fact of facts.slice(0, n + 2)) await append(gateway.log, fact, await head(gateway.log, run));
+    await storeFacts(gateway.log, ...facts.slice(0, n + 2));
   }
 });
 afterAll(() => gateway[Symbol.asyncDispose]());

@@ -2,12 +2,9 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Receipt } from '@runledger/contracts/http/receipts';
-import { newUuid, orgId, runId } from '@runledger/contracts/ids';
-import type { RunEvent } from '@runledger/contracts/events/run-event';
+import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { append } from '@runledger/event-log/append/append';
 import { hashOf } from '@runledger/event-log/append/previous-hash';
-import { head } from '@runledger/event-log/read/read-run';
 import {
   assigned,
   deleted,
@@ -15,6 +12,7 @@ import {
   queued,
   started,
   succeeded,
+  aRun,
 } from '@runledger/testing/events/run-events';
 import { receiptSigner } from '@runledger/webhooks/signing/receipt-signer';
 import fc from 'fast-check';
@@ -23,6 +21,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkReceipt } from '../../src/receipts/check-receipt.ts';
 import { aRealGateway, type RealGateway } from '../fixtures/real-gateway.ts';
 import { runCli, type Result } from '../fixtures/run-cli.ts';
+import { storeFacts } from '../fixtures/stored-facts.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 let gateway: RealGateway;
@@ -33,17 +32,13 @@ beforeAll(async () => {
 });
 afterAll(() => gateway[Symbol.asyncDispose]());
 
-const store = async (run: RunKey, ...facts: readonly RunEvent[]): Promise<RunKey> => {
-  for (const fact of facts) {
-    const appended = await append(gateway.log, fact, await head(gateway.log, run));
-    if (appended.kind !== 'appended') throw new Error(`${fact.type} came second`);
-  }
-  return run;
-};
-const ownRun = (): RunKey => ({ org_id: orgId(gateway.org_id), run_id: runId(newUuid()) });
-const wholeRun = (): Promise<RunKey> => {
+const store = (...facts: Parameters<typeof storeFacts>[1][]): Promise<number> =>
+  storeFacts(gateway.log, ...facts);
+const ownRun = (): RunKey => aRun(gateway.org_id);
+const wholeRun = async (): Promise<RunKey> => {
   const run = ownRun();
-  return store(run, queued(run), assigned(run), started(run), succeeded(run));
+  await store(queued(run), assigned(run), started(run), succeeded(run));
+  return run;
 };
 const receiptOf = async ({ run_id }: RunKey): Promise<Receipt> =>
   JSON.parse((await gateway.cli(['receipt', run_id])).stdout);
@@ -83,7 +78,7 @@ describe('a receipt', () => {
 
   it('of a run that goes on says how it was', async () => {
     const run = ownRun();
-    await store(run, queued(run), assigned(run));
+    await store(queued(run), assigned(run));
     expect((await check(await receiptOf(run))).stdout).toContain('was started at');
   });
 
@@ -97,7 +92,7 @@ describe('a receipt', () => {
       type: null,
       data: { text: ['private'] },
     };
-    await store(run, queued(run), assigned(run), started(run), succeeded(run, [output]), outputsDeleted(run));
+    await store(queued(run), assigned(run), started(run), succeeded(run, [output]), outputsDeleted(run));
     const withheld = await receiptOf(run);
     expect(JSON.stringify(withheld)).not.toContain('private');
     const { code, stdout } = await check(withheld);
@@ -167,7 +162,7 @@ describe('a receipt', () => {
 
   it('is for admins, of their own organisation, and not of what is gone', async () => {
     const gone = await wholeRun();
-    await store(gone, deleted(gone));
+    await store(deleted(gone));
     for (const run of [gone.run_id, newUuid()])
       expect(await gateway.cli(['receipt', run])).toMatchObject({
         code: 2,

@@ -1,7 +1,6 @@
-import { newUuid, orgId, runId } from '@runledger/contracts/ids';
+import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { append } from '@runledger/event-log/append/append';
-import { lastOfRun, readRun } from '@runledger/event-log/read/read-run';
+import { lastOfRun } from '@runledger/event-log/read/read-run';
 import {
   assigned,
   cancelled,
@@ -10,12 +9,14 @@ import {
   failed,
   queued,
   started,
+  aRun,
 } from '@runledger/testing/events/run-events';
 import { webhookDelivered, webhookStarted } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aRealGateway, type RealGateway } from '../fixtures/real-gateway.ts';
 import { startCli } from '../fixtures/run-cli.ts';
+import { storeFacts } from '../fixtures/stored-facts.ts';
 
 let gateway: RealGateway;
 beforeAll(async () => {
@@ -23,21 +24,9 @@ beforeAll(async () => {
 });
 afterAll(() => gateway[Symbol.asyncDispose]());
 
-type Fact = Parameters<typeof append>[1];
-
-const ownRun = (): RunKey => ({ org_id: orgId(gateway.org_id), run_id: runId(newUuid()) });
-/** Returns the sequence of the last one. */
-const store = async (run: RunKey, ...facts: readonly Fact[]): Promise<number> => {
-  let last = 0;
-  for (const fact of facts) {
-    const read = await readRun(gateway.log, run);
-    const head = read.kind !== 'found' ? 0 : 'round' in fact ? (read.webhook?.head ?? 0) : read.history.head;
-    const appended = await append(gateway.log, fact, head);
-    if (appended.kind !== 'appended') throw new Error(`${fact.type} came second`);
-    last = appended.sequence;
-  }
-  return last;
-};
+const ownRun = (): RunKey => aRun(gateway.org_id);
+const store = (...facts: Parameters<typeof storeFacts>[1][]): Promise<number> =>
+  storeFacts(gateway.log, ...facts);
 const linesOf = async (...args: readonly string[]): Promise<string[]> => {
   const { code, stdout, stderr } = await gateway.cli(args);
   expect([code, stderr]).toEqual([0, '']);
@@ -51,7 +40,6 @@ describe('runledger history', () => {
     const message = `evil \u001B[2J answer\n${'x'.repeat(500)} the last words`;
     const told = { ...end, data: { ...end.data, error: { ...end.data.error, message } } };
     await store(
-      run,
       queued(run, { webhook: 'https://example.com/hook' }),
       assigned(run),
       started(run),
@@ -78,8 +66,8 @@ describe('runledger history', () => {
 
   it('prints what each fact changed with --changes, one entry a line with --json, and a picture with --svg', async () => {
     const run = ownRun();
-    const first = await store(run, queued(run));
-    await store(run, assigned(run));
+    const first = await store(queued(run));
+    await store(assigned(run));
     expect(await linesOf('history', run.run_id, '--changes')).toContain('    status: queued -> started');
     const entries = (await linesOf('history', run.run_id, '--json')).map((line) => JSON.parse(line));
     expect(entries).toMatchObject([
@@ -97,15 +85,15 @@ describe('runledger history', () => {
 
   it('follows the run until it has ended, and its notification is settled', async () => {
     const run = ownRun();
-    await store(run, queued(run, { webhook: 'https://example.com/hook' }));
+    await store(queued(run, { webhook: 'https://example.com/hook' }));
     const following = startCli(['history', run.run_id, '--follow'], { env: gateway.env });
     const has = (type: string) => waitFor(type, () => following.stdout().includes(type));
     await has('RunQueued');
-    await store(run, assigned(run), cancelRequested(run, 1, EXECUTOR));
+    await store(assigned(run), cancelRequested(run, 1, EXECUTOR));
     await has('RunCancelRequested');
-    await store(run, cancelled(run), webhookStarted(run));
+    await store(cancelled(run), webhookStarted(run));
     await has('RunCancelled');
-    await store(run, webhookDelivered(run));
+    await store(webhookDelivered(run));
     const { code, stdout } = await following.ended;
     expect(code).toBe(0);
     expect(
@@ -137,8 +125,8 @@ describe('runledger history', () => {
 describe('runledger at and diff', () => {
   it('show the run as it was, and what changed between two moments', async () => {
     const run = ownRun();
-    const first = await store(run, queued(run));
-    await store(run, assigned(run), started(run));
+    const first = await store(queued(run));
+    await store(assigned(run), started(run));
     const last = await lastOfRun(gateway.log, run);
     expect(await linesOf('at', run.run_id, String(first))).toContainEqual(
       expect.stringMatching(/^status +queued/),
@@ -160,7 +148,7 @@ describe('runledger at and diff', () => {
 
   it('refuse what is no moment, and one at which there was no run', async () => {
     const run = ownRun();
-    await store(run, queued(run));
+    await store(queued(run));
     const refused = async (moment: string) => (await gateway.cli(['at', run.run_id, moment])).stderr;
     expect(await refused('yesterday')).toContain('"yesterday" is no moment');
     expect(await refused('2001-01-01')).toContain('Run at that time not found');

@@ -106,3 +106,20 @@ const factOf = <Type extends string, Event, State>(
   const parsed = chain.parse(body);
   return parsed.kind === 'event' ? { event: parsed.event, sequence, time } : undefined;
 };
+
+/** The state after a step; undefined where it is not known. */
+export const stateAfter = <Event, State>(
+  step: ChainStep<Event, State>,
+  before: State | undefined,
+): State | undefined => {
+  switch (step.kind) {
+    case 'fact':
+      return step.states?.after;
+    case 'gap':
+      return undefined;
+    case 'refused':
+      return before;
+    case 'newer':
+      return step.ignored ? before : undefined;
+  }
+};

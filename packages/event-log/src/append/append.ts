@@ -37,7 +37,7 @@ const utf8 = new TextEncoder();
  */
 export const append = (log: RunLog, event: ChainEvent, expected: number): Promise<Appended> =>
   observed<Appended>(log, event, async (traceparent) => {
-    const previous = follows(event, expected) ? previousHash(log, expected) : undefined;
+    const previous = follows(event, expected) ? previousHash(log, event, expected) : undefined;
     const linked = withPrevious(event, previous instanceof Promise ? await previous : previous);
     const message = messageOf(linked, expected, traceparent);
     const published = await ('messages' in log
@@ -45,7 +45,7 @@ export const append = (log: RunLog, event: ChainEvent, expected: number): Promis
       : publishTogether(log, message));
     switch (published.kind) {
       case 'stored':
-        rememberMessage(log, { sequence: published.sequence, data: message.data });
+        rememberMessage(log, { ...message, sequence: published.sequence });
         return { kind: 'appended', sequence: published.sequence };
       case 'conflict':
         return published;
@@ -69,7 +69,7 @@ export const appendOwn = (log: EventLog, event: RunEvent, expected: number): Pro
     const message = messageOf(linked, expected, traceparent);
     const sent = await publishUntilAcknowledged(log, message);
     if (sent.kind === 'stored') {
-      rememberMessage(log, { sequence: sent.sequence, data: message.data });
+      rememberMessage(log, { ...message, sequence: sent.sequence });
       return { kind: 'appended', sequence: sent.sequence };
     }
     const found = await lastOfSubjects(log, [message.subject]);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { attemptSubjects, assignmentSubject } from '@runledger/contracts/subjects/run-subjects';
+import { attemptSubjects, assignmentSubject, runOfSubject } from '@runledger/contracts/subjects/run-subjects';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { isExecutorId, orgId, runId } from '@runledger/contracts/ids';
 import { LRUCache } from 'lru-cache';
@@ -15,10 +15,13 @@ export const hashOf = (data: Uint8Array): string => hash('sha256', data, 'base64
 /** As many appends rest on a message that was stored or delivered a moment ago. Some megabytes. */
 const REMEMBERED = 32_768;
 
-const hashes = new WeakMap<RunLog, LRUCache<number, string>>();
+const hashes = new WeakMap<RunLog, LRUCache<string, string>>();
 
-const remembered = (log: RunLog): LRUCache<number, string> => {
-  const known = hashes.get(log) ?? new LRUCache<number, string>({ max: REMEMBERED });
+/** By run and sequence: a log that was restored from a copy gives the same sequence to a message of another run. */
+const nameOf = (run_id: string, sequence: number): string => `${run_id} ${sequence}`;
+
+const remembered = (log: RunLog): LRUCache<string, string> => {
+  const known = hashes.get(log) ?? new LRUCache<string, string>({ max: REMEMBERED });
   hashes.set(log, known);
   return known;
 };
@@ -26,17 +29,22 @@ const remembered = (log: RunLog): LRUCache<number, string> => {
 /** For a reader whose next append rests on this message: then nothing is read for its hash. */
 export const rememberMessage = (
   log: RunLog,
-  { sequence, data }: Pick<StoredMessage, 'sequence' | 'data'>,
+  { subject, sequence, data }: Pick<StoredMessage, 'subject' | 'sequence' | 'data'>,
 ): void => {
-  if (data) remembered(log).set(sequence, hashOf(data));
+  const run = runOfSubject(subject);
+  if (run && data) remembered(log).set(nameOf(run.run_id, sequence), hashOf(data));
 };
 
 /** At once as a rule: an append is sent in the turn in which it is asked for. */
 type Hash = string | undefined;
 
 /** The hash of the message that an append rests on; undefined when nobody can read it. @throws {LogUnavailable} */
-export const previousHash = (log: RunLog, expected: number): Hash | Promise<Hash> =>
-  remembered(log).get(expected) ?? messagesOf(log).at(expected).then(hashIn);
+export const previousHash = (
+  log: RunLog,
+  { run_id }: Pick<RunEvent, 'run_id'>,
+  expected: number,
+): Hash | Promise<Hash> =>
+  remembered(log).get(nameOf(run_id, expected)) ?? messagesOf(log).at(expected).then(hashIn);
 
 /** The same for an executor, which may read its own subjects only. @throws {LogUnavailable} */
 export const previousOwnHash = (
@@ -44,7 +52,7 @@ export const previousOwnHash = (
   { org_id, run_id, attempt, executor_id }: RunEvent,
   expected: number,
 ): Hash | Promise<Hash> => {
-  const known = remembered(log).get(expected);
+  const known = remembered(log).get(nameOf(run_id, expected));
   if (known !== undefined || executor_id === null || !isExecutorId(executor_id)) return known;
   const about = { org_id: orgId(org_id), run_id: runId(run_id), attempt, executor_id };
   return lastOfSubjects(log, [assignmentSubject(about), ...attemptSubjects(about)]).then((found) =>

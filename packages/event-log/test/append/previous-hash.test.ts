@@ -8,9 +8,10 @@ import {
   started,
 } from '@runledger/testing/events/run-events';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, appendOwn, type ChainEvent } from '../../src/append/append.ts';
+import { rememberMessage } from '../../src/append/previous-hash.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { memoryLog } from '../../src/memory/memory-log.ts';
 import type { RunLog } from '../../src/messages/run-messages.ts';
@@ -61,6 +62,15 @@ describe('a fact of a run', () => {
   it('has the hash of one that another process stored, which is read', async () => {
     const run = aRun();
     const first = await stored(other, queued(run), 0);
+    await stored(log, assigned(run), first);
+    await expectLinked(log, run, 2);
+  });
+
+  it('has it although a log before this one had another message at that position', async () => {
+    const run = aRun();
+    const first = await stored(other, queued(run), 0);
+    const data = new TextEncoder().encode('of the log that was there before');
+    rememberMessage(log, { subject: runEventSubject(queued(aRun())), sequence: first, data });
     await stored(log, assigned(run), first);
     await expectLinked(log, run, 2);
   });

@@ -1,14 +1,15 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command/command-context.ts';
-import { EXIT } from '../../output/command-error.ts';
+import { unlessInterrupted } from '../../command/unless-interrupted.ts';
 import { outputTarget } from '../../output/write-output.ts';
 import { captureOf, DEFAULT_LEAD_IN, DEFAULT_RATE, type CaptureOptions } from './capture-options.ts';
 
 export const addCaptureCommand = (
   program: Command,
-  { asOperator, screen, stdout, untilInterrupted, end }: CommandContext,
+  context: CommandContext,
   { cwd }: { readonly cwd: string },
 ): void => {
+  const { asOperator, screen, stdout } = context;
   program
     .command('capture')
     .description('write the facts of a time to a file, without the content of runs (operator)')
@@ -22,13 +23,8 @@ export const addCaptureCommand = (
       const { capture } = await import('./capture.ts');
       const wanted = captureOf(options);
       const target = outputTarget(output, { cwd, screen, stdout, what: 'A slice is compressed' });
-      const signal = untilInterrupted();
-      try {
-        await asOperator(({ log }) => capture({ log, screen, target, signal }, wanted));
-      } catch (error) {
-        if (!signal.aborted) throw error;
-        screen.hint('Interrupted. The slice is not whole.');
-        end(EXIT.cancelled);
-      }
+      await unlessInterrupted(context, 'slice', (signal) =>
+        asOperator(({ log }) => capture({ log, screen, target, signal }, wanted)),
+      );
     });
 };

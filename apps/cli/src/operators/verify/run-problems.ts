@@ -4,7 +4,7 @@ import type { WriterRole } from '@runledger/contracts/events/writer';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunState } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
-import { walkChain, type ChainStep } from '@runledger/contracts/fold/walk-chain';
+import { stateAfter, walkChain, type ChainStep } from '@runledger/contracts/fold/walk-chain';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import { hashOf } from '@runledger/event-log/append/previous-hash';
@@ -45,12 +45,8 @@ export const foldedRun = ({ life, webhook }: MessagesOfRun, first: number): Fold
   };
 };
 
-const stateOf = <Event, State>(steps: readonly ChainStep<Event, State>[]): State | undefined => {
-  const last = steps.findLast((step) => step.kind === 'fact' || step.kind === 'gap' || isUnread(step));
-  return last?.kind === 'fact' ? last.states?.after : undefined;
-};
-
-const isUnread = (step: ChainStep<unknown, unknown>): boolean => step.kind === 'newer' && !step.ignored;
+const stateOf = <Event, State>(steps: readonly ChainStep<Event, State>[]): State | undefined =>
+  steps.reduce<State | undefined>((state, step) => stateAfter(step, state), undefined);
 
 const problemOf = (step: ChainStep<RunEvent | WebhookEvent, unknown>, first: number): string | undefined => {
   switch (step.kind) {

@@ -1,9 +1,8 @@
 import { openBlobStores } from '@runledger/blob-store/blob-stores';
-import { newUuid, orgId, runId } from '@runledger/contracts/ids';
+import { newUuid } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { append } from '@runledger/event-log/append/append';
-import { head } from '@runledger/event-log/read/read-run';
 import {
   assigned,
   deleted,
@@ -11,11 +10,13 @@ import {
   queued,
   started,
   succeeded,
+  aRun,
 } from '@runledger/testing/events/run-events';
 import { webhookDelivered, webhookStarted } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aRealGateway, type RealGateway } from '../../fixtures/real-gateway.ts';
 import { cliWith, type Cli, type Result } from '../../fixtures/run-cli.ts';
+import { storeFacts } from '../../fixtures/stored-facts.ts';
 
 let gateway: RealGateway;
 let cli: Cli;
@@ -25,24 +26,17 @@ beforeAll(async () => {
 });
 afterAll(() => gateway[Symbol.asyncDispose]());
 
-const ownRun = (): RunKey => ({ org_id: orgId(gateway.org_id), run_id: runId(newUuid()) });
+const ownRun = (): RunKey => aRun(gateway.org_id);
 /** As the executor writes it. */
 const byExecutor = <Event extends RunEvent>(event: Event): Event => ({
   ...event,
   writer: { ...event.writer, service: 'gpu-executor' },
 });
-const store = async (run: RunKey, ...facts: readonly RunEvent[]): Promise<number> => {
-  let last = 0;
-  for (const fact of facts) {
-    const appended = await append(gateway.log, fact, await head(gateway.log, run));
-    if (appended.kind !== 'appended') throw new Error(`${fact.type} came second`);
-    last = appended.sequence;
-  }
-  return last;
-};
+const store = (...facts: Parameters<typeof storeFacts>[1][]): Promise<number> =>
+  storeFacts(gateway.log, ...facts);
 const wholeRun = async (): Promise<RunKey> => {
   const run = ownRun();
-  await store(run, queued(run), assigned(run), byExecutor(started(run)), byExecutor(succeeded(run)));
+  await store(queued(run), assigned(run), byExecutor(started(run)), byExecutor(succeeded(run)));
   return run;
 };
 const verified = (run: RunKey, ...more: readonly string[]): Promise<Result> =>
@@ -52,7 +46,6 @@ describe('runledger verify', () => {
   it('finds nothing in a log and its views as services make them', async () => {
     const notified = ownRun();
     await store(
-      notified,
       queued(notified, { webhook: 'https://example.com/hook' }),
       assigned(notified),
       byExecutor(started(notified)),
@@ -62,9 +55,9 @@ describe('runledger verify', () => {
     if (sent.kind !== 'appended') throw new Error('it came second');
     await append(gateway.log, webhookDelivered(notified), sent.sequence);
     const gone = await wholeRun();
-    await store(gone, outputsDeleted(gone), deleted(gone));
+    await store(outputsDeleted(gone), deleted(gone));
     const waiting = ownRun();
-    await store(waiting, queued(waiting));
+    await store(queued(waiting));
     const { code, stdout, stderr } = await cli(['verify', '--no-blobs']);
     expect([code, stdout]).toEqual([0, '']);
     expect(stderr).toBe('3 runs with 13 messages verified: no difference.\n');
@@ -85,7 +78,7 @@ describe('runledger verify', () => {
       ),
     );
     const other = ownRun();
-    await store(other, queued(other), { ...assigned(other), writer: { service: 'notifier', instance: 'x' } });
+    await store(queued(other), { ...assigned(other), writer: { service: 'notifier', instance: 'x' } });
     expect((await verified(other)).stdout).toContain(
       'RunAssigned, says that notifier wrote it, and only scheduler may',
     );
@@ -93,7 +86,7 @@ describe('runledger verify', () => {
 
   it('tells facts that do not have the hash of what they follow', async () => {
     const run = ownRun();
-    const first = await store(run, queued(run));
+    const first = await store(queued(run));
     const stored = async (event: RunEvent): Promise<string> => {
       await gateway.log.js.publish(runEventSubject(event), JSON.stringify(event), {
         expect: { lastSubjectSequence: first, lastSubjectSequenceSubject: lifecycleFilter(run) },
@@ -104,7 +97,7 @@ describe('runledger verify', () => {
       `RunAssigned, was written behind another content of the message at ${first}: one of the two was changed`,
     );
     const other = ownRun();
-    const before = await store(other, queued(other));
+    const before = await store(queued(other));
     const event = assigned(other);
     await gateway.log.js.publish(runEventSubject(event), JSON.stringify(event), {
       expect: { lastSubjectSequence: before, lastSubjectSequenceSubject: lifecycleFilter(other) },
@@ -118,7 +111,7 @@ describe('runledger verify', () => {
     const run = ownRun();
     const sha256 = 'b'.repeat(64);
     const inputs = { inputs: null, inputs_blob: { sha256, bytes: 5_000 } };
-    await store(run, queued(run, inputs));
+    await store(queued(run, inputs));
     const { code, stdout } = await verified(run);
     expect(code).toBe(1);
     expect(stdout).toContain(`its inputs, the blob ${sha256}, is not in the store`);
@@ -129,7 +122,6 @@ describe('runledger verify', () => {
     );
     const kept = ownRun();
     await store(
-      kept,
       queued(kept, { inputs: null, inputs_blob: stored }),
       assigned(kept),
       byExecutor(started(kept)),

@@ -1,8 +1,9 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import type { RunState } from '@runledger/contracts/fold/run';
+import { instantOf } from '@runledger/contracts/run-view/instant';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
-import { walkChain, type ChainStep } from '@runledger/contracts/fold/walk-chain';
+import { stateAfter, walkChain, type ChainStep } from '@runledger/contracts/fold/walk-chain';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import type { MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
@@ -51,27 +52,8 @@ const placeOf = (step: AnyStep): { readonly sequence: number; readonly time: str
   return { sequence, time };
 };
 
-const stateAfter = <Event, State>(
-  step: ChainStep<Event, State>,
-  before: State | undefined,
-): State | undefined => {
-  switch (step.kind) {
-    case 'fact':
-      return step.states?.after;
-    case 'gap':
-      return undefined;
-    case 'refused':
-      return before;
-    case 'newer':
-      return step.ignored ? before : undefined;
-  }
-};
-
 /** A position in the log, or a time in milliseconds since 1970. */
 export type Moment = { readonly sequence: number } | { readonly time: number };
-
-// oxlint-disable-next-line no-restricted-globals -- it parses a time; it does not read the clock
-const instantOf = (time: string): number => Date.parse(time);
 
 /** Whether what was stored at this place belongs to what the moment sees. */
 export const isUpTo = (

@@ -2,6 +2,7 @@ import type { DeliveryAttempt } from '@runledger/contracts/deliveries/delivery-a
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { RunFact } from '@runledger/contracts/fold/run';
 import { isWebhookEvent } from '@runledger/contracts/events/webhook-event';
+import { instantOf } from '@runledger/contracts/run-view/instant';
 import type { RunStep } from './run-steps.ts';
 
 /** What a run spends its time on. */
@@ -138,6 +139,3 @@ const deliveryRows = (deliveries: readonly DeliveryAttempt[]): WaterfallRow[] =>
   }
   return [...rows].map(([name, bars]) => ({ name, bars }));
 };
-
-// oxlint-disable-next-line no-restricted-globals -- it parses a time; it does not read the clock
-const instantOf = (time: string): number => Date.parse(time);

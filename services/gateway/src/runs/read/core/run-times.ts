@@ -1,3 +1,4 @@
+import { instantOf } from '@runledger/contracts/run-view/instant';
 import { isEnded, type Run } from '@runledger/contracts/fold/run';
 
 export interface RunTimes {
@@ -32,7 +33,4 @@ export const runTimes = (run: Run): RunTimes => {
 };
 
 const seconds = (from: string | null, to: string | null): number | null =>
-  from === null || to === null ? null : (millisecondsOf(to) - millisecondsOf(from)) / 1000;
-
-// oxlint-disable-next-line no-restricted-globals -- it parses a time; it does not read the clock
-const millisecondsOf = (time: string): number => Date.parse(time);
+  from === null || to === null ? null : (instantOf(to) - instantOf(from)) / 1000;

@@ -1,3 +1,4 @@
+import { instantOf } from '@runledger/contracts/run-view/instant';
 import type { Waiting } from '@runledger/contracts/http/runs/waiting';
 import { isLater, liveStatus } from '@runledger/contracts/run-view/live-status';
 import type { QueuedRun } from '@runledger/contracts/fold/run';
@@ -35,9 +36,6 @@ const etaSentence = (run: QueuedRun, { eta, no_eta, gpu }: WaitReason): string =
       return 'nobody can say: it waits for something else than the ends of other runs';
   }
 };
-
-// oxlint-disable-next-line no-restricted-globals -- it parses a time; it does not read the clock
-const instantOf = (time: string): number => Date.parse(time);
 
 // oxlint-disable-next-line no-restricted-globals -- it writes a time; it does not read the clock
 const timeOf = (instant: number): string => new Date(instant).toISOString();
