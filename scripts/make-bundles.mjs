@@ -7,12 +7,13 @@ import { root } from './node24.mjs';
 
 /** They share what they have in common. */
 const PROGRAMS = [
-  'apps/cli',
-  'apps/standalone',
-  'services/gateway',
-  'services/scheduler',
-  'services/gpu-executor',
-  'services/notifier',
+  'apps/cli/src/main',
+  'apps/standalone/src/main',
+  'services/gateway/src/main',
+  'services/gateway/src/projection/rebuild/build-worker',
+  'services/scheduler/src/main',
+  'services/gpu-executor/src/main',
+  'services/notifier/src/main',
 ];
 /** One file each, because nothing else of the installation is in the view of these processes. */
 const SINGLE_FILES = [
@@ -59,12 +60,6 @@ const bundle = async (names, folder, codeSplitting) => {
 };
 
 const [folder] = process.argv.slice(2);
-const read = [
-  await bundle(
-    PROGRAMS.map((name) => `${name}/src/main`),
-    folder,
-    true,
-  ),
-];
+const read = [await bundle(PROGRAMS, folder, true)];
 for (const name of SINGLE_FILES) read.push(await bundle([name], folder, false));
 console.log(JSON.stringify([...new Set(read.flat())].filter(isOurs)));

@@ -9,7 +9,7 @@ import { MongoClient } from 'mongodb';
 import { sqliteViews } from '../test/fixtures/views/sqlite-views.ts';
 import { documentOf, type RunDocument } from '../src/projection/mongo/run-documents.ts';
 import { clock } from '../src/gateway-parts.ts';
-import { MONGO_LIMITS, openMongoRunViews } from '../src/projection/mongo/mongo-run-views.ts';
+import { MONGO_LIMITS, openMongoViewStore } from '../src/projection/mongo/sets/mongo-view-store.ts';
 import { sortKeyOf } from '../src/projection/core/sort-key.ts';
 import type { RunQuery } from '../src/projection/core/list-query.ts';
 import type { RunViews } from '../src/projection/run-views.ts';
@@ -85,9 +85,9 @@ const url = `${base.replace(/\/[^/]*$/, '')}/${DATABASE}${query === '' ? '' : `?
 const client = new MongoClient(url);
 open.defer(() => client.close());
 open.defer(async () => void (await client.db(DATABASE).dropDatabase()));
-const views = open.use(openMongoRunViews({ url, clock, ...MONGO_LIMITS, readWithinMs: 120_000 }));
+const views = open.use(openMongoViewStore({ url, clock, ...MONGO_LIMITS, readWithinMs: 120_000 }));
 await views.resetTo(beginningOf({ created: new Date().toISOString(), since: new Date().toISOString() }, 1));
-const documents = client.db(DATABASE).collection<RunDocument>('run_views');
+const documents = client.db(DATABASE).collection<RunDocument>('run_views_v1');
 const inMongo = runs.slice(0, IN_MONGODB);
 for (let begin = 0; begin < inMongo.length; begin += BATCH) {
   await documents.insertMany(inMongo.slice(begin, begin + BATCH).map(documentOf));

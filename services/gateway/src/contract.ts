@@ -34,7 +34,7 @@ export const contract: ServiceContract = {
   blobs: { WORKFLOWS: 'keeps', BLOBS: 'keeps' },
   erases: ['ACTIVITY', 'BLOBS', 'DELIVERY_ATTEMPTS', 'TIMERS', 'WORKFLOWS'],
   objects: ['OUTPUTS'],
-  leases: ['projection', 'schedules'],
+  leases: ['projection.*', 'schedules'],
   partitions: false,
   heartbeats: false,
   timers: false,
@@ -42,5 +42,5 @@ export const contract: ServiceContract = {
   audit: true,
   deadLetters: [{ stream: 'RUNS', as: 'projection' }],
   requests: [QUEUE_POSITIONS_SUBJECT, EXECUTORS_SUBJECT, WAIT_SUBJECT, POOLS_SUBJECT],
-  responds: ['redrive', 'view_digests'],
+  responds: ['redrive', 'view_digests', 'rebuild_views'],
 };

@@ -16,11 +16,13 @@ import { blobGauges, logGauges, projectionGauges } from './gateway-gauges.ts';
 import { openHttpServer } from './server/http-server.ts';
 import { commonHeaders } from './http/response-headers.ts';
 import { ownServices } from './own-services.ts';
-import { MONGO_LIMITS, openMongoRunViews } from './projection/mongo/mongo-run-views.ts';
-import { openSqliteRunViews } from './projection/sqlite/sqlite-run-views.ts';
+import { VIEW_VERSION } from './projection/core/stored-run.ts';
+import { openViewStore } from './projection/stores/open-view-store.ts';
 import { whileProjecting } from './projection/while-projecting.ts';
-import { openRunProjection } from './projection/run-projection.ts';
-import type { RunViews } from './projection/run-views.ts';
+import { openFirstViews } from './projection/rebuild/first-views.ts';
+import { openRebuilds } from './projection/rebuild/rebuilds.ts';
+import { openRunProjection, type RunProjection } from './projection/run-projection.ts';
+import type { ViewStore } from './projection/run-views.ts';
 
 /**
  * Opens everything that a gateway needs, in order. Stopping closes it in reverse. `main.ts` runs it as a process; tests of the
@@ -31,7 +33,7 @@ export const startGateway = async (
   open: AsyncDisposableStack,
   stopping: AbortSignal,
 ): Promise<{ http: string }> => {
-  const { config, instance, logger, metrics, checks } = begun;
+  const { config, instance, logger, metrics } = begun;
   const log = withFreshReads(
     await openServiceLog({ ...begun, streams: streamsOf(contract) }, open, stopping),
     clock,
@@ -39,9 +41,7 @@ export const startGateway = async (
 
   await checkOwnLifetimes(log, config, stopping);
 
-  const views = open.use(openRunViews(config));
-  const projection = open.use(openRunProjection({ log, views, logger, instance }));
-  checks['projection'] = () => projection.state();
+  const { views, projection } = openViews(begun, log, open);
   const isProjecting = (): boolean => projection.position() !== undefined;
   open.use(
     whileProjecting({
@@ -91,6 +91,21 @@ export const startGateway = async (
   return { http: http.url };
 };
 
+/** The views, and what keeps them. */
+const openViews = (
+  { config, instance, logger, checks }: ServiceBase<GatewayConfig>,
+  log: EventLog,
+  open: AsyncDisposableStack,
+): { readonly views: ViewStore; readonly projection: RunProjection } => {
+  const views = open.use(openViewStore(config, { version: VIEW_VERSION, clock }));
+  const projection = open.use(openRunProjection({ log, views, logger, instance }));
+  checks['projection'] = () => projection.state();
+  const order = { config, instance, level: config.RUNLEDGER_LOG_LEVEL, version: VIEW_VERSION };
+  open.use(openFirstViews({ log, logger, views, order, checks }));
+  open.use(openRebuilds({ log, logger, views, projection, order, clock }));
+  return { views, projection };
+};
+
 /** One small request for each stream. */
 const GATHER_LEADERS_EVERY_MS = 10_000;
 const DAY_MS = 86_400_000;
@@ -106,14 +121,4 @@ const checkOwnLifetimes = (log: EventLog, config: GatewayConfig, signal: AbortSi
   return retryWhileUnavailable({ signal, logger: log.logger }, () =>
     checkLifetimes(log, own, streamsOf(contract)),
   );
-};
-
-/** The views that RUNLEDGER_VIEWS chooses. */
-const openRunViews = (config: GatewayConfig): RunViews & AsyncDisposable => {
-  switch (config.RUNLEDGER_VIEWS) {
-    case 'mongodb':
-      return openMongoRunViews({ url: config.MONGODB_URL, clock, ...MONGO_LIMITS });
-    case 'sqlite':
-      return openSqliteRunViews({ path: config.RUNLEDGER_VIEWS_FILE, clock });
-  }
 };

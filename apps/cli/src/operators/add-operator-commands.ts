@@ -6,6 +6,7 @@ import { addCaptureCommand } from './capture/add-capture-command.ts';
 import { addBrokerConfigCommand } from './broker-config/add-broker-config-command.ts';
 import { addClusterCommands } from './cluster/add-cluster-commands.ts';
 import { addDeadLetterCommands } from './dead-letters/add-dead-letter-commands.ts';
+import type { RebuildOptions } from './rebuild/rebuild.ts';
 import type { VerifyOptions } from './verify/verify.ts';
 import type { Environment } from '../api-client/connection.ts';
 
@@ -42,6 +43,13 @@ const addLogCommands = (
     .action(async (options: VerifyOptions) => {
       const { verify } = await import('./verify/verify.ts');
       end(await asOperator((operator) => verify(operator, options)));
+    });
+  add(program, 'rebuild', 'build the views of runs again from the log, beside the live ones (operator)')
+    .option('--accept-differences', 'put them in place also where the live ones differ')
+    .option('--stop', 'stop it, and remove what was built')
+    .action(async (options: RebuildOptions) => {
+      const { rebuild } = await import('./rebuild/rebuild.ts');
+      end(await asOperator((operator) => rebuild(operator, options)));
     });
   add(program, 'provision', 'create or update the streams and buckets of the log (operator)')
     .option('--allow-fewer-replicas', 'let streams have fewer copies than they have now')

@@ -37,7 +37,7 @@ const gateway: Allowed = {
     'fleet.*.all.resume_requested',
     'audit.*.*.*.*',
     'dead_letters.RUNS.projection',
-    '$KV.LEASES.projection',
+    '$KV.LEASES.projection.*',
     '$KV.LEASES.schedules',
     'workflows.*.*',
     'blobs.*.*',
@@ -111,6 +111,7 @@ const gateway: Allowed = {
   subscribe: [
     'request.gateway.redrive',
     'request.gateway.view_digests',
+    'request.gateway.rebuild_views',
     'logs.*.*.*.*.*.*',
     'activity.*.*.*.*.*.progress',
   ],

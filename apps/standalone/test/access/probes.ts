@@ -52,7 +52,7 @@ const records = (): string[] => {
     ...EXECUTORS,
     'notifier.member.one',
     'notifier.partition.1',
-    ...CONTRACTS.flatMap(({ leases }) => leases),
+    ...CONTRACTS.flatMap(({ leases }) => leases.map((lease) => lease.replace('*', 'v1'))),
   ];
   return [
     ...buckets.flatMap((bucket) =>
@@ -133,6 +133,7 @@ const questions = (): string[] => [
   ...CONTRACTS.flatMap(({ requests: asks }) => asks),
   ...['gateway', 'scheduler', 'notifier', 'executor.a', 'executor.b'].map((who) => `request.${who}.redrive`),
   'request.gateway.view_digests',
+  'request.gateway.rebuild_views',
   'request.scheduler.other',
 ];
 

@@ -108,7 +108,7 @@ describe('with only its own key', () => {
   });
 
   it.each([
-    ['gateway', 'projection'],
+    ['gateway', 'projection.v1'],
     ['gateway', 'schedules'],
     ['scheduler', 'scheduler'],
   ] as const)('the %s holds its lease and gives it back', async (user, name) => {

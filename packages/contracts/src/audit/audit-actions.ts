@@ -35,6 +35,7 @@ export const AuditAction = Type.Enum([
   'organisation.erased',
   'log.provisioned',
   'dead_letter.redriven',
+  'views.rebuilt',
   'credential.refused',
 ]);
 export type AuditAction = Static<typeof AuditAction>;
@@ -87,6 +88,7 @@ export const AUDIT_ACTIONS: Readonly<Record<AuditAction, DescribedAction>> = {
   ),
   'log.provisioned': done('The streams of the log were created, or brought to their settings.'),
   'dead_letter.redriven': done('An operator had dead letters handled again.'),
+  'views.rebuilt': done('An operator had the views of runs built again from the log.'),
   'credential.refused': done(
     'Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.',
   ),

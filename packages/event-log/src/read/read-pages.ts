@@ -10,6 +10,8 @@ const PAGE = { batch: 512, max_bytes: 4 * 1024 * 1024 };
 interface PagesOptions {
   /** The broker's time, ISO 8601; from the beginning of the stream when it is left out. */
   readonly since?: string;
+  /** The first sequence, instead of a time. */
+  readonly from?: number;
   /** The last sequence. What is stored meanwhile is not read. */
   readonly upTo: number;
   /** Called after each page, before the next one is requested. */
@@ -24,9 +26,9 @@ interface PagesOptions {
 export async function* readPages(
   log: EventLog,
   stream: 'RUNS' | 'FLEET',
-  { since, upTo, pace }: PagesOptions,
+  { since, from = 1, upTo, pace }: PagesOptions,
 ): AsyncGenerator<readonly StoredMessage[]> {
-  const first = since === undefined ? 1 : await firstSince(log, stream, since);
+  const first = since === undefined ? from : await firstSince(log, stream, since);
   let next = first === undefined ? undefined : readPage(log, stream, first);
   while (next) {
     const page = await next;

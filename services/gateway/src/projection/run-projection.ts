@@ -1,7 +1,3 @@
-import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
-import { isDeleted } from '@runledger/contracts/fold/run';
-import { countRuns } from '@runledger/contracts/room/run-counts';
-import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
 import { respondToRedrives } from '@runledger/request-reply/redrive';
 import { respondToViewDigests } from '@runledger/request-reply/view-digests';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -9,20 +5,17 @@ import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
 import { acquireLease, LEASE_TTL_MS } from '@runledger/coordination/lease';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
-import { matchesAny } from '@runledger/contracts/subjects/matches-filter';
-import { settled } from '@runledger/event-log/messages/leader-state';
-import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { aborted, sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
-import { foldedOf } from './core/fold-run.ts';
-import { projectRuns, runsIn, type Gap, type RefusedFact } from './core/project-runs.ts';
+import pLimit from 'p-limit';
+import type { RefusedFact } from './core/project-runs.ts';
 import { beginningOf, type ProjectionPosition } from './core/projection-start.ts';
-import { openPositionWatch, ViewsReplaced } from './position-watch.ts';
+import { VIEW_VERSION } from './core/stored-run.ts';
+import { openPositionWatch, type PositionWatch } from './position-watch.ts';
+import { projectBatch } from './project-batch.ts';
 import { readStart } from './read-start.ts';
-import { readView } from './read-view.ts';
 import { redriveView } from './redrive-view.ts';
 import { viewDigests } from './view-digests.ts';
-import { isSameRun, type StoredView } from './core/run-view.ts';
 import type { RunViews } from './run-views.ts';
 
 export interface RunProjection extends AsyncDisposable {
@@ -32,7 +25,14 @@ export interface RunProjection extends AsyncDisposable {
   position(): number | undefined;
   /** The latest position of the views that this process has seen, also while another gateway projects. */
   seenPosition(): ProjectionPosition | undefined;
+  /**
+   * Does the work between two batches, while the views stay at this position. The projection goes on from the position that the work
+   * gives back, if it gives one. False, and nothing is done, while another gateway projects.
+   */
+  between(work: BetweenBatches): Promise<boolean>;
 }
+
+type BetweenBatches = (at: ProjectionPosition) => Promise<ProjectionPosition | undefined>;
 
 export interface ProjectionOptions {
   readonly log: EventLog;
@@ -40,44 +40,35 @@ export interface ProjectionOptions {
   readonly logger: Logger;
   /** The holder of the lease, for people. */
   readonly instance: string;
+  /** `VIEW_VERSION`, but in tests: gateways of two versions keep views of their own. */
+  readonly version?: number;
 }
 
 const EVERYTHING = 'runs.>';
-const FACTS = [ALL_LIFECYCLES, ALL_WEBHOOKS];
 const RETRY_AFTER_MS = 1_000;
 const STOP_WITHIN_MS = 2_000;
-const LEASE = 'projection';
+/** In the name of what it could not fold, for people. */
+const CONSUMER = 'projection';
 
 /** Keeps the views up to date with the log. Of several gateways with shared views, one does it. */
 export const openRunProjection = (options: ProjectionOptions): RunProjection => {
-  const { log, logger } = options;
+  const { logger } = options;
   const stop = new AbortController();
   let stopped: string | undefined;
-  let position: (() => number) | undefined;
+  let projecting: Projecting | undefined;
   const watch = openPositionWatch(options.views);
 
-  const project = async (lost: AbortSignal): Promise<void> => {
-    let at = await begin(options, watch.latest());
-    watch.set(at);
-    const ended = AbortSignal.any([lost, stop.signal]);
-    await using following = await follow(options.log, {
-      stream: 'RUNS',
-      // The position follows what is no fact too, so that a list knows when the views have everything.
-      subjects: [EVERYTHING],
-      after: at.sequence,
-      onBatch: async (messages) => {
-        at = await takeBatch(options, at, messages);
-        watch.set(at);
-      },
-    });
-    position = () => following.position();
-    const failure = await Promise.race([following.failed, watch.behind(), aborted(ended)]);
-    if (failure) throw failure;
-  };
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       try {
-        await asHolder(options, stop.signal, project);
+        await asHolder(options, stop.signal, (lost) =>
+          project(options, watch, {
+            ended: AbortSignal.any([lost, stop.signal]),
+            onBegun: (begun) => {
+              projecting = begun;
+            },
+          }),
+        );
       } catch (error) {
         if (stop.signal.aborted) return;
         if (error instanceof NewerVersion) {
@@ -88,22 +79,24 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
         logger.warn({ err: error }, 'the projection was interrupted; trying again');
         await sleep(RETRY_AFTER_MS, stop.signal);
       } finally {
-        position = undefined;
+        projecting = undefined;
       }
     }
   };
   const running = run();
-  // Every gateway responds, also while another one projects: any gateway may save a view of the log.
-  const redriving = respondToRedrives(log, 'gateway', (request) => redriveView(options, request));
-  const comparing = respondToViewDigests(log, (request) => viewDigests(options.views, request));
+  const responding = respondAboutViews(options);
   return {
     state: () => (stopped === undefined ? { ok: true } : { ok: false, why: stopped }),
-    position: () => position?.(),
+    position: () => projecting?.position(),
     seenPosition: () => watch.latest(),
+    between: async (work) => {
+      const present = projecting;
+      await present?.between(work);
+      return present !== undefined;
+    },
     [Symbol.asyncDispose]: async () => {
       stop.abort();
-      redriving[Symbol.dispose]();
-      comparing[Symbol.dispose]();
+      responding[Symbol.dispose]();
       await watch[Symbol.asyncDispose]();
       // While the broker is unavailable, this may take too long. Then it ends with the connection.
       await within(STOP_WITHIN_MS, running, () => undefined);
@@ -111,13 +104,70 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
   };
 };
 
+/** A projection that is under way. */
+interface Projecting {
+  readonly position: () => number;
+  readonly between: (work: BetweenBatches) => Promise<void>;
+}
+
+interface ProjectOptions {
+  readonly ended: AbortSignal;
+  readonly onBegun: (begun: Projecting) => void;
+}
+
+const project = async (
+  options: ProjectionOptions,
+  watch: PositionWatch,
+  { ended, onBegun }: ProjectOptions,
+): Promise<void> => {
+  const batches = { ...options, onRefused: (refused: RefusedFact) => storeRefused(options, refused) };
+  const inTurn = pLimit(1);
+  let at = await begin(options, watch.latest());
+  watch.set(at);
+  const goTo = (next: ProjectionPosition): void => {
+    at = next;
+    watch.set(at);
+  };
+  await using following = await follow(options.log, {
+    stream: 'RUNS',
+    // The position follows what is no fact too, so that a list knows when the views have everything.
+    subjects: [EVERYTHING],
+    after: at.sequence,
+    onBatch: (messages) => inTurn(async () => goTo(await projectBatch(batches, at, messages))),
+  });
+  onBegun({
+    position: () => following.position(),
+    between: (work) =>
+      inTurn(async () => {
+        const next = ended.aborted ? undefined : await work(at);
+        if (next) goTo(next);
+      }),
+  });
+  const failure = await Promise.race([following.failed, watch.behind(), aborted(ended)]);
+  if (failure) throw failure;
+};
+
+/** Every gateway responds, also while another one projects: any gateway may save a view of the log. */
+const respondAboutViews = (options: ProjectionOptions): Disposable => {
+  const { log, views } = options;
+  const redriving = respondToRedrives(log, 'gateway', (request) => redriveView(options, request));
+  const comparing = respondToViewDigests(log, (request) => viewDigests(views, request));
+  return {
+    [Symbol.dispose]: () => {
+      redriving[Symbol.dispose]();
+      comparing[Symbol.dispose]();
+    },
+  };
+};
+
 const asHolder = async (
-  { log, views, instance }: ProjectionOptions,
+  { log, views, instance, version = VIEW_VERSION }: ProjectionOptions,
   signal: AbortSignal,
   work: (lost: AbortSignal) => Promise<void>,
 ): Promise<void> => {
   if (!views.shared) return work(signal);
-  const lease = await acquireLease(log, { name: LEASE, holder: instance, ttlMs: LEASE_TTL_MS }, signal);
+  const name = `projection.v${version}`;
+  const lease = await acquireLease(log, { name, holder: instance, ttlMs: LEASE_TTL_MS }, signal);
   try {
     await work(lease.lost);
   } finally {
@@ -150,69 +200,10 @@ const begin = async (
   }
 };
 
-/** The next position. The views go first: after a crash in between, the same facts change nothing. */
-const takeBatch = async (
-  options: ProjectionOptions,
-  from: ProjectionPosition,
-  messages: readonly StoredMessage[],
-): Promise<ProjectionPosition> => {
-  const { views } = options;
-  const facts = messages.filter(({ subject }) => matchesAny(FACTS, subject));
-  // What a view shows, a read of the log has to show too.
-  await settled(options.log, messages.at(-1)?.sequence ?? 0);
-  const present = await views.load(runsIn(facts));
-  const projected = projectRuns(present, facts);
-  if (projected.kind === 'newer_version') throw new NewerVersion(projected);
-  for (const refused of projected.refused) await storeRefused(options, refused);
-  const read: StoredView[] = [];
-  for (const gap of projected.gaps) {
-    const view = present.find((one) => isSameRun(one, gap.key));
-    read.push(...(await closeGap(options, gap, view)));
-  }
-  const last = messages.at(-1);
-  if (!last) return from;
-  const counts = messages.reduce(countRuns, from.counts);
-  const to = { ...from, sequence: last.sequence, event_id: eventIdOf(last), counts };
-  if (await views.advance([...projected.views, ...read], from, to)) return to;
-  throw new ViewsReplaced(`the views are not at ${from.sequence}, which was written last`);
-};
-
 const storeRefused = async (
   { log, logger }: ProjectionOptions,
   { message, why }: RefusedFact,
 ): Promise<void> => {
   logger.warn({ subject: message.subject, sequence: message.sequence, why }, 'a fact was refused');
-  await storeDeadLetter(log, { consumer: LEASE, stored: message, reason: why });
-};
-
-const closeGap = async (
-  options: ProjectionOptions,
-  { key, message }: Gap,
-  present: StoredView | undefined,
-): Promise<StoredView[]> => {
-  const { log, logger } = options;
-  const read = await readView(log, key, message.sequence);
-  switch (read.kind) {
-    case 'whole':
-      return [read.view];
-    case 'webhook_damaged':
-      // Of a deleted run they say nothing more, and their beginning may have expired.
-      if (!isDeleted(read.run))
-        await storeRefused(options, { message, why: 'the webhook facts of its run contradict each other' });
-      return [{ head: read.head, run: read.run, webhook: foldedOf(present).webhook }];
-    case 'none':
-      return [];
-    case 'newer_version':
-      throw new NewerVersion(read);
-    case 'damaged': {
-      const { firstSequence } = await runsIdentity(log);
-      // A run whose beginning has expired: its view, if there is one, stays as it is.
-      if (read.expected < firstSequence) {
-        logger.debug({ run_id: key.run_id, why: read.why }, 'the beginning of a run has expired');
-        return [];
-      }
-      await storeRefused(options, { message, why: read.why });
-      return [];
-    }
-  }
+  await storeDeadLetter(log, { consumer: CONSUMER, stored: message, reason: why });
 };

@@ -4,7 +4,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Page } from './core/page.ts';
 import type { ProjectionPosition } from './core/projection-start.ts';
 import type {
-  EraseQuery,
+  ByIdQuery,
   FilesQuery,
   OldestQuery,
   RunQuery,
@@ -66,8 +66,10 @@ export interface RunViews {
   findLiveRun(orgId: OrgId, record: UsedRecord): Promise<RunId | undefined>;
   /** The run that ended first comes first. */
   listWithFiles(query: FilesQuery): Promise<StoredView[]>;
+  /** All views of all organisations, also those of deleted runs, in the order of their ids. */
+  listAll(query: ByIdQuery): Promise<StoredView[]>;
   /** Views of all organisations with files to erase, in the order of their ids. */
-  listToErase(query: EraseQuery): Promise<StoredView[]>;
+  listToErase(query: ByIdQuery): Promise<StoredView[]>;
   /** Views of all organisations of deleted runs of which all is erased. The run that was deleted first comes first. */
   listErased(limit: number): Promise<StoredView[]>;
   /**
@@ -103,6 +105,44 @@ export type ReadingViews = Pick<
   | 'listWithFiles'
   | 'listToErase'
   | 'listErased'
+  | 'listAll'
   | 'countQueued'
   | 'sumOutputBytes'
 >;
+
+/**
+ * What builds a set of views needs of it. Its position is the last of the log that is in it, and undefined before `resetTo` made it empty.
+ */
+export type NextViews = Pick<
+  RunViews,
+  'find' | 'load' | 'save' | 'remove' | 'position' | 'advance' | 'resetTo' | 'listAll'
+> &
+  AsyncDisposable;
+
+/** A second set of views, which is built beside the live one. At most one at a time. */
+export interface NextSet {
+  /** Whether one was begun. */
+  exists(): Promise<boolean>;
+  /** Only one process has it open at a time. */
+  open(): Promise<NextViews>;
+  /**
+   * Makes it the live set, at the position `to`, and the former one is gone. False when the live set is not at `from`, or no longer there.
+   * Nobody has it open.
+   */
+  replaceLive(from: ProjectionPosition | undefined, to: ProjectionPosition): Promise<boolean>;
+  remove(): Promise<void>;
+}
+
+/** Views that an earlier version made, in the same place. Their states are read, and nothing else of them. */
+export interface FormerViews extends AsyncDisposable {
+  /** See `VIEW_VERSION`. */
+  readonly version: number;
+  listAll(query: ByIdQuery): Promise<StoredView[]>;
+}
+
+/** Where run views are stored. */
+export interface ViewStore extends RunViews, AsyncDisposable {
+  readonly next: NextSet;
+  /** Undefined when this version has views of its own, or when there are none at all. While they are there, nothing else of the store can be used. */
+  former(): Promise<FormerViews | undefined>;
+}

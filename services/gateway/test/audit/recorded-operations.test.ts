@@ -26,6 +26,7 @@ const WITHOUT_OPERATION = [
   'organisation.created',
   'log.provisioned',
   'dead_letter.redriven',
+  'views.rebuilt',
   'credential.refused',
 ];
 

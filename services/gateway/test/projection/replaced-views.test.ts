@@ -4,7 +4,7 @@ import { assigned, failed, queued, aRun } from '@runledger/testing/events/run-ev
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { MongoClient, type Db } from 'mongodb';
 import { expect, it } from 'vitest';
-import type { OpenMongoRunViews } from '../../src/projection/mongo/mongo-run-views.ts';
+import type { ViewStore } from '../../src/projection/run-views.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { project } from '../fixtures/views/a-projection.ts';
@@ -13,7 +13,7 @@ import { expectFolded, storeRuns } from '../fixtures/views/projected-runs.ts';
 
 interface Projected {
   readonly log: EventLog;
-  readonly views: OpenMongoRunViews;
+  readonly views: ViewStore;
   /** As an administrator of the database uses it. */
   readonly database: Db;
   /** All that the database holds. */
@@ -31,7 +31,7 @@ const aProjection = async (open: AsyncDisposableStack): Promise<Projected> => {
 
 /** Copies a database; the answer puts the copy in its place. */
 const copyOf = async (database: Db): Promise<() => Promise<void>> => {
-  const names = ['run_views', 'projections'];
+  const names = ['run_views_v1', 'projections'];
   const copied = await Promise.all(
     names.map(async (name) => [name, await database.collection(name).find().toArray()] as const),
   );
@@ -49,11 +49,11 @@ describeWithMongo('the projection of a running gateway', () => {
     const { log, views, database } = await aProjection(open);
     const keys = await storeRuns(log, 16);
     await expectFolded(log, views, keys);
-    const indexes = await database.collection('run_views').indexes();
+    const indexes = await database.collection('run_views_v1').indexes();
     await database.dropDatabase();
     await expectFolded(log, views, keys);
     await waitFor('the position', async () => ((await views.position())?.sequence ?? 0) > 16);
-    expect(await database.collection('run_views').indexes()).toEqual(indexes);
+    expect(await database.collection('run_views_v1').indexes()).toEqual(indexes);
   });
 
   it('makes all views again when the database was emptied and the log continues', async () => {

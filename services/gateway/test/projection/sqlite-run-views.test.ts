@@ -59,7 +59,7 @@ describe('run views in a file', () => {
     const later = new DatabaseSync(path);
     later.exec('PRAGMA user_version = 2');
     later.close();
-    expect(() => openViews(path)).toThrow('it is of format 2; this release reads format 1');
+    expect(() => openViews(path)).toThrow('it has views of version 2, and this release reads version 1');
   });
 
   it('are reported as unavailable when the file cannot be opened', async () => {

@@ -57,7 +57,7 @@ export interface FilesQuery {
 }
 
 /** Views with files to erase, of all organisations. */
-export interface EraseQuery {
+export interface ByIdQuery {
   /** Only runs with a later id. */
   readonly after: string;
   /** At least 1. */

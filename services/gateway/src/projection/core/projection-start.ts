@@ -49,6 +49,13 @@ export const isBehind = (
       (position.derivation < known.derivation ||
         (position.derivation === known.derivation && position.sequence < known.sequence))));
 
+/** Whether the views are exactly there. */
+export const isAt = (position: ProjectionPosition | undefined, expected: ProjectionPosition): boolean =>
+  position?.stream_created === expected.stream_created &&
+  position.derivation === expected.derivation &&
+  position.sequence === expected.sequence &&
+  position.event_id === expected.event_id;
+
 /** Whether the views have only moved forward from one position to the other: nothing was taken from them in between. */
 export const isContinued = (from: ProjectionPosition, to: ProjectionPosition | undefined): boolean =>
   to?.stream_created === from.stream_created &&

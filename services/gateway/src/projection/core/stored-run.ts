@@ -9,6 +9,12 @@ import { webhookHost, type WebhookRow } from './webhook-row.ts';
 import { webhookStatus } from './webhook-status.ts';
 
 /**
+ * Of what is stored: the columns, their meaning, and the states of the folds. A gateway uses views of its own version only; views of another
+ * one are made anew, beside them. Add 1 for a change of any of it.
+ */
+export const VIEW_VERSION = 1;
+
+/**
  * A view as a database stores it. The folds are JSON text: inputs and outputs may have names and values that a database
  * changes or refuses (`$ref`, `_bsontype`, NUL, names that are numbers). What lists filter and sort by is beside them, and a
  * deleted run has none of it, so no list finds it.
@@ -104,7 +110,7 @@ const NOT_LISTED: Omit<Listed, 'updated_at'> = {
   webhook_url: null,
 };
 
-/** What `viewOf` needs. */
+/** What `viewOf` needs. Views of every version have these four. */
 export const VIEW_FIELDS = ['head', 'run', 'webhook_head', 'webhook'] as const satisfies (keyof StoredRun)[];
 
 /** Only `storedRun` makes what is stored, so its text needs no check. */

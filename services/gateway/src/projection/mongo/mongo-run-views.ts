@@ -1,17 +1,16 @@
-import { MongoClient, type Db } from 'mongodb';
+import type { Db } from 'mongodb';
 import { once } from './once.ts';
 import type { RunViews } from '../run-views.ts';
-import { keepConnecting } from './keep-connecting.ts';
+import type { StoredSet } from '../store-of.ts';
 import { ignoringStale, orUnavailable } from './mongo-errors.ts';
-import { storedPosition } from './projection-position.ts';
+import { positionOf, type StoredPosition } from './projection-position.ts';
 import { readViews } from './read-views.ts';
 import { resetViewHeads } from './reset-view-heads.ts';
 import { guardedRemoval, guardedWrite, type RunDocument } from './run-documents.ts';
 import { createIndexes } from './run-indexes.ts';
 import { readReferences } from './run-references.ts';
 
-export interface MongoSettings {
-  readonly url: string;
+export interface MongoLimits {
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
   /** How long a read may take. */
@@ -19,49 +18,37 @@ export interface MongoSettings {
   readonly writeWithinMs: number;
 }
 
-/** A client waits for a read. Nobody waits for a write, and one of many views takes longer. */
-export const MONGO_LIMITS = { readWithinMs: 2_000, writeWithinMs: 15_000 } as const;
+export interface MongoSet {
+  readonly database: Db;
+  readonly collection: string;
+  readonly position: StoredPosition;
+  readonly limits: MongoLimits;
+}
 
-export interface OpenMongoRunViews extends RunViews, AsyncDisposable {}
+/** For work whose caller no longer waits. An index of many runs takes a while. */
+export const SOCKET_WITHIN_MS = 120_000;
 
-const DEFAULT_DATABASE = 'runledger';
-const SOCKET_WITHIN_MS = 120_000;
-
-/** Opens without waiting for the server. Until the server is available, every call throws ViewsUnavailable. */
-export const openMongoRunViews = ({
-  url,
-  clock,
-  readWithinMs,
-  writeWithinMs,
-}: MongoSettings): OpenMongoRunViews => {
-  const client = new MongoClient(url, {
-    appName: 'runledger-gateway',
-    serverSelectionTimeoutMS: readWithinMs,
-    connectTimeoutMS: readWithinMs,
-    waitQueueTimeoutMS: readWithinMs,
-    // For work whose caller no longer waits. An index of many runs takes a while.
-    socketTimeoutMS: SOCKET_WITHIN_MS,
-    writeConcern: { w: 'majority', journal: true },
-  });
-  const connecting = keepConnecting(client);
-  const database = client.db(databaseIn(url));
-  const runs = database.collection<RunDocument>('run_views');
+/** The views of one collection. */
+export const mongoRunViews = ({ database, collection, position, limits }: MongoSet): StoredSet => {
+  const { writeWithinMs } = limits;
+  const runs = database.collection<RunDocument>(collection);
   return {
-    shared: true,
-    ...readViews(runs, { readWithinMs, writeWithinMs, clock }),
-    ...readReferences(runs, { readWithinMs, writeWithinMs }),
-    ...writeViews(database, writeWithinMs),
-    [Symbol.asyncDispose]: () => connecting[Symbol.asyncDispose](),
+    ...readViews(runs, limits),
+    ...readReferences(runs, limits),
+    ...writeViews({ database, collection, position, writeWithinMs }),
   };
 };
 
+interface WrittenSet extends Omit<MongoSet, 'limits'>, Pick<MongoLimits, 'writeWithinMs'> {}
+
 /** The writing half: only the projection uses it. */
-const writeViews = (
-  database: Db,
-  writeWithinMs: number,
-): Pick<RunViews, 'save' | 'remove' | 'position' | 'advance' | 'resetTo'> => {
-  const runs = database.collection<RunDocument>('run_views');
-  const position = storedPosition(database);
+const writeViews = ({
+  database,
+  collection,
+  position,
+  writeWithinMs,
+}: WrittenSet): Pick<RunViews, 'save' | 'remove' | 'position' | 'advance' | 'resetTo'> => {
+  const runs = database.collection<RunDocument>(collection);
   const index = () =>
     orUnavailable('making the indexes of run views', SOCKET_WITHIN_MS, () => createIndexes(runs));
   const whenIndexed = once(index);
@@ -84,7 +71,10 @@ const writeViews = (
       return deletedCount;
     },
     position: () =>
-      orUnavailable('reading the position of the projection', writeWithinMs, () => position.read()),
+      orUnavailable('reading the position of the projection', writeWithinMs, async () => {
+        const found = await position.read();
+        return found && positionOf(found);
+      }),
     advance: async (views, from, to) => {
       await save(views);
       return orUnavailable('saving the position of the projection', writeWithinMs, () =>
@@ -98,10 +88,7 @@ const writeViews = (
       await resetViewHeads(runs, step);
       // Who emptied the database removed its indexes too.
       await index();
-      await step(() => position.reset(beginning));
+      await step(() => position.reset(beginning, collection));
     },
   };
 };
-
-/** For a URL without a database the driver would take `test`. */
-const databaseIn = (url: string): string => /^[^:]+:\/\/[^/]+\/([^?]+)/.exec(url)?.[1] ?? DEFAULT_DATABASE;

@@ -10,7 +10,7 @@ import { viewOf } from '../core/stored-run.ts';
 import { oldestRuns, unsettledRuns } from './oldest-runs.ts';
 import { documentReader } from './read-lists.ts';
 import type { RunDocument } from './run-documents.ts';
-import { erasedViews, viewsToErase, viewsWithFiles } from './views-with-files.ts';
+import { allViews, erasedViews, viewsToErase, viewsWithFiles } from './views-with-files.ts';
 
 export interface ReadLimits {
   readonly readWithinMs: number;
@@ -64,6 +64,7 @@ export const readViews = (
       orUnavailable('listing runs with files', writeWithinMs, () => viewsWithFiles(runs, query)),
     listToErase: (query) =>
       orUnavailable('listing views with files to erase', writeWithinMs, () => viewsToErase(runs, query)),
+    listAll: (query) => orUnavailable('listing all views', writeWithinMs, () => allViews(runs, query)),
     listErased: (limit) =>
       orUnavailable('listing views of deleted runs', writeWithinMs, () => erasedViews(runs, limit)),
     countQueued: (org_id, atMost) =>

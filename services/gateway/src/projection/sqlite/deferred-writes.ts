@@ -1,5 +1,5 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { ProjectionPosition } from '../core/projection-start.ts';
+import { isAt, type ProjectionPosition } from '../core/projection-start.ts';
 import { runName } from '../core/run-name.ts';
 import type { StoredView } from '../core/run-view.ts';
 import type { WrittenViews } from './write-views.ts';
@@ -93,9 +93,3 @@ export const deferWrites = (
 
 const isStale = (view: StoredView, present: StoredView | undefined): boolean =>
   present !== undefined && (present.head > view.head || present.webhook.head > view.webhook.head);
-
-const isAt = (position: ProjectionPosition | undefined, expected: ProjectionPosition): boolean =>
-  position?.stream_created === expected.stream_created &&
-  position.derivation === expected.derivation &&
-  position.sequence === expected.sequence &&
-  position.event_id === expected.event_id;

@@ -3,15 +3,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { ViewsUnavailable } from '../run-views.ts';
 import { SCHEMA } from './schema.ts';
 
-const FORMAT = 1;
-const IN_MEMORY = ':memory:';
+export const IN_MEMORY = ':memory:';
 const OWNER_ONLY = 0o600;
 
 /**
  * Opens the file, or makes it, with its tables and indexes. Only one process has it open at a time.
  * @throws {ViewsUnavailable} with what to do
  */
-export const openDatabase = (path: string): DatabaseSync =>
+export const openDatabase = (path: string, version: number): DatabaseSync =>
   orUnavailable(`opening ${path}`, () => {
     // SQLite gives a new file to all users; its other files get the rights of this one.
     if (path !== IN_MEMORY) closeSync(openSync(path, 'a', OWNER_ONLY));
@@ -25,10 +24,16 @@ export const openDatabase = (path: string): DatabaseSync =>
         PRAGMA synchronous = NORMAL;
       `);
       const found = database.prepare('PRAGMA user_version').get()?.['user_version'];
-      if (found !== 0 && found !== FORMAT) {
-        throw new Error(`it is of format ${String(found)}; this release reads format ${FORMAT}`);
+      if (found !== 0 && found !== version) {
+        const remedy =
+          Number(found) < version
+            ? 'those of this version are being made from them and the log'
+            : 'start the later release again, or move the file away, and they are derived from the log';
+        throw new Error(
+          `it has views of version ${String(found)}, and this release reads version ${version}: ${remedy}`,
+        );
       }
-      database.exec(`BEGIN IMMEDIATE; ${SCHEMA}; PRAGMA user_version = ${FORMAT}; COMMIT;`);
+      database.exec(`BEGIN IMMEDIATE; ${SCHEMA}; PRAGMA user_version = ${version}; COMMIT;`);
       return database;
     } catch (error) {
       database.close();

@@ -8,7 +8,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { deferWrites } from './deferred-writes.ts';
 import { findWrittenView } from './find-written-view.ts';
 import { recentViews } from './recent-views.ts';
-import { VIEW_FIELDS, viewOf, type StoredRun } from '../core/stored-run.ts';
+import { VIEW_FIELDS, VIEW_VERSION, viewOf, type StoredRun } from '../core/stored-run.ts';
 import type { ReadingViews, RunViews } from '../run-views.ts';
 import { openDatabase, orUnavailable } from './open-database.ts';
 import { oldestRuns, unsettledRuns } from './oldest-runs.ts';
@@ -20,6 +20,8 @@ import { writeViews } from './write-views.ts';
 export interface SqliteSettings {
   /** Of the file, or `:memory:`. */
   readonly path: string;
+  /** `VIEW_VERSION`, but in tests. */
+  readonly version?: number;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
 }
@@ -32,13 +34,24 @@ const SEARCH_FOR_MS = 50;
  * filters reads in pieces. What the projection stores is written a moment later, and before anything else reads or writes the file; a
  * view, and the position, are found in memory meanwhile. @throws {ViewsUnavailable} when the file cannot be used
  */
-export const openSqliteRunViews = ({ path, clock }: SqliteSettings): RunViews & AsyncDisposable => {
-  const database = openDatabase(path);
+export const openSqliteRunViews = ({
+  path,
+  clock,
+  version = VIEW_VERSION,
+}: SqliteSettings): RunViews & Disposable & AsyncDisposable => {
+  const database = openDatabase(path, version);
   const recent = recentViews();
   const written = writeViews(database, recent);
   const findWritten = findWrittenView(database, recent);
   const deferred = deferWrites({ ...written, find: findWritten });
   let move = Promise.withResolvers<void>();
+  const close = (): void => {
+    try {
+      deferred[Symbol.dispose]();
+    } finally {
+      database.close();
+    }
+  };
   const find = async (key: RunKey): Promise<StoredView | undefined> => deferred.find(key);
   return {
     shared: false,
@@ -69,13 +82,8 @@ export const openSqliteRunViews = ({ path, clock }: SqliteSettings): RunViews & 
       await written.resetTo(beginning);
       deferred.forgetPosition();
     },
-    [Symbol.asyncDispose]: async () => {
-      try {
-        deferred[Symbol.dispose]();
-      } finally {
-        database.close();
-      }
-    },
+    [Symbol.dispose]: close,
+    [Symbol.asyncDispose]: async () => close(),
   };
 };
 
@@ -100,6 +108,9 @@ const readLists = (database: DatabaseSync, clock: () => number): Omit<ReadingVie
   const toErase = database.prepare(
     `SELECT ${VIEW_FIELDS.join(', ')} FROM run_views INDEXED BY ${ERASE_INDEX}
      WHERE to_erase > 0 AND run_id > ? ORDER BY run_id LIMIT ?`,
+  );
+  const all = database.prepare(
+    `SELECT ${VIEW_FIELDS.join(', ')} FROM run_views WHERE run_id > ? ORDER BY run_id LIMIT ?`,
   );
   const erased = database.prepare(
     `SELECT ${VIEW_FIELDS.join(', ')} FROM run_views INDEXED BY ${DELETED_INDEX}
@@ -130,6 +141,10 @@ const readLists = (database: DatabaseSync, clock: () => number): Omit<ReadingVie
     listToErase: async ({ after, limit }) =>
       orUnavailable('listing views with files to erase', () =>
         toErase.all(after, limit).map((row) => viewOf(row as unknown as StoredRun)),
+      ),
+    listAll: async ({ after, limit }) =>
+      orUnavailable('listing all views', () =>
+        all.all(after, limit).map((row) => viewOf(row as unknown as StoredRun)),
       ),
     listErased: async (limit) =>
       orUnavailable('listing views of deleted runs', () =>

@@ -26,7 +26,7 @@ describeWithMongo('views in MongoDB', () => {
       number: index + 1,
       created_at: timeOf(index + 1),
     }));
-    const documents = database.collection<RunDocument>('run_views');
+    const documents = database.collection<RunDocument>('run_views_v1');
     await insertViews(
       url,
       runs.map((run) => aView(run.number, run)),
@@ -66,7 +66,9 @@ describeWithMongo('views in MongoDB', () => {
     const { url, database } = await aDatabase(open);
     const views = open.use(openViews(url));
     await views.save([aView(1, folded(queued(aRun())))]);
-    const keys = (await database.collection('run_views').indexes()).map(({ key }) => Object.keys(key).join());
+    const keys = (await database.collection('run_views_v1').indexes()).map(({ key }) =>
+      Object.keys(key).join(),
+    );
     expect(keys).toEqual(
       expect.arrayContaining([
         'org_id,sort_key',

@@ -1,0 +1,30 @@
+import type { Db } from 'mongodb';
+import type { FormerViews } from '../../run-views.ts';
+import { orUnavailable } from '../mongo-errors.ts';
+import type { MongoLimits } from '../mongo-run-views.ts';
+import type { RunDocument } from '../run-documents.ts';
+import { versionIn, type ViewPlaces } from './view-places.ts';
+import { allViews } from '../views-with-files.ts';
+
+/** Of several earlier versions, the latest. Gateways of that version may still serve, and keep it up. */
+export const formerMongoViews = async (
+  database: Db,
+  { version: own, live, positions }: ViewPlaces,
+  { writeWithinMs }: MongoLimits,
+): Promise<FormerViews | undefined> => {
+  if (await live.read()) return undefined;
+  const others = (await positions.find().toArray()).flatMap(({ _id: id, collection }) => {
+    const version = versionIn(id);
+    return version === undefined || version > own ? [] : [{ version, collection }];
+  });
+  const latest = others.toSorted((a, b) => b.version - a.version)[0];
+  if (!latest) return undefined;
+  const { version, collection } = latest;
+  const runs = database.collection<RunDocument>(collection);
+  return {
+    version,
+    listAll: (query) =>
+      orUnavailable(`reading the views of version ${version}`, writeWithinMs, () => allViews(runs, query)),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+};

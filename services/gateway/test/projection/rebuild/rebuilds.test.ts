@@ -1,0 +1,9 @@
+import { describeWithMongo } from '@runledger/testing/servers/mongo';
+import { inFile, inMongo } from '../../fixtures/views/view-settings.ts';
+import { rebuildConformance } from './rebuilds.conformance.ts';
+
+rebuildConformance('SQLite', 240, inFile);
+
+describeWithMongo('with a server', () => {
+  rebuildConformance('MongoDB', 150, inMongo);
+});
