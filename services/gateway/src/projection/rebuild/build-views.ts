@@ -35,7 +35,7 @@ export interface BuildProgress {
 /** A page of views takes a process some milliseconds. */
 export const VIEWS_AT_ONCE = 500;
 const MESSAGES_AT_ONCE = 1_024;
-/** So many more are left to who has the live set: they are folded while it stands still. */
+/** So many that came meanwhile are left to who has the live set: they are folded while it stands still. */
 const NEARLY = 500;
 
 /** All of a set, in the order of run ids. */
@@ -101,9 +101,9 @@ export const foldUpToNow = async (
 ): Promise<ProjectionPosition> => {
   const { log, next, logger, signal, onProgress } = options;
   let at = from;
-  for (;;) {
+  for (let left = 0; ; left = NEARLY) {
     const { lastSequence: end } = await runsIdentity(log, at.sequence);
-    if (end - at.sequence <= NEARLY) return at;
+    if (end - at.sequence <= left) return at;
     const pages = readPages(log, 'RUNS', { from: at.sequence + 1, upTo: end, pace: async () => undefined });
     for await (const messages of inBatches(pages)) {
       signal.throwIfAborted();

@@ -37,7 +37,8 @@ export const openSqliteViewStore = (settings: SqliteSettings): ViewStore => {
     peek: (key) => live?.peek?.(key),
     moved: async () => openLive().moved?.(),
     next: { ...next, replaceLive },
-    former: async () => formerViews(path, version),
+    // What is open is of this version, and nobody can open it a second time.
+    former: async () => (live ? undefined : formerViews(path, version)),
     [Symbol.asyncDispose]: async () => closeLive(),
   };
 };

@@ -54,6 +54,7 @@ const firstViews = (
       await expectFolded(log, next, [...keys, ...more]);
       expect(await next.load([old])).toEqual([lost]);
       await waitFor('readiness', () => !('views' in checks));
+      expect(await next.former()).toBeUndefined();
       // Those of the former version go on with theirs.
       if (mayServe) await expectFolded(log, views, [...keys, ...more]);
     });
