@@ -11,6 +11,7 @@ const CLOSED: ReadonlySet<string> = new Set([
   'KV_RATES',
   'KV_FILES',
   'KV_SCHEDULES',
+  'OBJ_ARCHIVE',
   'OBJ_OUTPUTS',
   'LOGS',
   'AUDIT',

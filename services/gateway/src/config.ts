@@ -8,6 +8,7 @@ import { outputUrlsConfig } from '@runledger/webhooks/signing/output-urls';
 import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
 import { MAX_INPUTS_BYTES, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
+import { archiveConfig } from './archive/store/archive-config.ts';
 import { outputsConfig } from './outputs/output-stores.ts';
 import { checkQuotas, quotasConfig } from './quotas/quotas-config.ts';
 import { edgeConfig } from './server/edge-config.ts';
@@ -60,6 +61,7 @@ export const configSchema = Type.Object({
     description:
       'days from its creation for which a run is kept, unless its organisation chose fewer; at least as long as the log keeps its facts (runsMaxAgeMs)',
   }),
+  ...archiveConfig,
   ...secretKeysConfig,
   ...policyConfig,
   ...giveUpConfig,

@@ -24,6 +24,7 @@ export const contract: ServiceContract = {
   subscribesToProgress: true,
   logs: 'reads',
   buckets: {
+    ARCHIVE: ['read', 'list', 'write', 'erase'],
     CATALOGUE: ['read', 'list', 'write', 'erase'],
     FILES: ['read', 'list', 'write', 'erase'],
     KEYS: ['read', 'list', 'write', 'erase'],
@@ -33,7 +34,7 @@ export const contract: ServiceContract = {
   },
   blobs: { WORKFLOWS: 'keeps', BLOBS: 'keeps' },
   erases: ['ACTIVITY', 'BLOBS', 'DELIVERY_ATTEMPTS', 'TIMERS', 'WORKFLOWS'],
-  objects: ['OUTPUTS'],
+  objects: ['ARCHIVE', 'OUTPUTS'],
   leases: ['projection.*', 'schedules'],
   partitions: false,
   heartbeats: false,

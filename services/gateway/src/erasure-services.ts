@@ -13,7 +13,7 @@ import { openErasures } from './erasures/open-erasures.ts';
 /** The operations that erase organisations, and what does it. `open` ends it. */
 export const erasureServices = (
   { log, views, isProjecting, logger, instance }: Omit<GatewayParts, 'metrics'>,
-  { current, expire, fresh, lists, outputs, room, stores }: RunServices,
+  { archive, current, expire, fresh, lists, outputs, room, stores }: RunServices,
   { conflict: onConflict }: GatewayMetrics,
   open: AsyncDisposableStack,
 ): Route[] => {
@@ -29,6 +29,7 @@ export const erasureServices = (
       views,
       fresh,
       stores,
+      eraseArchive: archive.eraseOrganisation,
       files,
       isProjecting,
       logger,

@@ -1,5 +1,6 @@
 import { BLOB_STREAMS, type BlobStream } from '@runledger/contracts/blobs';
 import { Counter, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
+import { archiveMetrics, type ArchiveMetrics } from './archive/archive-metrics.ts';
 import { quotaMetrics, type QuotaMetrics } from './quotas/quota-metrics.ts';
 import type { RateCounters } from './rate-limit/rate-limit.ts';
 import type { Acceptance } from './runs/queue/accept-run.ts';
@@ -23,6 +24,7 @@ export interface GatewayMetrics {
   readonly auditLost: () => void;
   readonly rate: RateCounters;
   readonly quotas: QuotaMetrics;
+  readonly archive: ArchiveMetrics;
 }
 
 const WHY_NOT_QUEUED = [
@@ -84,14 +86,8 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     ['from'],
   );
   const uploaded = counter('runledger_gateway_upload_bytes_total', 'Bytes of output files that were stored.');
-  const erased = counter(
-    'runledger_gateway_erased_blob_bytes_total',
-    'Bytes of workflows, inputs and lists of outputs that were erased because nothing referred to them, by stream.',
-    ['stream'],
-  );
-  for (const stream of BLOB_STREAMS) erased.inc({ stream }, 0);
   return {
-    erased: (stream, bytes) => erased.inc({ stream }, bytes),
+    erased: erasedBlobs(counter),
     removed: removals(counter),
     answered: (operation, status, took) => {
       requests.inc({ operation, status: String(status) });
@@ -106,7 +102,18 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     auditLost: lostRecords(counter),
     rate: rateCounters(counter),
     quotas: quotaMetrics(registry),
+    archive: archiveMetrics(registry),
   };
+};
+
+const erasedBlobs = (counter: NewCounter): GatewayMetrics['erased'] => {
+  const erased = counter(
+    'runledger_gateway_erased_blob_bytes_total',
+    'Bytes of workflows, inputs and lists of outputs that were erased because nothing referred to them, by stream.',
+    ['stream'],
+  );
+  for (const stream of BLOB_STREAMS) erased.inc({ stream }, 0);
+  return (stream, bytes) => erased.inc({ stream }, bytes);
 };
 
 const lostRecords = (counter: NewCounter): (() => void) => {

@@ -1,6 +1,8 @@
 import { sealedSigningSecrets } from '@runledger/webhooks/signing/sealed-records';
 import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import type Koa from 'koa';
+import { archiveGauges } from './archive/archive-metrics.ts';
+import { archiveRecords } from './archive/store/archive-records.ts';
 import { openAudit, type Audit } from './audit/audit.ts';
 import { auditRoutes } from './audit/audit-routes.ts';
 import { erasureServices } from './erasure-services.ts';
@@ -58,6 +60,8 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   const services = openRunServices(parts, metrics, open);
   const queueing = runQueueing(parts, services, metrics);
   roomGauges(registry, services.room.counts);
+  if (config.RUNLEDGER_ARCHIVE !== 'none')
+    archiveGauges(registry, { log: parts.log, records: archiveRecords(parts.log) }, parts.isProjecting);
   subscriptionGauges(registry, services.subscriptions, config.RUNLEDGER_STREAMS_MAX);
   const audit = openAudit({ log: parts.log, now, clock, onLost: metrics.auditLost });
   open.use(audit.refused);

@@ -2,6 +2,7 @@ import { BlobStoreFull } from '@runledger/blob-store/store/blob-store';
 import { EventTooLarge, LogFull } from '@runledger/event-log/append/append';
 import { AuditNotStored } from '@runledger/event-log/audit/record-action';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
+import { ArchiveUnavailable } from './archive/store/archive-objects.ts';
 import type { Refusal } from './http/refusal.ts';
 import { OutputStoreUnavailable } from './outputs/store/output-store.ts';
 import { ViewsUnavailable } from './projection/run-views.ts';
@@ -42,6 +43,12 @@ export const knownFailures: readonly KnownFailure[] = [
     SchedulerUnavailable,
     unavailable(
       'No scheduler leads now, or the leader does not respond. Check that a scheduler is running, and try again',
+    ),
+  ],
+  [
+    ArchiveUnavailable,
+    unavailable(
+      'The archive, which has the facts of older runs, cannot be read now. Try again; an operator finds the reason in the log of the gateway',
     ),
   ],
   [OutputStoreUnavailable, unavailable('The store of output files cannot be reached now. Try again')],

@@ -51,6 +51,7 @@ export interface RunRoutes {
 /** The operations on runs. */
 export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRoutes): Route[] => {
   const { stores, secrets, current, lists, room, fresh, scheduler, subscriptions, keys, tokens } = services;
+  const { read } = services.archive;
   const { accept, callbacks, deployments, keepFiles, limits } = queueing;
   const { config, log, views, logger, instance } = parts;
   const outputUrl = services.outputUrls.of;
@@ -74,7 +75,7 @@ export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRou
   const positions = queuePositions({ scheduler, clock });
   const included = openIncluded(stores, logger);
   const present = presentRuns({ log, current });
-  const past = pastRun({ log, current });
+  const past = pastRun({ read, current });
   const wait = waitForEnd({ awaitEnd: subscriptions.awaitEnd, keys });
   return [
     queueRoute({ limits, callbacks, queue: deployments.queue, onQueued }),
@@ -82,8 +83,8 @@ export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRou
     getRoute({ current, past, lists, progress, positions, wait, included, outputUrl, ended: services.ended }),
     eventsRoute({ current, subscriptions, keys }),
     runLogsRoute(parts, services, attemptLog),
-    ...historyRoutes({ log, current, lists, attemptLog, outputUrl, now }),
-    ...receiptRoutes({ log, current, signer: services.receipts, now }),
+    ...historyRoutes({ log, read, current, lists, attemptLog, outputUrl, now }),
+    ...receiptRoutes({ read, current, signer: services.receipts, now }),
     tokenRoute({ current, tokens, maxS: config.RUNLEDGER_RUN_TOKEN_MAX_S, now }),
     cancelRoute({ cancel, record }),
     ...deleteRoutes({ deleteRun: deleteRun({ log, current, lists, room, writer, now, onConflict }) }),

@@ -1,14 +1,16 @@
 import { openBlobStores, type BlobStores } from '@runledger/blob-store/blob-stores';
 import { polledClock } from '@runledger/coordination/polled-clock';
-import { newUuid } from '@runledger/contracts/ids';
+import { newUuid, orgId } from '@runledger/contracts/ids';
 import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { outputLists, type OutputLists } from '@runledger/blob-store/output-lists';
 import { outputUrls, type OutputUrls } from '@runledger/webhooks/signing/output-urls';
 import { receiptSigner, type ReceiptSigner } from '@runledger/webhooks/signing/receipt-signer';
 import { signer } from '@runledger/webhooks/signing/signer';
+import { openArchive, type Archive } from './archive/archive.ts';
 import { isValidKey } from './auth/api-keys.ts';
 import { runTokens, type RunTokens } from './auth/run-token.ts';
+import { erasureRecords } from './catalogue/store/erasure-records.ts';
 import { catalogueRecords, type CatalogueRecords } from './catalogue/store/catalogue-records.ts';
 import { openBlobSweep } from './blobs/blob-sweep.ts';
 import { eraseBlobs } from './blobs/erase-blobs.ts';
@@ -24,7 +26,7 @@ import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { freshViews, type FreshViews } from './projection/fresh-views.ts';
 import { openCountedRuns } from './room/counted-runs.ts';
 import { logRoom, type LogRoom } from './room/log-room.ts';
-import { currentRun, type ReadCurrentRun } from './runs/current/current-run.ts';
+import { currentRun, type CurrentRunOptions, type ReadCurrentRun } from './runs/current/current-run.ts';
 import { openOutputStore, type OpenedOutputs } from './outputs/output-stores.ts';
 import { openQuotas, type Quotas, type QuotasOptions } from './quotas/quotas.ts';
 import { longestRun, type LongestRun } from './lifetimes/longest-run.ts';
@@ -50,6 +52,7 @@ const FRESH_VIEWS_TIMEOUT_MS = 2_000;
 
 /** What operations share. */
 export interface RunServices {
+  readonly archive: Archive;
   readonly current: ReadCurrentRun;
   readonly ended: EndedResponses;
   readonly shown: ShownWebhooks;
@@ -84,11 +87,12 @@ export const openRunServices = (
 ): RunServices => {
   const { config, log, views, isProjecting, logger, instance } = parts;
   const shown = shownWebhooks();
-  const find = open.use(openFindView(views, logger)).call;
   const stores = openBlobStores(log);
   const lists = outputLists({ blobs: stores.blobs, logger });
   const fresh = freshViews({ log, views, timeoutMs: FRESH_VIEWS_TIMEOUT_MS, clock });
-  const current = currentRun({ log, find, fresh, shown, logger, onRead: metrics.runRead });
+  const retention = retentionRecords(log);
+  const archive = archiveOf(parts, retention, metrics, open);
+  const current = currentRunOf(parts, { fresh, shown, archived: archive.run }, metrics, open);
   const { expired: onExpired, conflict: onConflict } = metrics;
   const writer = { service: 'gateway', instance } as const;
   const expiring = { log, views, writer, now, onExpired, onConflict };
@@ -102,7 +106,6 @@ export const openRunServices = (
   const outputs = openOutputStore(config, { log, logger, now });
   open.use(outputs.store);
   const erase = eraseFiles({ store: outputs.store, lists });
-  const retention = retentionRecords(log);
   const runsDays = config.RUNLEDGER_RUN_RETENTION_DAYS;
   const kept = { views, isProjecting, logger, records: retention, runsDays };
   const outliving = { expire, expireNotification: expireNotification(expiring) };
@@ -110,11 +113,17 @@ export const openRunServices = (
   const used = { stores, fresh, records, schedules, outputs, ofFiles };
   const quotas = openQuotas(countedUse({ config, views }, used, metrics), open);
   const files = openUploads(parts, { records: ofFiles, store: outputs.store, quotas }, metrics, open);
-  const erasing = { log, erase, ...atOnce({ stores, views, fresh, files }, metrics) };
+  const erasing = {
+    log,
+    erase,
+    noteErasure: archive.noteErasure,
+    ...atOnce({ stores, views, fresh, files }, metrics),
+  };
   openUpkeep({ ...kept, ...outliving, ...erasing, onRemoved: metrics.removed }, open);
   const signed = signedTexts(parts);
   const counted = open.use(openCountedRuns({ ...parts, clock }));
   return {
+    archive,
     stores,
     current,
     ended: endedResponses(),
@@ -135,6 +144,32 @@ export const openRunServices = (
     ...signed,
     ...openStreams(parts, { current, lists, quotas, ...signed }, open),
   };
+};
+
+const currentRunOf = (
+  { log, views, logger }: Pick<GatewayParts, 'log' | 'views' | 'logger'>,
+  known: Pick<CurrentRunOptions, 'fresh' | 'shown' | 'archived'>,
+  { runRead: onRead }: Pick<GatewayMetrics, 'runRead'>,
+  open: AsyncDisposableStack,
+): ReadCurrentRun =>
+  currentRun({ ...known, log, find: open.use(openFindView(views, logger)).call, logger, onRead });
+
+/** What keeps facts that leave the log, for as long as their organisation keeps runs. */
+const archiveOf = (
+  { config, log, logger, isProjecting }: Omit<GatewayParts, 'metrics'>,
+  retention: Pick<RetentionRecords, 'get'>,
+  { archive: metrics }: Pick<GatewayMetrics, 'archive'>,
+  open: AsyncDisposableStack,
+): Archive => {
+  const brokerNow = polledClock(log, 'RUNS');
+  const erasures = erasureRecords(log);
+  const keptSince = async (org_id: string): Promise<number> => {
+    const { runs_days } = await retention.get(orgId(org_id));
+    const days = Math.min(runs_days ?? Infinity, config.RUNLEDGER_RUN_RETENTION_DAYS);
+    return (await brokerNow()) - days * DAY_MS;
+  };
+  const isErased = async (org_id: string): Promise<boolean> => (await erasures.find(org_id)) !== undefined;
+  return openArchive({ config, log, logger, now, isProjecting, isErased, keptSince, metrics }, open);
 };
 
 /** What streams and waiting reads need. */
@@ -257,7 +292,7 @@ const openUpkeep = (
     ...parts
   }: Omit<ExpireRunsOptions & RetentionOptions, 'views' | 'onRemoved'> &
     Pick<GatewayParts, 'views'> &
-    Pick<EraseDeletedOptions, 'eraseBlobs' | 'eraseInputFiles'> & {
+    Pick<EraseDeletedOptions, 'eraseBlobs' | 'eraseInputFiles' | 'noteErasure'> & {
       readonly onRemoved: GatewayMetrics['removed'];
     },
   open: AsyncDisposableStack,

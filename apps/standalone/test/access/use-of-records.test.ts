@@ -35,7 +35,15 @@ afterAll(() => broker[Symbol.asyncDispose]());
 describe('with only its own key', () => {
   it('the gateway keeps its records', async () => {
     const log = await broker.open('gateway');
-    for (const name of ['CATALOGUE', 'FILES', 'KEYS', 'RATES', 'SCHEDULES', 'WEBHOOK_SECRETS'] as const) {
+    for (const name of [
+      'ARCHIVE',
+      'CATALOGUE',
+      'FILES',
+      'KEYS',
+      'RATES',
+      'SCHEDULES',
+      'WEBHOOK_SECRETS',
+    ] as const) {
       const bucket = openBucket(log, name, Type.String());
       const revision = await bucket.create('one.two', 'first');
       expect(revision).not.toBe(false);

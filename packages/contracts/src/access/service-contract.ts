@@ -7,6 +7,7 @@ import type { WriterRole } from '../events/writer.ts';
 /** `list`: read the keys under a prefix, or follow the whole bucket. `erase`: remove without a delete marker. */
 export type BucketUse = 'read' | 'list' | 'write' | 'erase';
 export type UsedBucket =
+  | 'ARCHIVE'
   | 'CATALOGUE'
   | 'FILES'
   | 'KEYS'
@@ -54,7 +55,7 @@ export interface ServiceContract {
   /** Streams from which it erases all that belongs to an organisation. */
   readonly erases: readonly ('ACTIVITY' | 'DELIVERY_ATTEMPTS' | 'TIMERS' | BlobStream)[];
   /** Object stores in which it reads, writes and deletes. */
-  readonly objects: readonly ('OUTPUTS' | 'SNAPSHOTS')[];
+  readonly objects: readonly ('ARCHIVE' | 'OUTPUTS' | 'SNAPSHOTS')[];
   /** Leases: one process of the service holds each at a time. */
   readonly leases: readonly string[];
   /** Whether its processes divide partitions among themselves. */

@@ -66,6 +66,10 @@ export interface LogSettings {
   readonly outputsMaxBytes: number;
   /** Milliseconds for which output files are kept. */
   readonly outputsMaxAgeMs: number;
+  /** Of the segments of the archive: about an eighth of what RUNS held in the time for which runs are kept. */
+  readonly archiveMaxBytes: number;
+  /** Of the records of segments: some 700 bytes each, and 2 more for each run. */
+  readonly archiveRecordsMaxBytes: number;
   readonly snapshotsMaxBytes: number;
 }
 
@@ -97,6 +101,8 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
   webhookSecretsMaxBytes: 64 * MiB,
   outputsMaxBytes: 4 * GiB,
   outputsMaxAgeMs: 90 * DAY_MS,
+  archiveMaxBytes: 4 * GiB,
+  archiveRecordsMaxBytes: 256 * MiB,
   snapshotsMaxBytes: 256 * MiB,
 };
 

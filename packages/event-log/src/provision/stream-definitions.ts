@@ -72,6 +72,7 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
       { ...common, max_bytes: settings.deadLettersMaxBytes, max_age: nanos(settings.deadLettersMaxAgeMs) },
     ),
     audit(settings),
+    bucket('ARCHIVE', {}, { ...common, max_bytes: settings.archiveRecordsMaxBytes }),
     bucket('CATALOGUE', {}, { ...common, max_bytes: settings.catalogueMaxBytes, max_msgs_per_subject: 10 }),
     bucket('FILES', {}, { ...common, max_bytes: settings.filesMaxBytes }),
     bucket('KEYS', {}, { ...common, max_bytes: settings.keysMaxBytes }),
@@ -91,6 +92,7 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
       max_bytes: settings.outputsMaxBytes,
       max_age: nanos(settings.outputsMaxAgeMs),
     }),
+    objectStore('ARCHIVE', { ...common, max_bytes: settings.archiveMaxBytes }),
     objectStore('SNAPSHOTS', { ...common, max_bytes: settings.snapshotsMaxBytes }),
   ];
 };

@@ -5,7 +5,14 @@ import { OWN_API_PREFIX } from '../connect/log-account.ts';
 import { isConflict } from '../messages/publish.ts';
 import { explainRefusal } from '../messages/refusals.ts';
 
-export type BucketName = 'CATALOGUE' | 'FILES' | 'KEYS' | 'RATES' | 'SCHEDULES' | 'WEBHOOK_SECRETS';
+export type BucketName =
+  | 'ARCHIVE'
+  | 'CATALOGUE'
+  | 'FILES'
+  | 'KEYS'
+  | 'RATES'
+  | 'SCHEDULES'
+  | 'WEBHOOK_SECRETS';
 
 export type Store = (kv: KV, data: Uint8Array) => Promise<number>;
 

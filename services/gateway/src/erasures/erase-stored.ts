@@ -8,6 +8,8 @@ import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
 export interface EraseStoredOptions {
   readonly log: EventLog;
   readonly stores: BlobStores;
+  /** Resolves with how much there was. */
+  readonly eraseArchive: (org_id: OrgId) => Promise<number>;
 }
 
 /**
@@ -27,10 +29,11 @@ const subjectsOf = (org_id: OrgId): readonly (readonly [stream: string, subjects
 
 /** Resolves with how many messages there were. @throws {LogUnavailable} */
 export const eraseStored = async (
-  { log, stores: { workflows, blobs } }: EraseStoredOptions,
+  { log, stores: { workflows, blobs }, eraseArchive }: EraseStoredOptions,
   org_id: OrgId,
 ): Promise<number> => {
   let erased = (await workflows.eraseAll(org_id)) + (await blobs.eraseAll(org_id));
+  erased += await eraseArchive(org_id);
   for (const [stream, subjects] of subjectsOf(org_id)) erased += await eraseSubjects(log, stream, subjects);
   return erased;
 };

@@ -18,7 +18,7 @@ import {
   type StoredOutput,
 } from '../store/output-store.ts';
 import { storedBody } from '../store/stored-body.ts';
-import { openExpiry } from './expiry.ts';
+import { openExpiry, type ExpiryOptions } from './expiry.ts';
 import { CONTENT, DESCRIPTION, folderOf, incomingOf, isAbsent, shardOf } from './layout.ts';
 
 const READ_BYTES = 128 * 1024;
@@ -54,14 +54,19 @@ export const directory: OutputStoreAdapter<typeof settings> = {
         },
       ]);
     }
-    const keepMs = keepDays * DAY_MS;
-    const expiry = openExpiry({ root, keepMs, now, logger });
-    return {
-      ...directoryOutputStore(root, () => now().getTime() - keepMs),
-      keepsForMs: async () => keepMs,
-      [Symbol.asyncDispose]: () => expiry[Symbol.asyncDispose](),
-    };
+    return openDirectoryObjects({ root, keepMs: keepDays * DAY_MS, now, logger });
   },
+};
+
+/** Files in this directory. What is older than `keepMs`, in milliseconds, expires. */
+export const openDirectoryObjects = (options: ExpiryOptions): OutputStore & AsyncDisposable => {
+  const { root, keepMs, now } = options;
+  const expiry = openExpiry(options);
+  return {
+    ...directoryOutputStore(root, () => now().getTime() - keepMs),
+    keepsForMs: async () => keepMs,
+    [Symbol.asyncDispose]: () => expiry[Symbol.asyncDispose](),
+  };
 };
 
 /** What the file system does not store about a file. */

@@ -14,7 +14,6 @@ import {
 import { storedBody } from '../store/stored-body.ts';
 import { readChunks } from './read-chunks.ts';
 
-const BUCKET = 'OUTPUTS';
 const CHUNK_BYTES = 128 * 1024;
 const MS_IN_NANOS = 1_000_000;
 const STORE_WITHIN_MS = 10_000;
@@ -27,15 +26,22 @@ export const jetstream: OutputStoreAdapter<typeof settings> = {
   settings,
   needsLog: true,
   open: (_config, { log }) => ({
-    ...jetstreamOutputStore(log),
+    ...jetstreamObjects(log, { bucket: 'OUTPUTS', limit: 'outputsMaxBytes' }),
     [Symbol.asyncDispose]: async () => undefined,
   }),
 };
 
-const jetstreamOutputStore = (log: EventLog): OutputStore => {
+export interface ObjectBucket {
+  readonly bucket: 'ARCHIVE' | 'OUTPUTS';
+  /** The setting of the log that limits it. */
+  readonly limit: string;
+}
+
+/** Files in an object store of the broker. */
+export const jetstreamObjects = (log: EventLog, { bucket, limit }: ObjectBucket): OutputStore => {
   let opened: Promise<ObjectStore> | undefined;
   const store = (): Promise<ObjectStore> => {
-    opened ??= new Objm(log.js).open(BUCKET).catch((error: unknown) => {
+    opened ??= new Objm(log.js).open(bucket).catch((error: unknown) => {
       opened = undefined;
       throw error;
     });
@@ -44,24 +50,7 @@ const jetstreamOutputStore = (log: EventLog): OutputStore => {
   const info = (key: string): Promise<ObjectInfo | null> =>
     orUnavailable('looking for an output file', async () => (await store()).info(key));
   return {
-    put: async (output, body) => {
-      const { key, filename, content_type } = output;
-      const source = storedBody(body);
-      try {
-        const objects = await store();
-        const metadata = { filename, content_type };
-        const stored = await objects.put(
-          { name: key, metadata, options: { max_chunk_size: CHUNK_BYTES } },
-          ReadableStream.from(source.pieces),
-          { timeout: STORE_WITHIN_MS },
-        );
-        return describe(output, stored);
-      } catch (error) {
-        // The driver stops reading a body that it cannot store.
-        void source.pieces.return(undefined);
-        throw source.broken() ?? (isFull(error) ? full(error) : unavailable('storing an output file', error));
-      }
-    },
+    put: (output, body) => putObject(store, { bucket, limit }, output, body),
     find: async (key) => {
       if (!isOutputKey(key)) return undefined;
       const found = await info(key);
@@ -74,7 +63,7 @@ const jetstreamOutputStore = (log: EventLog): OutputStore => {
       if (!found || found.deleted) {
         throw new OutputStoreUnavailable(`The output file ${output.filename} is no longer in the store.`);
       }
-      yield* readChunks(log, BUCKET, found, span);
+      yield* readChunks(log, bucket, found, span);
     },
     keepsForMs: () =>
       orUnavailable('reading how long output files are kept', async () => {
@@ -88,16 +77,43 @@ const jetstreamOutputStore = (log: EventLog): OutputStore => {
       await orUnavailable('removing an output file', async () => {
         await (await store()).delete(key);
         // The driver leaves the description, which has the file's name.
-        await eraseSubjects(log, `OBJ_${BUCKET}`, descriptionOf(key));
+        await eraseSubjects(log, `OBJ_${bucket}`, descriptionOf(bucket, key));
       });
       return !found.deleted;
     },
   };
 };
 
+const putObject = async (
+  store: () => Promise<ObjectStore>,
+  { bucket, limit }: ObjectBucket,
+  output: OutputToStore,
+  body: AsyncIterable<Uint8Array>,
+): Promise<StoredOutput> => {
+  const { key, filename, content_type } = output;
+  const source = storedBody(body);
+  try {
+    const objects = await store();
+    const metadata = { filename, content_type };
+    const stored = await objects.put(
+      { name: key, metadata, options: { max_chunk_size: CHUNK_BYTES } },
+      ReadableStream.from(source.pieces),
+      { timeout: STORE_WITHIN_MS },
+    );
+    return describe(output, stored);
+  } catch (error) {
+    // The driver stops reading a body that it cannot store.
+    void source.pieces.return(undefined);
+    throw (
+      source.broken() ??
+      (isFull(error) ? full(bucket, limit, error) : unavailable('storing an output file', error))
+    );
+  }
+};
+
 /** As the driver names it: the key in base64 with the alphabet of URLs, padded. */
-const descriptionOf = (key: string): string =>
-  `$O.${BUCKET}.M.${Buffer.from(key).toString('base64').replaceAll('+', '-').replaceAll('/', '_')}`;
+const descriptionOf = (bucket: string, key: string): string =>
+  `$O.${bucket}.M.${Buffer.from(key).toString('base64').replaceAll('+', '-').replaceAll('/', '_')}`;
 
 const describe = (output: OutputToStore, { size, digest, mtime }: ObjectInfo): StoredOutput => {
   const sha256 = DIGEST.exec(digest)?.[1];
@@ -122,9 +138,9 @@ const orUnavailable = async <Result>(what: string, work: () => Promise<Result>):
   }
 };
 
-const full = (cause: unknown): OutputStoreFull =>
+const full = (bucket: string, limit: string, cause: unknown): OutputStoreFull =>
   new OutputStoreFull(
-    `The object store ${BUCKET} of the broker is full. An operator has to raise its limit (outputsMaxBytes in RUNLEDGER_LOG_SETTINGS), or wait until old files expire`,
+    `The object store ${bucket} of the broker is full. An operator has to raise its limit (${limit} in RUNLEDGER_LOG_SETTINGS), or wait until old files expire`,
     { cause },
   );
 

@@ -5,6 +5,7 @@ import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
+import type { ReadArchivedRun } from '../../archive/reading/archived-run.ts';
 import { existing, upTo, type RunView } from '../../projection/core/run-view.ts';
 import { ViewsUnavailable } from '../../projection/run-views.ts';
 import type { FreshViews } from '../../projection/fresh-views.ts';
@@ -22,7 +23,7 @@ export type CurrentRun =
   /** The views cannot be read, and the log does not have the run. */
   | { readonly kind: 'views_unavailable'; readonly why: string };
 
-/** @throws {LogUnavailable} */
+/** @throws {LogUnavailable} @throws {ArchiveUnavailable} */
 export type ReadCurrentRun = (key: RunKey) => Promise<CurrentRun>;
 
 export interface CurrentRunOptions {
@@ -30,6 +31,8 @@ export interface CurrentRunOptions {
   readonly find: FindView;
   readonly fresh: Pick<FreshViews, 'areFresh'>;
   readonly shown: ShownWebhooks;
+  /** What the archive has of a run that neither the views nor the log can show. */
+  readonly archived: ReadArchivedRun;
   readonly logger: Logger;
   /** Called with where a run was found. */
   readonly onRead?: (from: 'views' | 'log') => void;
@@ -51,7 +54,7 @@ export const currentRun = (options: CurrentRunOptions): ReadCurrentRun => {
 };
 
 const readNow =
-  ({ log, find, fresh, shown, logger, onRead }: CurrentRunOptions): ReadCurrentRun =>
+  ({ log, find, fresh, shown, archived, logger, onRead }: CurrentRunOptions): ReadCurrentRun =>
   async (key) => {
     // Before the view is read, which then has everything too. Without the log, an ended run is shown all the same.
     const [areFresh] = await Promise.allSettled([log.connected() && fresh.areFresh()]);
@@ -83,16 +86,20 @@ const readNow =
         return DELETED;
       case 'none':
         if (view) return foundAs(view);
-        return found instanceof ViewsUnavailable
-          ? { kind: 'views_unavailable', why: found.message }
-          : { kind: 'none' };
+        return (
+          (await fromArchive(archived, key)) ??
+          (found instanceof ViewsUnavailable
+            ? { kind: 'views_unavailable', why: found.message }
+            : { kind: 'none' })
+        );
       case 'damaged':
-        // Usually the beginning of the run has expired. Its view is kept longer.
+        // Usually the beginning of the run has expired. Its view, and the archive, are kept longer.
         logger[view ? 'debug' : 'error'](
           { run_id: key.run_id, why: read.why },
           'the history of a run is damaged',
         );
-        return view ? foundAs(view) : { kind: 'unreadable', why: read.why };
+        if (view) return foundAs(view);
+        return (await fromArchive(archived, key)) ?? { kind: 'unreadable', why: read.why };
       case 'newer_version':
         return {
           kind: 'unreadable',
@@ -100,6 +107,13 @@ const readNow =
         };
     }
   };
+
+const fromArchive = async (archived: ReadArchivedRun, key: RunKey): Promise<CurrentRun | undefined> => {
+  const found = await archived(key);
+  if (!found) return undefined;
+  const view = existing(found);
+  return view ? foundAs(view) : DELETED;
+};
 
 type ReadBehind = ReadRun | { readonly kind: 'as_viewed' | 'log_unavailable'; readonly view: RunView };
 

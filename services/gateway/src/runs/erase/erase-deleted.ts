@@ -6,6 +6,7 @@ import { actOnEach } from '../../concurrency/act-on-each.ts';
 import { outputsToErase, type StoredView } from '../../projection/core/run-view.ts';
 import type { RunViews } from '../../projection/run-views.ts';
 import { whileProjecting } from '../../projection/while-projecting.ts';
+import type { NoteErasure } from '../../archive/erasing/erase-archived.ts';
 import type { EraseBlobs } from '../../blobs/erase-blobs.ts';
 import type { EraseInputFiles } from './erase-input-files.ts';
 import type { EraseFiles } from './erase-files.ts';
@@ -15,6 +16,8 @@ export interface EraseDeletedOptions {
   readonly erase: EraseFiles;
   readonly eraseBlobs: EraseBlobs;
   readonly eraseInputFiles: EraseInputFiles;
+  /** Its facts may be archived. */
+  readonly noteErasure: NoteErasure;
   readonly log: EventLog;
   /** Runs, and bytes of files. */
   readonly onErased: (erased: { readonly runs: number; readonly bytes: number }) => void;
@@ -40,7 +43,7 @@ export const openErasing = (options: EraseDeletedOptions): AsyncDisposable =>
   });
 
 const eraseDeleted = async (
-  { views, erase, eraseBlobs, eraseInputFiles, log, onErased }: EraseDeletedOptions,
+  { views, erase, eraseBlobs, eraseInputFiles, noteErasure, log, onErased }: EraseDeletedOptions,
   stopping: AbortSignal,
 ): Promise<void> => {
   const eraseOne = async (view: StoredView): Promise<void> => {
@@ -48,6 +51,7 @@ const eraseDeleted = async (
     const outputs = outputsToErase(run);
     if (stopping.aborted || !outputs) return;
     const bytes = await erase(run.org_id, outputs);
+    await noteErasure(run, isDeleted(run) ? 'run' : 'outputs', view.head);
     if (isDeleted(run)) {
       await eraseLogs(log, run);
       await eraseInputFiles(run.org_id, outputs.files);

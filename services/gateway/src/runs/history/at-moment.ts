@@ -59,4 +59,4 @@ export const runAt = async (past: ReadPastRun, key: RunKey, moment: Moment): Pro
 };
 
 const FORGOTTEN =
-  'The log does not have the facts of the run up to then any more: it keeps them for a limited time, 7 days by default. Read the run without at_seq and at: its last state is kept longer';
+  'Neither the log nor the archive has the facts of the run up to then: the log keeps them for 7 days by default, and the archive, where there is one, for as long as the run. Read the run without at_seq and at';

@@ -25,7 +25,7 @@ const historyOperation = operation({
   tag: 'Runs',
   summary: 'Read what happened to a run',
   description:
-    'Every fact of the run that the log has, with what it changed, and between them the delivery attempts of its notifications and lines of its logs. It says where facts are missing. A key with the scope `admin` also sees what the services know.',
+    'Every fact of the run that the log or the archive has, with what it changed, and between them the delivery attempts of its notifications and lines of its logs. It says where facts are missing. A key with the scope `admin` also sees what the services know.',
   scope: 'runs:read',
   request: { path: RunPath, query: HistoryQuery },
   response: { status: 200, description: 'The history.', body: RunHistory },

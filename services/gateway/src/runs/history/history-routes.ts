@@ -9,7 +9,7 @@ export type HistoryRoutes = HistorySourceOptions &
   Pick<PictureRoute, 'now'>;
 
 /** What happened to a run, as text and as a picture. */
-export const historyRoutes = ({ log, current, now, ...parts }: HistoryRoutes): Route[] => {
-  const source = historySource({ log, current });
+export const historyRoutes = ({ log, read, current, now, ...parts }: HistoryRoutes): Route[] => {
+  const source = historySource({ log, read, current });
   return [historyRoute({ history: readHistory({ source, ...parts }) }), pictureRoute({ source, now })];
 };

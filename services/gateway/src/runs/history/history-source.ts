@@ -3,8 +3,8 @@ import { isDeleted, type Run } from '@runledger/contracts/fold/run';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { readAllOfRun } from '@runledger/event-log/read/read-all-of-run';
 import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
+import type { ReadRunMessages } from '../../archive/reading/run-messages.ts';
 import { Refused } from '../../http/refusal.ts';
 import type { ReadCurrentRun } from '../current/current-run.ts';
 import { notFoundRun } from '../current/run-path.ts';
@@ -12,7 +12,7 @@ import { runSteps, type RunMoment, type RunStep } from './core/run-steps.ts';
 
 /** What the history of a run is made from. */
 interface HistorySource {
-  /** What the log has of it. */
+  /** What the log and the archive have of it. */
   readonly steps: readonly RunStep[];
   /** The run as it is; undefined when it cannot be read, such as after a fact that a later release wrote. */
   readonly run: Run | undefined;
@@ -25,14 +25,15 @@ export type ReadHistorySource = (key: RunKey) => Promise<HistorySource>;
 
 export interface HistorySourceOptions {
   readonly log: EventLog;
+  readonly read: ReadRunMessages;
   readonly current: ReadCurrentRun;
 }
 
 /** It is there also when the facts of the run are damaged, or have left the log in part. */
 export const historySource =
-  ({ log, current }: HistorySourceOptions): ReadHistorySource =>
+  ({ log, read, current }: HistorySourceOptions): ReadHistorySource =>
   async (key) => {
-    const messages = await readAllOfRun(log, key);
+    const messages = await read(key);
     if (!messages) throw new Refused({ kind: 'unavailable', why: FORGED });
     const steps = runSteps(messages);
     const last = steps.at(-1)?.after;

@@ -1,7 +1,6 @@
-import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { readAllOfRun } from '@runledger/event-log/read/read-all-of-run';
 import { isDeleted } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { ReadRunMessages } from '../../archive/reading/run-messages.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
 import type { RunView } from '../../projection/core/run-view.ts';
 import { isUpTo, runSteps, type Moment } from './core/run-steps.ts';
@@ -11,24 +10,24 @@ type PastRun =
   | CurrentRun
   /** It was queued later. */
   | { readonly kind: 'not_yet' }
-  /** The log does not have the facts any more, or never had them. */
+  /** Neither the log nor the archive has the facts any more, or ever had them. */
   | { readonly kind: 'forgotten' };
 
-/** The run as it was, by the fold that serves it now. @throws {LogUnavailable} */
+/** The run as it was, by the fold that serves it now. @throws {LogUnavailable} @throws {ArchiveUnavailable} */
 export type ReadPastRun = (key: RunKey, moment: Moment) => Promise<PastRun>;
 
 export interface PastRunOptions {
-  readonly log: EventLog;
+  readonly read: ReadRunMessages;
   readonly current: ReadCurrentRun;
 }
 
 export const pastRun =
-  ({ log, current }: PastRunOptions): ReadPastRun =>
+  ({ read, current }: PastRunOptions): ReadPastRun =>
   async (key, moment) => {
     const now = await current(key);
     if (now.kind !== 'found' || saysAll(now, moment)) return now;
-    const messages = await readAllOfRun(log, key);
-    if (!messages) return { kind: 'forgotten' };
+    const messages = await read(key);
+    if (!messages || (messages.isOfOtherLog && 'sequence' in moment)) return { kind: 'forgotten' };
     const steps = runSteps(messages);
     const last = steps.findLast((step) => isUpTo(moment, step));
     const beganWith = steps[0]?.step;

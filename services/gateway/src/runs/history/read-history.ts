@@ -98,7 +98,7 @@ const allExpired = ({ created_at }: Run): RunHistoryGap => ({
   reason: 'expired',
   sequence: null,
   sentence:
-    'The facts of this run have left the log, which keeps them for a limited time. Its last state is kept.',
+    'The facts of this run have left the log, which keeps them for a limited time, and no archive has them. Its last state is kept.',
 });
 
 const deliveryEntry = (made: DeliveryAttempt, show: ShowCallback): RunHistoryDelivery => ({

@@ -3,9 +3,8 @@ import { parseRunEvent } from '@runledger/contracts/events/run-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { Receipt, ReceiptKeys } from '@runledger/contracts/http/receipts';
 import { hashOf } from '@runledger/event-log/append/previous-hash';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { readAllOfRun } from '@runledger/event-log/read/read-all-of-run';
 import type { ReceiptSigner } from '@runledger/webhooks/signing/receipt-signer';
+import type { ReadRunMessages } from '../../archive/reading/run-messages.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
 import type { ReadCurrentRun } from '../current/current-run.ts';
@@ -39,18 +38,18 @@ const keysOperation = operation({
 });
 
 export interface ReceiptRoutes {
-  readonly log: EventLog;
+  readonly read: ReadRunMessages;
   readonly current: ReadCurrentRun;
   readonly signer: ReceiptSigner;
   readonly now: () => Date;
 }
 
-export const receiptRoutes = ({ log, current, signer, now }: ReceiptRoutes): Route[] => [
+export const receiptRoutes = ({ read, current, signer, now }: ReceiptRoutes): Route[] => [
   route(receiptOperation, async ({ path }, caller) => {
     const key = runKeyOf(path, caller);
     const found = await current(key);
     if (found.kind !== 'found') throw notFoundRun(found);
-    const { life = [] } = (await readAllOfRun(log, key)) ?? {};
+    const { life = [] } = (await read(key)) ?? {};
     if (life[0]?.expectedSequence !== 0) throw new Refused({ kind: 'gone', why: FORGOTTEN });
     return signer.sign({
       format: 1,
@@ -63,7 +62,7 @@ export const receiptRoutes = ({ log, current, signer, now }: ReceiptRoutes): Rou
 ];
 
 const FORGOTTEN =
-  'The log does not have the beginning of this run any more: it keeps facts for a limited time, 7 days by default. Get the receipt of a run before';
+  'Neither the log nor the archive has the beginning of this run: the log keeps facts for 7 days by default, and the archive, where there is one, for as long as the run';
 
 const receiptFact = (message: StoredMessage, now: Run): Receipt['facts'][number] => {
   const { sequence, time, subject, expectedSequence, data = new Uint8Array() } = message;

@@ -22,7 +22,15 @@ import { viewOf } from '../../fixtures/views/stale-views.ts';
 const readerOf = ({ log }: TestBed, views: RunViews) => {
   const shown = shownWebhooks();
   const fresh = freshViews({ log, views, timeoutMs: 5_000, clock });
-  const current = currentRun({ log, find: (key) => views.find(key), fresh, shown, logger: silentLogger });
+  const archived = async () => undefined;
+  const current = currentRun({
+    log,
+    archived,
+    find: (key) => views.find(key),
+    fresh,
+    shown,
+    logger: silentLogger,
+  });
   const writer = { service: 'gateway', instance: 'test' } as const;
   const redeliver = redeliverRun({ log, current, shown, writer, now, onConflict: () => undefined });
   const webhookStatus = async (key: RunKey) => {

@@ -23,7 +23,15 @@ export const HOLDER: StreamHolder = {
 export const someSubscriptions = (log: EventLog, { maxSubscribers = 100 } = {}): RunSubscriptions => {
   const views = sqliteViews();
   const fresh = freshViews({ log, views, timeoutMs: 5_000, clock });
-  const current = currentRun({ log, find: (key) => views.find(key), fresh, shown: shownWebhooks(), logger });
+  const archived = async () => undefined;
+  const current = currentRun({
+    log,
+    archived,
+    find: (key) => views.find(key),
+    fresh,
+    shown: shownWebhooks(),
+    logger,
+  });
   const outputUrl = ({ key }: { readonly key: string }): string => `https://runs.example/outputs/${key}`;
   const limits: StreamLimits = { refuses: () => undefined, hold: () => new DisposableStack() };
   const lists = outputLists({ blobs: openBlobStores(log).blobs, logger });

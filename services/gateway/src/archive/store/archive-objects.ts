@@ -1,0 +1,98 @@
+import { hash } from 'node:crypto';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import { ConfigError } from '@runledger/service-kit/config/config';
+import { openDirectoryObjects } from '../../outputs/directory/directory-output-store.ts';
+import { jetstreamObjects } from '../../outputs/jetstream/jetstream-output-store.ts';
+import type { OutputStore } from '../../outputs/store/output-store.ts';
+import type { ReadSpan } from '../segment/read-segment.ts';
+import type { ArchiveConfig } from './archive-config.ts';
+
+/** The archive, or a part of it, cannot be read or written now. */
+export class ArchiveUnavailable extends Error {
+  override readonly name = 'ArchiveUnavailable';
+  readonly code = 'archive_unavailable';
+}
+
+/** The objects of segments, by keys of 43 characters. Every method may throw ArchiveUnavailable. */
+export interface ArchiveObjects {
+  /** Replaces an object that has this key. */
+  put(key: string, bytes: Buffer): Promise<void>;
+  /** How to read it; undefined when there is none. */
+  find(key: string): Promise<ReadSpan | undefined>;
+  remove(key: string): Promise<void>;
+}
+
+/** The key of an object, made of what it holds: who writes the same again replaces it, and leaves nothing else. */
+export const objectKey = (...parts: readonly (string | number)[]): string =>
+  hash('sha256', ['runledger archive', ...parts].join('\n'), 'base64url');
+
+interface ObjectsParts {
+  readonly log: EventLog;
+  readonly logger: Logger;
+  readonly now: () => Date;
+}
+
+/** A store of its own, so that no address of an output file leads there, and no age of output files counts. @throws {ConfigError} */
+export const openArchiveObjects = (
+  config: ArchiveConfig,
+  parts: ObjectsParts,
+): (ArchiveObjects & AsyncDisposable) | undefined => {
+  switch (config.RUNLEDGER_ARCHIVE) {
+    case 'none':
+      return undefined;
+    case 'jetstream': {
+      const store = jetstreamObjects(parts.log, { bucket: 'ARCHIVE', limit: 'archiveMaxBytes' });
+      return { ...objectsIn(store), [Symbol.asyncDispose]: async () => undefined };
+    }
+    case 'directory': {
+      const root = config.RUNLEDGER_ARCHIVE_DIRECTORY;
+      if (root === undefined) throw new ConfigError([NO_DIRECTORY]);
+      const store = openDirectoryObjects({ root, keepMs: Infinity, now: parts.now, logger: parts.logger });
+      return { ...objectsIn(store), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+    }
+  }
+};
+
+const NO_DIRECTORY = {
+  variable: 'RUNLEDGER_ARCHIVE_DIRECTORY',
+  wrong: 'is not set, and RUNLEDGER_ARCHIVE is "directory"',
+  right: 'an existing directory',
+};
+
+const objectsIn = (store: OutputStore): ArchiveObjects => ({
+  put: (key, bytes) =>
+    orUnavailable('storing a segment of the archive', async () => {
+      await store.remove(key);
+      const described = { key, filename: 'segment', content_type: 'application/octet-stream' };
+      await store.put(described, ReadableStream.from([bytes]));
+    }),
+  find: (key) =>
+    orUnavailable('looking for a segment of the archive', async () => {
+      const found = await store.find(key);
+      if (!found) return undefined;
+      return ({ offset, bytes }) =>
+        orUnavailable('reading a segment of the archive', async () => {
+          if (offset < 0 || bytes < 1 || offset + bytes > found.bytes)
+            throw new RangeError(`it has ${found.bytes} bytes, fewer than its record says`);
+          const pieces: Uint8Array[] = [];
+          const span = { first: offset, last: offset + bytes - 1 };
+          for await (const piece of store.read(found, span)) pieces.push(piece);
+          return Buffer.concat(pieces);
+        });
+    }),
+  remove: (key) =>
+    orUnavailable('removing a segment of the archive', async () => {
+      await store.remove(key);
+    }),
+});
+
+const orUnavailable = async <Result>(what: string, work: () => Promise<Result>): Promise<Result> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ArchiveUnavailable) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ArchiveUnavailable(`${what}: ${why}`, { cause: error });
+  }
+};

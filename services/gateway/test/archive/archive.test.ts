@@ -1,0 +1,64 @@
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { webhookDelivered } from '@runledger/testing/events/webhook-events';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { describe, expect, it } from 'vitest';
+import { aKey, type Tenant } from '../fixtures/gateway/a-tenant.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
+import { call, type ApiAnswer } from '../fixtures/requests/requests.ts';
+import { anOutput } from '../fixtures/runs/an-output.ts';
+import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
+import { forgetAll } from '../fixtures/runs/forgotten-log.ts';
+import { archivedUpTo, ARCHIVES_AT_ONCE } from './archived-runs.ts';
+
+const HOOK = { webhook: 'https://hooks.example/done' };
+
+const aNotifiedRun = async (bed: TestBed, tenant: Tenant = bed.tenant): Promise<RunKey> => {
+  const run = aRun(tenant.org_id);
+  await appendAll(bed.log, queued(run, HOOK), assigned(run), started(run), succeeded(run, [anOutput]));
+  await appendWebhook(bed.log, webhookDelivered(run));
+  return run;
+};
+
+describe.each(['jetstream', 'directory'])('runs whose facts have left the log, archived in %s', (kind) => {
+  it(
+    'are read as before, without their views too, by their organisation alone',
+    { timeout: 60_000 },
+    async () => {
+      await using open = new AsyncDisposableStack();
+      const bed = open.use(await openTestBed());
+      const { path } = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-archive-')));
+      const environment = { ...ARCHIVES_AT_ONCE, RUNLEDGER_ARCHIVE: kind, RUNLEDGER_ARCHIVE_DIRECTORY: path };
+      const other = await bed.newTenant();
+      const run = await aNotifiedRun(bed);
+      const others = await aNotifiedRun(bed, other);
+      const admin = await aKey(bed.log, bed.tenant, { scopes: ['admin', 'runs:read'] });
+      const reader = await bed.gateway({ environment });
+      const paths = ['', '?at_seq=3', '?at=2999-01-01', '/history', '/history.svg', '/receipt'];
+      const read = (query: string, key = admin): Promise<ApiAnswer> =>
+        call(`${reader.api}/run/${run.run_id}${query}`, key);
+      const before = [];
+      for (const query of paths) before.push(withoutTime(await read(query)));
+      {
+        const archiving = open.use(await bed.gateway({ environment, projecting: true }));
+        await archivedUpTo(bed);
+        expect(await archiving.metrics.metrics()).toContain(
+          'runledger_gateway_archive_segments_total{service="gateway"} 2',
+        );
+      }
+      await forgetAll(bed.log);
+      for (const [at, query] of paths.entries()) expect(withoutTime(await read(query))).toEqual(before[at]);
+      expect((await read('', other.key)).status).toBe(404);
+      expect((await call(`${reader.api}/run/${others.run_id}`, other.key)).body.status).toBe('success');
+      expect((await call(`${reader.api}/run/${aRun(bed.tenant.org_id).run_id}`, admin)).status).toBe(404);
+    },
+  );
+});
+
+/** Of what says when it was made. */
+const withoutTime = ({ status, body }: ApiAnswer): unknown => ({
+  status,
+  body: typeof body === 'string' ? body : { ...body, issued_at: undefined, signature: undefined },
+});
