@@ -26,7 +26,7 @@ import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { freshViews, type FreshViews } from './projection/fresh-views.ts';
 import { openCountedRuns } from './room/counted-runs.ts';
 import { logRoom, type LogRoom } from './room/log-room.ts';
-import { currentRun, type CurrentRunOptions, type ReadCurrentRun } from './runs/current/current-run.ts';
+import { currentRun, type ReadCurrentRun } from './runs/current/current-run.ts';
 import { openOutputStore, type OpenedOutputs } from './outputs/output-stores.ts';
 import { openQuotas, type Quotas, type QuotasOptions } from './quotas/quotas.ts';
 import { longestRun, type LongestRun } from './lifetimes/longest-run.ts';
@@ -86,13 +86,8 @@ export const openRunServices = (
   open: AsyncDisposableStack,
 ): RunServices => {
   const { config, log, views, isProjecting, logger, instance } = parts;
-  const shown = shownWebhooks();
-  const stores = openBlobStores(log);
-  const lists = outputLists({ blobs: stores.blobs, logger });
-  const fresh = freshViews({ log, views, timeoutMs: FRESH_VIEWS_TIMEOUT_MS, clock });
-  const retention = retentionRecords(log);
-  const archive = archiveOf(parts, retention, metrics, open);
-  const current = currentRunOf(parts, { fresh, shown, archived: archive.run }, metrics, open);
+  const reading = openReading(parts, metrics, open);
+  const { stores, lists, fresh, retention } = reading;
   const { expired: onExpired, conflict: onConflict } = metrics;
   const writer = { service: 'gateway', instance } as const;
   const expiring = { log, views, writer, now, onExpired, onConflict };
@@ -116,43 +111,48 @@ export const openRunServices = (
   const erasing = {
     log,
     erase,
-    noteErasure: archive.noteErasure,
+    noteErasure: reading.archive.noteErasure,
     ...atOnce({ stores, views, fresh, files }, metrics),
   };
   openUpkeep({ ...kept, ...outliving, ...erasing, onRemoved: metrics.removed }, open);
   const signed = signedTexts(parts);
   const counted = open.use(openCountedRuns({ ...parts, clock }));
   return {
-    archive,
-    stores,
-    current,
+    ...reading,
     ended: endedResponses(),
-    shown,
     room: logRoom({ log, counted, clock }),
-    fresh,
-    lists,
     expire,
     longestRun: longestRun({ log, webhookGiveUpS: config.RUNLEDGER_WEBHOOK_GIVE_UP_S, clock }),
     quotas,
     records,
     schedules,
-    retention,
     deletion: deleteRecords({ records, views, fresh, now: brokerTime(log, 'KV_CATALOGUE') }),
     outputs,
     files,
     scheduler: open.use(openSchedulerClient(log)),
     ...signed,
-    ...openStreams(parts, { current, lists, quotas, ...signed }, open),
+    ...openStreams(parts, { ...reading, quotas, ...signed }, open),
   };
 };
 
-const currentRunOf = (
-  { log, views, logger }: Pick<GatewayParts, 'log' | 'views' | 'logger'>,
-  known: Pick<CurrentRunOptions, 'fresh' | 'shown' | 'archived'>,
-  { runRead: onRead }: Pick<GatewayMetrics, 'runRead'>,
+/** What operations read runs by. */
+const openReading = (
+  parts: Omit<GatewayParts, 'metrics'>,
+  metrics: GatewayMetrics,
   open: AsyncDisposableStack,
-): ReadCurrentRun =>
-  currentRun({ ...known, log, find: open.use(openFindView(views, logger)).call, logger, onRead });
+): Pick<RunServices, 'archive' | 'current' | 'fresh' | 'lists' | 'retention' | 'shown' | 'stores'> => {
+  const { log, views, logger } = parts;
+  const find = open.use(openFindView(views, logger)).call;
+  const stores = openBlobStores(log);
+  const lists = outputLists({ blobs: stores.blobs, logger });
+  const fresh = freshViews({ log, views, timeoutMs: FRESH_VIEWS_TIMEOUT_MS, clock });
+  const shown = shownWebhooks();
+  const retention = retentionRecords(log);
+  const archive = archiveOf(parts, retention, metrics, open);
+  const archived = archive.run;
+  const current = currentRun({ log, find, fresh, shown, archived, logger, onRead: metrics.runRead });
+  return { archive, current, fresh, lists, retention, shown, stores };
+};
 
 /** What keeps facts that leave the log, for as long as their organisation keeps runs. */
 const archiveOf = (

@@ -4,6 +4,7 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { Receipt, ReceiptKeys } from '@runledger/contracts/http/receipts';
 import { hashOf } from '@runledger/event-log/append/previous-hash';
 import type { ReceiptSigner } from '@runledger/webhooks/signing/receipt-signer';
+import type { ArchivedPart } from '../../archive/reading/archived-segments.ts';
 import type { ReadRunMessages } from '../../archive/reading/run-messages.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
@@ -49,13 +50,14 @@ export const receiptRoutes = ({ read, current, signer, now }: ReceiptRoutes): Ro
     const key = runKeyOf(path, caller);
     const found = await current(key);
     if (found.kind !== 'found') throw notFoundRun(found);
-    const { life = [] } = (await read(key)) ?? {};
+    const { life = [], archived = [] } = (await read(key)) ?? {};
+    const withheld = withheldHashes(archived);
     if (life[0]?.expectedSequence !== 0) throw new Refused({ kind: 'gone', why: FORGOTTEN });
     return signer.sign({
       format: 1,
       ...key,
       issued_at: now().toISOString(),
-      facts: life.map((message) => receiptFact(message, found.run)),
+      facts: life.map((message) => receiptFact(message, found.run, withheld)),
     });
   }),
   route(keysOperation, async () => ({ keys: [...signer.publicKeys] })),
@@ -64,7 +66,21 @@ export const receiptRoutes = ({ read, current, signer, now }: ReceiptRoutes): Ro
 const FORGOTTEN =
   'Neither the log nor the archive has the beginning of this run: the log keeps facts for 7 days by default, and the archive, where there is one, for as long as the run';
 
-const receiptFact = (message: StoredMessage, now: Run): Receipt['facts'][number] => {
+/** Of what the archive does not have any more, by position. */
+const withheldHashes = (archived: readonly ArchivedPart[]): ReadonlyMap<number, string> =>
+  new Map(
+    archived.flatMap(({ lines }) =>
+      lines.flatMap(({ sequence, withheld }) =>
+        withheld === undefined ? [] : [[sequence, withheld] as const],
+      ),
+    ),
+  );
+
+const receiptFact = (
+  message: StoredMessage,
+  now: Run,
+  withheld: ReadonlyMap<number, string>,
+): Receipt['facts'][number] => {
   const { sequence, time, subject, expectedSequence, data = new Uint8Array() } = message;
   return {
     sequence,
@@ -72,7 +88,7 @@ const receiptFact = (message: StoredMessage, now: Run): Receipt['facts'][number]
     subject,
     follows: expectedSequence ?? 0,
     content: isWithheld(message, now) ? null : new TextDecoder().decode(data),
-    sha256: hashOf(data),
+    sha256: (message.data ? undefined : withheld.get(sequence)) ?? hashOf(data),
   };
 };
 
