@@ -1,19 +1,21 @@
 import type { OrgId } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
+import { createdAt } from '@runledger/event-log/messages/stream-identity';
 import { sleep } from '@runledger/resilience/abort';
 import { whileProjecting } from '../projection/while-projecting.ts';
 import type { ArchiveMetrics } from './archive-metrics.ts';
 import { eraseArchived, noteErasure, type NoteErasure } from './erasing/erase-archived.ts';
 import { removeAllSegments, removeOldSegments } from './erasing/remove-old-segments.ts';
 import { archivedRun, type ReadArchivedRun } from './reading/archived-run.ts';
+import { archivedRuns, type ArchivedRunMessages, type ArchivedRunsOptions } from './reading/archived-runs.ts';
 import { archivedSegments } from './reading/archived-segments.ts';
 import { runMessages, type ReadRunMessages } from './reading/run-messages.ts';
 import { archiveRound, type ArchiveRoundOptions } from './sealing/archive-round.ts';
 import { RangeTaken } from './sealing/seal-range.ts';
 import type { ArchiveConfig } from './store/archive-config.ts';
 import { openArchiveObjects, type ArchiveObjects } from './store/archive-objects.ts';
-import { archiveRecords, type ArchiveRecords } from './store/archive-records.ts';
+import { archiveRecords, logName, positionKey, type ArchiveRecords } from './store/archive-records.ts';
 
 export interface ArchiveOptions {
   readonly config: ArchiveConfig;
@@ -32,6 +34,8 @@ export interface ArchiveOptions {
 export interface Archive {
   readonly read: ReadRunMessages;
   readonly run: ReadArchivedRun;
+  /** Every run that the archive has of the present log, for somebody who derives the views again. */
+  readonly runs: () => AsyncIterable<ArchivedRunMessages>;
   readonly noteErasure: NoteErasure;
   /** Removes what an organisation has in the archive. Resolves with how much there was. */
   readonly eraseOrganisation: (org_id: OrgId) => Promise<number>;
@@ -57,16 +61,26 @@ export const openArchive = (options: ArchiveOptions, open: AsyncDisposableStack)
   return {
     read,
     run: archivedRun(read),
+    runs: () => runsOfPresentLog(log, { ...store, segments }),
     noteErasure: noteErasure({ log, records }),
     eraseOrganisation: (org_id) => removeAllSegments({ ...store, log }, org_id),
   };
 };
+
+async function* runsOfPresentLog(
+  log: EventLog,
+  options: ArchivedRunsOptions & Pick<Store, 'records'>,
+): AsyncGenerator<ArchivedRunMessages> {
+  const position = await options.records.positions.get(positionKey(await createdAt(log, 'RUNS')));
+  if (position) yield* archivedRuns(options, logName(position.value));
+}
 
 const logAlone = (log: EventLog): Archive => {
   const read = runMessages({ log, archive: undefined });
   return {
     read,
     run: archivedRun(read),
+    runs: async function* () {},
     noteErasure: async () => undefined,
     eraseOrganisation: async () => 0,
   };

@@ -87,7 +87,8 @@ export const archivedSegments = ({ records, objects }: ArchivedSegmentsOptions):
   };
 };
 
-const orDamaged = async <Result>(reading: Promise<Result>): Promise<Result> => {
+/** @throws {ArchiveUnavailable} for a segment that is damaged */
+export const orDamaged = async <Result>(reading: Promise<Result>): Promise<Result> => {
   try {
     return await reading;
   } catch (error) {

@@ -3,7 +3,7 @@ import { parseLifecycleSubject, type RunKey } from '@runledger/contracts/subject
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { createdAt } from '@runledger/event-log/messages/stream-identity';
 import { readAllOfRun, type MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
-import { messageOfLine } from '../segment/segment-line.ts';
+import { messageOfLine, type SegmentLine } from '../segment/segment-line.ts';
 import { erasureKey, logName, positionKey, type ArchiveRecords } from '../store/archive-records.ts';
 import type { ArchivedPart, ArchivedSegments } from './archived-segments.ts';
 
@@ -87,19 +87,19 @@ const compare = (one: string, other: string): number => (one < other ? -1 : one 
 
 const together = (key: RunKey, stored: MessagesOfRun, parts: readonly ArchivedPart[]): MessagesOfRun => {
   const all = new Map<number, StoredMessage>();
-  for (const { lines } of parts) {
-    for (const line of lines) {
-      const message = messageOfLine(line);
-      if (message) all.set(message.sequence, message);
-    }
-  }
+  for (const { lines } of parts)
+    for (const message of messagesOfLines(lines)) all.set(message.sequence, message);
   // What the log has is whole, and may have been withheld since.
   for (const message of [...stored.life, ...stored.webhook]) all.set(message.sequence, message);
   return messagesByChain(key, [...all.values()]);
 };
 
+/** Without those that are erased. */
+export const messagesOfLines = (lines: readonly SegmentLine[]): StoredMessage[] =>
+  lines.flatMap((line) => messageOfLine(line) ?? []);
+
 /** In the order of the log. */
-const messagesByChain = (key: RunKey, all: readonly StoredMessage[]): MessagesOfRun => {
+export const messagesByChain = (key: RunKey, all: readonly StoredMessage[]): MessagesOfRun => {
   const ordered = all.toSorted((a, b) => a.sequence - b.sequence);
   const prefix = `runs.${key.org_id}.${key.run_id}`;
   return {

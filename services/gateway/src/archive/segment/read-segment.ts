@@ -58,7 +58,7 @@ export const readRunLines = async (
 };
 
 /** Frames that lie behind each other, in one read. @throws {DamagedSegment} */
-const readFrames = async (frames: readonly Frame[], read: ReadSpan): Promise<SegmentLine[]> => {
+export const readFrames = async (frames: readonly Frame[], read: ReadSpan): Promise<SegmentLine[]> => {
   const [first, last] = [frames[0], frames.at(-1)];
   if (!first || !last) return [];
   const span = { offset: first.offset, bytes: last.offset + last.bytes - first.offset };

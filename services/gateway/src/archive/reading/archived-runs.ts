@@ -1,0 +1,96 @@
+import { orgId, runId } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { MessagesOfRun } from '@runledger/event-log/read/read-all-of-run';
+import { readIndex, readFrames } from '../segment/read-segment.ts';
+import { isTombstone, runIdOf, type SegmentLine } from '../segment/segment-line.ts';
+import { mayHaveRun } from '../segment/run-filter.ts';
+import { ArchiveUnavailable, type ArchiveObjects } from '../store/archive-objects.ts';
+import { SEGMENTS, type ArchiveRecords, type SegmentRecord } from '../store/archive-records.ts';
+import { orDamaged, type ArchivedSegments } from './archived-segments.ts';
+import { messagesByChain, messagesOfLines } from './run-messages.ts';
+
+/** What the segments of one log have of a run. */
+export interface ArchivedRunMessages extends MessagesOfRun {
+  readonly key: RunKey;
+  /** Some of its messages are erased: it was deleted. */
+  readonly isErased: boolean;
+}
+
+export interface ArchivedRunsOptions {
+  readonly records: Pick<ArchiveRecords, 'segments'>;
+  readonly objects: Pick<ArchiveObjects, 'find'>;
+  readonly segments: Pick<ArchivedSegments, 'find'>;
+}
+
+/**
+ * Every run that the archive has of a log, for somebody who derives views from it: each once, with all of its messages, at the first segment
+ * that has any of them. The oldest segments come first. Memory holds a part of one segment, and one record for each.
+ * @throws {ArchiveUnavailable} @throws {LogUnavailable}
+ */
+export async function* archivedRuns(
+  options: ArchivedRunsOptions,
+  logName: string,
+): AsyncGenerator<ArchivedRunMessages> {
+  const all = await segmentsOf(options, logName);
+  const filters = new Map(all.map((segment) => [segment, Buffer.from(segment.run_filter, 'base64')]));
+  for (const segment of all) {
+    const others = all.filter((other) => other !== segment && other.org_id === segment.org_id);
+    const mayHave = (other: SegmentRecord, id: string): boolean =>
+      mayHaveRun(filters.get(other) ?? Buffer.alloc(0), id);
+    for await (const lines of runsIn(options, segment)) {
+      const key = { org_id: orgId(segment.org_id), run_id: runId(runIdOf(lines[0] ?? { subject: '' })) };
+      const shared = others.filter((other) => mayHave(other, key.run_id));
+      const parts = shared.length === 0 ? [lines] : await partsOf(options, key, logName);
+      // It came with an earlier segment.
+      if (parts[0]?.[0]?.sequence !== lines[0]?.sequence) continue;
+      const together = parts.flat();
+      yield {
+        key,
+        ...messagesByChain(key, messagesOfLines(together)),
+        isErased: together.some(isTombstone),
+      };
+    }
+  }
+}
+
+/** In the order of their ranges. */
+const segmentsOf = async ({ records }: ArchivedRunsOptions, logName: string): Promise<SegmentRecord[]> => {
+  const found: SegmentRecord[] = [];
+  for (let behind = 0; ;) {
+    const entry = await records.segments.next(SEGMENTS, behind);
+    if (!entry) return found.toSorted((a, b) => a.first_sequence - b.first_sequence);
+    behind = entry.revision;
+    if (entry.value.log === logName && !entry.value.removed) found.push(entry.value);
+  }
+};
+
+/** The lines of each run of a segment, which lie together. */
+async function* runsIn(
+  { objects }: ArchivedRunsOptions,
+  segment: SegmentRecord,
+): AsyncGenerator<readonly SegmentLine[]> {
+  const read = await objects.find(segment.object);
+  if (!read) throw new ArchiveUnavailable(`The object ${segment.object} of a segment is missing.`);
+  let run: SegmentLine[] = [];
+  for (const frame of await orDamaged(readIndex(segment, read))) {
+    for (const line of await orDamaged(readFrames([frame], read))) {
+      if (run[0] && runIdOf(run[0]) !== runIdOf(line)) {
+        yield run;
+        run = [];
+      }
+      run.push(line);
+    }
+  }
+  if (run.length > 0) yield run;
+}
+
+/** By segment, in the order of their ranges. */
+const partsOf = async (
+  { segments }: ArchivedRunsOptions,
+  key: RunKey,
+  logName: string,
+): Promise<(readonly SegmentLine[])[]> =>
+  (await segments.find(key))
+    .filter(({ segment }) => segment.log === logName)
+    .toSorted((a, b) => a.segment.first_sequence - b.segment.first_sequence)
+    .map(({ lines }) => lines);

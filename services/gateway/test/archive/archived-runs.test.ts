@@ -1,0 +1,48 @@
+import { aRun, assigned, deleted, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { webhookDelivered } from '@runledger/testing/events/webhook-events';
+import { expect, it } from 'vitest';
+import { archivedRuns } from '../../src/archive/reading/archived-runs.ts';
+import { archivedSegments } from '../../src/archive/reading/archived-segments.ts';
+import { archiveRecords, logName } from '../../src/archive/store/archive-records.ts';
+import { aLog } from '../fixtures/gateway/a-log.ts';
+import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
+import { archiveAll, objectsOf, positionOf } from './archived-runs.ts';
+
+const HOOK = { webhook: 'https://hooks.example/done' };
+
+it('the archive gives each run of the log once, with what all segments have of it, and the oldest first', async () => {
+  await using test = await aLog();
+  const { log } = test;
+  const org = aRun().org_id;
+  const [early, long, gone] = [aRun(org), aRun(org), aRun(org)];
+  const late = aRun();
+  await appendAll(log, queued(early), assigned(early), started(early), succeeded(early));
+  await appendAll(log, queued(gone), assigned(gone), started(gone), succeeded(gone));
+  await appendAll(log, queued(long, HOOK), assigned(long));
+  await archiveAll(log);
+  await appendAll(log, queued(late), started(long), succeeded(long));
+  await archiveAll(log);
+  await appendWebhook(log, webhookDelivered(long));
+  await appendAll(log, deleted(gone));
+  await archiveAll(log);
+
+  const position = await positionOf(log);
+  if (!position) throw new Error('it is archived');
+  const [records, objects] = [archiveRecords(log), objectsOf(log)];
+  const options = { records, objects, segments: archivedSegments({ records, objects }) };
+  const found = new Map<string, { life: number; webhook: number; isErased: boolean }>();
+  for await (const { key, life, webhook, isErased } of archivedRuns(options, logName(position))) {
+    expect(found.has(key.run_id)).toBe(false);
+    found.set(key.run_id, { life: life.length, webhook: webhook.length, isErased });
+  }
+  expect(found).toEqual(
+    new Map([
+      [early.run_id, { life: 4, webhook: 0, isErased: false }],
+      [long.run_id, { life: 4, webhook: 1, isErased: false }],
+      [gone.run_id, { life: 1, webhook: 0, isErased: true }],
+      [late.run_id, { life: 1, webhook: 0, isErased: false }],
+    ]),
+  );
+  expect([...found.keys()].at(-1)).toBe(late.run_id);
+  for await (const run of archivedRuns(options, 'another log')) throw new Error(`it has ${run.key.run_id}`);
+});
