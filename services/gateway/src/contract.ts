@@ -43,5 +43,5 @@ export const contract: ServiceContract = {
   audit: true,
   deadLetters: [{ stream: 'RUNS', as: 'projection' }],
   requests: [QUEUE_POSITIONS_SUBJECT, EXECUTORS_SUBJECT, WAIT_SUBJECT, POOLS_SUBJECT],
-  responds: ['redrive', 'view_digests', 'rebuild_views'],
+  responds: ['archive_check', 'rebuild_views', 'redrive', 'view_digests'],
 };

@@ -40,6 +40,10 @@ const addLogCommands = (
     .option('--sample <percent>', 'only such a part of the runs, the same each time, such as 5%')
     .option('--no-views', 'do not compare the views of the gateways')
     .option('--no-blobs', 'do not read the blobs that runs refer to')
+    .option(
+      '--archive',
+      'also verify each segment of the archive, against the log as long as it has the facts',
+    )
     .action(async (options: VerifyOptions) => {
       const { verify } = await import('./verify/verify.ts');
       end(await asOperator((operator) => verify(operator, options)));

@@ -117,6 +117,7 @@ const gateway: Allowed = {
     ...movingLeaders('LOGS', 'AUDIT', 'KV_ARCHIVE', 'OBJ_ARCHIVE'),
   ],
   subscribe: [
+    'request.gateway.archive_check',
     'request.gateway.redrive',
     'request.gateway.view_digests',
     'request.gateway.rebuild_views',

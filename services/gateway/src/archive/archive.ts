@@ -2,12 +2,14 @@ import type { OrgId } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { createdAt } from '@runledger/event-log/messages/stream-identity';
+import { respondToArchiveCheck } from '@runledger/request-reply/archive-check';
 import { sleep } from '@runledger/resilience/abort';
 import { whileProjecting } from '../projection/while-projecting.ts';
 import type { ArchiveMetrics } from './archive-metrics.ts';
 import { eraseArchived, noteErasure, type NoteErasure } from './erasing/erase-archived.ts';
 import { removeAllSegments, removeOldSegments } from './erasing/remove-old-segments.ts';
 import { archivedRun, type ReadArchivedRun } from './reading/archived-run.ts';
+import { checkSegment } from './reading/check-segment.ts';
 import { archivedRuns, type ArchivedRunMessages, type ArchivedRunsOptions } from './reading/archived-runs.ts';
 import { archivedSegments } from './reading/archived-segments.ts';
 import { runMessages, type ReadRunMessages } from './reading/run-messages.ts';
@@ -58,6 +60,7 @@ export const openArchive = (options: ArchiveOptions, open: AsyncDisposableStack)
   const read = runMessages({ log, archive: { segments, records, keptSince } });
   const store = { records, objects, onRewritten: (org_id: string) => segments.forget(org_id) };
   openUpkeep(options, store, open);
+  open.use(respondToArchiveCheck(log, (request) => checkSegment({ ...store, log }, request)));
   return {
     read,
     run: archivedRun(read),

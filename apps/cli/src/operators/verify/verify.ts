@@ -10,6 +10,7 @@ import pLimit from 'p-limit';
 import { CommandError, EXIT, type ExitCode } from '../../output/command-error.ts';
 import { plain } from '../../output/plain-text.ts';
 import type { Operator } from '../../command/command-context.ts';
+import { checkedSegments } from './archive-problems.ts';
 import { blobProblems, type BlobProblems } from './blob-problems.ts';
 import { foldedRun, type FoldedRun } from './run-problems.ts';
 import { viewProblems, type ComparedRun } from './view-problems.ts';
@@ -19,6 +20,7 @@ export interface VerifyOptions {
   readonly sample?: string;
   readonly views: boolean;
   readonly blobs: boolean;
+  readonly archive?: boolean;
   readonly json?: boolean;
 }
 
@@ -61,12 +63,35 @@ export const verify = async ({ log, screen }: Operator, options: VerifyOptions):
     throw new CommandError(
       `The log has no run ${plain(options.run)}. Check the id. It keeps facts for a limited time, 7 days by default.`,
     );
-  screen.hint(summaryOf(verified));
+  const segments = options.archive ? await verifyArchive({ log, screen }, options, verified) : undefined;
+  screen.hint(summaryOf(verified, segments));
   return verified.problems === 0 ? EXIT.done : EXIT.negative;
 };
 
-const summaryOf = ({ runs, facts, expired, problems }: Verified): string => {
-  const read = `${counted(runs, 'run')} with ${counted(facts, 'message')} verified`;
+/** Every segment of the archive. Resolves with how many there are. */
+const verifyArchive = async (
+  { log, screen }: Pick<Operator, 'log' | 'screen'>,
+  { json }: VerifyOptions,
+  verified: Verified,
+): Promise<number> => {
+  let segments = 0;
+  for await (const { org_id, first_sequence, last_sequence, problems } of checkedSegments(log)) {
+    segments += 1;
+    for (const problem of problems) {
+      verified.problems += 1;
+      if (json) screen.printJson({ org_id, first_sequence, last_sequence, problem });
+      else if (verified.problems <= MOST_SHOWN)
+        screen.print(
+          `Segment ${first_sequence} to ${last_sequence} of organisation ${org_id}: ${plain(problem)}.`,
+        );
+    }
+  }
+  return segments;
+};
+
+const summaryOf = ({ runs, facts, expired, problems }: Verified, segments: number | undefined): string => {
+  const archive = segments === undefined ? '' : ` and ${counted(segments, 'segment')}`;
+  const read = `${counted(runs, 'run')} with ${counted(facts, 'message')}${archive} verified`;
   const old = expired === 0 ? '' : `, of ${expired} of them only what the log still has`;
   return `${read}${old}: ${problems === 0 ? 'no difference' : counted(problems, 'difference')}.`;
 };

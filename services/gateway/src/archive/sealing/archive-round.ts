@@ -6,7 +6,8 @@ import type { Entry } from '@runledger/event-log/streams/bucket';
 import { byRun } from '../erasing/erase-lines.ts';
 import { eraseFromSegments, type RewriteOptions } from '../erasing/rewrite-segments.ts';
 import { logName, positionKey, type ArchivePosition, type ArchiveRecords } from '../store/archive-records.ts';
-import { gatherRange, leafOfMessage, type GatheredRange, type GatherOptions } from './gather-range.ts';
+import { leafOfMessage } from '../segment/leaf-of-message.ts';
+import { gatherRange, type GatheredRange, type GatherOptions } from './gather-range.ts';
 import { RangeTaken, sealRange, type ClaimedRange, type SealOptions } from './seal-range.ts';
 
 export interface ArchiveRoundOptions

@@ -1,10 +1,10 @@
 import { runOfSubject } from '@runledger/contracts/subjects/run-subjects';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { leafOf, type Hash } from '@runledger/event-log/archive/merkle';
-import { hashOf } from '@runledger/event-log/append/previous-hash';
+import type { Hash } from '@runledger/event-log/archive/merkle';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readPages } from '@runledger/event-log/read/read-pages';
 import { erasureIn } from '../erasing/erase-lines.ts';
+import { leafOfMessage } from '../segment/leaf-of-message.ts';
 import { lineOf, type SegmentLine } from '../segment/segment-line.ts';
 import type { ArchivedErasure } from '../store/archive-records.ts';
 
@@ -81,6 +81,3 @@ const gather = (organisations: Map<string, GatheredLines>, message: StoredMessag
 /** Of messages in the two chains of a run. Read markers and terms are no part of a history. */
 const archivedRunOf = (subject: string): ReturnType<typeof runOfSubject> =>
   /^runs\.[^.]+\.[^.]+\.(?:life|webhook)\./.test(subject) ? runOfSubject(subject) : undefined;
-
-export const leafOfMessage = (message: StoredMessage): Hash =>
-  leafOf({ ...message, sha256: hashOf(message.data ?? new Uint8Array()) });
