@@ -51,7 +51,7 @@ export interface RunRoutes {
 /** The operations on runs. */
 export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRoutes): Route[] => {
   const { stores, secrets, current, lists, room, fresh, scheduler, subscriptions, keys, tokens } = services;
-  const { read } = services.archive;
+  const { read, proveFacts } = services.archive;
   const { accept, callbacks, deployments, keepFiles, limits } = queueing;
   const { config, log, views, logger, instance } = parts;
   const outputUrl = services.outputUrls.of;
@@ -84,7 +84,7 @@ export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRou
     eventsRoute({ current, subscriptions, keys }),
     runLogsRoute(parts, services, attemptLog),
     ...historyRoutes({ log, read, current, lists, attemptLog, outputUrl, now }),
-    ...receiptRoutes({ read, current, signer: services.receipts, now }),
+    ...receiptRoutes({ read, proveFacts, current, signer: services.receipts, now }),
     tokenRoute({ current, tokens, maxS: config.RUNLEDGER_RUN_TOKEN_MAX_S, now }),
     cancelRoute({ cancel, record }),
     ...deleteRoutes({ deleteRun: deleteRun({ log, current, lists, room, writer, now, onConflict }) }),

@@ -1,10 +1,11 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Receipt } from '@runledger/contracts/http/receipts';
-import { newUuid } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { Receipt, type ReceiptSegment } from '@runledger/contracts/http/receipts';
+import { newUuid, orgId, runId } from '@runledger/contracts/ids';
+import { runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { hashOf } from '@runledger/event-log/append/previous-hash';
+import { leafOf, merklePath, merkleRoot } from '@runledger/event-log/archive/merkle';
 import {
   assigned,
   deleted,
@@ -135,6 +136,66 @@ describe('a receipt', () => {
   ])('with %s proves nothing', async (_what, make, why) => {
     const { code, stdout } = await check(make());
     expect([code, stdout]).toEqual([1, expect.stringContaining(why)]);
+  });
+
+  it('proves a run whose outputs were deleted when the log had nothing of it any more', async () => {
+    const { org_id, run_id, facts } = receipt;
+    const event = outputsDeleted({ org_id: orgId(org_id), run_id: runId(run_id) });
+    const content = JSON.stringify(event);
+    const last = {
+      sequence: 1_000,
+      time: receipt.issued_at,
+      subject: runEventSubject(event),
+      follows: 0,
+      content,
+      sha256: hashOf(Buffer.from(content)),
+    };
+    const withheld = facts.map((fact, n) => (n === 3 ? { ...fact, content: null } : fact));
+    expect(await check(forged({ facts: [...withheld, last] }))).toMatchObject({ code: 0 });
+    const other = { ...last, content: content.replace('RunOutputsDeleted', 'RunSucceeded') };
+    expect((await check(forged({ facts: [...withheld, other] }))).stdout).toContain('follows position 0');
+  });
+
+  it('of an archived run also proves that its facts are in their segment', async () => {
+    const facts = receipt.facts.map((fact) => ({ ...fact, content: fact.content }));
+    const { org_id, run_id } = receipt;
+    const fence = `runs.${org_id}.${run_id}.life.>`;
+    const leaves = [
+      hashOf(randomBytes(3)),
+      ...facts.map((fact) => leafOf({ ...fact, fence, expectedSequence: fact.follows })),
+    ];
+    const segment: ReceiptSegment = {
+      first_sequence: 1,
+      last_sequence: 100,
+      messages: leaves.length,
+      root: merkleRoot(leaves),
+      facts: facts.map(({ sequence }, n) => ({ sequence, index: n + 1, path: merklePath(leaves, n + 1) })),
+    };
+    const signed = (changes: Partial<ReceiptSegment> = {}): Receipt => {
+      const { key: _key, signature: _signature, ...unsigned } = receipt;
+      return forger.sign(unsigned, [{ ...segment, ...changes }]);
+    };
+    expect(await check(signed())).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('4 facts, whole and unaltered'),
+    });
+    const otherRoot = await check(signed({ root: hashOf(randomBytes(3)) }));
+    expect([otherRoot.code, otherRoot.stdout]).toEqual([
+      1,
+      expect.stringContaining('is not in the archived'),
+    ]);
+    const [fact] = segment.facts;
+    if (!fact) throw new Error('it has facts');
+    const unknown = await check(signed({ facts: [{ ...fact, sequence: 99 }] }));
+    expect([unknown.code, unknown.stdout]).toEqual([
+      1,
+      expect.stringContaining('position 99, which is missing'),
+    ]);
+    const { archive, ...rest } = signed();
+    const altered = { ...rest, archive: { ...archive, segments: [{ ...segment, last_sequence: 101 }] } };
+    expect((await check(altered)).stdout).toContain('the signature is not that of its key');
+    // Who knows nothing of archives checks the rest.
+    expect((await check(rest)).code).toBe(0);
   });
 
   it('of a forger is told by its key', async () => {

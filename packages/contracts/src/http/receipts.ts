@@ -28,6 +28,32 @@ export const ReceiptFact = Type.Object(
   },
   { title: 'ReceiptFact' },
 );
+export type ReceiptFact = Readonly<Static<typeof ReceiptFact>>;
+
+const Signature = (of: string) =>
+  Type.String({ minLength: 1, maxLength: 128, description: `Ed25519 in base64url, over ${of}.` });
+
+/** Where facts are in a segment, so that each proves that it is part of its Merkle root. */
+export const ReceiptSegment = Type.Object(
+  {
+    first_sequence: Type.Integer({ minimum: 0, description: 'Of the range of the log that was archived.' }),
+    last_sequence: Type.Integer({ minimum: 0 }),
+    messages: Type.Integer({ minimum: 1, description: 'Of the segment: the leaves of its tree.' }),
+    root: Hash('Of the Merkle tree over the messages of the segment (RFC 6962), in base64url.'),
+    facts: Type.Array(
+      Type.Object({
+        sequence: Type.Integer({ minimum: 1 }),
+        index: Type.Integer({ minimum: 0, description: 'Of its leaf, from 0 on.' }),
+        path: Type.Array(Hash('Beside the way from the leaf to the root, the lowest first.'), {
+          maxItems: 64,
+        }),
+      }),
+      { minItems: 1, maxItems: 2_000 },
+    ),
+  },
+  { title: 'ReceiptSegment' },
+);
+export type ReceiptSegment = Readonly<Static<typeof ReceiptSegment>>;
 
 /** What an installation says happened to a run, in a form that proves itself. */
 export const Receipt = Type.Object(
@@ -38,12 +64,20 @@ export const Receipt = Type.Object(
     issued_at: Time,
     facts: Type.Array(ReceiptFact, { minItems: 1, maxItems: 2_000 }),
     key: PublicKey,
-    signature: Type.String({
-      minLength: 1,
-      maxLength: 128,
-      description:
-        'Ed25519 in base64url, over the receipt as JSON without white space and without this member, in the order of its members here.',
-    }),
+    signature: Signature(
+      'the receipt as JSON without white space, in the order of its members here, without this member and those behind it',
+    ),
+    archive: Type.Optional(
+      Type.Object(
+        {
+          segments: Type.Array(ReceiptSegment, { minItems: 1, maxItems: 2_000 }),
+          signature: Signature(
+            'run_id, issued_at and segments as a JSON object without white space, in the order of their members here',
+          ),
+        },
+        { description: 'Facts of the run that are archived, with a signature of the same key.' },
+      ),
+    ),
   },
   { title: 'Receipt' },
 );

@@ -1,12 +1,16 @@
 import { createPrivateKey, createPublicKey, hkdfSync, sign, verify, type KeyObject } from 'node:crypto';
-import type { Receipt } from '@runledger/contracts/http/receipts';
+import type { Receipt, ReceiptSegment } from '@runledger/contracts/http/receipts';
 import { secretKeyBytes } from './secret-box.ts';
 
 /** Signs receipts, so that anybody with the public key can check them. */
 export interface ReceiptSigner {
   /** Ed25519 (SPKI, DER, base64url). The first one signs, the others have signed before. */
   readonly publicKeys: readonly string[];
-  sign(receipt: Omit<Receipt, 'key' | 'signature'>): Receipt;
+  /** `segments`: those that have facts of it, none for a run that is not archived. */
+  sign(
+    receipt: Omit<Receipt, 'key' | 'signature' | 'archive'>,
+    segments?: readonly ReceiptSegment[],
+  ): Receipt;
 }
 
 /** RFC 8410: a private key of Ed25519 is 32 bytes behind these. */
@@ -25,9 +29,15 @@ export const receiptSigner = (keys: readonly string[]): ReceiptSigner => {
   const publicKeys = pairs.map(publicText);
   return {
     publicKeys,
-    sign: (receipt) => {
+    sign: (receipt, segments = []) => {
       const unsigned = { ...receipt, key: publicText(signing) };
-      return { ...unsigned, signature: sign(null, bytesOf(unsigned), signing).toString('base64url') };
+      const signatureOf = (bytes: Buffer): string => sign(null, bytes, signing).toString('base64url');
+      const archived = signatureOf(archiveBytesOf(receipt, segments));
+      return {
+        ...unsigned,
+        signature: signatureOf(bytesOf(unsigned)),
+        ...(segments.length > 0 && { archive: { segments: [...segments], signature: archived } }),
+      };
     },
   };
 };
@@ -36,7 +46,14 @@ const publicText = (key: KeyObject): string =>
   createPublicKey(key).export({ format: 'der', type: 'spki' }).toString('base64url');
 
 /** In this order of members, whatever the order in a file is. */
-const bytesOf = ({ format, run_id, org_id, issued_at, facts, key }: Omit<Receipt, 'signature'>): Buffer =>
+const bytesOf = ({
+  format,
+  run_id,
+  org_id,
+  issued_at,
+  facts,
+  key,
+}: Omit<Receipt, 'signature' | 'archive'>): Buffer =>
   Buffer.from(
     JSON.stringify({
       format,
@@ -55,13 +72,35 @@ const bytesOf = ({ format, run_id, org_id, issued_at, facts, key }: Omit<Receipt
     }),
   );
 
-/** Whether the key that it names has signed it. */
-export const isSigned = ({ signature, ...receipt }: Receipt): boolean => {
+/** Signed by itself, so that who knows nothing of archives can check the rest. */
+const archiveBytesOf = (
+  { run_id, issued_at }: Pick<Receipt, 'run_id' | 'issued_at'>,
+  segments: readonly ReceiptSegment[],
+): Buffer =>
+  Buffer.from(
+    JSON.stringify({
+      run_id,
+      issued_at,
+      segments: segments.map(({ first_sequence, last_sequence, messages, root, facts }) => ({
+        first_sequence,
+        last_sequence,
+        messages,
+        root,
+        facts: facts.map(({ sequence, index, path }) => ({ sequence, index, path })),
+      })),
+    }),
+  );
+
+/** Whether the key that it names has signed it, and what it says of the archive. */
+export const isSigned = ({ signature, archive, ...receipt }: Receipt): boolean => {
   try {
     const key = createPublicKey({ key: Buffer.from(receipt.key, 'base64url'), format: 'der', type: 'spki' });
+    const isOfKey = (bytes: Buffer, text: string): boolean =>
+      verify(null, bytes, key, Buffer.from(text, 'base64url'));
     return (
       key.asymmetricKeyType === 'ed25519' &&
-      verify(null, bytesOf(receipt), key, Buffer.from(signature, 'base64url'))
+      isOfKey(bytesOf(receipt), signature) &&
+      (!archive || isOfKey(archiveBytesOf(receipt, archive.segments), archive.signature))
     );
   } catch {
     // It is no key.

@@ -12,6 +12,7 @@ import { archivedRun, type ReadArchivedRun } from './reading/archived-run.ts';
 import { checkSegment } from './reading/check-segment.ts';
 import { archivedRuns, type ArchivedRunMessages, type ArchivedRunsOptions } from './reading/archived-runs.ts';
 import { archivedSegments } from './reading/archived-segments.ts';
+import { provenFacts, type ProveFacts } from './reading/proven-facts.ts';
 import { runMessages, type ReadRunMessages } from './reading/run-messages.ts';
 import { archiveRound, type ArchiveRoundOptions } from './sealing/archive-round.ts';
 import { RangeTaken } from './sealing/seal-range.ts';
@@ -36,6 +37,7 @@ export interface ArchiveOptions {
 export interface Archive {
   readonly read: ReadRunMessages;
   readonly run: ReadArchivedRun;
+  readonly proveFacts: ProveFacts;
   /** Every run that the archive has of the present log, for somebody who derives the views again. */
   readonly runs: () => AsyncIterable<ArchivedRunMessages>;
   readonly noteErasure: NoteErasure;
@@ -64,6 +66,7 @@ export const openArchive = (options: ArchiveOptions, open: AsyncDisposableStack)
   return {
     read,
     run: archivedRun(read),
+    proveFacts: provenFacts(objects),
     runs: () => runsOfPresentLog(log, { ...store, segments }),
     noteErasure: noteErasure({ log, records }),
     eraseOrganisation: (org_id) => removeAllSegments({ ...store, log }, org_id),
@@ -83,6 +86,7 @@ const logAlone = (log: EventLog): Archive => {
   return {
     read,
     run: archivedRun(read),
+    proveFacts: async () => [],
     runs: async function* () {},
     noteErasure: async () => undefined,
     eraseOrganisation: async () => 0,

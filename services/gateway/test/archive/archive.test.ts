@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { leafOf, rootOfPath } from '@runledger/event-log/archive/merkle';
 import { describe, expect, it } from 'vitest';
 import { aKey, type Tenant } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
@@ -50,6 +51,14 @@ describe.each(['jetstream', 'directory'])('runs whose facts have left the log, a
       }
       await forgetAll(bed.log);
       for (const [at, query] of paths.entries()) expect(withoutTime(await read(query))).toEqual(before[at]);
+      const { body: receipt } = await read('/receipt');
+      const [segment] = receipt.archive.segments;
+      expect(segment.facts).toHaveLength(4);
+      for (const { sequence, ...place } of segment.facts) {
+        const fact = receipt.facts.find((one: { sequence: number }) => one.sequence === sequence);
+        const leaf = leafOf({ ...fact, fence: lifecycleFilter(run), expectedSequence: fact.follows });
+        expect(rootOfPath(leaf, { ...place, leaves: segment.messages })).toBe(segment.root);
+      }
       expect((await read('', other.key)).status).toBe(404);
       expect((await call(`${reader.api}/run/${others.run_id}`, other.key)).body.status).toBe('success');
       expect((await call(`${reader.api}/run/${aRun(bed.tenant.org_id).run_id}`, admin)).status).toBe(404);
@@ -60,5 +69,8 @@ describe.each(['jetstream', 'directory'])('runs whose facts have left the log, a
 /** Of what says when it was made. */
 const withoutTime = ({ status, body }: ApiAnswer): unknown => ({
   status,
-  body: typeof body === 'string' ? body : { ...body, issued_at: undefined, signature: undefined },
+  body:
+    typeof body === 'string'
+      ? body
+      : { ...body, issued_at: undefined, signature: undefined, archive: undefined },
 });

@@ -5,6 +5,7 @@ import { Receipt, ReceiptKeys } from '@runledger/contracts/http/receipts';
 import { hashOf } from '@runledger/event-log/append/previous-hash';
 import type { ReceiptSigner } from '@runledger/webhooks/signing/receipt-signer';
 import type { ArchivedPart } from '../../archive/reading/archived-segments.ts';
+import type { ProveFacts } from '../../archive/reading/proven-facts.ts';
 import type { ReadRunMessages } from '../../archive/reading/run-messages.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
@@ -40,12 +41,13 @@ const keysOperation = operation({
 
 export interface ReceiptRoutes {
   readonly read: ReadRunMessages;
+  readonly proveFacts: ProveFacts;
   readonly current: ReadCurrentRun;
   readonly signer: ReceiptSigner;
   readonly now: () => Date;
 }
 
-export const receiptRoutes = ({ read, current, signer, now }: ReceiptRoutes): Route[] => [
+export const receiptRoutes = ({ read, proveFacts, current, signer, now }: ReceiptRoutes): Route[] => [
   route(receiptOperation, async ({ path }, caller) => {
     const key = runKeyOf(path, caller);
     const found = await current(key);
@@ -53,12 +55,13 @@ export const receiptRoutes = ({ read, current, signer, now }: ReceiptRoutes): Ro
     const { life = [], archived = [] } = (await read(key)) ?? {};
     const withheld = withheldHashes(archived);
     if (life[0]?.expectedSequence !== 0) throw new Refused({ kind: 'gone', why: FORGOTTEN });
-    return signer.sign({
-      format: 1,
+    const receipt = {
+      format: 1 as const,
       ...key,
       issued_at: now().toISOString(),
       facts: life.map((message) => receiptFact(message, found.run, withheld)),
-    });
+    };
+    return signer.sign(receipt, await proveFacts(key, archived));
   }),
   route(keysOperation, async () => ({ keys: [...signer.publicKeys] })),
 ];
