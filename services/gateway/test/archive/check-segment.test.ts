@@ -32,7 +32,7 @@ it('a gateway verifies segments one after the other, against the log as long as 
   expect(await check()).toMatchObject({ messages: 2, compared: 0, problems: [] });
 });
 
-it('it says in words what is wrong with one, and no read takes it for an answer', async () => {
+it('a damaged segment is told in words, and no read takes it for an answer', async () => {
   const run = aRun(bed.tenant.org_id);
   await appendAll(bed.log, queued(run), assigned(run));
   await archiveAll(bed.log);
@@ -53,7 +53,7 @@ it('it says in words what is wrong with one, and no read takes it for an answer'
   expect((await call(`${api}/run/${run.run_id}`, bed.tenant.key)).status).toBe(503);
 });
 
-it('it finds a message that is another one in the log', async () => {
+it('a message that the log does not have is found', async () => {
   const run = aRun(bed.tenant.org_id);
   await appendAll(bed.log, queued(run), assigned(run));
   await archiveAll(bed.log);

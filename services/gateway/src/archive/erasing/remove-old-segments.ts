@@ -35,7 +35,13 @@ export const removeAllSegments = async (
   options: RewriteOptions & { readonly log: EventLog },
   org_id: string,
 ): Promise<number> => {
-  const entries = await options.records.segments.list(segmentsOf(org_id));
-  for (const entry of entries) await removeSegment(options, entry);
-  return entries.length + (await eraseSubjects(options.log, 'KV_ARCHIVE', archiveSubjectsOf(org_id)));
+  let removed = 0;
+  // One list may not have all of them, and a record names the objects of its segment.
+  for (;;) {
+    const entries = await options.records.segments.list(segmentsOf(org_id));
+    if (entries.length === 0) break;
+    for (const entry of entries) await removeSegment(options, entry);
+    removed += entries.length;
+  }
+  return removed + (await eraseSubjects(options.log, 'KV_ARCHIVE', archiveSubjectsOf(org_id)));
 };

@@ -5,7 +5,8 @@ import { erasuresFor, withoutErased, type ErasedRuns } from './erase-lines.ts';
 import { mayHaveRun } from '../segment/run-filter.ts';
 import { describedBy, verifyObject } from '../store/verify-object.ts';
 import { ArchiveUnavailable, objectKey, type ArchiveObjects } from '../store/archive-objects.ts';
-import { segmentsOf, type ArchiveRecords, type SegmentRecord } from '../store/archive-records.ts';
+import { listSegments } from '../store/list-segments.ts';
+import type { ArchiveRecords, SegmentRecord } from '../store/archive-records.ts';
 import type { Entry } from '@runledger/event-log/streams/bucket';
 
 export interface RewriteOptions {
@@ -25,7 +26,7 @@ export const eraseFromSegments = async (
   erased: ErasedRuns,
 ): Promise<void> => {
   if (erased.size === 0) return;
-  for (const entry of await options.records.segments.list(segmentsOf(org_id))) {
+  for (const entry of await listSegments(options.records, org_id)) {
     if (entry.value.removed) continue;
     const filter = Buffer.from(entry.value.run_filter, 'base64');
     const runs = [...erased].filter(([run_id]) => mayHaveRun(filter, run_id));

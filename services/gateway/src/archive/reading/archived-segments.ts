@@ -5,7 +5,8 @@ import { readIndex, readRunLines } from '../segment/read-segment.ts';
 import { mayHaveRun } from '../segment/run-filter.ts';
 import { DamagedSegment, type SegmentLine } from '../segment/segment-line.ts';
 import { ArchiveUnavailable, type ArchiveObjects } from '../store/archive-objects.ts';
-import { segmentsOf, type ArchiveRecords, type SegmentRecord } from '../store/archive-records.ts';
+import { listSegments } from '../store/list-segments.ts';
+import type { ArchiveRecords, SegmentRecord } from '../store/archive-records.ts';
 
 /** What one segment has of a run. */
 export interface ArchivedPart {
@@ -50,7 +51,7 @@ export const archivedSegments = ({ records, objects }: ArchivedSegmentsOptions):
   const list = async (org_id: string): Promise<Known> => {
     const present = known.get(org_id);
     if (present) return present;
-    const found = (await records.segments.list(segmentsOf(org_id))).flatMap(({ value: segment }) =>
+    const found = (await listSegments(records, org_id)).flatMap(({ value: segment }) =>
       segment.removed ? [] : [{ segment, filter: Buffer.from(segment.run_filter, 'base64') }],
     );
     known.set(org_id, found);
