@@ -71,6 +71,7 @@ for (let round = 0; round <= ROUNDS; round += 1) {
     log,
     logger: silentLogger,
     live: nobody,
+    archived: (async function* () {})(),
     next,
     derivation: 1,
     signal,

@@ -1,6 +1,7 @@
 import { sealedSigningSecrets } from '@runledger/webhooks/signing/sealed-records';
 import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import type Koa from 'koa';
+import type { Archive } from './archive/archive.ts';
 import { archiveGauges } from './archive/archive-metrics.ts';
 import { archiveRecords } from './archive/store/archive-records.ts';
 import { openAudit, type Audit } from './audit/audit.ts';
@@ -48,6 +49,8 @@ export interface Gateway extends AsyncDisposable {
   readonly app: Koa;
   /** Responds to reads of ended runs before `app` does. */
   readonly quick: QuickAnswer;
+  /** What the archive has of the present log: each run once. */
+  readonly archived: Archive['runs'];
   /** Call it when the service stops: waiting requests get a response, and streams end. */
   readonly stopping: () => void;
 }
@@ -82,6 +85,7 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   return {
     app,
     quick: quickAnswers(parts, services, { authentication, limiter }, metrics),
+    archived: services.archive.runs,
     stopping: () => services.subscriptions.stop(),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };

@@ -1,6 +1,7 @@
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { Logger } from '@runledger/event-log/connect/logger';
 import { checkLifetimes } from '@runledger/event-log/provision/check-lifetimes';
 import { withFreshReads } from '@runledger/event-log/messages/fresh-reads';
 import { leaderGathering } from '@runledger/event-log/provision/gather-leaders';
@@ -21,8 +22,8 @@ import { openViewStore } from './projection/stores/open-view-store.ts';
 import { whileProjecting } from './projection/while-projecting.ts';
 import { openFirstViews } from './projection/rebuild/first-views.ts';
 import { openRebuilds } from './projection/rebuild/rebuilds.ts';
-import { openRunProjection, type RunProjection } from './projection/run-projection.ts';
-import type { ViewStore } from './projection/run-views.ts';
+import type { RebuildOptions } from './projection/rebuild/running-rebuild.ts';
+import { openRunProjection } from './projection/run-projection.ts';
 
 /**
  * Opens everything that a gateway needs, in order. Stopping closes it in reverse. `main.ts` runs it as a process; tests of the
@@ -33,7 +34,7 @@ export const startGateway = async (
   open: AsyncDisposableStack,
   stopping: AbortSignal,
 ): Promise<{ http: string }> => {
-  const { config, instance, logger, metrics } = begun;
+  const { config, instance, logger, metrics, checks } = begun;
   const log = withFreshReads(
     await openServiceLog({ ...begun, streams: streamsOf(contract) }, open, stopping),
     clock,
@@ -41,17 +42,11 @@ export const startGateway = async (
 
   await checkOwnLifetimes(log, config, stopping);
 
-  const { views, projection } = openViews(begun, log, open);
+  const views = open.use(openViewStore(config, { version: VIEW_VERSION, clock }));
+  const projection = open.use(openRunProjection({ log, views, logger, instance }));
+  checks['projection'] = () => projection.state();
   const isProjecting = (): boolean => projection.position() !== undefined;
-  open.use(
-    whileProjecting({
-      failure: 'the leaders of the streams could not be gathered',
-      everyMs: GATHER_LEADERS_EVERY_MS,
-      isProjecting,
-      logger,
-      work: leaderGathering(log, streamsOf(contract)),
-    }),
-  );
+  open.use(gatheringLeaders(log, logger, isProjecting));
   projectionGauges(metrics, log, () => projection.position());
   logGauges(metrics, log);
   blobGauges(metrics, log);
@@ -65,6 +60,7 @@ export const startGateway = async (
   const {
     app,
     quick,
+    archived,
     stopping: onStopping,
   } = open.use(
     openGateway({
@@ -81,6 +77,7 @@ export const startGateway = async (
       resolver,
     }),
   );
+  makeViews(begun, { log, views, archived, projection }, open);
   const headers = commonHeaders(config.RUNLEDGER_PUBLIC_URL);
   const http = open.use(
     await openHttpServer(app, { quick, host, port, finishWithinMs, headers, onStopping }),
@@ -91,19 +88,24 @@ export const startGateway = async (
   return { http: http.url };
 };
 
-/** The views, and what keeps them. */
-const openViews = (
+const gatheringLeaders = (log: EventLog, logger: Logger, isProjecting: () => boolean): AsyncDisposable =>
+  whileProjecting({
+    failure: 'the leaders of the streams could not be gathered',
+    everyMs: GATHER_LEADERS_EVERY_MS,
+    isProjecting,
+    logger,
+    work: leaderGathering(log, streamsOf(contract)),
+  });
+
+/** Views are made anew for a new version of them, and when an operator requests it. */
+const makeViews = (
   { config, instance, logger, checks }: ServiceBase<GatewayConfig>,
-  log: EventLog,
+  kept: Pick<RebuildOptions, 'log' | 'views' | 'archived' | 'projection'>,
   open: AsyncDisposableStack,
-): { readonly views: ViewStore; readonly projection: RunProjection } => {
-  const views = open.use(openViewStore(config, { version: VIEW_VERSION, clock }));
-  const projection = open.use(openRunProjection({ log, views, logger, instance }));
-  checks['projection'] = () => projection.state();
+): void => {
   const order = { config, instance, level: config.RUNLEDGER_LOG_LEVEL, version: VIEW_VERSION };
-  open.use(openFirstViews({ log, logger, views, order, checks }));
-  open.use(openRebuilds({ log, logger, views, projection, order, clock }));
-  return { views, projection };
+  open.use(openFirstViews({ ...kept, logger, order, checks }));
+  open.use(openRebuilds({ ...kept, logger, order, clock }));
 };
 
 /** One small request for each stream. */

@@ -1,22 +1,32 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
-import { runsIdentity, type RunsIdentity } from '@runledger/event-log/messages/stream-identity';
+import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { readPages } from '@runledger/event-log/read/read-pages';
 import { beginningOf, type ProjectionPosition } from '../core/projection-start.ts';
-import type { StoredView } from '../core/run-view.ts';
 import { projectBatch } from '../project-batch.ts';
+import { copyOld } from './copy-old.ts';
 import { readStart } from '../read-start.ts';
 import type { NextViews, RunViews } from '../run-views.ts';
 
 /** What is read of the live set meanwhile. */
 export type ComparedSet = Pick<RunViews, 'listAll' | 'load'>;
 
+/** What the archive has of a run, by its chains. */
+export interface ArchivedRun {
+  readonly life: readonly StoredMessage[];
+  readonly webhook: readonly StoredMessage[];
+  /** Some of it is erased: the run was deleted. */
+  readonly isErased: boolean;
+}
+
 export interface BuildOptions {
   readonly log: EventLog;
   readonly logger: Logger;
-  /** The set whose place the next one takes. Of runs that the log has lost, its views are copied. */
+  /** The set whose place the next one takes. */
   readonly live: ComparedSet;
+  /** All runs that the archive has of this log. */
+  readonly archived: AsyncIterable<ArchivedRun>;
   readonly next: NextViews;
   /** Of the next set. */
   readonly derivation: number;
@@ -32,22 +42,9 @@ export interface BuildProgress {
   readonly of: number | null;
 }
 
-/** A page of views takes a process some milliseconds. */
-export const VIEWS_AT_ONCE = 500;
 const MESSAGES_AT_ONCE = 1_024;
 /** So many that came meanwhile are left to who has the live set: they are folded while it stands still. */
 const NEARLY = 500;
-
-/** All of a set, in the order of run ids. */
-export async function* everyView(set: Pick<RunViews, 'listAll'>): AsyncGenerator<StoredView> {
-  for (let after = ''; ;) {
-    const views = await set.listAll({ after, limit: VIEWS_AT_ONCE });
-    yield* views;
-    const last = views.at(-1);
-    if (!last) return;
-    after = last.run.run_id;
-  }
-}
 
 /**
  * Makes the next set from the log, or goes on with it, until it is nearly as far as the log. The same facts, folded twice, change
@@ -65,37 +62,13 @@ const begin = async ({ log, next, derivation, ...options }: BuildOptions): Promi
   if (isBegun && start.from.sequence > 0) return start.from;
   const beginning = beginningOf(identity, derivation);
   await next.resetTo(beginning);
-  await copyOld({ ...options, next }, identity);
+  await copyOld({ ...options, next }, identity.since);
   return beginning;
 };
 
-/** The views of runs whose first facts the log has lost. What expires meanwhile is copied when the sets are compared. */
-const copyOld = async (
-  { live, next, signal, onProgress }: Pick<BuildOptions, 'live' | 'next' | 'signal' | 'onProgress'>,
-  { since }: RunsIdentity,
-): Promise<void> => {
-  let [copied, page]: [number, StoredView[]] = [0, []];
-  const write = async (): Promise<void> => {
-    signal.throwIfAborted();
-    await next.save(page);
-    copied += page.length;
-    page = [];
-    onProgress({ step: 'copying', done: copied, of: null });
-  };
-  for await (const view of everyView(live)) {
-    if (!hasExpired(view, since)) continue;
-    page.push(view);
-    if (page.length === VIEWS_AT_ONCE) await write();
-  }
-  await write();
-};
-
-/** The log has lost the first fact. */
-export const hasExpired = ({ run }: StoredView, since: string): boolean => run.created_at < since;
-
 /** Folds what the next set does not have yet. */
 export const foldUpToNow = async (
-  options: Omit<BuildOptions, 'live' | 'derivation'>,
+  options: Omit<BuildOptions, 'live' | 'archived' | 'derivation'>,
   from: ProjectionPosition,
   onBatch: (messages: readonly StoredMessage[]) => void = () => undefined,
 ): Promise<ProjectionPosition> => {

@@ -31,12 +31,11 @@ const build = async ({
   const connected = await openEventLog(brokerSettings(config, `${instance}-builder`), logger, signal);
   const log = withFreshReads(open.use(connected), clock);
   const next = open.use(await open.use(openNextSet(config, { version, clock })).open());
-  const live = askingParent(parent);
   const differences = noDifferences();
   const options = {
     log,
     logger,
-    live,
+    ...askingParent(parent),
     next,
     derivation,
     signal,

@@ -6,7 +6,7 @@ import { within } from '@runledger/resilience/within';
 import type { Check } from '@runledger/service-kit/health/health-server';
 import type { FormerViews, ViewStore } from '../run-views.ts';
 import { buildInThread } from './build-in-thread.ts';
-import type { BuildProgress, ComparedSet } from './build-views.ts';
+import type { ArchivedRun, BuildProgress, ComparedSet } from './build-views.ts';
 import type { BuildOrder } from './worker-messages.ts';
 
 export interface FirstViewsOptions {
@@ -15,6 +15,8 @@ export interface FirstViewsOptions {
   readonly views: ViewStore;
   /** What the thread begins with, besides. */
   readonly order: Pick<BuildOrder, 'config' | 'instance' | 'level' | 'version'>;
+  /** What the archive has of the present log. */
+  readonly archived: () => AsyncIterable<ArchivedRun>;
   /** The conditions of readiness. */
   readonly checks: Record<string, Check>;
 }
@@ -50,7 +52,7 @@ export const openFirstViews = (options: FirstViewsOptions): AsyncDisposable => {
 };
 
 const makeFirst = async (options: FirstViewsOptions, signal: AbortSignal): Promise<void> => {
-  const { log, logger, views, order, checks } = options;
+  const { log, logger, views, order, checks, archived } = options;
   if (!(await isNeeded(views))) return;
   const lease = views.shared
     ? await acquireLease(
@@ -67,6 +69,7 @@ const makeFirst = async (options: FirstViewsOptions, signal: AbortSignal): Promi
     logger.info(from, 'the views of this version are made from the log and those of another version');
     const at = await buildFrom(former, {
       order,
+      archived: archived(),
       signal: lease ? AbortSignal.any([signal, lease.lost]) : signal,
       onProgress: ({ step, done, of }) => {
         checks['views'] = () => ({
@@ -88,17 +91,18 @@ const isNeeded = async (views: ViewStore): Promise<boolean> => {
 };
 
 interface BuildingFrom {
+  readonly archived: AsyncIterable<ArchivedRun>;
   readonly order: FirstViewsOptions['order'];
   readonly signal: AbortSignal;
   readonly onProgress: (progress: BuildProgress) => void;
 }
 
 /** Nobody has the former views open afterwards. */
-const buildFrom = async (former: FormerViews, { order, signal, onProgress }: BuildingFrom) => {
+const buildFrom = async (former: FormerViews, { order, ...options }: BuildingFrom) => {
   await using _ = former;
   // Another version says other things of a run, so there is nothing to compare.
   const live: ComparedSet = { listAll: (query) => former.listAll(query), load: async () => [] };
   const begun = { ...order, derivation: 1, isCompared: false };
-  const { at } = await buildInThread(begun, { live, signal, onProgress });
+  const { at } = await buildInThread(begun, { live, ...options });
   return at;
 };

@@ -5,6 +5,7 @@ import type { RunProjection } from '../run-projection.ts';
 import type { ViewStore } from '../run-views.ts';
 import { buildInThread, type ThreadOptions } from './build-in-thread.ts';
 import type { Difference } from './differences.ts';
+import type { ArchivedRun } from './build-views.ts';
 import { finishRebuild } from './finish-rebuild.ts';
 import type { BuildOrder, Built } from './worker-messages.ts';
 
@@ -13,6 +14,8 @@ export interface RebuildOptions {
   readonly logger: Logger;
   readonly views: ViewStore;
   readonly projection: RunProjection;
+  /** What the archive has of the present log. */
+  readonly archived: () => AsyncIterable<ArchivedRun>;
   /** What the thread begins with, besides. */
   readonly order: Pick<BuildOrder, 'config' | 'instance' | 'level' | 'version'>;
   /** Monotonic, in milliseconds. */
@@ -44,7 +47,8 @@ export const runRebuild = (options: RebuildOptions, acceptsDifferences: boolean)
   const work = async (): Promise<RebuildState> => {
     const { derivation = 0 } = (await views.position()) ?? {};
     const order = { ...options.order, derivation: derivation + 1, isCompared: true };
-    const built = await buildInThread(order, { live: views, signal: stop.signal, onProgress });
+    const from = { live: views, archived: options.archived() };
+    const built = await buildInThread(order, { ...from, signal: stop.signal, onProgress });
     state = { state: 'finishing' };
     const finished = await finishRebuild({ ...options, acceptsDifferences, signal: stop.signal }, built);
     if (!finished)

@@ -6,7 +6,7 @@ import type { ProjectionPosition } from '../core/projection-start.ts';
 import type { StoredView } from '../core/run-view.ts';
 import type { ViewSettings } from '../stores/open-view-store.ts';
 import { ViewsUnavailable } from '../run-views.ts';
-import type { BuildProgress, ComparedSet } from './build-views.ts';
+import type { ArchivedRun, BuildProgress, ComparedSet } from './build-views.ts';
 import type { Difference } from './differences.ts';
 import type { Digests } from './prove-views.ts';
 
@@ -34,7 +34,10 @@ export interface Built {
 
 type Query =
   | { readonly ask: 'listAll'; readonly after: string; readonly limit: number }
-  | { readonly ask: 'load'; readonly keys: readonly RunKey[] };
+  | { readonly ask: 'load'; readonly keys: readonly RunKey[] }
+  /** The next ones of the archive, and none at its end. */
+  | { readonly ask: 'archived' };
+type Found = readonly StoredView[] | readonly ArchivedRun[];
 
 /** From the thread. */
 export type FromBuilder =
@@ -44,43 +47,81 @@ export type FromBuilder =
 
 /** To the thread. */
 type ToBuilder =
-  | { readonly kind: 'views'; readonly number: number; readonly views: readonly StoredView[] }
+  | { readonly kind: 'found'; readonly number: number; readonly found: Found }
   | { readonly kind: 'unavailable'; readonly number: number; readonly why: string };
 
-/** The live set, as the thread sees it: the process that has it open answers. */
-export const askingParent = (parent: MessagePort): ComparedSet => {
-  const waiting = new Map<number, PromiseWithResolvers<StoredView[]>>();
+/** What only the process of the gateway has open. */
+export interface ParentViews {
+  readonly live: ComparedSet;
+  readonly archived: AsyncIterable<ArchivedRun>;
+}
+
+/** The same as the thread sees it. */
+export const askingParent = (parent: MessagePort): ParentViews => {
+  const waiting = new Map<number, PromiseWithResolvers<Found>>();
   let asked = 0;
   parent.on('message', (message: ToBuilder) => {
     const waits = waiting.get(message.number);
     waiting.delete(message.number);
-    if (message.kind === 'views') waits?.resolve([...message.views]);
+    if (message.kind === 'found') waits?.resolve(message.found);
     else waits?.reject(new ViewsUnavailable(message.why));
   });
-  const ask = (query: Query): Promise<StoredView[]> => {
-    const waits = Promise.withResolvers<StoredView[]>();
+  const ask = async <One extends Found[number]>(query: Query): Promise<One[]> => {
+    const waits = Promise.withResolvers<Found>();
     asked += 1;
     waiting.set(asked, waits);
     parent.postMessage({ kind: 'query', number: asked, query } satisfies FromBuilder);
-    return waits.promise;
+    return [...((await waits.promise) as readonly One[])];
+  };
+  const archived = async function* (): AsyncGenerator<ArchivedRun> {
+    for (;;) {
+      const runs = await ask<ArchivedRun>({ ask: 'archived' });
+      if (runs.length === 0) return;
+      yield* runs;
+    }
   };
   return {
-    listAll: ({ after, limit }) => ask({ ask: 'listAll', after, limit }),
-    load: (keys) => ask({ ask: 'load', keys }),
+    live: {
+      listAll: ({ after, limit }) => ask<StoredView>({ ask: 'listAll', after, limit }),
+      load: (keys) => ask<StoredView>({ ask: 'load', keys }),
+    },
+    archived: archived(),
   };
 };
 
-/** Answers a query of the thread. */
-export const answerQuery = async (
+const ARCHIVED_AT_ONCE = 100;
+
+/** Answers the queries of a thread. */
+export const answering = (
   worker: Worker,
-  live: ComparedSet,
-  { number, query }: Extract<FromBuilder, { kind: 'query' }>,
-): Promise<void> => {
+  { live, archived }: ParentViews,
+): ((asked: Extract<FromBuilder, { kind: 'query' }>) => Promise<void>) => {
+  const runs = archived[Symbol.asyncIterator]();
+  const nextArchived = async (): Promise<ArchivedRun[]> => {
+    const page: ArchivedRun[] = [];
+    while (page.length < ARCHIVED_AT_ONCE) {
+      const { value, done } = await runs.next();
+      if (done) break;
+      page.push(value);
+    }
+    return page;
+  };
+  const find = (query: Query): Promise<Found> => {
+    switch (query.ask) {
+      case 'listAll':
+        return live.listAll(query);
+      case 'load':
+        return live.load(query.keys);
+      case 'archived':
+        return nextArchived();
+    }
+  };
   const answer = (message: ToBuilder): void => worker.postMessage(message);
-  try {
-    const views = query.ask === 'load' ? await live.load(query.keys) : await live.listAll(query);
-    answer({ kind: 'views', number, views });
-  } catch (error) {
-    answer({ kind: 'unavailable', number, why: error instanceof Error ? error.message : String(error) });
-  }
+  return async ({ number, query }) => {
+    try {
+      answer({ kind: 'found', number, found: await find(query) });
+    } catch (error) {
+      answer({ kind: 'unavailable', number, why: error instanceof Error ? error.message : String(error) });
+    }
+  };
 };

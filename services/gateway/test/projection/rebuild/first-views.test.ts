@@ -46,7 +46,8 @@ const firstViews = (
       const checks: Record<string, Check> = {};
       const config = { ...where, ...(nats.env as { NATS_URL: string }) };
       const order = { config, instance: 'test', level: 'silent', version: 2 } as const;
-      open.use(openFirstViews({ log, views: next, logger: silentLogger, order, checks }));
+      const archived = async function* () {};
+      open.use(openFirstViews({ log, views: next, archived, logger: silentLogger, order, checks }));
       const kept = { log, views: next, logger: silentLogger, instance: 'test', version: 2 };
       open.use(openRunProjection(kept));
       const more = await storeRuns(log, 6);

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { RebuildViewsRequest, RebuildViewsResponse } from '@runledger/contracts/requests/rebuild-views';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { readAllOfRun } from '@runledger/event-log/read/read-all-of-run';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { requestRebuild } from '@runledger/request-reply/rebuild-views';
 import { silentLogger } from '@runledger/event-log/connect/logger';
@@ -12,6 +13,7 @@ import { describe, expect, it } from 'vitest';
 import { clock } from '../../../src/gateway-parts.ts';
 import { VIEW_VERSION } from '../../../src/projection/core/stored-run.ts';
 import { openViewStore, type ViewSettings } from '../../../src/projection/stores/open-view-store.ts';
+import type { ArchivedRun } from '../../../src/projection/rebuild/build-views.ts';
 import { openRebuilds } from '../../../src/projection/rebuild/rebuilds.ts';
 import { openRunProjection } from '../../../src/projection/run-projection.ts';
 import type { RunViews, ViewStore } from '../../../src/projection/run-views.ts';
@@ -28,12 +30,13 @@ const aGateway = (
   open: AsyncDisposableStack,
   { log, nats }: { readonly log: EventLog; readonly nats: BrokerAccess },
   settings: ViewSettings,
+  archived: () => AsyncIterable<ArchivedRun> = async function* () {},
 ): ViewStore => {
   const views = open.use(openViewStore(settings, { version: VIEW_VERSION, clock }));
   const projection = open.use(openRunProjection({ log, views, logger: silentLogger, instance: 'test' }));
   const config = { ...settings, ...(nats.env as { NATS_URL: string }) };
   const order = { config, instance: 'test', level: 'silent', version: VIEW_VERSION } as const;
-  open.use(openRebuilds({ log, views, projection, logger: silentLogger, order, clock }));
+  open.use(openRebuilds({ log, views, archived, projection, logger: silentLogger, order, clock }));
   return views;
 };
 
@@ -128,6 +131,33 @@ export const rebuildConformance = (
       const before = await everyRun(views);
       expect(await rebuilt(log)).toMatchObject({ state: 'replaced', comparison: { differences: 0 } });
       expect(await everyRun(views)).toEqual(before);
+    });
+
+    it('folds the runs that the log has lost from the archive, and finds that their live view is wrong', async () => {
+      await using open = new AsyncDisposableStack();
+      const { log, nats } = open.use(await aLog());
+      const old = aRun();
+      await appendAll(log, queued(old), assigned(old), started(old), succeeded(old));
+      const messages = await readAllOfRun(log, old);
+      if (!messages) throw new Error('four messages');
+      const archived = async function* () {
+        yield { ...messages, isErased: false };
+      };
+      const views = aGateway(open, { log, nats }, await settings(open), archived);
+      await untilOlder(log);
+      const young = await storeRuns(log, 6);
+      await expectFolded(log, views, [old, ...young]);
+      await forgetBefore(log, 5);
+      const right = await everyRun(views);
+      const [seen] = await views.load([old]);
+      if (!seen) throw new Error('it has a view');
+      await views.save([{ ...seen, run: { ...seen.run, number: 4_711 } }]);
+      expect(await rebuilt(log)).toMatchObject({
+        state: 'different',
+        comparison: { examples: [{ run_id: old.run_id }] },
+      });
+      expect(await rebuilt(log, { accept_differences: true })).toMatchObject({ state: 'replaced' });
+      expect(await everyRun(views)).toEqual(right);
     });
 
     it('names the runs whose live view is wrong, and replaces them when the operator accepts that', async () => {
