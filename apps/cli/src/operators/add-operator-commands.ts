@@ -9,6 +9,7 @@ import { addDeadLetterCommands } from './dead-letters/add-dead-letter-commands.t
 import type { RebuildOptions } from './rebuild/rebuild.ts';
 import type { VerifyOptions } from './verify/verify.ts';
 import type { Environment } from '../api-client/connection.ts';
+import type { FileSources } from '../options/json-files.ts';
 
 interface CreateOrganisationOptions extends Json {
   readonly operator?: boolean;
@@ -20,7 +21,7 @@ interface CreateOrganisationOptions extends Json {
 export const addOperatorCommands = (
   program: Command,
   context: CommandContext,
-  here: { readonly env: Environment; readonly cwd: string },
+  here: FileSources & { readonly env: Environment },
 ): void => {
   addLogCommands(program, context, here.env);
   addCaptureCommand(program, context, here);

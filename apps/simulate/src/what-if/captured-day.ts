@@ -29,6 +29,7 @@ export const foldDay = async (
   let header: SliceHeader | undefined;
   for await (const line of lines) {
     if (line.kind === 'header') header = line;
+    else if (line.stream === 'DELIVERY_ATTEMPTS') continue;
     else if (line.kind === 'gap') gaps.push(line);
     else if (line.stream === 'FLEET') fleet.add(line);
     else foldRun(line, { open, ended, older });

@@ -31,6 +31,9 @@ export const describeDay = (
 
 const describeSlice = ({ header, older, gaps }: CapturedDay, recorded: MeasuredDay | undefined): string[] => [
   `${recorded?.runs.length ?? 0} runs of ${recorded?.waits.size ?? 0} organisations, queued from ${header.from} to ${header.to}.`,
+  ...(header.organisations.length + header.deployments.length + header.runs.length > 0
+    ? ['The slice is of some runs only. Those that it leaves out held slots too, which look free here.']
+    : []),
   ...(older > 0
     ? [
         `${older} runs are left out: they were queued before the slice begins (${header.lead_in_from}). A longer --lead-in of runledger capture has them.`,

@@ -25,7 +25,9 @@ import { respondWithQueuePositions, requestQueuePositions } from '@runledger/req
 import { head, readRun } from '@runledger/event-log/read/read-run';
 import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import type { SliceLine } from '@runledger/contracts/slices/slice';
-import { takeSlice } from '@runledger/event-log/slices/take-slice';
+import { NO_CONTENT } from '@runledger/contracts/slices/content';
+import { takeSlice, type SliceRequest } from '@runledger/event-log/slices/take-slice';
+import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import { tailRuns } from '@runledger/event-log/follow/tail-runs';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
@@ -220,18 +222,38 @@ describe('with only its own key', () => {
   });
 
   it('a debugger takes a slice of the log', async () => {
-    const facts: SliceLine[] = [];
-    const always = { from: '2000-01-01T00:00:00.000Z', to: '2100-01-01T00:00:00.000Z', organisation: null };
-    for await (const lines of takeSlice(await broker.open('debugger'), {
-      ...always,
-      lead_in_from: always.from,
-      pseudonym: (text) => text,
-      pace: async () => undefined,
-    }))
-      facts.push(...lines.filter(({ kind }) => kind === 'fact'));
-    expect(new Set(facts.map((line) => line.kind === 'fact' && line.stream))).toEqual(
-      new Set(['RUNS', 'FLEET']),
-    );
+    const [notifier, log] = await Promise.all([broker.open('notifier'), broker.open('debugger')]);
+    const key = aRun();
+    await append(await broker.open('gateway'), queued(key), 0);
+    await recordDeliveryState(notifier, key, {
+      version: 1,
+      round: 1,
+      state: 'deferred',
+      tries: 1,
+      next_try_at: null,
+      last_reason: null,
+      message: null,
+      at: '2026-01-01T00:00:00.000Z',
+    });
+    const from = '2000-01-01T00:00:00.000Z';
+    const always = { from, to: '2100-01-01T00:00:00.000Z', lead_in_from: from };
+    const streamsOf = async (chosen: Pick<SliceRequest, 'span' | 'runs'>): Promise<ReadonlySet<unknown>> => {
+      const facts: SliceLine[] = [];
+      for await (const lines of takeSlice(log, {
+        ...chosen,
+        organisations: [],
+        deployments: [],
+        content: NO_CONTENT,
+        now: always.to,
+        pseudonym: () => 'f'.repeat(32),
+        pace: async () => undefined,
+      }))
+        facts.push(...lines.filter(({ kind }) => kind === 'fact'));
+      return new Set(facts.map((line) => line.kind === 'fact' && line.stream));
+    };
+    const all = new Set(['RUNS', 'FLEET', 'DELIVERY_ATTEMPTS']);
+    expect(await streamsOf({ span: always, runs: [] })).toEqual(all);
+    expect(await streamsOf({ span: null, runs: [key.run_id] })).toEqual(all);
   });
 
   it('nothing was refused', () => {

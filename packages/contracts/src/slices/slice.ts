@@ -2,16 +2,18 @@ import { Type, type Static } from 'typebox';
 import { compiledSchema } from '../compiled-schema.ts';
 import { isNestedAtMost } from '../json.ts';
 import { MAX_EVENT_NESTING } from '../limits.ts';
+import { SliceContent } from './content.ts';
 
 /**
  * A slice of the log, as a file: JSON lines. First a header, then facts and gaps in the order in which they were stored, last an end. A
  * file without its end is not whole. Readers ignore members that they do not know, and refuse another version.
  */
-export const SLICE_VERSION = 1;
+export const SLICE_VERSION = 2;
 
 const Time = Type.String({ format: 'date-time' });
 const Sequence = Type.Integer({ minimum: 0 });
-const SlicedStream = Type.Enum(['RUNS', 'FLEET']);
+const Uuids = Type.Array(Type.String({ format: 'uuid' }));
+const SlicedStream = Type.Enum(['RUNS', 'FLEET', 'DELIVERY_ATTEMPTS']);
 export type SlicedStream = Static<typeof SlicedStream>;
 
 /** What the stream held when the slice was made. */
@@ -25,23 +27,24 @@ const StreamExtent = Type.Object({
 export const SliceHeader = Type.Object({
   kind: Type.Literal('header'),
   version: Type.Literal(SLICE_VERSION),
-  /** The time that it is about: facts of RUNS were stored at `from` or later, and before `to`. */
+  /** The time that it is about: facts of runs were stored at `from` or later, and before `to`. */
   from: Time,
   to: Time,
   /**
-   * It holds the facts of RUNS from this time on, so that runs which were queued before `from` have their first facts. FLEET it
-   * holds from its beginning, because an executor registers once.
+   * It holds the facts of RUNS and DELIVERY_ATTEMPTS from this time on, so that runs which were queued before `from` have their first
+   * facts. FLEET it holds from its beginning, because an executor registers once.
    */
   lead_in_from: Time,
-  /** Of runs; of all organisations when it is null. */
-  organisation: Type.Union([Type.String({ format: 'uuid' }), Type.Null()]),
-  /** Events are without inputs, outputs, addresses of webhooks, names of secrets and texts for people. */
-  content: Type.Literal('left_out'),
-  streams: Type.Object({ RUNS: StreamExtent, FLEET: StreamExtent }),
+  /** Of runs of which organisations and deployments, and of which runs; of all where a list is empty. */
+  organisations: Uuids,
+  deployments: Uuids,
+  runs: Uuids,
+  content: SliceContent,
+  streams: Type.Object({ RUNS: StreamExtent, FLEET: StreamExtent, DELIVERY_ATTEMPTS: StreamExtent }),
 });
 export type SliceHeader = Static<typeof SliceHeader>;
 
-/** A message as the stream holds it; only its event is without content. */
+/** A message as the stream holds it; only its event is without the content that is not kept. */
 export const SliceFact = Type.Object({
   kind: Type.Literal('fact'),
   stream: SlicedStream,
@@ -52,12 +55,12 @@ export const SliceFact = Type.Object({
   /** The condition of its append: the filter, and the sequence of the last message under it. */
   fence: Type.Union([Type.String(), Type.Null()]),
   expected_sequence: Type.Union([Sequence, Type.Null()]),
-  /** Null for a message that is no event which this release knows: no reader folds it. */
+  /** Of DELIVERY_ATTEMPTS a `DeliveryAttempt` or a `DeliveryState`. Null for a message that is nothing which this release knows: no reader folds it. */
   event: Type.Union([Type.Object({}), Type.Null()]),
 });
 export type SliceFact = Static<typeof SliceFact>;
 
-/** The stream no longer holds these. */
+/** The stream no longer holds these. DELIVERY_ATTEMPTS holds only the latest state of a delivery, so it has many gaps. */
 export const SliceGap = Type.Object({
   kind: Type.Literal('gap'),
   stream: SlicedStream,

@@ -1,30 +1,68 @@
 import type { BlobRef } from '../blobs.ts';
-import type { ExecutorFact, FleetEvent } from '../events/fleet-event.ts';
+import type { RunOutput } from '../events/run-event-data.ts';
 import type { RunEvent, RunEventOf, RunEventType } from '../events/run-event.ts';
 import type { AttemptError } from '../events/run-error.ts';
+import type { JsonObject } from '../json.ts';
 import type { RunnerChoice } from '../runners/runner-kinds.ts';
+import { ENVELOPE_RULES, hidden, type Hiding, type Rules } from './content-rules.ts';
+import { maskedAddress } from './masks.ts';
 
-/** Replaces a text that clients chose by one that tells only whether two are equal, within one slice. */
-type Pseudonym = (text: string) => string;
+interface Inputs {
+  readonly inputs: JsonObject | null;
+  readonly secret_inputs?: readonly string[];
+}
 
-type Rule<Value> = 'kept' | ((value: Value, pseudonym: Pseudonym) => Value);
-/** Each member has a rule, so that the compiler asks for the one of a new member. */
-type Rules<Data> = {
-  readonly [Member in keyof Data]-?: Data extends Record<Member, unknown>
-    ? Rule<Data[Member]>
-    : Rule<NonNullable<Data[Member]>> | 'left_out';
+/** Never the values that are sealed. Of what is in a blob nothing can be masked. */
+const keptInputs = (
+  inputs: JsonObject | null,
+  hiding: Hiding,
+  { secret_inputs }: Inputs,
+): JsonObject | null => {
+  if (inputs === null) return hiding.masks('inputs') ? {} : null;
+  const sealed = new Set(secret_inputs);
+  return hiding.maskInputs(Object.fromEntries(Object.entries(inputs).filter(([name]) => !sealed.has(name))));
 };
 
-const noMessage = (): string => '';
+const keptOutputs = (outputs: RunOutput[] | null, hiding: Hiding): RunOutput[] | null => {
+  if (outputs === null) return hiding.masks('outputs') ? [] : null;
+  return outputs.map(hiding.maskOutput);
+};
+
+const blobUnlessMasked =
+  (kind: 'inputs' | 'outputs') =>
+  (blob: BlobRef | null, { masks }: Hiding): BlobRef | null =>
+    masks(kind) ? null : blob;
+
 const noBlob = (): BlobRef | null => null;
-const noInputs = (): Record<string, never> => ({});
-const noOutputs = (): [] => [];
-const noWebhook = (): string | null => null;
-/** The kind and whether it is retryable: decisions depend on these. */
-const errorKind = ({ kind, retryable }: AttemptError): AttemptError => ({ message: '', kind, retryable });
-/** Not the address of a server, which may hold a password. */
-const runnerKind = (runner: RunnerChoice): RunnerChoice =>
-  runner.kind === 'comfyui' ? { kind: 'comfyui' } : runner;
+
+const inputs = {
+  inputs: { content: 'inputs', without: (): JsonObject | null => ({}), kept: keptInputs },
+  inputs_blob: { content: 'inputs', without: noBlob, kept: blobUnlessMasked('inputs') },
+  file_inputs: { content: 'inputs', without: 'left_out' },
+  secret_inputs: { content: 'secret_names', without: 'left_out' },
+} as const;
+
+const log_blob = { content: 'texts', without: 'left_out' } as const;
+
+const outputs = {
+  outputs: { content: 'outputs', without: (): RunOutput[] | null => [], kept: keptOutputs },
+  outputs_blob: { content: 'outputs', without: noBlob, kept: blobUnlessMasked('outputs') },
+  log_blob,
+} as const;
+
+const message = { message: { content: 'texts', without: () => '' } } as const;
+const messageAndProgress = { ...message, reason: 'kept', progress: 'kept' } as const;
+
+/** Of the rest the kind and whether it is retryable: decisions depend on these. */
+const error = {
+  content: 'texts',
+  without: ({ kind, retryable }: AttemptError): AttemptError => ({ message: '', kind, retryable }),
+} as const;
+
+const runner = {
+  content: 'addresses',
+  without: (choice: RunnerChoice): RunnerChoice => (choice.kind === 'comfyui' ? { kind: 'comfyui' } : choice),
+} as const;
 
 const request: Rules<RunEventOf<'RunQueued'>['data']> = {
   user_id: 'kept',
@@ -37,23 +75,23 @@ const request: Rules<RunEventOf<'RunQueued'>['data']> = {
   machine_name: 'kept',
   machine_type: 'kept',
   machine_version: 'kept',
-  runner: runnerKind,
+  runner,
   gpu: 'kept',
   gpu_fallbacks: 'kept',
   labels: 'kept',
   warm_wait_s: 'kept',
-  inputs: noInputs,
-  inputs_blob: noBlob,
-  file_inputs: 'left_out',
-  secret_inputs: 'left_out',
-  webhook: noWebhook,
+  ...inputs,
+  webhook: {
+    content: 'addresses',
+    without: (address, { pseudonym }) => address && maskedAddress(address, pseudonym),
+  },
   webhook_intermediate_status: 'kept',
   start_deadline_s: 'kept',
   run_timeout_s: 'kept',
   concurrency_limit: 'kept',
   weight: 'kept',
   priority: 'kept',
-  concurrency_key: (key, pseudonym) => pseudonym(key),
+  concurrency_key: { content: 'tags', without: (key, { pseudonym }) => pseudonym(key) },
   max_attempts: 'kept',
   retry_on: 'kept',
   has_log_masks: 'kept',
@@ -62,13 +100,15 @@ const request: Rules<RunEventOf<'RunQueued'>['data']> = {
   schedule: 'kept',
   delay_s: 'kept',
   start_at: 'kept',
-  tags: 'left_out',
-  idempotency: 'left_out',
+  tags: { content: 'tags', without: 'left_out' },
+  idempotency: {
+    content: 'inputs',
+    without: 'left_out',
+    // The hash of a request tells who guesses its inputs whether they are right.
+    kept: (request, { masks, pseudonym }) =>
+      masks('inputs') ? { request_sha256: pseudonym(request.request_sha256).repeat(2) } : request,
+  },
 };
-
-const listed = { outputs: noOutputs, outputs_blob: noBlob, log_blob: 'left_out' } as const;
-const message = { message: noMessage } as const;
-const messageAndProgress = { ...message, reason: 'kept', progress: 'kept' } as const;
 
 const RUN_RULES: { readonly [Type in RunEventType]: Rules<RunEventOf<Type>['data']> } = {
   RunQueued: request,
@@ -77,13 +117,10 @@ const RUN_RULES: { readonly [Type in RunEventType]: Rules<RunEventOf<Type>['data
     slot_allocation_id: 'kept',
     slot: 'kept',
     gpu: 'kept',
-    runner: runnerKind,
+    runner,
     workflow_version_id: 'kept',
     workflow_sha256: 'kept',
-    inputs: noInputs,
-    inputs_blob: noBlob,
-    file_inputs: 'left_out',
-    secret_inputs: 'left_out',
+    ...inputs,
     run_timeout_s: 'kept',
     retry_on: 'kept',
     has_log_masks: 'kept',
@@ -99,7 +136,7 @@ const RUN_RULES: { readonly [Type in RunEventType]: Rules<RunEventOf<Type>['data
   RunExpired: {
     ...message,
     number: 'kept',
-    request: (data, pseudonym) => masked(request, data, pseudonym),
+    request: { within: (data, hiding) => hidden(request, data, hiding) },
     created_at: 'kept',
     queued_at: 'kept',
     started_at: 'kept',
@@ -111,38 +148,27 @@ const RUN_RULES: { readonly [Type in RunEventType]: Rules<RunEventOf<Type>['data
   RunDeleted: { user_id: 'kept', key_id: 'kept', erases: 'kept', number: 'kept', created_at: 'kept' },
   RunStarted: { cold_start_s: 'kept' },
   RunUploading: { files: 'kept', bytes: 'kept' },
-  RunAttemptFailed: { error: errorKind, retry_after_s: 'kept', log_blob: 'left_out', is_void: 'kept' },
-  RunSucceeded: listed,
-  RunFailed: { ...listed, error: errorKind, progress: 'kept' },
-  RunCancelled: { ...listed, forced: 'kept', progress: 'kept' },
+  RunAttemptFailed: { error, retry_after_s: 'kept', log_blob, is_void: 'kept' },
+  RunSucceeded: outputs,
+  RunFailed: { ...outputs, error, progress: 'kept' },
+  RunCancelled: { ...outputs, forced: 'kept', progress: 'kept' },
+};
+
+const ENVELOPE: Rules<Omit<RunEvent, 'data'>> = {
+  ...ENVELOPE_RULES,
+  attempt: 'kept',
+  executor_id: 'kept',
+  // The hash of bytes that the slice does not have: it would tell who guesses what was left out whether they are right.
+  previous_sha256: 'left_out',
 };
 
 /**
- * The event without inputs, outputs, addresses of webhooks, names of secrets, texts for people, and what a client named it by. It
- * matches the schema of its type, and folds to a run with the same times, attempts, slots and status.
+ * The event without the content that the slice does not keep. It matches the schema of its type, and folds to a run with the same times,
+ * attempts, slots and status.
  */
-export const runEventWithoutContent = (event: RunEvent, pseudonym: Pseudonym): RunEvent =>
+export const runEventWithoutContent = ({ data, ...envelope }: RunEvent, hiding: Hiding): RunEvent =>
   // The rules of a type are those of its data, which the compiler cannot follow over the union.
   ({
-    ...event,
-    correlation_id: 'left_out',
-    traceparent: null,
-    data: masked<object>(RUN_RULES[event.type], event.data, pseudonym),
+    ...hidden<Omit<RunEvent, 'data'>>(ENVELOPE, envelope, hiding),
+    data: hidden<object>(RUN_RULES[envelope.type], data, hiding),
   }) as RunEvent;
-
-export const fleetEventWithoutContent = (event: FleetEvent): FleetEvent =>
-  isLost(event) ? { ...event, message: '' } : event;
-
-const isLost = (event: FleetEvent): event is Extract<ExecutorFact, { readonly type: 'ExecutorLost' }> =>
-  event.type === 'ExecutorLost';
-
-/** A member without a rule, which a later release wrote, is left out. */
-const masked = <Data extends object>(rules: Rules<Data>, data: Data, pseudonym: Pseudonym): Data => {
-  const ruleOf = new Map<string, unknown>(Object.entries(rules));
-  const members = Object.entries(data).flatMap(([name, value]) => {
-    const rule = ruleOf.get(name);
-    if (rule === 'kept') return [[name, value]];
-    return typeof rule === 'function' ? [[name, rule(value, pseudonym)]] : [];
-  });
-  return Object.fromEntries(members) as Data;
-};

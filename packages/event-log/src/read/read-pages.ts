@@ -25,7 +25,7 @@ interface PagesOptions {
  */
 export async function* readPages(
   log: EventLog,
-  stream: 'RUNS' | 'FLEET',
+  stream: 'RUNS' | 'FLEET' | 'DELIVERY_ATTEMPTS',
   { since, from = 1, upTo, pace }: PagesOptions,
 ): AsyncGenerator<readonly StoredMessage[]> {
   const first = since === undefined ? from : await firstSince(log, stream, since);

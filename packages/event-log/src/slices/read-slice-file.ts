@@ -19,6 +19,9 @@ export class InvalidSlice extends Error {
 /** A fact has at most a hundred KiB; a longer line is no line of a slice. */
 const MAX_LINE = 4 * 1024 * 1024;
 
+/** What the decompression says of a file that ends too early. */
+const CUT_OFF = 'Z_BUF_ERROR';
+
 /** The lines of a slice but its end: the header first. Facts were checked as lines, not as events. @throws {InvalidSlice} */
 export async function* readSliceFile(path: string): AsyncGenerator<SliceHeader | SliceFact | SliceGap> {
   let [number, facts] = [0, 0];
@@ -77,6 +80,10 @@ async function* linesOf(path: string): AsyncGenerator<string> {
     }
   } catch (error) {
     if (error instanceof InvalidSlice) throw error;
+    if (error instanceof Error && 'code' in error && error.code === CUT_OFF)
+      throw new InvalidSlice(`${path} is not whole: its writer was stopped. Capture it again.`, {
+        cause: error,
+      });
     const why = error instanceof Error ? error.message : String(error);
     throw new InvalidSlice(`${path} cannot be read: ${why}.`, { cause: error });
   } finally {

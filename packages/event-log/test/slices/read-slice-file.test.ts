@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import type { SliceFact, SliceHeader, SliceLine } from '@runledger/contracts/slices/slice';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { InvalidSlice, readSliceFile } from '../../src/slices/read-slice-file.ts';
 
@@ -10,13 +11,15 @@ const time = '2026-05-01T12:00:00.000Z';
 const extent = { created: time, first_sequence: 1, last_sequence: 9 };
 const header: SliceHeader = {
   kind: 'header',
-  version: 1,
+  version: 2,
   from: time,
   to: time,
   lead_in_from: time,
-  organisation: null,
-  content: 'left_out',
-  streams: { RUNS: extent, FLEET: extent },
+  organisations: [],
+  deployments: [],
+  runs: [],
+  content: { kept: [], masked: {} },
+  streams: { RUNS: extent, FLEET: extent, DELIVERY_ATTEMPTS: extent },
 };
 const fact = (sequence: number): SliceFact => ({
   kind: 'fact',
@@ -71,7 +74,7 @@ describe('a slice in a file', () => {
     ['lines after the end', WHOLE + text(fact(3)), 'line 5 is a fact'],
     ['another line', text(header, { kind: 'progress' }), 'line 2 cannot be read'],
     ['text', 'Not JSON\n', 'line 1 cannot be read'],
-    ['a later format', text({ ...header, version: 2 }), 'has format version 2'],
+    ['a later format', text({ ...header, version: 3 }), 'has format version 3'],
     ['nothing', '', 'is not whole: it ends after line 0'],
   ])('is refused with %s', async (_what, content, why) => {
     const refused = read(zstdCompressSync(content));
@@ -83,5 +86,14 @@ describe('a slice in a file', () => {
     await expect(read(WHOLE)).rejects.toThrow('cannot be read');
     await expect(read(zstdCompressSync(WHOLE).subarray(0, 100))).rejects.toThrow(InvalidSlice);
     await expect(linesOf(join(folder, 'none'))).rejects.toThrow('no such file');
+  });
+
+  it('is refused wherever it was cut off', async () => {
+    const whole = zstdCompressSync(WHOLE.replaceAll('ü', ''));
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: whole.length - 1 }), async (length) => {
+        await expect(read(whole.subarray(0, length))).rejects.toThrow('is not whole');
+      }),
+    );
   });
 });

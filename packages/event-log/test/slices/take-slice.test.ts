@@ -1,13 +1,18 @@
+import type { DeliveryAttempt, DeliveryState } from '@runledger/contracts/deliveries/delivery-attempts';
 import { newUuid } from '@runledger/contracts/ids';
+import { NO_CONTENT, type SliceContent } from '@runledger/contracts/slices/content';
 import type { SliceLine } from '@runledger/contracts/slices/slice';
-import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued, runEvent, started } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { appendFleet } from '../../src/messages/fleet.ts';
 import { head } from '../../src/read/read-run.ts';
+import { SliceRefused } from '../../src/slices/slice-refused.ts';
+import type { SliceSpan } from '../../src/slices/slice-sources.ts';
 import { takeSlice, type SliceRequest } from '../../src/slices/take-slice.ts';
+import { recordDeliveryAttempt, recordDeliveryState } from '../../src/streams/delivery-attempts.ts';
 import { aLog, forge, type TestLog } from '../fixtures/test-log.ts';
 
 let test: TestLog;
@@ -16,18 +21,26 @@ beforeAll(async () => {
 });
 afterAll(() => test[Symbol.asyncDispose]());
 
-const ALL: SliceRequest = {
+const ALWAYS: SliceSpan = {
   from: '2000-01-01T00:00:00.000Z',
   to: '2100-01-01T00:00:00.000Z',
   lead_in_from: '2000-01-01T00:00:00.000Z',
-  organisation: null,
-  pseudonym: (text) => text,
+};
+
+const ALL: SliceRequest = {
+  span: ALWAYS,
+  organisations: [],
+  deployments: [],
+  runs: [],
+  content: NO_CONTENT,
+  now: ALWAYS.to,
+  pseudonym: () => 'f'.repeat(32),
   pace: async () => undefined,
 };
 
-const linesOf = async (changes: Partial<SliceRequest> = {}): Promise<SliceLine[]> => {
+const linesOf = async (changes: Partial<SliceRequest> = {}, log = test.log): Promise<SliceLine[]> => {
   const lines: SliceLine[] = [];
-  for await (const page of takeSlice(test.log, { ...ALL, ...changes })) lines.push(...page);
+  for await (const page of takeSlice(log, { ...ALL, ...changes })) lines.push(...page);
   return lines;
 };
 
@@ -35,9 +48,40 @@ const namesOf = (lines: readonly SliceLine[]): string[] =>
   lines.map((line) => {
     if (line.kind === 'gap') return `gap ${line.stream} ${line.first_sequence}-${line.last_sequence}`;
     if (line.kind !== 'fact') return line.kind;
-    const type = line.event && 'type' in line.event ? String(line.event.type) : 'nothing';
-    return `${line.stream} ${line.sequence} ${type}`;
+    const { type, reason, state } = (line.event ?? {}) as Record<string, string | undefined>;
+    return `${line.stream} ${line.sequence} ${type ?? reason ?? state ?? 'nothing'}`;
   });
+
+const attempt: DeliveryAttempt = {
+  version: 1,
+  notification: 'final',
+  webhook_id: 'msg_1',
+  round: 1,
+  try: 1,
+  url: 'https://receiver.example/hook',
+  started_at: ALWAYS.from,
+  phases: { dns: null, connect: null, tls: null, wait: null, body: null },
+  reason: 'server_error',
+  message: 'the example is closed',
+  status: 503,
+  answer: null,
+};
+const retrying: DeliveryState = {
+  version: 1,
+  round: 1,
+  state: 'retrying',
+  tries: 1,
+  next_try_at: ALWAYS.to,
+  last_reason: null,
+  message: null,
+  at: ALWAYS.from,
+};
+
+const storedAt = async (appended: ReturnType<typeof append>): Promise<number> => {
+  const result = await appended;
+  if (result.kind !== 'appended') throw new Error(`the append was refused: ${result.kind}`);
+  return result.sequence;
+};
 
 const timeOf = (lines: readonly SliceLine[], sequence: number): string => {
   const found = lines.find(
@@ -48,6 +92,7 @@ const timeOf = (lines: readonly SliceLine[], sequence: number): string => {
 
 describe('a slice of the log', () => {
   const [one, other] = [aRun(), aRun()];
+  const deployment_id = newUuid();
   beforeAll(async () => {
     const { log } = test;
     const left = (executor_id: string) =>
@@ -56,17 +101,20 @@ describe('a slice of the log', () => {
         version: 1,
         event_id: newUuid(),
         executor_id,
-        time: ALL.from,
+        time: ALWAYS.from,
       });
     const stored = [
       () => left('a.1'),
-      () => append(log, queued(one, { inputs: { prompt: 'a cat' } }), 0),
-      () => append(log, queued(other), 0),
+      () => append(log, queued(one, { inputs: { prompt: 'a cat', style: 'in oil' } }), 0),
+      () => append(log, queued(other, { deployment_id }), 0),
       () => append(log, webhookStarted(one), 0),
       () => left('b.1'),
       async () => append(log, assigned(one), await head(log, one)),
       () => forge(log, `runs.${one.org_id}.${one.run_id}.life.started.executor.1.a.1`, { prompt: 'a dog' }),
       () => left('c.1'),
+      () => recordDeliveryState(log, one, retrying),
+      () => recordDeliveryAttempt(log, one, attempt),
+      () => recordDeliveryState(log, one, retrying),
     ];
     for (const store of stored) {
       // Times of the log have milliseconds; then the order of the two streams is known.
@@ -76,50 +124,75 @@ describe('a slice of the log', () => {
     }
   });
 
-  it('has the lifecycle facts and those of the fleet in the order in which they were stored', async () => {
+  it('has the facts of runs, of the fleet and of deliveries in the order in which they were stored', async () => {
     expect(namesOf(await linesOf())).toEqual([
       'header',
       'FLEET 1 ExecutorLeft',
       'RUNS 1 RunQueued',
       'RUNS 2 RunQueued',
+      'RUNS 3 WebhookStarted',
       'FLEET 2 ExecutorLeft',
       'RUNS 4 RunAssigned',
       'RUNS 5 nothing',
       'FLEET 3 ExecutorLeft',
+      // The state was replaced.
+      'gap DELIVERY_ATTEMPTS 1-1',
+      'DELIVERY_ATTEMPTS 2 server_error',
+      'DELIVERY_ATTEMPTS 3 retrying',
       'end',
     ]);
   });
 
-  it('has no inputs, and nothing of a message that is no event', async () => {
-    expect(JSON.stringify(await linesOf())).not.toMatch(/a cat|a dog/);
+  it('has no inputs, addresses or texts, and nothing of a message that is no event', async () => {
+    expect(JSON.stringify(await linesOf())).not.toMatch(/a cat|a dog|example/);
+  });
+
+  it('has what it is asked to keep, and says so', async () => {
+    const content: SliceContent = { kept: ['inputs', 'texts'], masked: { inputs: ['/style'] } };
+    const lines = await linesOf({ content });
+    expect(lines[0]).toMatchObject({ content });
+    const text = JSON.stringify(lines);
+    expect(text).toContain(`"inputs":{"prompt":"a cat","style":"${'f'.repeat(32)}"}`);
+    expect(text).toContain('the example is closed');
+    expect(text).not.toMatch(/a dog|in oil|receiver\.example/);
   });
 
   it('begins with the lead-in and ends before the given time; of the fleet it has all before', async () => {
     const all = await linesOf();
-    const part = { lead_in_from: timeOf(all, 2), from: timeOf(all, 4), to: timeOf(all, 5) };
-    expect(namesOf(await linesOf(part))).toEqual([
+    const span = { lead_in_from: timeOf(all, 2), from: timeOf(all, 4), to: timeOf(all, 5) };
+    expect(namesOf(await linesOf({ span }))).toEqual([
       'header',
       'FLEET 1 ExecutorLeft',
       'RUNS 2 RunQueued',
+      'RUNS 3 WebhookStarted',
       'FLEET 2 ExecutorLeft',
       'RUNS 4 RunAssigned',
       'end',
     ]);
-    expect((await linesOf(part))[0]).toMatchObject({
-      ...part,
-      streams: { RUNS: { first_sequence: 1, last_sequence: 5 }, FLEET: { last_sequence: 3 } },
+    expect((await linesOf({ span }))[0]).toMatchObject({
+      ...span,
+      streams: {
+        RUNS: { first_sequence: 1, last_sequence: 5 },
+        FLEET: { last_sequence: 3 },
+        DELIVERY_ATTEMPTS: { last_sequence: 3 },
+      },
     });
   });
 
-  it('has the runs of one organisation, if it is asked for them', async () => {
-    const names = namesOf(await linesOf({ organisation: other.org_id }));
-    expect(names.filter((name) => name.startsWith('RUNS'))).toEqual(['RUNS 2 RunQueued']);
+  it('has the runs of organisations and of deployments, if it is asked for them, and of both', async () => {
+    const runsOf = async (changes: Partial<SliceRequest>): Promise<string[]> =>
+      namesOf(await linesOf(changes)).filter((name) => !/^FLEET|^gap|header|end/.test(name));
+    expect(await runsOf({ organisations: [other.org_id] })).toEqual(['RUNS 2 RunQueued']);
+    expect(await runsOf({ deployments: [deployment_id] })).toEqual(['RUNS 2 RunQueued']);
+    expect(await runsOf({ organisations: [one.org_id], deployments: [deployment_id] })).toEqual([]);
+    expect(await runsOf({ organisations: [one.org_id, other.org_id] })).toHaveLength(7);
   });
 
   it('is empty for a time in which nothing was stored', async () => {
-    const never = { lead_in_from: '2099-01-01T00:00:00.000Z', from: '2099-01-01T00:00:00.000Z' };
-    expect(namesOf(await linesOf(never)).filter((name) => name.startsWith('RUNS'))).toEqual([]);
-    expect(namesOf(await linesOf({ to: ALL.from, from: ALL.from }))).toEqual(['header', 'end']);
+    const later = '2099-01-01T00:00:00.000Z';
+    const never = { ...ALWAYS, lead_in_from: later, from: later };
+    expect(namesOf(await linesOf({ span: never })).filter((name) => name.startsWith('RUNS'))).toEqual([]);
+    expect(namesOf(await linesOf({ span: { ...ALWAYS, to: ALWAYS.from } }))).toEqual(['header', 'end']);
   });
 
   it('reads over pages, and is paced by each', async () => {
@@ -128,7 +201,7 @@ describe('a slice of the log', () => {
       await Promise.all(Array.from({ length: 100 }, () => append(test.log, queued(aRun(org)), 0)));
     const paced: number[] = [];
     const names = namesOf(await linesOf({ pace: async (messages) => void paced.push(messages) }));
-    expect(names.filter((name) => name.startsWith('RUNS'))).toHaveLength(1_204);
+    expect(names.filter((name) => name.startsWith('RUNS'))).toHaveLength(1_205);
     expect(paced.reduce((sum, messages) => sum + messages, 0)).toBeGreaterThanOrEqual(1_024);
   });
 });
@@ -143,8 +216,80 @@ describe('a log that has lost its beginning', () => {
     // As the age of facts does.
     const info = await short.log.jsm.streams.info('RUNS');
     await short.log.jsm.streams.update('RUNS', { ...info.config, discard: 'old', max_msgs: 1 });
-    const lines: SliceLine[] = [];
-    for await (const page of takeSlice(short.log, ALL)) lines.push(...page);
-    expect(namesOf(lines)).toEqual(['header', 'gap RUNS 1-2', 'RUNS 3 RunStarted', 'end']);
+    const life = ['gap RUNS 1-2', 'RUNS 3 RunStarted', 'end'];
+    expect(namesOf(await linesOf({}, short.log))).toEqual(['header', ...life]);
+    const ofRun = await linesOf({ runs: [run.run_id], span: null }, short.log);
+    expect(namesOf(ofRun)).toEqual(['header', ...life]);
+  });
+});
+
+describe('a slice of runs', () => {
+  const run = aRun();
+  const now = new Date(Date.now() + 3_600_000).toISOString();
+  const ofRuns = (changes: Partial<SliceRequest> = {}): Promise<SliceLine[]> =>
+    linesOf({ runs: [run.run_id], span: null, now, ...changes });
+  let firsts: readonly [number, number];
+  beforeAll(async () => {
+    const { log } = test;
+    const first = await storedAt(append(log, queued(run), 0));
+    await append(log, queued(aRun()), 0);
+    const second = await storedAt(append(log, assigned(run), first));
+    await append(log, webhookStarted(run), 0);
+    await recordDeliveryAttempt(log, run, attempt);
+    firsts = [first, second];
+  });
+
+  it('has all that the log holds of them, and the fleet of that time', async () => {
+    const [first, second] = firsts;
+    const lines = await ofRuns();
+    expect(namesOf(lines)).toEqual([
+      'header',
+      'FLEET 1 ExecutorLeft',
+      'FLEET 2 ExecutorLeft',
+      'FLEET 3 ExecutorLeft',
+      `RUNS ${first} RunQueued`,
+      `RUNS ${second} RunAssigned`,
+      `RUNS ${second + 1} WebhookStarted`,
+      'DELIVERY_ATTEMPTS 4 server_error',
+      'end',
+    ]);
+    expect(lines[0]).toMatchObject({ runs: [run.run_id], from: timeOf(lines, first), to: now });
+  });
+
+  it('ends with the last fact of a run that has ended', async () => {
+    const ended = aRun();
+    const at = await storedAt(append(test.log, queued(ended), 0));
+    const expired = runEvent('RunCancelEnforced', ended, {
+      attempt: 0,
+      executor: null,
+      data: { message: '' },
+    });
+    await append(test.log, expired, at);
+    const lines = await ofRuns({ runs: [ended.run_id] });
+    const last = lines.findLast((line) => line.kind === 'fact');
+    expect(lines[0]).toMatchObject({
+      to: new Date(Date.parse(last?.kind === 'fact' ? last.time : '') + 1).toISOString(),
+    });
+  });
+
+  it('is of a part of their time, if it is asked for that', async () => {
+    const [first, second] = firsts;
+    const all = await ofRuns();
+    const span = { ...ALWAYS, to: timeOf(all, second) };
+    expect(namesOf(await ofRuns({ span }))).toContain(`RUNS ${first} RunQueued`);
+    expect(namesOf(await ofRuns({ span }))).not.toContain(`RUNS ${second} RunAssigned`);
+  });
+
+  it('reads only these, and the fleet', async () => {
+    const paced: number[] = [];
+    await ofRuns({ pace: async (messages) => void paced.push(messages) });
+    expect(paced).toEqual([4]);
+  });
+
+  it('is refused for a run that the log does not have, or not of that organisation', async () => {
+    await expect(ofRuns({ runs: [aRun().run_id] })).rejects.toThrow(SliceRefused);
+    await expect(ofRuns({ organisations: [newUuid()] })).rejects.toThrow(
+      'of these organisations. Check the id.',
+    );
   });
 });

@@ -1,0 +1,116 @@
+import { deliveryAttemptsOfRun } from '@runledger/contracts/deliveries/delivery-attempts';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import type { RunId } from '@runledger/contracts/ids';
+import type { SlicedStream, SliceHeader } from '@runledger/contracts/slices/slice';
+import { runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { EventLog } from '../connect/event-log.ts';
+import { readDirect } from '../messages/direct-read.ts';
+import { lastMessage } from '../messages/leader-read.ts';
+import { fromStored } from '../messages/stored-message.ts';
+import { readAllOfRun } from '../read/read-all-of-run.ts';
+import { readPages } from '../read/read-pages.ts';
+import type { StreamPages } from './merge-by-time.ts';
+import { SliceRefused } from './slice-refused.ts';
+
+/** Times are the broker's, ISO 8601 in UTC with milliseconds. */
+export type SliceSpan = Pick<SliceHeader, 'from' | 'to' | 'lead_in_from'>;
+
+interface ReadOptions {
+  readonly span: SliceSpan;
+  readonly extents: SliceHeader['streams'];
+  readonly pace: (messages: number) => Promise<void>;
+}
+
+/** Each stream in a pass over it: FLEET from its beginning, the others from the lead-in on. */
+export const passOver = (log: EventLog, options: ReadOptions): StreamPages[] => [
+  fleetOf(log, options),
+  pagesOf(log, 'RUNS', options),
+  pagesOf(log, 'DELIVERY_ATTEMPTS', options),
+];
+
+/** What was read of single runs, beside FLEET. */
+export const besideFleet = (
+  log: EventLog,
+  { runs, attempts }: MessagesOfRuns,
+  options: ReadOptions,
+): StreamPages[] => {
+  const { lead_in_from, to } = options.span;
+  const inTime = ({ time }: StoredMessage): boolean => time >= lead_in_from && time < to;
+  return [
+    fleetOf(log, options),
+    { stream: 'RUNS', pages: onePage(runs.filter(inTime)) },
+    { stream: 'DELIVERY_ATTEMPTS', pages: onePage(attempts.filter(inTime)) },
+  ];
+};
+
+const fleetOf = (log: EventLog, { span: { to }, extents, pace }: ReadOptions): StreamPages => {
+  const upTo = extents.FLEET.last_sequence;
+  return { stream: 'FLEET', pages: before(to, readPages(log, 'FLEET', { upTo, pace })) };
+};
+
+const pagesOf = (
+  log: EventLog,
+  stream: Exclude<SlicedStream, 'FLEET'>,
+  { span: { lead_in_from, to }, extents, pace }: ReadOptions,
+): StreamPages => {
+  const upTo = extents[stream].last_sequence;
+  return { stream, pages: before(to, readPages(log, stream, { since: lead_in_from, upTo, pace })) };
+};
+
+async function* onePage(messages: readonly StoredMessage[]): AsyncGenerator<readonly StoredMessage[]> {
+  yield messages;
+}
+
+/** Up to the first page that is later altogether: another leading broker's clock may be a little behind. */
+async function* before(
+  to: string,
+  pages: AsyncIterable<readonly StoredMessage[]>,
+): AsyncGenerator<readonly StoredMessage[]> {
+  for await (const page of pages) {
+    const earlier = page.filter(({ time }) => time < to);
+    if (earlier.length === 0) return;
+    yield earlier;
+  }
+}
+
+/** In the order of their positions. */
+export interface MessagesOfRuns {
+  readonly runs: readonly StoredMessage[];
+  readonly attempts: readonly StoredMessage[];
+}
+
+/** All that the log holds of these runs, by their subjects: some requests for each. @throws {SliceRefused} @throws {LogUnavailable} */
+export const readMessagesOfRuns = async (
+  log: EventLog,
+  { runs, organisations }: Pick<SliceHeader, 'organisations'> & { readonly runs: readonly RunId[] },
+  pace: (messages: number) => Promise<void>,
+): Promise<MessagesOfRuns> => {
+  const found: { runs: StoredMessage[]; attempts: StoredMessage[] } = { runs: [], attempts: [] };
+  for (const id of runs) {
+    const key = await keyOf(log, id, organisations);
+    const messages = await readAllOfRun(log, key);
+    if (!messages)
+      throw new SliceRefused(
+        `The log has more messages of run ${id} than a run can have, so most of them are forged. runledger verify --run ${id} says more.`,
+      );
+    const query = { multi_last: [deliveryAttemptsOfRun(key)] };
+    const attempts = await readDirect(log, 'DELIVERY_ATTEMPTS', query, `reading the deliveries of run ${id}`);
+    found.runs.push(...messages.life, ...messages.webhook);
+    found.attempts.push(...attempts.messages.map(fromStored));
+    await pace(messages.life.length + messages.webhook.length + attempts.messages.length);
+  }
+  return { runs: found.runs.toSorted(byPosition), attempts: found.attempts.toSorted(byPosition) };
+};
+
+const byPosition = (a: StoredMessage, b: StoredMessage): number => a.sequence - b.sequence;
+
+/** The last message is found without a search through the log. */
+const keyOf = async (log: EventLog, id: RunId, organisations: readonly string[]): Promise<RunKey> => {
+  const last = await lastMessage(log, 'RUNS', `runs.*.${id}.>`);
+  const key = last && runOfSubject(last.subject);
+  if (key && (organisations.length === 0 || organisations.includes(key.org_id))) return key;
+  const where = organisations.length === 0 ? '' : ' of these organisations';
+  throw new SliceRefused(
+    `The log has no run ${id}${where}. Check the id. It keeps facts for a limited time, 7 days by default.`,
+  );
+};
