@@ -1,10 +1,17 @@
 import { brokerHosts, httpHost } from '@runledger/webhooks/hosts/service-hosts';
 import type { GatewayConfig } from './config.ts';
+import { bucketUrl } from './outputs/s3/s3-settings.ts';
 
 /** The settings that name services which no callback may reach. */
 export type OwnSettings = Pick<
   GatewayConfig,
-  'NATS_URL' | 'RUNLEDGER_VIEWS' | 'MONGODB_URL' | 'RUNLEDGER_PUBLIC_URL'
+  | 'NATS_URL'
+  | 'RUNLEDGER_VIEWS'
+  | 'MONGODB_URL'
+  | 'RUNLEDGER_PUBLIC_URL'
+  | 'RUNLEDGER_OUTPUTS'
+  | 'RUNLEDGER_OUTPUTS_S3_ENDPOINT'
+  | 'RUNLEDGER_OUTPUTS_S3_BUCKET'
 >;
 
 /** The installation's own services as `host:port`, or `host` for all its ports; `listening` are URLs of this process. */
@@ -14,9 +21,19 @@ export const ownServices = (config: OwnSettings, listening: readonly string[]): 
   return [
     ...brokerHosts(config.NATS_URL),
     ...(config.RUNLEDGER_VIEWS === 'mongodb' ? mongoHosts(config.MONGODB_URL) : []),
+    ...(config.RUNLEDGER_OUTPUTS === 's3' ? s3Hosts(config) : []),
     ...http.flatMap(httpHost),
   ];
 };
+
+/** By both of its names: a bucket may stand in the path, or in the host's name. */
+const s3Hosts = ({
+  RUNLEDGER_OUTPUTS_S3_ENDPOINT: endpoint,
+  RUNLEDGER_OUTPUTS_S3_BUCKET: bucket,
+}: OwnSettings): string[] =>
+  endpoint === undefined || bucket === undefined
+    ? []
+    : [true, false].flatMap((pathStyle) => httpHost(bucketUrl(endpoint, bucket, pathStyle)));
 
 /** Several hosts with commas between them, which no URL parser accepts. The name of SRV records counts for every port. */
 const mongoHosts = (text: string): string[] => {

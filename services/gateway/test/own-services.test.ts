@@ -5,6 +5,7 @@ const settings: OwnSettings = {
   NATS_URL: 'nats://127.0.0.1:4222',
   RUNLEDGER_VIEWS: 'sqlite',
   MONGODB_URL: 'mongodb://127.0.0.1:27017/runledger',
+  RUNLEDGER_OUTPUTS: 'jetstream',
 };
 const own = (changes: Partial<OwnSettings>, ...listening: string[]) =>
   ownServices({ ...settings, ...changes }, listening);
@@ -28,6 +29,20 @@ describe('the own services', () => {
   ])('are the hosts of %s, when it keeps the views', (MONGODB_URL, hosts) => {
     expect(own({ RUNLEDGER_VIEWS: 'mongodb', MONGODB_URL })).toEqual(['127.0.0.1:4222', ...hosts]);
     expect(own({ MONGODB_URL })).toEqual(['127.0.0.1:4222']);
+  });
+
+  it('include the store of output files, by both names of its bucket, when it keeps them', () => {
+    const bucket = {
+      RUNLEDGER_OUTPUTS_S3_ENDPOINT: 'https://store.example',
+      RUNLEDGER_OUTPUTS_S3_BUCKET: 'files',
+    };
+    expect(own({ ...bucket, RUNLEDGER_OUTPUTS: 's3' }).slice(1)).toEqual([
+      'store.example:443',
+      'files.store.example:443',
+    ]);
+    const here = { ...bucket, RUNLEDGER_OUTPUTS_S3_ENDPOINT: 'http://10.0.0.1:9000' };
+    expect(own({ ...here, RUNLEDGER_OUTPUTS: 's3' })).toContain('10.0.0.1:9000');
+    expect(own(bucket)).toEqual(['127.0.0.1:4222']);
   });
 
   it('include the addresses of this process and the public URL', () => {

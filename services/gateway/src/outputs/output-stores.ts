@@ -2,10 +2,11 @@ import { oneOf } from '@runledger/service-kit/config/config-schemas';
 import type { Static, TObject } from 'typebox';
 import { directory } from './directory/directory-output-store.ts';
 import { jetstream } from './jetstream/jetstream-output-store.ts';
+import { s3 } from './s3/s3-output-store.ts';
 import type { OutputStore, OutputStoreParts } from './store/output-store.ts';
 
 /** Every technology that can keep output files, by the value of RUNLEDGER_OUTPUTS. Another one is a line here. */
-const ADAPTERS = { jetstream, directory };
+const ADAPTERS = { jetstream, directory, s3 };
 
 type Name = keyof typeof ADAPTERS;
 type Both<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer All) => void
@@ -22,7 +23,7 @@ export const outputsConfig = {
   RUNLEDGER_OUTPUTS: oneOf(names, {
     default: 'jetstream',
     description:
-      'where output files are kept: the object store OUTPUTS of the broker, or a directory that all gateways share',
+      'where output files are kept: the object store OUTPUTS of the broker, a directory that all gateways share, or a bucket of an S3-compatible store',
   }),
   ...settings,
 };

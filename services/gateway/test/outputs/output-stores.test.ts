@@ -2,8 +2,12 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '@runledger/event-log/connect/logger';
+import { testBucket } from '@runledger/testing/servers/s3';
 import { readGatewayConfig } from '../../src/config.ts';
 import { openOutputStore } from '../../src/outputs/output-stores.ts';
+import { elementsOf } from '../../src/outputs/s3/core/xml-values.ts';
+import { s3Requests } from '../../src/outputs/s3/s3-requests.ts';
+import { s3BucketOf } from '../../src/outputs/s3/s3-settings.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
 import { outputStoreConformance } from './output-store.conformance.ts';
 
@@ -39,6 +43,26 @@ outputStoreConformance('a directory', async () => {
     open: () => kept.use(openOutputStore(config, { log, logger: silentLogger, now }).store),
     size: async () =>
       (await readdir(root, { recursive: true, withFileTypes: true })).filter((one) => one.isFile()).length,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+});
+
+outputStoreConformance('an S3 bucket', async () => {
+  await using open = new AsyncDisposableStack();
+  const { log } = open.use(await aLog());
+  const bucket = open.use(await testBucket());
+  const config = configOf(bucket.env);
+  const { ask } = s3Requests(s3BucketOf(config));
+  const kept = open.move();
+  return {
+    open: () => kept.use(openOutputStore(config, { log, logger: silentLogger, now }).store),
+    size: async () => {
+      const [objects, uploads] = await Promise.all([
+        ask({ method: 'GET', query: { 'list-type': '2', prefix: bucket.prefix } }),
+        ask({ method: 'GET', query: { uploads: '', prefix: bucket.prefix } }),
+      ]);
+      return elementsOf(objects.text, 'Key').length + elementsOf(uploads.text, 'UploadId').length;
+    },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 });

@@ -17,12 +17,12 @@ import {
   type OutputToStore,
   type StoredOutput,
 } from '../store/output-store.ts';
+import { DAY_MS, keepDaysConfig } from '../store/keep-days.ts';
 import { storedBody } from '../store/stored-body.ts';
 import { openExpiry, type ExpiryOptions } from './expiry.ts';
 import { CONTENT, DESCRIPTION, folderOf, incomingOf, isAbsent, shardOf } from './layout.ts';
 
 const READ_BYTES = 128 * 1024;
-const DAY_MS = 86_400_000;
 
 const settings = {
   RUNLEDGER_OUTPUTS_DIRECTORY: Type.Optional(
@@ -32,12 +32,7 @@ const settings = {
         'with RUNLEDGER_OUTPUTS=directory: the directory of the output files, which has to exist; on a shared mount a directory inside it, so that a missing mount is noticed',
     }),
   ),
-  RUNLEDGER_OUTPUTS_KEEP_DAYS: Type.Integer({
-    minimum: 1,
-    maximum: 10_000,
-    default: 90,
-    description: 'with RUNLEDGER_OUTPUTS=directory: days for which an output file is kept',
-  }),
+  ...keepDaysConfig,
 };
 
 /** Files in a directory, for a standalone or on a mount that all gateways share. Its disk is the limit of all files together. */

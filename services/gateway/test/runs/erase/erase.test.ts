@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { succeeded } from '@runledger/testing/events/run-events';
+import { testBucket } from '@runledger/testing/servers/s3';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anAttempt, numbered, upload } from '../../executions/an-upload.ts';
@@ -23,7 +24,7 @@ const aRunWithFile = async (bed: TestBed, gateway: TestGateway) => {
   return { run: attempt.run, url: body.outputs[0].data.files[0].url as string };
 };
 
-describe.each(['jetstream', 'directory'])('files of deleted runs in %s', (outputs) => {
+describe.each(['jetstream', 'directory', 's3'])('files of deleted runs in %s', (outputs) => {
   const open = new AsyncDisposableStack();
   let bed: TestBed;
   let gateway: TestGateway;
@@ -31,7 +32,10 @@ describe.each(['jetstream', 'directory'])('files of deleted runs in %s', (output
     bed = open.use(await openTestBed());
     const root = await mkdtemp(join(tmpdir(), 'runledger-erase-'));
     open.defer(() => rm(root, { recursive: true }));
-    const environment = { RUNLEDGER_OUTPUTS: outputs, RUNLEDGER_OUTPUTS_DIRECTORY: root };
+    const environment =
+      outputs === 's3'
+        ? open.use(await testBucket()).env
+        : { RUNLEDGER_OUTPUTS: outputs, RUNLEDGER_OUTPUTS_DIRECTORY: root };
     gateway = await bed.gateway({ projecting: true, environment });
   });
   afterAll(() => open.disposeAsync());

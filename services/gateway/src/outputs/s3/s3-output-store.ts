@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import { Sha256 } from '@runledger/contracts/blobs';
+import { parseJson } from '@runledger/contracts/json';
+import { within } from '@runledger/resilience/within';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { ByteSpan } from '../core/byte-range.ts';
+import { DAY_MS, keepDaysConfig } from '../store/keep-days.ts';
+import {
+  isOutputKey,
+  OutputStoreUnavailable,
+  type OutputStore,
+  type OutputStoreAdapter,
+  type OutputStoreParts,
+  type OutputToStore,
+  type StoredOutput,
+} from '../store/output-store.ts';
+import { storedBody } from '../store/stored-body.ts';
+import { contentOf, descriptionOf } from './core/object-names.ts';
+import { putContent } from './put-content.ts';
+import { readContent } from './read-content.ts';
+import { isMissing, storeError } from './s3-errors.ts';
+import { openS3Expiry } from './s3-expiry.ts';
+import { s3Requests, type S3Requests } from './s3-requests.ts';
+import { s3BucketOf, s3Config, type S3Bucket } from './s3-settings.ts';
+
+/** What a failed upload has left. */
+const REMOVE_WITHIN_MS = 10_000;
+
+const settings = { ...s3Config, ...keepDaysConfig };
+
+/** Files in a bucket of an S3-compatible store, which all gateways share. */
+export const s3: OutputStoreAdapter<typeof settings> = {
+  settings,
+  needsLog: false,
+  open: (config, parts) =>
+    openS3Store(s3BucketOf(config), parts, {
+      prefix: config.RUNLEDGER_OUTPUTS_S3_PREFIX,
+      keepMs: config.RUNLEDGER_OUTPUTS_KEEP_DAYS * DAY_MS,
+    }),
+};
+
+export interface S3Place {
+  /** Of the names of its objects. Everything below it belongs to this store. */
+  readonly prefix: string;
+  readonly keepMs: number;
+  /** How often expired files are removed; every six hours when it is left out. */
+  readonly everyMs?: number;
+}
+
+/** Opens a part of a bucket as a store of files. */
+export const openS3Store = (
+  bucket: S3Bucket,
+  { logger, now }: Pick<OutputStoreParts, 'logger' | 'now'>,
+  place: S3Place,
+): OutputStore & AsyncDisposable => {
+  const requests = s3Requests(bucket);
+  const expiry = openS3Expiry({ ...place, requests, bucket: bucket.name, now, logger });
+  return {
+    ...s3OutputStore(bucket, requests, { ...place, now }),
+    [Symbol.asyncDispose]: () => expiry[Symbol.asyncDispose](),
+  };
+};
+
+const Description = Type.Object({
+  key: Type.String(),
+  filename: Type.String(),
+  content_type: Type.String(),
+  bytes: Type.Integer({ minimum: 0 }),
+  sha256: Sha256,
+  stored_at: Type.String({ format: 'date-time' }),
+});
+
+interface Clock {
+  readonly now: () => Date;
+}
+
+const s3OutputStore = (
+  bucket: S3Bucket,
+  requests: S3Requests,
+  { prefix, keepMs, now }: S3Place & Clock,
+): OutputStore => {
+  const orFail = async <Result>(what: string, work: () => Promise<Result>): Promise<Result> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw storeError(bucket, what, error);
+    }
+  };
+  const describe = async (key: string): Promise<StoredOutput | undefined> => {
+    if (!isOutputKey(key)) return undefined;
+    const found = await findDescription(requests, prefix, key);
+    return found && Date.parse(found.stored_at) >= now().getTime() - keepMs ? found : undefined;
+  };
+  return {
+    put: async (output, body) => {
+      if (!isOutputKey(output.key)) throw new TypeError('An output file needs a key of 43 characters.');
+      const source = storedBody(body);
+      try {
+        return await putFile(requests, prefix, output, { body: source.pieces, now });
+      } catch (error) {
+        void source.pieces.return(undefined);
+        // It may have been stored although no answer says so. Without an answer to this either, it expires.
+        const removed = removeFile(requests, prefix, output.key).catch(() => undefined);
+        await within(REMOVE_WITHIN_MS, removed, () => undefined);
+        throw source.broken() ?? storeError(bucket, 'storing an output file', error);
+      }
+    },
+    find: (key) => orFail('looking for an output file', () => describe(key)),
+    read: (output, span) => readFile(output, span),
+    keepsForMs: async () => keepMs,
+    remove: (key) =>
+      orFail('removing an output file', async () => {
+        const found = await describe(key);
+        // Also without a description: after a crash the content may be left.
+        if (isOutputKey(key)) await removeFile(requests, prefix, key);
+        return found !== undefined;
+      }),
+  };
+
+  async function* readFile({ key }: StoredOutput, span: ByteSpan): AsyncGenerator<Uint8Array> {
+    try {
+      yield* readContent(requests, contentOf(prefix, key), span);
+    } catch (error) {
+      throw storeError(bucket, 'reading an output file', error);
+    }
+  }
+};
+
+interface PutOptions extends Clock {
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+const putFile = async (
+  requests: S3Requests,
+  prefix: string,
+  { key, filename, content_type }: OutputToStore,
+  { body, now }: PutOptions,
+): Promise<StoredOutput> => {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const hashed = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const piece of body) {
+      hash.update(piece);
+      bytes += piece.byteLength;
+      yield piece;
+    }
+  };
+  // The type that a client chose is in the description. Here it would be executed by browsers that are shown a bucket.
+  const content = { name: contentOf(prefix, key), content_type: 'application/octet-stream' };
+  await putContent(requests, content, hashed());
+  const sha256 = hash.digest('hex');
+  const described = { key, filename, content_type, bytes, sha256, stored_at: now().toISOString() };
+  await requests.ask({
+    method: 'PUT',
+    name: descriptionOf(prefix, key),
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(JSON.stringify(described)),
+  });
+  return described;
+};
+
+const findDescription = async (
+  { ask }: S3Requests,
+  prefix: string,
+  key: string,
+): Promise<StoredOutput | undefined> => {
+  const name = descriptionOf(prefix, key);
+  try {
+    const described = parseJson((await ask({ method: 'GET', name })).text);
+    if (Value.Check(Description, described) && described.key === key) return described;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+  throw new OutputStoreUnavailable(`The description of an output file, ${name}, is damaged.`);
+};
+
+/** First what makes it exist. To remove what is not there is no error. */
+const removeFile = async ({ ask }: S3Requests, prefix: string, key: string): Promise<void> => {
+  await ask({ method: 'DELETE', name: descriptionOf(prefix, key) });
+  await ask({ method: 'DELETE', name: contentOf(prefix, key) });
+};
