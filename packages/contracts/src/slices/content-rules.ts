@@ -58,26 +58,17 @@ type RequiredRule<Value, Data> =
 /** A member without a rule, which a later release wrote, is left out. */
 export const hidden = <Data extends object>(rules: Rules<Data>, data: Data, hiding: Hiding): Data => {
   // The compiler cannot follow the type of each member.
-  const ruleOf = new Map(Object.entries(rules)) as ReadonlyMap<string, OptionalRule<unknown, Data>>;
-  const members = Object.entries(data).flatMap(([name, value]) => {
-    const rule = ruleOf.get(name);
-    if (rule === undefined || rule === 'left_out') return [];
-    return hiddenBy([name, rule], value, { hiding, data });
-  });
-  return Object.fromEntries(members) as Data;
-};
-
-/** The member as an entry, or nothing. */
-const hiddenBy = <Data>(
-  [name, rule]: readonly [string, Rule<unknown, Data>],
-  value: unknown,
-  { hiding, data }: { readonly hiding: Hiding; readonly data: Data },
-): (readonly [string, unknown])[] => {
-  if (rule === 'kept') return [[name, value]];
-  if ('within' in rule) return [[name, rule.within(value, hiding)]];
-  const { content, without, kept } = rule;
-  if (hiding.keeps(content)) return [[name, kept ? kept(value, hiding, data) : value]];
-  return without === 'left_out' ? [] : [[name, without(value, hiding, data)]];
+  const ruleOf = rules as Readonly<Record<string, OptionalRule<unknown, Data>>>;
+  const shown: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(data)) {
+    const rule = Object.hasOwn(ruleOf, name) ? ruleOf[name] : undefined;
+    if (rule === undefined || rule === 'left_out') continue;
+    if (rule === 'kept') shown[name] = value;
+    else if ('within' in rule) shown[name] = rule.within(value, hiding);
+    else if (hiding.keeps(rule.content)) shown[name] = rule.kept ? rule.kept(value, hiding, data) : value;
+    else if (rule.without !== 'left_out') shown[name] = rule.without(value, hiding, data);
+  }
+  return shown as Data;
 };
 
 /** Of the members that every event about a run has. */
