@@ -10,6 +10,7 @@ export type OwnSettings = Pick<
   | 'MONGODB_URL'
   | 'RUNLEDGER_PUBLIC_URL'
   | 'RUNLEDGER_OUTPUTS'
+  | 'RUNLEDGER_ARCHIVE'
   | 'RUNLEDGER_OUTPUTS_S3_ENDPOINT'
   | 'RUNLEDGER_OUTPUTS_S3_BUCKET'
 >;
@@ -21,7 +22,7 @@ export const ownServices = (config: OwnSettings, listening: readonly string[]): 
   return [
     ...brokerHosts(config.NATS_URL),
     ...(config.RUNLEDGER_VIEWS === 'mongodb' ? mongoHosts(config.MONGODB_URL) : []),
-    ...(config.RUNLEDGER_OUTPUTS === 's3' ? s3Hosts(config) : []),
+    ...([config.RUNLEDGER_OUTPUTS, config.RUNLEDGER_ARCHIVE].includes('s3') ? s3Hosts(config) : []),
     ...http.flatMap(httpHost),
   ];
 };

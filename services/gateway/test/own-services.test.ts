@@ -6,6 +6,7 @@ const settings: OwnSettings = {
   RUNLEDGER_VIEWS: 'sqlite',
   MONGODB_URL: 'mongodb://127.0.0.1:27017/runledger',
   RUNLEDGER_OUTPUTS: 'jetstream',
+  RUNLEDGER_ARCHIVE: 'none',
 };
 const own = (changes: Partial<OwnSettings>, ...listening: string[]) =>
   ownServices({ ...settings, ...changes }, listening);
@@ -31,7 +32,7 @@ describe('the own services', () => {
     expect(own({ MONGODB_URL })).toEqual(['127.0.0.1:4222']);
   });
 
-  it('include the store of output files, by both names of its bucket, when it keeps them', () => {
+  it('include the store of output files or of the archive, by both names of its bucket, when it keeps them', () => {
     const bucket = {
       RUNLEDGER_OUTPUTS_S3_ENDPOINT: 'https://store.example',
       RUNLEDGER_OUTPUTS_S3_BUCKET: 'files',
@@ -42,6 +43,7 @@ describe('the own services', () => {
     ]);
     const here = { ...bucket, RUNLEDGER_OUTPUTS_S3_ENDPOINT: 'http://10.0.0.1:9000' };
     expect(own({ ...here, RUNLEDGER_OUTPUTS: 's3' })).toContain('10.0.0.1:9000');
+    expect(own({ ...bucket, RUNLEDGER_ARCHIVE: 's3' })).toContain('store.example:443');
     expect(own(bucket)).toEqual(['127.0.0.1:4222']);
   });
 

@@ -1,7 +1,12 @@
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { readGatewayConfig } from '../../src/config.ts';
+import { openArchiveObjects } from '../../src/archive/store/archive-objects.ts';
+import { A_SECRET_KEY } from '../fixtures/gateway/a-gateway.ts';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { testBucket } from '@runledger/testing/servers/s3';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { lifecycleFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { leafOf, rootOfPath } from '@runledger/event-log/archive/merkle';
@@ -23,47 +28,67 @@ const aNotifiedRun = async (bed: TestBed, tenant: Tenant = bed.tenant): Promise<
   return run;
 };
 
-describe.each(['jetstream', 'directory'])('runs whose facts have left the log, archived in %s', (kind) => {
-  it(
-    'are read as before, without their views too, by their organisation alone',
-    { timeout: 60_000 },
-    async () => {
-      await using open = new AsyncDisposableStack();
-      const bed = open.use(await openTestBed());
-      const { path } = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-archive-')));
-      const environment = { ...ARCHIVES_AT_ONCE, RUNLEDGER_ARCHIVE: kind, RUNLEDGER_ARCHIVE_DIRECTORY: path };
-      const other = await bed.newTenant();
-      const run = await aNotifiedRun(bed);
-      const others = await aNotifiedRun(bed, other);
-      const admin = await aKey(bed.log, bed.tenant, { scopes: ['admin', 'runs:read'] });
-      const reader = await bed.gateway({ environment });
-      const paths = ['', '?at_seq=3', '?at=2999-01-01', '/history', '/history.svg', '/receipt'];
-      const read = (query: string, key = admin): Promise<ApiAnswer> =>
-        call(`${reader.api}/run/${run.run_id}${query}`, key);
-      const before = [];
-      for (const query of paths) before.push(withoutTime(await read(query)));
-      {
-        const archiving = open.use(await bed.gateway({ environment, projecting: true }));
-        await archivedUpTo(bed);
-        expect(await archiving.metrics.metrics()).toContain(
-          'runledger_gateway_archive_segments_total{service="gateway"} 2',
-        );
-      }
-      await forgetAll(bed.log);
-      for (const [at, query] of paths.entries()) expect(withoutTime(await read(query))).toEqual(before[at]);
-      const { body: receipt } = await read('/receipt');
-      const [segment] = receipt.archive.segments;
-      expect(segment.facts).toHaveLength(4);
-      for (const { sequence, ...place } of segment.facts) {
-        const fact = receipt.facts.find((one: { sequence: number }) => one.sequence === sequence);
-        const leaf = leafOf({ ...fact, fence: lifecycleFilter(run), expectedSequence: fact.follows });
-        expect(rootOfPath(leaf, { ...place, leaves: segment.messages })).toBe(segment.root);
-      }
-      expect((await read('', other.key)).status).toBe(404);
-      expect((await call(`${reader.api}/run/${others.run_id}`, other.key)).body.status).toBe('success');
-      expect((await call(`${reader.api}/run/${aRun(bed.tenant.org_id).run_id}`, admin)).status).toBe(404);
-    },
-  );
+describe.each(['jetstream', 'directory', 's3'])(
+  'runs whose facts have left the log, archived in %s',
+  (kind) => {
+    it(
+      'are read as before, without their views too, by their organisation alone',
+      { timeout: 60_000 },
+      async () => {
+        await using open = new AsyncDisposableStack();
+        const bed = open.use(await openTestBed());
+        const { path } = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-archive-')));
+        const bucket = kind === 's3' ? open.use(await testBucket()).env : {};
+        const archive = { RUNLEDGER_ARCHIVE: kind, RUNLEDGER_ARCHIVE_DIRECTORY: path };
+        const environment = { ...ARCHIVES_AT_ONCE, ...bucket, ...archive };
+        const other = await bed.newTenant();
+        const run = await aNotifiedRun(bed);
+        const others = await aNotifiedRun(bed, other);
+        const admin = await aKey(bed.log, bed.tenant, { scopes: ['admin', 'runs:read'] });
+        const reader = await bed.gateway({ environment });
+        const paths = ['', '?at_seq=3', '?at=2999-01-01', '/history', '/history.svg', '/receipt'];
+        const read = (query: string, key = admin): Promise<ApiAnswer> =>
+          call(`${reader.api}/run/${run.run_id}${query}`, key);
+        const before = [];
+        for (const query of paths) before.push(withoutTime(await read(query)));
+        {
+          const archiving = open.use(await bed.gateway({ environment, projecting: true }));
+          await archivedUpTo(bed);
+          expect(await archiving.metrics.metrics()).toContain(
+            'runledger_gateway_archive_segments_total{service="gateway"} 2',
+          );
+        }
+        await forgetAll(bed.log);
+        for (const [at, query] of paths.entries()) expect(withoutTime(await read(query))).toEqual(before[at]);
+        const { body: receipt } = await read('/receipt');
+        const [segment] = receipt.archive.segments;
+        expect(segment.facts).toHaveLength(4);
+        for (const { sequence, ...place } of segment.facts) {
+          const fact = receipt.facts.find((one: { sequence: number }) => one.sequence === sequence);
+          const leaf = leafOf({ ...fact, fence: lifecycleFilter(run), expectedSequence: fact.follows });
+          expect(rootOfPath(leaf, { ...place, leaves: segment.messages })).toBe(segment.root);
+        }
+        expect((await read('', other.key)).status).toBe(404);
+        expect((await call(`${reader.api}/run/${others.run_id}`, other.key)).body.status).toBe('success');
+        expect((await call(`${reader.api}/run/${aRun(bed.tenant.org_id).run_id}`, admin)).status).toBe(404);
+      },
+    );
+  },
+);
+
+it('an archive does not lie in the place of output files, whose age would count', () => {
+  const open = (prefix: string): unknown =>
+    openArchiveObjects(
+      readGatewayConfig({
+        RUNLEDGER_SECRET_KEYS: A_SECRET_KEY,
+        RUNLEDGER_ARCHIVE: 's3',
+        RUNLEDGER_ARCHIVE_S3_PREFIX: prefix,
+      }),
+      // Nothing is opened.
+      { log: undefined as never, logger: silentLogger, now: () => new Date() },
+    );
+  expect(() => open('outputs/archive/')).toThrow('RUNLEDGER_ARCHIVE_S3_PREFIX');
+  expect(() => open('archive/')).toThrow('RUNLEDGER_OUTPUTS_S3_ENDPOINT is not set, and RUNLEDGER_ARCHIVE');
 });
 
 /** Of what says when it was made. */

@@ -1,3 +1,5 @@
+import { readGatewayConfig } from '../../src/config.ts';
+import { A_SECRET_KEY } from '../fixtures/gateway/a-gateway.ts';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { createdAt } from '@runledger/event-log/messages/stream-identity';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -19,11 +21,7 @@ export const ARCHIVES_AT_ONCE = { RUNLEDGER_ARCHIVE_AFTER_HOURS: '0.000001' };
 
 /** Of a bed without a gateway: the objects are in the broker. */
 export const objectsOf = (log: EventLog): ArchiveObjects => {
-  const config = {
-    RUNLEDGER_ARCHIVE: 'jetstream',
-    RUNLEDGER_ARCHIVE_AFTER_HOURS: 12,
-    RUNLEDGER_ARCHIVE_PAGES_PER_S: 1_000,
-  } as const;
+  const config = readGatewayConfig({ RUNLEDGER_SECRET_KEYS: A_SECRET_KEY, RUNLEDGER_ARCHIVE: 'jetstream' });
   const objects = openArchiveObjects(config, { log, logger: silentLogger, now: () => new Date() });
   if (!objects) throw new Error('there is an archive');
   return objects;

@@ -52,7 +52,7 @@ outputStoreConformance('an S3 bucket', async () => {
   const { log } = open.use(await aLog());
   const bucket = open.use(await testBucket());
   const config = configOf(bucket.env);
-  const { ask } = s3Requests(s3BucketOf(config));
+  const { ask } = s3Requests(s3BucketOf(config, 'RUNLEDGER_OUTPUTS'));
   const kept = open.move();
   return {
     open: () => kept.use(openOutputStore(config, { log, logger: silentLogger, now }).store),

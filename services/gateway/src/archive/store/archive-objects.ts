@@ -4,6 +4,8 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import { ConfigError } from '@runledger/service-kit/config/config';
 import { openDirectoryObjects } from '../../outputs/directory/directory-output-store.ts';
 import { jetstreamObjects } from '../../outputs/jetstream/jetstream-output-store.ts';
+import { openS3Store } from '../../outputs/s3/s3-output-store.ts';
+import { s3BucketOf } from '../../outputs/s3/s3-settings.ts';
 import type { OutputStore } from '../../outputs/store/output-store.ts';
 import type { ReadSpan } from '../segment/read-segment.ts';
 import type { ArchiveConfig } from './archive-config.ts';
@@ -45,6 +47,13 @@ export const openArchiveObjects = (
       const store = jetstreamObjects(parts.log, { bucket: 'ARCHIVE', limit: 'archiveMaxBytes' });
       return { ...objectsIn(store), [Symbol.asyncDispose]: async () => undefined };
     }
+    case 's3': {
+      const { RUNLEDGER_ARCHIVE_S3_PREFIX: prefix, RUNLEDGER_OUTPUTS_S3_PREFIX: outputs } = config;
+      if (prefix.startsWith(outputs) || outputs.startsWith(prefix)) throw new ConfigError([SAME_PLACE]);
+      const bucket = s3BucketOf(config, 'RUNLEDGER_ARCHIVE');
+      const store = openS3Store(bucket, parts, { prefix, keepMs: Infinity });
+      return { ...objectsIn(store), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+    }
     case 'directory': {
       const root = config.RUNLEDGER_ARCHIVE_DIRECTORY;
       if (root === undefined) throw new ConfigError([NO_DIRECTORY]);
@@ -58,6 +67,13 @@ const NO_DIRECTORY = {
   variable: 'RUNLEDGER_ARCHIVE_DIRECTORY',
   wrong: 'is not set, and RUNLEDGER_ARCHIVE is "directory"',
   right: 'an existing directory',
+};
+
+const SAME_PLACE = {
+  variable: 'RUNLEDGER_ARCHIVE_S3_PREFIX',
+  wrong:
+    'begins with RUNLEDGER_OUTPUTS_S3_PREFIX, or that begins with it: the age of output files would count for the archive',
+  right: 'a prefix of its own, such as "archive/" beside "outputs/"',
 };
 
 const objectsIn = (store: OutputStore): ArchiveObjects => ({

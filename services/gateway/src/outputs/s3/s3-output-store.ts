@@ -34,7 +34,7 @@ export const s3: OutputStoreAdapter<typeof settings> = {
   settings,
   needsLog: false,
   open: (config, parts) =>
-    openS3Store(s3BucketOf(config), parts, {
+    openS3Store(s3BucketOf(config, 'RUNLEDGER_OUTPUTS'), parts, {
       prefix: config.RUNLEDGER_OUTPUTS_S3_PREFIX,
       keepMs: config.RUNLEDGER_OUTPUTS_KEEP_DAYS * DAY_MS,
     }),

@@ -2,7 +2,10 @@ import { ConfigError } from '@runledger/service-kit/config/config';
 import { secret } from '@runledger/service-kit/config/config-schemas';
 import { Type, type Static } from 'typebox';
 
-const WITH_S3 = 'with RUNLEDGER_OUTPUTS=s3';
+const WITH_S3 = 'with RUNLEDGER_OUTPUTS=s3 or RUNLEDGER_ARCHIVE=s3';
+
+/** Of the names of objects. */
+export const S3_PREFIX = '^(?:[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}/){0,8}$';
 
 export const s3Config = {
   RUNLEDGER_OUTPUTS_S3_ENDPOINT: Type.Optional(
@@ -23,10 +26,10 @@ export const s3Config = {
     }),
   ),
   RUNLEDGER_OUTPUTS_S3_PREFIX: Type.String({
-    pattern: '^(?:[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}/){0,8}$',
+    pattern: S3_PREFIX,
     default: 'outputs/',
     emptyIsValue: true,
-    description: `${WITH_S3}: what the names of all objects begin with, such as runledger/outputs/; everything below it belongs to the gateways`,
+    description: `with RUNLEDGER_OUTPUTS=s3: what the names of all objects begin with, such as runledger/outputs/; everything below it belongs to the gateways`,
   }),
   RUNLEDGER_OUTPUTS_S3_ACCESS_KEY: Type.Optional(
     secret({ description: `${WITH_S3}: the id of the access key` }),
@@ -40,7 +43,7 @@ export const s3Config = {
   }),
 };
 
-type S3Config = Static<Type.TObject<typeof s3Config>>;
+export type S3Config = Static<Type.TObject<typeof s3Config>>;
 
 /** A bucket, and who asks it. */
 export interface S3Bucket {
@@ -52,8 +55,8 @@ export interface S3Bucket {
   readonly secretAccessKey: string;
 }
 
-/** @throws {ConfigError} that names each setting which is missing */
-export const s3BucketOf = (config: S3Config): S3Bucket => {
+/** `user`: the setting by which the bucket is needed. @throws {ConfigError} that names each setting which is missing */
+export const s3BucketOf = (config: S3Config, user: 'RUNLEDGER_OUTPUTS' | 'RUNLEDGER_ARCHIVE'): S3Bucket => {
   const endpoint = config.RUNLEDGER_OUTPUTS_S3_ENDPOINT;
   const name = config.RUNLEDGER_OUTPUTS_S3_BUCKET;
   const accessKeyId = config.RUNLEDGER_OUTPUTS_S3_ACCESS_KEY;
@@ -74,7 +77,7 @@ export const s3BucketOf = (config: S3Config): S3Bucket => {
   ] as const;
   throw new ConfigError(
     missing.flatMap(([value, variable, right]) =>
-      value ? [] : [{ variable, wrong: 'is not set, and RUNLEDGER_OUTPUTS is "s3"', right }],
+      value ? [] : [{ variable, wrong: `is not set, and ${user} is "s3"`, right }],
     ),
   );
 };

@@ -18,6 +18,7 @@ const bucketOf = (changes: Record<string, string> = {}): S3Bucket =>
       ...SETTINGS,
       ...changes,
     }),
+    'RUNLEDGER_OUTPUTS',
   );
 
 describe('the settings of a bucket', () => {
