@@ -22,6 +22,7 @@ import type { ExitCode } from './output/command-error.ts';
 import type { Screen } from './output/screen.ts';
 import { addSealedValueCommands } from './sealing/sealed-values.ts';
 import { addScheduleCommands } from './schedules/schedules.ts';
+import { addReplayCommands } from './replay/add-replay-commands.ts';
 import { addReceiptCommands } from './receipts/add-receipt-commands.ts';
 import { addHistoryCommands } from './run-history/add-history-commands.ts';
 import { addRunCommands } from './runs/add-run-commands.ts';
@@ -47,7 +48,7 @@ _USER and _PASSWORD, else operator.json there. broker-config needs no connection
 provision takes the limits of the log from RUNLEDGER_LOG_SETTINGS (JSON).
 
 Exit codes: 0 done, or the watched run succeeded; 1 the watched run failed or timed out, or
-verify found a difference;
+verify or shadow found a difference;
 2 the command failed; 130 the watched run was cancelled, or the command was interrupted (Ctrl-C).`;
 
 const AUDIT_LOST =
@@ -111,6 +112,7 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
   addManyRunsCommands(program, context);
   addExportCommand(program, context);
   addReceiptCommands(program, context, environment);
+  addReplayCommands(program, context, environment);
   addWebhookCommands(program, context);
   addDeploymentCommands(program, context);
   addScheduleCommands(program, context);

@@ -1,0 +1,128 @@
+import { differencesOf } from './compare-decisions.ts';
+import { OpenDecisions, type OpenDecision } from './open-decisions.ts';
+import type { About, PresentDecision, RecordedDecision, Verdict } from './verdict.ts';
+
+/** A decision that another fact came before was being stored for less than this. */
+const IN_FLIGHT_MS = 1_000;
+
+export interface ComparisonOptions {
+  readonly service: string;
+  /** Decisions of this time and later are compared. Milliseconds since 1970. */
+  readonly fromMs: number;
+  /** How long a decision may have taken until it was stored. */
+  readonly toleranceMs: number;
+}
+
+/** What is known of a recorded decision beside the open ones. */
+export interface Circumstances {
+  /** The slice does not say enough to compare it: why, or undefined. */
+  readonly whyNotCompared: string | undefined;
+  /** Why the code does not decide it, if it does not. */
+  readonly whyNotDecided: () => string;
+}
+
+/** Compares what the code of a service decides with what was recorded. All times are those of the slice, in milliseconds since 1970. */
+export class Comparison<Decision> {
+  readonly #options: ComparisonOptions;
+  readonly #open = new OpenDecisions<Decision>();
+  #verdicts: Verdict[] = [];
+
+  constructor(options: ComparisonOptions) {
+    this.#options = options;
+  }
+
+  takeVerdicts(): Verdict[] {
+    const verdicts = this.#verdicts;
+    this.#verdicts = [];
+    return verdicts;
+  }
+
+  /** The code has decided. */
+  add(open: OpenDecision<Decision>): void {
+    this.#open.add(open);
+  }
+
+  get(key: string): OpenDecision<Decision> | undefined {
+    return this.#open.get(key);
+  }
+
+  isDecided(key: string, recorded: RecordedDecision): boolean {
+    const open = this.#open.get(key);
+    return open !== undefined && differencesOf(open.decided, recorded).length === 0;
+  }
+
+  /** The run or executor has another fact, or the decision is taken back: the next one is about what comes then. */
+  close(key: string): void {
+    this.#open.close(key);
+  }
+
+  /** The service stored this now. */
+  judge(
+    nowMs: number,
+    key: string,
+    { about, recorded }: { readonly about: About; readonly recorded: RecordedDecision },
+    { whyNotCompared, whyNotDecided }: Circumstances,
+  ): void {
+    const open = this.#open.get(key);
+    const reported = this.#open.reported(key);
+    if (!open && reported && differencesOf(reported, recorded).length === 0) return;
+    const common = { ...about, recorded };
+    if (whyNotCompared !== undefined)
+      this.#add(nowMs, { kind: 'not_compared', ...common, why: whyNotCompared });
+    else if (!open) this.#add(nowMs, { kind: 'not_decided', ...common, why: whyNotDecided() });
+    else {
+      const differs = differencesOf(open.decided, recorded);
+      const now = presentOf(open);
+      if (differs.length === 0) this.#add(nowMs, { kind: 'equal', ...common, now });
+      else this.#add(nowMs, { kind: 'different', ...common, now, differs });
+    }
+  }
+
+  /** Another service stored a fact now: a decision on what came before it can no longer be stored. */
+  overtake(nowMs: number, key: string, by: string): void {
+    const open = this.#open.get(key);
+    if (!open) return;
+    if (nowMs - open.atMs <= IN_FLIGHT_MS)
+      return this.notCompared(open, `a fact of another service came first`);
+    this.#add(open.atMs, {
+      kind: 'not_recorded',
+      ...open.about,
+      now: presentOf(open),
+      why: `the next fact is ${by}`,
+    });
+  }
+
+  /** Reports those that should have been recorded by now, and returns them. Those that `isExcused` count no more. */
+  takeOverdue(nowMs: number, isExcused: (open: OpenDecision<Decision>) => boolean): OpenDecision<Decision>[] {
+    const { toleranceMs } = this.#options;
+    return this.#open.madeBefore(nowMs - toleranceMs).filter((open) => {
+      if (isExcused(open)) return false;
+      this.#open.report(open);
+      const why = `the slice does not hold it within ${toleranceMs / 1_000} s`;
+      this.#add(open.atMs, { kind: 'not_recorded', ...open.about, now: presentOf(open), why });
+      return true;
+    });
+  }
+
+  notCompared(open: OpenDecision<Decision>, why: string): void {
+    this.#open.close(open.key);
+    this.#add(open.atMs, { kind: 'not_compared', ...open.about, now: presentOf(open), why });
+  }
+
+  /** None of the open decisions will be recorded, which says nothing about them. */
+  dropAll(why: string): void {
+    for (const open of this.#open.takeAll()) this.notCompared(open, why);
+  }
+
+  #add(atMs: number, verdict: WithoutService<Verdict>): void {
+    const { service, fromMs } = this.#options;
+    if (atMs >= fromMs) this.#verdicts.push({ service, ...verdict });
+  }
+}
+
+type WithoutService<V> = V extends unknown ? Omit<V, 'service'> : never;
+
+const presentOf = <Decision>({ decided, atMs }: OpenDecision<Decision>): PresentDecision => ({
+  ...decided,
+  time: new Date(atMs).toISOString(),
+});

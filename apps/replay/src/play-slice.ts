@@ -1,0 +1,66 @@
+import type { SliceFact, SliceHeader } from '@runledger/contracts/slices/slice';
+import { readSliceFile } from '@runledger/event-log/slices/read-slice-file';
+import type { ReplayedService } from './decisions/replayed-service.ts';
+import type { Verdict } from './decisions/verdict.ts';
+import { replayedScheduler } from './scheduler/replayed-scheduler.ts';
+import type { SchedulerSettings } from './scheduler/scheduler-settings.ts';
+import { foreseen } from './slice/foreseen.ts';
+import { surveySlice, type Survey } from './slice/survey.ts';
+
+export const SERVICE_NAMES = ['scheduler'] as const;
+export type ServiceName = (typeof SERVICE_NAMES)[number];
+export const isServiceName = (name: string): name is ServiceName =>
+  (SERVICE_NAMES as readonly string[]).includes(name);
+
+export interface PlayOptions {
+  /** The file of the slice. */
+  readonly path: string;
+  readonly services: readonly ServiceName[];
+  readonly settings: SchedulerSettings;
+  /** How long a decision may have taken until it was stored. */
+  readonly toleranceMs: number;
+}
+
+/** One step of a replay: a fact, and what is known of decisions since the one before. */
+export interface Step {
+  /** Undefined for the last step, at the end of the slice. */
+  readonly fact: SliceFact | undefined;
+  readonly verdicts: readonly Verdict[];
+  readonly services: readonly ReplayedService[];
+  readonly header: SliceHeader;
+  readonly assumptions: () => readonly string[];
+}
+
+/** The slice is whole, but decisions cannot be compared with it. */
+export class UnusableSlice extends Error {
+  override readonly name = 'UnusableSlice';
+}
+
+/** Plays a slice through the cores of services, one fact after another. It reads the file twice. @throws {InvalidSlice} {UnusableSlice} {NewerFact} */
+export async function* playSlice({ path, services: names, ...options }: PlayOptions): AsyncGenerator<Step> {
+  const survey = await surveySlice(readSliceFile(path));
+  const { header } = survey;
+  if (header.organisation !== null)
+    throw new UnusableSlice(
+      `${path} has the runs of one organisation only, and others held slots meanwhile. Capture it without --organisation.`,
+    );
+  const services = names.map((name) => serviceOf(name, { survey, ...options }));
+  const assumptions = (): string[] => services.flatMap((service) => service.assumptions());
+  const facts = foreseen(readSliceFile(path), (fact) => services.forEach((service) => service.foresee(fact)));
+  for await (const fact of facts) {
+    const verdicts = services.flatMap((service) => service.take(fact));
+    yield { fact, verdicts, services, header, assumptions };
+  }
+  const verdicts = services.flatMap((service) => service.end());
+  yield { fact: undefined, verdicts, services, header, assumptions };
+}
+
+const serviceOf = (
+  name: ServiceName,
+  options: Omit<PlayOptions, 'path' | 'services'> & { readonly survey: Survey },
+): ReplayedService => {
+  switch (name) {
+    case 'scheduler':
+      return replayedScheduler(options);
+  }
+};

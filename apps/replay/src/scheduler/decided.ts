@@ -1,0 +1,55 @@
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import { factSentence } from '@runledger/contracts/run-view/fact-sentence';
+import { runEventWithoutContent } from '@runledger/contracts/slices/without-content';
+import { assignedEvent, endingEvent } from '@runledger/scheduler/core/decisions/decided-event';
+import type { Decision } from '@runledger/scheduler/core/decisions/decision';
+import type { Decided } from '../decisions/verdict.ts';
+
+/** Members of facts that the core of the scheduler does not decide: ids, times, texts, what its process adds, and what follows from others. */
+const NOT_DECIDED: ReadonlySet<string> = new Set([
+  'slot_allocation_id',
+  'term',
+  'message',
+  'progress',
+  'executor_public_key',
+]);
+/** Of a placement: how long it took, and how many slots were free, depend on when heartbeats and ticks came. */
+const NOT_DECIDED_OF_PLACEMENT: ReadonlySet<string> = new Set([
+  'waited_s',
+  'warm_wait_s',
+  'candidates',
+  'choice',
+]);
+
+/** A fact of the scheduler about a run, as a decision. */
+export const decidedByEvent = (event: RunEvent): Decided => {
+  const { data } = runEventWithoutContent(event, (text) => text);
+  const { attempt, executor_id, type } = event;
+  const members = { attempt, executor_id, ...without(data, NOT_DECIDED) };
+  const placement = event.type === 'RunAssigned' ? event.data.reason : undefined;
+  return {
+    type,
+    members: placement ? { ...members, reason: without(placement, NOT_DECIDED_OF_PLACEMENT) } : members,
+    sentence: factSentence(event),
+  };
+};
+
+export const lossOf = (executor_id: string): Decided => ({
+  type: 'ExecutorLost',
+  members: { executor_id },
+  sentence: `${executor_id} is lost`,
+});
+
+/** Nobody sees these: ids and times are not compared. */
+const STAMP = { event_id: '', time: '', instance: '' };
+const ASSIGNMENT = { slot_allocation_id: '', inputs: {}, inputs_blob: null, term: 1 };
+
+export const decidedBy = (decision: Decision): Decided => {
+  if (decision.type === 'declare_lost') return lossOf(decision.executor);
+  return decidedByEvent(
+    decision.type === 'assign' ? assignedEvent(decision, STAMP, ASSIGNMENT) : endingEvent(decision, STAMP),
+  );
+};
+
+const without = (data: object, names: ReadonlySet<string>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(data).filter(([name]) => !names.has(name)));

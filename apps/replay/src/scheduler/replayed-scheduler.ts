@@ -1,0 +1,66 @@
+import type { Decision } from '@runledger/scheduler/core/decisions/decision';
+import type { ReplayedService } from '../decisions/replayed-service.ts';
+import { Comparison } from '../decisions/comparison.ts';
+import { placeOf, type Survey } from '../slice/survey.ts';
+import { FactsOfScheduler } from './facts-of-scheduler.ts';
+import { viewOf } from './known-to-scheduler.ts';
+import { Foresight } from './foresight.ts';
+import { PlayedScheduler } from './played-scheduler.ts';
+import type { SchedulerSettings } from './scheduler-settings.ts';
+
+export interface ReplayedSchedulerOptions {
+  readonly survey: Survey;
+  readonly settings: SchedulerSettings;
+  /** How long a decision may have taken until it was stored. */
+  readonly toleranceMs: number;
+}
+
+/**
+ * The scheduler's core in the time of a slice. It takes every fact as the scheduler does; what it decides is compared with the fact that the
+ * scheduler stored, and the fact counts. So a difference does not make all that follows differ.
+ */
+export const replayedScheduler = (options: ReplayedSchedulerOptions): ReplayedService => {
+  const { survey, toleranceMs } = options;
+  const fromMs = Date.parse(survey.header.from);
+  const leadInMs = Date.parse(survey.header.lead_in_from);
+  const comparison = new Comparison<Decision>({ service: 'scheduler', fromMs, toleranceMs });
+  const played = new PlayedScheduler({ ...options, comparison });
+  const foresight = new Foresight();
+  const facts = new FactsOfScheduler(played, comparison);
+  return {
+    name: 'scheduler',
+    foresee: (fact) => {
+      const assignment = foresight.foresee(fact);
+      if (assignment) played.foresee(assignment);
+    },
+    take: (fact) => {
+      const ms = Date.parse(fact.time);
+      if (ms >= leadInMs) played.passTime(ms);
+      facts.take(fact);
+      if (survey.lastOfTerms.has(placeOf(fact))) played.standBy();
+      return comparison.takeVerdicts();
+    },
+    end: () => {
+      comparison.dropAll('the slice ends before it could be stored');
+      return comparison.takeVerdicts();
+    },
+    assumptions: () => assumptionsOf(options, facts.olderRuns),
+    viewOf: (run_id) => viewOf(played.scheduling, run_id),
+  };
+};
+
+const assumptionsOf = ({ settings, toleranceMs }: ReplayedSchedulerOptions, olderRuns: number): string[] => {
+  const weights = settings.RUNLEDGER_ORG_WEIGHTS.length;
+  const limits = settings.RUNLEDGER_ORG_LIMITS.length;
+  return [
+    `Weights of organisations: ${weights === 0 ? 'all equal' : `RUNLEDGER_ORG_WEIGHTS, ${weights}`}. Limits: ${limits === 0 ? 'none' : `RUNLEDGER_ORG_LIMITS, ${limits}`}.`,
+    `A heartbeat period of ${settings.RUNLEDGER_HEARTBEAT_PERIOD_S} s, and cancels enforced after ${settings.RUNLEDGER_CANCEL_ENFORCE_S} s.`,
+    'Heartbeats: each executor sent them from its registration until it left, or until a period before it was lost. What its slots have loaded follows from RunStarted and from placements.',
+    `A decision was stored at most ${toleranceMs / 1_000} s after it was made, and the log had room.`,
+    ...(olderRuns > 0
+      ? [
+          `${olderRuns} runs were queued before the slice begins: their slots look free. Capture it with a longer --lead-in.`,
+        ]
+      : []),
+  ];
+};

@@ -1,0 +1,24 @@
+/**
+ * `node shadow-mutant.ts FILE TEXT INSTEAD` replaces a text of a source file while it is loaded, and shadows the scheduler over the sample. It
+ * prints the number of differences as JSON. The file itself stays as it is.
+ */
+import { registerHooks } from 'node:module';
+
+const [file = '', text = '', instead = ''] = process.argv.slice(2);
+let replaced = 0;
+
+registerHooks({
+  load: (url, context, next) => {
+    const loaded = next(url, context);
+    if (!url.endsWith(`/${file}`)) return loaded;
+    if (typeof loaded.source !== 'string' && !(loaded.source instanceof Uint8Array)) return loaded;
+    const parts = Buffer.from(loaded.source).toString().split(text);
+    replaced += parts.length - 1;
+    return { ...loaded, source: parts.join(instead) };
+  },
+});
+
+const { sampleOptions, shadowed } = await import('../fixtures/sample-slice.ts');
+const { compared, differences } = await shadowed(await sampleOptions());
+if (replaced !== 1) throw new Error(`the text occurs ${replaced} times in ${file}: change the mutation`);
+process.stdout.write(JSON.stringify({ compared: compared.compared, differences: differences.length }));
