@@ -21,5 +21,5 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   screen: screenOf({ out: process.stdout, err: process.stderr, in: process.stdin }),
   untilInterrupted: () => (interruption ??= new AbortController()).signal,
 });
-// A connection that is still open, such as to a broker that did not answer, holds no result.
-if (process.exitCode === EXIT.notDone) process.exit();
+// A connection that is still open, such as to a broker that did not answer, holds no result; nor does an input that nobody reads any more.
+if (process.exitCode === EXIT.notDone || process.exitCode === EXIT.cancelled) process.exit();

@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import type { Environment } from '../api-client/connection.ts';
 import type { CommandContext } from '../command/command-context.ts';
+import type { ReplayOptions } from './replay.ts';
 import type { ShadowOptions } from './shadow.ts';
 
 /** The commands that play a slice through the code of services. They need no connection, and load what they need when they run. */
 export const addReplayCommands = (
   program: Command,
-  { screen, end, add }: CommandContext,
-  { env, cwd }: { readonly env: Environment; readonly cwd: string },
+  { screen, untilInterrupted, end, add }: CommandContext,
+  { env, cwd, stdin }: Surroundings,
 ): void => {
   add(
     program,
@@ -20,7 +21,32 @@ export const addReplayCommands = (
       const { shadow } = await import('./shadow.ts');
       end(await shadow({ screen, env, cwd }, slice, options));
     });
+  add(
+    program,
+    'replay <slice>',
+    'print each fact of a captured slice, and what services decide now beside the recorded decision',
+  )
+    .option('--service <name>', 'whose decisions are shown: scheduler; all by default', collect)
+    .option('--tolerance <time>', 'how long a decision may have taken until it was stored', DEFAULT_TOLERANCE)
+    .option('--speed <n>', 'original, or so many times faster; without it there are no pauses')
+    .option('--step', 'wait after each fact: n or Enter, c, p, q')
+    .option(
+      '--break <point>',
+      'stop there: fact=TYPE, run=ID, position=N, or an expression over fact, run and decision; can be repeated',
+      collect,
+    )
+    .action(async (slice: string, options: ReplayOptions) => {
+      const { replay } = await import('./replay.ts');
+      const signal = untilInterrupted();
+      end(await replay({ screen, env, cwd, stdin, signal }, slice, options));
+    });
 };
+
+interface Surroundings {
+  readonly env: Environment;
+  readonly cwd: string;
+  readonly stdin: AsyncIterable<Uint8Array>;
+}
 
 /** A busy broker stores a fact within some milliseconds; a scheduler that executes many decisions takes longer. */
 const DEFAULT_TOLERANCE = '2s';

@@ -1,4 +1,4 @@
-import { acceptMessage, eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
+import { acceptMessage, eventIdOf } from '@runledger/contracts/fold/chain';
 import { isExecuting, type RunState } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { followsEnd, RUN_EVENTS, type RunEvent } from '@runledger/contracts/events/run-event';
@@ -9,6 +9,7 @@ import type { Decision } from '@runledger/scheduler/core/decisions/decision';
 import { readFleetMessage, type FleetFact } from '@runledger/scheduler/log/fleet-message';
 import type { Comparison } from '../decisions/comparison.ts';
 import type { About, RecordedDecision } from '../decisions/verdict.ts';
+import { messageOf } from '../slice/message-of.ts';
 import { NewerFact } from '../slice/newer-fact.ts';
 import { decidedByEvent, lossOf } from './decided.ts';
 import { circumstancesOf } from './known-to-scheduler.ts';
@@ -120,19 +121,3 @@ export class FactsOfScheduler {
     this.#comparison.judge(this.#played.nowMs, key, { about, recorded }, circumstances);
   }
 }
-
-const messageOf = ({
-  sequence,
-  subject,
-  time,
-  fence,
-  expected_sequence,
-  event,
-}: SliceFact): StoredMessage => ({
-  sequence,
-  subject,
-  time,
-  fence,
-  expectedSequence: expected_sequence,
-  body: event,
-});
