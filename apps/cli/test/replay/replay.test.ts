@@ -33,7 +33,9 @@ describe('runledger replay', () => {
   it('shows a decision that differs', async () => {
     const limits = { ...env, RUNLEDGER_ORG_LIMITS: '' };
     const { stdout } = await startCli(['replay', SAMPLE], { env: limits }).ended;
-    expect(stdout).toMatch(/: scheduler decides something else\n {4}recorded {2}RunAssigned: /);
+    expect(stdout).toMatch(
+      /: scheduler (?:does not decide it|decides something else)\n {4}recorded {2}RunAssigned: /,
+    );
   });
 
   it('prints JSON, one step a line', async () => {

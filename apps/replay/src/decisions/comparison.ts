@@ -14,9 +14,9 @@ export interface ComparisonOptions {
 }
 
 /** What is known of a recorded decision beside the open ones. */
-export interface Circumstances {
-  /** The slice does not say enough to compare it: why, or undefined. */
-  readonly whyNotCompared: string | undefined;
+export interface Circumstances<Decision> {
+  /** The slice does not say enough to compare it with the open decision, if there is one, from which it differs: why, or undefined. */
+  readonly whyNotCompared: (open: OpenDecision<Decision> | undefined) => string | undefined;
   /** Why the code does not decide it, if it does not. */
   readonly whyNotDecided: () => string;
 }
@@ -46,6 +46,10 @@ export class Comparison<Decision> {
     return this.#open.get(key);
   }
 
+  all(): Iterable<OpenDecision<Decision>> {
+    return this.#open.all();
+  }
+
   isDecided(key: string, recorded: RecordedDecision): boolean {
     const open = this.#open.get(key);
     return open !== undefined && differencesOf(open.decided, recorded).length === 0;
@@ -61,21 +65,20 @@ export class Comparison<Decision> {
     nowMs: number,
     key: string,
     { about, recorded }: { readonly about: About; readonly recorded: RecordedDecision },
-    { whyNotCompared, whyNotDecided }: Circumstances,
+    { whyNotCompared, whyNotDecided }: Circumstances<Decision>,
   ): void {
     const open = this.#open.get(key);
     const reported = this.#open.reported(key);
     if (!open && reported && differencesOf(reported, recorded).length === 0) return;
     const common = { ...about, recorded };
-    if (whyNotCompared !== undefined)
-      this.#add(nowMs, { kind: 'not_compared', ...common, why: whyNotCompared });
-    else if (!open) this.#add(nowMs, { kind: 'not_decided', ...common, why: whyNotDecided() });
-    else {
-      const differs = differencesOf(open.decided, recorded);
-      const now = presentOf(open);
-      if (differs.length === 0) this.#add(nowMs, { kind: 'equal', ...common, now });
-      else this.#add(nowMs, { kind: 'different', ...common, now, differs });
-    }
+    const differs = open ? differencesOf(open.decided, recorded) : [];
+    if (open && differs.length === 0)
+      return this.#add(nowMs, { kind: 'equal', ...common, now: presentOf(open) });
+    const why = whyNotCompared(open);
+    const now = open && { now: presentOf(open) };
+    if (why !== undefined) this.#add(nowMs, { kind: 'not_compared', ...common, ...now, why });
+    else if (now) this.#add(nowMs, { kind: 'different', ...common, ...now, differs });
+    else this.#add(nowMs, { kind: 'not_decided', ...common, why: whyNotDecided() });
   }
 
   /** Another service stored a fact now: a decision on what came before it can no longer be stored. */

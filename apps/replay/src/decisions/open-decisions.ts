@@ -37,6 +37,10 @@ export class OpenDecisions<Decision> {
     this.#reported.delete(key);
   }
 
+  all(): Iterable<OpenDecision<Decision>> {
+    return this.#open.values();
+  }
+
   madeBefore(ms: number): OpenDecision<Decision>[] {
     const made: OpenDecision<Decision>[] = [];
     for (const open of this.#open.values()) {

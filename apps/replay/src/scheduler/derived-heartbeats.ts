@@ -129,7 +129,7 @@ export class DerivedHeartbeats {
   /** After a reset no executor gets a run before its next heartbeat. */
   onReset(nowMs: number): void {
     for (const executor of this.#living.values()) {
-      executor.isConfirmed = false;
+      executor.isConfirmed = executor.isNew = false;
       executor.nextMs = Math.min(nowMs + this.#everyMs, executor.lastMs);
       this.#hurry(executor.id, nowMs);
     }
@@ -208,6 +208,7 @@ export class DerivedHeartbeats {
     const { lastMs } = executor;
     executor.count += 1;
     executor.isConfirmed = true;
+    executor.isNew = false;
     executor.nextMs = nowMs < lastMs ? Math.min(nowMs + this.#everyMs, lastMs) : Infinity;
     confirmEnds(executor, nowMs, this.#options.periodMs / 24);
     const heartbeat = heartbeatOf(executor, nowMs);

@@ -117,7 +117,7 @@ export class FactsOfScheduler {
     const key = about.run_id ?? about.executor_id ?? '';
     const recorded = { ...decided, stream, position: sequence, time };
     if (!this.#comparison.isDecided(key, recorded)) this.#played.learnFrom(key, recorded, event);
-    const circumstances = circumstancesOf(this.#played.scheduling, event);
+    const circumstances = circumstancesOf(this.#played.scheduling, event, () => this.#comparison.all());
     this.#comparison.judge(this.#played.nowMs, key, { about, recorded }, circumstances);
   }
 }

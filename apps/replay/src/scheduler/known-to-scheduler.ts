@@ -1,13 +1,61 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
+import type { GpuModel } from '@runledger/contracts/gpu';
 import { orgId, runId } from '@runledger/contracts/ids';
+import type { Decision } from '@runledger/scheduler/core/decisions/decision';
 import type { Scheduling } from '@runledger/scheduler/core/scheduling';
 import type { Circumstances } from '../decisions/comparison.ts';
+import type { OpenDecision } from '../decisions/open-decisions.ts';
+
+type OpenOfScheduler = OpenDecision<Decision>;
 
 /** What the scheduler knows that explains a recorded decision; `event` is undefined for the loss of an executor. */
-export const circumstancesOf = (scheduling: Scheduling, event: RunEvent | undefined): Circumstances => ({
-  whyNotCompared: event && whyNotCompared(scheduling, event),
+export const circumstancesOf = (
+  scheduling: Scheduling,
+  event: RunEvent | undefined,
+  others: () => Iterable<OpenOfScheduler>,
+): Circumstances<Decision> => ({
+  whyNotCompared: (open) =>
+    event && (whyNotCompared(scheduling, event) ?? whyInterchangeable(scheduling, event, { open, others })),
   whyNotDecided: () => (event ? whyNotDecided(scheduling, event) : 'its executor sends heartbeats'),
 });
+
+interface Beside {
+  readonly open: OpenOfScheduler | undefined;
+  readonly others: () => Iterable<OpenOfScheduler>;
+}
+
+/** Of free slots of one kind a run takes the one that was free first, and this may depend on when a heartbeat came. */
+const whyInterchangeable = (
+  scheduling: Scheduling,
+  event: RunEvent,
+  { open, others }: Beside,
+): string | undefined => {
+  if (event.type !== 'RunAssigned' || open?.decision.type !== 'assign') return undefined;
+  const { decision } = open;
+  const { slot, gpu, reason } = event.data;
+  const isSameKind =
+    decision.attempt === event.attempt &&
+    decision.gpu === gpu &&
+    decision.placement.choice === reason?.choice;
+  if (!isSameKind || !isFree(scheduling, { executor: event.executor_id ?? '', slot, gpu }, others))
+    return undefined;
+  return 'it takes another free slot of the same kind, and which one was free first depends on heartbeats';
+};
+
+/** Nothing holds the slot but decisions that are not compared yet. */
+const isFree = (
+  scheduling: Scheduling,
+  { executor, slot, gpu }: { readonly executor: string; readonly slot: number; readonly gpu: GpuModel },
+  others: Beside['others'],
+): boolean => {
+  const known = [...scheduling.executors()].find(({ id }) => id === executor);
+  const one = known?.slots.get(slot);
+  if (!known || !one) return false;
+  if (known.free.get(gpu)?.has(one)) return true;
+  return [...others()].some(
+    ({ decision }) => decision.type === 'assign' && decision.executor === executor && decision.slot === slot,
+  );
+};
 
 const whyNotCompared = (scheduling: Scheduling, event: RunEvent): string | undefined => {
   if (event.type === 'RunAssigned') {

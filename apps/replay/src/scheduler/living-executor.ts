@@ -29,6 +29,8 @@ export interface LivingExecutor {
   count: number;
   /** The scheduler has had one since it registered, or since the last reset. */
   isConfirmed: boolean;
+  /** It registered, and its first one comes at once. */
+  isNew: boolean;
   /** When its next heartbeat comes, at the latest. */
   nextMs: number;
   /** When its last one came, as the fact of its loss says; Infinity for one that was not lost. */
@@ -52,6 +54,7 @@ export const livingExecutor = (
   draining: false,
   count: known?.count ?? 0,
   isConfirmed: false,
+  isNew: true,
   held: known?.held ?? new Map(),
   leftovers: known?.leftovers ?? new Map(),
   loaded: known?.loaded ?? new Map(),

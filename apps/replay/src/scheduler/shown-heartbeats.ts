@@ -38,7 +38,7 @@ export const shownBy = (
 };
 
 /** A new executor sends one at once. After a reset the others wait for theirs, which is the cause of the assignment then. */
-const confirmedAt = ({ isConfirmed, count, nextMs }: LivingExecutor, atMs: number, nowMs: number): number => {
+const confirmedAt = ({ isConfirmed, isNew, nextMs }: LivingExecutor, atMs: number, nowMs: number): number => {
   if (isConfirmed) return Infinity;
-  return count === 0 ? Math.min(nowMs + SOON_MS, nextMs) : Math.max(nowMs, Math.min(atMs - SOON_MS, nextMs));
+  return isNew ? Math.min(nowMs + SOON_MS, nextMs) : Math.max(nowMs, Math.min(atMs - SOON_MS, nextMs));
 };

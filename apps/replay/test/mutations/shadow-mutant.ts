@@ -1,6 +1,6 @@
 /**
  * `node shadow-mutant.ts FILE TEXT INSTEAD` replaces a text of a source file while it is loaded, and shadows the scheduler over the sample. It
- * prints the number of differences as JSON. The file itself stays as it is.
+ * prints as JSON how many decisions differ, and how many cannot be compared: without the mutation there are none. The file itself stays as it is.
  */
 import { registerHooks } from 'node:module';
 
@@ -21,4 +21,5 @@ registerHooks({
 const { sampleOptions, shadowed } = await import('../fixtures/sample-slice.ts');
 const { compared, differences } = await shadowed(await sampleOptions());
 if (replaced !== 1) throw new Error(`the text occurs ${replaced} times in ${file}: change the mutation`);
-process.stdout.write(JSON.stringify({ compared: compared.compared, differences: differences.length }));
+const notCompared = [...compared.notCompared.values()].reduce((sum, n) => sum + n, 0);
+process.stdout.write(JSON.stringify({ differences: differences.length, notCompared }));

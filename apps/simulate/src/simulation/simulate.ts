@@ -1,4 +1,5 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import type { SliceFact } from '@runledger/contracts/slices/slice';
 import type { Stored } from '../broker/run-log.ts';
 import { newWorld, type World } from '../broker/world.ts';
 import { checkAttempts, checkLimits } from '../checks/fact-checks.ts';
@@ -15,6 +16,7 @@ import { resultsFrom } from '../report/results.ts';
 import type { RunResult } from '../report/run-result.ts';
 import { SchedulerLife } from '../scheduler/scheduler-life.ts';
 import { Restartable } from '../time/restartable.ts';
+import { fleetFactOf, runFactOf, termOf } from './stored-facts.ts';
 import { countFact, noCounts, watchSchedulers, type SimulationCounts } from './watch.ts';
 
 export interface SimulationOptions {
@@ -22,6 +24,8 @@ export interface SimulationOptions {
   readonly tell?: (atMs: number, text: string) => void;
   /** Called with each run that has ended. */
   readonly onResult?: (result: RunResult) => void;
+  /** Called with each fact, as a slice of the log would hold it. */
+  readonly onFact?: (fact: SliceFact) => void;
   /** How often all runs and slots are compared, in virtual time; after each step by default. */
   readonly compareEveryMs?: number;
 }
@@ -56,7 +60,11 @@ export const simulate = (plan: Plan, options: SimulationOptions = {}): Simulated
     ...(options.onResult ? [resultsFrom(timeline, options.onResult)] : []),
     ...(tell ? [(stored: Stored) => tell(timeline.now, describeFact(stored))] : []),
   ];
-  connect(world, clients, victims, { voids, check: (stored) => checks.forEach((check) => check(stored)) });
+  connect(world, clients, victims, {
+    voids,
+    check: (stored) => checks.forEach((check) => check(stored)),
+    ...(options.onFact && { onFact: options.onFact }),
+  });
   for (const process of [...victims.schedulers, ...victims.executors]) process.start();
   injectFaults(world, victims);
   const calmFromMs = calmFrom(plan.faults);
@@ -90,12 +98,17 @@ const openProcesses = (
   };
 };
 
+interface Observers extends Pick<SimulationOptions, 'onFact'> {
+  readonly voids: VoidAssignments;
+  readonly check: (stored: Stored) => void;
+}
+
 /** Who learns what from the broker. */
 const connect = (
-  { log, fleet }: World,
+  { log, fleet, broker }: World,
   clients: Clients,
   { schedulers, executors }: Victims,
-  { voids, check }: { readonly voids: VoidAssignments; readonly check: (stored: Stored) => void },
+  { voids, check, onFact }: Observers,
 ): void => {
   const byName = new Map(
     executors.map((executor) => [executorNameOf(executor.process.name), executor] as const),
@@ -109,6 +122,7 @@ const connect = (
   };
   log.onStored = (stored) => {
     check(stored);
+    onFact?.(runFactOf(stored.message));
     for (const { life } of schedulers) life?.onRunFact();
     const { executor_id, run_id } = stored.event;
     if (executor_id) deliver(executor_id, stored.message);
@@ -121,10 +135,12 @@ const connect = (
   };
   fleet.onFact = (fact, term) => {
     voids.onFleetFact(fact, term);
+    onFact?.(fleetFactOf(fact));
     wakeReadersOfFleet();
   };
   fleet.onTerm = (term) => {
     voids.onTerm(term);
+    onFact?.(termOf(term, broker.time));
     wakeReadersOfFleet();
   };
   fleet.onHeartbeat = (stored) => {
