@@ -1,14 +1,17 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { factSentence } from '@runledger/contracts/run-view/fact-sentence';
-import { runEventWithoutContent } from '@runledger/contracts/slices/without-content';
 import { assignedEvent, endingEvent } from '@runledger/scheduler/core/decisions/decided-event';
 import type { Decision } from '@runledger/scheduler/core/decisions/decision';
 import type { Decided } from '../decisions/verdict.ts';
 
-/** Members of facts that the core of the scheduler does not decide: ids, times, texts, what its process adds, and what follows from others. */
+/** Members of facts that the core of the scheduler does not decide: ids, times, content, what its process adds, and what follows from others. */
 const NOT_DECIDED: ReadonlySet<string> = new Set([
   'slot_allocation_id',
   'term',
+  'inputs',
+  'inputs_blob',
+  'file_inputs',
+  'secret_inputs',
   'message',
   'progress',
   'executor_public_key',
@@ -23,8 +26,7 @@ const NOT_DECIDED_OF_PLACEMENT: ReadonlySet<string> = new Set([
 
 /** A fact of the scheduler about a run, as a decision. */
 export const decidedByEvent = (event: RunEvent): Decided => {
-  const { data } = runEventWithoutContent(event, (text) => text);
-  const { attempt, executor_id, type } = event;
+  const { attempt, executor_id, type, data } = event;
   const members = { attempt, executor_id, ...without(data, NOT_DECIDED) };
   const placement = event.type === 'RunAssigned' ? event.data.reason : undefined;
   return {
