@@ -40,9 +40,9 @@ export class UnusableSlice extends Error {
 export async function* playSlice({ path, services: names, ...options }: PlayOptions): AsyncGenerator<Step> {
   const survey = await surveySlice(readSliceFile(path));
   const { header } = survey;
-  if (header.organisation !== null)
+  if ([...header.organisations, ...header.deployments, ...header.runs].length > 0)
     throw new UnusableSlice(
-      `${path} has the runs of one organisation only, and others held slots meanwhile. Capture it without --organisation.`,
+      `${path} has some runs only, and others held slots meanwhile. Capture it without --organisation, --deployment and --run.`,
     );
   const services = names.map((name) => serviceOf(name, { survey, ...options }));
   const assumptions = (): string[] => services.flatMap((service) => service.assumptions());

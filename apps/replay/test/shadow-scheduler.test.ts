@@ -116,10 +116,13 @@ describe('a shadow of the scheduler', () => {
     expect(compared).toMatchObject({ compared: 0, differences: 0, from: header.to });
   });
 
-  it('refuses the runs of one organisation: others held slots', async () => {
-    const organisation = '01920000-0000-7000-8000-00000000000a';
-    await expect(
-      findIn((line) => (line.kind === 'header' ? { ...line, organisation } : line)),
-    ).rejects.toThrow('has the runs of one organisation only');
-  });
+  it.each(['organisations', 'deployments', 'runs'])(
+    'refuses the slice of some %s: others held slots',
+    async (of) => {
+      const ids = ['01920000-0000-7000-8000-00000000000a'];
+      await expect(
+        findIn((line) => (line.kind === 'header' ? { ...line, [of]: ids } : line)),
+      ).rejects.toThrow('has some runs only');
+    },
+  );
 });

@@ -77,11 +77,11 @@ describe('runledger shadow', () => {
       code: 2,
       stderr: expect.stringContaining('cannot be read'),
     });
-    const organisation = '01920000-0000-7000-8000-00000000000a';
-    const one = await folderWith((line) => (line.kind === 'header' ? { ...line, organisation } : line));
+    const organisations = ['01920000-0000-7000-8000-00000000000a'];
+    const one = await folderWith((line) => (line.kind === 'header' ? { ...line, organisations } : line));
     expect(await cli(SHADOW, { cwd: one })).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('Capture it without --organisation.'),
+      stderr: expect.stringContaining('Capture it without --organisation, --deployment and --run.'),
     });
   });
 
