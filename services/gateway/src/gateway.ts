@@ -51,6 +51,7 @@ export interface Gateway extends AsyncDisposable {
   readonly quick: QuickAnswer;
   /** What the archive has of the present log: each run once. */
   readonly archived: Archive['runs'];
+  readonly keptSince: RunServices['keptSince'];
   /** Call it when the service stops: waiting requests get a response, and streams end. */
   readonly stopping: () => void;
 }
@@ -86,6 +87,7 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
     app,
     quick: quickAnswers(parts, services, { authentication, limiter }, metrics),
     archived: services.archive.runs,
+    keptSince: services.keptSince,
     stopping: () => services.subscriptions.stop(),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };

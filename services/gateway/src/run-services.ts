@@ -53,6 +53,8 @@ const FRESH_VIEWS_TIMEOUT_MS = 2_000;
 /** What operations share. */
 export interface RunServices {
   readonly archive: Archive;
+  /** Runs of the organisation that were created before are not kept: milliseconds since 1970. */
+  readonly keptSince: (org_id: string) => Promise<number>;
   readonly current: ReadCurrentRun;
   readonly ended: EndedResponses;
   readonly shown: ShownWebhooks;
@@ -140,7 +142,10 @@ const openReading = (
   parts: Omit<GatewayParts, 'metrics'>,
   metrics: GatewayMetrics,
   open: AsyncDisposableStack,
-): Pick<RunServices, 'archive' | 'current' | 'fresh' | 'lists' | 'retention' | 'shown' | 'stores'> => {
+): Pick<
+  RunServices,
+  'archive' | 'current' | 'fresh' | 'keptSince' | 'lists' | 'retention' | 'shown' | 'stores'
+> => {
   const { log, views, logger } = parts;
   const find = open.use(openFindView(views, logger)).call;
   const stores = openBlobStores(log);
@@ -148,28 +153,35 @@ const openReading = (
   const fresh = freshViews({ log, views, timeoutMs: FRESH_VIEWS_TIMEOUT_MS, clock });
   const shown = shownWebhooks();
   const retention = retentionRecords(log);
-  const archive = archiveOf(parts, retention, metrics, open);
+  const keptSince = keptSinceOf(parts, retention);
+  const archive = archiveOf(parts, keptSince, metrics, open);
   const archived = archive.run;
   const current = currentRun({ log, find, fresh, shown, archived, logger, onRead: metrics.runRead });
-  return { archive, current, fresh, lists, retention, shown, stores };
+  return { archive, current, fresh, keptSince, lists, retention, shown, stores };
 };
 
 /** What keeps facts that leave the log, for as long as their organisation keeps runs. */
 const archiveOf = (
   { config, log, logger, isProjecting }: Omit<GatewayParts, 'metrics'>,
-  retention: Pick<RetentionRecords, 'get'>,
+  keptSince: RunServices['keptSince'],
   { archive: metrics }: Pick<GatewayMetrics, 'archive'>,
   open: AsyncDisposableStack,
 ): Archive => {
-  const brokerNow = polledClock(log, 'RUNS');
   const erasures = erasureRecords(log);
-  const keptSince = async (org_id: string): Promise<number> => {
+  const isErased = async (org_id: string): Promise<boolean> => (await erasures.find(org_id)) !== undefined;
+  return openArchive({ config, log, logger, now, isProjecting, isErased, keptSince, metrics }, open);
+};
+
+const keptSinceOf = (
+  { config, log }: Pick<GatewayParts, 'config' | 'log'>,
+  retention: Pick<RetentionRecords, 'get'>,
+): RunServices['keptSince'] => {
+  const brokerNow = polledClock(log, 'RUNS');
+  return async (org_id) => {
     const { runs_days } = await retention.get(orgId(org_id));
     const days = Math.min(runs_days ?? Infinity, config.RUNLEDGER_RUN_RETENTION_DAYS);
     return (await brokerNow()) - days * DAY_MS;
   };
-  const isErased = async (org_id: string): Promise<boolean> => (await erasures.find(org_id)) !== undefined;
-  return openArchive({ config, log, logger, now, isProjecting, isErased, keptSince, metrics }, open);
 };
 
 /** What streams and waiting reads need. */

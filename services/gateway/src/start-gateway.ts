@@ -61,6 +61,7 @@ export const startGateway = async (
     app,
     quick,
     archived,
+    keptSince,
     stopping: onStopping,
   } = open.use(
     openGateway({
@@ -77,7 +78,7 @@ export const startGateway = async (
       resolver,
     }),
   );
-  makeViews(begun, { log, views, archived, projection }, open);
+  makeViews(begun, { log, views, archived, keptSince, projection }, open);
   const headers = commonHeaders(config.RUNLEDGER_PUBLIC_URL);
   const http = open.use(
     await openHttpServer(app, { quick, host, port, finishWithinMs, headers, onStopping }),
@@ -100,7 +101,7 @@ const gatheringLeaders = (log: EventLog, logger: Logger, isProjecting: () => boo
 /** Views are made anew for a new version of them, and when an operator requests it. */
 const makeViews = (
   { config, instance, logger, checks }: ServiceBase<GatewayConfig>,
-  kept: Pick<RebuildOptions, 'log' | 'views' | 'archived' | 'projection'>,
+  kept: Pick<RebuildOptions, 'log' | 'views' | 'archived' | 'keptSince' | 'projection'>,
   open: AsyncDisposableStack,
 ): void => {
   const order = { config, instance, level: config.RUNLEDGER_LOG_LEVEL, version: VIEW_VERSION };

@@ -13,7 +13,7 @@ import { checkSegment } from './reading/check-segment.ts';
 import { archivedRuns, type ArchivedRunMessages, type ArchivedRunsOptions } from './reading/archived-runs.ts';
 import { archivedSegments } from './reading/archived-segments.ts';
 import { provenFacts, type ProveFacts } from './reading/proven-facts.ts';
-import { runMessages, type ReadRunMessages } from './reading/run-messages.ts';
+import { firstTime, runMessages, type ReadRunMessages } from './reading/run-messages.ts';
 import { archiveRound, type ArchiveRoundOptions } from './sealing/archive-round.ts';
 import { RangeTaken } from './sealing/seal-range.ts';
 import type { ArchiveConfig } from './store/archive-config.ts';
@@ -38,7 +38,7 @@ export interface Archive {
   readonly read: ReadRunMessages;
   readonly run: ReadArchivedRun;
   readonly proveFacts: ProveFacts;
-  /** Every run that the archive has of the present log, for somebody who derives the views again. */
+  /** Every run that the archive has of the present log, and its organisation keeps, for somebody who derives the views again. */
   readonly runs: () => AsyncIterable<ArchivedRunMessages>;
   readonly noteErasure: NoteErasure;
   /** Removes what an organisation has in the archive. Resolves with how much there was. */
@@ -67,18 +67,22 @@ export const openArchive = (options: ArchiveOptions, open: AsyncDisposableStack)
     read,
     run: archivedRun(read),
     proveFacts: provenFacts(objects),
-    runs: () => runsOfPresentLog(log, { ...store, segments }),
+    runs: () => runsOfPresentLog(options, { ...store, segments }),
     noteErasure: noteErasure({ log, records }),
     eraseOrganisation: (org_id) => removeAllSegments({ ...store, log }, org_id),
   };
 };
 
 async function* runsOfPresentLog(
-  log: EventLog,
+  { log, keptSince }: Pick<ArchiveOptions, 'log' | 'keptSince'>,
   options: ArchivedRunsOptions & Pick<Store, 'records'>,
 ): AsyncGenerator<ArchivedRunMessages> {
   const position = await options.records.positions.get(positionKey(await createdAt(log, 'RUNS')));
-  if (position) yield* archivedRuns(options, logName(position.value));
+  if (!position) return;
+  for await (const run of archivedRuns(options, logName(position.value))) {
+    // A segment goes a little later than its oldest runs.
+    if (firstTime(run) >= (await keptSince(run.key.org_id))) yield run;
+  }
 }
 
 const logAlone = (log: EventLog): Archive => {

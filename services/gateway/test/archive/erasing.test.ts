@@ -88,7 +88,8 @@ describe('a run that was deleted', () => {
     await bed.gateway({ projecting: true, environment: ARCHIVES_AT_ONCE });
     const isGone = async (): Promise<boolean> =>
       !(await textOfSegments(bed.log).catch(() => secret)).includes(secret);
-    await waitFor('the erasure', isGone);
+    // Each look reads all segments.
+    await waitFor('the erasure', isGone, { everyMs: 250 });
     expect((await call(`${api}/run/${run.run_id}`, bed.tenant.key)).status).toBe(404);
   });
 

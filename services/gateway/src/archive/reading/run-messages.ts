@@ -61,7 +61,8 @@ export const runMessages =
 const beginsWithRun = ({ life: [first] }: MessagesOfRun): boolean =>
   first !== undefined && parseLifecycleSubject(first.subject)?.fact === 'queued';
 
-const firstTime = ({ life, webhook }: MessagesOfRun): number =>
+/** Milliseconds since 1970. */
+export const firstTime = ({ life, webhook }: MessagesOfRun): number =>
   Math.min(...[...life, ...webhook].map(({ time }) => Date.parse(time)), Infinity);
 
 /**

@@ -14,6 +14,8 @@ export interface S3ExpiryOptions {
   readonly logger: Logger;
   /** Six hours when it is left out. */
   readonly everyMs?: number;
+  /** Objects in one list; as many as the store gives when it is left out. */
+  readonly listed?: number;
 }
 
 /** A thousand objects are a request, so it is done seldom. Nobody finds a file that has expired meanwhile. Longer than any upload. */
@@ -96,15 +98,20 @@ async function* expiredObjects(options: S3ExpiryOptions): AsyncGenerator<string[
   yield withoutDescription();
 }
 
-async function* listedUnder({ requests, prefix }: S3ExpiryOptions): AsyncGenerator<readonly Listed[]> {
+async function* listedUnder({
+  requests,
+  prefix,
+  listed,
+}: S3ExpiryOptions): AsyncGenerator<readonly Listed[]> {
   let token: string | undefined;
   do {
     const from = token === undefined ? {} : { 'continuation-token': token };
-    const query = { 'list-type': '2', prefix, ...from };
+    const most = listed === undefined ? {} : { 'max-keys': String(listed) };
+    const query = { 'list-type': '2', prefix, ...most, ...from };
     const { text } = await requests.ask({ method: 'GET', query });
-    yield elementsOf(text, 'Contents').map((listed) => ({
-      name: textOf(listed, 'Key') ?? '',
-      storedMs: Date.parse(textOf(listed, 'LastModified') ?? ''),
+    yield elementsOf(text, 'Contents').map((found) => ({
+      name: textOf(found, 'Key') ?? '',
+      storedMs: Date.parse(textOf(found, 'LastModified') ?? ''),
     }));
     token = textOf(text, 'NextContinuationToken');
   } while (token !== undefined);

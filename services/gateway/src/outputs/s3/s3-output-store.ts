@@ -46,6 +46,8 @@ export interface S3Place {
   readonly keepMs: number;
   /** How often expired files are removed; every six hours when it is left out. */
   readonly everyMs?: number;
+  /** Objects in one list of what is there; as many as the store gives when it is left out. */
+  readonly listed?: number;
 }
 
 /** Opens a part of a bucket as a store of files. */

@@ -1,3 +1,4 @@
+import { isDeleted } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
@@ -10,6 +11,12 @@ import { hasExpired, VIEWS_AT_ONCE } from './every-view.ts';
 import { compareViews, hasErasedMore } from './core/compare-views.ts';
 import type { JoinedViews } from './core/join-views.ts';
 import { OTHER_STATE, type Differences } from './differences.ts';
+
+/** How long runs are kept. */
+export interface Keeping {
+  /** Runs of the organisation that were created before are not kept: milliseconds since 1970. */
+  readonly keptSince: (org_id: string) => Promise<number>;
+}
 
 interface Compared {
   readonly log: EventLog;
@@ -47,21 +54,29 @@ export const compareAgain = async (
   return moved;
 };
 
-/** Both sets stand still, at the same position: what is not equal now differs. A run that the live set removed meanwhile is removed from the next one too. */
+/** Both sets stand still, at the same position: what is not equal now differs. A run whose time was over meanwhile goes from the next set too. */
 export const compareAtEnd = async (
-  compared: Compared,
+  compared: Compared & Keeping,
   keys: readonly RunKey[],
   differences: Differences,
 ): Promise<void> => {
-  const { log, live, next } = compared;
+  const { live, next } = compared;
   for (const key of await compareAgain(compared, keys, differences)) {
     const [[ofLive], [ofNext]] = [await live.load([key]), await next.load([key])];
     if (ofLive && ofNext) differences.add(key, 'its live view has other facts than the log');
     else if (ofLive) differences.add(key, 'the log has no such run that a view could be made of');
-    else if (ofNext && (await lastOfRun(log, key)) === 0) await next.remove([ofNext]);
+    else if (ofNext && (await isOver(compared, ofNext))) await next.remove([ofNext]);
     else if (ofNext) differences.add(key, 'the live set has no view of it');
   }
 };
+
+/** Retention has removed it from the live set, or all of a deleted run was erased. */
+const isOver = async (
+  { log, keptSince }: Pick<Compared, 'log'> & Keeping,
+  { run }: StoredView,
+): Promise<boolean> =>
+  (isDeleted(run) || Date.parse(run.created_at) < (await keptSince(run.org_id))) &&
+  (await lastOfRun(log, run)) === 0;
 
 const takeOverErasure = async (
   next: Pick<NextViews, 'save'>,

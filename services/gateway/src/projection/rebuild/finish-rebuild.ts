@@ -8,11 +8,11 @@ import { runName } from '../core/run-name.ts';
 import type { RunProjection } from '../run-projection.ts';
 import type { ViewStore } from '../run-views.ts';
 import { foldInto } from './build-views.ts';
-import { compareAtEnd } from './compare-again.ts';
+import { compareAtEnd, type Keeping } from './compare-again.ts';
 import { noDifferences, type Difference } from './differences.ts';
 import type { Built } from './worker-messages.ts';
 
-export interface FinishOptions {
+export interface FinishOptions extends Keeping {
   readonly log: EventLog;
   readonly logger: Logger;
   readonly views: ViewStore;
@@ -55,7 +55,7 @@ export const finishRebuild = async (options: FinishOptions, built: Built): Promi
 
 /** The next set is as far as the live one afterwards, and compared with it. */
 const bringTo = async (
-  { log, logger, views }: FinishOptions,
+  { log, logger, views, keptSince }: FinishOptions,
   at: ProjectionPosition,
   built: Built,
 ): Promise<Omit<Finished, 'isReplaced'>> => {
@@ -73,6 +73,6 @@ const bringTo = async (
       for (const key of runsIn(messages)) moved.set(runName(key), key);
     }
   const differences = noDifferences(built.differences);
-  await compareAtEnd({ log, live: views, next }, [...moved.values()], differences);
+  await compareAtEnd({ log, live: views, next, keptSince }, [...moved.values()], differences);
   return { comparedAtEnd: moved.size, differences: differences.all() };
 };

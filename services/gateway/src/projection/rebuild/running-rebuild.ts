@@ -6,10 +6,11 @@ import type { ViewStore } from '../run-views.ts';
 import { buildInThread, type ThreadOptions } from './build-in-thread.ts';
 import type { Difference } from './differences.ts';
 import type { ArchivedRun } from './build-views.ts';
+import type { Keeping } from './compare-again.ts';
 import { finishRebuild } from './finish-rebuild.ts';
 import type { BuildOrder, Built } from './worker-messages.ts';
 
-export interface RebuildOptions {
+export interface RebuildOptions extends Keeping {
   readonly log: EventLog;
   readonly logger: Logger;
   readonly views: ViewStore;

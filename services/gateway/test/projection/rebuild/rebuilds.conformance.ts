@@ -36,7 +36,8 @@ const aGateway = (
   const projection = open.use(openRunProjection({ log, views, logger: silentLogger, instance: 'test' }));
   const config = { ...settings, ...(nats.env as { NATS_URL: string }) };
   const order = { config, instance: 'test', level: 'silent', version: VIEW_VERSION } as const;
-  open.use(openRebuilds({ log, views, archived, projection, logger: silentLogger, order, clock }));
+  const kept = { log, views, archived, keptSince: async () => 0 };
+  open.use(openRebuilds({ ...kept, projection, logger: silentLogger, order, clock }));
   return views;
 };
 
@@ -60,11 +61,13 @@ const rebuilt = async (
 
 const everyRun = async (views: RunViews): Promise<unknown[]> => views.listAll({ after: '', limit: 1_000 });
 
+type Settings = (open: AsyncDisposableStack) => Promise<ViewSettings>;
+
 export const rebuildConformance = (
   name: string,
   /** So many that some of their facts are folded in batches. */
   runs: number,
-  settings: (open: AsyncDisposableStack) => Promise<ViewSettings>,
+  settings: Settings,
 ): void => {
   describe(`a rebuild of views in ${name}`, SLOW, () => {
     it('makes the same views from the log, and puts them in the place of the live ones', async () => {
@@ -133,33 +136,6 @@ export const rebuildConformance = (
       expect(await everyRun(views)).toEqual(before);
     });
 
-    it('folds the runs that the log has lost from the archive, and finds that their live view is wrong', async () => {
-      await using open = new AsyncDisposableStack();
-      const { log, nats } = open.use(await aLog());
-      const old = aRun();
-      await appendAll(log, queued(old), assigned(old), started(old), succeeded(old));
-      const messages = await readAllOfRun(log, old);
-      if (!messages) throw new Error('four messages');
-      const archived = async function* () {
-        yield { ...messages, isErased: false };
-      };
-      const views = aGateway(open, { log, nats }, await settings(open), archived);
-      await untilOlder(log);
-      const young = await storeRuns(log, 6);
-      await expectFolded(log, views, [old, ...young]);
-      await forgetBefore(log, 5);
-      const right = await everyRun(views);
-      const [seen] = await views.load([old]);
-      if (!seen) throw new Error('it has a view');
-      await views.save([{ ...seen, run: { ...seen.run, number: 4_711 } }]);
-      expect(await rebuilt(log)).toMatchObject({
-        state: 'different',
-        comparison: { examples: [{ run_id: old.run_id }] },
-      });
-      expect(await rebuilt(log, { accept_differences: true })).toMatchObject({ state: 'replaced' });
-      expect(await everyRun(views)).toEqual(right);
-    });
-
     it('names the runs whose live view is wrong, and replaces them when the operator accepts that', async () => {
       await using open = new AsyncDisposableStack();
       const { log, nats } = open.use(await aLog());
@@ -182,6 +158,38 @@ export const rebuildConformance = (
         state: 'replaced',
         comparison: { differences: 2 },
       });
+      expect(await everyRun(views)).toEqual(right);
+    });
+  });
+};
+
+/** What is the same in every store. */
+export const rebuildRules = (settings: Settings): void => {
+  describe('a rebuild of views', SLOW, () => {
+    it('folds the runs that the log has lost from the archive, and finds that their live view is wrong or missing', async () => {
+      await using open = new AsyncDisposableStack();
+      const { log, nats } = open.use(await aLog());
+      const old = aRun();
+      await appendAll(log, queued(old), assigned(old), started(old), succeeded(old));
+      const messages = await readAllOfRun(log, old);
+      if (!messages) throw new Error('four messages');
+      const archived = async function* () {
+        yield { ...messages, isErased: false };
+      };
+      const views = aGateway(open, { log, nats }, await settings(open), archived);
+      await untilOlder(log);
+      const young = await storeRuns(log, 6);
+      await expectFolded(log, views, [old, ...young]);
+      await forgetBefore(log, 5);
+      const right = await everyRun(views);
+      const [seen] = await views.load([old]);
+      if (!seen) throw new Error('it has a view');
+      const isFound = { state: 'different', comparison: { examples: [{ run_id: old.run_id }] } };
+      await views.remove([seen]);
+      expect(await rebuilt(log)).toMatchObject(isFound);
+      await views.save([{ ...seen, run: { ...seen.run, number: 4_711 } }]);
+      expect(await rebuilt(log)).toMatchObject(isFound);
+      expect(await rebuilt(log, { accept_differences: true })).toMatchObject({ state: 'replaced' });
       expect(await everyRun(views)).toEqual(right);
     });
 
