@@ -97,7 +97,7 @@ export const rebuildConformance = (
       const over = new AbortController();
       const more: RunKey[] = [];
       const storing = (async () => {
-        while (!over.signal.aborted && more.length < 120) {
+        while (!over.signal.aborted && more.length < runs / 2) {
           more.push(...(await storeRuns(log, 6)));
           await pause(20);
         }

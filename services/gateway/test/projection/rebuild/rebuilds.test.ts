@@ -6,5 +6,5 @@ rebuildConformance('SQLite', 240, inFile);
 rebuildRules(inFile);
 
 describeWithMongo('with a server', () => {
-  rebuildConformance('MongoDB', 150, inMongo);
+  rebuildConformance('MongoDB', 36, inMongo);
 });
