@@ -2,12 +2,13 @@ import type { SliceFact, SliceHeader } from '@runledger/contracts/slices/slice';
 import { readSliceFile } from '@runledger/event-log/slices/read-slice-file';
 import type { ReplayedService } from './decisions/replayed-service.ts';
 import type { Verdict } from './decisions/verdict.ts';
+import { replayedNotifier } from './notifier/replayed-notifier.ts';
+import type { PlaySettings } from './play-settings.ts';
 import { replayedScheduler } from './scheduler/replayed-scheduler.ts';
-import type { SchedulerSettings } from './scheduler/scheduler-settings.ts';
 import { foreseen } from './slice/foreseen.ts';
 import { surveySlice, type Survey } from './slice/survey.ts';
 
-export const SERVICE_NAMES = ['scheduler'] as const;
+export const SERVICE_NAMES = ['scheduler', 'notifier'] as const;
 export type ServiceName = (typeof SERVICE_NAMES)[number];
 export const isServiceName = (name: string): name is ServiceName =>
   (SERVICE_NAMES as readonly string[]).includes(name);
@@ -16,7 +17,7 @@ export interface PlayOptions {
   /** The file of the slice. */
   readonly path: string;
   readonly services: readonly ServiceName[];
-  readonly settings: SchedulerSettings;
+  readonly settings: PlaySettings;
   /** How long a decision may have taken until it was stored. */
   readonly toleranceMs: number;
 }
@@ -42,7 +43,7 @@ export async function* playSlice({ path, services: names, ...options }: PlayOpti
   const { header } = survey;
   if ([...header.organisations, ...header.deployments, ...header.runs].length > 0)
     throw new UnusableSlice(
-      `${path} has some runs only, and others held slots meanwhile. Capture it without --organisation, --deployment and --run.`,
+      `${path} has some runs only, and others held slots and were notified meanwhile. Capture it without --organisation, --deployment and --run.`,
     );
   const services = names.map((name) => serviceOf(name, { survey, ...options }));
   const assumptions = (): string[] => services.flatMap((service) => service.assumptions());
@@ -62,5 +63,7 @@ const serviceOf = (
   switch (name) {
     case 'scheduler':
       return replayedScheduler(options);
+    case 'notifier':
+      return replayedNotifier(options);
   }
 };

@@ -15,7 +15,11 @@ export const addReplayCommands = (
     'shadow <slice>',
     'play a captured slice through the code of services, and list each decision that differs from the recorded one: exit code 1 when one does',
   )
-    .requiredOption('--service <name>', 'whose decisions are compared: scheduler', collect)
+    .requiredOption(
+      '--service <name>',
+      'whose decisions are compared: scheduler or notifier; can be repeated',
+      collect,
+    )
     .option('--tolerance <time>', 'how long a decision may have taken until it was stored', DEFAULT_TOLERANCE)
     .action(async (slice: string, options: ShadowOptions) => {
       const { shadow } = await import('./shadow.ts');
@@ -26,7 +30,7 @@ export const addReplayCommands = (
     'replay <slice>',
     'print each fact of a captured slice, and what services decide now beside the recorded decision',
   )
-    .option('--service <name>', 'whose decisions are shown: scheduler; all by default', collect)
+    .option('--service <name>', 'whose decisions are shown: scheduler or notifier; all by default', collect)
     .option('--tolerance <time>', 'how long a decision may have taken until it was stored', DEFAULT_TOLERANCE)
     .option('--speed <n>', 'original, or so many times faster; without it there are no pauses')
     .option('--step', 'wait after each fact: n or Enter, c, p, q')

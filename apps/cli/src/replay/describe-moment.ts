@@ -1,4 +1,6 @@
+import { runOfDeliverySubject } from '@runledger/contracts/deliveries/delivery-attempts';
 import { parseRunEvent } from '@runledger/contracts/events/run-event';
+import { parseWebhookEvent } from '@runledger/contracts/events/webhook-event';
 import { factSentence } from '@runledger/contracts/run-view/fact-sentence';
 import type { SliceFact } from '@runledger/contracts/slices/slice';
 import { TERMS } from '@runledger/contracts/subjects/terms';
@@ -32,15 +34,26 @@ export const describeRun = ({ fact, run, services }: Moment): string[] => {
 
 const factText = ({ subject, event }: SliceFact): string => {
   if (subject === TERMS) return 'a scheduler begins to lead';
-  const parsed = parseRunEvent(event);
+  const run = parseRunEvent(event);
+  const parsed = run.kind === 'event' ? run : parseWebhookEvent(event);
   if (parsed.kind === 'event') {
     const { type, run_id } = parsed.event;
     return `${type} of run ${run_id}: ${shownSentence(factSentence(parsed.event))}`;
   }
+  const delivery = runOfDeliverySubject(subject);
+  if (delivery && event !== null) return plain(`${deliveryText(event)} of run ${delivery.run_id}`);
   const { type, executor_id, executor_name } = Object(event);
   return type === undefined
     ? 'a message that this release does not know'
     : plain(`${type} of ${executor_id ?? executor_name ?? 'nobody'}`);
+};
+
+/** Of a message of DELIVERY_ATTEMPTS. */
+const deliveryText = (event: object): string => {
+  const { notification, round, try: number, reason, state, tries } = Object(event);
+  return state === undefined
+    ? `attempt ${number} of round ${round}, ${notification}: ${reason},`
+    : `delivery is ${state} after ${tries} attempts of round ${round}`;
 };
 
 const jsonLines = (value: unknown): string[] => JSON.stringify(value, undefined, 2).split('\n').map(indented);

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { InvalidSlice } from '@runledger/event-log/slices/read-slice-file';
 import { isServiceName, SERVICE_NAMES, UnusableSlice, type PlayOptions } from '@runledger/replay/play-slice';
-import { readSchedulerSettings } from '@runledger/replay/scheduler/scheduler-settings';
+import { readPlaySettings } from '@runledger/replay/play-settings';
 import { NewerFact } from '@runledger/replay/slice/newer-fact';
 import { ConfigError } from '@runledger/service-kit/config/config';
 import type { Environment } from '../api-client/connection.ts';
@@ -40,7 +40,7 @@ export const playOptions = (
   if (toleranceS > MAX_TOLERANCE_S)
     throw new CommandError(`--tolerance ${plain(tolerance)} is more than an hour.`);
   try {
-    const settings = readSchedulerSettings(env);
+    const settings = readPlaySettings(env);
     return { path: resolve(cwd, slice), services, settings, toleranceMs: toleranceS * 1_000 };
   } catch (error) {
     if (error instanceof ConfigError) throw new CommandError(error.message, { cause: error });

@@ -26,7 +26,7 @@ export const shadow = async (
   else for (const line of summary) screen.hint(line);
   if (compared.compared === 0)
     throw new CommandError(
-      `No decision of ${played.services.join(' or ')} was compared: the slice holds none from ${compared.from} on. Capture a time in which runs were assigned.`,
+      `No decision of ${played.services.join(' or ')} was compared: the slice holds none from ${compared.from} on. Capture a time in which runs were assigned, or ended with a webhook.`,
     );
   return compared.differences === 0 ? EXIT.done : EXIT.negative;
 };

@@ -70,6 +70,17 @@ describe('runledger shadow', () => {
     expect(stderr).toContain('No decision of scheduler was compared: the slice holds none from ');
   });
 
+  it('plays several services, and ends with 2 when nothing of the only one was compared', async () => {
+    const both = ['--service', 'scheduler', '--service', 'notifier'];
+    const { code, stdout, stderr } = await cli(['shadow', SAMPLE, ...both]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toContain('Deliveries are given up 259200 s after the end of their run');
+    expect(await cli(['shadow', SAMPLE, '--service', 'notifier'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('No decision of notifier was compared'),
+    });
+  });
+
   it('ends with 2 for a file that is no slice, and for the runs of one organisation', async () => {
     const cwd = temporaryFolder();
     await writeFile(join(cwd, 'slice.ndjson.zst'), 'no slice');
@@ -86,7 +97,7 @@ describe('runledger shadow', () => {
   });
 
   it.each([
-    [['--service', 'gateway'], '--service gateway is no service that can be played: scheduler'],
+    [['--service', 'gateway'], '--service gateway is no service that can be played: scheduler, notifier.'],
     [['--service', 'scheduler', '--tolerance', 'x'], '--tolerance x is not a time.'],
     [['--service', 'scheduler', '--tolerance', '2h'], '--tolerance 2h is more than an hour.'],
   ])('refuses %j with a sentence', async (options, sentence) => {
