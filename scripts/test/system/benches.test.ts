@@ -22,6 +22,7 @@ const SHORTEST: Readonly<Record<string, readonly string[]>> = {
   'services/gateway/bench/not-found.ts': ['4', '1'],
   'services/gateway/bench/pages.ts': ['2000', '1', '2000'],
   'services/gateway/bench/projection.ts': ['40', '1', '8'],
+  'services/gateway/bench/rebuild.ts': ['40', '1'],
   'services/gateway/bench/requests.ts': ['100', '1'],
   'services/gateway/bench/streams.ts': ['10', '1', '10'],
   'services/notifier/bench/deferred.ts': ['100', '0', '20'],
