@@ -38,7 +38,7 @@ const { lastSequence: facts } = await runsIdentity(log);
 
 const read = async (): Promise<StoredMessage[]> => {
   const messages: StoredMessage[] = [];
-  const pages = readPages(log, 'RUNS', { upTo: facts, pace: async () => undefined });
+  const pages = readPages(log, 'RUNS', { upTo: facts });
   for await (const page of pages) messages.push(...page);
   return messages;
 };

@@ -1,25 +1,20 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CONTENT_KINDS } from '@runledger/contracts/slices/content';
-import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { append } from '@runledger/event-log/append/append';
-import { silentLogger } from '@runledger/event-log/connect/logger';
-import { provision } from '@runledger/event-log/provision/provision';
 import { aRun, queued } from '@runledger/testing/events/run-events';
-import { testAccount } from '@runledger/testing/servers/nats-account';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { linesOfSlice } from '../fixtures/lines-of-slice.ts';
-import { cliWith, type Cli } from '../fixtures/run-cli.ts';
+import { besideALog } from '../fixtures/beside-a-log.ts';
+import type { Cli } from '../fixtures/run-cli.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const opened = new AsyncDisposableStack();
 let log: EventLog;
 let cli: Cli;
 beforeAll(async () => {
-  const account = opened.use(await testAccount());
-  cli = cliWith(account.env);
-  log = opened.use(await openEventLog({ ...account.login, name: 'test' }, silentLogger));
-  await provision(log);
+  ({ log, cli } = await besideALog(opened));
 });
 afterAll(() => opened.disposeAsync());
 

@@ -1,20 +1,15 @@
 import type { RebuildViewsRequest, RebuildViewsResponse } from '@runledger/contracts/requests/rebuild-views';
-import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
-import { provision } from '@runledger/event-log/provision/provision';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { respondToRebuilds } from '@runledger/request-reply/rebuild-views';
-import { testAccount } from '@runledger/testing/servers/nats-account';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { cliWith, type Cli } from '../fixtures/run-cli.ts';
+import { besideALog } from '../fixtures/beside-a-log.ts';
+import type { Cli } from '../fixtures/run-cli.ts';
 
 const opened = new AsyncDisposableStack();
 let log: EventLog;
 let cli: Cli;
 beforeAll(async () => {
-  const account = opened.use(await testAccount());
-  cli = cliWith(account.env);
-  log = opened.use(await openEventLog({ ...account.login, name: 'test' }, silentLogger));
-  await provision(log);
+  ({ log, cli } = await besideALog(opened));
 });
 afterAll(() => opened.disposeAsync());
 

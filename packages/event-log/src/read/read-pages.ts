@@ -15,7 +15,7 @@ interface PagesOptions {
   /** The last sequence. What is stored meanwhile is not read. */
   readonly upTo: number;
   /** Called after each page, before the next one is requested. */
-  readonly pace: (messages: number) => Promise<void>;
+  readonly pace?: (messages: number) => Promise<void>;
 }
 
 /**
@@ -26,7 +26,7 @@ interface PagesOptions {
 export async function* readPages(
   log: EventLog,
   stream: 'RUNS' | 'FLEET' | 'DELIVERY_ATTEMPTS',
-  { since, from = 1, upTo, pace }: PagesOptions,
+  { since, from = 1, upTo, pace = async () => undefined }: PagesOptions,
 ): AsyncGenerator<readonly StoredMessage[]> {
   const first = since === undefined ? from : await firstSince(log, stream, since);
   let next = first === undefined ? undefined : readPage(log, stream, first);

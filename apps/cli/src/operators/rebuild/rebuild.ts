@@ -51,7 +51,8 @@ const follow = async (
   // A gateway that was killed behind the replacement does not know of it any more.
   const isReplaced = state.state === 'replaced' || state.derivation > begun.derivation;
   if (isReplaced) {
-    if (!json) screen.print(`The views were built again from the log, and are in place. ${seen(state)}`);
+    if (!json)
+      screen.print(`The views were built again from the log, and are in place. ${seen(state)}`.trimEnd());
     return EXIT.done;
   }
   const { comparison, why = 'a gateway ended, and nothing is being built' } = state;

@@ -1,21 +1,16 @@
 import type { CheckedSegment } from '@runledger/contracts/requests/archive-check';
-import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { silentLogger } from '@runledger/event-log/connect/logger';
-import { provision } from '@runledger/event-log/provision/provision';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { respondToArchiveCheck } from '@runledger/request-reply/archive-check';
 import { aRun } from '@runledger/testing/events/run-events';
-import { testAccount } from '@runledger/testing/servers/nats-account';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { cliWith, type Cli } from '../../fixtures/run-cli.ts';
+import { besideALog } from '../../fixtures/beside-a-log.ts';
+import type { Cli } from '../../fixtures/run-cli.ts';
 
 const opened = new AsyncDisposableStack();
 let log: EventLog;
 let cli: Cli;
 beforeAll(async () => {
-  const account = opened.use(await testAccount());
-  cli = cliWith(account.env);
-  log = opened.use(await openEventLog({ ...account.login, name: 'test' }, silentLogger));
-  await provision(log);
+  ({ log, cli } = await besideALog(opened));
 });
 afterAll(() => opened.disposeAsync());
 

@@ -2,25 +2,14 @@
  * `node find-mutant.ts FILE TEXT INSTEAD CHECK SEEDS` replaces a text of a source file while it is loaded, and plays seeds until one violates
  * the check. It prints the seed as JSON. The file itself stays as it is.
  */
-import { registerHooks } from 'node:module';
+import { replaceInSource } from '@runledger/testing/mutations/replace-in-source';
 
 const [file = '', text = '', instead = '', check = '', seeds = ''] = process.argv.slice(2);
-let replaced = 0;
-
-registerHooks({
-  load: (url, context, next) => {
-    const loaded = next(url, context);
-    if (!url.endsWith(`/${file}`)) return loaded;
-    if (typeof loaded.source !== 'string' && !(loaded.source instanceof Uint8Array)) return loaded;
-    const parts = Buffer.from(loaded.source).toString().split(text);
-    replaced += parts.length - 1;
-    return { ...loaded, source: parts.join(instead) };
-  },
-});
+const hasReplaced = replaceInSource(file, text, instead);
 
 const { randomPlan } = await import('../../../src/plan/random-plan.ts');
 const { simulate } = await import('../../../src/simulation/simulate.ts');
-if (replaced !== 1) throw new Error(`the text occurs ${replaced} times in ${file}: change the mutation`);
+hasReplaced();
 
 const find = (): object => {
   for (let seed = 0; seed < Number(seeds); seed += 1) {

@@ -85,7 +85,7 @@ const compared = async (
   );
   const problems: string[] = [];
   let count = 0;
-  const pages = readPages(log, 'RUNS', { from, upTo: last_sequence, pace: async () => undefined });
+  const pages = readPages(log, 'RUNS', { from, upTo: last_sequence });
   for await (const page of pages) {
     for (const message of page) {
       if (runOfSubject(message.subject)?.org_id !== org_id) continue;

@@ -5,9 +5,10 @@ import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { readPages } from '@runledger/event-log/read/read-pages';
 import { beginningOf, type ProjectionPosition } from '../core/projection-start.ts';
 import { projectBatch } from '../project-batch.ts';
-import { copyOld } from './copy-old.ts';
 import { readStart } from '../read-start.ts';
 import type { NextViews, RunViews } from '../run-views.ts';
+import { copyOld } from './copy-old.ts';
+import { inBatches } from './core/in-batches.ts';
 
 /** What is read of the live set meanwhile. */
 export type ComparedSet = Pick<RunViews, 'listAll' | 'load'>;
@@ -77,8 +78,8 @@ export const foldUpToNow = async (
   for (let left = 0; ; left = NEARLY) {
     const { lastSequence: end } = await runsIdentity(log, at.sequence);
     if (end - at.sequence <= left) return at;
-    const pages = readPages(log, 'RUNS', { from: at.sequence + 1, upTo: end, pace: async () => undefined });
-    for await (const messages of inBatches(pages)) {
+    const pages = readPages(log, 'RUNS', { from: at.sequence + 1, upTo: end });
+    for await (const messages of inBatches(pages, MESSAGES_AT_ONCE)) {
       signal.throwIfAborted();
       at = await foldInto({ log, next, logger }, at, messages);
       onBatch(messages);
@@ -94,16 +95,3 @@ export const foldInto = (
   messages: readonly StoredMessage[],
 ): Promise<ProjectionPosition> =>
   projectBatch({ log, views: next, logger, onRefused: async () => undefined }, at, messages);
-
-async function* inBatches(
-  pages: AsyncIterable<readonly StoredMessage[]>,
-): AsyncGenerator<readonly StoredMessage[]> {
-  let batch: StoredMessage[] = [];
-  for await (const page of pages) {
-    batch.push(...page);
-    if (batch.length < MESSAGES_AT_ONCE) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
-}

@@ -78,7 +78,8 @@ const isOver = async (
   (isDeleted(run) || Date.parse(run.created_at) < (await keptSince(run.org_id))) &&
   (await lastOfRun(log, run)) === 0;
 
-const takeOverErasure = async (
+/** Of equal views. What was erased of a deleted run is in no fact. */
+export const takeOverErasure = async (
   next: Pick<NextViews, 'save'>,
   { live, next: own }: JoinedViews,
 ): Promise<void> => {

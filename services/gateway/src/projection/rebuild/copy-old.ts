@@ -3,6 +3,7 @@ import { runName } from '../core/run-name.ts';
 import type { StoredView } from '../core/run-view.ts';
 import type { ArchivedRun, BuildOptions } from './build-views.ts';
 import { keyOf } from './core/compare-views.ts';
+import { inBatches } from './core/in-batches.ts';
 import { everyView, hasExpired, VIEWS_AT_ONCE } from './every-view.ts';
 
 type CopyOptions = Pick<BuildOptions, 'live' | 'archived' | 'next' | 'signal' | 'onProgress'>;
@@ -12,24 +13,31 @@ type CopyOptions = Pick<BuildOptions, 'live' | 'archived' | 'next' | 'signal' | 
  * meanwhile is copied when the sets are compared.
  */
 export const copyOld = async (options: CopyOptions, since: string): Promise<void> => {
-  const { live, archived, next } = options;
-  const pages = inPages(options);
+  const { live, archived, next, signal, onProgress } = options;
+  let copied = 0;
+  const save = async (views: readonly StoredView[]): Promise<void> => {
+    signal.throwIfAborted();
+    await next.save(views);
+    copied += views.length;
+    onProgress({ step: 'copying', done: copied, of: null });
+  };
+  for await (const views of inBatches(viewsOfArchived(archived, since), VIEWS_AT_ONCE)) await save(views);
+  for await (const views of inBatches(expiredViews(live, since), VIEWS_AT_ONCE)) {
+    const there = new Set((await next.load(views.map(keyOf))).map(({ run }) => runName(run)));
+    await save(views.filter(({ run }) => !there.has(runName(run))));
+  }
+};
+
+async function* viewsOfArchived(
+  archived: CopyOptions['archived'],
+  since: string,
+): AsyncGenerator<readonly StoredView[]> {
   for await (const run of archived) {
     const [first] = run.life;
     // What the log has is folded from there. Nothing is left of a deleted run that a view could be made of.
-    if (run.isErased || first === undefined || first.time >= since) continue;
-    await pages.add(viewsOf(run), (views) => next.save(views));
+    if (!run.isErased && first !== undefined && first.time < since) yield viewsOf(run);
   }
-  await pages.flush((views) => next.save(views));
-  const saveMissing = async (views: readonly StoredView[]): Promise<void> => {
-    const there = new Set((await next.load(views.map(keyOf))).map(({ run }) => runName(run)));
-    await next.save(views.filter(({ run }) => !there.has(runName(run))));
-  };
-  for await (const view of everyView(live)) {
-    if (hasExpired(view, since)) await pages.add([view], saveMissing);
-  }
-  await pages.flush(saveMissing);
-};
+}
 
 /** Nothing for a run of which the archive has a part only. */
 const viewsOf = ({ life, webhook }: ArchivedRun): readonly StoredView[] => {
@@ -38,22 +46,9 @@ const viewsOf = ({ life, webhook }: ArchivedRun): readonly StoredView[] => {
   return projected.kind === 'projected' && projected.gaps.length === 0 ? projected.views : [];
 };
 
-type Save = (views: readonly StoredView[]) => Promise<void>;
-
-const inPages = ({ signal, onProgress }: Pick<CopyOptions, 'signal' | 'onProgress'>) => {
-  let [saved, page]: [number, StoredView[]] = [0, []];
-  const flush = async (save: Save): Promise<void> => {
-    signal.throwIfAborted();
-    await save(page);
-    saved += page.length;
-    page = [];
-    onProgress({ step: 'copying', done: saved, of: null });
-  };
-  return {
-    flush,
-    add: async (views: readonly StoredView[], save: Save): Promise<void> => {
-      page.push(...views);
-      if (page.length >= VIEWS_AT_ONCE) await flush(save);
-    },
-  };
-};
+async function* expiredViews(
+  live: CopyOptions['live'],
+  since: string,
+): AsyncGenerator<readonly StoredView[]> {
+  for await (const view of everyView(live)) if (hasExpired(view, since)) yield [view];
+}

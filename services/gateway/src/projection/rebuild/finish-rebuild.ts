@@ -5,6 +5,7 @@ import { sleep } from '@runledger/resilience/abort';
 import { runsIn } from '../core/project-runs.ts';
 import type { ProjectionPosition } from '../core/projection-start.ts';
 import { runName } from '../core/run-name.ts';
+import { ViewsReplaced } from '../position-watch.ts';
 import type { RunProjection } from '../run-projection.ts';
 import type { ViewStore } from '../run-views.ts';
 import { foldInto } from './build-views.ts';
@@ -32,7 +33,7 @@ const LOOK_EVERY_MS = 20;
 /**
  * Stops the projection between two batches, folds the last facts into the next set, compares what is left, and puts it in the place of the
  * live one. Undefined when this gateway does not keep the views any more. Requests are answered meanwhile.
- * @throws {LogUnavailable} @throws {ViewsUnavailable}
+ * @throws {LogUnavailable} @throws {ViewsUnavailable} @throws {ViewsReplaced}
  */
 export const finishRebuild = async (options: FinishOptions, built: Built): Promise<Finished | undefined> => {
   const { projection, views, signal } = options;
@@ -43,12 +44,12 @@ export const finishRebuild = async (options: FinishOptions, built: Built): Promi
   await projection.between(async (at) => {
     signal.throwIfAborted();
     const compared = await bringTo(options, at, built);
-    finished = { ...compared, isReplaced: false };
-    if (compared.differences.length > 0 && !options.acceptsDifferences) return undefined;
+    const isReplaced = compared.differences.length === 0 || options.acceptsDifferences;
     const to = { ...at, derivation: at.derivation + 1 };
-    if (!(await views.next.replaceLive(at, to))) return undefined;
-    finished = { ...compared, isReplaced: true };
-    return to;
+    if (isReplaced && !(await views.next.replaceLive(at, to)))
+      throw new ViewsReplaced('the live views were replaced or emptied meanwhile');
+    finished = { ...compared, isReplaced };
+    return isReplaced ? to : undefined;
   });
   return finished;
 };
@@ -62,13 +63,9 @@ const bringTo = async (
   await using next = await views.next.open();
   let position = (await next.position()) ?? built.at;
   const moved = new Map(built.moved.map((key) => [runName(key), key]));
-  const pages = readPages(log, 'RUNS', {
-    from: position.sequence + 1,
-    upTo: at.sequence,
-    pace: async () => undefined,
-  });
+  const missing = { from: position.sequence + 1, upTo: at.sequence };
   if (position.sequence < at.sequence)
-    for await (const messages of pages) {
+    for await (const messages of readPages(log, 'RUNS', missing)) {
       position = await foldInto({ log, next, logger }, position, messages);
       for (const key of runsIn(messages)) moved.set(runName(key), key);
     }

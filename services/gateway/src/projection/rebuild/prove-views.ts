@@ -5,8 +5,8 @@ import type { ProjectionPosition } from '../core/projection-start.ts';
 import { runName } from '../core/run-name.ts';
 import { foldUpToNow, type BuildOptions } from './build-views.ts';
 import { everyView, VIEWS_AT_ONCE } from './every-view.ts';
-import { compareAgain } from './compare-again.ts';
-import { compareViews, hasErasedMore, keyOf } from './core/compare-views.ts';
+import { compareAgain, takeOverErasure } from './compare-again.ts';
+import { compareViews, keyOf } from './core/compare-views.ts';
 import { joinViews } from './core/join-views.ts';
 import { OTHER_STATE, type Differences } from './differences.ts';
 
@@ -79,7 +79,7 @@ const compareAll = async (
     hashes.live.update(result.live);
     hashes.next.update(result.next);
     if (result.live !== result.next) differences.add(keyOf(view), OTHER_STATE);
-    else if (pair.live && pair.next && hasErasedMore(pair.live, pair.next)) await next.save([pair.live]);
+    else await takeOverErasure(next, pair);
   }
   const [ofLive, ofNext] = [hashes.live.digest('hex'), hashes.next.digest('hex')];
   return { digests: { sequence, runs, live: ofLive, next: ofNext }, moved };

@@ -7,6 +7,7 @@ import type { StoredView } from '../core/run-view.ts';
 import type { ViewSettings } from '../stores/open-view-store.ts';
 import { ViewsUnavailable } from '../run-views.ts';
 import type { ArchivedRun, BuildProgress, ComparedSet } from './build-views.ts';
+import { inBatches } from './core/in-batches.ts';
 import type { Difference } from './differences.ts';
 import type { Digests } from './prove-views.ts';
 
@@ -91,29 +92,24 @@ export const askingParent = (parent: MessagePort): ParentViews => {
 
 const ARCHIVED_AT_ONCE = 100;
 
+async function* oneByOne<Item>(items: AsyncIterable<Item>): AsyncGenerator<readonly Item[]> {
+  for await (const item of items) yield [item];
+}
+
 /** Answers the queries of a thread. */
 export const answering = (
   worker: Worker,
   { live, archived }: ParentViews,
 ): ((asked: Extract<FromBuilder, { kind: 'query' }>) => Promise<void>) => {
-  const runs = archived[Symbol.asyncIterator]();
-  const nextArchived = async (): Promise<ArchivedRun[]> => {
-    const page: ArchivedRun[] = [];
-    while (page.length < ARCHIVED_AT_ONCE) {
-      const { value, done } = await runs.next();
-      if (done) break;
-      page.push(value);
-    }
-    return page;
-  };
-  const find = (query: Query): Promise<Found> => {
+  const pages = inBatches(oneByOne(archived), ARCHIVED_AT_ONCE);
+  const find = async (query: Query): Promise<Found> => {
     switch (query.ask) {
       case 'listAll':
         return live.listAll(query);
       case 'load':
         return live.load(query.keys);
       case 'archived':
-        return nextArchived();
+        return (await pages.next()).value ?? [];
     }
   };
   const answer = (message: ToBuilder): void => worker.postMessage(message);
