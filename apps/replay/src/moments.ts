@@ -3,7 +3,7 @@ import { isDeleted, isEnded, type RunState } from '@runledger/contracts/fold/run
 import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { SliceFact } from '@runledger/contracts/slices/slice';
 import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
-import { messageOf } from './slice/message-of.ts';
+import { messageOf } from '@runledger/contracts/slices/message-of';
 import type { Step } from './play-slice.ts';
 
 /** A step of a replay that a person looks at. */

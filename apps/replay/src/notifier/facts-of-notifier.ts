@@ -13,7 +13,7 @@ import { settles } from '@runledger/event-log/read/read-webhook-end';
 import type { FinalDelivery } from '@runledger/notifier/core/delivery/final-delivery';
 import { runNotice } from '@runledger/notifier/subscription/run-notice';
 import type { Decided, RecordedDecision } from '../decisions/verdict.ts';
-import { messageOf } from '../slice/message-of.ts';
+import { messageOf } from '@runledger/contracts/slices/message-of';
 import { NewerFact } from '../slice/newer-fact.ts';
 import { decidedAttempt, decidedByEvent, decidedStart, decidedState } from './decided.ts';
 import type { WhatIsKnown } from './known-to-notifier.ts';

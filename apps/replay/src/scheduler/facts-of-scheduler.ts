@@ -9,7 +9,7 @@ import type { Decision } from '@runledger/scheduler/core/decisions/decision';
 import { readFleetMessage, type FleetFact } from '@runledger/scheduler/log/fleet-message';
 import type { Comparison } from '../decisions/comparison.ts';
 import type { About, RecordedDecision } from '../decisions/verdict.ts';
-import { messageOf } from '../slice/message-of.ts';
+import { messageOf } from '@runledger/contracts/slices/message-of';
 import { NewerFact } from '../slice/newer-fact.ts';
 import { decidedByEvent, lossOf } from './decided.ts';
 import { circumstancesOf } from './known-to-scheduler.ts';

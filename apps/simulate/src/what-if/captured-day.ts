@@ -2,6 +2,7 @@ import { acceptMessage, EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import { followsEnd } from '@runledger/contracts/events/run-event';
 import { isDeleted, isEnded, type Run } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
+import { messageOf } from '@runledger/contracts/slices/message-of';
 import type { SliceFact, SliceGap, SliceHeader } from '@runledger/contracts/slices/slice';
 import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
 import { Fleet, type FleetOfDay } from './fleet-of-day.ts';
@@ -54,15 +55,7 @@ interface FoldedRuns {
 const foldRun = (line: SliceFact, { open, ended, older }: FoldedRuns): void => {
   const about = parseLifecycleSubject(line.subject);
   if (!about || followsEnd(about.fact)) return;
-  const { sequence, subject, time, fence, expected_sequence, event } = line;
-  const accepted = acceptMessage(RUN_CHAIN, open.get(about.run_id) ?? EMPTY_HISTORY, {
-    sequence,
-    subject,
-    time,
-    fence,
-    expectedSequence: expected_sequence,
-    body: event,
-  });
+  const accepted = acceptMessage(RUN_CHAIN, open.get(about.run_id) ?? EMPTY_HISTORY, messageOf(line));
   switch (accepted.kind) {
     case 'accepted':
       if (isDeleted(accepted.state) || !isEnded(accepted.state)) open.set(about.run_id, accepted.history);

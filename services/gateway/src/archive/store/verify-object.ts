@@ -11,24 +11,9 @@ type Described = Pick<
 >;
 
 /** What a record says of the object. */
-export const describedBy = ({
-  bytes,
-  index_bytes,
-  index_sha256,
-  sha256,
-  root,
-  messages,
-  runs,
-  run_filter,
-}: PackedSegment): Described => ({
+export const describedBy = ({ bytes, ...described }: PackedSegment): Described => ({
+  ...described,
   bytes: bytes.length,
-  index_bytes,
-  index_sha256,
-  sha256,
-  root,
-  messages,
-  runs,
-  run_filter,
 });
 
 /** Reads it as a reader would: the log loses these messages, and then nothing else has them. @throws {ArchiveUnavailable} */

@@ -3,7 +3,6 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { access, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { Sha256 } from '@runledger/contracts/blobs';
 import { ConfigError } from '@runledger/service-kit/config/config';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -17,6 +16,7 @@ import {
   type OutputToStore,
   type StoredOutput,
 } from '../store/output-store.ts';
+import { FileDescription } from '../store/file-description.ts';
 import { DAY_MS, keepDaysConfig } from '../store/keep-days.ts';
 import { storedBody } from '../store/stored-body.ts';
 import { openExpiry, type ExpiryOptions } from './expiry.ts';
@@ -63,15 +63,6 @@ export const openDirectoryObjects = (options: ExpiryOptions): OutputStore & Asyn
     [Symbol.asyncDispose]: () => expiry[Symbol.asyncDispose](),
   };
 };
-
-/** What the file system does not store about a file. */
-const Description = Type.Object({
-  key: Type.String(),
-  filename: Type.String(),
-  content_type: Type.String(),
-  bytes: Type.Integer({ minimum: 0 }),
-  sha256: Sha256,
-});
 
 /** `keptSince`: files that were stored before it have expired. Milliseconds since 1970. */
 const directoryOutputStore = (root: string, keptSince: () => number): Omit<OutputStore, 'keepsForMs'> => ({
@@ -137,7 +128,7 @@ const findFile = async (root: string, key: string, keptSince: number): Promise<S
     const { size, mtime } = await stat(join(folder, CONTENT));
     if (mtime.getTime() < keptSince) return undefined;
     const described: unknown = JSON.parse(await readFile(join(folder, DESCRIPTION), 'utf8'));
-    if (!Value.Check(Description, described) || described.bytes !== size) {
+    if (!Value.Check(FileDescription, described) || described.bytes !== size) {
       throw new OutputStoreUnavailable(`The output file in ${folder} is damaged.`);
     }
     // A file system that ignores case finds more than one key.

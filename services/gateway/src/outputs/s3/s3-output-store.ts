@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { Sha256 } from '@runledger/contracts/blobs';
 import { parseJson } from '@runledger/contracts/json';
 import { within } from '@runledger/resilience/within';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { ByteSpan } from '../core/byte-range.ts';
+import { FileDescription } from '../store/file-description.ts';
 import { DAY_MS, keepDaysConfig } from '../store/keep-days.ts';
 import {
   isOutputKey,
@@ -64,12 +64,9 @@ export const openS3Store = (
   };
 };
 
+/** By its time a file expires for readers, whatever the clock of the store says. */
 const Description = Type.Object({
-  key: Type.String(),
-  filename: Type.String(),
-  content_type: Type.String(),
-  bytes: Type.Integer({ minimum: 0 }),
-  sha256: Sha256,
+  ...FileDescription.properties,
   stored_at: Type.String({ format: 'date-time' }),
 });
 

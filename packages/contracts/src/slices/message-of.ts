@@ -1,7 +1,7 @@
-import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import type { SliceFact } from '@runledger/contracts/slices/slice';
+import type { StoredMessage } from '../fold/chain.ts';
+import type { SliceFact } from './slice.ts';
 
-/** The message as readers of the log get it. */
+/** The message of a slice as readers of the log get it. */
 export const messageOf = ({
   sequence,
   subject,
