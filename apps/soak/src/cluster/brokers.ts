@@ -28,7 +28,6 @@ export interface Brokers extends AsyncDisposable {
 
 type BrokerPart = Pick<PartOptions, 'name' | 'role' | 'start' | 'store' | 'disk'>;
 
-const FILE_STORE_BYTES = 32 * 1024 ** 3;
 const CLUSTER = 'soak';
 
 /**
@@ -95,7 +94,6 @@ const brokerPart = (
     monitorPort,
     serverName: name,
     logFile: join(folder, `${name}.log`),
-    fileStoreLimit: FILE_STORE_BYTES,
     authorization,
     ...(isClustered ? { cluster: { name: CLUSTER, port: routePort, ports: routePorts } } : {}),
   };

@@ -16,11 +16,6 @@ import { keepRunning } from '../supervision/keep-running.ts';
 import type { SupervisedProcess } from '../supervision/keep-running.ts';
 import { stopWhenStuck } from './stuck-broker.ts';
 
-/**
- * More than the limits of all streams together. By default, nats-server refuses such limits on a small disk, although a
- * few runs need little space.
- */
-const FILE_STORE_BYTES = 32 * 1024 ** 3;
 /** A folder in the data folder. */
 const KEYS = 'keys';
 
@@ -65,7 +60,6 @@ export const startBroker = async (
       port,
       monitorPort,
       syncInterval,
-      fileStoreLimit: FILE_STORE_BYTES,
       logFile: folder.at('logs/nats-server.log'),
       authorization,
     });

@@ -10,8 +10,6 @@ export interface NatsServerSettings {
   readonly serverName: string;
   /** When stored messages are flushed to disk. */
   readonly syncInterval: SyncInterval;
-  /** Bytes. */
-  readonly fileStoreLimit?: number;
   readonly logFile?: string;
   readonly cluster?: NatsClusterSettings;
   /** A part of nats-server's configuration, copied unchanged: `authorization {…}` or `accounts {…}`. */
@@ -28,6 +26,11 @@ export interface NatsClusterSettings {
 }
 
 const LOOPBACK = '127.0.0.1';
+/**
+ * Far above any disk: the limits of the streams bound the store, and nats-server reserves them when they are made. Its own bound, three
+ * quarters of the free space, would refuse limits of which little is used.
+ */
+const FILE_STORE_BYTES = 2 ** 50;
 const LOG_FILE_BYTES = 16 * 1024 * 1024;
 
 /** The settings in nats-server's own configuration language. */
@@ -46,7 +49,7 @@ export const natsServerConfig = (settings: NatsServerSettings): string => {
   const jetstream = {
     store_dir: settings.storeDir,
     sync_interval: settings.syncInterval,
-    max_file_store: settings.fileStoreLimit,
+    max_file_store: FILE_STORE_BYTES,
   };
   const parts = [
     lines(top),

@@ -17,9 +17,6 @@ export type TestAccount = BrokerAccess & AsyncDisposable;
 /** The streams of an account stay until its broker ends: this bounds the disk and the memory that they take. */
 const ACCOUNTS_PER_BROKER = 24;
 
-/** A broker reserves the size limits of all streams, and those of many accounts exceed any disk. */
-const FILE_STORE_BYTES = 2 ** 50;
-
 interface SharedBroker {
   readonly password: string;
   readonly server: Promise<AsyncDisposable & { readonly url: string }>;
@@ -67,7 +64,6 @@ const startServer = async (password: string): Promise<AsyncDisposable & { readon
     binary,
     env: environment,
     storeDir: folder.path,
-    fileStoreLimit: FILE_STORE_BYTES,
     authorization: accounts(password),
   });
   opened.defer(async () => {

@@ -46,9 +46,7 @@ describe('the services, each as a separate process', () => {
     const accounts = SERVICES.map(
       (service) => `${service}: {jetstream: enabled, users: [${JSON.stringify(user(service))}]}`,
     );
-    const nats = open.use(
-      await testNats({ authorization: `accounts {\n${accounts.join('\n')}\n}`, fileStoreLimit: 2 ** 40 }),
-    );
+    const nats = open.use(await testNats({ authorization: `accounts {\n${accounts.join('\n')}\n}` }));
     const receiver = open.use(await startReceiver(steadyClock));
 
     const done = new Set<string>();

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LIFETIME_RULES, LIFETIME_SETTINGS, type Lifetime } from '@runledger/contracts/lifetimes';
+import { DEFAULT_LOG_SETTINGS } from '@runledger/event-log/provision/log-settings';
 import { expect, it } from 'vitest';
 
 const page = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'operations.md'), 'utf8');
@@ -25,4 +26,10 @@ it('docs/operations.md has each rule of lifetimes, and no other', () => {
       otherwise,
     })),
   );
+});
+
+it('docs/operations.md says what the limits of all streams add up to', () => {
+  const limits = Object.entries(DEFAULT_LOG_SETTINGS).filter(([name]) => name.endsWith('MaxBytes'));
+  const bytes = limits.reduce((sum, [, limit]) => sum + limit, 0);
+  expect(page).toContain(`The limits of all streams add up to about ${Math.round(bytes / 1_024 ** 3)} GiB`);
 });
