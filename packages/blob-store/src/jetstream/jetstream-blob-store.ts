@@ -8,6 +8,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readDirectLast, type DirectMessage } from '@runledger/event-log/messages/direct-read';
 import { lastMessage } from '@runledger/event-log/messages/leader-read';
 import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import { sha256Of } from '../store/blob-hash.ts';
 import { BlobDamaged, type BlobStore } from '../store/blob-store.ts';
@@ -33,7 +34,7 @@ export const jetStreamBlobStore = (log: EventLog, { stream, youngForMs }: JetStr
   const time = polledClock(log, stream);
   /** The subjects of blobs that were stored or found a moment ago. They need no request. */
   const present = new LRUCache<string, true>({
-    max: MAX_PRESENT,
+    ...atMost(MAX_PRESENT),
     ttl: Math.ceil(youngForMs * PRESENT_FOR_PART),
   });
   // A broker that was away may have been restored from an older copy.

@@ -3,6 +3,7 @@ import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { attemptSubjects, assignmentSubject, runOfSubject } from '@runledger/contracts/subjects/run-subjects';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { isExecutorId, orgId, runId } from '@runledger/contracts/ids';
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import type { EventLog } from '../connect/event-log.ts';
 import { lastOfSubjects } from '../messages/direct-read.ts';
@@ -21,7 +22,7 @@ const hashes = new WeakMap<RunLog, LRUCache<string, string>>();
 const nameOf = (run_id: string, sequence: number): string => `${run_id} ${sequence}`;
 
 const remembered = (log: RunLog): LRUCache<string, string> => {
-  const known = hashes.get(log) ?? new LRUCache<string, string>({ max: REMEMBERED });
+  const known = hashes.get(log) ?? new LRUCache<string, string>(atMost(REMEMBERED));
   hashes.set(log, known);
   return known;
 };

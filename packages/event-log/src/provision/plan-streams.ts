@@ -44,13 +44,9 @@ export const planStreams = async ({
   settings,
   allowFewerReplicas,
 }: PlanOptions): Promise<readonly StreamPlan[]> => {
-  const found = new Map<string, StreamInfo>();
-  for (const name of ALL_STREAMS) {
-    const info = await find(name);
-    if (!info) continue;
-    refuseClosed(info.config);
-    found.set(name, info);
-  }
+  const infos = (await Promise.all(ALL_STREAMS.map(find))).filter((info) => info !== undefined);
+  for (const { config } of infos) refuseClosed(config);
+  const found = new Map(infos.map((info) => [info.config.name, info]));
   const most = Math.max(1, ...[...found.values()].map(({ config }) => config.num_replicas));
   const plans = ALL_STREAMS.map((name): StreamPlan => {
     const info = found.get(name);

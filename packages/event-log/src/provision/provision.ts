@@ -9,7 +9,7 @@ import { CHANGE_WITHIN_MS, findStream, streamManager } from './stream-manager.ts
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { CREATED } from '../messages/stream-identity.ts';
 import { logSettings, type LogSettings } from './log-settings.ts';
-import { ALL_STREAMS, definitionFor, planStreams } from './plan-streams.ts';
+import { ALL_STREAMS, definitionFor, planStreams, type StreamPlan } from './plan-streams.ts';
 import { awayIn } from './replicas.ts';
 import type { StreamDefinition } from './stream-definitions.ts';
 
@@ -55,9 +55,9 @@ export const provision = async (
     log.nc.info?.server_name,
   );
   if (away.length > 0) log.logger.warn({ brokers: away }, 'brokers are away; their copies are updated later');
-  for (const { definition } of plans) {
-    const what = `provisioning stream ${definition.name}`;
-    await callBroker(what, () => provisionStream({ log, manager, away }, definition), CHANGE_WITHIN_MS);
+  for (const plan of plans) {
+    const what = `provisioning stream ${plan.definition.name}`;
+    await callBroker(what, () => provisionStream({ log, manager, away }, plan), CHANGE_WITHIN_MS);
   }
   return { away };
 };
@@ -67,10 +67,10 @@ interface Provisioning extends Provisioned {
   readonly manager: JetStreamManager;
 }
 
-const provisionStream = async (provisioning: Provisioning, definition: StreamDefinition): Promise<void> => {
+const provisionStream = async (provisioning: Provisioning, plan: StreamPlan): Promise<void> => {
   const { log, manager, away } = provisioning;
-  const found =
-    (await findStream(log.jsm, definition.name)) ?? (await createStream(provisioning, definition));
+  const { definition } = plan;
+  const found = plan.found ?? (await createStream(provisioning, definition));
   checkRequired(definition, found.config);
   await writeCreated(manager, found);
   const changes = differences(found.config, definition.limits);
@@ -95,15 +95,16 @@ const createStream = async (
 ): Promise<StreamInfo> => {
   const { name, required, limits, atCreation } = definition;
   try {
-    await explained(definition, away, () =>
+    const created = await explained(definition, away, () =>
       manager.streams.add({ name, ...required, ...limits, ...atCreation }),
     );
     log.logger.info({ stream: name }, 'a stream is created');
+    return created;
   } catch (error) {
-    // Another process created it first, with other limits.
     if (!(error instanceof JetStreamApiError && error.code === NAME_IN_USE)) throw error;
+    // Another process created it first, with other limits; or this one did, and the response was lost.
+    return log.jsm.streams.info(name);
   }
-  return log.jsm.streams.info(name);
 };
 
 /**

@@ -1,3 +1,4 @@
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import type { Resolution } from './dns-answer.ts';
 
@@ -14,7 +15,7 @@ export interface AnsweredNames {
 /** The latest responses, so that many callbacks to one name need one query. */
 export const answeredNames = (clock: () => number): AnsweredNames => {
   const names = new LRUCache<string, Resolution>({
-    max: MAX_NAMES,
+    ...atMost(MAX_NAMES),
     // For the library, an entry expires when it is older than this.
     ttl: KEPT_MS - 1,
     ttlResolution: 0,

@@ -1,4 +1,5 @@
 import type { OrgId } from '@runledger/contracts/ids';
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import type { SigningSecret } from './stored-secrets.ts';
 
@@ -18,7 +19,7 @@ export const recentSecrets = (
 ): RecentSecrets => {
   // The age is checked here, because this clock may be set back. Then the secret is read again.
   const kept = new LRUCache<OrgId, { readonly readAt: number; readonly secret: Promise<SigningSecret> }>({
-    max: MAX_KEPT,
+    ...atMost(MAX_KEPT),
   });
   const readNow = (org: OrgId): Promise<SigningSecret> => {
     const entry = { readAt: now().getTime(), secret: read(org) };

@@ -1,5 +1,6 @@
 import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import { keyStore } from './key-store.ts';
 
@@ -28,7 +29,7 @@ interface Recorded {
  */
 export const lastUses = ({ log, now, clock }: LastUses): RecordUse => {
   const cache = new LRUCache<string, Recorded>({
-    max: MAX_CACHED,
+    ...atMost(MAX_CACHED),
     memoMethod: () => ({ at: Number.NEGATIVE_INFINITY }),
   });
   let writing = 0;

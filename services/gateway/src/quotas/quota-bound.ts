@@ -1,3 +1,4 @@
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import type { OrgId } from '@runledger/contracts/ids';
 import { openBreaker, type Breaker } from '../breaker/breaker.ts';
@@ -81,7 +82,7 @@ const nearOf = (limit: number): number => Math.max(NEAR_AMOUNT, limit * NEAR_PAR
 export const openQuotaBound = (options: QuotaBoundOptions): QuotaBound => {
   const { count, becomeFresh, limit, onRefused, clock } = options;
   const accounts = new LRUCache<OrgId, Account>({
-    max: MAX_ACCOUNTS,
+    ...atMost(MAX_ACCOUNTS),
     memoMethod: (org_id) => newAccount(options, org_id),
   });
   const counting = openCounting();

@@ -1,6 +1,7 @@
 import type { Resource } from '@runledger/contracts/http/usage';
 import type { OrgId } from '@runledger/contracts/ids';
 import { Counter, Gauge, type Metrics } from '@runledger/service-kit/observability/metrics';
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 
 export interface QuotaMetrics {
@@ -35,7 +36,7 @@ export const quotaMetrics = (registry: Metrics): QuotaMetrics => {
   registry.registerMetric(gauge);
   return {
     refused: (resource) => {
-      const organisations = new LRUCache<OrgId, true>({ max: MAX_ORGANISATIONS, ttl: AT_QUOTA_FOR_MS });
+      const organisations = new LRUCache<OrgId, true>({ ...atMost(MAX_ORGANISATIONS), ttl: AT_QUOTA_FOR_MS });
       atQuota.set(resource, organisations);
       // A rate would not show the first refusal of a series that begins at 1.
       refusals.inc({ resource }, 0);

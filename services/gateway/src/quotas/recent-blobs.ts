@@ -1,5 +1,6 @@
 import type { BlobRef } from '@runledger/contracts/blobs';
 import type { OrgId } from '@runledger/contracts/ids';
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import type { RunViews } from '../projection/run-views.ts';
 
@@ -31,7 +32,7 @@ const MAX_ORGANISATIONS = 10_000;
 
 export const recentBlobs = ({ views, keptForMs, clock }: RecentBlobsOptions): RecentBlobs => {
   const kept = new LRUCache<OrgId, Map<string, Recent>>({
-    max: MAX_ORGANISATIONS,
+    ...atMost(MAX_ORGANISATIONS),
     memoMethod: () => new Map(),
   });
   return {

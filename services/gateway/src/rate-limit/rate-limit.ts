@@ -1,6 +1,7 @@
 import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { within } from '@runledger/resilience/within';
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import { tokenLeaseOf, type TokenLease } from './token-lease.ts';
 import { sharedTokens } from './shared-tokens.ts';
@@ -62,7 +63,7 @@ export const rateLimit = ({ log, limit, clock, timeoutMs, counters }: RateLimit)
     }
   };
   const leases = new LRUCache<string, TokenLease>({
-    max: MAX_LEASES,
+    ...atMost(MAX_LEASES),
     memoMethod: (rate_key) =>
       tokenLeaseOf({
         limit,

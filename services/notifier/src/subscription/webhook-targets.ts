@@ -1,3 +1,4 @@
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import { originOf } from '@runledger/contracts/deliveries/partition';
 import type { RunId } from '@runledger/contracts/ids';
@@ -48,7 +49,7 @@ interface Known {
 
 /** Keeps the targets that were used recently, so that not every fact costs a read. */
 export const openWebhookTargets = (lookUp: LookUpTarget): WebhookTargets => {
-  const known = new LRUCache<RunId, Known>({ max: MAX_KNOWN });
+  const known = new LRUCache<RunId, Known>(atMost(MAX_KNOWN));
   const reading = new Map<RunId, Promise<Known | undefined>>();
 
   const read = async ({ run_id, ...key }: RunKey, atLeast: number): Promise<Known | undefined> => {

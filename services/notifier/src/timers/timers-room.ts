@@ -1,4 +1,5 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import { countTimersOf, readFill } from './read-timers.ts';
 
@@ -39,7 +40,7 @@ interface Count {
  */
 export const openTimersRoom = (log: EventLog, clock: () => number): TimersRoom => {
   let measured: { readonly at: number; readonly fill: Promise<Fill> } | undefined;
-  const counted = new LRUCache<string, Count>({ max: MAX_COUNTED });
+  const counted = new LRUCache<string, Count>(atMost(MAX_COUNTED));
 
   const fillNow = (): Promise<Fill> => {
     if (measured && clock() - measured.at <= MEASURE_EVERY_MS) return measured.fill;

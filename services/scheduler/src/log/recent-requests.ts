@@ -1,3 +1,4 @@
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import type { RunEvent, RunEventOf } from '@runledger/contracts/events/run-event';
 
@@ -19,7 +20,7 @@ const ROOM = { first: 4_096, last: 4_096 };
 
 export const recentRequests = (room = ROOM): RecentRequests => {
   const first = new Map<number, RequestedInputs>();
-  const last = new LRUCache<number, RequestedInputs>({ max: room.last });
+  const last = new LRUCache<number, RequestedInputs>(atMost(room.last));
   return {
     take: (event, number) => {
       // Whatever follows it, a run that waits again is rare, and is read.

@@ -2,6 +2,7 @@ import { BlobDamaged, type BlobStore } from '@runledger/blob-store/store/blob-st
 import type { BlobStores } from '@runledger/blob-store/blob-stores';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import { isDeleted, isEnded, type RunState } from '@runledger/contracts/fold/run';
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 
 /** What is wrong with the blobs that a run refers to, in words. @throws {LogUnavailable} */
@@ -12,7 +13,7 @@ const REMEMBERED = 100_000;
 
 /** Reads each blob once, and compares its SHA-256. */
 export const blobProblems = (stores: BlobStores): BlobProblems => {
-  const known = new LRUCache<string, Promise<string | null>>({ max: REMEMBERED });
+  const known = new LRUCache<string, Promise<string | null>>(atMost(REMEMBERED));
   const look = (
     store: Pick<BlobStore, 'get'>,
     org_id: string,

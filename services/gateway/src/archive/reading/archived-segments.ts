@@ -29,7 +29,6 @@ export interface ArchivedSegmentsOptions {
 
 /** What the log still has is never looked for here, so new segments may be seen late. */
 const KNOWN_FOR_MS = 30_000;
-const MOST_ORGANISATIONS = 10_000;
 const MOST_BYTES = 64 * 1024 ** 2;
 const BYTES_OF_RECORD = 1_000;
 const MOST_FRAMES = 100_000;
@@ -39,9 +38,9 @@ type Known = readonly { readonly segment: SegmentRecord; readonly filter: Buffer
 /** Finds runs in the segments of their organisation: as a rule in one or two of them, and of each a part of its object is read. */
 export const archivedSegments = ({ records, objects }: ArchivedSegmentsOptions): ArchivedSegments => {
   const known = new LRUCache<string, Known>({
-    max: MOST_ORGANISATIONS,
     maxSize: MOST_BYTES,
-    sizeCalculation: (all) => all.reduce((sum, { filter }) => sum + filter.length + BYTES_OF_RECORD, 1),
+    sizeCalculation: (all) =>
+      all.reduce((sum, { filter }) => sum + filter.length + BYTES_OF_RECORD, BYTES_OF_RECORD),
     ttl: KNOWN_FOR_MS,
   });
   const indices = new LRUCache<string, readonly Frame[]>({

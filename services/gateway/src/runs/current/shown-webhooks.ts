@@ -1,5 +1,6 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 
 /** The state of the notifications of runs, as this gateway last showed it. Without the log, the views may be behind it. */
@@ -12,7 +13,7 @@ export interface ShownWebhooks {
 const MAX_REMEMBERED = 10_000;
 
 export const shownWebhooks = (): ShownWebhooks => {
-  const shown = new LRUCache<string, WebhookHistory>({ max: MAX_REMEMBERED });
+  const shown = new LRUCache<string, WebhookHistory>(atMost(MAX_REMEMBERED));
   return {
     remember: ({ run_id }, webhook) => {
       if (webhook.head <= (shown.get(run_id)?.head ?? 0)) return;

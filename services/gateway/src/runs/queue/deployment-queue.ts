@@ -128,17 +128,17 @@ const SECRET =
 const REQUIRED_SECRET =
   'it is a secret that the workflow version requires, and a schedule keeps no secrets, so this deployment cannot be scheduled: publish a version in which the input is optional, or queue the runs from a scheduler of your own';
 
-const MAX_VERSIONS = 10_000;
-const MAX_DEFINITION_BYTES = 16 * 1024 ** 2;
+const MAX_VERSIONS_BYTES = 16 * 1024 ** 2;
+/** What a version takes beside its definitions. */
+const BYTES_OF_VERSION = 1_000;
 
 /** What runs need of a workflow version; undefined when there is no such version. Versions are immutable, so each is read once. */
 const queuedVersions = (
   catalogue: Catalogue,
 ): ((org: string, id: string) => Promise<QueuedVersion | undefined>) => {
   const versions = new LRUCache<string, QueuedVersion>({
-    max: MAX_VERSIONS,
-    maxSize: MAX_DEFINITION_BYTES,
-    sizeCalculation: ({ inputs }) => jsonBytes(inputs),
+    maxSize: MAX_VERSIONS_BYTES,
+    sizeCalculation: ({ inputs }) => jsonBytes(inputs) + BYTES_OF_VERSION,
   });
   return async (org, id) => {
     const name = `${org}.${id}`;

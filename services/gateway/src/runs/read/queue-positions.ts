@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader';
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import type { RunId } from '@runledger/contracts/ids';
 import { MAX_REQUESTED_POSITIONS, type QueuePosition } from '@runledger/contracts/requests/queue-position';
@@ -36,7 +37,7 @@ export const queuePositions = ({ scheduler, clock }: QueuePositionsOptions): Que
     batchScheduleFn: (send) => (requests === 0 ? setImmediate(send) : setTimeout(send, BATCH_WITHIN_MS)),
     cacheKeyFn: runName,
     cacheMap: new LRUCache<string, Promise<QueuePosition | undefined>>({
-      max: MAX_CACHED,
+      ...atMost(MAX_CACHED),
       ttl: CACHED_MS,
       ttlResolution: 0,
       perf: { now: clock },

@@ -2,6 +2,7 @@ import type { ProgressReport } from '@runledger/contracts/events/activity';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import { isExecuting, type Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 
 /** The last report of an attempt; undefined when there is none, or when it cannot be read in time. */
@@ -18,7 +19,7 @@ const MAX_REMEMBERED = 10_000;
  * lose the last ones when it restarts.
  */
 export const runProgress = (read: ReadProgress): ((run: Run) => Promise<ProgressReport | undefined>) => {
-  const shown = new LRUCache<string, ProgressReport>({ max: MAX_REMEMBERED });
+  const shown = new LRUCache<string, ProgressReport>(atMost(MAX_REMEMBERED));
   return async (run) => {
     if (!isExecuting(run)) return undefined;
     const { number, executor_id } = run.attempt;

@@ -1,3 +1,4 @@
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 
 /** How long runs held their slots: a log-normal distribution, fitted to the last ones. */
@@ -28,7 +29,7 @@ const LEAST_DEVIATION = 0.05;
 
 /** How long runs hold their slots, by names such as that of a workflow version. Those that were not used for long are forgotten. */
 export class Durations {
-  readonly #records = new LRUCache<string, DurationRecord>({ max: MAX_RECORDS });
+  readonly #records = new LRUCache<string, DurationRecord>(atMost(MAX_RECORDS));
 
   add(names: readonly string[], seconds: number): void {
     const value = Math.log(Math.max(seconds, SHORTEST_S));

@@ -1,3 +1,4 @@
+import { atMost } from '@runledger/resilience/at-most';
 import { LRUCache } from 'lru-cache';
 import type { Run, RunRequest } from '@runledger/contracts/fold/run';
 import type { OrgId } from '@runledger/contracts/ids';
@@ -20,7 +21,7 @@ const MAX_SHARED = 10_000;
 
 /** Keeps one object for equal requests: a million queued runs then fit into the memory of a process. */
 export class SharedRequests {
-  readonly #shared = new LRUCache<string, SharedRequest>({ max: MAX_SHARED });
+  readonly #shared = new LRUCache<string, SharedRequest>(atMost(MAX_SHARED));
 
   of({ org_id, request: whole }: Pick<Run, 'org_id' | 'request'>): SharedRequest {
     const request: RunRequest = { ...whole, inputs: {}, inputs_blob: null, webhook: null };
