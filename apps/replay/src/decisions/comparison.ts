@@ -78,6 +78,12 @@ export class Comparison<Decision> {
     const now = open && { now: presentOf(open) };
     if (why !== undefined) this.#add(nowMs, { kind: 'not_compared', ...common, ...now, why });
     else if (now) this.#add(nowMs, { kind: 'different', ...common, ...now, differs });
+    else if (reported)
+      this.#add(nowMs, {
+        kind: 'not_decided',
+        ...common,
+        why: `it decided ${reported.type} before, which was not recorded`,
+      });
     else this.#add(nowMs, { kind: 'not_decided', ...common, why: whyNotDecided() });
   }
 

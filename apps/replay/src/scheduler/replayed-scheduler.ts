@@ -50,10 +50,10 @@ export const replayedScheduler = (options: ReplayedSchedulerOptions): ReplayedSe
 };
 
 const assumptionsOf = ({ settings, toleranceMs }: ReplayedSchedulerOptions, olderRuns: number): string[] => {
-  const weights = settings.RUNLEDGER_ORG_WEIGHTS.length;
-  const limits = settings.RUNLEDGER_ORG_LIMITS.length;
+  const weights = entriesOf('RUNLEDGER_ORG_WEIGHTS', settings, 'all equal');
+  const limits = entriesOf('RUNLEDGER_ORG_LIMITS', settings, 'none');
   return [
-    `Weights of organisations: ${weights === 0 ? 'all equal' : `RUNLEDGER_ORG_WEIGHTS, ${weights}`}. Limits: ${limits === 0 ? 'none' : `RUNLEDGER_ORG_LIMITS, ${limits}`}.`,
+    `Weights of organisations: ${weights}. Limits of organisations: ${limits}.`,
     `A heartbeat period of ${settings.RUNLEDGER_HEARTBEAT_PERIOD_S} s, and cancels enforced after ${settings.RUNLEDGER_CANCEL_ENFORCE_S} s.`,
     'Heartbeats: each executor sent them from its registration until it left, or until a period before it was lost. What its slots have loaded follows from RunStarted and from placements.',
     `A decision was stored at most ${toleranceMs / 1_000} s after it was made, and the log had room.`,
@@ -63,4 +63,18 @@ const assumptionsOf = ({ settings, toleranceMs }: ReplayedSchedulerOptions, olde
         ]
       : []),
   ];
+};
+
+/** So many entries of a setting are shown. */
+const SHOWN_ENTRIES = 3;
+
+const entriesOf = (
+  name: 'RUNLEDGER_ORG_WEIGHTS' | 'RUNLEDGER_ORG_LIMITS',
+  settings: SchedulerSettings,
+  none: string,
+): string => {
+  const entries = settings[name];
+  if (entries.length === 0) return none;
+  const shown = entries.slice(0, SHOWN_ENTRIES).join(', ');
+  return `${shown}${entries.length > SHOWN_ENTRIES ? ` and ${entries.length - SHOWN_ENTRIES} more` : ''} (${name})`;
 };

@@ -18,11 +18,13 @@ const steady = (text: string): string =>
   comparable(text)
     .replaceAll(/TIME +\d+ /g, 'TIME N ')
     .replaceAll(/\b\d+(?:\.\d+)? s\b/g, 'N s')
-    .replaceAll(/slot \d|\d+ bytes|(?<=_total: )[\d.]+/g, 'N')
+    .replaceAll(/slot \d|\d+ bytes|(?<=duration: - -> )[\d.]+/g, 'N')
     .replaceAll(/MCow[\w-]+/g, 'PUBLIC_KEY');
 
 it('the page about debugging shows what happens', { timeout: 180_000 }, async () => {
-  await using standalone = await startStandalone({ env: { EXECUTOR_GPUS: 'A10G:2', EXECUTOR_NAME: 'desk' } });
+  // The limit that the page finds.
+  const settings = { EXECUTOR_GPUS: 'A10G:2', EXECUTOR_NAME: 'desk', RUNLEDGER_ORG_LIMITS: '*:1' };
+  await using standalone = await startStandalone({ env: settings });
   const { dataFolder } = standalone;
   const written = await readFile(page, 'utf8');
   // The commands are found in the folder of the repository. What they write goes elsewhere.
