@@ -6,7 +6,7 @@ import { parseWebhookSubject } from '@runledger/contracts/subjects/run-subjects'
 import { writeSlice } from '@runledger/testing/slices/write-slice';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { notifiedOptions, notifiedSlice } from './fixtures/notified-slice.ts';
-import { shadowed } from './fixtures/sample-slice.ts';
+import { sampleLines, sampleOptions, shadowed } from './fixtures/sample-slice.ts';
 
 type Line = SliceHeader | SliceFact;
 
@@ -47,6 +47,30 @@ const attemptOf = (run_id: string, number: number, round = 1): SliceFact => {
   if (!found || !isFact(found)) throw new Error('the slice has no such attempt');
   return found;
 };
+
+describe('the sample of real services', () => {
+  it('has all that a notifier concludes, attempts that failed, and deliveries that waited', async () => {
+    const facts = (await sampleLines()).filter((line) => line.kind === 'fact');
+    const concluded = facts.filter(({ subject }) => parseWebhookSubject(subject));
+    expect(new Set(concluded.map(({ event }) => Object(event).type))).toEqual(
+      new Set(['WebhookStarted', 'WebhookDelivered', 'WebhookGivenUp', 'WebhookRedeliveryRequested']),
+    );
+    const attempted = facts.filter(({ stream }) => stream === 'DELIVERY_ATTEMPTS');
+    expect(new Set(attempted.flatMap(({ event }) => Object(event).reason ?? []))).toEqual(
+      new Set(['accepted', 'connect_refused', 'gone', 'server_error']),
+    );
+    expect(new Set(attempted.flatMap(({ event }) => Object(event).state ?? []))).toEqual(
+      new Set(['retrying', 'deferred']),
+    );
+  });
+
+  it('has no decision that the notifier of today makes in another way', async () => {
+    const { compared, differences } = await shadowed(await sampleOptions(undefined, ['notifier']));
+    expect(differences).toEqual([]);
+    expect(compared.compared).toBeGreaterThan(50);
+    expect([...compared.notCompared]).toEqual([]);
+  });
+});
 
 describe('a shadow of the notifier', () => {
   it('finds no difference in what the notifier concluded, deferred and sent again', async () => {

@@ -4,13 +4,21 @@ import { promisify } from 'node:util';
 import { parseJson } from '@runledger/contracts/json';
 import { expect, it } from 'vitest';
 
-const CORE = 'services/scheduler/src/core';
+const SCHEDULER = 'services/scheduler/src/core';
+const NOTIFIER = 'services/notifier/src/core';
 const SHADOW_MUTANT = join(import.meta.dirname, 'shadow-mutant.ts');
 
-const notEqual = async (file: string, text: string, instead: string): Promise<number> => {
+interface Mutant {
+  readonly file: string;
+  readonly text: string;
+  readonly instead: string;
+}
+
+/** How many decisions in the sample the mutant makes in another way, and how many cannot be compared. */
+const shadowOf = async ({ file, text, instead }: Mutant) => {
   const { stdout } = await promisify(execFile)(process.execPath, [SHADOW_MUTANT, file, text, instead]);
   const { differences, notCompared } = Object(parseJson(stdout));
-  return Number(differences) + Number(notCompared);
+  return { differences: Number(differences), notCompared: Number(notCompared) };
 };
 
 it.each([
@@ -22,35 +30,83 @@ it.each([
   },
   {
     defect: 'a time limit that ends runs too early',
-    file: `${CORE}/runs/deadline.ts`,
+    file: `${SCHEDULER}/runs/deadline.ts`,
     text: 'timeOf(run.started_at) + run_timeout_s * 1_000',
     instead: 'timeOf(run.started_at) + run_timeout_s * 100',
   },
   {
     defect: 'warm slots that nobody prefers',
-    file: `${CORE}/fleet/loaded-slots.ts`,
+    file: `${SCHEDULER}/fleet/loaded-slots.ts`,
     text: 'if (canServe(slot.executor.capabilities, requirements)) return slot;',
     instead: '',
   },
   {
     defect: 'runs of an executor that left which are given up at once',
-    file: `${CORE}/decide/recovery.ts`,
+    file: `${SCHEDULER}/decide/recovery.ts`,
     text: 'if (mayHaveAnother(run, run.attempt.number)) {',
     instead: 'if (run.attempt.number === 0) {',
   },
   {
     defect: 'an executor that comes first although it became free last',
-    file: `${CORE}/fleet/free-slots.ts`,
+    file: `${SCHEDULER}/fleet/free-slots.ts`,
     text: 'for (const executor of this.#executors.get(requirements.gpu) ?? []) {\n      if (!canServe(',
     instead:
       'for (const executor of [...(this.#executors.get(requirements.gpu) ?? [])].toReversed()) {\n      if (!canServe(',
   },
   {
     defect: 'a retry that begins before its time',
-    file: `${CORE}/runs/live-runs.ts`,
+    file: `${SCHEDULER}/runs/live-runs.ts`,
     text: 'if (known.run.not_before === null && seconds === 0) return -Infinity;',
     instead: 'if (seconds === 0) return -Infinity;',
   },
-])('the sample shows $defect', async ({ file, text, instead }) => {
-  expect(await notEqual(file, text, instead)).toBeGreaterThan(0);
+])('the sample shows $defect', async (mutant) => {
+  const { differences, notCompared } = await shadowOf(mutant);
+  expect(differences + notCompared).toBeGreaterThan(0);
+});
+
+it.each([
+  {
+    defect: 'attempts that are counted from zero',
+    file: `${NOTIFIER}/delivery/conclusion.ts`,
+    text: 'const attempts = progress.attempts + 1;',
+    instead: 'const attempts = progress.attempts;',
+  },
+  {
+    defect: 'retries that wait ten times as long',
+    file: `${NOTIFIER}/delivery/retry-schedule.ts`,
+    text: '5 * SECOND,',
+    instead: '50 * SECOND,',
+  },
+  {
+    defect: 'a receiver that is asked again although it wants no more',
+    file: `${NOTIFIER}/delivery/verdict.ts`,
+    text: "gone: ['gone', ANSWERED]",
+    instead: "gone: ['failed', ANSWERED]",
+  },
+  {
+    defect: 'a breaker that opens later',
+    file: `${NOTIFIER}/breakers/breaker-settings.ts`,
+    text: 'inARow: 5,',
+    instead: 'inARow: 9,',
+  },
+  {
+    defect: 'a breaker that stays open twice as long',
+    file: `${NOTIFIER}/breakers/breaker-settings.ts`,
+    text: 'firstOpenMs: 30_000,',
+    instead: 'firstOpenMs: 60_000,',
+  },
+  {
+    defect: 'redeliveries that are not sent',
+    file: `${NOTIFIER}/decide/take.ts`,
+    text: 'return runEnded(state, input, { round: input.round });',
+    instead: 'return;',
+  },
+  {
+    defect: 'an end of a run that nobody notices',
+    file: 'services/notifier/src/subscription/run-notice.ts',
+    text: "const ended = life.fact === 'ended' || ",
+    instead: 'const ended = ',
+  },
+])('the sample shows $defect', async (mutant) => {
+  expect((await shadowOf(mutant)).differences).toBeGreaterThan(0);
 });

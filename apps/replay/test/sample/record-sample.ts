@@ -1,5 +1,5 @@
 /**
- * Records the sample: `node scripts/run.mjs apps/replay/test/sample/record-sample.ts [FOLDER]`. It starts a gateway, schedulers and executors as processes,
+ * Records the sample: `node scripts/run.mjs apps/replay/test/sample/record-sample.ts [FOLDER]`. It starts a gateway, schedulers, a notifier and executors as processes,
  * plays the scenario for about a minute, and captures it. Record again only when the old sample can no longer say what it should: it is
  * there to show that a change of the code does not change decisions.
  */
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startRealStack } from '@runledger/simulate/real-stack';
 import { createOrganisation } from '@runledger/standalone/create-organisation';
+import { openReceivers } from './receivers.ts';
 import { sampleIn } from './sample.ts';
 import { playScenario } from './scenario.ts';
 
@@ -18,6 +19,7 @@ const RUNLEDGER = join(import.meta.dirname, '../../../cli/bin/runledger.mjs');
 {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-sample-'));
   await using stack = await startRealStack(folder.path);
+  await using receivers = await openReceivers();
   const sample = sampleIn(process.argv[2] ?? import.meta.dirname);
   const from = new Date().toISOString();
   const create = (name: string) =>
@@ -34,7 +36,7 @@ const RUNLEDGER = join(import.meta.dirname, '../../../cli/bin/runledger.mjs');
     RUNLEDGER_ORG_WEIGHTS: `${organisations.choosy.org_id}:2`,
     RUNLEDGER_ORG_LIMITS: `${organisations.limited.org_id}:1`,
   };
-  await playScenario(stack, organisations, settings);
+  await playScenario(stack, { organisations, receivers, settings });
   const to = new Date(Date.now() + 1_000).toISOString();
   const args = [RUNLEDGER, 'capture', '--from', from, '--to', to, '--output', sample.slice];
   const { PATH = '', HOME = '' } = process.env;

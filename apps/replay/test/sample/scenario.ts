@@ -2,11 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { call, type RealStack } from '@runledger/simulate/real-stack';
 import type { CreatedOrganisation } from '@runledger/standalone/create-organisation';
 import { waitFor } from '@runledger/testing/time/wait-for';
+import type { Receivers } from './receivers.ts';
 
 type Settings = Readonly<Record<string, string>>;
 
 /** Each has a deployment of its own. */
-export interface Organisations {
+interface Organisations {
   readonly plain: CreatedOrganisation;
   readonly limited: CreatedOrganisation;
   readonly choosy: CreatedOrganisation;
@@ -40,18 +41,31 @@ const executorSettings = (
   ...more,
 });
 
-/** What can happen to runs within a minute. */
+interface OwnedRun {
+  readonly owner: CreatedOrganisation;
+  readonly run: string;
+}
+
+interface Scenario {
+  readonly organisations: Organisations;
+  readonly receivers: Receivers;
+  readonly settings: Settings;
+}
+
+/** What can happen to runs, and to their notifications, within a minute. */
 export const playScenario = async (
   stack: RealStack,
-  owners: Organisations,
-  settings: Settings,
+  { organisations, receivers, settings }: Scenario,
 ): Promise<void> => {
-  const { plain, limited, choosy, warm } = owners;
-  const queued: { readonly owner: CreatedOrganisation; readonly run: string }[] = [];
+  const { plain, limited, choosy, warm } = organisations;
+  const { good, weak, down, gone } = receivers;
+  const queued: OwnedRun[] = [];
+  const notified: OwnedRun[] = [];
   const queue = async (owner: CreatedOrganisation, body: object = {}): Promise<string> => {
     const request = { deployment_id: owner.deployment_id, inputs: {}, ...body };
     const run = String(Object(await call(stack, owner, 'POST', '/run/deployment/queue', request)).run_id);
     queued.push({ owner, run });
+    if ('webhook' in body) notified.push({ owner, run });
     return run;
   };
   const several = async (n: number, owner: CreatedOrganisation, body: object = {}): Promise<void> => {
@@ -61,8 +75,9 @@ export const playScenario = async (
     call(stack, owner, 'POST', `/run/${run}/cancel`);
   const change = (owner: CreatedOrganisation, body: object) =>
     call(stack, owner, 'PATCH', `/deployments/${owner.deployment_id}`, body);
-  const statusOf = async ({ owner, run }: { owner: CreatedOrganisation; run: string }): Promise<string> =>
-    String(Object(await call(stack, owner, 'GET', `/run/${run}`)).status);
+  const runOf = async ({ owner, run }: OwnedRun): Promise<Record<string, unknown>> =>
+    Object(await call(stack, owner, 'GET', `/run/${run}`));
+  const statusOf = async (one: OwnedRun): Promise<string> => String((await runOf(one))['status']);
   const until = (status: string, owner: CreatedOrganisation, run: string): Promise<unknown> =>
     waitFor(`the run to be ${status}`, async () => (await statusOf({ owner, run })) === status, {
       withinMs: 60_000,
@@ -75,12 +90,21 @@ export const playScenario = async (
         { withinMs: 120_000 },
       );
   };
+  const allNotified = async (): Promise<void> => {
+    for (const one of notified)
+      await waitFor(
+        'its notification to be settled',
+        async () => ['success', 'failed'].includes(String((await runOf(one))['webhook_status'])),
+        { withinMs: 120_000 },
+      );
+  };
 
   await change(plain, { gpus: ['L4'], retry: { attempts: 3, on: [] } });
   await change(limited, { gpus: ['L4'], retry: { attempts: 2, on: ['program_exit'] } });
   await change(choosy, { gpus: ['A10G', { gpu: 'L4', after_s: 1 }], concurrency_limit: 2 });
   await change(warm, { gpus: ['L4'], labels: ['warm'], warm_wait_s: 5 });
   const first = await stack.startScheduler('scheduler-1', settings);
+  await stack.startNotifier('notifier');
   const threeL4 = executorSettings('L4:3', ONCE, settings, { EXECUTOR_LABELS: 'big' });
   const box = await stack.startExecutor('box-l4', threeL4);
   const a10g = await stack.startExecutor('box-a10g', executorSettings('A10G:1', ONCE, settings));
@@ -88,15 +112,20 @@ export const playScenario = async (
   await stack.startExecutor('box-warm', residents);
 
   // Shares, limits, lists of models, warm slots.
-  await Promise.all([several(6, plain), several(4, limited), several(6, choosy), several(4, warm)]);
+  await Promise.all([
+    several(6, plain, { webhook: good }),
+    several(4, limited, { webhook: weak }),
+    several(6, choosy, { webhook: down }),
+    several(4, warm, { webhook: gone }),
+  ]);
   await queue(plain, { delay_s: 3 });
   await several(3, plain, { concurrency_key: 'one at a time' });
   await allEnded();
 
   // Failures, another attempt, the limits of time, cancels.
-  await queue(limited, { inputs: { mode: 'fail' } });
-  await queue(plain, { inputs: { mode: 'slow' }, run_timeout_s: 2 });
-  const slow = await queue(choosy, { inputs: { mode: 'slow' } });
+  await queue(limited, { inputs: { mode: 'fail' }, webhook: good });
+  await queue(plain, { inputs: { mode: 'slow' }, run_timeout_s: 2, webhook: good });
+  const slow = await queue(choosy, { inputs: { mode: 'slow' }, webhook: down });
   await queue(plain, { gpu: 'H100', start_deadline_s: 2 });
   await until('running', choosy, slow);
   const waiting = await queue(plain, { delay_s: 60 });
@@ -106,6 +135,8 @@ export const playScenario = async (
   for (let n = 0; n < 4; n += 1) await queue(plain, { inputs: { mode: 'slow' }, run_timeout_s: 4 });
   await queue(plain, { start_deadline_s: 1 });
   await allEnded();
+
+  await receivers.comeBack();
 
   // A drained name, an executor that leaves, and one that is killed.
   await call(stack, plain, 'POST', '/executors/box-a10g/drain');
@@ -138,4 +169,10 @@ export const playScenario = async (
   first.kill('SIGKILL');
   await Promise.all([several(4, plain), several(2, limited), several(2, choosy), several(4, warm)]);
   await allEnded();
+
+  // Once more, for a receiver that had it.
+  await allNotified();
+  const [again] = notified;
+  if (again) await call(stack, again.owner, 'POST', `/run/${again.run}/redeliver`);
+  await allNotified();
 };
