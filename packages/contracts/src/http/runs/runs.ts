@@ -42,7 +42,7 @@ export const RunPage = Type.Object(
     unknown_runs: Type.Optional(
       Type.Array(Uuid, {
         description:
-          'Only with `at`: runs that had been queued by then, and of which the log does not have the facts any more. Usually empty.',
+          'Only with `at`: runs that had been queued by then, and of which neither the log nor the archive has the facts any more. Usually empty.',
       }),
     ),
     next_cursor: NextCursor,

@@ -5,11 +5,11 @@ import { saysAll, type ReadPastRun } from './past-run.ts';
 
 interface PastRuns {
   readonly known: readonly RunView[];
-  /** Those that existed then, and of which the log does not have the facts any more. */
+  /** Those that existed then, and of which neither the log nor the archive has the facts any more. */
   readonly unknown: readonly RunId[];
 }
 
-/** The runs of a page as they were at a time, in milliseconds since 1970. @throws {LogUnavailable} */
+/** The runs of a page as they were at a time, in milliseconds since 1970. @throws {LogUnavailable} @throws {ArchiveUnavailable} */
 export type ReadPastRuns = (viewed: readonly RunView[], time: number) => Promise<PastRuns>;
 
 const MAX_CONCURRENT = 16;

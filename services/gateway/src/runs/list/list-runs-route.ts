@@ -15,7 +15,7 @@ const listRunsOperation = operation({
   tag: 'Runs',
   summary: 'List runs',
   description:
-    'The runs that match every filter, newest first. The request waits up to 2 seconds until the list shows everything that was stored before. Pages skip no run and repeat none, also while runs are queued. With `at` it shows the runs as they were then, as far as the log still has their facts; deleted ones are not in it.',
+    'The runs that match every filter, newest first. The request waits up to 2 seconds until the list shows everything that was stored before. Pages skip no run and repeat none, also while runs are queued. With `at` it shows the runs as they were then, as far as the log or the archive still has their facts; deleted ones are not in it.',
   scope: 'runs:read',
   request: { query: RunListQuery },
   response: { status: 200, description: 'A page of runs.', body: RunPage },

@@ -23,8 +23,9 @@ import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { call, type ApiAnswer } from '../../fixtures/requests/requests.ts';
 import { anOutput } from '../../fixtures/runs/an-output.ts';
 import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
-import { forgetBefore, untilOlder } from '../../fixtures/runs/forgotten-log.ts';
+import { forgetAll, forgetBefore, untilOlder } from '../../fixtures/runs/forgotten-log.ts';
 import { sayCaughtUp, viewOf } from '../../fixtures/views/stale-views.ts';
+import { archiveAll } from '../../archive/archived-runs.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -148,6 +149,27 @@ describe('a list of runs as they were', () => {
     expect(shown(await list(`?at=${atStarted}&created_before=2001-01-01`))).toEqual([]);
     expect(shown(await list(`?at=${atEnd}&limit=1`))).toEqual([[late.run_id, 'queued']]);
     expect((await list(`?at=2001-01-01`)).body).toEqual({ runs: [], unknown_runs: [], next_cursor: null });
+  });
+
+  it('has runs that the log has lost and the archive has, with the statuses of then', async () => {
+    await using own = await openTestBed();
+    const viewed = await own.gateway({ environment: { RUNLEDGER_ARCHIVE: 'jetstream' } });
+    const run = aRun(own.tenant.org_id);
+    await appendAll(own.log, queued(run));
+    const { created_at } = (await viewOf(own, run)).run;
+    await untilNextMillisecond(own);
+    await appendAll(own.log, assigned(run), started(run), succeeded(run));
+    await viewed.views.save([await viewOf(own, run)]);
+    await archiveAll(own.log);
+    await forgetAll(own.log);
+    await sayCaughtUp(own, viewed.views);
+    for (const [query, status] of [
+      [`?at=${created_at}`, 'queued'],
+      ['?at=2999-01-01', 'success'],
+    ] as const) {
+      const { body } = await call(`${viewed.api}/runs${query}`, own.tenant.key);
+      expect(body).toMatchObject({ runs: [{ id: run.run_id, status }], unknown_runs: [] });
+    }
   });
 });
 
