@@ -20,6 +20,7 @@ import { ownServices } from './own-services.ts';
 import { VIEW_VERSION } from './projection/core/stored-run.ts';
 import { openViewStore } from './projection/stores/open-view-store.ts';
 import { whileProjecting } from './projection/while-projecting.ts';
+import { openFormerDrops } from './projection/rebuild/drop-former.ts';
 import { openFirstViews } from './projection/rebuild/first-views.ts';
 import { openRebuilds } from './projection/rebuild/rebuilds.ts';
 import type { RebuildOptions } from './projection/rebuild/running-rebuild.ts';
@@ -98,7 +99,7 @@ const gatheringLeaders = (log: EventLog, logger: Logger, isProjecting: () => boo
     work: leaderGathering(log, streamsOf(contract)),
   });
 
-/** Views are made anew for a new version of them, and when an operator requests it. */
+/** Views are made anew for a new version of them, and when an operator requests it. Those of former versions do not stay for ever. */
 const makeViews = (
   { config, instance, logger, checks }: ServiceBase<GatewayConfig>,
   kept: Pick<RebuildOptions, 'log' | 'views' | 'archived' | 'keptSince' | 'projection'>,
@@ -107,6 +108,7 @@ const makeViews = (
   const order = { config, instance, level: config.RUNLEDGER_LOG_LEVEL, version: VIEW_VERSION };
   open.use(openFirstViews({ ...kept, logger, order, checks }));
   open.use(openRebuilds({ ...kept, logger, order, clock }));
+  open.use(openFormerDrops({ ...kept, logger }));
 };
 
 /** One small request for each stream. */

@@ -1,6 +1,7 @@
 import type { BlobStream } from '@runledger/contracts/blobs';
 import type { OrgId, RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
 import type { Page } from './core/page.ts';
 import type { ProjectionPosition } from './core/projection-start.ts';
 import type {
@@ -145,4 +146,9 @@ export interface ViewStore extends RunViews, AsyncDisposable {
   readonly next: NextSet;
   /** Undefined when this version has views of its own, or when there are none at all. While they are there, nothing else of the store can be used. */
   former(): Promise<FormerViews | undefined>;
+  /**
+   * Drops views of former versions that lack facts which the log has lost, once this version has views: a gateway of theirs could not
+   * make them whole any more. Resolves with their versions.
+   */
+  dropFormer(log: Pick<RunsIdentity, 'created' | 'firstSequence'>): Promise<readonly number[]>;
 }

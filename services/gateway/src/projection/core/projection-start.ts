@@ -62,6 +62,12 @@ export const isContinued = (from: ProjectionPosition, to: ProjectionPosition | u
   to.derivation === from.derivation &&
   to.sequence >= from.sequence;
 
+/** Whether facts that the views do not have yet have left the log. Of another log they have none. */
+export const hasMissed = (
+  { stream_created, sequence }: Pick<ProjectionPosition, 'stream_created' | 'sequence'>,
+  { created, firstSequence }: Pick<RunsIdentity, 'created' | 'firstSequence'>,
+): boolean => (stream_created === created ? sequence : 0) + 1 < firstSequence;
+
 export interface StoredPosition {
   readonly position: ProjectionPosition | undefined;
   /** The latest position that this process has seen. */
@@ -95,8 +101,7 @@ export const projectionStart = (
       because: `the views had come to ${known?.sequence}, and now they are at ${sequence}: they were restored from a copy`,
     };
   }
-  // Facts that were not read have expired.
-  if (sequence + 1 < log.firstSequence) {
+  if (hasMissed(position, log)) {
     return { kind: 'continue', from: { ...position, derived_from: log.since, counts: NO_RUNS } };
   }
   // An expired message cannot be compared.

@@ -39,6 +39,8 @@ export const openSqliteViewStore = (settings: SqliteSettings): ViewStore => {
     next: { ...next, replaceLive },
     // What is open is of this version, and nobody can open it a second time.
     former: async () => (live ? undefined : formerViews(path, version)),
+    // Its file was replaced.
+    dropFormer: async () => [],
     [Symbol.asyncDispose]: async () => closeLive(),
   };
 };

@@ -2,19 +2,21 @@ import { MongoClient, type Db } from 'mongodb';
 import { VIEW_VERSION } from '../../core/stored-run.ts';
 import type { ViewStore } from '../../run-views.ts';
 import { storeOf, type StoredSet } from '../../store-of.ts';
-import { formerMongoViews } from './former-views.ts';
+import { forgetFormerViews, formerMongoViews } from './former-views.ts';
 import { keepConnecting } from '../keep-connecting.ts';
 import { orUnavailable } from '../mongo-errors.ts';
 import { mongoNextSet } from './mongo-next-set.ts';
 import { mongoRunViews, SOCKET_WITHIN_MS, type MongoLimits } from '../mongo-run-views.ts';
 import { positionOf } from '../projection-position.ts';
 import { placesOf, versionIn, type ViewPlaces } from './view-places.ts';
-import { sweepCollections } from './sweep-collections.ts';
+import { sweepCollections, UNUSED_FOR_MS } from './sweep-collections.ts';
 
 export interface MongoSettings extends MongoLimits {
   readonly url: string;
   /** `VIEW_VERSION`, but in tests. */
   readonly version?: number;
+  /** How long a collection stays that no set uses; a minute, but in tests. */
+  readonly unusedForMs?: number;
 }
 
 /** A client waits for a read. Nobody waits for a write, and one of many views takes longer. */
@@ -26,7 +28,7 @@ const LOOK_AGAIN_MS = 5_000;
 
 /** Opens without waiting for the server. Until the server is available, every call throws ViewsUnavailable. */
 export const openMongoViewStore = (settings: MongoSettings): ViewStore => {
-  const { version = VIEW_VERSION, ...limits } = settings;
+  const { version = VIEW_VERSION, unusedForMs = UNUSED_FOR_MS, ...limits } = settings;
   const { database, connecting } = connect(settings);
   const places = placesOf(database, version);
   const sets = new Map<string, StoredSet>();
@@ -47,7 +49,7 @@ export const openMongoViewStore = (settings: MongoSettings): ViewStore => {
     sets.set(collection, set);
     return set;
   };
-  const sweep = sweepCollections(database, places);
+  const sweep = sweepCollections(database, places, unusedForMs);
   const next = mongoNextSet({ database, places, limits });
   return {
     shared: true,
@@ -70,6 +72,13 @@ export const openMongoViewStore = (settings: MongoSettings): ViewStore => {
       orUnavailable('looking for views of another version', limits.readWithinMs, () =>
         formerMongoViews(database, places, limits),
       ),
+    dropFormer: async (log) => {
+      const dropped = await orUnavailable('dropping views of former versions', limits.writeWithinMs, () =>
+        forgetFormerViews(places, log),
+      );
+      if (dropped.length > 0) sweep.soon();
+      return dropped;
+    },
     [Symbol.asyncDispose]: async () => {
       sweep[Symbol.dispose]();
       await connecting[Symbol.asyncDispose]();
