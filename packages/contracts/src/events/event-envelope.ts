@@ -1,5 +1,6 @@
 import { Type, type TLiteral, type TSchema } from 'typebox';
 import { compiledSchema } from '../compiled-schema.ts';
+import './formats.ts';
 import { isNestedAtMost } from '../json.ts';
 import { MAX_EVENT_NESTING } from '../limits.ts';
 

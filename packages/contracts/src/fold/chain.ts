@@ -150,10 +150,8 @@ export const acceptMessage = <Type extends string, Event, State>(
     return refuse('forged_fence', `the append was fenced on ${fence ?? 'nothing'}, not on ${own}`);
   }
   const parsed = chain.parse(message.body);
-  const needs =
-    parsed.kind === 'event' && chain.subjectOf(parsed.event) === subject
-      ? chain.needs(parsed.event)
-      : 'fact_before';
+  const ownSubject = parsed.kind === 'event' ? chain.subjectOf(parsed.event) : undefined;
+  const needs = parsed.kind === 'event' && ownSubject === subject ? chain.needs(parsed.event) : 'fact_before';
   const follows = mayFollow(needs, { head, state }, expectedSequence);
   if (!follows) return { kind: 'gap', after: head, expected: expectedSequence, sequence };
   switch (parsed.kind) {
@@ -169,8 +167,8 @@ export const acceptMessage = <Type extends string, Event, State>(
     case 'event':
   }
   const { event } = parsed;
-  if (chain.subjectOf(event) !== subject) {
-    return refuse('wrong_subject', `its content says that it belongs to ${chain.subjectOf(event)}`);
+  if (ownSubject !== subject) {
+    return refuse('wrong_subject', `its content says that it belongs to ${ownSubject}`);
   }
   const fact = { event, sequence, time: message.time };
   const next = chain.evolve(state, fact);

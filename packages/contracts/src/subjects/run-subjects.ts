@@ -1,4 +1,13 @@
-import { isExecutorId, isOrgId, isRunId, type ExecutorId, type OrgId, type RunId } from '../ids.ts';
+import {
+  EXECUTOR_ID_AT_END,
+  isExecutorId,
+  isOrgId,
+  isRunId,
+  UUID_PATTERN,
+  type ExecutorId,
+  type OrgId,
+  type RunId,
+} from '../ids.ts';
 import { followsEnd, RUN_EVENTS, type RunEvent } from '../events/run-event.ts';
 import { WEBHOOK_EVENTS, type WebhookEvent } from '../events/webhook-event.ts';
 import { WRITERS, type WriterRole } from '../events/writer.ts';
@@ -66,23 +75,18 @@ export interface LifecycleSubject extends RunKey {
   readonly executor_id: ExecutorId | null;
 }
 
-const isWriter = (text: string): text is WriterRole => (WRITERS as readonly string[]).includes(text);
+const WRITTEN_BY = String.raw`([^.]+)\.(${WRITERS.join('|')})`;
+const LIFECYCLE_SUBJECT = new RegExp(
+  String.raw`^runs\.(${UUID_PATTERN})\.(${UUID_PATTERN})\.life\.${WRITTEN_BY}\.(\d{1,6})\.(?:none|(${EXECUTOR_ID_AT_END}))$`,
+);
 
 /** Undefined when the subject is not one of a lifecycle fact. */
 export const parseLifecycleSubject = (subject: string): LifecycleSubject | undefined => {
-  const [runs, org, run, life, fact, writer, attempt, ...tokens] = subject.split('.');
-  const executor = tokens.join('.');
-  if (runs !== 'runs' || life !== 'life' || !org || !run || !fact || !writer || !attempt) return undefined;
-  if (!isOrgId(org) || !isRunId(run) || !isWriter(writer) || !/^\d{1,6}$/.test(attempt)) return undefined;
-  if (executor !== 'none' && !isExecutorId(executor)) return undefined;
-  return {
-    org_id: org,
-    run_id: run,
-    fact,
-    writer,
-    attempt: Number(attempt),
-    executor_id: executor === 'none' ? null : executor,
-  };
+  const tokens = LIFECYCLE_SUBJECT.exec(subject);
+  if (!tokens) return undefined;
+  const [, org_id, run_id, fact, writer, attempt, executor_id = null] = tokens;
+  // The expression has checked them.
+  return { org_id, run_id, fact, writer, attempt: Number(attempt), executor_id } as LifecycleSubject;
 };
 
 export const webhookEventSubject = (event: WebhookEvent): string => {
@@ -96,13 +100,16 @@ export interface WebhookSubject extends RunKey {
   readonly round: number;
 }
 
+const WEBHOOK_SUBJECT = new RegExp(
+  String.raw`^runs\.(${UUID_PATTERN})\.(${UUID_PATTERN})\.webhook\.${WRITTEN_BY}\.(\d{1,6})$`,
+);
+
 /** Undefined when the subject is not one of a webhook fact. */
 export const parseWebhookSubject = (subject: string): WebhookSubject | undefined => {
-  const [runs, org, run, webhook, fact, writer, round, ...rest] = subject.split('.');
-  if (runs !== 'runs' || webhook !== 'webhook' || rest.length > 0) return undefined;
-  if (!org || !run || !fact || !writer || !round) return undefined;
-  if (!isOrgId(org) || !isRunId(run) || !isWriter(writer) || !/^\d{1,6}$/.test(round)) return undefined;
-  return { org_id: org, run_id: run, fact, writer, round: Number(round) };
+  const tokens = WEBHOOK_SUBJECT.exec(subject);
+  if (!tokens) return undefined;
+  const [, org_id, run_id, fact, writer, round] = tokens;
+  return { org_id, run_id, fact, writer, round: Number(round) } as WebhookSubject;
 };
 
 /**
