@@ -1,6 +1,6 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { Msg, MsgHdrs } from '@nats-io/transport-node';
-import { fenceIn, parseJson, type Fence } from './stored-message.ts';
+import { fenceIn, HeaderText, parseJson, type Fence } from './stored-message.ts';
 
 /**
  * A message as a consumer delivers it. Its headers and its content are decoded when they are read first: most readers need those of
@@ -78,7 +78,7 @@ export class DeliveredMessage implements StoredMessage {
   }
 
   get #fenced(): Fence {
-    this.#fence ??= fenceIn(this.headers);
+    this.#fence ??= fenceIn(HeaderText.of(this.#message));
     return this.#fence;
   }
 }

@@ -1,13 +1,15 @@
 import type { DirectBatchOptions, DirectLastFor, StoredMsg } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { TimeoutError, type Msg, type MsgHdrs } from '@nats-io/transport-node';
+import { TimeoutError, type Msg } from '@nats-io/transport-node';
 import { hedge } from '@runledger/resilience/hedge';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { fromStored } from './stored-message.ts';
+import { fromStored, HeaderText } from './stored-message.ts';
 
 /** A message from the response to a direct read. */
-export type DirectMessage = Pick<StoredMsg, 'subject' | 'seq' | 'time' | 'header' | 'data'>;
+export interface DirectMessage extends Pick<StoredMsg, 'subject' | 'seq' | 'time' | 'data'> {
+  readonly header: HeaderText;
+}
 
 export interface DirectRead {
   readonly messages: readonly DirectMessage[];
@@ -75,11 +77,10 @@ const readOne = (
   const ask = (): Promise<Msg> => log.nc.request(subject, body, { timeout: RESPONSE_WITHIN_MS });
   return callBroker(what, async () => {
     const response = await hedge(HEDGE, ask);
-    const { headers } = response;
-    if (!headers) throw new Error(`a response to a direct read of ${stream} has no headers`);
-    if (headers.code === NOT_FOUND) return null;
-    if (headers.code !== 0) throw new DirectReadRefused(stream, headers);
-    return messageOf(response, headers);
+    const header = headerOf(response, stream);
+    if (header.code === NOT_FOUND) return null;
+    if (header.code !== 0) throw new DirectReadRefused(stream, response);
+    return messageOf(response, header);
   });
 };
 
@@ -96,18 +97,17 @@ const readOnce = async (
     noMux: true,
   });
   for await (const response of responses) {
-    const { headers } = response;
-    if (!headers) throw new Error(`a response to a direct read of ${stream} has no headers`);
-    switch (headers.code) {
+    const header = headerOf(response, stream);
+    switch (header.code) {
       case 0:
-        messages.push(messageOf(response, headers));
+        messages.push(messageOf(response, header));
         break;
       case END_OF_BATCH:
-        return { messages, upTo: Number(headers.get('Nats-UpTo-Sequence')) };
+        return { messages, upTo: Number(header.get('Nats-UpTo-Sequence')) };
       case NOT_FOUND:
         return { messages, upTo: 0 };
       default:
-        throw new DirectReadRefused(stream, headers);
+        throw new DirectReadRefused(stream, response);
     }
   }
   throw new TimeoutError();
@@ -118,13 +118,19 @@ class DirectReadRefused extends Error {
   override readonly name = 'DirectReadRefused';
   readonly code: number;
 
-  constructor(stream: string, { code, description }: MsgHdrs) {
-    super(`the broker refused a direct read of ${stream}: ${code} ${description}`);
-    this.code = code;
+  constructor(stream: string, { headers }: Msg) {
+    super(`the broker refused a direct read of ${stream}: ${headers?.status}`);
+    this.code = headers?.code ?? 0;
   }
 }
 
-const messageOf = ({ data }: Msg, header: MsgHdrs): DirectMessage => ({
+const headerOf = (response: Msg, stream: string): HeaderText => {
+  const header = HeaderText.of(response);
+  if (!header) throw new Error(`a response to a direct read of ${stream} has no headers`);
+  return header;
+};
+
+const messageOf = ({ data }: Msg, header: HeaderText): DirectMessage => ({
   subject: header.last('Nats-Subject'),
   seq: Number(header.last('Nats-Sequence')),
   time: new Date(header.last('Nats-Time-Stamp')),

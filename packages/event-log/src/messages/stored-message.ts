@@ -1,14 +1,16 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { StoredMsg } from '@nats-io/jetstream';
-import type { MsgHdrs } from '@nats-io/transport-node';
+import { MsgImpl, type Msg, type MsgHdrs } from '@nats-io/transport-node';
 
 const FENCE = 'Nats-Expected-Last-Subject-Sequence-Subject';
 const EXPECTED = 'Nats-Expected-Last-Subject-Sequence';
 
-/** A message from the response to a read. */
-export const fromStored = (
-  message: Pick<StoredMsg, 'subject' | 'seq' | 'time' | 'header' | 'data'>,
-): StoredMessage => ({
+/** A message from the response to a read, of the leader or a direct one. */
+type MessageOfRead = Pick<StoredMsg, 'subject' | 'seq' | 'time' | 'data'> & {
+  readonly header: Pick<MsgHdrs, 'get'>;
+};
+
+export const fromStored = (message: MessageOfRead): StoredMessage => ({
   subject: message.subject,
   sequence: message.seq,
   time: message.time.toISOString(),
@@ -20,7 +22,7 @@ export const fromStored = (
 /** What a message was appended on, and its trace. */
 export type Fence = Pick<StoredMessage, 'fence' | 'expectedSequence' | 'traceparent'>;
 
-export const fenceIn = (headers: MsgHdrs | undefined): Fence => {
+export const fenceIn = (headers: Pick<MsgHdrs, 'get'> | undefined): Fence => {
   const fence = headers?.get(FENCE) ?? '';
   const expected = headers?.get(EXPECTED) ?? '';
   const traceparent = headers?.get('traceparent') ?? '';
@@ -41,3 +43,52 @@ export const parseJson = (data: Uint8Array): unknown => {
     return undefined;
   }
 };
+
+const STATUS = /^NATS\/1\.0 +(\d+)/;
+
+/**
+ * The headers of a message as the broker sent them, searched when one is read. The driver's own take longer to make than everything
+ * else about a message: it checks and copies each name and each value, of which readers need two or three.
+ */
+export class HeaderText implements Pick<MsgHdrs, 'get' | 'last' | 'code'> {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Undefined for a message without headers. @throws TypeError for a message of another driver */
+  static of(message: Msg): HeaderText | undefined {
+    if (!(message instanceof MsgImpl)) throw new TypeError('The message is not one of this driver.');
+    const { _msg, _rdata } = message;
+    return _msg.hdr < 0
+      ? undefined
+      : new HeaderText(Buffer.from(_rdata.buffer, _rdata.byteOffset, _msg.hdr).toString());
+  }
+
+  /** The status, when the broker sent one instead of a message; otherwise 0. */
+  get code(): number {
+    return Number(STATUS.exec(this.#text)?.[1] ?? 0);
+  }
+
+  /** The first value of a name, in the case that is given; empty for none. */
+  get(name: string): string {
+    const line = lineOf(name);
+    return this.#valueBehind(line, this.#text.indexOf(line));
+  }
+
+  /** The last value, as `get`: the broker writes its own headers behind those of a stored message. */
+  last(name: string): string {
+    const line = lineOf(name);
+    return this.#valueBehind(line, this.#text.lastIndexOf(line));
+  }
+
+  #valueBehind(line: string, at: number): string {
+    if (at === -1) return '';
+    const begin = at + line.length;
+    const end = this.#text.indexOf('\r\n', begin);
+    return this.#text.slice(begin, end === -1 ? undefined : end).trim();
+  }
+}
+
+const lineOf = (name: string): string => `\r\n${name}:`;
