@@ -12,6 +12,7 @@ import { executors } from './executors/executors.ts';
 import { roomGauges, subscriptionGauges } from './gateway-gauges.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { apiKeyRoutes } from './auth/api-keys-routes.ts';
+import { whoamiRoute } from './auth/whoami/whoami-route.ts';
 import type { PlainRoute } from './http/plain-route.ts';
 import { clientAddress } from './server/client-address.ts';
 import { noteAnswers } from './http/note-answers.ts';
@@ -104,6 +105,7 @@ const allRoutes = (
   const { current, room, shown, quotas, records } = services;
   const fleet = executors(services.scheduler);
   const box = secretBox(config.RUNLEDGER_SECRET_KEYS);
+  const findUser = (org_id: string, id: string) => catalogue(log).getUser(org_id, id);
   return [
     ...runRoutes({ parts, services, metrics, queueing, record }),
     ...auditRoutes(log),
@@ -134,7 +136,8 @@ const allRoutes = (
       runsDays: config.RUNLEDGER_RUN_RETENTION_DAYS,
       keepsOutputsForMs: () => services.outputs.store.keepsForMs(),
     }),
-    ...apiKeyRoutes({ log, findUser: (org_id, id) => catalogue(log).getUser(org_id, id), now }),
+    ...apiKeyRoutes({ log, findUser, now }),
+    whoamiRoute({ findOrganisation: (id) => catalogue(log).getOrganisation(id), findUser }),
     ...sealingRoutes({ kinds: [sealedSigningSecrets(log, box, now)], box }),
     queuesRoute({ scheduler: services.scheduler }),
     ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),

@@ -360,3 +360,35 @@ describe('the bucket of API keys', () => {
     expect(seen).toBeGreaterThanOrEqual(3 * keys.length - 1);
   });
 });
+
+describe('GET /whoami', () => {
+  it('says whose the key is, what it may do, and which version responds', async () => {
+    const [org_id, user_id] = [newUuid(), newUuid()];
+    const created_at = '2026-01-01T00:00:00.000Z';
+    const records = catalogue(bed.log);
+    await records.createOrganisation({ id: org_id, name: 'Acme', created_at });
+    await records.createUser({ id: user_id, org_id, name: 'Ada', created_at });
+    const made = await createApiKey(bed.log, { org_id, user_id, name: 'fleet', scopes: ['operator'] });
+    const { status, body } = await call(`${gateway.api}/whoami`, made.key);
+    expect([status, body]).toEqual([
+      200,
+      {
+        organisation: { id: org_id, name: 'Acme' },
+        user: { id: user_id, name: 'Ada' },
+        key: {
+          id: made.record.id,
+          name: 'fleet',
+          prefix: made.key.slice(0, 8),
+          scopes: ['operator'],
+          created_at: expect.stringMatching(/Z$/),
+          expires_at: null,
+        },
+        version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      },
+    ]);
+  });
+
+  it('is refused without a valid key', async () => {
+    expect((await call(`${gateway.api}/whoami`, 'rl_unknown')).status).toBe(401);
+  });
+});

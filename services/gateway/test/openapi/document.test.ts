@@ -88,6 +88,7 @@ describe('the OpenAPI document', () => {
         'GET /api-keys',
         'POST /api-keys',
         'DELETE /api-keys/{key_id}',
+        'GET /whoami',
         'DELETE /machines/{machine_id}',
         'DELETE /workflows/{workflow_id}',
         'DELETE /workflows/{workflow_id}/versions/{version_id}',
