@@ -18,7 +18,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   cwd: process.cwd(),
   stdin: process.stdin,
   stdout: process.stdout,
-  screen: screenOf({ out: process.stdout, err: process.stderr, in: process.stdin }),
+  screen: screenOf({ out: process.stdout, err: process.stderr, in: process.stdin, env: process.env }),
   untilInterrupted: () => (interruption ??= new AbortController()).signal,
 });
 // A connection that is still open, such as to a broker that did not answer, holds no result; nor does an input that nobody reads any more.

@@ -1,13 +1,12 @@
-import { Command, CommanderError } from 'commander';
-import { openClient } from './api-client/client.ts';
-import type { Client } from './api-client/client.ts';
-import { findConnection } from './api-client/connection.ts';
+import { Command, CommanderError, Option } from 'commander';
+import packageJson from '../package.json' with { type: 'json' };
 import type { Environment } from './api-client/connection.ts';
 import { addAuditCommands } from './audit/audit-commands.ts';
 import { addDeploymentCommands } from './catalogue/deployments.ts';
 import { addMachineCommands } from './catalogue/machines.ts';
 import { addWorkflowCommands } from './catalogue/workflows.ts';
-import type { CommandContext, Operator } from './command/command-context.ts';
+import type { CommandContext } from './command/command-context.ts';
+import { connecting } from './command/connecting.ts';
 import { addDeployCommand } from './deploy/add-deploy-command.ts';
 import { addExecutorCommands } from './executors/executors.ts';
 import { addQueuesCommand } from './executors/queues.ts';
@@ -21,6 +20,7 @@ import { CommandError, EXIT } from './output/command-error.ts';
 import type { ExitCode } from './output/command-error.ts';
 import type { Screen } from './output/screen.ts';
 import { addSealedValueCommands } from './sealing/sealed-values.ts';
+import { addServerCommands } from './servers/add-server-commands.ts';
 import { addScheduleCommands } from './schedules/schedules.ts';
 import { addReplayCommands } from './replay/add-replay-commands.ts';
 import { addReceiptCommands } from './receipts/add-receipt-commands.ts';
@@ -41,8 +41,10 @@ export interface ProgramEnvironment {
 }
 
 const HELP = `
-Connection: RUNLEDGER_URL and RUNLEDGER_API_KEY, else connection.json of a running standalone in
-.runledger here or above (RUNLEDGER_DATA_DIR names another folder). The commands marked
+Connection: --context NAME; else RUNLEDGER_URL and RUNLEDGER_API_KEY, RUNLEDGER_CONTEXT, or
+RUNLEDGER_DATA_DIR (the folder of a standalone); else the context that runledger login or
+runledger context use chose; else connection.json of a running standalone in .runledger here or
+above, which --context local names. The commands marked
 (operator), and keys create --operator, use the broker: RUNLEDGER_NATS_URL with _NKEY_FILE, or with
 _USER and _PASSWORD, else operator.json there. broker-config needs no connection.
 provision takes the limits of the log from RUNLEDGER_LOG_SETTINGS (JSON).
@@ -50,9 +52,6 @@ provision takes the limits of the log from RUNLEDGER_LOG_SETTINGS (JSON).
 Exit codes: 0 done, or the watched run succeeded; 1 the watched run failed or timed out, or
 verify or shadow found a difference;
 2 the command failed; 130 the watched run was cancelled, or the command was interrupted (Ctrl-C).`;
-
-const AUDIT_LOST =
-  'The audit record of this command could not be stored. Look whether AUDIT is full, and raise auditMaxBytes in RUNLEDGER_LOG_SETTINGS.';
 
 /** Parses the arguments, runs the command and returns the exit code. It never rejects. */
 export const runProgram = async (
@@ -80,19 +79,9 @@ const messageOf = (error: unknown): string => {
 };
 
 const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void): Command => {
-  const { env, cwd, stdin, screen, stdout, untilInterrupted } = environment;
-  const client = async (): Promise<Client> =>
-    openClient(await findConnection(env, cwd), screen, { cwd, stdin });
-  const asOperator = async <Result>(use: (operator: Operator) => Promise<Result>): Promise<Result> => {
-    // Clients of the API need nothing of the log.
-    const [{ openLogAsOperator }, { operatorRecorder }] = await Promise.all([
-      import('./broker-client/open-log.ts'),
-      import('@runledger/event-log/audit/record-action'),
-    ]);
-    await using log = await openLogAsOperator(env, cwd);
-    return await use({ log, screen, record: operatorRecorder(log, () => screen.hint(AUDIT_LOST)) });
-  };
-
+  const { screen, stdout, untilInterrupted } = environment;
+  /** Of `--context`. */
+  let chosen: string | undefined;
   const program = new Command('runledger')
     .description('Queues, watches and manages runs.')
     .configureOutput({
@@ -101,11 +90,23 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
     })
     .exitOverride()
     .showHelpAfterError('(see runledger --help)')
-    .addHelpText('after', HELP);
+    .version(packageJson.version, '--version', 'print the version')
+    .option('--context <name>', 'the server to use, as runledger context list shows it')
+    .addHelpText('after', HELP)
+    .hook('preAction', (_program, command) => {
+      chosen = command.optsWithGlobals<{ readonly context?: string }>().context;
+    });
   const add = (parent: Command, name: string, description: string): Command =>
     parent.command(name).description(description).option('--json', 'print JSON, one value a line');
+  const ways = connecting(environment, () => chosen);
+  addAll(program, { ...ways, screen, stdout, untilInterrupted, end, add }, environment);
+  acceptContextEverywhere(program);
+  // Only of the program: deployments have a --version of their own.
+  return program.enablePositionalOptions();
+};
 
-  const context: CommandContext = { client, asOperator, screen, stdout, untilInterrupted, end, add };
+/** In the order in which the help lists them. */
+const addAll = (program: Command, context: CommandContext, environment: ProgramEnvironment): void => {
   addDeployCommand(program, context);
   addRunCommands(program, context);
   addHistoryCommands(program, context);
@@ -126,8 +127,16 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
   addQueuesCommand(program, context);
   addSealedValueCommands(program, context);
   addAuditCommands(program, context);
+  addServerCommands(program, context, environment);
   addOperatorCommands(program, context, environment);
-  return program;
+};
+
+/** `--context` may stand behind the name of a command too. */
+const acceptContextEverywhere = (command: Command): void => {
+  for (const one of command.commands) {
+    one.addOption(new Option('--context <name>').hideHelp());
+    acceptContextEverywhere(one);
+  }
 };
 
 const withoutLineEnd = (text: string): string => text.replace(/\n$/, '');

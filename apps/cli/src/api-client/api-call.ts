@@ -11,7 +11,12 @@ import { sendRequest } from '../http/http-request.ts';
 import { CommandError } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
 
+/** Reads are answered at once. A server that says nothing for this long is told of. */
+const SILENT_MS = 5_000;
+/** Of a read that looks at many facts, and of a change: without its answer nobody knows whether it was made. */
 export const ANSWER_WITHIN_MS = 30_000;
+/** Of the rest of an answer that has begun. */
+const BODY_WITHIN_MS = 30_000;
 
 /** There was no answer, or an answer such as 429 or 503. The same request may succeed later. */
 export class Unavailable extends CommandError {
@@ -32,8 +37,10 @@ export interface ApiRequest {
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Longer for a request that waits. */
+  /** How long the service may take until it begins to answer; by default 5 s for a GET, and 30 s for a change. */
   readonly answerWithinMs?: number;
+  /** How long the service waits before that, because the request says so. */
+  readonly waitsMs?: number;
 }
 
 /** Returns an answer that matches the schema. @throws Unavailable for a temporary failure, CommandError for any other answer */
@@ -52,7 +59,7 @@ export const at = (texts: TemplateStringsArray, ...given: readonly string[]): st
 export const apiCall =
   (connection: ApiConnection, warn: (line: string) => void): ApiCall =>
   async (schema, request) => {
-    const answer = await answerTo(connection, request);
+    const answer = await answerTo(connection, request, warn);
     if (answer.ignored !== null)
       warn(
         `Warning: the service does not know these members of the request, and ignored them: ${plain(answer.ignored)}. It may be of an earlier release.`,
@@ -73,12 +80,34 @@ interface Answer {
   readonly ignored: string | null;
 }
 
-const answerTo = async (connection: ApiConnection, request: ApiRequest): Promise<Answer> => {
-  const { answerWithinMs = ANSWER_WITHIN_MS } = request;
+const answerTo = async (
+  connection: ApiConnection,
+  request: ApiRequest,
+  warn: (line: string) => void,
+): Promise<Answer> => {
+  const { method, waitsMs = 0 } = request;
+  const { answerWithinMs = method === 'GET' ? SILENT_MS : ANSWER_WITHIN_MS } = request;
+  const [silentMs, limitMs] = [waitsMs + SILENT_MS, waitsMs + answerWithinMs];
+  const abort = new AbortController();
+  const giveUpAfter = (ms: number) =>
+    setTimeout(() => abort.abort(new Error(`it sent nothing for ${ms / 1_000} s`)), ms);
+  const sayThatItWaits = (): void =>
+    warn(
+      `${connection.url} has not answered for ${silentMs / 1_000} s. Waiting for up to ${limitMs / 1_000} s in all.`,
+    );
+  const notice = limitMs > silentMs ? setTimeout(sayThatItWaits, silentMs) : undefined;
+  let timeout = giveUpAfter(limitMs);
   try {
-    return await answerOf(await send(connection, request, AbortSignal.timeout(answerWithinMs)));
+    const response = await send(connection, request, abort.signal);
+    clearTimeout(notice);
+    clearTimeout(timeout);
+    timeout = giveUpAfter(BODY_WITHIN_MS);
+    return await answerOf(response);
   } catch (error) {
     throw new Unavailable(explainNoAnswer(connection, error));
+  } finally {
+    clearTimeout(notice);
+    clearTimeout(timeout);
   }
 };
 

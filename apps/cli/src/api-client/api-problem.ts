@@ -23,7 +23,7 @@ export const explainAnswer = (
     answer.retryAfter === null ? 'Try again in a moment.' : `Try again in ${plain(answer.retryAfter)} s.`;
   switch (status) {
     case 401:
-      return `The API key from ${connection.source} was refused: ${detail}. Use a key of ${connection.url}: RUNLEDGER_API_KEY, or connection.json of a running standalone.`;
+      return `The API key from ${connection.source} was refused: ${detail}. Use a key of ${connection.url}: runledger login stores one, RUNLEDGER_API_KEY names one, or connection.json of a running standalone has it.`;
     case 403:
       return `The API key from ${connection.source} may not do this: ${detail}. Use a key with the required scope. An organisation's first key has all scopes except operator; runledger keys create --operator makes one with it.`;
     case 404:
@@ -41,7 +41,7 @@ export const explainAnswer = (
     case 507:
       return `A store of the service is full: ${detail}. Nothing was done.`;
     default:
-      return `${connection.url} answered ${status}: ${detail}. ${status >= 500 ? `${later} If it does not help, see the gateway's log.` : 'Check RUNLEDGER_URL: it must include the base path, such as /api.'}`;
+      return `${connection.url} answered ${status}: ${detail}. ${status >= 500 ? `${later} If it does not help, see the gateway's log.` : 'Check the URL: it must include the base path, such as /api.'}`;
   }
 };
 
@@ -60,5 +60,5 @@ export const explainNoAnswer = (connection: ApiConnection, error: unknown): stri
       : cause instanceof Error
         ? plain(cause.message || code)
         : String(cause);
-  return `There is no answer from ${connection.url}: ${why}. Start a standalone (npm start), or set RUNLEDGER_URL to the address of the API.`;
+  return `There is no answer from ${connection.url}: ${why}. Start a standalone (npm start), or name another server: RUNLEDGER_URL, --context.`;
 };

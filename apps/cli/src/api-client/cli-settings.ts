@@ -1,10 +1,13 @@
-import { secret } from '@runledger/service-kit/config/config-schemas';
+import { secret, url } from '@runledger/service-kit/config/config-schemas';
 import { readConfig, type Environment } from '@runledger/service-kit/config/config';
 import { Type, type Static } from 'typebox';
 
 const connectionSettings = {
-  RUNLEDGER_URL: Type.Optional(Type.String({ description: 'the API, such as http://127.0.0.1:8080/api' })),
+  RUNLEDGER_URL: Type.Optional(url({ description: 'the API, such as http://127.0.0.1:8080/api' })),
   RUNLEDGER_API_KEY: Type.Optional(Type.String({ description: 'the API key for RUNLEDGER_URL' })),
+  RUNLEDGER_CONTEXT: Type.Optional(
+    Type.String({ description: 'the stored connection to use, as runledger context list shows it' }),
+  ),
   RUNLEDGER_DATA_DIR: Type.Optional(Type.String({ description: 'the data folder of a standalone' })),
   RUNLEDGER_LOG_SETTINGS: Type.Optional(Type.String({ description: 'the limits of the log as JSON' })),
   RUNLEDGER_NATS_URL: Type.Optional(

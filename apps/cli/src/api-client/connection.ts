@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DATA_FOLDER, readConnectionFile } from '@runledger/standalone/connection-files';
 import type { Environment } from '@runledger/service-kit/config/config';
+import { LOCAL, readContexts, type ReadContexts } from '../contexts/contexts-file.ts';
 import { CommandError } from '../output/command-error.ts';
+import { plain } from '../output/plain-text.ts';
 import { readCliSettings } from './cli-settings.ts';
 
 export type { Environment } from '@runledger/service-kit/config/config';
@@ -13,7 +15,7 @@ export interface ApiConnection {
   readonly apiKey: string;
   /** The source of the key, for messages. */
   readonly source: string;
-  /** The sample of a standalone; null for a connection from the environment. */
+  /** The sample of a standalone; null for any other connection. */
   readonly deploymentId: string | null;
 }
 
@@ -29,22 +31,54 @@ export const findDataFolder = (env: Environment, cwd: string): string | undefine
 
 const CONNECTION_HELP =
   'Either start a standalone (npm start) and run this command in its folder or below, or with RUNLEDGER_DATA_DIR;\n' +
+  'or log in to a server with: runledger login\n' +
   'or set RUNLEDGER_URL (such as http://127.0.0.1:8080/api) and RUNLEDGER_API_KEY.';
 
-/** @throws CommandError if no connection is found */
-export const findConnection = async (env: Environment, cwd: string): Promise<ApiConnection> => {
-  const { RUNLEDGER_URL: url, RUNLEDGER_API_KEY: key } = readCliSettings(env);
-  if (url !== undefined && key !== undefined)
-    return {
-      url: checkedUrl(url, 'RUNLEDGER_URL'),
-      apiKey: key,
-      source: 'RUNLEDGER_API_KEY',
-      deploymentId: null,
-    };
-  if (url !== undefined)
+/**
+ * The connection of `--context`, else of the variables, else of the current context, else of the local standalone. A variable that names
+ * a standalone comes before the current context too. @throws CommandError if no connection is found, ConfigError
+ */
+export const findConnection = async (
+  env: Environment,
+  cwd: string,
+  context: string | undefined,
+): Promise<ApiConnection> => {
+  const settings = readCliSettings(env);
+  const { RUNLEDGER_URL: url, RUNLEDGER_API_KEY: apiKey, RUNLEDGER_CONTEXT: named } = settings;
+  if (context !== undefined) return connectionOf(env, cwd, context);
+  if (url !== undefined && named !== undefined)
+    throw new CommandError(
+      'RUNLEDGER_URL and RUNLEDGER_CONTEXT are set, and each names a server. Unset one of them.',
+    );
+  if (url !== undefined && apiKey === undefined)
     throw new CommandError(
       'RUNLEDGER_URL is set, but RUNLEDGER_API_KEY is not. Set both, or unset RUNLEDGER_URL.',
     );
+  if (url !== undefined && apiKey !== undefined)
+    return { url: withoutSlash(url), apiKey, source: 'RUNLEDGER_API_KEY', deploymentId: null };
+  if (named !== undefined) return connectionOf(env, cwd, named);
+  const { current } = settings.RUNLEDGER_DATA_DIR === undefined ? await readContexts(env) : { current: null };
+  return connectionOf(env, cwd, current ?? LOCAL);
+};
+
+const connectionOf = async (env: Environment, cwd: string, context: string): Promise<ApiConnection> =>
+  context === LOCAL ? localConnection(env, cwd) : storedConnection(await readContexts(env), context);
+
+const storedConnection = ({ contexts, path }: ReadContexts, name: string): ApiConnection => {
+  const stored = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
+  if (stored === undefined)
+    throw new CommandError(
+      `There is no context ${plain(name)}. List them with: runledger context list; make it with: runledger login --name ${plain(name)}`,
+    );
+  return {
+    url: checkedUrl(stored.url, `The context ${plain(name)} in ${path}`),
+    apiKey: stored.api_key,
+    source: `the context ${plain(name)} (${path})`,
+    deploymentId: null,
+  };
+};
+
+const localConnection = async (env: Environment, cwd: string): Promise<ApiConnection> => {
   const folder = findDataFolder(env, cwd);
   if (folder === undefined)
     throw new CommandError(`No connection to Runledger was found.\n${CONNECTION_HELP}`);
@@ -68,10 +102,13 @@ export const findConnection = async (env: Environment, cwd: string): Promise<Api
   }
 };
 
-const checkedUrl = (text: string, source: string): string => {
+/** @throws CommandError */
+export const checkedUrl = (text: string, source: string): string => {
   const protocol = URL.parse(text)?.protocol;
-  if (protocol === 'http:' || protocol === 'https:') return text.replace(/\/+$/, '');
+  if (protocol === 'http:' || protocol === 'https:') return withoutSlash(text);
   throw new CommandError(
     `${source} has no URL that starts with http:// or https://, such as http://127.0.0.1:8080/api.`,
   );
 };
+
+const withoutSlash = (url: string): string => url.replace(/\/+$/, '');

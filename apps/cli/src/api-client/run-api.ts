@@ -81,10 +81,17 @@ export const runApi = (connection: ApiConnection, call: ApiCall): RunApi => ({
       method: 'GET',
       path: at`/run/${run}`,
       query: { ...query },
-      answerWithinMs: ANSWER_WITHIN_MS + ('wait' in query ? (query.wait ?? 0) * 1_000 : 0),
+      ...('at' in query || 'at_seq' in query
+        ? { answerWithinMs: ANSWER_WITHIN_MS }
+        : { waitsMs: (query.wait ?? 0) * 1_000 }),
     }),
   history: (run, { logLines }: { readonly logLines?: number } = {}) =>
-    call(ShownHistory, { method: 'GET', path: at`/run/${run}/history`, query: { log_lines: logLines } }),
+    call(ShownHistory, {
+      method: 'GET',
+      path: at`/run/${run}/history`,
+      query: { log_lines: logLines },
+      answerWithinMs: ANSWER_WITHIN_MS,
+    }),
   historyPicture: (run) => textResponse(connection, { method: 'GET', path: at`/run/${run}/history.svg` }),
   inputsOf: (run) => call(RunInputs, { method: 'GET', path: at`/run/${run}`, query: { include: 'inputs' } }),
   cancel: (run) => call(CancelRunResponse, { method: 'POST', path: at`/run/${run}/cancel` }),
@@ -99,7 +106,12 @@ export const runApi = (connection: ApiConnection, call: ApiCall): RunApi => ({
     call(WebhookSecret, { method: 'POST', path: '/webhooks/secret', body: { overlap_s } }),
   deliveries: (run) => call(RunDeliveries, { method: 'GET', path: at`/run/${run}/deliveries` }),
   listDeliveries: (query) =>
-    call(DeliveriesPage, { method: 'GET', path: '/webhooks/deliveries', query: { ...query } }),
+    call(DeliveriesPage, {
+      method: 'GET',
+      path: '/webhooks/deliveries',
+      query: { ...query },
+      answerWithinMs: ANSWER_WITHIN_MS,
+    }),
   redeliver: (run) => call(RunRedelivery, { method: 'POST', path: at`/run/${run}/redeliver` }),
   redeliverMany: (body) => call(RedeliverResponse, { method: 'POST', path: '/webhooks/redeliver', body }),
 });

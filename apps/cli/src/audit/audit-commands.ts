@@ -4,8 +4,11 @@ import { AuditPage, type AuditEntry } from '@runledger/contracts/http/audit';
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Client } from '../api-client/client.ts';
+import { ANSWER_WITHIN_MS, type ApiCall } from '../api-client/api-call.ts';
 import { linesOf, streamedResponse } from '../api-client/streamed-response.ts';
+import { optionalId } from '../catalogue/named-records.ts';
 import type { CommandContext } from '../command/command-context.ts';
+import { keyIdOf } from '../organisations/api-keys.ts';
 import { DEFAULT_LIMIT, listPages, type ListOptions } from '../command/list-pages.ts';
 import { EXIT, type ExitCode } from '../output/command-error.ts';
 import { headLine, rowLine, type Column } from '../output/table.ts';
@@ -37,16 +40,16 @@ const addFilter = (command: Command): Command =>
   command
     .addOption(new Option('--action <action>', 'what was done').choices(AuditAction.enum))
     .option('--organisation <id>', 'of this organisation; needs the scope operator, unless it is your own')
-    .option('--key <id>', 'done with this API key')
+    .option('--key <key>', 'done with this API key')
     .option('--user <id>', 'done with a key of this user')
     .option('--target <id>', 'done to this, such as a key or a deployment')
     .option('--since <time>', 'at this time or later, such as 2026-05-01 or 2026-05-01T12:00:00Z')
     .option('--until <time>', 'before this time');
 
-const queryOf = ({ action, organisation, key, user, target, since, until }: Filter) => ({
+const queryOf = async (call: ApiCall, { action, organisation, key, user, target, since, until }: Filter) => ({
   action,
   organisation,
-  key_id: key,
+  key_id: await optionalId(call, { idOf: keyIdOf }, key),
   user_id: user,
   target,
   since,
@@ -54,9 +57,9 @@ const queryOf = ({ action, organisation, key, user, target, since, until }: Filt
 });
 
 const columns: readonly Column<AuditEntry>[] = [
-  { title: 'TIME', width: 24, of: ({ time }) => time },
+  { title: 'TIME', width: 24, is: 'time', of: ({ time }) => time },
   { title: 'ACTION', width: 24, of: ({ action }) => action },
-  { title: 'OUTCOME', width: 9, of: ({ outcome }) => outcome ?? 'begun' },
+  { title: 'OUTCOME', width: 9, is: 'status', of: ({ outcome }) => outcome ?? 'begun' },
   { title: 'TARGET', width: 36, of: ({ target }) => target.id },
   { title: 'BY', width: 40, of: ({ actor }) => whoIs(actor) },
   {
@@ -77,19 +80,25 @@ const whoIs = (actor: AuditActor): string => {
   }
 };
 
-const listAudit = ({ call, screen }: Client, options: ListOptions & Filter): Promise<ExitCode> => {
+const listAudit = async ({ call, screen }: Client, options: ListOptions & Filter): Promise<ExitCode> => {
+  const filter = await queryOf(call, options);
   /** Their first records come later, in the order of the list. */
   const completed = new Set<string>();
   const isNews = ({ id, stage }: AuditEntry): boolean =>
     stage === 'completed' ? completed.add(id) === completed : !completed.delete(id);
   return listPages(screen, options, {
     readPage: async (span) => {
-      const query = { ...queryOf(options), ...span };
-      const { records, next_cursor } = await call(AuditPage, { method: 'GET', path: '/audit', query });
+      const query = { ...filter, ...span };
+      const { records, next_cursor } = await call(AuditPage, {
+        method: 'GET',
+        path: '/audit',
+        query,
+        answerWithinMs: ANSWER_WITHIN_MS,
+      });
       return { items: options.json ? records : records.filter(isNews), next_cursor };
     },
-    head: headLine(columns),
-    line: (record) => rowLine(columns, record),
+    head: headLine(screen, columns),
+    line: (record) => rowLine(screen, columns, record),
     none: 'No audit record matches.',
     further: 'Print all with: runledger audit export',
   });
@@ -98,8 +107,8 @@ const listAudit = ({ call, screen }: Client, options: ListOptions & Filter): Pro
 /** Without any data for this long, the connection is dead. */
 const IDLE_TIMEOUT_MS = 30_000;
 
-const exportAudit = async ({ connection, screen }: Client, filter: Filter): Promise<ExitCode> => {
-  const request = { method: 'GET', path: '/audit/export', query: queryOf(filter) } as const;
+const exportAudit = async ({ connection, call, screen }: Client, filter: Filter): Promise<ExitCode> => {
+  const request = { method: 'GET', path: '/audit/export', query: await queryOf(call, filter) } as const;
   for await (const line of streamedResponse(connection, request, IDLE_TIMEOUT_MS, linesOf))
     screen.print(line);
   return EXIT.done;

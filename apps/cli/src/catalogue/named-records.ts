@@ -6,20 +6,43 @@ import type { ListedRecords, SingleRecords } from './records.ts';
 
 type Named<Item> = Pick<ListedRecords<Item>, 'what' | 'path' | 'readPage'>;
 
+/** Of several records with one name, as many are shown. */
+const CANDIDATES = 10;
+
+/** The error for a name that several records have. `noun`: what they are. `list`: the command that lists them. */
+export const ambiguous = (
+  noun: string,
+  name: string,
+  { items, list }: { readonly items: readonly Identified[]; readonly list: string },
+): CommandError => {
+  const lines = items.slice(0, CANDIDATES).map(({ id, created_at }) => `  ${id}  created ${created_at}`);
+  const more = items.length > CANDIDATES ? [`  and more: ${list}`] : [];
+  return new CommandError(
+    [`More than one ${noun} has the name ${plain(name)}. Use an id:`, ...lines, ...more].join('\n'),
+  );
+};
+
+interface Identified {
+  readonly id: string;
+  readonly created_at: string;
+}
+
 /** The record with this name; undefined when there is none. @throws CommandError when several have it */
-export const recordNamed = async <Item>(
+export const recordNamed = async <Item extends Identified>(
   call: ApiCall,
   { what, path, readPage }: Named<Item>,
   { name, archived }: { readonly name: string; readonly archived: boolean },
 ): Promise<Item | undefined> => {
-  const { items } = await readPage(call, { method: 'GET', path, query: { name, archived, limit: 2 } });
+  const { items } = await readPage(call, {
+    method: 'GET',
+    path,
+    query: { name, archived, limit: CANDIDATES + 1 },
+  });
   if (items.length < 2) return items[0];
   const [noun, option] = archived
     ? [`archived ${what.toLowerCase()}`, ' --archived']
     : [what.toLowerCase(), ''];
-  throw new CommandError(
-    `More than one ${noun} has the name ${plain(name)}. Use an id. List them with: runledger ${path.slice(1)} list${option}`,
-  );
+  throw ambiguous(noun, name, { items, list: `runledger ${path.slice(1)} list${option}` });
 };
 
 /**
@@ -27,7 +50,7 @@ export const recordNamed = async <Item>(
  * @throws CommandError
  */
 export const idByName =
-  (kind: Named<{ readonly id: string }>): SingleRecords<unknown>['idOf'] =>
+  (kind: Named<Identified>): SingleRecords<unknown>['idOf'] =>
   async (call, given) => {
     if (isUuid(given)) return given;
     const found =

@@ -51,8 +51,8 @@ export const listRecords = <Item>(
 ): Promise<ExitCode> =>
   listPages(screen, options, {
     readPage: (span) => readPage(call, { method: 'GET', path, query: { ...filter, ...span, archived } }),
-    head: headLine(columns),
-    line: (item) => rowLine(columns, item),
+    head: headLine(screen, columns),
+    line: (item) => rowLine(screen, columns, item),
     none: `There is no ${archived ? 'archived ' : ''}${what.toLowerCase()}.`,
   });
 
@@ -67,13 +67,23 @@ interface Creation {
   readonly json: boolean | undefined;
 }
 
-export const createRecord = async <Item>(
+/** For `M=$(runledger machines create …)` the output is its id alone when it is no terminal. */
+export const createRecord = async <Item extends { readonly id: string }>(
   { call, screen }: Client,
   kind: SingleRecords<Item>,
   { body, json }: Creation,
 ): Promise<ExitCode> => {
-  const item = await postRecord(call, kind, body);
-  return showRecord(screen, kind, { item, json });
+  return showCreated(screen, kind, { item: await postRecord(call, kind, body), json });
+};
+
+export const showCreated = <Item extends { readonly id: string }>(
+  screen: Screen,
+  kind: SingleRecords<Item>,
+  { item, json }: { readonly item: Item; readonly json: boolean | undefined },
+): ExitCode => {
+  if (screen.isTerminal || json) return showRecord(screen, kind, { item, json });
+  screen.print(item.id);
+  return EXIT.done;
 };
 
 interface Change {
@@ -164,6 +174,6 @@ export const lastRows = ({
   readonly archived: boolean;
   readonly created_at: string;
 }): Rows => [
-  ['created', created_at],
+  ['created', created_at, 'time'],
   ['archived', archived ? 'yes' : null],
 ];

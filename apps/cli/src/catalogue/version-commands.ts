@@ -6,7 +6,7 @@ import type { ExitCode } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
 import { addRecordList } from './record-commands.ts';
-import { archiveRecord, deleteRecord, listRecords, readRecord, showRecord } from './records.ts';
+import { archiveRecord, deleteRecord, listRecords, readRecord, showCreated, showRecord } from './records.ts';
 import type { RecordListOptions, SingleRecords } from './records.ts';
 import { versionsOf } from './workflow-versions.ts';
 
@@ -80,8 +80,8 @@ const publishVersion = async (
     inputs: inputs === undefined ? undefined : await readJsonFile('--inputs', inputs),
   };
   const made = await versions.send(call, { method: 'POST', path: versions.path, body });
-  const code = showRecord(screen, versions, { item: made, json });
-  if (!json)
+  const code = showCreated(screen, versions, { item: made, json });
+  if (screen.isTerminal && !json)
     screen.hint(
       `Runs use it after a deployment does: runledger deployments update DEPLOYMENT --version ${plain(made.id)}`,
     );

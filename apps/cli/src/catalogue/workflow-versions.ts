@@ -28,7 +28,7 @@ export const versionsOf = (
   columns: [
     { title: 'ID', width: 36, of: ({ id }) => id },
     { title: 'NUMBER', width: 6, of: ({ number }) => String(number) },
-    { title: 'CREATED', width: 24, of: ({ created_at }) => created_at },
+    { title: 'CREATED', width: 24, is: 'time', of: ({ created_at }) => created_at },
     { title: 'SHA-256', width: 12, of: ({ sha256 }) => sha256.slice(0, 12) },
     { title: 'INPUTS', width: 0, of: inputWords },
   ],

@@ -22,7 +22,7 @@ export const workflows: RecordKind<Workflow> = {
   send: (call, request) => call(Workflow, request),
   columns: [
     { title: 'ID', width: 36, of: ({ id }) => id },
-    { title: 'CREATED', width: 24, of: ({ created_at }) => created_at },
+    { title: 'CREATED', width: 24, is: 'time', of: ({ created_at }) => created_at },
     { title: 'NAME', width: 0, of: ({ name }) => name },
   ],
   rows: (workflow) => [...firstRows(workflow), ...lastRows(workflow)],

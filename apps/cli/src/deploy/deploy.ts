@@ -18,7 +18,7 @@ import { firstModelOf } from '../options/gpu-models.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
-import { headLine, rowLine } from '../output/table.ts';
+import { printTable } from '../output/table.ts';
 import type { Column } from '../output/table.ts';
 import { checkWorkflow } from './check-workflow.ts';
 import { queueLine, requestLine } from './request-line.ts';
@@ -71,8 +71,7 @@ export const deploy = async (client: Client, file: string, options: DeployOption
     screen.printJson(Object.fromEntries(rows.map(([what, , outcome, id]) => [what, { id, outcome }])));
     return EXIT.done;
   }
-  screen.print(headLine(columns));
-  for (const row of rows) screen.print(rowLine(columns, row));
+  printTable(screen, columns, { items: rows, json: false });
   screen.print(`\nQueue a run with:\n`);
   screen.print(`  ${plain(requestLine(connection.url, deployment.item.id, version.item.inputs))}`);
   screen.print(`  ${plain(queueLine(name, version.item.inputs))}`);

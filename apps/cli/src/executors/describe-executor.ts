@@ -1,22 +1,18 @@
 import type { Executor } from '@runledger/contracts/http/executors';
 import { shorten } from '../output/plain-text.ts';
-import { headLine, rowLine } from '../output/table.ts';
 import type { Column, Rows } from '../output/table.ts';
 
 const LONGEST_LIST = 60;
 
-const columns: readonly Column<Executor>[] = [
+export const executorColumns: readonly Column<Executor>[] = [
   { title: 'NAME', width: 20, of: ({ name }) => name },
-  { title: 'STATE', width: 12, of: ({ state }) => state },
+  { title: 'STATE', width: 12, is: 'status', of: ({ state }) => state },
   { title: 'BUSY/FREE', width: 20, of: (executor) => slotWords(executor) },
   { title: 'RUNS', width: 4, of: (executor) => String(busyIn(executor)).padStart(4) },
   { title: 'VERSION', width: 10, of: ({ software_version }) => software_version },
-  { title: 'LAST HEARTBEAT', width: 24, of: ({ last_heartbeat_at }) => last_heartbeat_at },
+  { title: 'LAST HEARTBEAT', width: 24, is: 'time', of: ({ last_heartbeat_at }) => last_heartbeat_at },
   { title: 'MACHINES', width: 0, of: ({ machines }) => shorten(machines.join(','), LONGEST_LIST) },
 ];
-
-export const executorHead = headLine(columns);
-export const executorLine = (executor: Executor): string => rowLine(columns, executor);
 
 const busyIn = ({ slots }: Pick<Executor, 'slots'>): number => slots.filter(({ run }) => run !== null).length;
 
@@ -37,13 +33,13 @@ export const executorRows = (executor: Executor): Rows => {
   return [
     ['name', executor.name],
     ['id', executor.executor_id],
-    ['state', executor.state],
+    ['state', executor.state, 'status'],
     ['drained', drain && `${drain.requested_at} with the key ${drain.requested_by}`],
     ['version', executor.software_version],
     ['isolation', executor.isolation],
     ['limits', executor.limits],
-    ['since', executor.registered_at],
-    ['last heartbeat', executor.last_heartbeat_at],
+    ['since', executor.registered_at, 'time'],
+    ['last heartbeat', executor.last_heartbeat_at, 'time'],
     ['machines', namesIn(machines, machine_count)],
     ['programs', namesIn(programs, program_count)],
     ['labels', namesIn(executor.labels, executor.labels.length)],

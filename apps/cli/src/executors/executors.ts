@@ -9,8 +9,8 @@ import { DEFAULT_LIMIT, listPages } from '../command/list-pages.ts';
 import type { ListOptions } from '../command/list-pages.ts';
 import { plain } from '../output/plain-text.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
-import { printRows } from '../output/table.ts';
-import { executorHead, executorLine, executorRows } from './describe-executor.ts';
+import { headLine, printRows, rowLine } from '../output/table.ts';
+import { executorColumns, executorRows } from './describe-executor.ts';
 import { resumedMeanwhile, waitUntilEmpty } from './wait-until-empty.ts';
 
 interface DrainOptions extends Json {
@@ -44,8 +44,8 @@ const listExecutors = ({ call, screen }: Client, options: ListOptions): Promise<
       const page = await call(ExecutorPage, { method: 'GET', path: '/executors', query: { ...span } });
       return { items: page.executors, next_cursor: page.next_cursor };
     },
-    head: executorHead,
-    line: executorLine,
+    head: headLine(screen, executorColumns),
+    line: (executor) => rowLine(screen, executorColumns, executor),
     none: 'There is no executor. Start one, and give it GPUs with EXECUTOR_GPUS.',
   });
 

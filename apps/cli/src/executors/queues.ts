@@ -32,10 +32,10 @@ const listQueues = (
       const page = await call(QueuesPage, { method: 'GET', path: '/queues', query });
       return { items: page.pools, next_cursor: page.next_cursor };
     },
-    head: headLine(columns),
+    head: headLine(screen, columns),
     line: (pool) =>
       linesOf(pool)
-        .map((line) => rowLine(columns, line))
+        .map((line) => rowLine(screen, columns, line))
         .join('\n'),
     none: 'No run waits or executes, and there is no executor.',
   });
@@ -60,7 +60,7 @@ const columns: readonly Column<Line>[] = [
   { title: 'DELAYED', width: 7, of: ({ delayed }) => number(delayed) },
   { title: 'RUNNING', width: 7, of: ({ running }) => number(running) },
   { title: 'STARTS/MIN', width: 10, of: ({ starts }) => number(starts) },
-  { title: 'OLDEST QUEUED AT', width: 0, of: ({ oldest = '' }) => oldest },
+  { title: 'OLDEST QUEUED AT', width: 0, is: 'time', of: ({ oldest = '' }) => oldest },
 ];
 
 const number = (value: number | undefined): string => value?.toString() ?? '';

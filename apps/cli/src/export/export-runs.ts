@@ -1,5 +1,6 @@
 import { counted } from '@runledger/contracts/counted';
 import type { Client } from '../api-client/client.ts';
+import { ANSWER_WITHIN_MS } from '../api-client/api-call.ts';
 import { pages } from '../api-client/pages.ts';
 import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 import { runFilterOf, type RunFilterOptions } from '../runs/run-filter.ts';
@@ -27,7 +28,13 @@ export const exportRuns = async (
   const read = async function* (): AsyncGenerator<readonly ExportedRun[]> {
     const page = (cursor: string | undefined) =>
       retryForAMinute(
-        () => call(ExportedRuns, { method: 'GET', path: '/runs', query: { ...query, cursor } }),
+        () =>
+          call(ExportedRuns, {
+            method: 'GET',
+            path: '/runs',
+            query: { ...query, cursor },
+            answerWithinMs: ANSWER_WITHIN_MS,
+          }),
         screen,
       );
     for await (const { runs } of pages(page)) {

@@ -47,7 +47,7 @@ export const addFileCommands = (program: Command, { client, end, add }: CommandC
 const columns: readonly Column<UploadedFile>[] = [
   { title: 'ID', width: 36, of: ({ id }) => id },
   { title: 'BYTES', width: 11, of: ({ bytes }) => String(bytes) },
-  { title: 'KEPT UNTIL', width: 24, of: ({ expires_at }) => expires_at },
+  { title: 'KEPT UNTIL', width: 24, is: 'time', of: ({ expires_at }) => expires_at },
   { title: 'NAME', width: 0, of: ({ filename }) => filename },
 ];
 
@@ -61,8 +61,8 @@ const listFiles = ({ call, screen }: Client, options: ListOptions): Promise<Exit
       });
       return { items: files, next_cursor };
     },
-    head: headLine(columns),
-    line: (file) => rowLine(columns, file),
+    head: headLine(screen, columns),
+    line: (file) => rowLine(screen, columns, file),
     none: 'There are no files.',
   });
 

@@ -6,21 +6,22 @@ import type { Static } from 'typebox';
 import { Nothing, at } from '../api-client/api-call.ts';
 import type { ApiCall } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
+import { ambiguous } from '../catalogue/named-records.ts';
 import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
 import { secondsOf } from '../options/numbers.ts';
-import { headLine, printRows, rowLine } from '../output/table.ts';
+import { printRows, printTable } from '../output/table.ts';
 import type { Column } from '../output/table.ts';
 
 const columns: readonly Column<ApiKeyItem>[] = [
   { title: 'ID', width: 36, of: ({ id }) => id },
   { title: 'KEY', width: 12, of: ({ prefix }) => `${prefix}…` },
   { title: 'SCOPES', width: 26, of: ({ scopes }) => scopes.join(',') },
-  { title: 'LAST USED', width: 24, of: ({ last_used_at }) => last_used_at ?? 'never' },
+  { title: 'LAST USED', width: 24, is: 'time', of: ({ last_used_at }) => last_used_at ?? 'never' },
   { title: 'FROM', width: 15, of: ({ last_used_address }) => last_used_address },
-  { title: 'EXPIRES', width: 24, of: ({ expires_at }) => expires_at ?? 'never' },
+  { title: 'EXPIRES', width: 24, is: 'time', of: ({ expires_at }) => expires_at ?? 'never' },
   { title: 'MADE BY', width: 36, of: ({ parent_key_id }) => parent_key_id },
   { title: 'NAME', width: 0, of: ({ name }) => name },
 ];
@@ -70,10 +71,7 @@ const repeated = (text: string, before: readonly string[]): string[] => [...befo
 
 const listKeys = async ({ call, screen }: Client, json: boolean): Promise<ExitCode> => {
   const { api_keys } = await call(ApiKeyList, { method: 'GET', path: '/api-keys' });
-  if (!json && api_keys.length > 0) screen.print(headLine(columns));
-  for (const key of api_keys)
-    if (json) screen.printJson(key);
-    else screen.print(rowLine(columns, key));
+  printTable(screen, columns, { items: api_keys, json });
   return EXIT.done;
 };
 
@@ -102,27 +100,28 @@ const createKey = async (
         expires_at,
       });
   if (json) screen.printJson(created);
+  else if (!screen.isTerminal) screen.print(created.key);
   else
     printRows(screen, [
       ['key', created.key],
       ['id', created.id],
       ['name', created.name],
       ['scopes', created.scopes.join(',')],
-      ['expires', created.expires_at ?? 'never'],
+      ['expires', created.expires_at ?? 'never', 'time'],
     ]);
-  screen.hint('The key is not shown again. Save it now: only its hash is stored.');
+  screen.hint(`The key is not shown again. Save it now: only its hash is stored. Its id is ${created.id}.`);
   return EXIT.done;
 };
 
-const keyIdOf = async (call: ApiCall, given: string): Promise<string> => {
+/** The id of a key: what is given is its id, or a name that no other key has. @throws CommandError */
+export const keyIdOf = async (call: ApiCall, given: string): Promise<string> => {
   if (isUuid(given)) return given;
   const { api_keys } = await call(ApiKeyList, { method: 'GET', path: '/api-keys' });
-  const [key, ...others] = api_keys.filter(({ name }) => name === given);
-  if (key !== undefined && others.length === 0) return key.id;
+  const named = api_keys.filter(({ name }) => name === given);
+  if (named.length > 1) throw ambiguous('key', given, { items: named, list: 'runledger keys list' });
+  if (named[0] !== undefined) return named[0].id;
   throw new CommandError(
-    key === undefined
-      ? `No key has the name or the id ${plain(given)}. List them with: runledger keys list`
-      : `More than one key has the name ${plain(given)}. Use an id. List them with: runledger keys list`,
+    `No key has the name or the id ${plain(given)}. List them with: runledger keys list`,
   );
 };
 

@@ -49,11 +49,11 @@ const pathOf = (id: string): string => `/organisations/${encodeURIComponent(id)}
 const rowsOf = ({ org_id, requested_at, requested_by, state, erased_at, erases }: OrganisationTombstone) =>
   [
     ['organisation', org_id],
-    ['requested', requested_at],
+    ['requested', requested_at, 'time'],
     ['by user', requested_by.user_id],
     ['with key', requested_by.key_id],
     ['state', state === 'erased' ? 'erased' : 'being erased'],
-    ['erased', erased_at],
+    ['erased', erased_at, 'time'],
     [
       'so far',
       [counted(erases.keys, 'key'), counted(erases.runs, 'run'), counted(erases.files, 'file')].join(', '),

@@ -1,22 +1,19 @@
 import type { Organisation } from '@runledger/contracts/catalogue/records';
 import { catalogue } from '@runledger/gateway/catalogue';
 import type { Operator } from '../command/command-context.ts';
-import { headLine, rowLine } from '../output/table.ts';
+import { printTable } from '../output/table.ts';
 import type { Column } from '../output/table.ts';
 
 const columns: readonly Column<Organisation>[] = [
   { title: 'ID', width: 36, of: ({ id }) => id },
-  { title: 'CREATED', width: 24, of: ({ created_at }) => created_at },
+  { title: 'CREATED', width: 24, is: 'time', of: ({ created_at }) => created_at },
   { title: 'NAME', width: 0, of: ({ name }) => name },
 ];
 
 /** Prints all organisations, oldest first. */
 export const listOrganisations = async ({ log, screen }: Operator, json: boolean): Promise<void> => {
   const organisations = (await catalogue(log).listOrganisations()).toSorted(oldestFirst);
-  if (!json && organisations.length > 0) screen.print(headLine(columns));
-  for (const organisation of organisations)
-    if (json) screen.printJson(organisation);
-    else screen.print(rowLine(columns, organisation));
+  printTable(screen, columns, { items: organisations, json });
   if (!json && organisations.length === 0)
     screen.hint('There is no organisation yet. Make one with: runledger organisations create NAME');
 };

@@ -7,7 +7,7 @@ import { wholeNumber } from '../options/numbers.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import type { Screen } from '../output/screen.ts';
-import { headLine, rowLine } from '../output/table.ts';
+import { printTable } from '../output/table.ts';
 import type { Column } from '../output/table.ts';
 
 type Row = KeptDays & { readonly what: string };
@@ -62,7 +62,7 @@ const print = (screen: Screen, retention: Retention, json: boolean): ExitCode =>
     screen.printJson(retention);
     return EXIT.done;
   }
-  screen.print(headLine(columns));
-  for (const [what, one] of Object.entries(retention)) screen.print(rowLine(columns, { what, ...one }));
+  const items = Object.entries(retention).map(([what, one]) => ({ what, ...one }));
+  printTable(screen, columns, { items, json });
   return EXIT.done;
 };

@@ -1,11 +1,12 @@
 import { Usage } from '@runledger/contracts/http/usage';
 import type { ResourceUsage } from '@runledger/contracts/http/usage';
 import type { Command } from 'commander';
+import { ANSWER_WITHIN_MS } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
 import { EXIT } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
-import { headLine, rowLine } from '../output/table.ts';
+import { printTable } from '../output/table.ts';
 import type { Column } from '../output/table.ts';
 
 type Row = ResourceUsage & { readonly resource: string };
@@ -24,12 +25,12 @@ export const addUsageCommand = (program: Command, { client, end, add }: CommandC
 };
 
 const showUsage = async ({ call, screen }: Client, json: boolean): Promise<ExitCode> => {
-  const usage = await call(Usage, { method: 'GET', path: '/usage' });
+  const usage = await call(Usage, { method: 'GET', path: '/usage', answerWithinMs: ANSWER_WITHIN_MS });
   if (json) {
     screen.printJson(usage);
     return EXIT.done;
   }
-  screen.print(headLine(columns));
-  for (const [resource, one] of Object.entries(usage)) screen.print(rowLine(columns, { resource, ...one }));
+  const items = Object.entries(usage).map(([resource, one]) => ({ resource, ...one }));
+  printTable(screen, columns, { items, json });
   return EXIT.done;
 };

@@ -6,7 +6,7 @@ import { isDeleted } from '@runledger/contracts/fold/run';
 import { Receipt, ReceiptKeys } from '@runledger/contracts/http/receipts';
 import { parseJson } from '@runledger/contracts/json';
 import type { Client } from '../api-client/client.ts';
-import { at } from '../api-client/api-call.ts';
+import { ANSWER_WITHIN_MS, at } from '../api-client/api-call.ts';
 import { CommandError, EXIT, type ExitCode } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
 import { writeOutput } from '../output/write-output.ts';
@@ -19,7 +19,11 @@ export const getReceipt = async (
   run: string,
   output: string | undefined,
 ): Promise<ExitCode> => {
-  const receipt = await call(Receipt, { method: 'GET', path: at`/run/${run}/receipt` });
+  const receipt = await call(Receipt, {
+    method: 'GET',
+    path: at`/run/${run}/receipt`,
+    answerWithinMs: ANSWER_WITHIN_MS,
+  });
   if (output === undefined) screen.printJson(receipt);
   else {
     const target = { kind: 'file', path: resolve(cwd, output) } as const;

@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { deleteRun, tombstone, type DeleteOptions } from './delete-run.ts';
 import { addQueueSettings } from './queue-options.ts';
-import { cancel, get, queue, rerun } from './single-run.ts';
-import type { GetOptions, NewRunOptions, QueueOptions } from './single-run.ts';
+import { cancel, get, queue } from './single-run.ts';
+import type { GetOptions, QueueOptions } from './single-run.ts';
+import { rerunOneOrFailed, type RerunFailedOptions } from './rerun-runs.ts';
+import { addFilterWithoutStatus } from './run-filter.ts';
 import { logs, type LogOptions } from './logs.ts';
 import { why } from './why.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
@@ -16,9 +18,16 @@ export const addRunCommands = (program: Command, { client, end, add }: CommandCo
     .option('--webhook <url>', 'URL for the notification of the end')
     .option('--webhook-intermediate-status', 'notify the webhook of progress too')
     .action(async (options: QueueOptions) => end(await queue(await client(), options)));
-  addNewRunOptions(
-    add(program, 'rerun <run>', 'queue a run again with the same settings; --input changes single inputs'),
-  ).action(async (run: string, options: NewRunOptions) => end(await rerun(await client(), run, options)));
+  addFilterWithoutStatus(
+    addNewRunOptions(
+      add(program, 'rerun [run]', 'queue a run again with the same settings; --input changes single inputs'),
+    ).option('--failed', 'all failed runs that match, instead of one; shows how many, and asks first'),
+  )
+    .option('--dry-run', 'with --failed: only count them')
+    .option('--yes', 'with --failed: do not ask')
+    .action(async (run: string | undefined, options: RerunFailedOptions) =>
+      end(await rerunOneOrFailed(await client(), run, options)),
+    );
   add(program, 'get <run>', 'show a run')
     .option('--wait <time>', 'wait for its end first, at most this time (up to 60 seconds)')
     .action(async (run: string, options: GetOptions) => end(await get(await client(), run, options)));

@@ -35,8 +35,8 @@ export const tombstone = async ({ api, screen }: Client, run: string, json: bool
   const { deleted_by, erases } = found;
   printRows(screen, [
     ['run', found.run_id],
-    ['queued', found.created_at],
-    ['deleted', found.deleted_at],
+    ['queued', found.created_at, 'time'],
+    ['deleted', found.deleted_at, 'time'],
     ['by user', deleted_by.user_id],
     ['with key', deleted_by.key_id],
     ['state', found.state === 'erased' ? 'erased' : 'being erased'],

@@ -3,14 +3,44 @@ import { RerunRunsResponse } from '@runledger/contracts/http/runs/rerun-runs';
 import type { RefusedRuns, RerunRefusal, RerunStop } from '@runledger/contracts/http/runs/rerun-runs';
 import type { Client } from '../api-client/client.ts';
 import { counted } from '@runledger/contracts/counted';
-import { EXIT } from '../output/command-error.ts';
+import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { ANSWER_WITHIN_MS, doWithMany } from './bulk-runs.ts';
 import type { BulkOptions } from './bulk-runs.ts';
+import { rerun, type NewRunOptions } from './single-run.ts';
 
 export interface RerunRunsOptions extends BulkOptions {
   readonly idempotencyKey?: string;
 }
+
+export interface RerunFailedOptions extends Omit<RerunRunsOptions, 'status' | 'all'>, NewRunOptions {
+  readonly failed?: boolean;
+}
+
+/** Queues one run again, or with `--failed` all failed runs that match, as `runs rerun --status failed` does. */
+export const rerunOneOrFailed = async (
+  client: Client,
+  run: string | undefined,
+  options: RerunFailedOptions,
+): Promise<ExitCode> => {
+  const { failed = false, input, inputs, watch, idempotencyKey, json, ...filter } = options;
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  if (run === undefined && !failed)
+    throw new CommandError(
+      'No run was given. Use runledger rerun RUN, or runledger rerun --failed for all failed runs.',
+    );
+  if (run !== undefined && (failed || isFiltered))
+    throw new CommandError(
+      'A run and a filter exclude each other. Name only the run, or use --failed without one.',
+    );
+  if (run !== undefined) return rerun(client, run, options);
+  if (input.length > 0 || inputs !== undefined || watch)
+    throw new CommandError(
+      '--input, --inputs and --watch are for a single run. Leave them out with --failed.',
+    );
+  const key = idempotencyKey === undefined ? {} : { idempotencyKey };
+  return rerunRuns(client, { ...filter, ...key, status: ['failed'], json: json ?? false });
+};
 
 interface Counts {
   readonly matched: number;

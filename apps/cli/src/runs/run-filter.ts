@@ -23,19 +23,28 @@ export interface RunFilterOptions {
 
 type RunFilter = Readonly<Record<string, string | undefined>>;
 
-export const addRunFilter = (command: Command): Command =>
-  addRunConditions(command)
+export const addRunFilter = (command: Command): Command => addTimes(addRunConditions(command));
+
+const addTimes = (command: Command): Command =>
+  command
     .option('--created-after <time>', 'created at this time or later, such as 2026-05-01T12:00:00Z')
     .option('--created-before <time>', 'created before this time');
 
 /** Apart from times. */
 export const addRunConditions = (command: Command): Command =>
-  command
-    .addOption(
+  addOtherConditions(
+    command.addOption(
       new Option('--status <status>', 'of the run; several with commas, or repeat the option').argParser(
         statuses,
       ),
-    )
+    ),
+  );
+
+/** Where the status is given already. */
+export const addFilterWithoutStatus = (command: Command): Command => addTimes(addOtherConditions(command));
+
+const addOtherConditions = (command: Command): Command =>
+  command
     .option('--deployment <deployment>', 'of this deployment')
     .option('--workflow <workflow>', 'of any version of this workflow')
     .option('--schedule <schedule>', 'queued by this schedule')

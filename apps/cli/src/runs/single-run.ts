@@ -102,13 +102,13 @@ export const get = async (
 export const printRun = (screen: Screen, shown: ShownRun): void =>
   printRows(screen, [
     ['run', shown.id],
-    ['status', hasEnded(shown) ? endSentence(shown) : progressSentence(shown)],
+    ['status', hasEnded(shown) ? endSentence(shown) : progressSentence(shown), 'status'],
     ['gpu', shown.gpu],
     ['tags', shown.tags?.join(', ') || null],
-    ['queued', shown.created_at],
+    ['queued', shown.created_at, 'time'],
     ['placed', placementLine(shown)],
-    ['started', shown.started_at],
-    ['ended', shown.ended_at],
+    ['started', shown.started_at, 'time'],
+    ['ended', shown.ended_at, 'time'],
     ...earlierAttemptLines(shown).map((line) => ['attempt', line] as const),
     ...errorLines(shown).map((line) => ['error', line] as const),
     ...outputLines(shown).map((line) => ['output', line] as const),

@@ -1,5 +1,6 @@
 import { SealedValuesPage } from '@runledger/contracts/http/sealed-values';
 import type { Command } from 'commander';
+import { ANSWER_WITHIN_MS } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
 import { pages } from '../api-client/pages.ts';
 import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
@@ -63,7 +64,12 @@ const resealValues = async (client: Client, json: boolean): Promise<ExitCode> =>
 
 const inspectAll = (client: Client): Promise<Found> =>
   walk(client, (cursor) =>
-    client.call(SealedValuesPage, { method: 'GET', path: '/sealed-values', query: { cursor } }),
+    client.call(SealedValuesPage, {
+      method: 'GET',
+      path: '/sealed-values',
+      query: { cursor },
+      answerWithinMs: ANSWER_WITHIN_MS,
+    }),
   );
 
 /** Sums up all pages. Each request may be repeated. */

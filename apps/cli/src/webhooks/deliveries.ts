@@ -1,10 +1,11 @@
 import type { Client } from '../api-client/client.ts';
-import { listedLine, deliveryStateSentence, attemptLine } from './describe-delivery.ts';
+import { listedColumns, deliveryStateSentence, attemptColumns } from './describe-delivery.ts';
 import { EXIT } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { listPages } from '../command/list-pages.ts';
 import type { ListOptions } from '../command/list-pages.ts';
 import { plain } from '../output/plain-text.ts';
+import { headLine, printTable, rowLine } from '../output/table.ts';
 import type { DeliveryFilter } from '../api-client/run-api.ts';
 
 /** More lines than one delivery has. Many redeliveries may have more. */
@@ -22,11 +23,11 @@ export const showDeliveries = async (
     return EXIT.done;
   }
   if (read.webhook !== null) screen.print(`webhook  ${plain(read.webhook)}`);
-  if (read.intermediate !== null) screen.print(attemptLine(read.intermediate, 'intermediate'));
   const shown = read.tries.slice(-MAX_LINES);
   const hidden = read.tries.length - shown.length;
   if (hidden > 0) screen.hint(`${hidden} earlier delivery attempts are left out; --json shows all.`);
-  for (const made of shown) screen.print(attemptLine(made));
+  const intermediate = read.intermediate === null ? [] : [{ ...read.intermediate, intermediate: true }];
+  printTable(screen, attemptColumns, { items: [...intermediate, ...shown], json: false });
   screen.print(deliveryStateSentence(read));
   return EXIT.done;
 };
@@ -58,7 +59,8 @@ export const listDeliveries = ({ api, screen }: Client, options: DeliveryListOpt
       const page = await api.listDeliveries({ ...filterOf(options, options.status), ...span });
       return { items: page.deliveries, next_cursor: page.next_cursor };
     },
-    line: listedLine,
+    head: headLine(screen, listedColumns),
+    line: (listed) => rowLine(screen, listedColumns, listed),
     none: 'No run with a webhook matches.',
     further: 'Use --created-before to continue.',
   });

@@ -1,20 +1,32 @@
-import { counted } from '@runledger/contracts/counted';
 import { plain, shorten } from '../output/plain-text.ts';
+import type { Column } from '../output/table.ts';
 import type { ListedDelivery, RunDeliveries, ShownAttempt } from '../api-client/delivery-responses.ts';
 
 const LONGEST = 160;
 const LONGEST_WHY = 400;
 
+/** An attempt to deliver the final notification, or the last intermediate one. */
+type Attempt = ShownAttempt & { readonly intermediate?: boolean };
+
 /** One delivery attempt: its time, number, result, the time of each phase, and the answer. */
-export const attemptLine = (made: ShownAttempt, name = attemptName(made)): string =>
-  columns([
-    [made.started_at, 24],
-    [name, 10],
-    [made.status === null ? made.reason : `${made.status} ${made.reason}`, 17],
-    [phaseWords(made), 0],
-    [shorten(plain(made.message), LONGEST), 0],
-    [answerWords(made), 0],
-  ]);
+export const attemptColumns: readonly Column<Attempt>[] = [
+  { title: 'STARTED', width: 24, is: 'time', of: ({ started_at }) => started_at },
+  { title: 'ATTEMPT', width: 12, of: (made) => (made.intermediate ? 'intermediate' : attemptName(made)) },
+  {
+    title: 'RESULT',
+    width: 17,
+    of: ({ status, reason }) => (status === null ? reason : `${status} ${reason}`),
+  },
+  {
+    title: 'PHASES, ANSWER',
+    width: 0,
+    of: (made) => wordsOf([phaseWords(made), messageOf(made), answerWords(made)]),
+  },
+];
+
+const messageOf = ({ message }: ShownAttempt): string => shorten(plain(message), LONGEST);
+
+const wordsOf = (texts: readonly string[]): string => texts.filter((text) => text !== '').join('  ');
 
 const attemptName = ({ round, try: number }: ShownAttempt): string =>
   round === 1 ? `attempt ${number}` : `round ${round}, attempt ${number}`;
@@ -65,25 +77,20 @@ const runningSentence = (run: RunDeliveries, why: string): string => {
     : `The next attempt follows at ${plain(run.next_try_at)}${why}.`;
 };
 
-/** A run with a webhook in one line. */
-export const listedLine = (listed: ListedDelivery): string =>
-  columns([
-    [listed.updated_at, 24],
-    [listed.run_id, 36],
-    [stateWords(listed), 11],
-    [counted(listed.tries, 'attempt'), 11],
-    [listed.given_up_reason ?? listed.last_reason ?? '', 17],
-    [listed.url, 0],
-    [listed.next_try_at === null ? '' : `next ${listed.next_try_at}`, 0],
-  ]);
+/** A run with a webhook. */
+export const listedColumns: readonly Column<ListedDelivery>[] = [
+  { title: 'CHANGED', width: 24, is: 'time', of: ({ updated_at }) => updated_at },
+  { title: 'RUN', width: 36, of: ({ run_id }) => run_id },
+  { title: 'STATE', width: 11, is: 'status', of: (listed) => stateWords(listed) },
+  { title: 'ATTEMPTS', width: 8, of: ({ tries }) => String(tries) },
+  {
+    title: 'WHY',
+    width: 17,
+    of: ({ given_up_reason, last_reason }) => given_up_reason ?? last_reason ?? null,
+  },
+  { title: 'NEXT ATTEMPT', width: 24, is: 'time', of: ({ next_try_at }) => next_try_at },
+  { title: 'WEBHOOK', width: 0, of: ({ url }) => url },
+];
 
 const stateWords = ({ webhook_status, state }: ListedDelivery): string =>
   webhook_status === 'running' && state !== null ? state : (webhook_status ?? '');
-
-/** Removes control characters. A column without a width is left out if it is empty. */
-const columns = (texts: readonly (readonly [text: string, width: number])[]): string =>
-  texts
-    .map(([text, width]) => plain(text).padEnd(width))
-    .filter((text) => text !== '')
-    .join('  ')
-    .trimEnd();

@@ -33,7 +33,7 @@ const printSecret = (screen: Screen, { secret, created_at, previous }: Secret, j
   if (json) return screen.printJson({ secret, created_at, previous });
   printRows(screen, [
     ['secret', secret],
-    ['created', created_at],
+    ['created', created_at, 'time'],
     ['previous', previous === null ? null : `${previous.secret} (until ${previous.expires_at})`],
   ]);
 };

@@ -44,11 +44,16 @@ describe('names stand for ids', () => {
   });
 
   it('but a name that several have is refused', async () => {
-    for (const _ of [1, 2]) await json(['machines', 'create', '--name', 'twin', ...MACHINE]);
-    expect(await cli(['machines', 'show', 'twin'])).toMatchObject({
-      code: 2,
-      stderr: 'More than one machine has the name twin. Use an id. List them with: runledger machines list\n',
-    });
+    const first = await json(['machines', 'create', '--name', 'twin', ...MACHINE]);
+    const second = await json(['machines', 'create', '--name', 'twin', ...MACHINE]);
+    const refused = await cli(['machines', 'show', 'twin']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    const [sentence, ...candidates] = refused.stderr.trimEnd().split('\n');
+    expect(sentence).toBe('More than one machine has the name twin. Use an id:');
+    expect(candidates).toEqual([
+      expect.stringMatching(new RegExp(`^  ${second.id}  created \\S+Z$`)),
+      expect.stringMatching(new RegExp(`^  ${first.id}  created \\S+Z$`)),
+    ]);
   });
 
   it.each([
@@ -66,9 +71,19 @@ describe('names stand for ids', () => {
     expect(await cli(args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(sentence) });
   });
 
-  it('of a key that is revoked', async () => {
+  it('of a key that is revoked, or whose actions are listed', async () => {
     const key = ['keys', 'create', '--name', 'laptop', '--scope', 'runs:read'];
     await json(key);
+    expect(await cli(['audit', 'list', '--key', 'laptop'])).toMatchObject({
+      code: 0,
+      stderr: 'No audit record matches.\n',
+    });
+    const other = await json(key);
+    const refused = await cli(['keys', 'revoke', 'laptop']);
+    expect(refused.stderr).toMatch(
+      new RegExp(`^More than one key has the name laptop. Use an id:\n  ${other.id}  created `),
+    );
+    await cli(['keys', 'revoke', other.id]);
     expect((await cli(['keys', 'revoke', 'laptop'])).stdout).toMatch(/^The key laptop is revoked\./);
   });
 });

@@ -14,6 +14,7 @@ describe('runledger workflows', () => {
     writeFileSync(join(cwd, 'inputs.json'), '[{"name": "size", "type": "integer", "required": true}]');
     const first = await cli(publish(workflow, '--file', 'workflow.json', '--inputs', 'inputs.json'), {
       cwd,
+      terminal: { columns: 120 },
     });
     expect(first).toMatchObject({
       code: 0,

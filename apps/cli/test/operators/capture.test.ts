@@ -136,7 +136,7 @@ describe('runledger capture', () => {
 
   it('does not write compressed bytes to a terminal', async () => {
     const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 80 });
-    const screen = screenOf({ out: stream, err: stream, in: process.stdin });
+    const screen = screenOf({ out: stream, err: stream, in: process.stdin, env: {} });
     const interruption = new AbortController();
     const code = await runProgram(DAY, {
       env: {},

@@ -24,7 +24,9 @@ const json = async (...args: string[]) => {
   expect([code, stderr]).toEqual([0, expect.not.stringContaining('could not')]);
   return JSON.parse(stdout);
 };
-const createKey = (...args: string[]) => cli(['keys', 'create', '--operator', '--name', 'ops', ...args]);
+/** As a person at a terminal sees it. */
+const createKey = (...args: string[]) =>
+  cli(['keys', 'create', '--operator', '--name', 'ops', ...args], { terminal: { columns: 120 } });
 
 describe('the keys of operators', () => {
   it('belong to an organisation, by default to the only one', async () => {

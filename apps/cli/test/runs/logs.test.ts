@@ -33,7 +33,7 @@ describe('runledger logs', () => {
   });
 
   it('refuses an option that is not a number', async () => {
-    const result = await runCli(['logs', RUN, '--attempt', 'last'], at('http://127.0.0.1:1'));
+    const result = await runCli(['logs', RUN, '--attempt', 'last'], at('http://127.0.0.1:1/api'));
     expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('--attempt last') });
   });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RUN } from '../fixtures/fake-gateway.ts';
 import { aRealGateway } from '../fixtures/real-gateway.ts';
 import type { RealGateway } from '../fixtures/real-gateway.ts';
 
@@ -62,7 +63,7 @@ describe('runledger runs list', () => {
     expect(idsOf(tagged.stdout)).toEqual([second]);
     const cancelled = await gateway.cli([...t4, '--status', 'cancelled,failed', '--status', 'timeout']);
     const [head = '', line = '', ...rest] = cancelled.stdout.split('\n');
-    expect(head).toMatch(/^ID +CREATED +STATUS +DONE +GPU +TOOK$/);
+    expect(head).toMatch(/^ID +CREATED +STATUS +DONE +GPU +TOOK +NOW, OR WHY$/);
     expect(line).toMatch(
       new RegExp(`^${first}  \\S+Z  cancelled +0 % +T4 +\\d+\\.\\d s +cancelled_by_client$`),
     );
@@ -162,6 +163,23 @@ describe('runledger runs rerun', () => {
     });
     const again = await gateway.cli(['runs', 'list', '--gpu', 'L40S', '--origin', 'replay', '--json']);
     expect(idsOf(again.stdout)).toHaveLength(2);
+  });
+
+  it('is what rerun --failed does with failed runs', async () => {
+    const [all, failed] = [
+      await gateway.cli(['runs', 'rerun', '--gpu', 'L40S', '--dry-run']),
+      await gateway.cli(['rerun', '--failed', '--gpu', 'L40S', '--dry-run']),
+    ];
+    // Those runs were cancelled.
+    expect(all.stdout).toMatch(/^This would rerun [1-9]\d* runs\./);
+    expect(failed.stdout).toBe('This would rerun 0 runs. Nothing was changed.\n');
+    for (const [args, sentence] of [
+      [['rerun'], 'Use runledger rerun RUN, or runledger rerun --failed for all failed runs.'],
+      [['rerun', RUN, '--gpu', 'L4'], 'A run and a filter exclude each other.'],
+      [['rerun', RUN, '--failed'], 'A run and a filter exclude each other.'],
+      [['rerun', '--failed', '--input', 'a=1'], 'are for a single run.'],
+    ] as const)
+      expect(await gateway.cli(args)).toMatchObject({ code: 2, stderr: expect.stringContaining(sentence) });
   });
 
   it('requires a filter or --all', async () => {

@@ -50,8 +50,9 @@ describe('runledger deliveries', () => {
     const { code, stdout, stderr } = await runCli(['deliveries', RUN], at(gateway.url));
     expect(stdout.split('\n')).toEqual([
       'webhook  https://hooks.example.com/r?[hidden]',
-      '2026-05-01T12:00:00.000Z  attempt 1   503 server_error   dns 2 ms, connect 12 ms, wait 15.0 s  The receiver answered 503.  answered "evil  [2J busy"',
-      '2026-05-01T12:00:05.000Z  attempt 2   connect_refused    Nothing listens there.',
+      'STARTED                   ATTEMPT       RESULT             PHASES, ANSWER',
+      '2026-05-01T12:00:00.000Z  attempt 1     503 server_error   dns 2 ms, connect 12 ms, wait 15.0 s  The receiver answered 503.  answered "evil  [2J busy"',
+      '2026-05-01T12:00:05.000Z  attempt 2     connect_refused    Nothing listens there.',
       'The next attempt follows at 2026-05-01T12:00:35.000Z: Nothing listens there.',
       '',
     ]);
@@ -97,7 +98,7 @@ describe('runledger deliveries', () => {
     const tries = Array.from({ length: 650 }, (_, index) => aTry({ try: index + 1 }));
     const gateway = await aGateway(deliveries({ tries }));
     const { stdout, stderr } = await runCli(['deliveries', RUN], at(gateway.url));
-    expect(stdout.split('\n')).toHaveLength(100 + 3);
+    expect(stdout.split('\n')).toHaveLength(100 + 4);
     expect(stdout).toContain('attempt 650');
     expect(stderr).toBe('550 earlier delivery attempts are left out; --json shows all.\n');
     const json = await runCli(['deliveries', RUN, '--json'], at(gateway.url));
@@ -127,11 +128,14 @@ const page = (ids: readonly string[], next_cursor: string | null = null) => ({
 });
 
 describe('runledger webhooks', () => {
-  it('lists runs with a webhook, one line each', async () => {
+  it('lists runs with a webhook in columns', async () => {
     const gateway = await aGateway(page([RUN]));
     expect(await runCli(['webhooks'], at(gateway.url))).toEqual({
       code: 0,
-      stdout: `2026-05-01T12:30:00.000Z  ${RUN}  deferred     3 attempts   timed_out          https://hooks.example.com/r\n`,
+      stdout: [
+        'CHANGED                   RUN                                   STATE        ATTEMPTS  WHY                NEXT ATTEMPT              WEBHOOK\n',
+        `2026-05-01T12:30:00.000Z  ${RUN}  deferred     3         timed_out          -                         https://hooks.example.com/r\n`,
+      ].join(''),
       stderr: '',
     });
     expect(gateway.requests[0]).toMatchObject({ method: 'GET', path: '/api/webhooks/deliveries?limit=50' });
@@ -141,7 +145,7 @@ describe('runledger webhooks', () => {
     const failed = listed(RUN, { webhook_status: 'failed', state: null, given_up_reason: 'expired' });
     const gateway = await aGateway({ status: 200, body: { deliveries: [failed], next_cursor: null } });
     const { stdout } = await runCli(['webhooks', '--status', 'failed'], at(gateway.url));
-    expect(stdout).toContain(`${RUN}  failed       3 attempts   expired  `);
+    expect(stdout).toContain(`${RUN}  failed       3         expired  `);
   });
 
   it('reads the chosen runs, page after page up to the limit, and reports that there are more', async () => {

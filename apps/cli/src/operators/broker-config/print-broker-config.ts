@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Screen } from '../../output/screen.ts';
-import { headLine, rowLine, type Column } from '../../output/table.ts';
+import { printTable, type Column } from '../../output/table.ts';
 import type { Made, MadeUser } from './make-broker-config.ts';
 
 export const printBrokerConfig = (made: Made, screen: Screen, json: boolean): void => {
@@ -26,8 +26,7 @@ export const printBrokerConfig = (made: Made, screen: Screen, json: boolean): vo
     { title: 'KEY', width: 7, of: ({ key }) => key },
     { title: 'SEED', width: 0, of: ({ name }) => folder.shown(folder.keyFileOf(name)) },
   ];
-  screen.print(headLine(columns));
-  for (const user of users) screen.print(rowLine(columns, user));
+  printTable(screen, columns, { items: users, json: false });
   if (removed.length > 0) screen.print(`Removed, with their keys: ${removed.join(', ')}.`);
   for (const line of whatNext(made)) screen.hint(line);
 };

@@ -1,7 +1,7 @@
 import type { Newer } from '@runledger/event-log/migrate/go-back';
 import type { StreamProof } from '@runledger/event-log/migrate/migrate';
 import type { Screen } from '../../output/screen.ts';
-import { headLine, rowLine, type Column } from '../../output/table.ts';
+import { printTable, type Column } from '../../output/table.ts';
 
 export interface Urls {
   readonly from: string;
@@ -37,13 +37,8 @@ const columns = (proofs: readonly StreamProof[]): readonly Column<StreamProof>[]
 ];
 
 export const printProof = (screen: Screen, proofs: readonly StreamProof[], json: boolean): void => {
-  if (json) {
-    for (const proof of proofs) screen.printJson(jsonOf(proof));
-    return;
-  }
-  const shown = columns(proofs);
-  screen.print(headLine(shown));
-  for (const proof of proofs) screen.print(rowLine(shown, proof));
+  if (json) for (const proof of proofs) screen.printJson(jsonOf(proof));
+  else printTable(screen, columns(proofs), { items: proofs, json });
 };
 
 const jsonOf = ({

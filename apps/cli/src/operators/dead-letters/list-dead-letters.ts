@@ -25,7 +25,7 @@ const columns: readonly Column<ListedDeadLetter>[] = [
   { title: 'CONSUMER', width: 20, of: ({ consumer }) => consumer },
   { title: 'STREAM', width: 8, of: ({ stream }) => stream },
   { title: 'SEQUENCE', width: 10, of: ({ sequence }) => String(sequence) },
-  { title: 'TIME', width: 24, of: ({ time }) => time },
+  { title: 'TIME', width: 24, is: 'time', of: ({ time }) => time },
   { title: 'REASON', width: 0, of: ({ reason }) => shorten(plain(reason), LONGEST_REASON) },
 ];
 
@@ -41,9 +41,9 @@ export const printDeadLetters = async (
       if (!json) screen.hint(`There are more than ${limit}. Use a higher --limit to see them.`);
       return;
     }
-    if (listed === 0 && !json) screen.print(headLine(columns));
+    if (listed === 0 && !json) screen.print(headLine(screen, columns));
     if (json) screen.printJson(withoutBody(message));
-    else screen.print(rowLine(columns, message));
+    else screen.print(rowLine(screen, columns, message));
     listed += 1;
   }
   if (listed === 0 && !json) screen.hint('No dead letter matches.');
