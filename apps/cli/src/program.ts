@@ -20,6 +20,7 @@ import { CommandError, EXIT } from './output/command-error.ts';
 import type { ExitCode } from './output/command-error.ts';
 import type { Screen } from './output/screen.ts';
 import { addSealedValueCommands } from './sealing/sealed-values.ts';
+import { addCompletionCommands } from './completion/add-completion-commands.ts';
 import { addServerCommands } from './servers/add-server-commands.ts';
 import { addScheduleCommands } from './schedules/schedules.ts';
 import { addReplayCommands } from './replay/add-replay-commands.ts';
@@ -129,12 +130,14 @@ const addAll = (program: Command, context: CommandContext, environment: ProgramE
   addAuditCommands(program, context);
   addServerCommands(program, context, environment);
   addOperatorCommands(program, context, environment);
+  addCompletionCommands(program, context, environment);
 };
 
 /** `--context` may stand behind the name of a command too. */
 const acceptContextEverywhere = (command: Command): void => {
   for (const one of command.commands) {
-    one.addOption(new Option('--context <name>').hideHelp());
+    const isGroup = one.commands.length > 0 && one.options.length === 0;
+    if (!isGroup) one.addOption(new Option('--context <name>').hideHelp());
     acceptContextEverywhere(one);
   }
 };

@@ -9,7 +9,7 @@ import { withBasePath } from './with-base-path.ts';
 const AUDIT_LOST =
   'The audit record of this command could not be stored. Look whether AUDIT is full, and raise auditMaxBytes in RUNLEDGER_LOG_SETTINGS.';
 
-interface Surroundings extends FileSources {
+export interface Surroundings extends FileSources {
   readonly env: Environment;
   readonly screen: Screen;
 }

@@ -25,16 +25,16 @@ export const addExecutorCommands = (program: Command, { client, end, add }: Comm
   add(group, 'list', 'list executors by name')
     .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
     .action(async (options: ListOptions) => end(await listExecutors(await client(), options)));
-  add(group, 'show <name>', 'show its slots with their runs, and its capabilities').action(
+  add(group, 'show <executor>', 'show its slots with their runs, and its capabilities').action(
     async (name: string, { json = false }: Json) => end(await showExecutor(await client(), name, json)),
   );
-  add(group, 'drain <name>', 'give it no new runs until it is resumed; its present runs continue')
+  add(group, 'drain <executor>', 'give it no new runs until it is resumed; its present runs continue')
     .option('--wait', 'wait until its last run has ended')
     .action(async (name: string, options: DrainOptions) =>
       end(await drainExecutor(await client(), name, options)),
     );
-  add(group, 'resume <name>', 'give it new runs again').action(async (name: string, { json = false }: Json) =>
-    end(await resumeExecutor(await client(), name, json)),
+  add(group, 'resume <executor>', 'give it new runs again').action(
+    async (name: string, { json = false }: Json) => end(await resumeExecutor(await client(), name, json)),
   );
 };
 

@@ -48,15 +48,17 @@ const widthIn = ({ isTerminal }: Look, { width, is }: Column<never>): number =>
 
 type Cell = readonly [text: string, width: number, colour: Screen['colour'] | undefined];
 
-/** A colour is for what is left of a text: its codes have no width. */
+/** Ends where there is no more room. The codes of a colour have no width. */
 const aligned = (cells: readonly Cell[], most: number): string => {
-  let [line, width] = ['', 0];
-  for (const [text, cellWidth, colour] of cells) {
-    const left = Math.max(0, most - width);
+  let [line, left] = ['', most];
+  for (const [text, width, colour] of cells) {
     const shown = shorten(text, left);
-    const space = Math.max(0, Math.min(cellWidth, left) - shown.length);
-    line += `${colour?.(meaningOf(text), shown) ?? shown}${' '.repeat(space)}  `;
-    width += shown.length + space + '  '.length;
+    line += colour?.(meaningOf(text), shown) ?? shown;
+    if (shown !== text) break;
+    const space = Math.max(0, width - text.length) + '  '.length;
+    left -= text.length + space;
+    if (left <= 0) break;
+    line += ' '.repeat(space);
   }
   return line.trimEnd();
 };

@@ -32,13 +32,14 @@ const addTimes = (command: Command): Command =>
 
 /** Apart from times. */
 export const addRunConditions = (command: Command): Command =>
-  addOtherConditions(
-    command.addOption(
-      new Option('--status <status>', 'of the run; several with commas, or repeat the option').argParser(
-        statuses,
-      ),
-    ),
-  );
+  addOtherConditions(command.addOption(statusOption()));
+
+/** Its choices are also for the help and for completion, which know nothing of commas. */
+const statusOption = (): Option => {
+  const option = new Option('--status <status>', 'of the run; several with commas, or repeat the option');
+  option.choices(RunStatus.enum).argParser(statuses);
+  return option;
+};
 
 /** Where the status is given already. */
 export const addFilterWithoutStatus = (command: Command): Command => addTimes(addOtherConditions(command));
