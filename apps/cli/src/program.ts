@@ -50,6 +50,9 @@ above, which --context local names. The commands marked
 _USER and _PASSWORD, else operator.json there. broker-config needs no connection.
 provision takes the limits of the log from RUNLEDGER_LOG_SETTINGS (JSON).
 
+Output: a terminal has relative times and colours (NO_COLOR, FORCE_COLOR); everything else, and
+--json, has ISO 8601. Without a terminal a creation prints the id of the record alone.
+
 Exit codes: 0 done, or the watched run succeeded; 1 the watched run failed or timed out, or
 verify or shadow found a difference;
 2 the command failed; 130 the watched run was cancelled, or the command was interrupted (Ctrl-C).`;

@@ -8,6 +8,7 @@ import { Value } from 'typebox/value';
 import { explainAnswer, explainNoAnswer } from './api-problem.ts';
 import type { ApiConnection } from './connection.ts';
 import { sendRequest } from '../http/http-request.ts';
+import { whenLate } from '../http/when-late.ts';
 import { CommandError } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
 
@@ -89,25 +90,25 @@ const answerTo = async (
   const { answerWithinMs = method === 'GET' ? SILENT_MS : ANSWER_WITHIN_MS } = request;
   const [silentMs, limitMs] = [waitsMs + SILENT_MS, waitsMs + answerWithinMs];
   const abort = new AbortController();
-  const giveUpAfter = (ms: number) =>
-    setTimeout(() => abort.abort(new Error(`it sent nothing for ${ms / 1_000} s`)), ms);
+  const giveUpAfter = (ms: number, what: string) =>
+    whenLate(ms, () => abort.abort(new Error(`${what} ${ms / 1_000} s`)));
   const sayThatItWaits = (): void =>
     warn(
       `${connection.url} has not answered for ${silentMs / 1_000} s. Waiting for up to ${limitMs / 1_000} s in all.`,
     );
-  const notice = limitMs > silentMs ? setTimeout(sayThatItWaits, silentMs) : undefined;
-  let timeout = giveUpAfter(limitMs);
+  const withoutNotice = limitMs > silentMs ? whenLate(silentMs, sayThatItWaits) : () => undefined;
+  let inTime = giveUpAfter(limitMs, 'it sent nothing for');
   try {
     const response = await send(connection, request, abort.signal);
-    clearTimeout(notice);
-    clearTimeout(timeout);
-    timeout = giveUpAfter(BODY_WITHIN_MS);
+    withoutNotice();
+    inTime();
+    inTime = giveUpAfter(BODY_WITHIN_MS, 'its answer did not end within');
     return await answerOf(response);
   } catch (error) {
     throw new Unavailable(explainNoAnswer(connection, error));
   } finally {
-    clearTimeout(notice);
-    clearTimeout(timeout);
+    withoutNotice();
+    inTime();
   }
 };
 

@@ -2,6 +2,7 @@ import { Argument, type Command } from 'commander';
 import type { CommandContext } from '../command/command-context.ts';
 import { connecting, type Surroundings } from '../command/connecting.ts';
 import { EXIT } from '../output/command-error.ts';
+import { complete, contextIn } from './complete.ts';
 import { SHELLS, completionScript, type Shell } from './scripts.ts';
 
 /** `completion` prints a script for a shell, and the script asks `complete` what may come next. */
@@ -20,7 +21,6 @@ export const addCompletionCommands = (
     .command('complete', { hidden: true })
     .argument('[words...]')
     .action(async (words: readonly string[]) => {
-      const { complete, contextIn } = await import('./complete.ts');
       const { client } = connecting(environment, () => contextIn(words));
       const isWhole = await complete({ program, client, screen, env: environment.env }, words);
       // What was not answered in time holds up nobody.

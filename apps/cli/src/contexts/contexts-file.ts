@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Environment } from '@runledger/service-kit/config/config';
 import { readJsonFile } from '@runledger/standalone/connection-files';
+import { writePrivateFile } from '@runledger/standalone/write-file';
 import { Type, type Static } from 'typebox';
 import { CommandError } from '../output/command-error.ts';
 
@@ -62,8 +63,6 @@ export const writeContexts = async (env: Environment, { current, contexts }: Con
     throw new CommandError(
       'There is no place to store the connection: neither HOME nor XDG_CONFIG_HOME is set. Set one of them.',
     );
-  // Only logging in writes.
-  const { writePrivateFile } = await import('@runledger/standalone/write-file');
   try {
     await mkdir(dirname(path), { recursive: true, mode: FOLDER_MODE });
     await writePrivateFile(path, `${JSON.stringify({ current, contexts }, null, 2)}\n`);

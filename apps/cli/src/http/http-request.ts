@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { whenLate } from './when-late.ts';
 
 export interface HttpRequest {
   readonly method: string;
@@ -41,8 +42,7 @@ const limitConnecting = (sent: ClientRequest, connected: 'connect' | 'secureConn
   sent.once('socket', (socket) => {
     if (!socket.connecting) return;
     const late = new Error(`it accepted no connection within ${CONNECT_WITHIN_MS / 1_000} s`);
-    const timeout = setTimeout(() => sent.destroy(late), CONNECT_WITHIN_MS);
-    const clear = (): void => clearTimeout(timeout);
-    socket.once(connected, clear).once('close', clear);
+    const inTime = whenLate(CONNECT_WITHIN_MS, () => sent.destroy(late));
+    socket.once(connected, inTime).once('close', inTime);
   });
 };

@@ -5,6 +5,7 @@ import type { ListOptions } from '../command/list-pages.ts';
 import type { CommandContext } from '../command/command-context.ts';
 import { cancelRuns } from './cancel-runs.ts';
 import { listRuns } from './list/list-runs.ts';
+import { watchRuns } from './list/watch-runs.ts';
 import { rerunRuns } from './rerun-runs.ts';
 import type { RerunRunsOptions } from './rerun-runs.ts';
 import type { BulkOptions } from './bulk-runs.ts';
@@ -50,6 +51,5 @@ const list = async (
   const opened = await client();
   const query = { ...(await runFilterOf(opened.call, options)), at };
   if (!watch) return listRuns(opened, query, options);
-  const { watchRuns } = await import('./list/watch-runs.ts');
   return watchRuns(opened, query, options, untilInterrupted());
 };

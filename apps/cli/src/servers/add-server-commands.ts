@@ -2,9 +2,12 @@ import type { Command } from 'commander';
 import type { Environment } from '../api-client/connection.ts';
 import type { CommandContext, Json } from '../command/command-context.ts';
 import type { FileSources } from '../options/json-files.ts';
-import type { LoginOptions } from './login.ts';
+import { listContexts, removeContext, useContext } from './contexts.ts';
+import { login, type LoginOptions } from './login.ts';
+import { openPage } from './open-page.ts';
+import { whoami } from './whoami.ts';
 
-/** The commands about servers and who works with them. What they do is loaded when they run. */
+/** The commands about servers and who works with them. */
 export const addServerCommands = (
   program: Command,
   { client, screen, end, add }: CommandContext,
@@ -15,12 +18,10 @@ export const addServerCommands = (
     .option('--name <name>', "of the context that it becomes; the server's host by default")
     .addHelpText('after', LOGIN_HELP)
     .action(async (options: LoginOptions) => {
-      const { login } = await import('./login.ts');
       end(await login({ env, stdin, screen }, options));
     });
   add(program, 'whoami', 'show the server, and whose the API key is').action(
     async ({ json = false }: Json) => {
-      const { whoami } = await import('./whoami.ts');
       end(await whoami(await client(), json));
     },
   );
@@ -29,24 +30,20 @@ export const addServerCommands = (
     'open [run]',
     "open the reference of the API, or a picture of a run's history, in a browser",
   ).action(async (run: string | undefined, { json = false }: Json) => {
-    const { openPage } = await import('./open-page.ts');
     end(await openPage(await client(), env, run, json));
   });
   const group = program.command('context').description('the servers that you have logged in to');
   const place = { env, cwd, screen };
   add(group, 'list', 'list them; the current one has a star').action(async ({ json = false }: Json) => {
-    const { listContexts } = await import('./contexts.ts');
     end(await listContexts(place, json));
   });
   add(group, 'use <context>', 'use this one from now on; local is the standalone of the folder').action(
     async (name: string, { json = false }: Json) => {
-      const { useContext } = await import('./contexts.ts');
       end(await useContext(place, name, json));
     },
   );
   add(group, 'remove <context>', 'forget a server and its key').action(
     async (name: string, { json = false }: Json) => {
-      const { removeContext } = await import('./contexts.ts');
       end(await removeContext(place, name, json));
     },
   );

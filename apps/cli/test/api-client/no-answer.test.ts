@@ -1,30 +1,37 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { RUN, aGateway, aRun } from '../fixtures/fake-gateway.ts';
 import { at, runCli, startCli } from '../fixtures/run-cli.ts';
 
-/** It accepts connections and never answers. */
+/** It accepts connections and never says anything. */
 const aSilentServer = async (): Promise<string> => {
-  const server = createServer(() => undefined).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => server.close().closeAllConnections());
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => void sockets.push(socket.on('error', () => undefined)));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 };
 
 describe('a server that does not answer', () => {
   it('is told of after 5 s: a read fails, a change waits on, and a wait was asked for', async () => {
     const url = `${await aSilentServer()}/api`;
+    // It speaks no TLS: no connection comes about, so that nothing was changed either.
+    const unreachable = runCli(['cancel', RUN], at(url.replace('http:', 'https:')));
     const began = performance.now();
     const cancelling = startCli(['cancel', RUN], at(url));
     const waiting = startCli(['get', RUN, '--wait', '20'], at(url));
     const read = await runCli(['get', RUN], at(url));
+    const { code, stderr } = await unreachable;
     const tookMs = performance.now() - began;
     expect(read).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(`There is no answer from ${url}: it sent nothing for 5 s.`),
     });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('it accepted no connection within 5 s')]);
     expect(tookMs).toBeGreaterThan(4_900);
     expect(tookMs).toBeLessThan(9_000);
     const notice = `${url} has not answered for 5 s. Waiting for up to 30 s in all.\n`;
