@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { asyncApiPage } from './asyncapi-document.ts';
 import { brokerPage } from './broker-page.ts';
+import { errorsPage } from './errors-page.ts';
 import { eventsPage } from './events-page.ts';
 import { exportPage } from './export-page.ts';
 import { settingsPage } from './settings-page.ts';
@@ -12,6 +13,7 @@ const DOCS = join(import.meta.dirname, '..', '..', 'docs');
 export const PAGES = [
   { file: join(DOCS, 'asyncapi.json'), made: asyncApiPage },
   { file: join(DOCS, 'broker.md'), made: brokerPage },
+  { file: join(DOCS, 'errors.md'), made: errorsPage },
   { file: join(DOCS, 'events.md'), made: eventsPage },
   { file: join(DOCS, 'export.md'), made: exportPage },
   { file: join(DOCS, 'settings.md'), made: settingsPage },

@@ -3,57 +3,68 @@ import { EventTooLarge, LogFull } from '@runledger/event-log/append/append';
 import { AuditNotStored } from '@runledger/event-log/audit/record-action';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import { ArchiveUnavailable } from './archive/store/archive-objects.ts';
-import type { Refusal } from './http/refusal.ts';
 import { OutputStoreUnavailable } from './outputs/store/output-store.ts';
 import { ViewsUnavailable } from './projection/run-views.ts';
 import { SchedulerUnavailable } from './scheduler/scheduler-client.ts';
 import type { KnownFailure } from './server/refusal-of.ts';
 
-const unavailable = (why: string): Refusal => ({ kind: 'unavailable', why });
-
 /** The refusals for errors that features throw. */
 export const knownFailures: readonly KnownFailure[] = [
   [
     AuditNotStored,
-    unavailable(
-      'The audit record of this request could not be stored, so nothing was done. Try again; an operator can raise auditMaxBytes in RUNLEDGER_LOG_SETTINGS',
-    ),
+    {
+      code: 'audit_not_stored',
+      why: 'The audit record of this request could not be stored, so nothing was done. Try again; an operator can raise auditMaxBytes in RUNLEDGER_LOG_SETTINGS',
+    },
   ],
-  [LogFull, unavailable('The log is full and accepts nothing until older events expire. Nothing was done')],
+  [
+    LogFull,
+    {
+      code: 'log_full',
+      why: 'The log is full and accepts nothing until older events expire. Nothing was done',
+    },
+  ],
   [
     LogUnavailable,
-    unavailable(
-      'The log of runs cannot be reached now. Try again: the request may or may not have taken effect',
-    ),
+    {
+      code: 'log_unavailable',
+      why: 'The log of runs cannot be reached now. Try again: the request may or may not have taken effect',
+    },
   ],
   [
     BlobStoreFull,
     {
-      kind: 'storage_full',
+      code: 'workflow_store_full',
       why: 'The store of workflows is full, so nothing was created: ask the operator to raise workflowsMaxBytes in RUNLEDGER_LOG_SETTINGS',
     },
   ],
   [
     ViewsUnavailable,
-    unavailable(
-      'The store of runs for lists cannot be reached now, or is too slow. Try again, or read a run by its id',
-    ),
+    {
+      code: 'views_unavailable',
+      why: 'The store of runs for lists cannot be reached now, or is too slow. Try again, or read a run by its id',
+    },
   ],
   [
     SchedulerUnavailable,
-    unavailable(
-      'No scheduler leads now, or the leader does not respond. Check that a scheduler is running, and try again',
-    ),
+    {
+      code: 'scheduler_unavailable',
+      why: 'No scheduler leads now, or the leader does not respond. Check that a scheduler is running, and try again',
+    },
   ],
   [
     ArchiveUnavailable,
-    unavailable(
-      'The archive, which has the facts of older runs, cannot be read now. Try again; an operator finds the reason in the log of the gateway',
-    ),
+    {
+      code: 'archive_unavailable',
+      why: 'The archive, which has the facts of older runs, cannot be read now. Try again; an operator finds the reason in the log of the gateway',
+    },
   ],
-  [OutputStoreUnavailable, unavailable('The store of output files cannot be reached now. Try again')],
+  [
+    OutputStoreUnavailable,
+    { code: 'output_store_unavailable', why: 'The store of output files cannot be reached now. Try again' },
+  ],
   [
     EventTooLarge,
-    { kind: 'too_large', why: 'The run is too large for an event of the log: send smaller inputs' },
+    { code: 'run_too_large', why: 'The run is too large for an event of the log: send smaller inputs' },
   ],
 ];

@@ -224,10 +224,13 @@ describe('a receipt', () => {
   it('is for admins, of their own organisation, and not of what is gone', async () => {
     const gone = await wholeRun();
     await store(deleted(gone));
-    for (const run of [gone.run_id, newUuid()])
+    for (const [run, why] of [
+      [gone.run_id, 'The run was deleted. (run_deleted, request '],
+      [newUuid(), 'Run not found. Check the id.'],
+    ] as const)
       expect(await gateway.cli(['receipt', run])).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('not found'),
+        stderr: expect.stringContaining(why),
       });
     const cwd = temporaryFolder();
     expect(await runCli(['receipt', 'check', 'none'], { cwd })).toMatchObject({

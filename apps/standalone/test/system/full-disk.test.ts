@@ -116,7 +116,11 @@ describe('a standalone with a full disk for output files', () => {
     const refused = await upload();
     expect([refused.status, await refused.json()]).toEqual([
       507,
-      { detail: expect.stringContaining('The disk of the output files is full') },
+      {
+        detail: expect.stringContaining('The disk of the output files is full'),
+        code: 'output_store_full',
+        request_id: expect.any(String),
+      },
     ]);
     makeRoom();
     expect((await upload()).status).toBe(201);

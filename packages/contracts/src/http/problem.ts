@@ -13,14 +13,27 @@ export const ValidationError = Type.Object(
 );
 export type ValidationError = Static<typeof ValidationError>;
 
-/** The body of every 422 response, and of no other. */
+const shared = {
+  code: Type.String({
+    pattern: '^[a-z][a-z_]*$',
+    description:
+      'For programs: one cause with one remedy. A code never changes its meaning or its status, and clients may meet new ones. The page docs/errors.md of Runledger has the cause and the remedy of each.',
+    examples: ['run_not_found'],
+  }),
+  request_id: Type.String({
+    description: 'As the header `X-Request-Id`. The log of the service has it.',
+    examples: ['01a21460-ae48-7794-b9bb-ade918a387db'],
+  }),
+};
+
+/** The body of every 422 response, and of no other. Its code is `invalid_request`. */
 export const HTTPValidationError = Type.Object(
-  { detail: Type.Optional(Type.Array(ValidationError)) },
+  { detail: Type.Optional(Type.Array(ValidationError)), ...shared },
   { title: 'HTTPValidationError' },
 );
 
 /** The body of every other error response. */
 export const Refusal = Type.Object(
-  { detail: Type.String({ description: 'What happened, and what to do.' }) },
+  { detail: Type.String({ description: 'What happened, and what to do.' }), ...shared },
   { title: 'Refusal' },
 );

@@ -1,7 +1,7 @@
 import { actionRecorder, type RecordAction } from '@runledger/event-log/audit/record-action';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { Refused } from '../http/refusal.ts';
-import { responseTo } from '../http/refusal-responses.ts';
+import { statusOf } from '@runledger/contracts/http/refusals/refusal-codes';
 import { auditStore } from './audit-store.ts';
 import { refusedCredentials, type RefusedCredentials } from './refused-credentials.ts';
 
@@ -28,5 +28,4 @@ export const openAudit = ({ log, now, clock, onLost }: AuditOptions): Audit => {
 };
 
 /** A refusal of the server says that it may have been done. */
-const isRefusal = (error: unknown): boolean =>
-  error instanceof Refused && responseTo(error.refusal).status < 500;
+const isRefusal = (error: unknown): boolean => error instanceof Refused && statusOf(error.refusal.code) < 500;

@@ -15,7 +15,7 @@ import { listKeys, revokeKey, type ListedKey } from './owned-keys.ts';
 import { allows, lacksScope } from './scopes.ts';
 
 import { operation, route, type Caller, type ExtraCheck, type Route } from '../http/operation.ts';
-import { invalid, Refused } from '../http/refusal.ts';
+import { invalid, invalidRequest, notFound, Refused } from '../http/refusal.ts';
 import { own } from '../validation/node.ts';
 
 const listOperation = operation({
@@ -101,7 +101,7 @@ export const apiKeyRoutes = ({ log, findUser, now }: ApiKeyRoutes): Route[] => [
       case 'revoked':
         return;
       case 'not_found':
-        throw new Refused({ kind: 'not_found', what: 'API key' });
+        throw notFound('API key');
       case 'lacks_scope':
         throw lacksScope(
           result.scope,
@@ -135,12 +135,9 @@ const knownUser = async (
   wanted: string,
 ): Promise<string> => {
   if (wanted === user_id || !allows(key.scopes, 'admin') || (await findUser(org_id, wanted))) return wanted;
-  throw new Refused({
-    kind: 'invalid',
-    problems: [
-      invalid(['body', 'user_id'], 'value_error', 'Value error, the organisation has no user with this id'),
-    ],
-  });
+  throw invalidRequest(
+    invalid(['body', 'user_id'], 'value_error', 'Value error, the organisation has no user with this id'),
+  );
 };
 
 const create = async (
@@ -164,23 +161,20 @@ const create = async (
       );
     case 'too_deep':
       throw new Refused({
-        kind: 'conflict',
+        code: 'api_key_too_deep',
         why: `This API key has ${result.most} keys above it, which is the limit: make the key with one of those`,
       });
     case 'outlives_parent':
-      throw new Refused({
-        kind: 'invalid',
-        problems: [
-          invalid(
-            EXPIRES_AT,
-            'value_error',
-            `Value error, the calling key expires at ${result.expires_at}, and a key derived from it cannot expire later`,
-          ),
-        ],
-      });
+      throw invalidRequest(
+        invalid(
+          EXPIRES_AT,
+          'value_error',
+          `Value error, the calling key expires at ${result.expires_at}, and a key derived from it cannot expire later`,
+        ),
+      );
     case 'too_many':
       throw new Refused({
-        kind: 'conflict',
+        code: 'too_many_api_keys',
         why: `The organisation has ${result.most} API keys, which is the limit: revoke one that is not needed`,
       });
   }

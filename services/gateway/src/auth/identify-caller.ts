@@ -62,9 +62,9 @@ export const identifyCaller =
     ctx.set(rateHeaders(rate));
     if (rate?.allowed === false) {
       throw new Refused({
-        kind: 'too_many',
+        code: 'rate_limited',
         why: `${caller.token ? OF_TOKENS : OF_KEY} may make ${rate.limit} requests a minute. Try again in ${rate.resetS} s`,
-        retryAfterS: rate.resetS,
+        headers: { 'Retry-After': String(rate.resetS) },
       });
     }
     return { ...caller, address: address ?? null };
@@ -76,11 +76,11 @@ const OF_TOKENS = 'The tokens of this API key and of the keys derived from it';
 export const CREDENTIAL_INVALID = 'The API key or token is invalid, expired or revoked';
 
 export const notAuthenticated = (): Refused =>
-  new Refused({ kind: 'not_authenticated', why: CREDENTIAL_INVALID });
+  new Refused({ code: 'credential_invalid', why: CREDENTIAL_INVALID });
 
 const notInQuery = (): Refused =>
   new Refused({
-    kind: 'not_authenticated',
+    code: 'credential_invalid',
     why: 'The token in the query is invalid, expired or revoked. Only a token of this run may stand there',
   });
 
@@ -108,9 +108,14 @@ const callerOf = (
 const rateOfTokens = ({ id, rate_key = id }: ApiKey): string => `${rate_key}-tokens`;
 
 const refuseOther = (ctx: Context, { runToken }: OperationAccess, token: RunToken): void => {
-  const refused = (why: string): Refused => new Refused({ kind: 'not_allowed', why });
-  if (runToken === undefined) throw refused('A token of a run cannot do this: send an API key');
-  if (!token.scopes.includes(runToken.scope)) throw refused(`This token lacks the scope ${runToken.scope}`);
+  if (runToken === undefined)
+    throw new Refused({
+      code: 'run_token_not_enough',
+      why: 'A token of a run cannot do this: send an API key',
+    });
+  if (!token.scopes.includes(runToken.scope))
+    throw new Refused({ code: 'scope_missing', why: `This token lacks the scope ${runToken.scope}` });
   const { run_id }: Record<string, unknown> = ctx['params'] ?? {};
-  if (String(run_id).toLowerCase() !== token.run_id) throw refused('This token is for another run');
+  if (String(run_id).toLowerCase() !== token.run_id)
+    throw new Refused({ code: 'run_token_of_another_run', why: 'This token is for another run' });
 };

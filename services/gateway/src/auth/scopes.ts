@@ -16,6 +16,6 @@ export const allows = (scopes: readonly KeyScope[], wanted: KeyScope): boolean =
 /** `instead`: what to do. */
 export const lacksScope = (scope: KeyScope, instead?: string): Refused =>
   new Refused({
-    kind: 'not_allowed',
+    code: 'scope_missing',
     why: `This API key lacks the scope ${scope}${instead === undefined ? '' : `. ${instead}`}`,
   });

@@ -1,10 +1,8 @@
 import type { Context } from 'koa';
 import type { RunTokenUse } from '../http/operation.ts';
 import { Refused } from '../http/refusal.ts';
+import { TOKEN_PARAMETER } from '../validation/unknown-parameters.ts';
 import { bearerOf } from './bearer.ts';
-
-/** RFC 6750, section 2.3. */
-const IN_QUERY = 'access_token';
 
 /** The text of the credential of a request, and where it was. An API key is never read from a query. */
 export interface SentCredential {
@@ -16,10 +14,10 @@ export interface SentCredential {
 export const sentCredential = (ctx: Context, tokenUse: RunTokenUse | undefined): SentCredential => {
   const bearer = bearerOf(ctx.req);
   if (bearer !== undefined) return { text: bearer, isInQuery: false };
-  const queried = tokenUse?.inQuery === true ? ctx.query[IN_QUERY] : undefined;
+  const queried = tokenUse?.inQuery === true ? ctx.query[TOKEN_PARAMETER] : undefined;
   if (typeof queried === 'string') return { text: queried, isInQuery: true };
   throw new Refused({
-    kind: 'not_authenticated',
+    code: 'credential_missing',
     why: 'Not authenticated: send the header "Authorization: Bearer <API_KEY>"',
   });
 };

@@ -1,3 +1,4 @@
+import type { Conflict } from '../http/refusal.ts';
 import type { DecidedRecord } from './store/core/decided-record.ts';
 import { blockedByDeployments, type DeploymentPart } from './store/core/blocking-deployments.ts';
 import type { CatalogueRecords } from './store/catalogue-records.ts';
@@ -14,7 +15,7 @@ export const decideArchiving = async <Stored extends Archivable>(
   used: DeploymentPart,
   before: Stored,
   record: Stored,
-): Promise<DecidedRecord<Stored, string>> => {
+): Promise<DecidedRecord<Stored, Conflict>> => {
   const isArchived = record.archived === true && before.archived !== true;
   const blocking = isArchived
     ? await deployments.find(record.org_id, (one) => !one.archived && one[used] === record.id)

@@ -1,5 +1,6 @@
 import type { Deployment, Machine, NumberedVersion, Workflow } from '@runledger/contracts/catalogue/records';
 import { orgId, type OrgId } from '@runledger/contracts/ids';
+import type { Conflict } from '../http/refusal.ts';
 import type { UsedRecord } from '../projection/core/run-references.ts';
 import type { FreshViews } from '../projection/fresh-views.ts';
 import { ViewsUnavailable, type RunViews } from '../projection/run-views.ts';
@@ -16,7 +17,7 @@ export interface DeleteRecordsOptions {
   readonly now: () => Promise<Date>;
 }
 
-type Deletion = Promise<RemovedRecord<string>>;
+type Deletion = Promise<RemovedRecord<Conflict>>;
 
 /**
  * Deletes records of the catalogue by one rule: an archived record that no other record and no live run refers to. Runs that have
@@ -39,8 +40,8 @@ export const deleteRecords = (options: DeleteRecordsOptions): DeleteRecords => {
   const refuse =
     <Stored extends Archivable>(
       what: Deletable['what'],
-      others: (record: Stored) => Promise<string | undefined>,
-    ): RefuseRemoval<Stored, string> =>
+      others: (record: Stored) => Promise<Conflict | undefined>,
+    ): RefuseRemoval<Stored, Conflict> =>
     async ({ value, changedAt }) =>
       undeletable({ what, archived: value.archived ?? false, changedAt, now: await now() }) ??
       (await others(value));
@@ -89,9 +90,9 @@ export const deleteRecords = (options: DeleteRecordsOptions): DeleteRecords => {
 const MAX_NAMED = 10;
 
 interface InUse {
-  byDeployment(org: string, used: DeploymentPart, id: string): Promise<string | undefined>;
-  byRun(org: OrgId, record: UsedRecord): Promise<string | undefined>;
-  ofVersion(version: { readonly org_id: string; readonly id: string }): Promise<string | undefined>;
+  byDeployment(org: string, used: DeploymentPart, id: string): Promise<Conflict | undefined>;
+  byRun(org: OrgId, record: UsedRecord): Promise<Conflict | undefined>;
+  ofVersion(version: { readonly org_id: string; readonly id: string }): Promise<Conflict | undefined>;
 }
 
 const openInUse = ({ records: { deployments }, views, fresh }: DeleteRecordsOptions): InUse => {

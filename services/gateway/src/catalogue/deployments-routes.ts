@@ -11,10 +11,9 @@ import { shownDeployment } from './core/deployment.ts';
 import type { DeploymentRefusal } from './core/deployment-rules.ts';
 import { operation, route, type Route } from '../http/operation.ts';
 import { cursorAt } from '../http/pagination.ts';
-import { invalid, Refused } from '../http/refusal.ts';
+import { invalid, invalidRequest, Refused } from '../http/refusal.ts';
 import {
   changed,
-  conflict,
   created,
   deleted,
   found,
@@ -148,8 +147,8 @@ const lowerCase = <Body extends Names>(body: Body): Body => ({
 
 const refused = (refusal: DeploymentRefusal): Refused => {
   switch (refusal.kind) {
-    case 'conflict':
-      return conflict(refusal.why);
+    case 'not_restorable':
+      return new Refused({ code: 'deployment_not_restorable', why: refusal.why });
     case 'invalid': {
       const problems = refusal.wrong.map(({ member, index, why }) =>
         invalid(
@@ -158,7 +157,7 @@ const refused = (refusal: DeploymentRefusal): Refused => {
           `Value error, ${why}`,
         ),
       );
-      return new Refused({ kind: 'invalid', problems });
+      return invalidRequest(...problems);
     }
   }
 };

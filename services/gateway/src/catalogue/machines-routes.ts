@@ -10,9 +10,10 @@ import { decideArchiving } from './decide-archiving.ts';
 import { changedMachine, newMachine } from './core/machine.ts';
 import { operation, route, type Route } from '../http/operation.ts';
 import { cursorAt } from '../http/pagination.ts';
+import type { Conflict } from '../http/refusal.ts';
 import {
   changed,
-  conflict,
+  refusedBy,
   created,
   deleted,
   found,
@@ -102,9 +103,9 @@ export const machineRoutes = ({
   route(createMachine, async ({ body }, { org_id }) => {
     const machine = newMachine(body, newOrigin(org_id, now));
     const result = await withinQuota(quotas.catalogue_records, org_id, () =>
-      machines.create<string>(machine),
+      machines.create<Conflict>(machine),
     );
-    return created(result, conflict);
+    return created(result, refusedBy);
   }),
   route(
     listMachines,
@@ -121,7 +122,7 @@ export const machineRoutes = ({
     const result = await machines.change(org_id, path.machine_id, (machine) =>
       decideArchiving(deployments, 'machine_id', machine, changedMachine(machine, body)),
     );
-    return changed(result, 'Machine', conflict);
+    return changed(result, 'Machine', refusedBy);
   }),
   route(deleteMachineOperation, async ({ path }, { org_id }) =>
     deleted(await deletion.machine(org_id, path.machine_id), 'Machine'),

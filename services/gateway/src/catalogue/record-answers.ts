@@ -6,7 +6,7 @@ import type { CatalogueRecords } from './store/catalogue-records.ts';
 import type { ChangedRecord } from './store/change-record.ts';
 import type { CreatedRecord } from './store/records.ts';
 import type { RecordOrigin } from './store/core/decided-record.ts';
-import { Refused, type RecordKind } from '../http/refusal.ts';
+import { notFound, Refused, type Conflict, type RecordKind } from '../http/refusal.ts';
 import { overQuota } from '../quotas/over-quota.ts';
 import type { QuotaBound } from '../quotas/quota-bound.ts';
 import type { Quotas } from '../quotas/quotas.ts';
@@ -56,7 +56,7 @@ export const newOrigin = (org_id: OrgId, now: () => Date): RecordOrigin => ({
 
 /** The record, if the caller's organisation has it. */
 export const found = <Stored>(record: Stored | undefined, what: RecordKind): Stored => {
-  if (record === undefined) throw new Refused({ kind: 'not_found', what });
+  if (record === undefined) throw notFound(what);
   return record;
 };
 
@@ -85,21 +85,21 @@ export const changed = <Stored, No>(
     case 'refused':
       throw refused(result.why);
     case 'none':
-      throw new Refused({ kind: 'not_found', what });
+      throw notFound(what);
     case 'too_busy':
       throw tooBusy(what);
   }
 };
 
 /** Nothing is left of the record. */
-export const deleted = (result: RemovedRecord<string>, what: RecordKind): undefined => {
+export const deleted = (result: RemovedRecord<Conflict>, what: RecordKind): undefined => {
   switch (result.kind) {
     case 'removed':
       return undefined;
     case 'refused':
-      throw conflict(result.why);
+      throw new Refused(result.why);
     case 'none':
-      throw new Refused({ kind: 'not_found', what });
+      throw notFound(what);
     case 'too_busy':
       throw tooBusy(what);
   }
@@ -107,8 +107,9 @@ export const deleted = (result: RemovedRecord<string>, what: RecordKind): undefi
 
 export const tooBusy = (what: RecordKind): Refused =>
   new Refused({
-    kind: 'unavailable',
+    code: 'changed_concurrently',
     why: `The ${what.toLowerCase()} was changed again and again at the same time. Nothing was done: try again`,
   });
 
-export const conflict = (why: string): Refused => new Refused({ kind: 'conflict', why });
+/** The refusal of a change that the present state forbids. */
+export const refusedBy = (why: Conflict): Refused => new Refused(why);

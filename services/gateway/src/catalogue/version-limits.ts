@@ -26,7 +26,7 @@ export const checkNewVersion: ExtraCheck = ({ body }) => {
 
 const refuseLarger = (value: JsonValue | undefined, most: number, what: string): void => {
   if (value === undefined || jsonBytes(value) <= most) return;
-  throw new Refused({ kind: 'too_large', why: `${what} may have at most ${most} bytes as JSON` });
+  throw new Refused({ code: 'workflow_too_large', why: `${what} may have at most ${most} bytes as JSON` });
 };
 
 const definition = compiledSchema(NewInputDefinition);

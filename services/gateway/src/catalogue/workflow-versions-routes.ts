@@ -18,11 +18,11 @@ import type { NewVersion } from './store/workflow-blobs.ts';
 import type { WorkflowVersions } from './store/workflow-versions.ts';
 import { inputDefinitions } from './core/input-definitions.ts';
 import { operation, route, type Route } from '../http/operation.ts';
-import { Refused } from '../http/refusal.ts';
+import { Refused, type Conflict } from '../http/refusal.ts';
 import { cursorAt } from '../http/pagination.ts';
 import {
   changed,
-  conflict,
+  refusedBy,
   deleted,
   found,
   newOrigin,
@@ -120,7 +120,7 @@ export const workflowVersionRoutes = ({
       async ({ path, body }, { org_id }) => {
         const workflow = await workflowOf(org_id, path);
         if (workflow.archived) {
-          throw conflict('The workflow is archived, so it accepts no new versions: restore it first');
+          throw new Refused(WORKFLOW_ARCHIVED);
         }
         const version = newVersion(workflow, body, newOrigin(org_id, now));
         const bytes = jsonBytes(version.workflow) + jsonBytes(version.inputs);
@@ -159,10 +159,15 @@ export const workflowVersionRoutes = ({
           archived: body.archived ?? entry.archived,
         }),
       );
-      return { ...changed(result, 'Workflow version', conflict), workflow };
+      return { ...changed(result, 'Workflow version', refusedBy), workflow };
     }),
     deletionRoute(versions, deletion),
   ];
+};
+
+const WORKFLOW_ARCHIVED: Conflict = {
+  code: 'workflow_archived',
+  why: 'The workflow is archived, so it accepts no new versions: restore it first',
 };
 
 const deletionRoute = (
@@ -190,7 +195,7 @@ const workflowIn = async (
   const workflow = await versions.workflowOf(version);
   if (workflow !== undefined) return workflow;
   throw new Refused({
-    kind: 'gone',
+    code: 'workflow_lost',
     why: `The workflow of version ${version.id} is lost or damaged: create another version with the same workflow, which also repairs this one`,
   });
 };

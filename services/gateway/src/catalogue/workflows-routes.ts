@@ -10,9 +10,10 @@ import { decideArchiving } from './decide-archiving.ts';
 import { changedWorkflow, newWorkflow } from './core/workflow.ts';
 import { operation, route, type Route } from '../http/operation.ts';
 import { cursorAt } from '../http/pagination.ts';
+import type { Conflict } from '../http/refusal.ts';
 import {
   changed,
-  conflict,
+  refusedBy,
   created,
   deleted,
   found,
@@ -102,9 +103,9 @@ export const workflowRoutes = ({
   route(createWorkflow, async ({ body }, { org_id }) => {
     const workflow = newWorkflow(body, newOrigin(org_id, now));
     const result = await withinQuota(quotas.catalogue_records, org_id, () =>
-      workflows.create<string>(workflow),
+      workflows.create<Conflict>(workflow),
     );
-    return created(result, conflict);
+    return created(result, refusedBy);
   }),
   route(
     listWorkflows,
@@ -121,7 +122,7 @@ export const workflowRoutes = ({
     const result = await workflows.change(org_id, path.workflow_id, (workflow) =>
       decideArchiving(deployments, 'workflow_id', workflow, changedWorkflow(workflow, body)),
     );
-    return changed(result, 'Workflow', conflict);
+    return changed(result, 'Workflow', refusedBy);
   }),
   route(deleteWorkflow, async ({ path }, { org_id }) =>
     deleted(await deletion.workflow(org_id, path.workflow_id), 'Workflow'),

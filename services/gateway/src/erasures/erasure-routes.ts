@@ -1,7 +1,7 @@
 import type { Erasure, Organisation } from '@runledger/contracts/catalogue/records';
 import { EraseQuery, OrganisationPath, OrganisationTombstone } from '@runledger/contracts/http/organisations';
 import { operation, route, type Route } from '../http/operation.ts';
-import { Refused } from '../http/refusal.ts';
+import { notFound, Refused } from '../http/refusal.ts';
 import type { ErasureRecords } from '../catalogue/store/erasure-records.ts';
 
 const shared = { tag: 'Organisation', scope: 'operator' } as const;
@@ -48,14 +48,14 @@ export const erasureRoutes = ({ erasures, findOrganisation, now }: ErasureRoutes
     if (before) return shown(before.value);
     if (caller.org_id === org_id)
       throw new Refused({
-        kind: 'conflict',
+        code: 'own_organisation',
         why: 'This API key belongs to the organisation, and would be revoked with it: erase it with an operator key of another organisation',
       });
     const organisation = await findOrganisation(org_id);
-    if (!organisation) throw new Refused({ kind: 'not_found', what: 'Organisation' });
+    if (!organisation) throw notFound('Organisation');
     if (organisation.name !== name)
       throw new Refused({
-        kind: 'conflict',
+        code: 'organisation_name_differs',
         why: 'The organisation has another name. Nothing was erased: check its id, and give its name as it is',
       });
     const requested_by = { org_id: caller.org_id, user_id: caller.user_id, key_id: caller.key.id };
@@ -72,7 +72,7 @@ export const erasureRoutes = ({ erasures, findOrganisation, now }: ErasureRoutes
   }),
   route(tombstoneOperation, async ({ path: { org_id } }) => {
     const erasure = await erasures.find(org_id);
-    if (!erasure) throw new Refused({ kind: 'not_found', what: 'Tombstone' });
+    if (!erasure) throw notFound('Tombstone');
     return shown(erasure.value);
   }),
 ];

@@ -3,7 +3,7 @@ import { jsonBlob } from '@runledger/blob-store/json-blob';
 import { BlobDamaged, type BlobStore } from '@runledger/blob-store/store/blob-store';
 import { readInlineOrBlob } from '@runledger/contracts/blobs';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
-import type { AssignedJson } from './fetch-route.ts';
+import type { AssignedJson, LostCode } from './fetch-route.ts';
 
 /** The workflow that the run was queued with. */
 export const workflowOf =
@@ -15,6 +15,8 @@ export const workflowOf =
       {
         what: `The workflow of version ${request.workflow_version_id}, which this run was queued with, is`,
         todo: 'Create another version with the same workflow, and queue the run again.',
+        lost: 'assigned_workflow_lost',
+        damaged: 'assigned_workflow_damaged',
       },
     );
 
@@ -28,22 +30,38 @@ export const inputsOf =
     return find(
       blobs,
       { org_id, sha256 },
-      { what: 'The inputs of this run are', todo: 'Queue it again, with its inputs.' },
+      {
+        what: 'The inputs of this run are',
+        todo: 'Queue it again, with its inputs.',
+        lost: 'assigned_inputs_lost',
+        damaged: 'assigned_inputs_damaged',
+      },
     );
   };
 
-/** `what` begins the sentence about a blob that is lost or damaged, and `todo` says what to do then. @throws {LogUnavailable} */
+interface LostBlob {
+  /** Begins the sentence about a blob that is lost or damaged. */
+  readonly what: string;
+  /** What to do then. */
+  readonly todo: string;
+  readonly lost: LostCode;
+  readonly damaged: LostCode;
+}
+
+/** @throws {LogUnavailable} */
 const find = async (
   store: Pick<BlobStore, 'get'>,
   { org_id, sha256 }: { readonly org_id: string; readonly sha256: string },
-  { what, todo }: { readonly what: string; readonly todo: string },
+  { what, todo, lost, damaged }: LostBlob,
 ): Promise<AssignedJson> => {
   try {
     const text = await store.get(org_id, sha256);
-    return text ? { kind: 'found', text } : { kind: 'gone', why: `${what} no longer in the store. ${todo}` };
+    return text
+      ? { kind: 'found', text }
+      : { kind: 'lost', code: lost, why: `${what} no longer in the store. ${todo}` };
   } catch (error) {
     if (error instanceof BlobDamaged)
-      return { kind: 'damaged', why: `${what} damaged in the store. ${todo}` };
+      return { kind: 'lost', code: damaged, why: `${what} damaged in the store. ${todo}` };
     throw error;
   }
 };

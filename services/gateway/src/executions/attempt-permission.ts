@@ -6,6 +6,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { head, readRun } from '@runledger/event-log/read/read-run';
 import type { Context } from 'koa';
 import { bearerOf } from '../auth/bearer.ts';
+import { noSuchPath } from '../names/no-such-path.ts';
 import { Refused } from '../http/refusal.ts';
 
 /** One attempt of a run, as the path of a request names it. */
@@ -22,7 +23,7 @@ export const namedAttempt = (ctx: Context): NamedAttempt => {
   const org = String(org_id);
   const run = String(run_id);
   const number = String(attempt);
-  if (!isOrgId(org) || !isRunId(run) || !ATTEMPT.test(number)) throw new Refused({ kind: 'no_such_path' });
+  if (!isOrgId(org) || !isRunId(run) || !ATTEMPT.test(number)) throw noSuchPath(ctx);
   return { run: { org_id: org, run_id: run }, attempt: Number(number) };
 };
 
@@ -54,8 +55,8 @@ export const permittedRun = async (
   const { run } = read;
   if (isExecuting(run) && run.attempt.number === attempt) return { run, token };
   const why = isExecuting(run) ? `attempt ${run.attempt.number} is executing` : `the run is ${run.status}`;
-  throw new Refused({ kind: 'conflict', why: `Attempt ${attempt} is over: ${why}` });
+  throw new Refused({ code: 'attempt_over', why: `Attempt ${attempt} is over: ${why}` });
 };
 
 const badToken = (): Refused =>
-  new Refused({ kind: 'not_authenticated', why: 'This is not the token of this attempt' });
+  new Refused({ code: 'attempt_token_invalid', why: 'This is not the token of this attempt' });

@@ -7,6 +7,7 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Middleware } from 'koa';
 import type { Files } from '../files/files.ts';
 import { readParts } from '../files/store/read-parts.ts';
+import { noSuchPath } from '../names/no-such-path.ts';
 import { Refused } from '../http/refusal.ts';
 import { sendFile } from '../outputs/send-file.ts';
 import type { OutputStore } from '../outputs/store/output-store.ts';
@@ -28,15 +29,15 @@ export const inputFileRoute =
     const { run } = await permittedRun(log, ctx, namedAttempt(ctx));
     const { id: named }: Record<string, unknown> = ctx['params'] ?? {};
     const id = String(named);
-    if (!isUuid(id)) throw new Refused({ kind: 'no_such_path' });
+    if (!isUuid(id)) throw noSuchPath(ctx);
     const json = await inputs(run);
-    if (json.kind !== 'found') throw new Refused(json);
+    if (json.kind === 'lost') throw new Refused({ code: json.code, why: json.why });
     const isNamed = names(run.request.file_inputs ?? [], objectIn(json.text), id);
     const file = isNamed ? await files.find(run.org_id, id) : undefined;
     if (!file) {
       const why = `The file ${id} is gone: it was deleted or has expired. Upload it, and queue the run again.`;
       throw new Refused({
-        kind: 'gone',
+        code: 'input_file_gone',
         why: isNamed ? why : `The inputs of this run do not name the file ${id}.`,
       });
     }

@@ -17,7 +17,7 @@ export const inputTargetsRoute =
     const version = await find(run.org_id, workflow_version_id);
     if (!version) {
       const why = `The workflow version ${workflow_version_id}, which this run was queued with, is deleted. Create another one, and queue the run again.`;
-      throw new Refused({ kind: 'gone', why });
+      throw new Refused({ code: 'assigned_version_deleted', why });
     }
     ctx.set('Cache-Control', 'no-store');
     ctx.body = inputTargets(version.inputs);

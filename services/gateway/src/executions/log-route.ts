@@ -7,7 +7,7 @@ import { MAX_LOGS_BYTES } from '@runledger/contracts/limits';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readLog } from '@runledger/event-log/streams/logs';
 import type { Context, Middleware } from 'koa';
-import { invalid, Refused } from '../http/refusal.ts';
+import { invalid, invalidRequest, Refused } from '../http/refusal.ts';
 import { requestBody } from '../http/request-body.ts';
 import { compressLogs, readCompressed, readKeptLogs } from '../logs/kept-logs.ts';
 import type { BlobQuota } from '../quotas/blob-quota.ts';
@@ -75,18 +75,20 @@ const bodyOf = async (ctx: Context): Promise<Buffer> => {
 };
 
 const tooLarge = (): Refused =>
-  new Refused({ kind: 'too_large', why: `A log may have at most ${MAX_LOGS_BYTES} bytes, compressed` });
+  new Refused({
+    code: 'run_log_too_large',
+    why: `A log may have at most ${MAX_LOGS_BYTES} bytes, compressed`,
+  });
 
-const refused = (msg: string): Refused =>
-  new Refused({ kind: 'invalid', problems: [invalid(['body'], 'value_error', msg)] });
+const refused = (msg: string): Refused => invalidRequest(invalid(['body'], 'value_error', msg));
 
 /** The attempt ends without it. */
 const overQuota = (limit: number): Refused =>
   new Refused({
-    kind: 'storage_full',
+    code: 'storage_quota_reached',
     why: `With this log the inputs, lists of outputs and logs of the organisation would have more than its quota of ${limit} bytes. Delete runs, or an operator has to raise RUNLEDGER_QUOTA_BLOB_BYTES of the gateway`,
   });
 
 const refuseWhenFull = (error: unknown): never => {
-  throw error instanceof BlobStoreFull ? new Refused({ kind: 'storage_full', why: error.message }) : error;
+  throw error instanceof BlobStoreFull ? new Refused({ code: 'blob_store_full', why: error.message }) : error;
 };

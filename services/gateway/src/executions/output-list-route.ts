@@ -8,7 +8,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Middleware } from 'koa';
 import { Value } from 'typebox/value';
 import type { BlobQuota } from '../quotas/blob-quota.ts';
-import { invalid, Refused } from '../http/refusal.ts';
+import { invalid, invalidRequest, Refused } from '../http/refusal.ts';
 import { jsonBody } from '../server/json-body.ts';
 import { namedAttempt, permittedRun } from './attempt-permission.ts';
 import { isOutputKeyOf } from './output-keys.ts';
@@ -47,16 +47,15 @@ const filesIn = (list: JsonValue | undefined): StoredFile[] => {
   );
 };
 
-const refused = (msg: string): Refused =>
-  new Refused({ kind: 'invalid', problems: [invalid(['body'], 'value_error', msg)] });
+const refused = (msg: string): Refused => invalidRequest(invalid(['body'], 'value_error', msg));
 
 /** It ends the attempt. */
 const overQuota = (limit: number): Refused =>
   new Refused({
-    kind: 'storage_full',
+    code: 'storage_quota_reached',
     why: `With this list of outputs the inputs and lists of outputs of the organisation would have more than its quota of ${limit} bytes. Delete runs, or an operator has to raise RUNLEDGER_QUOTA_BLOB_BYTES of the gateway`,
   });
 
 const refuseWhenFull = (error: unknown): never => {
-  throw error instanceof BlobStoreFull ? new Refused({ kind: 'storage_full', why: error.message }) : error;
+  throw error instanceof BlobStoreFull ? new Refused({ code: 'blob_store_full', why: error.message }) : error;
 };

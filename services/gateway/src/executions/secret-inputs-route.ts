@@ -22,14 +22,14 @@ export const secretInputsRoute =
   async (ctx) => {
     const { run } = await permittedRun(log, ctx, namedAttempt(ctx));
     const json = await inputs(run);
-    if (json.kind !== 'found') throw new Refused(json);
+    if (json.kind === 'lost') throw new Refused({ code: json.code, why: json.why });
     ctx.set('Cache-Control', 'no-store');
     try {
       ctx.body = secrets.open(run.org_id, run.request.secret_inputs ?? [], objectIn(json.text));
     } catch (error) {
       if (!(error instanceof UnreadableSecret)) throw error;
       logger.error({ err: error, run_id: run.run_id }, 'the secret inputs of a run cannot be opened');
-      throw new Refused({ kind: 'damaged', why: LOST });
+      throw new Refused({ code: 'secret_inputs_unreadable', why: LOST });
     }
   };
 

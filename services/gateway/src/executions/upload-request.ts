@@ -2,7 +2,8 @@ import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { problemOfFileName } from '@runledger/contracts/file-name';
 import type { Context } from 'koa';
 import { contentTypeIn } from '../http/content-type.ts';
-import { invalid, Refused, type Invalid } from '../http/refusal.ts';
+import { invalid, invalidRequest, Refused, type Invalid } from '../http/refusal.ts';
+import { lengthRequired } from '../http/request-body.ts';
 
 export interface UploadRequest {
   readonly filename: string;
@@ -17,11 +18,11 @@ const MAX_SUBFOLDER = 1_024;
 /** The description of the file that an executor is about to send. Refuses with 411, 413 or 422. */
 export const uploadRequest = (ctx: Context, maxBytes: number): UploadRequest => {
   const length = ctx.get('content-length');
-  if (length === '') throw new Refused({ kind: 'length_required' });
+  if (length === '') throw lengthRequired();
   const bytes = Number(length);
   if (!(bytes <= maxBytes)) {
     throw new Refused({
-      kind: 'too_large',
+      code: 'file_too_large',
       why: `An output file may have at most ${maxBytes} bytes, and this one has ${length}`,
     });
   }
@@ -40,7 +41,7 @@ export const uploadRequest = (ctx: Context, maxBytes: number): UploadRequest => 
     wrong.push(invalid(['query', 'type'], 'enum', "Input should be 'output' or 'temp'"));
   }
   if (wrong.length > 0 || (type !== 'output' && type !== 'temp')) {
-    throw new Refused({ kind: 'invalid', problems: wrong });
+    throw invalidRequest(...wrong);
   }
   const content_type = contentTypeIn(ctx.get('content-type'));
   return { filename, subfolder, type, content_type, bytes };

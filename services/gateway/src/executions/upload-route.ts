@@ -88,20 +88,22 @@ export const uploadRoute =
 
 /** @throws the error, as a refusal that ends the attempt when a store is full */
 const refuseWhenFull = (error: unknown): never => {
-  throw error instanceof OutputStoreFull ? new Refused({ kind: 'storage_full', why: error.message }) : error;
+  throw error instanceof OutputStoreFull
+    ? new Refused({ code: 'output_store_full', why: error.message })
+    : error;
 };
 
 /** The bytes of all its files, as the attempt has announced them in the log. @throws {Refused} */
 const announcedBytes = ({ status, output_bytes }: ExecutingRun, { runBytes }: UploadLimits): number => {
   if (status !== 'uploading') {
     throw new Refused({
-      kind: 'conflict',
+      code: 'output_not_announced',
       why: 'The attempt has not announced its files: RunUploading comes first',
     });
   }
   if (output_bytes <= runBytes) return output_bytes;
   throw new Refused({
-    kind: 'too_large',
+    code: 'outputs_too_large',
     why: `The files of a run may have at most ${runBytes} bytes together, and those of this run have ${output_bytes}`,
   });
 };
@@ -113,10 +115,13 @@ const notBegun = (
 ): Refused => {
   switch (begun.kind) {
     case 'too_many_files':
-      return new Refused({ kind: 'too_large', why: `A run may store at most ${limits.files} files` });
+      return new Refused({
+        code: 'too_many_outputs',
+        why: `A run may store at most ${limits.files} files`,
+      });
     case 'not_announced':
       return new Refused({
-        kind: 'conflict',
+        code: 'output_not_announced',
         why: `With this file the attempt would have stored ${begun.bytes} bytes, more than it has announced`,
       });
     case 'superseded':
@@ -126,6 +131,6 @@ const notBegun = (
 
 const superseded = (attempt: number): Refused =>
   new Refused({
-    kind: 'conflict',
+    code: 'output_superseded',
     why: `A later attempt than ${attempt} stores its files, or this file was sent again meanwhile`,
   });

@@ -11,7 +11,7 @@ import type { DrainExecutor } from './drain-executor.ts';
 import type { Executors, ExecutorSortKey } from './executors.ts';
 import { operation, route, type Route } from '../http/operation.ts';
 import { cursorAt, cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../http/pagination.ts';
-import { Refused } from '../http/refusal.ts';
+import { notFound, Refused } from '../http/refusal.ts';
 import { own } from '../validation/node.ts';
 
 const shared = { tag: 'Executors', scope: 'operator' } as const;
@@ -91,10 +91,10 @@ export const executorRoutes = ({ executors, drain }: ExecutorRoutes): Route[] =>
       case 'read':
         return { name, draining: drained.draining, runs: drained.runs };
       case 'unknown':
-        throw notFound();
+        throw notFound('Executor');
       case 'not_read_yet':
         throw new Refused({
-          kind: 'unavailable',
+          code: 'scheduler_behind',
           why: 'The request is stored and holds once the scheduler has read it, unless a later request replaces it. Read the executor to see its state',
         });
     }
@@ -111,15 +111,13 @@ export const executorRoutes = ({ executors, drain }: ExecutorRoutes): Route[] =>
     ),
     route(showOperation, async ({ path: { name } }): Promise<NamedExecutors> => {
       const { executors: named } = await executors.named(name);
-      if (named.length === 0) throw notFound();
+      if (named.length === 0) throw notFound('Executor');
       return { name, executors: named };
     }),
     route(drainOperation, ({ path: { name } }, { key }) => request('ExecutorDrainRequested', name, key.id)),
     route(resumeOperation, ({ path: { name } }, { key }) => request('ExecutorResumeRequested', name, key.id)),
   ];
 };
-
-const notFound = (): Refused => new Refused({ kind: 'not_found', what: 'Executor' });
 
 const textOf = ({ name, executor_id }: ExecutorState): string => `${name} ${executor_id ?? ''}`;
 

@@ -6,8 +6,8 @@ import { Type } from 'typebox';
 import { checkRecordCursor, recordSpan } from '../catalogue/record-lists.ts';
 import { operation, route, type Route } from '../http/operation.ts';
 import { cursorAt } from '../http/pagination.ts';
-import { Refused } from '../http/refusal.ts';
-import { requestBody } from '../http/request-body.ts';
+import { notFound, Refused } from '../http/refusal.ts';
+import { lengthRequired, requestBody } from '../http/request-body.ts';
 import { sendFile } from '../outputs/send-file.ts';
 import type { OutputStore } from '../outputs/store/output-store.ts';
 import type { Files } from './files.ts';
@@ -137,7 +137,7 @@ export const fileRoutes = ({ files, store, apiUrl, logger }: FileRoutes): Route[
   }),
 ];
 
-const noFile = (): Refused => new Refused({ kind: 'not_found', what: 'File' });
+const noFile = (): Refused => notFound('File');
 
 /** The type that curl sends unless it is told another one. */
 const OF_A_FORM = 'application/x-www-form-urlencoded';
@@ -147,14 +147,17 @@ const sentFile = (ctx: Context): { readonly content_type: string; readonly bytes
   const type = ctx.get('content-type');
   if (/^multipart\//i.test(type)) {
     throw new Refused({
-      kind: 'unsupported_type',
+      code: 'content_type_unsupported',
       why: "Send the file itself as the body, not a form, such as: curl --data-binary @photo.png -H 'Content-Type: image/png' '…/files?filename=photo.png'",
     });
   }
   if (ctx.get('content-encoding') !== '') {
-    throw new Refused({ kind: 'unsupported_type', why: 'Send the file without Content-Encoding' });
+    throw new Refused({
+      code: 'content_encoding_unsupported',
+      why: 'Send the file without Content-Encoding',
+    });
   }
   const length = ctx.get('content-length');
-  if (length === '') throw new Refused({ kind: 'length_required' });
+  if (length === '') throw lengthRequired();
   return { content_type: type.toLowerCase() === OF_A_FORM ? '' : type, bytes: Number(length) };
 };

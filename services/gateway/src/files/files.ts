@@ -142,7 +142,7 @@ const storeWhole = async (
     const { upload, sha256 } = await receiveUpload(options, begun, body);
     if (sha256 === undefined)
       throw new Refused({
-        kind: 'bad_request',
+        code: 'body_incomplete',
         why: 'The upload was interrupted; nothing of it was stored',
       });
     const stored = await finishUpload(options, upload, sha256);

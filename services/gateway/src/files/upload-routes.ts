@@ -4,7 +4,7 @@ import type { Entry } from '@runledger/event-log/streams/bucket';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import { operation, route, type Route } from '../http/operation.ts';
-import { invalid, Refused } from '../http/refusal.ts';
+import { invalid, invalidRequest, notFound, Refused } from '../http/refusal.ts';
 import { requestBody } from '../http/request-body.ts';
 import { readUploadMetadata } from './core/upload-metadata.ts';
 import type { Files } from './files.ts';
@@ -107,7 +107,7 @@ const deleteUpload = operation({
 export const uploadRoutes = ({ files, apiUrl }: UploadRoutes): Route[] => [
   route(beginUpload, async ({ headers }, { org_id }, ctx) => {
     const metadata = readUploadMetadata(headers['Upload-Metadata'] ?? '', decoded);
-    if (!metadata) throw new Refused({ kind: 'invalid', problems: [WRONG_METADATA] });
+    if (!metadata) throw invalidRequest(WRONG_METADATA);
     const upload = await files.begin(org_id, { ...metadata, bytes: headers['Upload-Length'] });
     const presented = presentUpload(upload, null, apiUrl);
     ctx.set({ ...headersOf(upload), Location: presented.url });
@@ -135,7 +135,7 @@ export const uploadRoutes = ({ files, apiUrl }: UploadRoutes): Route[] => [
   }),
 ];
 
-const noUpload = (): Refused => new Refused({ kind: 'not_found', what: 'Upload' });
+const noUpload = (): Refused => notFound('Upload');
 
 const headersOf = (upload: Entry<Upload>): Record<string, string> => ({
   'Tus-Resumable': VERSION,
@@ -147,12 +147,18 @@ const headersOf = (upload: Entry<Upload>): Record<string, string> => ({
 /** @throws {Refused} */
 const refuseOtherBytes = (ctx: Context, upload: Upload, offset: number): void => {
   if (ctx.get('content-type') !== BODY_TYPE)
-    throw new Refused({ kind: 'unsupported_type', why: `Send the bytes as ${BODY_TYPE}` });
+    throw new Refused({ code: 'content_type_unsupported', why: `Send the bytes as ${BODY_TYPE}` });
   const stored = offsetOf(upload);
   if (offset !== stored)
-    throw new Refused({ kind: 'conflict', why: `The upload has ${stored} bytes: send those that follow` });
+    throw new Refused({
+      code: 'upload_offset_differs',
+      why: `The upload has ${stored} bytes: send those that follow`,
+    });
   if (Number(ctx.get('content-length') || 0) > upload.bytes - stored)
-    throw new Refused({ kind: 'too_large', why: `The file has ${upload.bytes} bytes, and more were sent` });
+    throw new Refused({
+      code: 'upload_too_long',
+      why: `The file has ${upload.bytes} bytes, and more were sent`,
+    });
 };
 
 const decoded = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');

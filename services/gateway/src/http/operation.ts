@@ -5,7 +5,7 @@ import type { OrgId } from '@runledger/contracts/ids';
 import type { JsonValue } from '@runledger/contracts/json';
 import type { Context } from 'koa';
 import type { Static, TObject, TSchema } from 'typebox';
-import type { OwnRefusal } from './refusal-responses.ts';
+import type { OwnRefusal } from './refused-statuses.ts';
 import type { Invalid } from './refusal.ts';
 import type { RenderedJson } from './rendered-json.ts';
 
@@ -65,6 +65,8 @@ interface DescribedOperation<
   /** Left out where no token of a run is accepted. */
   readonly runToken?: RunTokenUse;
   readonly request: Request;
+  /** One of the three of the run API that others implement too: parameters of the query that it does not know are ignored. */
+  readonly ofSpecification?: true;
   readonly bodyOptional?: true;
   /** What the body is, when it is no JSON: the operation reads it itself, as it arrives. */
   readonly rawBody?: string;

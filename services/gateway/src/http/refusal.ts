@@ -1,3 +1,5 @@
+import type { RefusalCode } from '@runledger/contracts/http/refusals/refusal-codes';
+
 /** One thing that is wrong with a request, in the form of the run API, section 2.4. `type` is named as pydantic 2 names it. */
 export interface Invalid {
   readonly loc: readonly (string | number)[];
@@ -7,47 +9,28 @@ export interface Invalid {
 
 export const invalid = (loc: Invalid['loc'], type: string, msg: string): Invalid => ({ loc, msg, type });
 
-export type RecordKind = 'Machine' | 'Workflow' | 'Workflow version' | 'Deployment' | 'Schedule';
-
 /**
- * Every refusal that a client can get. A new one is a member of this union and a row of `REFUSALS` in `refusal-responses.ts`: its
- * response and its part of the OpenAPI document follow from the row.
+ * Every refusal that a client can get. A new one is a code in `packages/contracts/src/http/refusals`: its status, its page and its part of
+ * the OpenAPI document follow from there.
  */
 export type Refusal =
-  | { readonly kind: 'bad_request'; readonly why: string }
-  | { readonly kind: 'not_authenticated'; readonly why: string }
-  | { readonly kind: 'not_allowed'; readonly why: string }
-  | { readonly kind: 'no_such_path' }
   | {
-      readonly kind: 'not_found';
-      readonly what:
-        | 'Run'
-        | 'Run at that time'
-        | 'Tombstone'
-        | 'Output'
-        | 'File'
-        | 'Upload'
-        | 'API key'
-        | 'Executor'
-        | 'Organisation'
-        | RecordKind;
+      readonly code: Exclude<RefusalCode, 'invalid_request'>;
+      /** What happened, and what to do. */
+      readonly why: string;
+      /** Beside those of its status. */
+      readonly headers?: Readonly<Record<string, string>>;
     }
-  | { readonly kind: 'method_not_allowed'; readonly allow: readonly string[] }
-  | { readonly kind: 'too_slow'; readonly why: string }
-  | { readonly kind: 'conflict'; readonly why: string }
-  | { readonly kind: 'gone'; readonly why: string }
-  | { readonly kind: 'damaged'; readonly why: string }
-  | { readonly kind: 'length_required' }
-  | { readonly kind: 'too_large'; readonly why: string }
-  | { readonly kind: 'unsupported_type'; readonly why: string }
-  | { readonly kind: 'range_not_satisfiable'; readonly bytes: number }
-  | { readonly kind: 'expectation_failed' }
-  | { readonly kind: 'invalid'; readonly problems: readonly Invalid[] }
-  | { readonly kind: 'too_many'; readonly why: string; readonly retryAfterS: number }
-  | { readonly kind: 'headers_too_large' }
-  | { readonly kind: 'internal' }
-  | { readonly kind: 'unavailable'; readonly why: string }
-  | { readonly kind: 'storage_full'; readonly why: string };
+  | { readonly code: 'invalid_request'; readonly problems: readonly Invalid[] };
+
+/** Why a request that fits its schemas cannot be carried out as it is, as a value of what decides. */
+export interface InvalidRequest {
+  readonly kind: 'invalid';
+  readonly problems: readonly Invalid[];
+}
+
+/** Why the present state forbids a request, as a value of what decides. */
+export type Conflict = Extract<Refusal, { readonly why: string }>;
 
 /** Carries a refusal from where it is decided to where it is answered. */
 export class Refused extends Error {
@@ -55,7 +38,34 @@ export class Refused extends Error {
   readonly refusal: Refusal;
 
   constructor(refusal: Refusal) {
-    super(refusal.kind);
+    super(refusal.code);
     this.refusal = refusal;
   }
 }
+
+/** The refusal with everything that is wrong with the request. */
+export const invalidRequest = (...problems: readonly Invalid[]): Refused =>
+  new Refused({ code: 'invalid_request', problems });
+
+export type RecordKind = 'Machine' | 'Workflow' | 'Workflow version' | 'Deployment' | 'Schedule';
+
+const NOT_FOUND = {
+  Run: 'run_not_found',
+  'Run at that time': 'no_run_at_that_time',
+  Tombstone: 'tombstone_not_found',
+  Output: 'output_not_found',
+  File: 'file_not_found',
+  Upload: 'upload_not_found',
+  'API key': 'api_key_not_found',
+  Executor: 'executor_not_found',
+  Organisation: 'organisation_not_found',
+  Machine: 'machine_not_found',
+  Workflow: 'workflow_not_found',
+  'Workflow version': 'workflow_version_not_found',
+  Deployment: 'deployment_not_found',
+  Schedule: 'schedule_not_found',
+} as const satisfies Readonly<Record<RecordKind, RefusalCode>> & Readonly<Record<string, RefusalCode>>;
+
+/** The refusal for what the caller's organisation does not have. */
+export const notFound = (what: keyof typeof NOT_FOUND): Refused =>
+  new Refused({ code: NOT_FOUND[what], why: `${what} not found` });

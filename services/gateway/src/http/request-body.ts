@@ -29,8 +29,15 @@ export async function* requestBody({ req, res }: Pick<Context, 'req' | 'res'>): 
       yield Buffer.isBuffer(piece) ? piece : Buffer.from(String(piece));
     }
   } catch {
-    throw new Refused({ kind: 'bad_request', why: 'The upload was interrupted; nothing of it was stored' });
+    throw new Refused({
+      code: 'body_incomplete',
+      why: 'The upload was interrupted; nothing of it was stored',
+    });
   } finally {
     req.setTimeout(0);
   }
 }
+
+/** The refusal of a file whose length is not known. */
+export const lengthRequired = (): Refused =>
+  new Refused({ code: 'length_required', why: 'Send the Content-Length of the file' });

@@ -31,7 +31,7 @@ export const waitForLog = (
   return async () => {
     if (log.connected() || (await (outage ??= begin()))) return;
     throw new Refused({
-      kind: 'unavailable',
+      code: 'log_unavailable',
       why: 'The log of runs cannot be reached now. Nothing was done; try again',
     });
   };

@@ -1,4 +1,5 @@
 import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
+import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
 import type { TObject } from 'typebox';
 import type { Operation, RunTokenUse } from '../http/operation.ts';
 import { own } from '../validation/node.ts';
@@ -86,6 +87,7 @@ const responsesOf = (operation: Operation, schemas: Components): JsonSchema => {
         ...COUNTED,
         ...(isTagged(operation) ? ['ETag'] : []),
         ...(request.body ? [IGNORED_MEMBERS_HEADER] : []),
+        ...(request.body || operation.ofSpecification ? [WARNING_HEADER] : []),
       ]),
       ...contentOf(operation, schemas),
     },

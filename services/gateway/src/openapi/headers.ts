@@ -1,4 +1,5 @@
 import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
+import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
 import type { JsonSchema } from './components.ts';
 
 const header = (description: string, schema: JsonSchema): JsonSchema => ({ description, schema });
@@ -15,6 +16,10 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   [IGNORED_MEMBERS_HEADER]: header(
     'The members of the body that the operation does not know, and ignored: probably misspelt. Paths with dots, separated by commas; names are percent-encoded. `...` at the end: there are more. Left out without any.',
     { ...text, examples: ['inputz, retry.attemps'] },
+  ),
+  [WARNING_HEADER]: header(
+    'A sentence for each name in the request that the operation does not know, and ignored: members of the body, and parameters of the query where these are not refused. At most eight. Left out without any.',
+    { ...text, examples: ['unknown body member "inptus"; did you mean "inputs"?'] },
   ),
   RateLimit: header('The rest of the limit: `r` requests now; it is full again in `t` seconds.', text),
 };

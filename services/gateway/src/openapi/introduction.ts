@@ -9,7 +9,10 @@ A run of a deployment is queued, read by its id, and cancelled; it reports to a 
 **Times** are ISO 8601 in UTC. **Durations** are seconds. **Ids** are UUIDs. Clients should ignore unknown members:
 members may be added, and are never removed.
 
-**Errors** have the body \`{"detail": …}\`: a list of what is wrong for 422, and a sentence for every other status.
+**Errors** have the body \`{"detail": …, "code": …, "request_id": …}\`. \`detail\` is a list of what is wrong for 422, and a sentence for every other
+status. \`code\` is for programs: one cause with one remedy, which docs/errors.md of Runledger names. Clients may meet new codes.
+Parameters of a query that an operation does not know are refused, except by \`queueRun\`, \`getRun\` and \`cancelRun\`, which name
+them in the header \`Runledger-Warning\`.
 
 **Lists** are newest first. \`next_cursor\` of a page leads to the next page. A new run changes no later page.
 `.trim();

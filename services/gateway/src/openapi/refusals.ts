@@ -1,39 +1,42 @@
-import { Refusal as RefusalBody } from '@runledger/contracts/http/problem';
+import { HTTPValidationError, Refusal } from '@runledger/contracts/http/problem';
+import { codesOfOperations } from '@runledger/contracts/http/refusals/refusal-codes';
 import type { TSchema } from 'typebox';
 import type { Operation } from '../http/operation.ts';
-import { REFUSALS, type DescribedRefusal } from '../http/refusal-responses.ts';
+import { RESPONSES, type DescribedRefusals } from '../http/refused-statuses.ts';
 
-/** A refusal as a component of the document. */
-export interface RefusalComponent extends DescribedRefusal {
-  readonly name: string;
+/** The refusals of a status as a component of the document. */
+export interface RefusalComponent extends DescribedRefusals {
   readonly status: number;
   readonly body: TSchema;
 }
 
-/** `too_large` becomes TooLarge. */
-const componentName = (kind: string): string =>
-  kind.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+const sentenceOf = (codes: readonly string[]): string => {
+  const all = codes.map((code) => `\`${code}\``).join(', ');
+  return codes.length === 1 ? `Its code is ${all}.` : `Its code is one of ${all}.`;
+};
 
-/** Every refusal of an operation, in the order of the statuses. */
-export const REFUSAL_COMPONENTS: readonly RefusalComponent[] = Object.entries(REFUSALS)
-  .flatMap(([kind, row]) =>
-    'described' in row
-      ? [{ body: RefusalBody, ...row.described, name: componentName(kind), status: row.status }]
-      : [],
-  )
-  .toSorted((one, other) => one.status - other.status);
+/** In the order of the statuses. */
+export const REFUSAL_COMPONENTS: readonly RefusalComponent[] = Object.entries<DescribedRefusals>(
+  RESPONSES,
+).map(([text, described]) => {
+  const status = Number(text);
+  return {
+    ...described,
+    status,
+    body: status === 422 ? HTTPValidationError : Refusal,
+    description: `${described.description}\n\n${sentenceOf(codesOfOperations(status))}`,
+  };
+});
 
 /** The refusals with which an operation can answer. */
 export const refusalsOf = ({ request, rawBody, refusals }: Operation): RefusalComponent[] => {
   const hasBody = request.body !== undefined || rawBody !== undefined;
-  const hasSchemas = hasBody || Object.keys(request).length > 0;
   const listed: readonly number[] = refusals;
-  const applies: Record<DescribedRefusal['of'], (status: number) => boolean> = {
-    all: () => true,
-    with_body: () => hasBody,
-    with_raw_body: () => rawBody !== undefined,
-    with_schemas: () => hasSchemas,
-    listed: (status) => listed.includes(status),
+  const applies: Record<DescribedRefusals['of'], boolean> = {
+    all: true,
+    with_body: hasBody,
+    with_raw_body: rawBody !== undefined,
+    listed: false,
   };
-  return REFUSAL_COMPONENTS.filter(({ of, status }) => applies[of](status) || listed.includes(status));
+  return REFUSAL_COMPONENTS.filter(({ of, status }) => applies[of] || listed.includes(status));
 };

@@ -30,7 +30,11 @@ export const sendFile = async (
   }
   const range = rangeOf(ctx, file, etag);
   if (range.kind === 'unsatisfiable') {
-    throw new Refused({ kind: 'range_not_satisfiable', bytes: file.bytes });
+    throw new Refused({
+      code: 'range_not_satisfiable',
+      why: `The file has ${file.bytes} bytes`,
+      headers: { 'Content-Range': `bytes */${file.bytes}` },
+    });
   }
   const span = range.kind === 'part' ? range.span : { first: 0, last: file.bytes - 1 };
   ctx.set(headers);

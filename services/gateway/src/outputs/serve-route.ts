@@ -1,7 +1,7 @@
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { OutputUrls } from '@runledger/webhooks/signing/output-urls';
 import type { Middleware } from 'koa';
-import { Refused } from '../http/refusal.ts';
+import { notFound, Refused } from '../http/refusal.ts';
 import { sendFile } from './send-file.ts';
 import type { OutputStore } from './store/output-store.ts';
 
@@ -20,10 +20,9 @@ export const serveRoute =
   async (ctx) => {
     const { key, filename }: Record<string, unknown> = ctx['params'] ?? {};
     const address = urls.check({ key: String(key), filename: String(filename) }, ctx.query);
-    if (address.kind === 'expired') throw new Refused({ kind: 'gone', why: EXPIRED });
+    if (address.kind === 'expired') throw new Refused({ code: 'output_address_expired', why: EXPIRED });
     const file = address.kind === 'valid' ? await store.find(String(key)) : undefined;
-    if (address.kind !== 'valid' || !file || file.filename !== filename)
-      throw new Refused({ kind: 'not_found', what: 'Output' });
+    if (address.kind !== 'valid' || !file || file.filename !== filename) throw notFound('Output');
     const cacheControl = `private, max-age=${Math.floor(Math.min(address.forS, CACHED_S))}, immutable`;
     const read = store.read.bind(undefined, file);
     await sendFile(ctx, { file, cacheControl, read }, logger);

@@ -13,13 +13,13 @@ export const admitUpload =
   async (org_id, bytes) => {
     if (!(await outputBytes.hasRoom(org_id, bytes))) {
       throw new Refused({
-        kind: 'storage_full',
+        code: 'storage_quota_reached',
         why: `With the files of this run the organisation would have more output files than its quota of ${outputBytes.limit} bytes. An operator has to raise RUNLEDGER_QUOTA_OUTPUT_BYTES of the gateway, or wait until old files expire`,
       });
     }
     if (uploads.refuses(org_id)) {
       throw new Refused({
-        kind: 'unavailable',
+        code: 'attempt_uploads_limited',
         why: `The organisation has ${uploads.limit} uploads in progress at this gateway, which is its limit (RUNLEDGER_QUOTA_UPLOADS). Try again`,
       });
     }

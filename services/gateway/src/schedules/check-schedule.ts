@@ -2,7 +2,7 @@ import type { Schedule } from '@runledger/contracts/catalogue/schedules';
 import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
 import { MAX_SCHEDULE_INPUTS_BYTES } from '@runledger/contracts/limits';
 import type { Caller } from '../http/operation.ts';
-import { invalid, Refused, type Invalid } from '../http/refusal.ts';
+import { invalid, invalidRequest, Refused, type Invalid } from '../http/refusal.ts';
 import type { CallbackRules } from '../runs/queue/callback-rules.ts';
 import type { DeploymentQueue } from '../runs/queue/deployment-queue.ts';
 import { queueRequestOf } from '../runs/queue/queue-request.ts';
@@ -27,7 +27,7 @@ export const bodyProblems = (
   const problems = [...cronProblems(body, now().getTime()), ...inputsProblems(inputs, limits)];
   if (problems.length === 0 && jsonBytes(inputs as JsonValue) > MAX_SCHEDULE_INPUTS_BYTES)
     throw new Refused({
-      kind: 'too_large',
+      code: 'inputs_too_large',
       why: `The inputs of a schedule may have at most ${MAX_SCHEDULE_INPUTS_BYTES} bytes as JSON: upload a file, and name its id`,
     });
   return [...problems, ...(forbidden ? [forbidden] : [])];
@@ -60,9 +60,14 @@ export const checkRequest = async (
 ): Promise<void> => {
   const { decision } = await decide({ ...given, isStored: true }, queueRequestOf(request));
   if (decision.kind === 'queued') return;
-  if (decision.why !== 'no_deployment') throw new Refused(decision.why);
-  const why = 'the organisation has no deployment with this id, or it is archived';
-  throw new Refused({ kind: 'invalid', problems: [valueError('deployment_id', why)] });
+  const { why } = decision;
+  if (typeof why === 'object') throw invalidRequest(...why.problems);
+  throw invalidRequest(valueError('deployment_id', NO_DEPLOYMENT[why]));
+};
+
+const NO_DEPLOYMENT = {
+  no_deployment: 'the organisation has no deployment with this id',
+  archived_deployment: 'the deployment is archived. Restore it, or name another',
 };
 
 const valueError = (member: string, why: string): Invalid =>

@@ -1,8 +1,9 @@
 import type { Schedule, ScheduleOutcome } from '@runledger/contracts/catalogue/schedules';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import { isEnded } from '@runledger/contracts/fold/run';
+import { statusOf } from '@runledger/contracts/http/refusals/refusal-codes';
 import { MAX_SCHEDULE_MESSAGE } from '@runledger/contracts/limits';
-import { Refused, type Refusal } from '../http/refusal.ts';
+import { Refused, type Conflict, type InvalidRequest } from '../http/refusal.ts';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { CancelRun } from '../runs/cancel/cancel-run.ts';
 import type { ReadCurrentRun } from '../runs/current/current-run.ts';
@@ -72,7 +73,7 @@ export const queueTime = (options: QueueTimeOptions): QueueTime => {
     });
     if (queued.kind === 'refused') {
       const { why } = queued;
-      if (why === 'no_deployment') return as('refused', null, NO_DEPLOYMENT);
+      if (typeof why === 'string') return as('refused', null, NO_DEPLOYMENT);
       switch (why.kind) {
         case 'late':
           return as('missed', null, NOBODY);
@@ -145,16 +146,16 @@ const cancelOther = async (cancel: CancelRun, key: RunKey, user_id: string): Pro
 };
 
 const notYet = (why: string): Refused =>
-  new Refused({ kind: 'unavailable', why: `An earlier run of the schedule cannot be handled now: ${why}` });
+  new Refused({
+    code: 'run_unreadable',
+    why: `An earlier run of the schedule cannot be handled now: ${why}`,
+  });
 
-const problemsText = ({ problems }: Extract<Refusal, { kind: 'invalid' }>): string =>
+const problemsText = ({ problems }: InvalidRequest): string =>
   problems.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; ');
 
 /** A refusal that another try would meet again. */
-const isLasting = (
-  error: unknown,
-): error is Refused & {
-  readonly refusal: Extract<Refusal, { kind: 'conflict' | 'too_large' | 'too_many' | 'storage_full' }>;
-} => error instanceof Refused && LASTING.has(error.refusal.kind);
+const isLasting = (error: unknown): error is Refused & { readonly refusal: Conflict } =>
+  error instanceof Refused && LASTING.has(statusOf(error.refusal.code));
 
-const LASTING: ReadonlySet<Refusal['kind']> = new Set(['conflict', 'too_large', 'too_many', 'storage_full']);
+const LASTING: ReadonlySet<number> = new Set([409, 413, 429, 507]);

@@ -7,10 +7,11 @@ import {
   SchedulePath,
   SchedulesQuery,
 } from '@runledger/contracts/http/catalogue/schedules';
-import { changed, conflict, created, deleted, found, newOrigin } from '../catalogue/record-answers.ts';
+import { changed, created, deleted, found, newOrigin, refusedBy } from '../catalogue/record-answers.ts';
 import { checkRecordCursor, isNamed, recordSpan } from '../catalogue/record-lists.ts';
 import { operation, route, type Caller, type ExtraCheck, type Route } from '../http/operation.ts';
 import { cursorAt } from '../http/pagination.ts';
+import type { Conflict } from '../http/refusal.ts';
 import { overQuota } from '../quotas/over-quota.ts';
 import type { QuotaBound } from '../quotas/quota-bound.ts';
 import type { DeploymentQueue } from '../runs/queue/deployment-queue.ts';
@@ -125,7 +126,7 @@ export const scheduleRoutes = (options: ScheduleRoutes): Route[] => {
     }),
     route(changeOperation, changeSchedule(options), checkBody),
     route(deleteOperation, async ({ path }, { org_id }) =>
-      deleted(await schedules.remove<string>(org_id, path.schedule_id, async () => undefined), 'Schedule'),
+      deleted(await schedules.remove<Conflict>(org_id, path.schedule_id, async () => undefined), 'Schedule'),
     ),
   ];
 };
@@ -145,7 +146,7 @@ const createSchedule =
       throw overQuota(
         `The organisation has ${quota.limit} schedules, which is its limit: change or delete one of them, or ask the operator for a higher RUNLEDGER_QUOTA_SCHEDULES`,
       );
-    return shownSchedule(created(result, conflict), shownTo(caller), at);
+    return shownSchedule(created(result, refusedBy), shownTo(caller), at);
   };
 
 interface ChangeRequest {
@@ -165,5 +166,5 @@ const changeSchedule =
       if (!isDeepStrictEqual(request, schedule.request)) await checkRequest(deployments, caller, request);
       return { kind: 'changed', record: changedSchedule(schedule, body, request, at) };
     });
-    return shownSchedule(changed(result, 'Schedule', conflict), shownTo(caller), at);
+    return shownSchedule(changed(result, 'Schedule', refusedBy), shownTo(caller), at);
   };

@@ -66,7 +66,7 @@ export const sealingRoutes = ({ kinds, box: { keyIds } }: SealingRoutes): Route[
       ({ body }) => {
         if (body.sealing_key !== sealing_key)
           throw new Refused({
-            kind: 'conflict',
+            code: 'sealing_key_differs',
             why: `This gateway seals with the key ${sealing_key}, not with ${body.sealing_key}. Put the same key first in RUNLEDGER_SECRET_KEYS of all gateways and notifiers, restart them, and begin again`,
           });
         return page(body.cursor, 'reseal');

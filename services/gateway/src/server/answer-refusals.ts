@@ -1,7 +1,7 @@
+import { statusOf } from '@runledger/contracts/http/refusals/refusal-codes';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Context, Middleware } from 'koa';
-import { responseTo } from '../http/refusal-responses.ts';
-import type { Refusal } from '../http/refusal.ts';
+import { responseTo, type RefusalResponse } from '../http/refusal-responses.ts';
 import { requestOf } from '../http/request-context.ts';
 import { drainRequestBody } from './drain-request-body.ts';
 import { refusalOf, type KnownFailure } from './refusal-of.ts';
@@ -24,22 +24,21 @@ export const answerRefusals =
       await next();
     } catch (error) {
       const refusal = refusalOf(error, failures);
-      if (refusal.kind === 'internal') logger.error({ err: error, request_id }, 'a request failed');
-      else if (refusal.kind === 'unavailable') {
+      if (refusal.code === 'internal_error') logger.error({ err: error, request_id }, 'a request failed');
+      else if (statusOf(refusal.code) === 503) {
         logger.warn({ err: error, request_id }, 'a request could not be served now');
       }
-      answer(ctx, refusal);
+      answer(ctx, responseTo(refusal, request_id));
     }
     drainRequestBody(ctx.req, ctx.res);
   };
 
-const answer = (ctx: Context, refusal: Refusal): void => {
-  const { status, detail, headers } = responseTo(refusal);
+const answer = (ctx: Context, { status, headers, body }: RefusalResponse): void => {
   if (ctx.res.headersSent) {
     ctx.res.destroy();
     return;
   }
   ctx.status = status;
   ctx.set(headers);
-  ctx.body = { detail };
+  ctx.body = body;
 };

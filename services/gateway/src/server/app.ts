@@ -4,13 +4,15 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import Koa, { type Middleware } from 'koa';
 import { answerRefusals } from './answer-refusals.ts';
 import { clientAddress } from './client-address.ts';
-import { cors, type MethodsAt } from './cors.ts';
+import { cors } from './cors.ts';
 import type { PlainRoute } from '../http/plain-route.ts';
 import type { KnownFailure } from './refusal-of.ts';
 import type { Route } from '../http/operation.ts';
+import { noSuchPath } from '../names/no-such-path.ts';
 import { Refused } from '../http/refusal.ts';
 import { noteAnswers, type NotedAnswers } from '../http/note-answers.ts';
 import { commonHeaders } from '../http/response-headers.ts';
+import { methodsOf, refuseTheRest } from './refuse-the-rest.ts';
 import { serveOperation, type Serving } from './serve-operation.ts';
 import { traceRequests } from './trace-requests.ts';
 import { WAIT_FOR_LOG_MS, waitForLog } from '../http/wait-for-log.ts';
@@ -62,7 +64,7 @@ export const createApp = (options: AppOptions): Koa => {
   app.use(refuseUnreadableTargets);
   if (edge.corsOrigins.length > 0) app.use(cors(edge.corsOrigins, methodsAt));
   app.use(router.routes());
-  app.use(refuseTheRest(methodsAt));
+  app.use(refuseTheRest(router, options));
   return app;
 };
 
@@ -109,25 +111,12 @@ const refuseUnreadableTargets: Middleware = async (ctx, next) => {
   try {
     path = ctx.path;
   } catch {
-    throw new Refused({ kind: 'bad_request', why: 'The target of the request is not a valid URL' });
+    throw new Refused({ code: 'malformed_request', why: 'The target of the request is not a valid URL' });
   }
-  if (typeof path !== 'string' || !path.startsWith('/')) throw new Refused({ kind: 'no_such_path' });
+  if (typeof path !== 'string' || !path.startsWith('/')) throw noSuchPath(ctx);
   // HTTP/1.1 requires it. Node would refuse by itself, but in its own form.
   if (ctx.req.httpVersion === '1.1' && ctx.req.headers.host === undefined) {
-    throw new Refused({ kind: 'bad_request', why: 'Send the header Host' });
+    throw new Refused({ code: 'malformed_request', why: 'Send the header Host' });
   }
   await next();
 };
-
-/** No route matched: the path is unknown, or it has other methods. */
-const refuseTheRest =
-  (methodsAt: MethodsAt): Middleware =>
-  async (ctx) => {
-    const allow = methodsAt(ctx.path);
-    throw new Refused(allow.length === 0 ? { kind: 'no_such_path' } : { kind: 'method_not_allowed', allow });
-  };
-
-const methodsOf =
-  (router: Router): MethodsAt =>
-  (path) =>
-    [...new Set(router.match(path, 'OPTIONS').path.flatMap(({ methods }) => methods))].sort();

@@ -1,4 +1,5 @@
 import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
+import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
 import koaCors from '@koa/cors';
 import type { Context, Middleware } from 'koa';
 
@@ -28,6 +29,7 @@ const EXPOSED_HEADERS = [
   'RateLimit',
   'RateLimit-Policy',
   IGNORED_MEMBERS_HEADER,
+  WARNING_HEADER,
   'Location',
   'Tus-Resumable',
   'Upload-Expires',

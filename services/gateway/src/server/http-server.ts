@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
   createServer,
@@ -81,15 +82,11 @@ export const openHttpServer = async (
     else writeRaw(socket, problemOf(error), ownHeaders);
   });
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    const { status, body, headers } = rawAnswer({ kind: 'expectation_failed' }, ownHeaders);
+    const { status, body, headers } = rawAnswer(EXPECTATION_FAILED, ownHeaders);
     response.writeHead(status, headers).end(body);
   });
   server.on('connect', (_request, socket: Duplex) => {
-    writeRaw(
-      socket,
-      { kind: 'method_not_allowed', allow: ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'] },
-      ownHeaders,
-    );
+    writeRaw(socket, NO_CONNECT, ownHeaders);
   });
   const url = await listen(server, { name: 'The gateway', host, port, setting: 'RUNLEDGER_PORT' });
   const stop = async (): Promise<void> => {
@@ -111,24 +108,41 @@ const closeAfter = (response: ServerResponse | undefined): void => {
 
 const problemOf = (error: Error): Refusal => {
   const code = 'code' in error ? error.code : undefined;
-  if (code === 'HPE_HEADER_OVERFLOW') return { kind: 'headers_too_large' };
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return { kind: 'too_slow', why: 'The request was not sent in time' };
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return { code: 'headers_too_large', why: 'The headers of the request are too large' };
   }
-  return { kind: 'bad_request', why: 'Malformed HTTP/1.1 request' };
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return { code: 'request_too_slow', why: 'The request was not sent in time' };
+  }
+  return { code: 'malformed_request', why: 'Malformed HTTP/1.1 request' };
 };
 
+const EXPECTATION_FAILED: Refusal = {
+  code: 'expectation_failed',
+  why: 'The only supported value of Expect is "100-continue"',
+};
+
+const ALL_METHODS = 'DELETE, GET, HEAD, PATCH, POST, PUT';
+const NO_CONNECT: Refusal = {
+  code: 'method_not_allowed',
+  why: `CONNECT is not allowed: this is no proxy. Allowed: ${ALL_METHODS}.`,
+  headers: { Allow: ALL_METHODS },
+};
+
+/** The app has not seen the request, so it has no id yet. */
 const rawAnswer = (
   problem: Refusal,
   ownHeaders: Readonly<Record<string, string>>,
 ): { readonly status: number; readonly body: string; readonly headers: Record<string, string> } => {
-  const { status, detail, headers } = responseTo(problem);
-  const body = JSON.stringify({ detail });
+  const request_id = randomUUID();
+  const { status, headers, body: answer } = responseTo(problem, request_id);
+  const body = JSON.stringify(answer);
   return {
     status,
     body,
     headers: {
       ...ownHeaders,
+      'X-Request-Id': request_id,
       'Content-Type': 'application/json; charset=utf-8',
       'Content-Length': String(Buffer.byteLength(body)),
       Connection: 'close',

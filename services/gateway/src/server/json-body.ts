@@ -2,7 +2,7 @@ import type { JsonValue } from '@runledger/contracts/json';
 import { within } from '@runledger/resilience/within';
 import type { Context } from 'koa';
 import bodyParser from 'koa-bodyparser';
-import { Refused } from '../http/refusal.ts';
+import { invalidRequest, Refused } from '../http/refusal.ts';
 import { acceptBody } from '../http/request-body.ts';
 import { readJson, type DuplicateMembers } from './read-json.ts';
 
@@ -36,7 +36,10 @@ export const jsonBody = (maxBytes: number, duplicates: DuplicateMembers = 'last-
     const reading = parse(ctx, async () => undefined);
     // The parser stops when the connection closes.
     await within(READ_WITHIN_MS, reading, () => {
-      throw new Refused({ kind: 'too_slow', why: `The body was not sent within ${READ_WITHIN_MS / 1000} s` });
+      throw new Refused({
+        code: 'request_too_slow',
+        why: `The body was not sent within ${READ_WITHIN_MS / 1000} s`,
+      });
     });
     const { body } = ctx.request;
     if (!Buffer.isBuffer(body) || body.byteLength === 0) return undefined;
@@ -45,9 +48,9 @@ export const jsonBody = (maxBytes: number, duplicates: DuplicateMembers = 'last-
       case 'json':
         return read.value;
       case 'invalid':
-        throw new Refused({ kind: 'invalid', problems: [read.problem] });
+        throw invalidRequest(read.problem);
       case 'duplicate':
-        throw new Refused({ kind: 'bad_request', why: whyTwice(read.path) });
+        throw new Refused({ code: 'duplicate_member', why: whyTwice(read.path) });
     }
   };
 };
@@ -59,19 +62,19 @@ const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
 
 const refuseOtherTypes = (ctx: Context): void => {
   if (!ctx.request.is(JSON_TYPES)) {
-    throw new Refused({ kind: 'unsupported_type', why: 'Send the body as application/json' });
+    throw new Refused({ code: 'content_type_unsupported', why: 'Send the body as application/json' });
   }
   const charset = CHARSET.exec(ctx.get('content-type'))?.[1]?.toLowerCase();
   if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8') {
     throw new Refused({
-      kind: 'unsupported_type',
+      code: 'content_type_unsupported',
       why: 'Send the body in UTF-8: no other charset is supported',
     });
   }
 };
 
 const tooLarge = (maxBytes: number): Refused['refusal'] => ({
-  kind: 'too_large',
+  code: 'body_too_large',
   why: `The body may have at most ${maxBytes} bytes`,
 });
 
@@ -86,7 +89,10 @@ const problemOf = (error: Error, maxBytes: number): Refused['refusal'] => {
   const status = 'status' in error ? error.status : undefined;
   if (status === 413) return tooLarge(maxBytes);
   if (status === 415) {
-    return { kind: 'unsupported_type', why: 'The supported content encodings are gzip, deflate and br' };
+    return {
+      code: 'content_encoding_unsupported',
+      why: 'The supported content encodings are gzip, deflate and br',
+    };
   }
-  return { kind: 'bad_request', why: 'The body does not match the headers or ended early' };
+  return { code: 'body_incomplete', why: 'The body does not match the headers or ended early' };
 };

@@ -6,9 +6,14 @@ export type KnownFailure = readonly [
   refusal: Refusal,
 ];
 
+const INTERNAL: Refusal = {
+  code: 'internal_error',
+  why: 'An error of the service. Its log has the details under the X-Request-Id',
+};
+
 /** The refusal for anything that was thrown. An unknown error is an internal one. */
 export const refusalOf = (error: unknown, failures: readonly KnownFailure[]): Refusal => {
   if (error instanceof Refused) return error.refusal;
   const known = failures.find(([failure]) => error instanceof failure);
-  return known?.[1] ?? { kind: 'internal' };
+  return known?.[1] ?? INTERNAL;
 };

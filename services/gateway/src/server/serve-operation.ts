@@ -5,7 +5,10 @@ import { sendTagged } from '../http/entity-tag.ts';
 import { RenderedJson } from '../http/rendered-json.ts';
 import { REVALIDATED } from '../http/response-headers.ts';
 import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
-import { ignoredMembers } from '../validation/ignored-members.ts';
+import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
+import { ignoredMembers, unknownMembers, type UnknownMember } from '../validation/ignored-members.ts';
+import { knownParameters, unknownInQuery } from '../validation/unknown-parameters.ts';
+import { warningsOf } from '../validation/warnings.ts';
 import { checkedRequest } from '../validation/checked-request.ts';
 import type { JsonBody } from './json-body.ts';
 import type { IdentifyCaller, Route } from '../http/operation.ts';
@@ -21,12 +24,12 @@ export const serveOperation = (route: Route, { identifyCaller, body, record }: S
   const { operation, handle } = route;
   const { request, response } = operation;
   const check = checkedRequest(route);
+  const known = knownParameters(operation);
   return async (ctx) => {
     ctx.state['operation'] = operation.id;
     const caller = await identifyCaller(ctx, operation);
     const given = check(ctx, request.body ? await body(ctx) : undefined);
-    const ignored = ignoredMembers(request.body, given.body);
-    if (ignored !== undefined) ctx.set(IGNORED_MEMBERS_HEADER, ignored);
+    warn(ctx, unknownMembers(request.body, given.body), known);
     const answer = await recordOperation(operation, { record, given, caller, ctx }, () =>
       handle(given, caller, ctx),
     );
@@ -35,6 +38,14 @@ export const serveOperation = (route: Route, { identifyCaller, body, record }: S
       sendJson(ctx, answer, response.holdsSecret !== true && READS.has(ctx.method));
     } else if (response.status === 204) ctx.status = 204;
   };
+};
+
+/** Names what the operation ignores. Parameters of a query are here only where an operation does not refuse them. */
+const warn = (ctx: Context, members: readonly UnknownMember[], known: readonly string[]): void => {
+  const ignored = ignoredMembers(members);
+  if (ignored !== undefined) ctx.set(IGNORED_MEMBERS_HEADER, ignored);
+  const warnings = warningsOf(members, unknownInQuery(ctx.query, known), known);
+  if (warnings.length > 0) ctx.set(WARNING_HEADER, warnings);
 };
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);

@@ -2,10 +2,11 @@ import type { JsonValue } from '@runledger/contracts/json';
 import type { Context } from 'koa';
 import type { TObject } from 'typebox';
 import type { CheckedRequest, Route, RequestSchemas } from '../http/operation.ts';
-import { invalid, Refused, type Invalid } from '../http/refusal.ts';
+import { invalid, invalidRequest, type Invalid } from '../http/refusal.ts';
 import { isNode, own } from './node.ts';
 import { MAX_PROBLEMS, pydanticProblems, type Source } from './pydantic-problems.ts';
 import { MISSING } from './pydantic-words.ts';
+import { knownParameters, unknownParameters } from './unknown-parameters.ts';
 import { readTexts, textsOf, type TextSource } from './read-texts.ts';
 
 /** Returns a request that fits its schemas. Refuses others with everything that is wrong, in the order path, query, header, body. */
@@ -16,7 +17,8 @@ export const checkedRequest = ({
   operation,
   extraCheck,
 }: Pick<Route, 'operation' | 'extraCheck'>): CheckRequest => {
-  const { request, bodyOptional } = operation;
+  const { request, bodyOptional, ofSpecification } = operation;
+  const known = knownParameters(operation);
   const path = textReader(request.path, 'path');
   const query = textReader(request.query, 'query');
   const headers = textReader(request.headers, 'header');
@@ -33,8 +35,9 @@ export const checkedRequest = ({
     };
     if (request.body && body !== undefined) wrong.push(...pydanticProblems(request.body, body, 'body'));
     else if (request.body && bodyOptional !== true) wrong.push(invalid(['body'], MISSING.type, MISSING.msg));
+    if (ofSpecification !== true) wrong.push(...unknownParameters(ctx.query, known));
     wrong.push(...(extraCheck?.(given) ?? []));
-    if (wrong.length > 0) throw new Refused({ kind: 'invalid', problems: sorted(wrong, locations) });
+    if (wrong.length > 0) throw invalidRequest(...sorted(wrong, locations));
     return given;
   };
 };

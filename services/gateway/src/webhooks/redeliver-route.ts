@@ -3,7 +3,7 @@ import { MAX_ROUNDS } from '@runledger/contracts/events/webhook-event';
 import type { RedeliverRefusal } from './core/redeliver.ts';
 import type { RedeliverRun } from './redeliver-run.ts';
 import { operation, route, type Route } from '../http/operation.ts';
-import { Refused } from '../http/refusal.ts';
+import { Refused, type Conflict } from '../http/refusal.ts';
 import { requestOf } from '../http/request-context.ts';
 import { notFoundRun, RunPath, runKeyOf } from '../runs/current/run-path.ts';
 
@@ -29,12 +29,12 @@ export const redeliverRoute = ({ redeliver }: { readonly redeliver: RedeliverRun
       case 'requested':
         return { run_id: key.run_id, webhook_status: 'running' as const, round: redelivery.round };
       case 'refused':
-        throw new Refused({ kind: 'conflict', why: WHY[redelivery.because] });
+        throw new Refused(WHY[redelivery.because]);
       // The request names no statuses.
       case 'status_excluded':
       case 'too_busy':
         throw new Refused({
-          kind: 'unavailable',
+          code: 'changed_concurrently',
           why: 'The delivery changed again and again while the redelivery was stored. Try again',
         });
       case 'none':
@@ -45,11 +45,21 @@ export const redeliverRoute = ({ redeliver }: { readonly redeliver: RedeliverRun
     }
   });
 
-const WHY: Readonly<Record<RedeliverRefusal | 'expired', string>> = {
-  no_webhook: 'The run has no webhook: set the field webhook when a run is queued',
-  not_ended:
-    'The run has not ended: its final notification is sent at the end, and can be sent again after that',
-  rounds_used_up: `The notification was redelivered ${MAX_ROUNDS - 1} times, which is the limit. Read the run instead`,
-  expired:
-    "The run's events have expired from the log, and a notification is made from them. Read the run instead, which is kept longer",
+const WHY: Readonly<Record<RedeliverRefusal | 'expired', Conflict>> = {
+  no_webhook: {
+    code: 'run_has_no_webhook',
+    why: 'The run has no webhook: set the field webhook when a run is queued',
+  },
+  not_ended: {
+    code: 'run_not_ended',
+    why: 'The run has not ended: its final notification is sent at the end, and can be sent again after that',
+  },
+  rounds_used_up: {
+    code: 'redeliveries_used_up',
+    why: `The notification was redelivered ${MAX_ROUNDS - 1} times, which is the limit. Read the run instead`,
+  },
+  expired: {
+    code: 'run_events_expired',
+    why: "The run's events have expired from the log, and a notification is made from them. Read the run instead, which is kept longer",
+  },
 };

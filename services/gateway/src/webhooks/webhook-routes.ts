@@ -48,7 +48,7 @@ const inRoom =
     const redelivery = await room.within(() => redeliver(...request));
     if (redelivery !== 'log_nearly_full') return redelivery;
     throw new Refused({
-      kind: 'unavailable',
+      code: 'log_full',
       why: 'The log of runs has no room for another redelivery. Try again when runs have ended or old ones have expired; an operator can raise runsMaxBytes in RUNLEDGER_LOG_SETTINGS',
     });
   };

@@ -47,7 +47,10 @@ it('a damaged segment is told in words, and no read takes it for an answer', asy
   await forgetAll(bed.log);
   expect((await check())?.problems).toEqual(['its object has other bytes than were written']);
   const damaged = await call(`${api}/run/${run.run_id}`, bed.tenant.key);
-  expect(damaged).toMatchObject({ status: 503, body: { detail: expect.stringContaining('archive') } });
+  expect(damaged).toMatchObject({
+    status: 503,
+    body: { detail: expect.stringContaining('archive'), code: 'archive_unavailable' },
+  });
   await objects.remove(record.object);
   expect((await check())?.problems).toEqual(['its object is missing']);
   expect((await call(`${api}/run/${run.run_id}`, bed.tenant.key)).status).toBe(503);

@@ -9,6 +9,7 @@ import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey, type Tenant } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
+import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -68,7 +69,10 @@ describe('POST /api-keys', () => {
     const reader = await create(key, { name: 'x', scopes: ['runs:read', 'runs:read'] });
     expect([reader.status, reader.body.scopes]).toEqual([201, ['runs:read']]);
     const { status, body } = await create(reader.body.key, { name: 'x' });
-    expect([status, body]).toEqual([403, { detail: 'This API key lacks the scope runs:write' }]);
+    expect([status, body]).toEqual([
+      403,
+      aRefusal('scope_missing', 'This API key lacks the scope runs:write'),
+    ]);
   });
 
   it.each<{ scopes: KeyScope[] }>([{ scopes: ['admin'] }, { scopes: ['admin', 'operator'] }])(
@@ -171,7 +175,10 @@ describe('POST /api-keys', () => {
     const more = Array.from({ length: left }, () => ({ sha256, record: { ...record, id: newUuid() } }));
     await Promise.all(more.map((one) => store.index(one)));
     const { status, body } = await create(key, { name: 'x' });
-    expect([status, body.detail]).toEqual([409, expect.stringContaining('has 1000 API keys')]);
+    expect([status, body]).toEqual([
+      409,
+      aRefusal('too_many_api_keys', expect.stringContaining('has 1000 API keys')),
+    ]);
     expect((await revoke(key, more[0]?.record.id ?? '')).status).toBe(204);
     expect((await create(key, { name: 'x' })).status).toBe(201);
   });
@@ -278,7 +285,7 @@ describe('DELETE /api-keys/{key_id}', () => {
     const colleagues = await createApiKey(bed.log, { org_id, user_id: newUuid(), name: 'x' });
     for (const id of [newUuid(), foreign.record.id, colleagues.record.id]) {
       const { status, body } = await revoke(key, id);
-      expect([status, body]).toEqual([404, { detail: 'API key not found' }]);
+      expect([status, body]).toEqual([404, aRefusal('api_key_not_found', 'API key not found')]);
     }
     expect((await list(foreign.key)).status).toBe(200);
     const admin = await aKey(bed.log, tenant, { scopes: ['admin'] });

@@ -51,7 +51,10 @@ const archiveDeployment = () => records.deployments.change(tenant.org_id, tenant
 const archiveMachine = () => records.machines.change(tenant.org_id, tenant.machine.id, archived);
 const deleteMachine = () => deletion.machine(org(), tenant.machine.id);
 const deleteDeployment = () => deletion.deployment(org(), tenant.deployment.id);
-const refused = (word: RegExp) => ({ kind: 'refused', why: expect.stringMatching(word) });
+const refused = (word: RegExp, code = 'record_in_use') => ({
+  kind: 'refused',
+  why: { code, why: expect.stringMatching(word) },
+});
 const queueOne = async () => {
   const key = aRun(tenant.org_id);
   const { deployment, machine, version } = tenant;
@@ -62,10 +65,14 @@ const queueOne = async () => {
 
 describe('a record', () => {
   it('is not deleted before it has been archived for a minute', async () => {
-    expect(await deleteDeployment()).toEqual(refused(/not archived: archive it first/));
+    expect(await deleteDeployment()).toEqual(
+      refused(/not archived: archive it first/, 'record_not_archived'),
+    );
     await archiveDeployment();
     laterMs = 30_000;
-    expect(await deleteDeployment()).toEqual(refused(/less than a minute ago.*try again in \d+ s/));
+    expect(await deleteDeployment()).toEqual(
+      refused(/less than a minute ago.*try again in \d+ s/, 'record_archived_lately'),
+    );
     laterMs = 61_000;
     expect(await deleteDeployment()).toEqual({ kind: 'removed' });
     expect(await deleteDeployment()).toEqual({ kind: 'none' });
@@ -164,7 +171,9 @@ describe('a version', () => {
   it('is deleted after the deployments that name it, and never the newest one', async () => {
     const first = await firstVersion();
     await archiveVersion(first);
-    expect(await deletion.version(first)).toEqual(refused(/newest one.*must not be given again/));
+    expect(await deletion.version(first)).toEqual(
+      refused(/newest one.*must not be given again/, 'newest_version'),
+    );
     const second = await addVersion();
     expect(await deletion.version(first)).toEqual(refused(new RegExp(tenant.deployment.id)));
     await archiveDeployment();
@@ -193,7 +202,9 @@ describe('a version', () => {
     await records.workflows.put(workflow);
     const second = await addVersion();
     const deleteWorkflow = () => deletion.workflow(org(), workflow_id);
-    expect(await deleteWorkflow()).toEqual(refused(/has the versions 1 and its newest one/));
+    expect(await deleteWorkflow()).toEqual(
+      refused(/has the versions 1 and its newest one/, 'workflow_has_versions'),
+    );
     await archiveDeployment();
     await deleteDeployment();
     const first = await firstVersion();

@@ -286,7 +286,7 @@ describe('a deployment', () => {
     const path = `/deployments/${onIt.id}`;
     expect(await admin.patch(path, { archived: false })).toMatchObject({
       status: 409,
-      body: { detail: /cannot be restored: the machine is archived/ },
+      body: { detail: /cannot be restored: the machine is archived/, code: 'deployment_not_restorable' },
     });
     const elsewhere = { archived: false, machine_id: aRequest().machine_id };
     expect(await admin.patch(path, elsewhere)).toMatchObject({ status: 200, body: elsewhere });
@@ -361,7 +361,7 @@ describe('a run', () => {
     const { id } = await aDeployment();
     const queue = () => admin.post('/run/deployment/queue', { deployment_id: id });
     await admin.patch(`/deployments/${id}`, { archived: true });
-    expect(await queue()).toMatchObject({ status: 404, body: { detail: 'Deployment not found' } });
+    expect(await queue()).toMatchObject({ status: 404, body: { code: 'deployment_archived' } });
     await admin.patch(`/deployments/${id}`, { archived: false });
     expect((await queue()).status).toBe(200);
   });

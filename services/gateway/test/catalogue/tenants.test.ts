@@ -2,6 +2,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aKey, type Tenant } from '../fixtures/gateway/a-tenant.ts';
 import { aCatalogueApi, aMachine, type CatalogueApi, type Client } from './a-catalogue.ts';
+import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 
 let catalogue: CatalogueApi;
 let other: Tenant;
@@ -30,7 +31,8 @@ describe("another organisation's record", () => {
   ])('looks like an unknown one: %s', async (what, at, idOf) => {
     const theirs = at(idOf());
     expect((await foreign.get(theirs)).status).toBe(200);
-    const unknown = { status: 404, body: { detail: `${what} not found` } };
+    const code = `${what.toLowerCase().replace(' ', '_')}_not_found`;
+    const unknown = { status: 404, body: { detail: `${what} not found`, code } };
     for (const path of [theirs, at(newUuid())]) {
       expect(await own.get(path)).toMatchObject(unknown);
       expect(await own.patch(path, { archived: true })).toMatchObject(unknown);
@@ -40,7 +42,10 @@ describe("another organisation's record", () => {
 
   it('has no versions for other organisations, and accepts none from them', async () => {
     for (const id of [workflowId, newUuid()]) {
-      const unknown = { status: 404, body: { detail: 'Workflow not found' } };
+      const unknown = {
+        status: 404,
+        body: { detail: 'Workflow not found', code: 'workflow_not_found' },
+      };
       expect(await own.get(`/workflows/${id}/versions`)).toMatchObject(unknown);
       expect(await own.post(`/workflows/${id}/versions`, { workflow: {} })).toMatchObject(unknown);
     }
@@ -65,9 +70,9 @@ describe("another organisation's record", () => {
     ].map((request) => own.post('/deployments', request));
     const [machine1, machine2, version1, version2] = await Promise.all(refusals);
     expect(machine1?.status).toBe(422);
-    expect(machine1?.body).toEqual(machine2?.body);
+    expect(machine1?.body).toEqual(aRefusal('invalid_request', machine2?.body.detail));
     expect(version1?.status).toBe(422);
-    expect(version1?.body).toEqual(version2?.body);
+    expect(version1?.body).toEqual(aRefusal('invalid_request', version2?.body.detail));
   });
 });
 

@@ -16,9 +16,9 @@ describe('a full store of workflows', () => {
     const publish = (text: string) => post(url, admin, { workflow: { text: text.repeat(30_000) } });
     expect((await publish('a')).status).toBe(201);
     const refused = await publish('b');
-    expect([refused.status, refused.body.detail]).toEqual([
+    expect([refused.status, refused.body]).toMatchObject([
       507,
-      expect.stringContaining('workflowsMaxBytes'),
+      { detail: expect.stringContaining('workflowsMaxBytes'), code: 'workflow_store_full' },
     ]);
     expect((await call(url, bed.tenant.key)).body.versions).toHaveLength(1);
     expect((await publish('a')).status).toBe(201);
@@ -52,7 +52,10 @@ describe('a version whose workflow is lost', () => {
     const versions = `${gateway.api}/workflows/${version.workflow_id}/versions`;
     expect(await call(`${versions}/${version.id}`, key)).toMatchObject({
       status: 410,
-      body: { detail: expect.stringContaining('create another version with the same workflow') },
+      body: {
+        detail: expect.stringContaining('create another version with the same workflow'),
+        code: 'workflow_lost',
+      },
     });
     const again = () => post(`${gateway.api}/run/${run.run_id}/rerun`, key);
     expect(await again()).toMatchObject({

@@ -158,9 +158,16 @@ overEachViews('erasing an organisation', (here) => {
     const operator = await anOperator();
     const own = await anOperator(marked);
     expect((await erase(marked, marked.key)).status).toBe(403);
-    expect((await erase(marked, own)).body.detail).toContain('belongs to the organisation');
-    expect((await erase({ ...marked, name: 'Another' }, operator)).body.detail).toContain('another name');
-    expect((await erase({ ...marked, org_id: newUuid() }, operator)).status).toBe(404);
+    expect((await erase(marked, own)).body).toMatchObject({
+      detail: expect.stringContaining('belongs to the organisation'),
+      code: 'own_organisation',
+    });
+    expect((await erase({ ...marked, name: 'Another' }, operator)).body).toMatchObject({
+      detail: expect.stringContaining('another name'),
+      code: 'organisation_name_differs',
+    });
+    const unknown = await erase({ ...marked, org_id: newUuid() }, operator);
+    expect(unknown.body.code).toBe('organisation_not_found');
     expect((await tombstone(marked, operator)).status).toBe(404);
     expect((await call(`${here.gateway.api}/run/${marked.run.run_id}`, marked.key)).status).toBe(200);
   });

@@ -18,6 +18,7 @@ import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
+import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -87,9 +88,8 @@ describe('an executor', () => {
       fetchText(elsewhere, name),
       fetchText(foreign, name),
     ]);
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(
-      new Set(['401 {"detail":"This is not the token of this attempt"}']),
-    );
+    const refused = aRefusal('attempt_token_invalid', 'This is not the token of this attempt');
+    for (const { status, text } of answers) expect([status, JSON.parse(text)]).toEqual([401, refused]);
   });
 
   it('gets nothing when its attempt is over', async () => {
@@ -118,12 +118,15 @@ describe('an executor', () => {
     const lost = { sha256: 'e'.repeat(64), bytes: 5_000 };
     await appendAll(bed.log, queued(run, { workflow_sha256: lost.sha256, inputs: null, inputs_blob: lost }));
     const attempt = await anAssigned(run);
-    for (const [name, what] of [
-      ['workflow', 'Create another version'],
-      ['inputs', 'Queue it again'],
+    for (const [name, what, code] of [
+      ['workflow', 'Create another version', 'assigned_workflow_lost'],
+      ['inputs', 'Queue it again', 'assigned_inputs_lost'],
     ] as const) {
       const gone = await fetchText(attempt, name);
-      expect([gone.status, gone.text]).toEqual([410, expect.stringContaining(what)]);
+      expect([gone.status, JSON.parse(gone.text)]).toEqual([
+        410,
+        aRefusal(code, expect.stringContaining(what)),
+      ]);
     }
   });
 
@@ -134,11 +137,14 @@ describe('an executor', () => {
     const attempt = await anAssigned(run);
     await bed.log.js.publish(blobSubject('WORKFLOWS', org_id, workflow_sha256), '{}');
     await bed.log.js.publish(blobSubject('BLOBS', org_id, inputs_blob?.sha256 ?? ''), '{}');
-    for (const name of ['workflow', 'inputs']) {
+    for (const [name, code] of [
+      ['workflow', 'assigned_workflow_damaged'],
+      ['inputs', 'assigned_inputs_damaged'],
+    ] as const) {
       const damaged = await fetchText(attempt, name);
-      expect([damaged.status, damaged.text]).toEqual([
+      expect([damaged.status, JSON.parse(damaged.text)]).toEqual([
         424,
-        expect.stringMatching(/damaged in the store\. \w+/),
+        aRefusal(code, expect.stringMatching(/damaged in the store\. \w+/)),
       ]);
     }
   });

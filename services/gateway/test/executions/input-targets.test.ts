@@ -70,6 +70,17 @@ describe('the nodes that take the inputs of a run', () => {
     expect((await fetchTargets(run, 'Bearer somebody')).status).toBe(401);
   });
 
+  it('are gone with the version, and the refusal says what to do', async () => {
+    const run = await queueWith([{ name: 'seed', type: 'integer', node: '3', field: 'seed' }]);
+    const read = await readRun(catalogue.bed.log, run);
+    const id = read.kind === 'found' ? read.run.request.workflow_version_id : '';
+    await catalogue.bed.log.jsm.streams.purge('KV_CATALOGUE', {
+      filter: `$KV.CATALOGUE.workflow_versions.${run.org_id}.${id}`,
+    });
+    const { status, body } = await fetchTargets(run);
+    expect([status, body]).toMatchObject([410, { code: 'assigned_version_deleted' }]);
+  });
+
   it('are none when the version names none, and the run says so', async () => {
     expect(await hasTargets(await queueWith([{ name: 'seed', type: 'integer' }]))).toBeUndefined();
   });

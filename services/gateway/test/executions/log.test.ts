@@ -111,7 +111,7 @@ overEachViews('the log of an attempt', (here) => {
     expect((await put(attempt, new Uint8Array(gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '))))).status).toBe(
       422,
     );
-    expect((await put(attempt, new Uint8Array(1_100_000))).status).toBe(413);
+    expect((await put(attempt, new Uint8Array(1_100_000))).body.code).toBe('run_log_too_large');
     await end(attempt, undefined);
     expect((await put(attempt, bodyOf())).status).toBe(409);
   });

@@ -101,9 +101,9 @@ describe('an executor', () => {
     expect((await upload(gateway, lost, numbered(1))).status).toBe(409);
     await appendAll(bed.log, assigned(lost.run, { attempt: 2, executor: OTHER_EXECUTOR }));
     const stale = await upload(gateway, lost, numbered(1));
-    expect([stale.status, stale.body.detail]).toEqual([
+    expect([stale.status, stale.body]).toMatchObject([
       409,
-      expect.stringContaining('attempt 2 is executing'),
+      { detail: expect.stringContaining('attempt 2 is executing'), code: 'attempt_over' },
     ]);
     const ended = await anAttempt(bed, gateway);
     await appendAll(bed.log, succeeded(ended.run));
@@ -148,9 +148,9 @@ describe('the limits', () => {
   it('hold for each file', async () => {
     const attempt = await anAttempt(bed, gateway);
     const answer = await upload(gateway, attempt, numbered(2_000_001));
-    expect([answer.status, answer.body.detail]).toEqual([
+    expect([answer.status, answer.body]).toMatchObject([
       413,
-      expect.stringContaining('at most 2000000 bytes'),
+      { detail: expect.stringContaining('at most 2000000 bytes'), code: 'file_too_large' },
     ]);
     expect((await upload(gateway, attempt, numbered(2_000_000))).status).toBe(201);
   });
@@ -158,6 +158,7 @@ describe('the limits', () => {
   it('hold for all files of a run: none is stored when it announced too much', async () => {
     const attempt = await anAttemptOf(bed, await queueSample(gateway, bed.tenant), 3_000_001);
     const refused = await upload(gateway, attempt, numbered(1));
+    expect(refused.body.code).toBe('outputs_too_large');
     expect([refused.status, refused.body.detail]).toEqual([
       413,
       'The files of a run may have at most 3000000 bytes together, and those of this run have 3000001',
@@ -172,6 +173,7 @@ describe('the limits', () => {
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 201, 409, 409]);
     const refused = answers.find(({ status }) => status === 409);
     expect(refused?.body.detail).toContain('more than it has announced');
+    expect(refused?.body.code).toBe('output_not_announced');
 
     const run = await queueSample(gateway, bed.tenant);
     const keys = await newAttemptKeys();
@@ -188,7 +190,7 @@ describe('the limits', () => {
       upload(gateway, attempt, numbered(length), { filename });
     const first = await store('a');
     expect([first.status, (await store('b')).status, (await store('c')).status]).toEqual([201, 201, 201]);
-    expect((await store('d')).status).toBe(413);
+    expect((await store('d')).body.code).toBe('too_many_outputs');
     const again = await store('a', 100_000);
     expect([again.status, again.body.key]).toEqual([201, expect.not.stringMatching(first.body.key)]);
     expect(await chunks()).toBe(before + 1 + 2 + 2);
@@ -235,7 +237,7 @@ describe('a file that is sent again during its first upload', () => {
     const withOne = (await chunks()) - before;
     const answered = new Promise<string>((resolve) => slow.once('data', (data) => resolve(String(data))));
     slow.write(bytes.subarray(700_000));
-    expect(await answered).toMatch(/^HTTP\/1.1 409 /);
+    expect(await answered).toMatch(/^HTTP\/1.1 409 [^]*"code":"output_superseded"/);
     slow.destroy();
     await waitFor('its pieces to be removed', async () => (await chunks()) - before < withOne + 1);
     const served = await fetch(`${gateway.url}/outputs/${again.body.key}/a`);

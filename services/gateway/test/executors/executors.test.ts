@@ -7,6 +7,7 @@ import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call, type ApiAnswer } from '../fixtures/requests/requests.ts';
+import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 
 const RUN = {
   org_id: newUuid(),
@@ -68,7 +69,10 @@ describe('GET /executors/{name}', () => {
 
   it('answers 404 for an unknown name, and 422 for an invalid one', async () => {
     const unknown = await get('/executors/south');
-    expect([unknown.status, unknown.body]).toEqual([404, { detail: 'Executor not found' }]);
+    expect([unknown.status, unknown.body]).toEqual([
+      404,
+      aRefusal('executor_not_found', 'Executor not found'),
+    ]);
     const none = await get('/executors/a%20b');
     expect([none.status, none.body.detail[0].loc]).toEqual([422, ['path', 'name']]);
   });
@@ -113,7 +117,7 @@ describe('POST /executors/{name}/drain and /resume', () => {
   it.each(['drain', 'resume'])('store nothing for %s of an unknown name', async (what) => {
     const before = fleet.requests.length;
     const { status, body } = await ask(`/executors/south/${what}`);
-    expect([status, body]).toEqual([404, { detail: 'Executor not found' }]);
+    expect([status, body]).toEqual([404, aRefusal('executor_not_found', 'Executor not found')]);
     // All that is stored is read in order.
     await ask('/executors/east/resume');
     expect(fleet.requests.slice(before)).toMatchObject([{ executor_name: 'east' }]);
@@ -135,7 +139,7 @@ describe('the fleet', () => {
   it.each(table)('refuses a key with $scopes: $method $path', async ({ method, path, holders: scopes }) => {
     const other = await aKey(bed.log, bed.tenant, { scopes });
     const { status, body } = await call(`${gateway.api}${path}`, other, { method });
-    expect([status, body]).toEqual([403, { detail: 'This API key lacks the scope operator' }]);
+    expect([status, body]).toEqual([403, aRefusal('scope_missing', 'This API key lacks the scope operator')]);
   });
 
   it.each(operations)(

@@ -104,7 +104,10 @@ describe('GET /queues', () => {
     await using alone = await openTestBed();
     const other = await alone.gateway();
     const { status, body, headers } = await call(`${other.api}/queues`, alone.tenant.key);
-    expect([status, body.detail]).toEqual([503, expect.stringMatching(/^No scheduler leads now/)]);
+    expect([status, body]).toMatchObject([
+      503,
+      { detail: expect.stringMatching(/^No scheduler leads now/), code: 'scheduler_unavailable' },
+    ]);
     expect(headers.get('retry-after')).toMatch(/^\d+$/);
   });
 });

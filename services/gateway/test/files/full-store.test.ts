@@ -20,7 +20,10 @@ afterAll(() => bed[Symbol.asyncDispose]());
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const FULL = {
   status: 507,
-  body: { detail: expect.stringMatching(/^The object store OUTPUTS of the broker is full\. /) },
+  body: {
+    detail: expect.stringMatching(/^The object store OUTPUTS of the broker is full\. /),
+    code: 'output_store_full',
+  },
 };
 
 const post = (key: string, body: Uint8Array<ArrayBuffer>) =>

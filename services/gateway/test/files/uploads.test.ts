@@ -120,7 +120,7 @@ describe('a resumable upload', () => {
     const second = await send(`${other.api}/files/uploads/${body.id}`, key, 8 * MiB, bytes.subarray(8 * MiB));
     expect(second).toMatchObject({
       status: 409,
-      body: { detail: expect.stringContaining('Another request') },
+      body: { detail: expect.stringContaining('Another request'), code: 'upload_busy' },
     });
     sending.end(bytes.subarray(9 * MiB));
     const [response] = await once(sending, 'response');

@@ -153,6 +153,16 @@ describe('the OpenAPI document', () => {
     expect(JSON.stringify(document)).not.toMatch(/x-refusal|time-or-day|webhook-url/);
   });
 
+  it('names the codes of each refusal, without those that only executors get', () => {
+    const { NotFound, TooMany, Invalid, Conflict } = document.components.responses;
+    expect(NotFound.description).toMatch(/Its code is one of .*`run_not_found`, .*`deployment_archived`/);
+    expect(TooMany.description).toContain('`queue_full`');
+    expect(Invalid.description).toMatch(/Its code is `invalid_request`\.$/);
+    expect(Conflict.description).not.toContain('attempt_over');
+    const { code, request_id } = document.components.schemas.Refusal.properties;
+    expect([code.type, code.enum, request_id.type]).toEqual(['string', undefined, 'string']);
+  });
+
   it('describes the notifications to a webhook', () => {
     const { post } = document.webhooks.runNotification;
     expect(post.requestBody.content['application/json'].schema.$ref).toBe(

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call } from '../fixtures/requests/requests.ts';
+import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -63,7 +64,9 @@ describe('a client generated from the document', () => {
     const refused = await refusalOf(client['queueRun']?.({}, { inputs: {} }) ?? Promise.resolve());
     expect([refused?.status, refused?.data]).toEqual([
       422,
-      { detail: [{ loc: ['body', 'deployment_id'], msg: 'Field required', type: 'missing' }] },
+      aRefusal('invalid_request', [
+        { loc: ['body', 'deployment_id'], msg: 'Field required', type: 'missing' },
+      ]),
     ]);
   });
 });

@@ -172,9 +172,9 @@ describe('a gateway that keeps output files in a directory', { timeout: 30_000 }
     const gateway = await bed.gateway({ environment: environment(join(root, 'not-mounted')) });
     const attempt = await anAttempt(bed, gateway);
     const refused = await upload(gateway, attempt, numbered(10));
-    expect([refused.status, refused.body.detail]).toEqual([
+    expect([refused.status, refused.body]).toMatchObject([
       503,
-      expect.stringContaining('store of output files'),
+      { detail: expect.stringContaining('store of output files'), code: 'output_store_unavailable' },
     ]);
     expect((await fetch(`${gateway.url}/outputs/${'a'.repeat(43)}/a.png`)).status).toBe(503);
     expect(await files(root)).toEqual([]);

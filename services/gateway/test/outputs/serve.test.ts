@@ -8,6 +8,7 @@ import { open as openSocket } from '../fixtures/requests/raw-request.ts';
 import { succeeded } from '@runledger/testing/events/run-events';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { anAttemptOf, numbered, upload } from '../executions/an-upload.ts';
+import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -133,7 +134,7 @@ describe('an output file', () => {
       `%3E/a`,
     ]) {
       const { status, body } = await call(`${gateway.url}/outputs/${path}`, null);
-      expect([path, status, body]).toEqual([path, 404, { detail: 'Output not found' }]);
+      expect([path, status, body]).toEqual([path, 404, aRefusal('output_not_found', 'Output not found')]);
     }
     expect((await call(`${gateway.url}/outputs/${key}/picture.png`, null, { method: 'POST' })).status).toBe(
       405,

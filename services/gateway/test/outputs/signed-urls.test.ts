@@ -9,6 +9,7 @@ import { call } from '../fixtures/requests/requests.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { readToEnd } from '../runs/subscribe/an-event-source.ts';
+import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 
 const TTL_S = 600;
 
@@ -69,7 +70,7 @@ describe('an output file of an installation whose addresses expire', () => {
     const later = url.replace(/expires=(\d+)/, (_, expires: string) => `expires=${Number(expires) + 150}`);
     for (const wrong of [bare, `${bare}${search}`, later, `${url}x`, `${url}&expires=1`]) {
       const { status, body } = await call(wrong, null);
-      expect([wrong, status, body]).toEqual([wrong, 404, { detail: 'Output not found' }]);
+      expect([wrong, status, body]).toEqual([wrong, 404, aRefusal('output_not_found', 'Output not found')]);
     }
     // An API key opens no output.
     expect((await call(bare, bed.tenant.key)).status).toBe(404);
@@ -80,9 +81,12 @@ describe('an output file of an installation whose addresses expire', () => {
     const { file } = await endedRun();
     const old = urlsAt(new Date(Date.now() - 2 * TTL_S * 1_000)).of(file);
     for (const method of ['GET', 'HEAD']) expect((await fetch(old, { method })).status).toBe(410);
-    expect((await call(old, null)).body).toEqual({
-      detail: 'This address has expired: read the run again, which shows another one',
-    });
+    expect((await call(old, null)).body).toEqual(
+      aRefusal(
+        'output_address_expired',
+        'This address has expired: read the run again, which shows another one',
+      ),
+    );
     const last = urlsAt(new Date(Date.now() - TTL_S * 1_000 + 60_000)).of(file);
     const response = await fetch(last);
     const age = Number(/max-age=(\d+)/.exec(response.headers.get('cache-control') ?? '')?.[1]);

@@ -60,7 +60,7 @@ describe('an organisation at its quota of queued runs', () => {
     for (let run = 0; run < 2; run += 1) await queueSample(gateway, full);
     expect(await queue(full)).toMatchObject({
       status: 429,
-      body: { detail: expect.stringContaining('limit of queued runs') },
+      body: { detail: expect.stringContaining('limit of queued runs'), code: 'queue_full' },
     });
     expect((await queue(other)).status).toBe(200);
     expect((await usageOf(full)).queued_runs).toEqual({ used: 2, limit: 2, unit: 'runs' });
@@ -91,7 +91,10 @@ describe('an organisation at its quota of catalogue records', () => {
     ] as const) {
       expect(await create(full, path, body)).toMatchObject({
         status: 429,
-        body: { detail: expect.stringContaining('RUNLEDGER_QUOTA_CATALOGUE_RECORDS') },
+        body: {
+          detail: expect.stringContaining('RUNLEDGER_QUOTA_CATALOGUE_RECORDS'),
+          code: 'quota_reached',
+        },
       });
     }
     expect((await create(other, '/machines', machine)).status).toBe(201);
@@ -120,7 +123,7 @@ describe('an organisation at its quota of streams', () => {
     }
     expect(await call(gateway.eventsOf(run), mine.key)).toMatchObject({
       status: 429,
-      body: { detail: expect.stringContaining('limit of open streams') },
+      body: { detail: expect.stringContaining('limit of open streams'), code: 'too_many_streams' },
     });
     const began = performance.now();
     expect((await call(`${gateway.api}/run/${run.run_id}?wait=30`, mine.key)).status).toBe(200);
@@ -232,7 +235,7 @@ describe('an organisation at its quota of output bytes', () => {
     const over = await uploadFor(mine, 30 * KiB);
     expect(over.answer).toMatchObject({
       status: 507,
-      body: { detail: expect.stringContaining('quota of 102400 bytes') },
+      body: { detail: expect.stringContaining('quota of 102400 bytes'), code: 'storage_quota_reached' },
     });
     expect((await uploadFor(another, 80 * KiB)).answer.status).toBe(201);
     expect((await usageOf(mine)).output_bytes).toEqual({ used: 110 * KiB, limit: 100 * KiB, unit: 'bytes' });
@@ -262,6 +265,9 @@ describe('an organisation at its quota of uploads', () => {
     const refused = await upload(gateway, next, numbered(20));
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
     expect(refused.body.detail).toContain('RUNLEDGER_QUOTA_UPLOADS');
+    expect(refused.body.code).toBe('attempt_uploads_limited');
+    const ofClient = await call(`${gateway.api}/files`, mine.key, { method: 'POST', body: numbered(20) });
+    expect([ofClient.status, ofClient.body.code]).toEqual([429, 'too_many_uploads']);
     const other = await attemptOf(another);
     expect((await upload(gateway, other, numbered(20))).status).toBe(201);
     uploading.end(bytes.subarray(10));

@@ -43,7 +43,8 @@ describe('the rate limit over HTTP', () => {
     const flowedIn = Math.ceil(((performance.now() - began) * LIMIT) / 60_000);
     expect(before).toBeGreaterThanOrEqual(LIMIT - 2);
     expect(before).toBeLessThanOrEqual(LIMIT + flowedIn);
-    const { detail } = answer.body;
+    const { detail, code } = answer.body;
+    expect(code).toBe('rate_limited');
     expect(detail).toMatch(/^This API key, with the keys derived from it, may make 20 requests a minute\./);
     const retryAfter = Number(answer.headers.get('retry-after'));
     expect(retryAfter).toBeGreaterThanOrEqual(1);

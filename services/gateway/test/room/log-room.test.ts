@@ -51,6 +51,7 @@ describe('a log with no room for another run', () => {
     const gateway = await bed.gateway();
     const { runs, refused } = await fill(gateway, bed);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
+    expect(refused.body.code).toBe('log_full');
     expect(refused.body.detail).toMatch(/no room for a new run .* Nothing was queued.*runsMaxBytes/);
     expect(runs.length).toBeGreaterThan(40);
     for (const key of runs) {

@@ -146,6 +146,7 @@ describe('the sealed values', () => {
     await sealMany(3, old);
     const { api } = await gatewayWith(old, next);
     const { status, body } = await resealOnce(api, null);
+    expect(body.code).toBe('sealing_key_differs');
     expect([status, body.detail]).toEqual([
       409,
       expect.stringMatching(

@@ -7,6 +7,7 @@ import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
 import { rawRequest, type RawAnswer } from '../fixtures/requests/raw-request.ts';
+import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -37,7 +38,9 @@ const expectOurForm = ({ headers, body }: RawAnswer) => {
     'x-content-type-options': 'nosniff',
     'content-type': 'application/json; charset=utf-8',
   });
-  expect(JSON.parse(body)).toEqual({ detail: expect.any(String) });
+  const { code, request_id } = JSON.parse(body);
+  expect(JSON.parse(body)).toEqual(aRefusal(code));
+  expect(headers['x-request-id']).toBe(request_id);
 };
 
 describe('a body that is not JSON', () => {
@@ -149,7 +152,10 @@ describe('a body of the wrong kind or size', () => {
     expect((await sendBody(body(1024 * 1024))).status).toBe(200);
     for (const length of [1024 * 1024 + 1, 2 * 1024 * 1024]) {
       const { status, body: response } = await sendBody(body(length));
-      expect([status, response]).toEqual([413, { detail: 'The body may have at most 1048576 bytes' }]);
+      expect([status, response]).toEqual([
+        413,
+        aRefusal('body_too_large', 'The body may have at most 1048576 bytes'),
+      ]);
     }
   });
 
@@ -200,7 +206,8 @@ describe('a credential', () => {
       const answer = await call(`${gateway.api}${where}`, null, { method, headers });
       expect(answer.status).toBe(401);
       expect(answer.headers.get('www-authenticate')).toBe('Bearer');
-      expect(answer.body).toEqual({ detail: expect.any(String) });
+      expect(['credential_missing', 'credential_invalid']).toContain(answer.body.code);
+      expect(answer.body).toEqual(aRefusal(answer.body.code));
     }
   });
 
@@ -216,7 +223,7 @@ describe('a credential', () => {
     const queued = await post(`${gateway.api}/run/deployment/queue`, reader, body);
     expect([queued.status, queued.body]).toEqual([
       403,
-      { detail: 'This API key lacks the scope runs:write' },
+      aRefusal('scope_missing', 'This API key lacks the scope runs:write'),
     ]);
     expect((await post(`${gateway.api}/run/${newUuid()}/cancel`, reader)).status).toBe(403);
     expect((await call(`${gateway.api}/run/${newUuid()}`, reader)).status).toBe(404);

@@ -56,6 +56,7 @@ describe('a response to a page of an allowed origin', () => {
       'RateLimit-Policy',
       'Retry-After',
       'Runledger-Ignored-Members',
+      'Runledger-Warning',
       'Tus-Resumable',
       'Upload-Expires',
       'Upload-Length',

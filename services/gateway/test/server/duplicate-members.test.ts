@@ -4,6 +4,7 @@ import { duplicateMember } from '../../src/server/duplicate-members.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call } from '../fixtures/requests/requests.ts';
+import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 
 describe('the first member that an object has twice', () => {
   it.each([
@@ -72,7 +73,7 @@ describe('a body with a member twice', () => {
     const { status, body } = await queue(refusing, TWICE);
     expect([status, body]).toEqual([
       400,
-      { detail: 'The body has the member body.inputs.seed twice. Send it once' },
+      aRefusal('duplicate_member', 'The body has the member body.inputs.seed twice. Send it once'),
     ]);
     expect((await queue(refusing, '{"seed":1,"list":[{"seed":1}]}')).status).toBe(200);
     const long = 'n'.repeat(10_000);

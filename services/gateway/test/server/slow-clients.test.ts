@@ -6,6 +6,7 @@ import { openHttpServer } from '../../src/server/http-server.ts';
 import { COMMON_HEADERS } from '../../src/http/response-headers.ts';
 import { jsonBody } from '../../src/server/json-body.ts';
 import { open as openSocket, rawRequest } from '../fixtures/requests/raw-request.ts';
+import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -43,7 +44,7 @@ describe('a client that is slow', () => {
     vi.advanceTimersByTime(15_000);
     const { status, headers, body } = await answered;
     expect([status, headers['connection']]).toEqual([408, 'close']);
-    expect(JSON.parse(body)).toEqual({ detail: 'The body was not sent within 15 s' });
+    expect(JSON.parse(body)).toEqual(aRefusal('request_too_slow', 'The body was not sent within 15 s'));
   });
 
   it('is served when it sends its body in time', async () => {

@@ -18,6 +18,7 @@ import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { call } from '../fixtures/requests/requests.ts';
 import { aView, folded } from '../fixtures/runs/folded-runs.ts';
 import { anEndedRun, aState, aDeliveryAttempt, HOOK, shown } from '../fixtures/runs/notified-runs.ts';
+import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -125,7 +126,7 @@ describe('the deliveries of a run', () => {
     const theirs = await queueSample(gateway, other, { webhook: HOOK });
     for (const run_id of [theirs.run_id, newUuid()]) {
       const { status, body } = await call(`${gateway.api}/run/${run_id}/deliveries`, bed.tenant.key);
-      expect([status, body]).toEqual([404, { detail: 'Run not found' }]);
+      expect([status, body]).toEqual([404, aRefusal('run_not_found', 'Run not found')]);
     }
     const reader = await aKey(bed.log, other, { scopes: ['runs:read'] });
     expect((await deliveriesOf(theirs, reader)).status).toBe(200);

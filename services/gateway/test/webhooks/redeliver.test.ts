@@ -29,6 +29,7 @@ import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
 import { aView, folded } from '../fixtures/runs/folded-runs.ts';
 import { anEndedRun, aState, HOOK } from '../fixtures/runs/notified-runs.ts';
+import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -97,6 +98,7 @@ describe('a redelivery', () => {
     await appendWebhook(bed.log, ...rounds);
     const { status, body } = await redeliver(key);
     expect([status, body.detail]).toEqual([409, expect.stringContaining('49 times')]);
+    expect(body.code).toBe('redeliveries_used_up');
   });
 
   it("is refused when the run's events are no longer in the log", async () => {
@@ -106,6 +108,7 @@ describe('a redelivery', () => {
     await views.save([aView(4, run)]);
     const { status, body } = await redeliver(key, await bed.gateway({ views }));
     expect([status, body.detail]).toEqual([409, expect.stringContaining('have expired from the log')]);
+    expect(body.code).toBe('run_events_expired');
   });
 
   it('is refused when the first facts of its notifications are gone, although its end has the whole run', async () => {
@@ -124,7 +127,7 @@ describe('a redelivery', () => {
     const theirs = await anEndedRun(bed, gateway, { of: other });
     for (const run_id of [theirs.run_id, newUuid()]) {
       const { status, body } = await post(`${gateway.api}/run/${run_id}/redeliver`, bed.tenant.key);
-      expect([status, body]).toEqual([404, { detail: 'Run not found' }]);
+      expect([status, body]).toEqual([404, aRefusal('run_not_found', 'Run not found')]);
     }
     const reader = await aKey(bed.log, other, { scopes: ['runs:read'] });
     expect((await redeliver(theirs, gateway, reader)).status).toBe(403);
@@ -141,6 +144,7 @@ describe('a redelivery', () => {
     const { status, headers, body } = await redeliver(key);
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);
     expect(body.detail).toContain('contradict each other');
+    expect(body.code).toBe('run_unreadable');
     const run = await call(`${gateway.api}/run/${key.run_id}`, bed.tenant.key);
     expect([run.status, run.body.status]).toEqual([200, 'success']);
   });

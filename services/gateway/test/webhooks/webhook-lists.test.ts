@@ -112,7 +112,9 @@ overEachViews('runs with a webhook', (here) => {
     expect(idsOf(await list(`?created_after=${created_at}`))).toContain(notSent.run_id);
     expect(idsOf(await list(`?created_before=${created_at}`))).not.toContain(notSent.run_id);
     expect(idsOf(await list('?created_after=2020-01-01&created_before=2020-01-02T03:04:05Z'))).toEqual([]);
-    expect(idsOf(await list('?unknown=x'))).toHaveLength(3);
+    expect((await list('?sttus=failed')).body.detail).toMatchObject([
+      { loc: ['query', 'sttus'], type: 'extra_forbidden', msg: /Did you mean 'status'/ },
+    ]);
   });
 
   it('come page by page, unchanged by new runs', async () => {
@@ -249,6 +251,7 @@ describe('unavailable views', () => {
     ]) {
       expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
       expect(answer.body.detail).toContain('store of runs for lists');
+      expect(answer.body.code).toBe('views_unavailable');
     }
   });
 });

@@ -7,6 +7,7 @@ import { A_SECRET_KEY, type TestGateway } from '../fixtures/gateway/a-gateway.ts
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { type ApiAnswer, call, post } from '../fixtures/requests/requests.ts';
+import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -93,7 +94,10 @@ describe('the signing secret of webhooks', () => {
     const { show, rotate } = await anAdmin();
     const before = (await show()).body;
     const { status, body } = await rotate(request);
-    expect([status, body]).toEqual([422, { detail: [{ loc, type, msg: expect.any(String) }] }]);
+    expect([status, body]).toEqual([
+      422,
+      aRefusal('invalid_request', [{ loc, type, msg: expect.any(String) }]),
+    ]);
     expect((await show()).body).toEqual(before);
   });
 
@@ -105,7 +109,10 @@ describe('the signing secret of webhooks', () => {
       const key = await aKey(bed.log, tenant, { scopes: [scope] });
       const url = `${gateway.api}/webhooks/secret`;
       for (const answer of [await call(url, key), await post(url, key)]) {
-        expect([answer.status, answer.body]).toEqual([403, { detail: 'This API key lacks the scope admin' }]);
+        expect([answer.status, answer.body]).toEqual([
+          403,
+          aRefusal('scope_missing', 'This API key lacks the scope admin'),
+        ]);
       }
       expect((await call(url, null)).status).toBe(401);
       expect((await show()).body).toEqual(before);
@@ -128,7 +135,7 @@ describe('the signing secret of webhooks', () => {
     const refused = await show(mistaken);
     expect([refused.status, refused.body]).toEqual([
       500,
-      { detail: expect.stringContaining('Its log has the details') },
+      aRefusal('internal_error', expect.stringContaining('Its log has the details')),
     ]);
     expect((await rotate({}, mistaken)).status).toBe(500);
     const { status, body } = await rotate({ overlap_s: 0 }, mistaken);

@@ -1,3 +1,4 @@
+import type { Conflict } from '../../http/refusal.ts';
 import type { UsedRecord } from '../../projection/core/run-references.ts';
 
 /** What is known of a record that is to be deleted. */
@@ -12,12 +13,15 @@ export interface Deletable {
 const ARCHIVED_FOR_MS = 60_000;
 
 /** Why a record cannot be deleted by its own state; undefined when it can. */
-export const undeletable = ({ what, archived, changedAt, now }: Deletable): string | undefined => {
-  if (!archived) return `The ${what} is not archived: archive it first`;
+export const undeletable = ({ what, archived, changedAt, now }: Deletable): Conflict | undefined => {
+  if (!archived) return { code: 'record_not_archived', why: `The ${what} is not archived: archive it first` };
   const leftMs = changedAt.getTime() + ARCHIVED_FOR_MS - now.getTime();
   if (leftMs <= 0) return undefined;
   const leftS = Math.ceil(leftMs / 1_000);
-  return `The ${what} was archived or changed less than a minute ago, and requests in progress may still use it: try again in ${leftS} s`;
+  return {
+    code: 'record_archived_lately',
+    why: `The ${what} was archived or changed less than a minute ago, and requests in progress may still use it: try again in ${leftS} s`,
+  };
 };
 
 const WORDS: Readonly<Record<UsedRecord['kind'], string>> = {
@@ -26,11 +30,17 @@ const WORDS: Readonly<Record<UsedRecord['kind'], string>> = {
   deployment: 'deployment',
 };
 
-export const usedByRun = (kind: UsedRecord['kind'], run_id: string): string =>
-  `The run ${run_id}, which has not ended, was queued with this ${WORDS[kind]}: wait for its end, or cancel it, first`;
+export const usedByRun = (kind: UsedRecord['kind'], run_id: string): Conflict => ({
+  code: 'record_in_use',
+  why: `The run ${run_id}, which has not ended, was queued with this ${WORDS[kind]}: wait for its end, or cancel it, first`,
+});
 
-export const isNewestVersion = (number: number): string =>
-  `Version ${number} is the newest one of its workflow, and its number must not be given again: create another version first, or delete the workflow`;
+export const isNewestVersion = (number: number): Conflict => ({
+  code: 'newest_version',
+  why: `Version ${number} is the newest one of its workflow, and its number must not be given again: create another version first, or delete the workflow`,
+});
 
-export const hasVersions = (numbers: readonly number[]): string =>
-  `The workflow has the versions ${numbers.join(', ')} and its newest one: delete all but the newest one first`;
+export const hasVersions = (numbers: readonly number[]): Conflict => ({
+  code: 'workflow_has_versions',
+  why: `The workflow has the versions ${numbers.join(', ')} and its newest one: delete all but the newest one first`,
+});

@@ -23,7 +23,7 @@ export interface WrongMember {
 export type DeploymentRefusal =
   | { readonly kind: 'invalid'; readonly wrong: readonly WrongMember[] }
   /** The present state forbids it, not the request itself. */
-  | { readonly kind: 'conflict'; readonly why: string };
+  | { readonly kind: 'not_restorable'; readonly why: string };
 
 /** Why a deployment cannot use its version. */
 export const wrongVersion = ({ version, workflow }: DeploymentParts): WrongMember[] => {

@@ -124,7 +124,7 @@ export const changedDeployment = (
   const [unusable] = [...wrongVersion(parts), ...wrongMachine(parts)];
   if (deployment.archived && !record.archived && unusable) {
     const why = `The deployment cannot be restored: ${unusable.why}`;
-    return { kind: 'refused', why: { kind: 'conflict', why } };
+    return { kind: 'refused', why: { kind: 'not_restorable', why } };
   }
   return { kind: 'changed', record };
 };

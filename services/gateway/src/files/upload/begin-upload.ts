@@ -34,7 +34,7 @@ export const beginUpload = async (
   const { records, maxBytes, newId, brokerTime } = options;
   if (bytes > maxBytes) {
     const why = `A file may have at most ${maxBytes} bytes (RUNLEDGER_FILE_MAX_BYTES), and this one has ${bytes}`;
-    throw new Refused({ kind: 'too_large', why });
+    throw new Refused({ code: 'file_too_large', why });
   }
   const content_type = contentTypeIn(type);
   const upload: Upload = {

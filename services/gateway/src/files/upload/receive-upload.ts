@@ -2,7 +2,6 @@ import { orgId } from '@runledger/contracts/ids';
 import type { Entry } from '@runledger/event-log/streams/bucket';
 import { Refused } from '../../http/refusal.ts';
 import { OutputStoreFull } from '../../outputs/store/output-store.ts';
-import { overQuota } from '../../quotas/over-quota.ts';
 import type { Quotas } from '../../quotas/quotas.ts';
 import { offsetOf, type Upload } from '../store/file-records.ts';
 import { receiveBytes, type Received, type ReceiveBytes } from './receive-bytes.ts';
@@ -21,9 +20,10 @@ export const receiveUpload = async (
   const { uploads } = options.quotas;
   const org_id = orgId(upload.value.org_id);
   if (uploads.refuses(org_id))
-    throw overQuota(
-      `The organisation has ${uploads.limit} uploads in progress at this gateway, which is its limit (RUNLEDGER_QUOTA_UPLOADS). Try again`,
-    );
+    throw new Refused({
+      code: 'too_many_uploads',
+      why: `The organisation has ${uploads.limit} uploads in progress at this gateway, which is its limit (RUNLEDGER_QUOTA_UPLOADS). Try again`,
+    });
   using open = new DisposableStack();
   open.use(uploads.hold(org_id));
   const received = await receiveBytes(options, upload, body).catch(refuseWhenFull);
@@ -33,17 +33,19 @@ export const receiveUpload = async (
       return received;
     case 'busy':
       throw new Refused({
-        kind: 'conflict',
+        code: 'upload_busy',
         why: 'Another request stores bytes of this upload: continue when it has ended, where the upload then is',
       });
     case 'too_many_parts':
       throw new Refused({
-        kind: 'conflict',
+        code: 'upload_interrupted_too_often',
         why: 'This upload was interrupted too often: begin another one',
       });
   }
 };
 
 const refuseWhenFull = (error: unknown): never => {
-  throw error instanceof OutputStoreFull ? new Refused({ kind: 'storage_full', why: error.message }) : error;
+  throw error instanceof OutputStoreFull
+    ? new Refused({ code: 'output_store_full', why: error.message })
+    : error;
 };

@@ -9,6 +9,7 @@ import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
 
 const cancelOperation = operation({
   id: 'cancelRun',
+  ofSpecification: true,
   method: 'POST',
   path: '/run/{run_id}/cancel',
   tag: 'Runs',
@@ -51,7 +52,7 @@ export const cancelRoute = ({ cancel, record }: CancelRoute): Route =>
       case 'status_excluded':
       case 'too_busy':
         throw new Refused({
-          kind: 'unavailable',
+          code: 'changed_concurrently',
           why: 'The run changed again and again while its cancellation was stored. Try again',
         });
       case 'none':

@@ -2,7 +2,7 @@ import { Uuid } from '@runledger/contracts/http/fields/values';
 import { runId, type OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { Type } from 'typebox';
-import { Refused } from '../../http/refusal.ts';
+import { notFound, Refused } from '../../http/refusal.ts';
 import type { CurrentRun } from './current-run.ts';
 
 /** The parameters of a path that names a run. */
@@ -18,14 +18,15 @@ export const runKeyOf = (
 export const notFoundRun = (found: Exclude<CurrentRun, { kind: 'found' }>): Refused => {
   switch (found.kind) {
     case 'none':
+      return notFound('Run');
     case 'deleted':
-      return new Refused({ kind: 'not_found', what: 'Run' });
+      return new Refused({ code: 'run_deleted', why: 'The run was deleted' });
     case 'views_unavailable':
       return new Refused({
-        kind: 'unavailable',
+        code: 'views_unavailable',
         why: 'The store of older runs cannot be reached now, and the log does not have this one. Try again',
       });
     case 'unreadable':
-      return new Refused({ kind: 'unavailable', why: `The run cannot be read now: ${found.why}` });
+      return new Refused({ code: 'run_unreadable', why: `The run cannot be read now: ${found.why}` });
   }
 };

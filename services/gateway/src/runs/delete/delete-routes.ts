@@ -1,7 +1,7 @@
 import { DeleteOutputsResponse, DeleteRunResponse } from '@runledger/contracts/http/runs/delete-run';
 import type { Context } from 'koa';
 import { operation, route, type Caller, type Route } from '../../http/operation.ts';
-import { Refused } from '../../http/refusal.ts';
+import { Refused, type Conflict } from '../../http/refusal.ts';
 import { requestOf } from '../../http/request-context.ts';
 import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
 import type { Deletable, DeletionRefusal } from './core/deletion.ts';
@@ -14,7 +14,7 @@ const deleteRunOperation = operation({
   tag: 'Runs',
   summary: 'Delete a run',
   description:
-    'Deletes a run that has ended, with its inputs, outputs, logs and files. From then on it is as if it did not exist: 404, also for this request when it is repeated. All of that is erased within seconds, except content that another run has too; `GET /run/{run_id}/tombstone` says when it is done. The facts of the run, which include inputs and outputs of up to 4 KiB, are shown to nobody and leave the log with its age, after 7 days by default.',
+    'Deletes a run that has ended, with its inputs, outputs, logs and files. From then on it is not shown: 404, also for this request when it is repeated, with the code `run_deleted` while the log has the deletion. All of that is erased within seconds, except content that another run has too; `GET /run/{run_id}/tombstone` says when it is done. The facts of the run, which include inputs and outputs of up to 4 KiB, are shown to nobody and leave the log with its age, after 7 days by default.',
   scope: 'runs:write',
   audit: { action: 'run.deleted', target: 'run_id' },
   request: { path: RunPath },
@@ -56,15 +56,15 @@ export const deleteRoutes = ({ deleteRun }: { readonly deleteRun: DeleteRun }): 
       case 'already_deleted':
         return { run_id: key.run_id, outcome: result.kind };
       case 'refused':
-        throw new Refused({ kind: 'conflict', why: WHY[result.because] });
+        throw new Refused(WHY[result.because]);
       case 'too_busy':
         throw new Refused({
-          kind: 'unavailable',
+          code: 'changed_concurrently',
           why: 'The run changed again and again while its deletion was stored. Try again',
         });
       case 'log_nearly_full':
         throw new Refused({
-          kind: 'unavailable',
+          code: 'log_full',
           why: 'The log of runs has no room for a deletion now. Nothing was deleted: try again when some runs have ended or old runs have expired. An operator can raise runsMaxBytes in RUNLEDGER_LOG_SETTINGS',
         });
       case 'deleted_before':
@@ -84,8 +84,13 @@ export const deleteRoutes = ({ deleteRun }: { readonly deleteRun: DeleteRun }): 
   ];
 };
 
-const WHY: Readonly<Record<DeletionRefusal, string>> = {
-  not_ended: 'The run has not ended: cancel it first, or wait for its end, and delete it then',
-  not_notified:
-    'The final notification of the run is not settled, and is made from the run: wait until its webhook_status is `success` or `failed`, and delete it then',
+const WHY: Readonly<Record<DeletionRefusal, Conflict>> = {
+  not_ended: {
+    code: 'run_not_ended',
+    why: 'The run has not ended: cancel it first, or wait for its end, and delete it then',
+  },
+  not_notified: {
+    code: 'notification_not_settled',
+    why: 'The final notification of the run is not settled, and is made from the run: wait until its webhook_status is `success` or `failed`, and delete it then',
+  },
 };

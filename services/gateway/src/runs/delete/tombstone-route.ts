@@ -3,7 +3,7 @@ import { Tombstone } from '@runledger/contracts/http/runs/delete-run';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { operation, route, type Route } from '../../http/operation.ts';
-import { Refused } from '../../http/refusal.ts';
+import { notFound } from '../../http/refusal.ts';
 import type { FreshViews } from '../../projection/fresh-views.ts';
 import { outputsToErase, type StoredView } from '../../projection/core/run-view.ts';
 import type { RunViews } from '../../projection/run-views.ts';
@@ -33,7 +33,7 @@ export const tombstoneRoute = ({ log, views, fresh }: TombstoneRoute): Route =>
   route(tombstoneOperation, async ({ path }, caller) => {
     const key = runKeyOf(path, caller);
     const read = await readRun(log, key);
-    if (read.kind !== 'deleted') throw new Refused({ kind: 'not_found', what: 'Tombstone' });
+    if (read.kind !== 'deleted') throw notFound('Tombstone');
     const { run_id, number, created_at, deleted_at, deleted_by, erases } = read.run;
     const isErased = (await fresh.becomeFresh()) && hasNothingToErase(await views.find(key));
     const state = isErased ? ('erased' as const) : ('erasing' as const);

@@ -1,7 +1,7 @@
 import { TimeOrDay } from '@runledger/contracts/http/fields/values';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { Type, type Static } from 'typebox';
-import { Refused, invalid, type Invalid } from '../../http/refusal.ts';
+import { notFound, Refused, invalid, type Invalid } from '../../http/refusal.ts';
 import { own } from '../../validation/node.ts';
 import { notFoundRun } from '../current/run-path.ts';
 import type { RunView } from '../../projection/core/run-view.ts';
@@ -47,9 +47,9 @@ export const runAt = async (past: ReadPastRun, key: RunKey, moment: Moment): Pro
     case 'found':
       return found;
     case 'not_yet':
-      throw new Refused({ kind: 'not_found', what: 'Run at that time' });
+      throw notFound('Run at that time');
     case 'forgotten':
-      throw new Refused({ kind: 'gone', why: FORGOTTEN });
+      throw new Refused({ code: 'run_history_expired', why: FORGOTTEN });
     case 'none':
     case 'deleted':
     case 'unreadable':

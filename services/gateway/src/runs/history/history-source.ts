@@ -34,7 +34,7 @@ export const historySource =
   ({ log, read, current }: HistorySourceOptions): ReadHistorySource =>
   async (key) => {
     const messages = await read(key);
-    if (!messages) throw new Refused({ kind: 'unavailable', why: FORGED });
+    if (!messages) throw new Refused({ code: 'run_unreadable', why: FORGED });
     const steps = runSteps(messages);
     const last = steps.at(-1)?.after;
     const { run, webhook } = last?.run ? last : viewed(await current(key), last);

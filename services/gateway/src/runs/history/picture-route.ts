@@ -34,7 +34,7 @@ export const pictureRoute = ({ source, now }: PictureRoute): Route =>
     const key = runKeyOf(path, caller);
     const read = await source(key);
     const drawn = waterfall(read, now().getTime());
-    if (!drawn) throw new Refused({ kind: 'gone', why: FORGOTTEN });
+    if (!drawn) throw new Refused({ code: 'run_history_expired', why: FORGOTTEN });
     const subtitle = `${read.run?.status ?? 'unknown'}, ${durationWords((drawn.to - drawn.from) / 1_000)} in all`;
     ctx.type = 'image/svg+xml';
     ctx.set({ 'Content-Security-Policy': PICTURE_POLICY, 'Cache-Control': REVALIDATED });

@@ -54,7 +54,7 @@ export const receiptRoutes = ({ read, proveFacts, current, signer, now }: Receip
     if (found.kind !== 'found') throw notFoundRun(found);
     const { life = [], archived = [] } = (await read(key)) ?? {};
     const withheld = withheldHashes(archived);
-    if (life[0]?.expectedSequence !== 0) throw new Refused({ kind: 'gone', why: FORGOTTEN });
+    if (life[0]?.expectedSequence !== 0) throw new Refused({ code: 'run_history_expired', why: FORGOTTEN });
     const receipt = {
       format: 1 as const,
       ...key,

@@ -3,11 +3,12 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { jsonBytes, type JsonObject } from '@runledger/contracts/json';
-import { invalid, type Invalid, type Refusal } from '../../http/refusal.ts';
+import { invalid, type Invalid, type InvalidRequest } from '../../http/refusal.ts';
 import type { InputSecrets } from '../secrets/input-secrets.ts';
 import type { CallbackRules } from './callback-rules.ts';
 import type { RequestedRun, ScheduledTime } from './core/idempotency.ts';
 import type { KeepRunFiles } from './keep-run-files.ts';
+import type { NoDeployment } from './queue-response.ts';
 import { queueRun, type QueuedVersion, type QueueDecision, type QueueRequest } from './core/queue-run.ts';
 import { invalidBounds } from './invalid-bounds.ts';
 import { invalidInputs } from './invalid-inputs.ts';
@@ -23,7 +24,7 @@ export interface DeploymentQueueOptions {
   readonly logger: Logger;
 }
 
-type NotQueued = 'no_deployment' | Extract<Refusal, { kind: 'invalid' }>;
+type NotQueued = NoDeployment | InvalidRequest;
 type Decision = QueueDecision<NotQueued>;
 interface RefusedFor<No> {
   readonly kind: 'refused';
@@ -111,7 +112,10 @@ const decideWith = ({
     if (decision.kind === 'queued') return { decision, version };
     if (why === 'machine' || why === 'workflow version')
       logger.warn({ org_id, deployment_id, missing: why }, 'a deployment cannot be queued');
-    return { decision: { kind: 'refused', why: 'no_deployment' }, version };
+    return {
+      decision: { kind: 'refused', why: why === 'archived' ? 'archived_deployment' : 'no_deployment' },
+      version,
+    };
   };
 };
 

@@ -17,7 +17,7 @@ export const inputsProblems = (value: unknown, limits: InputLimits): Invalid[] =
   const inputs = value as JsonObject;
   const names = Object.keys(inputs);
   if (names.length > limits.inputs) {
-    throw new Refused({ kind: 'too_large', why: `A run may have at most ${limits.inputs} inputs` });
+    throw new Refused({ code: 'too_many_inputs', why: `A run may have at most ${limits.inputs} inputs` });
   }
   const problems = names.flatMap((name) => inputProblems(name, inputs[name], limits));
   const isShallow = !problems.some(({ type }) => type === 'json_invalid');
@@ -25,7 +25,7 @@ export const inputsProblems = (value: unknown, limits: InputLimits): Invalid[] =
   const counted = Object.fromEntries(Object.entries(inputs).filter(([, input]) => !isDataUrl(input)));
   if (isShallow && jsonBytes(counted) > limits.inputsBytes) {
     throw new Refused({
-      kind: 'too_large',
+      code: 'inputs_too_large',
       why: `All inputs of a run together may have at most ${limits.inputsBytes} bytes as JSON`,
     });
   }

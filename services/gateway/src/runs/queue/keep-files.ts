@@ -6,7 +6,7 @@ import { FILE_FORMS } from '../../catalogue/core/input-values.ts';
 import { readOwnAddress, type OwnAddresses } from '../../files/core/own-address.ts';
 import type { Files } from '../../files/files.ts';
 import type { OutputStore } from '../../outputs/store/output-store.ts';
-import { invalid, type Invalid } from '../../http/refusal.ts';
+import { invalid, type Invalid, type InvalidRequest } from '../../http/refusal.ts';
 import type { CallbackRules } from './callback-rules.ts';
 import { noFile } from './invalid-inputs.ts';
 
@@ -21,8 +21,7 @@ export interface KeepFilesOptions {
 
 type KeptFiles =
   /** A data URL, and the address of an output of this installation, is the id of its file now. */
-  | { readonly kind: 'kept'; readonly inputs: JsonObject }
-  | { readonly kind: 'invalid'; readonly problems: readonly Invalid[] };
+  { readonly kind: 'kept'; readonly inputs: JsonObject } | InvalidRequest;
 
 /**
  * Keeps the files that a new run names, by the names of its inputs, until the run has ended.

@@ -2,7 +2,7 @@ import { readJsonBlob } from '@runledger/blob-store/json-blob';
 import type { BlobStore } from '@runledger/blob-store/store/blob-store';
 import type { OrgId } from '@runledger/contracts/ids';
 import { isJsonObject, type JsonObject } from '@runledger/contracts/json';
-import type { Refusal } from '../../http/refusal.ts';
+import type { InvalidRequest } from '../../http/refusal.ts';
 import { fileInputsOf, withFiles } from './core/file-inputs.ts';
 import type { NewRun, QueuedVersion, QueueDecision } from './core/queue-run.ts';
 import type { KeepFiles } from './keep-files.ts';
@@ -18,7 +18,7 @@ export type KeepRunFiles = (
   org_id: OrgId,
   run: NewRun,
   version: Pick<QueuedVersion, 'inputs'> | undefined,
-) => Promise<QueueDecision<Extract<Refusal, { kind: 'invalid' }>>>;
+) => Promise<QueueDecision<InvalidRequest>>;
 
 export const keepRunFiles =
   ({ blobs, keepFiles }: KeepRunFilesOptions): KeepRunFiles =>

@@ -1,7 +1,7 @@
 import type { RunId } from '@runledger/contracts/ids';
 import type { Context } from 'koa';
 import type { Caller } from '../../http/operation.ts';
-import { Refused } from '../../http/refusal.ts';
+import { notFound, Refused } from '../../http/refusal.ts';
 import { requestOf } from '../../http/request-context.ts';
 import { overQuota } from '../../quotas/over-quota.ts';
 import type { Acceptance, QueueCaller } from './accept-run.ts';
@@ -17,6 +17,17 @@ export const queueCallerOf = (
   return { org_id, user_id, idempotencyKey, correlation_id: request_id, traceparent };
 };
 
+/** Why a deployment cannot be queued: the organisation does not have it, or has archived it. */
+export type NoDeployment = 'no_deployment' | 'archived_deployment';
+
+export const noDeployment = (why: NoDeployment): Refused =>
+  why === 'no_deployment'
+    ? notFound('Deployment')
+    : new Refused({
+        code: 'deployment_archived',
+        why: 'The deployment is archived, so it accepts no runs: restore it, or name another one',
+      });
+
 /** The response to a client. @throws {Refused} when no run was accepted */
 export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run_id: RunId } => {
   switch (acceptance.kind) {
@@ -27,38 +38,39 @@ export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run
       return { run_id: acceptance.run_id };
     case 'key_taken':
       throw new Refused({
-        kind: 'conflict',
+        code: 'idempotency_key_reused',
         why: 'The organisation used this Idempotency-Key for another request, so nothing was queued: send this request with a new key, or the first request again',
       });
     case 'key_of_deleted_run':
       throw new Refused({
-        kind: 'conflict',
+        code: 'idempotency_key_of_deleted_run',
         why: 'The run of this Idempotency-Key was deleted, so nothing was queued: send the request with a new key to queue another run',
       });
     case 'log_nearly_full':
       throw new Refused({
-        kind: 'unavailable',
+        code: 'log_full',
         why: 'The log of runs has no room for a new run and what it may write later; accepted runs continue. Nothing was queued: try again when some of them have ended or old runs have expired. An operator can raise runsMaxBytes in RUNLEDGER_LOG_SETTINGS',
       });
     case 'outlives_log':
-      throw new Refused({ kind: 'conflict', why: `Nothing was queued: ${acceptance.why}` });
+      throw new Refused({ code: 'run_outlives_log', why: `Nothing was queued: ${acceptance.why}` });
     case 'queue_full':
-      throw overQuota(
-        'The organisation has reached its limit of queued runs, so nothing was queued: try again when some of them have started, or cancel some',
-      );
+      throw new Refused({
+        code: 'queue_full',
+        why: 'The organisation has reached its limit of queued runs, so nothing was queued: try again when some of them have started, or cancel some',
+      });
     case 'inputs_gone':
       throw new Refused({
-        kind: 'conflict',
+        code: 'inputs_gone',
         why: 'The inputs of this run have expired or are damaged, so nothing was queued: send the inputs with the request',
       });
     case 'inputs_store_full':
       throw new Refused({
-        kind: 'storage_full',
+        code: 'blob_store_full',
         why: 'The store of large inputs is full, so nothing was queued: send inputs of at most 4 KiB, such as the URLs of files, or ask the operator to raise blobsMaxBytes in RUNLEDGER_LOG_SETTINGS',
       });
     case 'inputs_too_large':
       throw new Refused({
-        kind: 'too_large',
+        code: 'inputs_too_large',
         why: `With the defaults of the workflow version, and with data URLs of inputs that it does not define as files, the inputs have more than ${acceptance.limit} bytes as JSON, so nothing was queued: send smaller ones`,
       });
     case 'inputs_over_quota':
@@ -67,12 +79,12 @@ export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run
       );
     case 'views_unavailable':
       throw new Refused({
-        kind: 'unavailable',
+        code: 'views_unavailable',
         why: 'The store of older runs cannot be reached now, and it may have a run of this Idempotency-Key. Nothing was queued: try again with the same key',
       });
     case 'unreadable':
       throw new Refused({
-        kind: 'unavailable',
+        code: 'run_unreadable',
         why: `The run of this Idempotency-Key cannot be read now: ${acceptance.why}`,
       });
   }

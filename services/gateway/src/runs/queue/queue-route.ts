@@ -7,10 +7,10 @@ import type { JsonValue } from '@runledger/contracts/json';
 import { Type } from 'typebox';
 import type { QueueDeployment } from './deployment-queue.ts';
 import { queueRequestOf } from './queue-request.ts';
-import { acceptedRun, queueCallerOf } from './queue-response.ts';
+import { acceptedRun, noDeployment, queueCallerOf } from './queue-response.ts';
 import { inputsProblems, type InputLimits } from './input-limits.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
-import { invalid, Refused } from '../../http/refusal.ts';
+import { invalid, invalidRequest } from '../../http/refusal.ts';
 import { own } from '../../validation/node.ts';
 import type { CallbackRules } from './callback-rules.ts';
 
@@ -23,6 +23,7 @@ export interface QueueRoute {
 
 const queueOperation = operation({
   id: 'queueRun',
+  ofSpecification: true,
   method: 'POST',
   path: '/run/deployment/queue',
   tag: 'Runs',
@@ -46,8 +47,8 @@ export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): 
       const requested = { kind: 'queue', request: queueRequestOf(body) } as const;
       const queued = await queue(queueCallerOf(ctx, caller, headers), requested);
       if (queued.kind !== 'refused') return acceptedRun(queued, onQueued);
-      if (queued.why === 'no_deployment') throw new Refused({ kind: 'not_found', what: 'Deployment' });
-      throw new Refused(queued.why);
+      if (typeof queued.why === 'string') throw noDeployment(queued.why);
+      throw invalidRequest(...queued.why.problems);
     },
     ({ body }) => {
       const webhook = own(body, 'webhook');

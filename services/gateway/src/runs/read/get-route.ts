@@ -47,6 +47,7 @@ const GetQuery = Type.Object({
 
 export const getOperation = operation({
   id: 'getRun',
+  ofSpecification: true,
   method: 'GET',
   path: '/run/{run_id}',
   tag: 'Runs',
@@ -76,7 +77,7 @@ export const getRoute = ({
     async ({ path, query }, caller, ctx) => {
       if (caller.token && query.include !== undefined)
         throw new Refused({
-          kind: 'not_allowed',
+          code: 'run_token_not_enough',
           why: 'A token of a run includes no inputs and no workflow',
         });
       const key = runKeyOf(path, caller);

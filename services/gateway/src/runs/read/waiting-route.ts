@@ -41,7 +41,7 @@ export const waitingRoute = ({ waiting, now }: WaitingRoute): Route =>
         return { run_id: key.run_id, status: found.run.status, waiting: null };
       case 'not_read_yet':
         throw new Refused({
-          kind: 'unavailable',
+          code: 'scheduler_behind',
           why: 'The run is queued, and the scheduler has not read it yet. Try again',
         });
       case 'none':

@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import { bulkProblems, carryOutBulk, type BulkOptions } from '../bulk/bulk-request.ts';
 import { queueCallerOf } from '../queue/queue-response.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
-import { invalid, Refused } from '../../http/refusal.ts';
+import { invalid, invalidRequest } from '../../http/refusal.ts';
 import { MISSING } from '../../validation/pydantic-words.ts';
 import type { RerunCounts, RerunMany } from './rerun-many.ts';
 
@@ -45,7 +45,7 @@ export const rerunManyRoute = ({ rerunMany, record }: RerunManyRoute): Route => 
     rerunManyOperation,
     async ({ headers, body }, caller, ctx) => {
       const by = queueCallerOf(ctx, caller, headers);
-      if (by.idempotencyKey === undefined && body.dry_run !== true) throw new Refused(NO_KEY);
+      if (by.idempotencyKey === undefined && body.dry_run !== true) throw invalidRequest(NO_KEY);
       return carryOutBulk(body, caller, ctx, bulk, (query, dryRun) => rerunMany(query, by, dryRun));
     },
     bulkProblems,
@@ -53,10 +53,7 @@ export const rerunManyRoute = ({ rerunMany, record }: RerunManyRoute): Route => 
 };
 
 const KEY_REQUIRED = `${MISSING.msg}: with it, a repeated request queues no run twice. Only a dry run needs none`;
-const NO_KEY = {
-  kind: 'invalid',
-  problems: [invalid(['header', 'Idempotency-Key'], MISSING.type, KEY_REQUIRED)],
-} as const;
+const NO_KEY = invalid(['header', 'Idempotency-Key'], MISSING.type, KEY_REQUIRED);
 
 const detailsOf = ({ matched, queued, already_queued, refused, stopped }: RerunCounts) => ({
   matched,

@@ -40,7 +40,7 @@ export const rerunOutcome = (result: RerunResult): RerunOutcome => {
 const refused = (reason: RerunRefusal): RerunOutcome => ({ kind: 'refused', reason });
 
 const notRerun = (why: Extract<RerunResult, { kind: 'refused' }>['why']): RerunOutcome => {
-  if (why === 'no_deployment') return refused('deployment_gone');
+  if (why === 'no_deployment' || why === 'archived_deployment') return refused('deployment_gone');
   if (why === 'no_workflow') return refused('workflow_gone');
   switch (why.kind) {
     case 'invalid':

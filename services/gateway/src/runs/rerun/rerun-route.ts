@@ -2,10 +2,10 @@ import { CreateRunResponse, IdempotencyKey } from '@runledger/contracts/http/run
 import { RerunRequest } from '@runledger/contracts/http/runs/runs';
 import { Type } from 'typebox';
 import type { RerunRun } from './rerun-run.ts';
-import { acceptedRun, queueCallerOf } from '../queue/queue-response.ts';
+import { acceptedRun, noDeployment, queueCallerOf } from '../queue/queue-response.ts';
 import { inputsProblems, type InputLimits } from '../queue/input-limits.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
-import { Refused } from '../../http/refusal.ts';
+import { invalidRequest, Refused } from '../../http/refusal.ts';
 import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
 import { own } from '../../validation/node.ts';
 
@@ -43,15 +43,16 @@ export const rerunRoute = ({ limits, rerun, onQueued }: RerunRoute): Route =>
       const inputs = (body as typeof body | undefined)?.inputs ?? undefined;
       const queued = await rerun(queueCallerOf(ctx, caller, headers), runKeyOf(path, caller), inputs);
       if (queued.kind !== 'refused') return acceptedRun(queued, onQueued);
-      if (queued.why === 'no_deployment') throw new Refused({ kind: 'not_found', what: 'Deployment' });
-      if (queued.why === 'no_workflow') {
+      const { why } = queued;
+      if (why === 'no_workflow') {
         throw new Refused({
-          kind: 'conflict',
+          code: 'workflow_gone',
           why: 'The workflow version of this run was deleted, or its workflow is lost, so nothing was queued: queue the deployment instead',
         });
       }
-      if (queued.why.kind === 'invalid') throw new Refused(queued.why);
-      throw notFoundRun(queued.why);
+      if (typeof why === 'string') throw noDeployment(why);
+      if (why.kind === 'invalid') throw invalidRequest(...why.problems);
+      throw notFoundRun(why);
     },
     ({ body }) => inputsProblems(own(body, 'inputs'), limits),
   );

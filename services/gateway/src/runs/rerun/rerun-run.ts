@@ -2,12 +2,13 @@ import type { JsonObject } from '@runledger/contracts/json';
 import { BlobDamaged, type BlobStore } from '@runledger/blob-store/store/blob-store';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
-import type { Refusal } from '../../http/refusal.ts';
+import type { InvalidRequest } from '../../http/refusal.ts';
 import type { MissingPart, QueueDecision, WrongInputs } from '../queue/core/queue-run.ts';
 import { invalidInputs } from '../queue/invalid-inputs.ts';
 import type { InputSecrets } from '../secrets/input-secrets.ts';
 import type { KeepSecrets } from '../secrets/kept-secrets.ts';
 import type { KeepRunFiles } from '../queue/keep-run-files.ts';
+import type { NoDeployment } from '../queue/queue-response.ts';
 import { rerun } from './core/rerun.ts';
 import type { AcceptRun, Acceptance, QueueCaller } from '../queue/accept-run.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
@@ -24,7 +25,7 @@ export interface RerunRunOptions {
 
 type NoRun = Exclude<CurrentRun, { kind: 'found' }>;
 /** `no_workflow`: its version was deleted, or the workflow is lost. */
-type NotRerun = NoRun | 'no_deployment' | 'no_workflow' | Extract<Refusal, { kind: 'invalid' }>;
+type NotRerun = NoRun | NoDeployment | 'no_workflow' | InvalidRequest;
 
 export type RerunResult = Acceptance | Extract<QueueDecision<NotRerun>, { kind: 'refused' }>;
 
@@ -59,6 +60,7 @@ export const rerunRun =
 
 const notRerun = (why: MissingPart | WrongInputs): NotRerun => {
   if (typeof why === 'object') return { kind: 'invalid', problems: invalidInputs(why.wrong) };
+  if (why === 'archived') return 'archived_deployment';
   return why === 'workflow version' ? 'no_workflow' : 'no_deployment';
 };
 

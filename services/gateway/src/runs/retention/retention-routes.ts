@@ -2,7 +2,7 @@ import { Retention, RetentionChange } from '@runledger/contracts/http/retention'
 import { readLogAge } from '@runledger/event-log/messages/log-age';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { operation, route, type Route } from '../../http/operation.ts';
-import { invalid, Refused } from '../../http/refusal.ts';
+import { invalid, invalidRequest, Refused } from '../../http/refusal.ts';
 import { DAY_MS } from './core/old-runs.ts';
 import { retentionOf, retentionProblems, type InstallationRetention } from './core/retention.ts';
 import type { RetentionRecords } from './retention-records.ts';
@@ -66,16 +66,15 @@ export const retentionRoutes = ({ log, records, runsDays, keepsOutputsForMs }: R
         case 'changed':
           return retentionOf(result.record, kept);
         case 'refused':
-          throw new Refused({
-            kind: 'invalid',
-            problems: result.why.map(({ member, why }) =>
+          throw invalidRequest(
+            ...result.why.map(({ member, why }) =>
               invalid(['body', member], 'value_error', `Value error, ${why}`),
             ),
-          });
+          );
         case 'none':
         case 'too_busy':
           throw new Refused({
-            kind: 'unavailable',
+            code: 'changed_concurrently',
             why: 'The retention was changed again and again at the same time. Nothing was done: try again',
           });
       }

@@ -1,5 +1,4 @@
 import { Refused } from '../../http/refusal.ts';
-import { overQuota } from '../../quotas/over-quota.ts';
 import type { StreamHolder } from '../../quotas/stream-limits.ts';
 import type { RunSubscriptions } from './run-subscriptions.ts';
 
@@ -13,18 +12,20 @@ export const refuseWhenFull = (
       return;
     case 'too_many':
       throw new Refused({
-        kind: 'unavailable',
+        code: 'gateway_streams_full',
         why: 'This gateway has reached its limit of open streams. Try again, or poll the run',
       });
     case 'over_quota':
-      throw overQuota(
-        'The organisation has reached its limit of open streams and waiting reads at this gateway. Close some, or poll the run',
-      );
+      throw new Refused({
+        code: 'too_many_streams',
+        why: 'The organisation has reached its limit of open streams and waiting reads at this gateway. Close some, or poll the run',
+      });
     case 'over_key_limit':
-      throw overQuota(
-        'This API key with the keys derived from it, or their tokens, have reached the limit of open streams and waiting reads at this gateway. Close some, or poll the run',
-      );
+      throw new Refused({
+        code: 'too_many_streams',
+        why: 'This API key with the keys derived from it, or their tokens, have reached the limit of open streams and waiting reads at this gateway. Close some, or poll the run',
+      });
     case 'stopping':
-      throw new Refused({ kind: 'unavailable', why: 'This gateway is stopping. Try again' });
+      throw new Refused({ code: 'gateway_stopping', why: 'This gateway is stopping. Try again' });
   }
 };

@@ -14,6 +14,7 @@ import { queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.
 import { deriveAgain } from '../../fixtures/views/derive-again.ts';
 import { sqliteViews } from '../../fixtures/views/sqlite-views.ts';
 import { overEachViews } from '../../fixtures/views/over-each-views.ts';
+import { aRefusal } from '../../fixtures/requests/a-refusal.ts';
 
 overEachViews('deleting', (here) => {
   const request = (method: 'DELETE' | 'GET', path: string, key = here.tenant.key) =>
@@ -94,7 +95,28 @@ overEachViews('deleting', (here) => {
     expect((await deleteRun(run, stranger.key)).status).toBe(404);
     expect((await deleteOutputs(run, stranger.key)).status).toBe(404);
     expect(await statusOf(run)).toBe(200);
-    expect((await deleteRun(aRun(run.org_id))).status).toBe(404);
+    expect((await deleteRun(aRun(run.org_id))).body.code).toBe('run_not_found');
+  });
+
+  it('tells a deleted run from an unknown one, to its own organisation only', async () => {
+    const run = await endedRun();
+    const stranger = await here.bed.newTenant();
+    await deleteRun(run);
+    const answers = [
+      await deleteRun(run),
+      await deleteOutputs(run),
+      await request('GET', `/run/${run.run_id}`),
+    ];
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(
+      answers.map(() => [404, 'run_deleted']),
+    );
+    const unknown = aRefusal('run_not_found', 'Run not found');
+    for (const foreign of [
+      await deleteRun(run, stranger.key),
+      await request('GET', `/run/${run.run_id}`, stranger.key),
+    ]) {
+      expect([foreign.status, foreign.body]).toEqual([404, unknown]);
+    }
   });
 
   it('stores one fact for many requests at once', async () => {

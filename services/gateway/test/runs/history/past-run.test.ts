@@ -196,7 +196,7 @@ describe('a run whose first facts have left the log', () => {
     expect((await read(`?at_seq=${end}`)).body.status).toBe('success');
     expect(await read(`?at_seq=${end - 1}`)).toMatchObject({
       status: 410,
-      body: { detail: expect.stringContaining('7 days') },
+      body: { detail: expect.stringContaining('7 days'), code: 'run_history_expired' },
     });
     const history = await read('/history');
     expect(history.body).toMatchObject({

@@ -228,9 +228,9 @@ describe('the executor of a run', () => {
     expect((await read(file.id, 'x'.repeat(86))).response.status).toBe(401);
     await call(`${catalogue.api}/files/${file.id}`, key, { method: 'DELETE' });
     const gone = await read(file.id);
-    expect([gone.response.status, gone.body.toString()]).toEqual([
+    expect([gone.response.status, JSON.parse(gone.body.toString())]).toMatchObject([
       410,
-      expect.stringContaining('was deleted or has expired'),
+      { detail: expect.stringContaining('was deleted or has expired'), code: 'input_file_gone' },
     ]);
   });
 });

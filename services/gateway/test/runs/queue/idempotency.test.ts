@@ -16,6 +16,7 @@ import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/que
 import { call } from '../../fixtures/requests/requests.ts';
 import { aView, folded } from '../../fixtures/runs/folded-runs.ts';
 import { open } from '../../fixtures/requests/raw-request.ts';
+import { aRefusal } from '../../fixtures/requests/a-refusal.ts';
 
 let bed: TestBed;
 let first: TestGateway;
@@ -91,7 +92,10 @@ describe('an idempotency key', () => {
   ])('is refused with %s', async (_what, other) => {
     runIn(tenant, await queueKeyed(first, tenant, 'k', { inputs: { a: 1, list: [1, 2] } }));
     const { status, body } = await queueKeyed(second, tenant, 'k', other);
-    expect([status, body]).toEqual([409, { detail: expect.stringContaining('another request') }]);
+    expect([status, body]).toEqual([
+      409,
+      aRefusal('idempotency_key_reused', expect.stringContaining('another request')),
+    ]);
     expect(await factsOf(bed, tenant)).toBe(1);
   });
 

@@ -129,9 +129,9 @@ describe('a rerun of a run with large inputs', () => {
     await lose(origin);
     await useAnotherGateway();
     const refused = await rerun(origin);
-    expect([refused.status, refused.body.detail]).toEqual([
+    expect([refused.status, refused.body]).toMatchObject([
       409,
-      expect.stringMatching(/^The inputs of this run/),
+      { detail: expect.stringMatching(/^The inputs of this run/), code: 'inputs_gone' },
     ]);
     expect(await factsOf(bed, tenant)).toBe(1);
     const inputs = inputsOf(10_000);
@@ -192,7 +192,10 @@ describe('a full store of inputs', () => {
     const large = inputsOf(40_000);
     expect((await queue(large)).status).toBe(200);
     const refused = await queue(inputsOf(40_000));
-    expect([refused.status, refused.body.detail]).toEqual([507, expect.stringMatching(/blobsMaxBytes/)]);
+    expect([refused.status, refused.body]).toMatchObject([
+      507,
+      { detail: expect.stringMatching(/blobsMaxBytes/), code: 'blob_store_full' },
+    ]);
     expect(await factsOf(small, small.tenant)).toBe(1);
     expect((await queue(large)).status).toBe(200);
     expect((await queue({ seed: 1 })).status).toBe(200);

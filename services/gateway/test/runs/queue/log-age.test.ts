@@ -19,7 +19,7 @@ describe('a run that could outlive the log', () => {
     await short.log.jsm.streams.update('RUNS', { max_age: 3.2 * 86_400 * 1_000_000_000 });
     const gateway = await short.gateway();
     const refused = await queue(gateway);
-    expect(refused.status).toBe(409);
+    expect([refused.status, refused.body.code]).toEqual([409, 'run_outlives_log']);
     expect(refused.body.detail).toMatch(/Nothing was queued: .*could live 21600 s.*long enough for 5760 s/);
     expect(refused.body.detail).toContain('ask the operator for a higher runsMaxAgeMs');
     expect((await post(`${gateway.api}/run/${run.run_id}/rerun`, key, {})).status).toBe(409);

@@ -7,6 +7,7 @@ import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
+import { aRefusal } from '../../fixtures/requests/a-refusal.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -169,15 +170,20 @@ describe('queueing a run', () => {
     expect(JSON.parse(body).gpu).toBe('A10G');
   });
 
-  it('answers 404 for a deployment that is unknown, archived, or of another organisation', async () => {
+  it('answers 404 for a deployment that is unknown or of another organisation, alike, and for an archived one', async () => {
     const { deployment } = bed.tenant;
     const archived = { ...deployment, id: newUuid(), archived: true };
     await catalogue(bed.log).putDeployment(archived);
     const other = await bed.newTenant();
-    for (const deployment_id of [newUuid(), archived.id, other.deployment.id]) {
+    for (const deployment_id of [newUuid(), other.deployment.id]) {
       const { status, body } = await queue({ deployment_id });
-      expect([status, body]).toEqual([404, { detail: 'Deployment not found' }]);
+      expect([status, body]).toEqual([404, aRefusal('deployment_not_found', 'Deployment not found')]);
     }
+    const { status, body } = await queue({ deployment_id: archived.id });
+    expect([status, body]).toEqual([
+      404,
+      aRefusal('deployment_archived', expect.stringContaining('restore it, or name another one')),
+    ]);
   });
 
   it('refuses a deployment whose machine or version is missing', async () => {
@@ -331,7 +337,10 @@ describe('an invalid queue request', () => {
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`i${i}`, 1]));
     expect((await queue(sample({ inputs: inputs(256) }))).status).toBe(200);
     const many = await queue(sample({ inputs: inputs(257) }));
-    expect([many.status, many.body]).toEqual([413, { detail: 'A run may have at most 256 inputs' }]);
+    expect([many.status, many.body]).toEqual([
+      413,
+      aRefusal('too_many_inputs', 'A run may have at most 256 inputs'),
+    ]);
     const room = 256 * 1024 - '{"text":""}'.length;
     expect((await queue(sample({ inputs: { text: 'x'.repeat(room) } }))).status).toBe(200);
     expect((await queue(sample({ inputs: { text: 'x'.repeat(room + 1) } }))).status).toBe(413);

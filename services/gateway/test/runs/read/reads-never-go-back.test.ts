@@ -31,6 +31,7 @@ import {
   webhookGivenUp,
   webhookStarted,
 } from '@runledger/testing/events/webhook-events';
+import { aRefusal } from '../../fixtures/requests/a-refusal.ts';
 
 let bed: TestBed;
 beforeAll(async () => {
@@ -177,9 +178,9 @@ describe('reading a run', () => {
     await waitFor('the view', () => gateway.views.find(theirs));
     for (const run_id of [newUuid(), theirs.run_id]) {
       const { status, body } = await call(`${gateway.api}/run/${run_id}`, bed.tenant.key);
-      expect([status, body]).toEqual([404, { detail: 'Run not found' }]);
+      expect([status, body]).toEqual([404, aRefusal('run_not_found', 'Run not found')]);
       const cancel = await post(`${gateway.api}/run/${run_id}/cancel`, bed.tenant.key);
-      expect([cancel.status, cancel.body]).toEqual([404, { detail: 'Run not found' }]);
+      expect([cancel.status, cancel.body]).toEqual([404, aRefusal('run_not_found', 'Run not found')]);
     }
     expect((await call(`${gateway.api}/run/${theirs.run_id}`, other.key)).status).toBe(200);
   });

@@ -9,6 +9,7 @@ import { aKey } from '../../fixtures/gateway/a-tenant.ts';
 import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
+import { aRefusal } from '../../fixtures/requests/a-refusal.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -148,9 +149,9 @@ describe('GET /run/{run_id}/waiting', () => {
     const operator = await aKey(bed.log, other, { scopes: ['admin', 'operator'] });
     for (const key of [other.key, operator]) {
       const { status, body } = await waitingOf(run_id, key);
-      expect([status, body]).toEqual([404, { detail: 'Run not found' }]);
+      expect([status, body]).toEqual([404, aRefusal('run_not_found', 'Run not found')]);
     }
-    expect((await waitingOf(newUuid())).body).toEqual({ detail: 'Run not found' });
+    expect((await waitingOf(newUuid())).body).toEqual(aRefusal('run_not_found', 'Run not found'));
     expect((await waitingOf(run_id)).status).toBe(200);
   });
 
@@ -165,9 +166,9 @@ describe('GET /run/{run_id}/waiting', () => {
     using scheduler = await aScheduler(() => null);
     expect(scheduler).toBeDefined();
     const behind = await waitingOf(run_id);
-    expect([behind.status, behind.body.detail]).toEqual([
+    expect([behind.status, behind.body]).toMatchObject([
       503,
-      expect.stringContaining('has not read it yet'),
+      { detail: expect.stringContaining('has not read it yet'), code: 'scheduler_behind' },
     ]);
   });
 });

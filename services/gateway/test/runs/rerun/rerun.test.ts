@@ -13,6 +13,7 @@ import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/que
 import { call, post, postKeyed } from '../../fixtures/requests/requests.ts';
 import { aView, folded } from '../../fixtures/runs/folded-runs.ts';
 import { HOOK } from '../../fixtures/runs/notified-runs.ts';
+import { aRefusal } from '../../fixtures/requests/a-refusal.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -98,7 +99,7 @@ describe('running a run again', () => {
     const theirs = await queueSample(gateway, other);
     for (const run_id of [aRun().run_id, theirs.run_id]) {
       const { status, body } = await rerun({ run_id });
-      expect([status, body]).toEqual([404, { detail: 'Run not found' }]);
+      expect([status, body]).toEqual([404, aRefusal('run_not_found', 'Run not found')]);
     }
     expect(await factsOf(bed, other)).toBe(1);
   });
@@ -107,7 +108,7 @@ describe('running a run again', () => {
     const origin = await queueSample(gateway, tenant);
     await catalogue(bed.log).putDeployment({ ...tenant.deployment, archived: true });
     const { status, body } = await rerun(origin);
-    expect([status, body]).toEqual([404, { detail: 'Deployment not found' }]);
+    expect([status, body]).toEqual([404, aRefusal('deployment_archived')]);
   });
 
   it('needs its version, and says so when it was deleted', async () => {
@@ -116,7 +117,7 @@ describe('running a run again', () => {
     const key = `workflow_versions.${org_id}.${version.id}`;
     await bed.log.jsm.streams.purge('KV_CATALOGUE', { filter: `$KV.CATALOGUE.${key}` });
     const { status, body } = await rerun(origin);
-    expect([status, body.detail]).toEqual([409, expect.stringContaining('was deleted')]);
+    expect([status, body]).toEqual([409, aRefusal('workflow_gone', expect.stringContaining('was deleted'))]);
     expect(await factsOf(bed, tenant)).toBe(1);
   });
 

@@ -169,7 +169,7 @@ describe('a secret input', () => {
     const other = await catalogue.bed.gateway({ environment });
     expect(await fetched(run, other.url)).toMatchObject({
       status: 424,
-      body: { detail: expect.stringContaining('RUNLEDGER_SECRET_KEYS') },
+      body: { detail: expect.stringContaining('RUNLEDGER_SECRET_KEYS'), code: 'secret_inputs_unreadable' },
     });
     const again = await post(`${other.api}/run/${run.run_id}/rerun`, key, {
       inputs: { prompt: 'a hare' },

@@ -11,6 +11,7 @@ import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { openEventSource, readToEnd } from './an-event-source.ts';
 import { anOutput, FILE_KEY } from '../../fixtures/runs/an-output.ts';
 import { factsFor, situations } from '../../fixtures/runs/run-situations.ts';
+import { aRefusal } from '../../fixtures/requests/a-refusal.ts';
 
 let bed: TestBed;
 let key: string;
@@ -142,7 +143,7 @@ describe('a stream', () => {
     await appendAll(bed.log, queued(foreign));
     for (const run of [foreign, { run_id: newUuid() }]) {
       const { status, body } = await call(gateway.eventsOf(run), key);
-      expect([status, body]).toEqual([404, { detail: 'Run not found' }]);
+      expect([status, body]).toEqual([404, aRefusal('run_not_found', 'Run not found')]);
     }
     expect((await call(gateway.eventsOf(foreign), null)).status).toBe(401);
   });

@@ -59,6 +59,7 @@ describe('a gateway at its limit of open streams', () => {
     expect(first.map(({ status }) => status)).toEqual([200, 200]);
     const refused = await call(gateway.eventsOf(run), key);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
+    expect(refused.body.code).toBe('gateway_streams_full');
     for (const leaving of first) {
       await leaving[Symbol.asyncDispose]();
       const next = await waitFor('the gateway to accept another stream', async () => {

@@ -10,6 +10,7 @@ import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { aRunToken } from './a-run-token.ts';
+import { aRefusal } from '../../fixtures/requests/a-refusal.ts';
 
 let bed: TestBed;
 let gateway: TestGateway;
@@ -64,7 +65,11 @@ describe('a token of a run', () => {
     for (const named of [other, await endedRun(stranger.org_id)])
       for (const path of Object.values(READS)) {
         const { status, body } = await call(at(named, path), token);
-        expect([path, status, body]).toEqual([path, 403, { detail: 'This token is for another run' }]);
+        expect([path, status, body]).toEqual([
+          path,
+          403,
+          aRefusal('run_token_of_another_run', 'This token is for another run'),
+        ]);
       }
   });
 

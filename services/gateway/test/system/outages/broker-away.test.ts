@@ -10,6 +10,7 @@ import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
 import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRefusal } from '../../fixtures/requests/a-refusal.ts';
 
 describe('while the broker is unavailable', { timeout: 90_000 }, () => {
   it('never shows less than before, and continues when the broker is back', async () => {
@@ -31,7 +32,7 @@ describe('while the broker is unavailable', { timeout: 90_000 }, () => {
     ]);
     for (const { status, headers, body } of answers) {
       expect([status, headers.get('retry-after')]).toEqual([503, '2']);
-      expect(body).toEqual({ detail: expect.any(String) });
+      expect(body).toEqual(aRefusal('log_unavailable'));
     }
     expect((await call(`${gateway.api}/run/${run.run_id}`, null)).status).toBe(401);
     await bed.nats.restart();
@@ -62,7 +63,7 @@ describe('a log that is nearly full', () => {
       return answer.status !== 200 && answer;
     });
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
-    expect(refused.body.detail).toContain('Nothing was queued');
+    expect(refused.body).toEqual(aRefusal('log_full', expect.stringContaining('Nothing was queued')));
     const again = await post(`${gateway.api}/run/${run.run_id}/rerun`, bed.tenant.key);
     expect([again.status, again.headers.get('retry-after')]).toEqual([503, '2']);
     const cancelled = await post(`${gateway.api}/run/${run.run_id}/cancel`, bed.tenant.key);
@@ -73,7 +74,13 @@ describe('a log that is nearly full', () => {
       for (;;) await fill();
     };
     await expect(fillAll()).rejects.toThrow(LogFull);
-    const answer = responseTo(refusalOf(await fill().catch((error: unknown) => error), knownFailures));
-    expect([answer.status, answer.detail]).toEqual([503, expect.stringContaining('full')]);
+    const answer = responseTo(
+      refusalOf(await fill().catch((error: unknown) => error), knownFailures),
+      'a-request',
+    );
+    expect([answer.status, answer.body]).toEqual([
+      503,
+      aRefusal('log_full', expect.stringContaining('full')),
+    ]);
   });
 });

@@ -11,6 +11,7 @@ import { cachedAuthentication } from '../../../src/auth/cached-authentication.ts
 import { waitForLog } from '../../../src/http/wait-for-log.ts';
 import { openTestBedOnOwnBroker } from '../../fixtures/gateway/test-bed.ts';
 import { anEdge } from '../../fixtures/gateway/an-edge.ts';
+import { aRefusal } from '../../fixtures/requests/a-refusal.ts';
 
 // Beside one another: most of it is waiting.
 describe.concurrent('while the log is unavailable', { timeout: 60_000 }, () => {
@@ -108,7 +109,9 @@ describe.concurrent('while the log is unavailable', { timeout: 60_000 }, () => {
     await nats.kill9();
     await disconnected(own);
     const first = await fetch(server.url);
-    expect(await first.json()).toEqual({ detail: expect.stringContaining('Nothing was done') });
+    expect(await first.json()).toEqual(
+      aRefusal('log_unavailable', expect.stringContaining('Nothing was done')),
+    );
     const second = await fetch(server.url);
     for (const { status, headers } of [first, second]) {
       expect([status, headers.get('retry-after')]).toEqual([503, '2']);

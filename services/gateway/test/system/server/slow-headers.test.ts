@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { COMMON_HEADERS } from '../../../src/http/response-headers.ts';
 import { openHttpServer } from '../../../src/server/http-server.ts';
 import { rawRequest } from '../../fixtures/requests/raw-request.ts';
+import { aRefusal } from '../../fixtures/requests/a-refusal.ts';
 
 describe('a client that does not send its headers within 15 s', { timeout: 60_000 }, () => {
   it('gets a 408 in the form of the API', async () => {
@@ -15,6 +16,6 @@ describe('a client that does not send its headers within 15 s', { timeout: 60_00
       'V2',
       'close',
     ]);
-    expect(JSON.parse(answer.body)).toEqual({ detail: expect.any(String) });
+    expect(JSON.parse(answer.body)).toEqual(aRefusal('request_too_slow'));
   });
 });

@@ -1,4 +1,5 @@
 import type { Deployment } from '@runledger/contracts/catalogue/records';
+import type { Conflict } from '../../../http/refusal.ts';
 
 /** The member of a deployment that names another record. */
 export type DeploymentPart = 'machine_id' | 'workflow_id' | 'workflow_version_id';
@@ -15,10 +16,10 @@ export const blockedByDeployments = (
   others: number,
   used: DeploymentPart,
   verb: 'Archive' | 'Delete',
-): string => {
+): Conflict => {
   const more = others === 0 ? '' : `, and ${others} more`;
-  return (
+  const why =
     `This ${WORDS[used]} is used by the deployment "${newest.name}" (${newest.id})${more}. ` +
-    `${verb} the deployment, or give it another ${WORDS[used]}, first`
-  );
+    `${verb} the deployment, or give it another ${WORDS[used]}, first`;
+  return { code: 'record_in_use', why };
 };

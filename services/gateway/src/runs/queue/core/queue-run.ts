@@ -58,7 +58,7 @@ export interface WrongRequest {
   readonly bounds: readonly BeyondBound[];
 }
 
-/** For the operator. A client only learns that the deployment does not exist. */
+/** For the operator. A client only learns whether the deployment is archived, or does not exist. */
 export type MissingPart = 'deployment' | 'archived' | 'machine' | 'workflow version';
 
 /** Who queues it, and when. */
