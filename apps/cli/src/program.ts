@@ -72,7 +72,7 @@ export const runProgram = async (
   } catch (error) {
     // Commander has printed its message already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.notDone;
-    environment.screen.hint(messageOf(error));
+    environment.screen.hint(args.includes('--json') ? jsonOf(error) : messageOf(error));
     return EXIT.notDone;
   }
 };
@@ -80,6 +80,12 @@ export const runProgram = async (
 const messageOf = (error: unknown): string => {
   if (error instanceof CommandError) return error.message;
   return `The command failed: ${error instanceof Error ? error.message : String(error)}`;
+};
+
+/** For programs, what the service refused is an object too. */
+const jsonOf = (error: unknown): string => {
+  const refusal = error instanceof CommandError ? error.refusal : undefined;
+  return refusal ? JSON.stringify({ error: messageOf(error), ...refusal }) : messageOf(error);
 };
 
 const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void): Command => {

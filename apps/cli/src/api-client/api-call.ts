@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
+import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
 import { parseJson } from '@runledger/contracts/json';
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { explainAnswer, explainNoAnswer } from './api-problem.ts';
+import { explainAnswer, explainNoAnswer, refusalIn } from './api-problem.ts';
 import type { ApiConnection } from './connection.ts';
 import { sendRequest } from '../http/http-request.ts';
 import { whenLate } from '../http/when-late.ts';
@@ -24,8 +25,12 @@ export class Unavailable extends CommandError {
   /** From the Retry-After header; null without one. */
   readonly retryAfterMs: number | null;
 
-  constructor(message: string, retryAfterMs: number | null = null) {
-    super(message);
+  constructor(
+    message: string,
+    retryAfterMs: number | null = null,
+    options: ConstructorParameters<typeof CommandError>[1] = {},
+  ) {
+    super(message, options);
     this.retryAfterMs = retryAfterMs;
   }
 }
@@ -61,10 +66,7 @@ export const apiCall =
   (connection: ApiConnection, warn: (line: string) => void): ApiCall =>
   async (schema, request) => {
     const answer = await answerTo(connection, request, warn);
-    if (answer.ignored !== null)
-      warn(
-        `Warning: the service does not know these members of the request, and ignored them: ${plain(answer.ignored)}. It may be of an earlier release.`,
-      );
+    for (const warning of warningsOf(answer)) warn(`Warning: ${warning}`);
     if (!answer.ok) throw refusal(connection, answer);
     if (Value.Check(schema, answer.body)) return answer.body;
     throw new CommandError(
@@ -79,7 +81,21 @@ interface Answer {
   readonly retryAfter: string | null;
   /** Members of the request that the service ignored. */
   readonly ignored: string | null;
+  /** Sentences about names in the request that the service ignored. */
+  readonly warnings: string | null;
 }
+
+const warningsOf = ({ warnings, ignored }: Pick<Answer, 'warnings' | 'ignored'>): string[] => {
+  if (warnings !== null)
+    return warnings
+      .split(', ')
+      .map((one) => `${plain(one)}${one.endsWith('?') ? '' : '.'} The service ignored it.`);
+  return ignored === null
+    ? []
+    : [
+        `the service does not know these members of the request, and ignored them: ${plain(ignored)}. It may be of an earlier release.`,
+      ];
+};
 
 const answerTo = async (
   connection: ApiConnection,
@@ -138,6 +154,7 @@ export const answerOf = async (response: IncomingMessage): Promise<Answer> => {
     body: parseJson(await text(response)),
     retryAfter: headers['retry-after'] ?? null,
     ignored: headers[IGNORED_MEMBERS_HEADER.toLowerCase()]?.toString() ?? null,
+    warnings: headers[WARNING_HEADER.toLowerCase()]?.toString() ?? null,
   };
 };
 
@@ -146,9 +163,12 @@ export const isSuccess = ({ statusCode = 0 }: IncomingMessage): boolean =>
 
 /** The error for an answer that is a refusal. */
 export const refusal = (connection: ApiConnection, answer: Answer): CommandError => {
-  const because = explainAnswer(connection, answer);
+  const refused = refusalIn(answer);
+  const because = explainAnswer(connection, answer, refused);
   const mayPass = answer.status === 429 || answer.status >= 500;
-  return mayPass ? new Unavailable(because, milliseconds(answer.retryAfter)) : new CommandError(because);
+  return mayPass
+    ? new Unavailable(because, milliseconds(answer.retryAfter), { refusal: refused })
+    : new CommandError(because, { refusal: refused });
 };
 
 /** The service never sends a date in Retry-After. */

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { plain, shorten } from '../output/plain-text.ts';
+import type { ServiceRefusal } from '../output/command-error.ts';
 import type { ApiConnection } from './connection.ts';
 
 const ValidationDetail = Type.Object({
@@ -10,11 +11,36 @@ const ValidationDetail = Type.Object({
 });
 const SentenceDetail = Type.Object({ detail: Type.String() });
 
+const Coded = Type.Object({ code: Type.String(), request_id: Type.String() });
+
+interface Answered {
+  readonly status: number;
+  readonly body: unknown;
+  readonly retryAfter: string | null;
+}
+
+/** What an answer says for programs. */
+export const refusalIn = ({ status, body }: Pick<Answered, 'status' | 'body'>): ServiceRefusal => {
+  if (!Value.Check(Coded, body)) return { status, code: null, request_id: null };
+  return { status, code: shorten(plain(body.code), 64), request_id: shorten(plain(body.request_id), 128) };
+};
+
 /** Explains a refusal, and what to do about it. */
 export const explainAnswer = (
   connection: ApiConnection,
-  answer: { readonly status: number; readonly body: unknown; readonly retryAfter: string | null },
+  answer: Answered,
+  { code, request_id }: ServiceRefusal,
 ): string => {
+  const named = code === null ? '' : ` (${code}, request ${request_id})`;
+  return answer.status === 422
+    ? `The request was refused${named}:\n${validationLines(answer.body).join('\n')}`
+    : `${explained(connection, answer, code)}${named}`;
+};
+
+/** Codes of a 404 for which another id does not help. */
+const NOT_THE_ID: ReadonlySet<string | null> = new Set(['run_deleted', 'deployment_archived']);
+
+const explained = (connection: ApiConnection, answer: Answered, code: string | null): string => {
   const { status, body } = answer;
   const detail = Value.Check(SentenceDetail, body)
     ? shorten(plain(body.detail).replace(/\.$/, ''), 500)
@@ -27,13 +53,13 @@ export const explainAnswer = (
     case 403:
       return `The API key from ${connection.source} may not do this: ${detail}. Use a key with the required scope. An organisation's first key has all scopes except operator; runledger keys create --operator makes one with it.`;
     case 404:
+      if (code === 'path_unknown') return `${detail}. ${CHECK_URL}`;
+      if (NOT_THE_ID.has(code)) return `Not found at ${connection.url}: ${detail}.`;
       return `Not found at ${connection.url}: ${detail}. Check the id. Records of other organisations are not found either.`;
     case 409:
       return `The present state does not allow this: ${detail}.`;
     case 413:
       return `The request is too large: ${detail}. Keep large values in files, and send their URLs.`;
-    case 422:
-      return `The request was refused:\n${validationLines(body).join('\n')}`;
     case 429:
       return `Too many requests: ${detail}. ${later}`;
     case 503:
@@ -41,9 +67,11 @@ export const explainAnswer = (
     case 507:
       return `A store of the service is full: ${detail}. Nothing was done.`;
     default:
-      return `${connection.url} answered ${status}: ${detail}. ${status >= 500 ? `${later} If it does not help, see the gateway's log.` : 'Check the URL: it must include the base path, such as /api.'}`;
+      return `${connection.url} answered ${status}: ${detail}. ${status >= 500 ? `${later} If it does not help, see the gateway's log.` : CHECK_URL}`;
   }
 };
+
+const CHECK_URL = 'Check the URL: it must include the base path, such as /api.';
 
 const validationLines = (body: unknown): string[] => {
   if (!Value.Check(ValidationDetail, body)) return ['  the answer gives no reason'];

@@ -5,8 +5,10 @@ import type { RecordKind } from './records.ts';
 const listed: Pick<RecordKind<Schedule>, 'what' | 'path' | 'readPage'> = {
   what: 'Schedule',
   path: '/schedules',
-  readPage: async (call, request) => {
-    const page = await call(SchedulePage, request);
+  // Schedules are never archived, and the service refuses a parameter that it does not know.
+  readPage: async (call, { query: { archived, ...query } = {}, ...request }) => {
+    if (archived === true) return { items: [], next_cursor: null };
+    const page = await call(SchedulePage, { ...request, query });
     return { ...page, items: page.schedules };
   },
 };

@@ -56,8 +56,11 @@ const sizeOf = async (path: string, name: string): Promise<number> => {
   throw new CommandError(`${plain(name)} is not a regular file. Name a file.`);
 };
 
-/** Another gateway may not know yet that the connection of an earlier request broke. */
-const STILL_WRITTEN = 409;
+/** Another gateway may not know yet that the connection of an earlier request broke, or what it stored. */
+const STILL_WRITTEN: ReadonlySet<string | null | undefined> = new Set([
+  'upload_busy',
+  'upload_offset_differs',
+]);
 
 const sendFrom = async (
   { connection }: Client,
@@ -80,7 +83,7 @@ const sendFrom = async (
     const answer = await answerOf(response);
     if (answer.ok) return;
     const refused = refusal(connection, answer);
-    throw answer.status === STILL_WRITTEN ? new Unavailable(refused.message) : refused;
+    throw STILL_WRITTEN.has(refused.refusal?.code) ? new Unavailable(refused.message) : refused;
   } catch (error) {
     throw error instanceof CommandError ? error : new Unavailable(explainNoAnswer(connection, error));
   } finally {

@@ -1,6 +1,20 @@
 /** The command failed. The message says what happened, why, and what to do next. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
+  /** When the service refused a request. */
+  readonly refusal: ServiceRefusal | undefined;
+
+  constructor(message: string, options: ErrorOptions & { readonly refusal?: ServiceRefusal } = {}) {
+    super(message, options);
+    this.refusal = options.refusal;
+  }
+}
+
+/** What a refusal of the service is for programs. Code and request id are null in one of an earlier release, or of something in between. */
+export interface ServiceRefusal {
+  readonly status: number;
+  readonly code: string | null;
+  readonly request_id: string | null;
 }
 
 export const EXIT = {

@@ -28,12 +28,54 @@ describe('a refusal', () => {
       { status: 507, body: { detail: 'The object store OUTPUTS is full' } },
       'A store of the service is full: The object store OUTPUTS is full.',
     ],
+    [
+      {
+        status: 409,
+        body: { detail: 'The run has not ended', code: 'run_not_ended', request_id: 'r-1' },
+      },
+      'The present state does not allow this: The run has not ended. (run_not_ended, request r-1)\n',
+    ],
+    [
+      { status: 404, body: { detail: 'The run was deleted', code: 'run_deleted', request_id: 'r-2' } },
+      ': The run was deleted. (run_deleted, request r-2)\n',
+    ],
+    [
+      {
+        status: 404,
+        body: { detail: 'There is no GET /run/x.', code: 'path_unknown', request_id: 'r-3' },
+      },
+      'There is no GET /run/x. Check the URL: it must include the base path, such as /api. (path_unknown, request r-3)\n',
+    ],
+    [
+      {
+        status: 422,
+        body: {
+          detail: [{ loc: ['query', 'x'], msg: 'Extra', type: 'extra_forbidden' }],
+          code: 'invalid_request',
+          request_id: 'r-4',
+        },
+      },
+      'The request was refused (invalid_request, request r-4):\n  query.x: Extra\n',
+    ],
     [{ status: 500, body: 'no json' }, 'answered 500: no reason given.'],
     [{ status: 200, body: { other: true } }, 'in a form that this release does not understand'],
   ])('%j is explained in a sentence', async (answer, sentence) => {
     const gateway = await aGateway(answer);
     const result = await runCli(['get', 'x'], at(gateway.url));
     expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(sentence) });
+  });
+
+  it('is an object with --json, with its code and the id of the request', async () => {
+    const refused = { detail: 'The log cannot be reached', code: 'log_unavailable', request_id: 'r-5' };
+    const gateway = await aGateway({ status: 503, body: refused });
+    const { code, stdout, stderr } = await runCli(['get', RUN, '--json'], at(gateway.url));
+    expect([code, stdout]).toEqual([2, '']);
+    expect(JSON.parse(stderr)).toEqual({
+      error: expect.stringContaining('The log cannot be reached'),
+      status: 503,
+      code: 'log_unavailable',
+      request_id: 'r-5',
+    });
   });
 
   it('is explained if there is no answer', async () => {

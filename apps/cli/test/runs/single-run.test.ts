@@ -74,6 +74,21 @@ describe('runledger queue', () => {
     );
   });
 
+  it('prints what the service warns of, once for each name', async () => {
+    const headers = {
+      'runledger-ignored-members': 'inptus',
+      'runledger-warning':
+        'unknown body member "inptus"; did you mean "inputs"?, unknown query parameter "x"',
+    };
+    const gateway = await aGateway({ ...queued, headers });
+    const answer = await runCli(['queue', '--deployment', DEPLOYMENT], at(gateway.url));
+    expect(answer).toMatchObject({ code: 0, stdout: `${RUN}\n` });
+    expect(answer.stderr).toBe(
+      'Warning: unknown body member "inptus"; did you mean "inputs"? The service ignored it.\n' +
+        'Warning: unknown query parameter "x". The service ignored it.\n',
+    );
+  });
+
   it('accepts all inputs as JSON, and single inputs that change them', async () => {
     const gateway = await aGateway(queued);
     const inputs = '{"size": 64, "tags": ["a"], "__proto__": 1}';
