@@ -6,6 +6,7 @@ import { brokerPage } from './broker-page.ts';
 import { errorsPage } from './errors-page.ts';
 import { eventsPage } from './events-page.ts';
 import { exportPage } from './export-page.ts';
+import { openApiPage } from './openapi-page.ts';
 import { settingsPage } from './settings-page.ts';
 
 const DOCS = join(import.meta.dirname, '..', '..', 'docs');
@@ -16,6 +17,7 @@ export const PAGES = [
   { file: join(DOCS, 'errors.md'), made: errorsPage },
   { file: join(DOCS, 'events.md'), made: eventsPage },
   { file: join(DOCS, 'export.md'), made: exportPage },
+  { file: join(DOCS, 'openapi.json'), made: openApiPage },
   { file: join(DOCS, 'settings.md'), made: settingsPage },
 ];
 

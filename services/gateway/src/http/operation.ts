@@ -142,10 +142,18 @@ export interface Route {
   readonly handle: Handle<RequestSchemas, SuccessResponse>;
 }
 
+const described: Operation[] = [];
+
 /** Describes an operation and keeps the types of its request and response. */
 export const operation = <const Request extends RequestSchemas, const Response extends SuccessResponse>(
-  described: Operation<Request, Response>,
-): Operation<Request, Response> => described;
+  operation: Operation<Request, Response>,
+): Operation<Request, Response> => {
+  described.push(operation);
+  return operation;
+};
+
+/** The operations of all modules that are loaded: `npm run docs` makes docs/openapi.json from them, without a gateway. */
+export const describedOperations = (): readonly Operation[] => described;
 
 /** Joins an operation and the function that executes it. */
 export const route = <Request extends RequestSchemas, Response extends SuccessResponse>(

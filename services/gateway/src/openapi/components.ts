@@ -16,7 +16,12 @@ const OURS: ReadonlySet<string> = new Set(['x-refusal']);
 /** Our own formats, in terms of standard ones. */
 const FORMATS: Readonly<Record<string, JsonSchema>> = {
   'time-with-offset': { format: 'date-time' },
-  'time-or-day': { anyOf: [{ format: 'date-time' }, { format: 'date' }] },
+  'time-or-day': {
+    anyOf: [
+      { type: 'string', format: 'date-time' },
+      { type: 'string', format: 'date' },
+    ],
+  },
   'webhook-url': { format: 'uri' },
 };
 

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
@@ -41,6 +43,12 @@ describe('the OpenAPI document', () => {
       servers: [{ url: gateway.api }],
       security: [{ apiKey: [] }],
     });
+  });
+
+  it('is the one of docs/openapi.json, but for its own address', () => {
+    const file = join(import.meta.dirname, '..', '..', '..', '..', 'docs', 'openapi.json');
+    const written = JSON.parse(readFileSync(file, 'utf8'));
+    expect({ ...document, servers: written.servers }).toEqual(written);
   });
 
   it('has the operations of the specification and those beyond it', () => {
