@@ -1,0 +1,36 @@
+/** The MIME type of a file by its extension, as the service knows them; undefined for an unknown one. */
+export const contentTypeOf = (filename: string): string | undefined =>
+  CONTENT_TYPES.get(filename.slice(filename.lastIndexOf('.')).toLowerCase());
+
+const CONTENT_TYPES: ReadonlyMap<string, string> = new Map([
+  ['.png', 'image/png'],
+  ['.jpg', 'image/jpeg'],
+  ['.jpeg', 'image/jpeg'],
+  ['.webp', 'image/webp'],
+  ['.gif', 'image/gif'],
+  ['.avif', 'image/avif'],
+  ['.svg', 'image/svg+xml'],
+  ['.tif', 'image/tiff'],
+  ['.tiff', 'image/tiff'],
+  ['.bmp', 'image/bmp'],
+  ['.exr', 'image/x-exr'],
+  ['.mp4', 'video/mp4'],
+  ['.webm', 'video/webm'],
+  ['.mov', 'video/quicktime'],
+  ['.mkv', 'video/x-matroska'],
+  ['.mp3', 'audio/mpeg'],
+  ['.wav', 'audio/wav'],
+  ['.flac', 'audio/flac'],
+  ['.ogg', 'audio/ogg'],
+  ['.opus', 'audio/opus'],
+  ['.m4a', 'audio/mp4'],
+  ['.txt', 'text/plain; charset=utf-8'],
+  ['.log', 'text/plain; charset=utf-8'],
+  ['.csv', 'text/csv; charset=utf-8'],
+  ['.md', 'text/markdown; charset=utf-8'],
+  ['.json', 'application/json'],
+  ['.pdf', 'application/pdf'],
+  ['.zip', 'application/zip'],
+  ['.glb', 'model/gltf-binary'],
+  ['.gltf', 'model/gltf+json'],
+]);

@@ -1,0 +1,77 @@
+import type { Bytes } from '../api/operation-types.ts';
+import { ConnectionFailed, RunledgerError } from '../errors/errors.ts';
+import { refusalOf } from '../errors/refusal.ts';
+import type { Settings } from './settings.ts';
+import { timeLimit, type TimeLimit } from './time-limit.ts';
+
+export interface ApiRequest {
+  readonly method: string;
+  /** After the base path, with its query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Bytes | string;
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds until the response must be there. */
+  readonly timeoutMs: number;
+}
+
+/** A response that is no refusal. */
+export interface Opened {
+  readonly response: Response;
+  /** Close it when the body has been read. */
+  readonly limit: TimeLimit;
+}
+
+/** Sends a request once. @throws ApiError for a refusal, ConnectionFailed without a response, the reason of the signal */
+export const openResponse = async (settings: Settings, request: ApiRequest): Promise<Opened> => {
+  const { method, path, headers, body, signal, timeoutMs } = request;
+  signal?.throwIfAborted();
+  const limit = timeLimit(timeoutMs, signal);
+  try {
+    const response = await settings.fetch(`${settings.url}${path}`, {
+      method,
+      headers: { ...headers, authorization: `Bearer ${settings.apiKey}` },
+      ...(body === undefined ? {} : { body }),
+      signal: limit.signal,
+      // The key is for one service.
+      redirect: 'error',
+    });
+    if (!response.ok) throw await refusalOf(response, nameOf(request));
+    return { response, limit };
+  } catch (error) {
+    limit.close();
+    throw failureOf(settings, request, error);
+  }
+};
+
+/** Sends a request once, and reads its response. `read` may keep the limit. @throws as `openResponse` */
+export const exchange = async <Result>(
+  settings: Settings,
+  request: ApiRequest,
+  read: (opened: Opened) => Promise<Result>,
+): Promise<Result> => {
+  const opened = await openResponse(settings, request);
+  try {
+    return await read(opened);
+  } catch (error) {
+    opened.limit.close();
+    throw failureOf(settings, request, error);
+  }
+};
+
+/** What to throw for what was thrown while a request was sent or its response was read. */
+export const failureOf = ({ url }: Pick<Settings, 'url'>, request: ApiRequest, error: unknown): unknown => {
+  if (request.signal?.aborted === true) return request.signal.reason;
+  if (error instanceof RunledgerError) return error;
+  const message = `${nameOf(request)} has no whole response from ${url}: ${reasonOf(error)}.`;
+  return new ConnectionFailed(message, { cause: error });
+};
+
+const nameOf = ({ method, path }: ApiRequest): string => `${method} ${path.split('?', 1)[0]}`;
+
+/** Node hides the reason in the cause. */
+const reasonOf = (error: unknown): string => {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  if (!(cause instanceof Error)) return String(cause);
+  return cause.message || ('code' in cause ? String(cause.code) : cause.name);
+};

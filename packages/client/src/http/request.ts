@@ -1,0 +1,103 @@
+import type {
+  Bytes,
+  CommonOptions,
+  JsonOf,
+  Method,
+  OperationOf,
+  OptionsArgument,
+  PathOf,
+  RequestOptions,
+} from '../api/operation-types.ts';
+import { RunledgerError } from '../errors/errors.ts';
+import { addressOf, type Query } from './address.ts';
+import { exchange, type ApiRequest, type Opened } from './exchange.ts';
+import type { Settings } from './settings.ts';
+import { withRetries } from './with-retries.ts';
+
+/** Calls any operation of the API and returns the JSON of its response. @throws RunledgerError */
+export type Request = <const M extends Method, const Path extends PathOf<M>>(
+  method: M,
+  path: Path,
+  ...options: OptionsArgument<RequestOptions<OperationOf<M, Path>>>
+) => Promise<JsonOf<OperationOf<M, Path>>>;
+
+/** The same, and returns the response: for a body that is not JSON, or for its headers. */
+export type RequestResponse = <const M extends Method, const Path extends PathOf<M>>(
+  method: M,
+  path: Path,
+  ...options: OptionsArgument<RequestOptions<OperationOf<M, Path>>>
+) => Promise<Response>;
+
+export interface AnyOptions extends CommonOptions {
+  readonly params?: Readonly<Record<string, string | number>>;
+  readonly query?: Query;
+  readonly headers?: Readonly<Record<string, string | number | undefined>>;
+  readonly body?: unknown;
+}
+
+/** Sends a request, and sends it again where that is safe. */
+export const send = <Result>(
+  settings: Settings,
+  method: string,
+  path: string,
+  options: AnyOptions,
+  read: (opened: Opened) => Promise<Result>,
+): Promise<Result> => {
+  const request = requestOf(settings, method, path, options);
+  const { idempotent = method === 'GET' || 'idempotency-key' in request.headers, signal } = options;
+  return withRetries(settings, { idempotent, signal }, () => exchange(settings, request, read));
+};
+
+export const requestOf = (
+  { timeoutMs }: Pick<Settings, 'timeoutMs'>,
+  method: string,
+  path: string,
+  options: AnyOptions,
+): ApiRequest => {
+  const { params, query, body, signal } = options;
+  const headers: Record<string, string> = {};
+  if (body !== undefined && !isFile(body)) headers['content-type'] = 'application/json';
+  for (const [name, value] of Object.entries(options.headers ?? {}))
+    if (value !== undefined) headers[name.toLowerCase()] = String(value);
+  return {
+    method,
+    path: addressOf(path, params, query),
+    headers,
+    ...(body === undefined ? {} : { body: isFile(body) ? body : jsonOf(body) }),
+    signal,
+    timeoutMs: options.timeoutMs ?? timeoutMs,
+  };
+};
+
+/** Whether it is sent as it is. Anything else is sent as JSON. */
+export const isFile = (value: unknown): value is Bytes =>
+  value instanceof Blob || value instanceof ArrayBuffer || value instanceof Uint8Array;
+
+const jsonOf = (value: unknown): string => {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    throw new RunledgerError(`The request cannot be written as JSON: ${String(error)}`, { cause: error });
+  }
+};
+
+/** The JSON of a response; undefined for one without a body. */
+export const readJson = async ({ response, limit }: Opened): Promise<unknown> => {
+  const text = await response.text();
+  limit.close();
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new RunledgerError(
+      `${response.url} answered something that is no JSON. Check that url is the address of the API, with its base path such as /api.`,
+      { cause: error },
+    );
+  }
+};
+
+/** The response itself, whose body takes as long as it takes. */
+export const readResponse = async ({ response, limit }: Opened): Promise<Response> => {
+  limit.lift();
+  return response;
+};

@@ -1,0 +1,36 @@
+import { ApiError, ConnectionFailed, RateLimited, Unavailable } from '../errors/errors.ts';
+
+const FIRST_DELAY_MS = 500;
+const LONGEST_DELAY_MS = 8_000;
+/** Who should wait for longer is told so instead. */
+const LONGEST_RETRY_AFTER_S = 60;
+
+export interface Tries {
+  /** How often they failed, in a row. */
+  readonly failures: number;
+  /** How often a request is sent again at most. */
+  readonly retries: number;
+  /** Whether the request may be carried out twice. */
+  readonly idempotent: boolean;
+  /** From 0 to 1, so that clients do not come back all at once. */
+  readonly chance: number;
+}
+
+/** Milliseconds until the next try; undefined when there is none. */
+export const retryDelay = (
+  error: unknown,
+  { failures, retries, idempotent, chance }: Tries,
+): number | undefined => {
+  if (failures > retries || !mayPass(error, idempotent)) return undefined;
+  const longest = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - 1));
+  const delay = longest * (0.5 + chance / 2);
+  const retryAfter = error instanceof ApiError ? error.retryAfter : null;
+  if (retryAfter === null) return delay;
+  return retryAfter > LONGEST_RETRY_AFTER_S ? undefined : retryAfter * 1_000 + delay;
+};
+
+/** A request that is not idempotent is sent again only if nothing of it was carried out. */
+const mayPass = (error: unknown, idempotent: boolean): boolean => {
+  if (error instanceof RateLimited) return true;
+  return idempotent && (error instanceof Unavailable || error instanceof ConnectionFailed);
+};

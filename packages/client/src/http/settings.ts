@@ -1,0 +1,82 @@
+import { RunledgerError } from '../errors/errors.ts';
+
+/** How the API is reached. */
+export interface RunledgerOptions {
+  /** With the base path, such as `http://127.0.0.1:8080/api`; RUNLEDGER_URL when left out. */
+  readonly url?: string | undefined;
+  /** An API key; in a browser a token of a run. RUNLEDGER_API_KEY when left out. */
+  readonly apiKey?: string | undefined;
+  /** Instead of the global one. */
+  readonly fetch?: typeof fetch | undefined;
+  /** Milliseconds until a response must be there, for each try: 30,000 when left out. */
+  readonly timeoutMs?: number | undefined;
+  /** How often a request is sent again at most, where that is safe: 5 when left out. */
+  readonly retries?: number | undefined;
+}
+
+export interface Settings {
+  /** With the base path, without a slash at the end. */
+  readonly url: string;
+  readonly apiKey: string;
+  readonly fetch: typeof fetch;
+  readonly timeoutMs: number;
+  readonly retries: number;
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** Timers hold no more. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+const DEFAULT_RETRIES = 5;
+
+/** @throws RunledgerError for what is missing or invalid */
+export const readSettings = (options: RunledgerOptions): Settings => {
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, retries = DEFAULT_RETRIES } = options;
+  const apiKey = given('apiKey', options.apiKey, 'RUNLEDGER_API_KEY');
+  if (!/^[\x21-\x7e]+$/.test(apiKey))
+    throw new RunledgerError(
+      'The API key has characters that no key has, such as a space or a line end. Copy it again.',
+    );
+  if (!(timeoutMs > 0 && timeoutMs <= LONGEST_TIMEOUT_MS))
+    throw new RunledgerError(
+      `timeoutMs is ${timeoutMs}. Give a number of milliseconds over 0, such as 30000.`,
+    );
+  if (!Number.isSafeInteger(retries) || retries < 0)
+    throw new RunledgerError(`retries is ${retries}. Give a whole number; 0 sends each request once.`);
+  return {
+    url: checkedUrl(given('url', options.url, 'RUNLEDGER_URL')),
+    apiKey,
+    // Looked up at each call, so that what is replaced later counts. Browsers want it called without `this`.
+    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+    timeoutMs,
+    retries,
+  };
+};
+
+const given = (name: string, value: string | undefined, variable: string): string => {
+  const found = value ?? environmentValue(variable);
+  if (found !== undefined && found !== '') return found;
+  throw new RunledgerError(
+    `There is no ${name} of Runledger. Give it to new Runledger({ ${name}: … }), or set ${variable}. A standalone prints both when it starts.`,
+  );
+};
+
+/** Browsers have no environment. */
+const environmentValue = (name: string): string | undefined => {
+  const host: { readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> } } =
+    globalThis;
+  return host.process?.env?.[name];
+};
+
+const checkedUrl = (text: string): string => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
+    throw new RunledgerError(
+      `"${text}" is not the URL of an API. It has the form http://127.0.0.1:8080/api, with the base path.`,
+    );
+  if (url.username !== '' || url.password !== '')
+    throw new RunledgerError(
+      'The URL of the API has a user or a password in it. Give the API key as apiKey instead.',
+    );
+  // A standalone and the examples of the documentation have this base path.
+  return `${url.origin}${url.pathname.replace(/\/+$/, '') || '/api'}`;
+};
