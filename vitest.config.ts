@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -30,10 +31,19 @@ class LongestFilesEarly extends BaseSequencer {
   }
 }
 
+const clientSource = (file: string): string => join(import.meta.dirname, 'packages/client/src', file);
+
 const TEST_FILES = ['{packages,services,apps}/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts'];
 const SYSTEM_TEST_FILES = TEST_FILES.map((pattern) => pattern.replace('**', '**/system/**'));
 
 export default defineConfig({
+  // Its package is built when it is packed. Tests use the source, and one of them what is packed.
+  resolve: {
+    alias: [
+      { find: /^@runledger\/client$/, replacement: clientSource('main.ts') },
+      { find: '@runledger/client/node', replacement: clientSource('node.ts') },
+    ],
+  },
   test: {
     globalSetup: 'packages/testing/src/servers/global-setup.ts',
     // Far more than a test needs: on a shared machine a test may be slow, which is not a defect.
