@@ -590,7 +590,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a run
-         * @description Deletes a run that has ended, with its inputs, outputs, logs and files. From then on it is as if it did not exist: 404, also for this request when it is repeated. All of that is erased within seconds, except content that another run has too; `GET /run/{run_id}/tombstone` says when it is done. The facts of the run, which include inputs and outputs of up to 4 KiB, are shown to nobody and leave the log with its age, after 7 days by default.
+         * @description Deletes a run that has ended, with its inputs, outputs, logs and files. From then on it is not shown: 404, also for this request when it is repeated, with the code `run_deleted` while the log has the deletion. All of that is erased within seconds, except content that another run has too; `GET /run/{run_id}/tombstone` says when it is done. The facts of the run, which include inputs and outputs of up to 4 KiB, are shown to nobody and leave the log with its age, after 7 days by default.
          *
          *     The API key needs the scope `runs:write`. Its audit records have the action `run.deleted`.
          */
@@ -1746,6 +1746,16 @@ export interface components {
         /** HTTPValidationError */
         HTTPValidationError: {
             detail?: components["schemas"]["ValidationError"][];
+            /**
+             * @description For programs: one cause with one remedy. A code never changes its meaning or its status, and clients may meet new ones. The page docs/errors.md of Runledger has the cause and the remedy of each.
+             * @example run_not_found
+             */
+            code: string;
+            /**
+             * @description As the header `X-Request-Id`. The log of the service has it.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
+            request_id: string;
         };
         /** InputDefinition */
         InputDefinition: {
@@ -2216,6 +2226,16 @@ export interface components {
         Refusal: {
             /** @description What happened, and what to do. */
             detail: string;
+            /**
+             * @description For programs: one cause with one remedy. A code never changes its meaning or its status, and clients may meet new ones. The page docs/errors.md of Runledger has the cause and the remedy of each.
+             * @example run_not_found
+             */
+            code: string;
+            /**
+             * @description As the header `X-Request-Id`. The log of the service has it.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
+            request_id: string;
         };
         /**
          * RequestBounds
@@ -3157,7 +3177,11 @@ export interface components {
         };
     };
     responses: {
-        /** @description Malformed HTTP/1.1 request, or a body that ends early. */
+        /**
+         * @description Malformed HTTP/1.1 request, or a body that ends early.
+         *
+         *     Its code is one of `malformed_request`, `body_incomplete`, `duplicate_member`.
+         */
         BadRequest: {
             headers: {
                 "API-Version": components["headers"]["API-Version"];
@@ -3170,7 +3194,11 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The API key, or the token, is missing, invalid, expired or revoked. */
+        /**
+         * @description The API key, or the token, is missing, invalid, expired or revoked.
+         *
+         *     Its code is one of `credential_missing`, `credential_invalid`.
+         */
         NotAuthenticated: {
             headers: {
                 "API-Version": components["headers"]["API-Version"];
@@ -3182,7 +3210,11 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The API key is valid and lacks the scope, or the token of a run does not permit this. */
+        /**
+         * @description The API key is valid and lacks the scope, or the token of a run does not permit this.
+         *
+         *     Its code is one of `scope_missing`, `run_token_not_enough`, `run_token_of_another_run`.
+         */
         NotAllowed: {
             headers: {
                 "API-Version": components["headers"]["API-Version"];
@@ -3193,7 +3225,11 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The organisation of the API key has no such record. */
+        /**
+         * @description The organisation of the API key has no such record, or has deleted or archived it.
+         *
+         *     Its code is one of `path_unknown`, `run_not_found`, `run_deleted`, `no_run_at_that_time`, `tombstone_not_found`, `output_not_found`, `deployment_not_found`, `deployment_archived`, `machine_not_found`, `workflow_not_found`, `workflow_version_not_found`, `schedule_not_found`, `file_not_found`, `upload_not_found`, `api_key_not_found`, `executor_not_found`, `organisation_not_found`.
+         */
         NotFound: {
             headers: {
                 "API-Version": components["headers"]["API-Version"];
@@ -3206,7 +3242,11 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The body was not sent in time. */
+        /**
+         * @description The body was not sent in time.
+         *
+         *     Its code is `request_too_slow`.
+         */
         TooSlow: {
             headers: {
                 "API-Version": components["headers"]["API-Version"];
@@ -3219,7 +3259,11 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The present state forbids it, or the key was used with another request. */
+        /**
+         * @description The present state forbids it, or the key was used with another request.
+         *
+         *     Its code is one of `idempotency_key_reused`, `idempotency_key_of_deleted_run`, `run_outlives_log`, `inputs_gone`, `workflow_gone`, `run_not_ended`, `notification_not_settled`, `run_has_no_webhook`, `redeliveries_used_up`, `run_events_expired`, `workflow_archived`, `deployment_not_restorable`, `record_in_use`, `record_not_archived`, `record_archived_lately`, `newest_version`, `workflow_has_versions`, `too_many_api_keys`, `api_key_too_deep`, `own_organisation`, `organisation_name_differs`, `sealing_key_differs`, `upload_offset_differs`, `upload_busy`, `upload_interrupted_too_often`.
+         */
         Conflict: {
             headers: {
                 "API-Version": components["headers"]["API-Version"];
@@ -3232,7 +3276,11 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description A part of the record is lost. The response says what to do. */
+        /**
+         * @description A part of the record is lost. The response says what to do.
+         *
+         *     Its code is one of `output_address_expired`, `run_history_expired`, `workflow_lost`.
+         */
         Gone: {
             headers: {
                 "API-Version": components["headers"]["API-Version"];
@@ -3245,7 +3293,11 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The length of the file is not known. */
+        /**
+         * @description The length of the file is not known.
+         *
+         *     Its code is `length_required`.
+         */
         LengthRequired: {
             headers: {
                 "API-Version": components["headers"]["API-Version"];
@@ -3258,7 +3310,11 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The body, or a part of it, is over the limit. */
+        /**
+         * @description The body, or a part of it, is over the limit.
+         *
+         *     Its code is one of `body_too_large`, `inputs_too_large`, `too_many_inputs`, `run_too_large`, `workflow_too_large`, `file_too_large`, `upload_too_long`.
+         */
         TooLarge: {
             headers: {
                 "API-Version": components["headers"]["API-Version"];
@@ -3271,7 +3327,11 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The body is of another type than the operation takes, or its encoding is unknown. */
+        /**
+         * @description The body is of another type than the operation takes, or its encoding is unknown.
+         *
+         *     Its code is one of `content_type_unsupported`, `content_encoding_unsupported`.
+         */
         UnsupportedType: {
             headers: {
                 "API-Version": components["headers"]["API-Version"];
@@ -3284,7 +3344,11 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The request does not fit its description. The response lists everything that is wrong. */
+        /**
+         * @description The request does not fit its description. The response lists everything that is wrong.
+         *
+         *     Its code is `invalid_request`.
+         */
         Invalid: {
             headers: {
                 "API-Version": components["headers"]["API-Version"];
@@ -3297,7 +3361,11 @@ export interface components {
                 "application/json": components["schemas"]["HTTPValidationError"];
             };
         };
-        /** @description Too many requests with this API key, or the organisation has reached a quota: `GET /usage` shows them. */
+        /**
+         * @description Too many requests with this API key, or the organisation has reached a quota: `GET /usage` shows them.
+         *
+         *     Its code is one of `rate_limited`, `queue_full`, `quota_reached`, `too_many_streams`, `too_many_uploads`.
+         */
         TooMany: {
             headers: {
                 "API-Version": components["headers"]["API-Version"];
@@ -3311,7 +3379,11 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The headers have more than 16 KiB. */
+        /**
+         * @description The headers have more than 16 KiB.
+         *
+         *     Its code is `headers_too_large`.
+         */
         HeadersTooLarge: {
             headers: {
                 "API-Version": components["headers"]["API-Version"];
@@ -3322,7 +3394,11 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description An error of the service. Its log has the details. */
+        /**
+         * @description An error of the service. Its log has the details.
+         *
+         *     Its code is `internal_error`.
+         */
         Internal: {
             headers: {
                 "API-Version": components["headers"]["API-Version"];
@@ -3335,7 +3411,11 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The log, the store of runs or the scheduler cannot be reached. Nothing was done, unless the same request with the same idempotency key says so later. */
+        /**
+         * @description The log, the store of runs or the scheduler cannot be reached. Nothing was done, unless the same request with the same idempotency key says so later.
+         *
+         *     Its code is one of `log_unavailable`, `log_full`, `audit_not_stored`, `views_unavailable`, `archive_unavailable`, `output_store_unavailable`, `scheduler_unavailable`, `scheduler_behind`, `run_unreadable`, `changed_concurrently`, `gateway_streams_full`, `gateway_stopping`.
+         */
         Unavailable: {
             headers: {
                 "API-Version": components["headers"]["API-Version"];
@@ -3349,7 +3429,11 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The store of large inputs, of workflows or of files is full. Nothing was done. */
+        /**
+         * @description The store of large inputs, of workflows or of files is full. Nothing was done.
+         *
+         *     Its code is one of `workflow_store_full`, `blob_store_full`, `output_store_full`.
+         */
         StorageFull: {
             headers: {
                 "API-Version": components["headers"]["API-Version"];
@@ -3380,6 +3464,8 @@ export interface components {
         "RateLimit-Policy": string;
         /** @description The members of the body that the operation does not know, and ignored: probably misspelt. Paths with dots, separated by commas; names are percent-encoded. `...` at the end: there are more. Left out without any. */
         "Runledger-Ignored-Members": string;
+        /** @description A sentence for each name in the request that the operation does not know, and ignored: members of the body, and parameters of the query where these are not refused. At most eight. Left out without any. */
+        "Runledger-Warning": string;
         /** @description The rest of the limit: `r` requests now; it is full again in `t` seconds. */
         RateLimit: string;
     };
@@ -3425,6 +3511,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -3452,6 +3539,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3691,6 +3779,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3816,6 +3905,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4448,6 +4538,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4573,6 +4664,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4772,6 +4864,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -4816,6 +4909,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -4843,6 +4937,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4886,6 +4981,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4936,6 +5032,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     ETag: components["headers"]["ETag"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5020,6 +5117,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5424,6 +5522,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5469,6 +5568,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5673,6 +5773,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5716,6 +5817,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5808,6 +5910,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5931,6 +6034,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6020,6 +6124,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6078,6 +6183,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6159,6 +6265,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6203,6 +6310,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6230,6 +6338,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6287,6 +6396,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6367,6 +6477,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6492,6 +6603,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6590,6 +6702,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6721,6 +6834,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
                     [name: string]: unknown;
                 };
                 content: {
