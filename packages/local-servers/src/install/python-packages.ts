@@ -34,8 +34,12 @@ export const installPythonPackages = async (options: {
   return moveIntoPlace(target, folder);
 };
 
-// A Python without pip can often create a virtual environment that has one.
-const pipOf = async (python: Python, folder: string, env: NodeJS.ProcessEnv): Promise<Pip | undefined> => {
+/** A Python without pip can often create a virtual environment that has one; undefined when it cannot. */
+export const pipOf = async (
+  python: Python,
+  folder: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Pip | undefined> => {
   const own: Pip = [python.path, '-m', 'pip'];
   if ((await callPip(own, ['--version'], { env, withinMs: 30_000 })).ok) return own;
   const venv = join(folder, 'venv');
@@ -43,7 +47,8 @@ const pipOf = async (python: Python, folder: string, env: NodeJS.ProcessEnv): Pr
   return made.ok ? [join(venv, 'bin', 'python'), '-m', 'pip'] : undefined;
 };
 
-const moveIntoPlace = async (from: string, to: string): Promise<Installed> => {
+/** Renames a folder. If another process was first, with the same content, that stays. */
+export const moveIntoPlace = async (from: string, to: string): Promise<Installed> => {
   try {
     await rename(from, to);
     return { ok: true };
