@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 61fd25bea24c164e6ee76e2eef262ad01496c992930e877760dabf4ed3079abd.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 cd4d9c60f105f0732b9183f73ecaffcf10080bac4bfbacc9285bfce41dab99b0.
 
 from __future__ import annotations
 
@@ -683,6 +683,14 @@ class Refusal(TypedDict):
     detail: str
     """
     What happened, and what to do.
+    """
+    code: str
+    """
+    For programs: one cause with one remedy. A code never changes its meaning or its status, and clients may meet new ones. The page docs/errors.md of Runledger has the cause and the remedy of each.
+    """
+    request_id: str
+    """
+    As the header `X-Request-Id`. The log of the service has it.
     """
 
 
@@ -1520,6 +1528,14 @@ class FileUpload(TypedDict):
 
 class HTTPValidationError(TypedDict):
     detail: NotRequired[list[ValidationError]]
+    code: str
+    """
+    For programs: one cause with one remedy. A code never changes its meaning or its status, and clients may meet new ones. The page docs/errors.md of Runledger has the cause and the remedy of each.
+    """
+    request_id: str
+    """
+    As the header `X-Request-Id`. The log of the service has it.
+    """
 
 
 class ListedDelivery(TypedDict):

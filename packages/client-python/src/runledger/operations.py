@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 61fd25bea24c164e6ee76e2eef262ad01496c992930e877760dabf4ed3079abd.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 cd4d9c60f105f0732b9183f73ecaffcf10080bac4bfbacc9285bfce41dab99b0.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -757,11 +757,11 @@ def delete_run(
     """
     Delete a run.
 
-    Deletes a run that has ended, with its inputs, outputs, logs and files. From then on it is as if it did not
-    exist: 404, also for this request when it is repeated. All of that is erased within seconds, except content
-    that another run has too; `GET /run/{run_id}/tombstone` says when it is done. The facts of the run, which
-    include inputs and outputs of up to 4 KiB, are shown to nobody and leave the log with its age, after 7 days by
-    default.
+    Deletes a run that has ended, with its inputs, outputs, logs and files. From then on it is not shown: 404,
+    also for this request when it is repeated, with the code `run_deleted` while the log has the deletion. All of
+    that is erased within seconds, except content that another run has too; `GET /run/{run_id}/tombstone` says
+    when it is done. The facts of the run, which include inputs and outputs of up to 4 KiB, are shown to nobody
+    and leave the log with its age, after 7 days by default.
 
     The API key needs the scope `runs:write`. Its audit records have the action `run.deleted`.
     """
