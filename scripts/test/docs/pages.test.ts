@@ -4,6 +4,7 @@ import { WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '@runledger/contracts/events
 import { describe, expect, it } from 'vitest';
 import { DELIVERY_RECORDS } from '../../docs/delivery-records.ts';
 import { CONTRACTS } from '../../docs/message-descriptions.ts';
+import { openApiPage } from '../../docs/openapi-page.ts';
 import { PAGES } from '../../docs/write-pages.ts';
 
 describe('the contracts of the services', () => {
@@ -42,8 +43,11 @@ describe('a subject on the page of events', () => {
   });
 });
 
+/** A test of the gateway compares docs/openapi.json with what is served. Here, other tests of this process have described operations of their own. */
+const COMPARED = PAGES.filter(({ made }) => made !== openApiPage);
+
 describe('a generated page of docs', () => {
-  it.each(PAGES)('is up to date; write it with: npm run docs ($file)', ({ file, made }) => {
+  it.each(COMPARED)('is up to date; write it with: npm run docs ($file)', ({ file, made }) => {
     expect(readFileSync(file, 'utf8')).toBe(made());
   });
 });
