@@ -4,6 +4,7 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import { createdAt } from '@runledger/event-log/messages/stream-identity';
 import { respondToArchiveCheck } from '@runledger/request-reply/archive-check';
 import { sleep } from '@runledger/resilience/abort';
+import { keyedMutex } from '@runledger/resilience/keyed-mutex';
 import { whileProjecting } from '../projection/while-projecting.ts';
 import type { ArchiveMetrics } from './archive-metrics.ts';
 import { eraseArchived, noteErasure, type NoteErasure } from './erasing/erase-archived.ts';
@@ -107,10 +108,12 @@ const openUpkeep = (options: ArchiveOptions, store: Store, open: AsyncDisposable
   const { config, logger, isProjecting, metrics, keptSince, log } = options;
   const afterMs = config.RUNLEDGER_ARCHIVE_AFTER_HOURS * HOUR_MS;
   const pauseMs = Math.max(Math.min(afterMs, LONGEST_PAUSE_MS), SHORTEST_PAUSE_MS);
+  // All of them write the same records: side by side, one would remove the object that the other has just written.
+  const oneAfterTheOther = keyedMutex();
   const always = (failure: string, everyMs: number, work: (stop: AbortSignal) => Promise<void>): void => {
     const counted = async (stop: AbortSignal): Promise<void> => {
       try {
-        await work(stop);
+        await oneAfterTheOther('segments', () => work(stop));
       } catch (error) {
         if (stop.aborted) return;
         if (!(error instanceof RangeTaken)) metrics.failed();

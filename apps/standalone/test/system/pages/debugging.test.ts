@@ -17,6 +17,7 @@ const FILES = /\b(?:run\.svg|receipt\.json|night\.ndjson\.zst)\b/g;
 const steady = (text: string): string =>
   comparable(text)
     .replaceAll(/TIME +\d+ /g, 'TIME N ')
+    .replaceAll(/(?<="head": |RUNS |position )\d+/g, 'N')
     .replaceAll(/\b\d+(?:\.\d+)? s\b/g, 'N s')
     .replaceAll(/slot \d|\d+ bytes|(?<=duration: - -> )[\d.]+/g, 'N')
     .replaceAll(/MCow[\w-]+/g, 'PUBLIC_KEY');

@@ -58,8 +58,11 @@ const rewrite = async (
   const former = [...segment.former, segment.object];
   const value = { ...segment, ...describedBy(packed), object, erased: count, former };
   const updated = await records.segments.update(key, value, revision);
-  // Another gateway rewrites it too: the next round looks again.
-  if (updated === false) return objects.remove(object);
+  if (updated === false) {
+    // Another gateway rewrites it too: the next round looks again. It may have written, and named, the same object.
+    const present = await records.segments.get(key);
+    return present?.value.object === object ? undefined : objects.remove(object);
+  }
   onRewritten(segment.org_id);
   await removeFormer(options, { ...entry, value, revision: updated });
 };
