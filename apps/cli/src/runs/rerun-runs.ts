@@ -3,6 +3,7 @@ import { RerunRunsResponse } from '@runledger/contracts/http/runs/rerun-runs';
 import type { RefusedRuns, RerunRefusal, RerunStop } from '@runledger/contracts/http/runs/rerun-runs';
 import type { Client } from '../api-client/client.ts';
 import { counted } from '@runledger/contracts/counted';
+import { checkOneOrFailed } from '../options/one-or-failed.ts';
 import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { ANSWER_WITHIN_MS, doWithMany } from './bulk-runs.ts';
@@ -24,15 +25,7 @@ export const rerunOneOrFailed = async (
   options: RerunFailedOptions,
 ): Promise<ExitCode> => {
   const { failed = false, input, inputs, watch, idempotencyKey, json, ...filter } = options;
-  const isFiltered = Object.values(filter).some((value) => value !== undefined);
-  if (run === undefined && !failed)
-    throw new CommandError(
-      'No run was given. Use runledger rerun RUN, or runledger rerun --failed for all failed runs.',
-    );
-  if (run !== undefined && (failed || isFiltered))
-    throw new CommandError(
-      'A run and a filter exclude each other. Name only the run, or use --failed without one.',
-    );
+  checkOneOrFailed({ command: 'rerun', what: 'runs' }, { run, failed, filter: Object.values(filter) });
   if (run !== undefined) return rerun(client, run, options);
   if (input.length > 0 || inputs !== undefined || watch)
     throw new CommandError(

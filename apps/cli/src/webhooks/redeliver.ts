@@ -1,6 +1,7 @@
 import type { Client } from '../api-client/client.ts';
 import { counted } from '@runledger/contracts/counted';
-import { EXIT, CommandError } from '../output/command-error.ts';
+import { checkOneOrFailed } from '../options/one-or-failed.ts';
+import { EXIT } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { MAX_PAGES_COUNTED, pages } from '../api-client/pages.ts';
 import { plain } from '../output/plain-text.ts';
@@ -19,18 +20,12 @@ export const redeliver = async (
   run: string | undefined,
   options: RedeliverOptions,
 ): Promise<ExitCode> => {
-  const { failed, dryRun, host, createdAfter, createdBefore } = options;
-  if (run === undefined) {
-    if (failed) return redeliverFailed(client, options);
-    throw new CommandError(
-      'No run was given. Use runledger redeliver RUN, or runledger redeliver --failed for all failed deliveries.',
-    );
-  }
-  if ([failed, dryRun, host, createdAfter, createdBefore].some((option) => option !== undefined))
-    throw new CommandError(
-      'A run and a filter exclude each other. Name only the run, or use --failed without one.',
-    );
-  return redeliverOne(client, run, options.json ?? false);
+  const { failed = false, dryRun, host, createdAfter, createdBefore } = options;
+  const filter = [dryRun, host, createdAfter, createdBefore];
+  checkOneOrFailed({ command: 'redeliver', what: 'deliveries' }, { run, failed, filter });
+  return run === undefined
+    ? redeliverFailed(client, options)
+    : redeliverOne(client, run, options.json ?? false);
 };
 
 const redeliverOne = async ({ api, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {

@@ -108,7 +108,7 @@ const openUpkeep = (options: ArchiveOptions, store: Store, open: AsyncDisposable
   const { config, logger, isProjecting, metrics, keptSince, log } = options;
   const afterMs = config.RUNLEDGER_ARCHIVE_AFTER_HOURS * HOUR_MS;
   const pauseMs = Math.max(Math.min(afterMs, LONGEST_PAUSE_MS), SHORTEST_PAUSE_MS);
-  // All of them write the same records: side by side, one would remove the object that the other has just written.
+  // All of them write the same records: side by side, one would leave its work to the next round.
   const oneAfterTheOther = keyedMutex();
   const always = (failure: string, everyMs: number, work: (stop: AbortSignal) => Promise<void>): void => {
     const counted = async (stop: AbortSignal): Promise<void> => {

@@ -37,8 +37,8 @@ export const eraseFromSegments = async (
 };
 
 /**
- * The new object is read back before the record names it, and the former one is named until it is removed: so a reader always finds one
- * of them, and a crash leaves nothing that nobody knows.
+ * The record names the new object as one to remove before it is written, so a crash leaves nothing that nobody knows, and of two gateways one
+ * goes on. It is read back before it takes the place of the former one, which is named until it is removed: so a reader always finds one of them.
  */
 const rewrite = async (
   options: RewriteOptions,
@@ -52,17 +52,17 @@ const rewrite = async (
   if (kept.every((line, at) => line === lines[at])) return removeFormer(options, entry);
   const packed = await packSegment(kept);
   const object = objectKey('rewritten', segment.object, revision);
+  const claim = { ...segment, former: [...segment.former, object] };
+  const claimed = await records.segments.update(key, claim, revision);
+  // Another gateway rewrites it too: the next round looks again.
+  if (claimed === false) return undefined;
   await objects.put(object, packed.bytes);
   await verifyObject(objects, object, packed);
   const count = kept.filter(({ leaf }) => leaf !== undefined).length;
   const former = [...segment.former, segment.object];
   const value = { ...segment, ...describedBy(packed), object, erased: count, former };
-  const updated = await records.segments.update(key, value, revision);
-  if (updated === false) {
-    // Another gateway rewrites it too: the next round looks again. It may have written, and named, the same object.
-    const present = await records.segments.get(key);
-    return present?.value.object === object ? undefined : objects.remove(object);
-  }
+  const updated = await records.segments.update(key, value, claimed);
+  if (updated === false) return objects.remove(object);
   onRewritten(segment.org_id);
   await removeFormer(options, { ...entry, value, revision: updated });
 };
