@@ -2,7 +2,7 @@ import type { BlobRef } from '@runledger/contracts/blobs';
 import { RunOutputs, type RunOutput } from '@runledger/contracts/events/run-event-data';
 import type { RunEvent, RunEventOf } from '@runledger/contracts/events/run-event';
 import { isEnded, type OutputListing, type Run, type RunFact } from '@runledger/contracts/fold/run';
-import type { MissingMember } from '@runledger/contracts/http/runs/run';
+import type { MissingMember } from '@runledger/contracts/http/runs/run-outputs';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { LRUCache } from 'lru-cache';
 import { Value } from 'typebox/value';

@@ -8,7 +8,12 @@ export const MAX_GPUS = 8;
 /** After so many seconds of waiting the run may also take a slot of this model; 0 for at once. */
 export const GpuFallback = Type.Object({
   gpu: GpuModel,
-  after_s: Type.Number({ minimum: 0, maximum: MAX_DEADLINE_S }),
+  after_s: Type.Number({
+    minimum: 0,
+    maximum: MAX_DEADLINE_S,
+    description: 'Seconds of waiting after which the run may take a slot of this model; 0 for at once.',
+    examples: [60],
+  }),
 });
 export type GpuFallback = Static<typeof GpuFallback>;
 

@@ -6,7 +6,13 @@ const GPU_MODEL_PATTERN = '^[A-Z0-9][A-Z0-9._-]{0,39}$';
  * A GPU model: any name, by which runs find their slots. It is accepted in either case and always written in upper
  * case, so `rtx4090` and `RTX4090` are one model. It is part of no subject and of no key.
  */
-export const GpuModel = Type.Unsafe<Uppercase<string>>(Type.String({ pattern: GPU_MODEL_PATTERN }));
+export const GpuModel = Type.Unsafe<Uppercase<string>>(
+  Type.String({
+    pattern: GPU_MODEL_PATTERN,
+    description: 'A GPU model, in upper case; `CPU` for a slot without a card.',
+    examples: ['A10G'],
+  }),
+);
 export type GpuModel = Static<typeof GpuModel>;
 
 /** What the pattern says, for people. */

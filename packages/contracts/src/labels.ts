@@ -3,7 +3,11 @@ import { Type } from 'typebox';
 const LABEL_PATTERN = '^(?=.{1,63}$)[A-Za-z0-9][A-Za-z0-9._/-]*(:[A-Za-z0-9._/-]+)?$';
 
 /** What an operator says about an executor, and a deployment asks for: a name, or a name and a value, such as `zone:eu-west-1`. */
-export const Label = Type.String({ pattern: LABEL_PATTERN });
+export const Label = Type.String({
+  pattern: LABEL_PATTERN,
+  description: 'What an operator says about an executor.',
+  examples: ['zone:eu-west-1'],
+});
 
 /** What the pattern says, for people. */
 export const LABEL_RULE =

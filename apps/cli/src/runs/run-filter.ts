@@ -1,5 +1,5 @@
 import { RunOrigin } from '@runledger/contracts/events/run-event-data';
-import { RunStatus } from '@runledger/contracts/http/runs/run';
+import { RunStatus } from '@runledger/contracts/http/runs/run-status';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { ApiCall } from '../api-client/api-call.ts';

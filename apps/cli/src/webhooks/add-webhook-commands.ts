@@ -1,4 +1,4 @@
-import { WebhookStatus } from '@runledger/contracts/http/runs/run';
+import { WebhookStatus } from '@runledger/contracts/http/runs/run-status';
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { listDeliveries, showDeliveries } from './deliveries.ts';

@@ -1,5 +1,5 @@
 import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
-import type { RunStatus, WebhookStatus } from '@runledger/contracts/http/runs/run';
+import type { RunStatus, WebhookStatus } from '@runledger/contracts/http/runs/run-status';
 import type { Taking } from './glutton.ts';
 import type { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
 

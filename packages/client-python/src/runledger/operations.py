@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 cd4d9c60f105f0732b9183f73ecaffcf10080bac4bfbacc9285bfce41dab99b0.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 cad33ffbe9b156d22a77d22ece979bac91aeff8d9db2d78f63028532fb1088a0.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -66,7 +66,8 @@ def delete_api_key(
 
     The API key needs the scope `runs:read`. Its audit records have the action `key.revoked`.
 
-    keep_descendants: true revokes this key alone. The keys that were made with it stay valid.
+    key_id: The id of the API key.
+    keep_descendants: True revokes this key alone. The keys that were made with it stay valid.
     """
     return Operation(
         "DELETE",
@@ -97,13 +98,38 @@ def list_audit(
 
     The API key needs the scope `admin` or `operator`.
 
-    organisation: Needs the scope `operator`, unless it is that of the key.
-    key_id: Done with this API key.
-    user_id: Done with a key of this user.
+    action: Only records of this action. What was done.  - `key.created`: An API key was made. The record has its
+    scopes, its user and its expiry. - `key.revoked`: An API key was revoked, with the keys below it unless the
+    record says otherwise. - `secret.read`: The organisation's signing secret was shown. - `secret.rotated`: The
+    organisation's signing secret was replaced. - `machine.created`: A machine was created. - `machine.changed`: A
+    machine was changed, archived or restored. - `machine.deleted`: A machine was deleted. - `workflow.created`: A
+    workflow was created. - `workflow.changed`: A workflow was changed, archived or restored. -
+    `workflow.deleted`: A workflow was deleted. - `workflow_version.created`: A workflow version was created. -
+    `workflow_version.changed`: A workflow version was archived or restored. - `workflow_version.deleted`: A
+    workflow version was deleted. - `deployment.created`: A deployment was created. - `deployment.changed`: A
+    deployment was changed, archived or restored. - `deployment.deleted`: A deployment was deleted. -
+    `schedule.created`: A schedule was created. - `schedule.changed`: A schedule was changed, paused or resumed. -
+    `schedule.deleted`: A schedule was deleted. - `retention.changed`: The organisation chose for how long its
+    runs are kept. - `run.cancelled`: A key of another user than that of the run asked to cancel it. -
+    `runs.cancelled`: Many runs were cancelled by a filter. The record has how many. - `runs.rerun`: Many runs
+    were queued again by a filter. The record has how many. - `run.deleted`: A run was deleted, with its files. -
+    `run.outputs_deleted`: The outputs of a run were deleted. - `file.deleted`: A file that a client had uploaded
+    was deleted. - `executor.drained`: An operator drained an executor. - `executor.resumed`: An operator resumed
+    an executor. - `sealed_values.resealed`: Up to 100 sealed values were sealed with the sealing key. -
+    `organisation.created`: An organisation was created, with its first key. - `organisation.erased`: The erasure
+    of an organisation was requested. Its tombstone says when it is complete. - `log.provisioned`: The streams of
+    the log were created, or brought to their settings. - `dead_letter.redriven`: An operator had dead letters
+    handled again. - `views.rebuilt`: An operator had the views of runs built again from the log. -
+    `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused:
+    how many in about a minute, from one network.
+    organisation: Only records of this organisation. Needs the scope `operator`, unless it is that of the key.
+    key_id: Only what was done with this API key.
+    user_id: Only what was done with a key of this user.
     target: The id of what it was done to, such as that of a key.
-    since: Stored at this time or later.
-    until: Stored before this time.
-    cursor: next_cursor of the previous page
+    since: Only records that were stored at this time or later.
+    until: Only records that were stored before this time.
+    limit: The most items on a page.
+    cursor: `next_cursor` of the previous page. Left out for the first page.
     """
     return Pages(
         "GET",
@@ -132,12 +158,36 @@ def export_audit(
 
     The API key needs the scope `admin` or `operator`.
 
-    organisation: Needs the scope `operator`, unless it is that of the key.
-    key_id: Done with this API key.
-    user_id: Done with a key of this user.
+    action: Only records of this action. What was done.  - `key.created`: An API key was made. The record has its
+    scopes, its user and its expiry. - `key.revoked`: An API key was revoked, with the keys below it unless the
+    record says otherwise. - `secret.read`: The organisation's signing secret was shown. - `secret.rotated`: The
+    organisation's signing secret was replaced. - `machine.created`: A machine was created. - `machine.changed`: A
+    machine was changed, archived or restored. - `machine.deleted`: A machine was deleted. - `workflow.created`: A
+    workflow was created. - `workflow.changed`: A workflow was changed, archived or restored. -
+    `workflow.deleted`: A workflow was deleted. - `workflow_version.created`: A workflow version was created. -
+    `workflow_version.changed`: A workflow version was archived or restored. - `workflow_version.deleted`: A
+    workflow version was deleted. - `deployment.created`: A deployment was created. - `deployment.changed`: A
+    deployment was changed, archived or restored. - `deployment.deleted`: A deployment was deleted. -
+    `schedule.created`: A schedule was created. - `schedule.changed`: A schedule was changed, paused or resumed. -
+    `schedule.deleted`: A schedule was deleted. - `retention.changed`: The organisation chose for how long its
+    runs are kept. - `run.cancelled`: A key of another user than that of the run asked to cancel it. -
+    `runs.cancelled`: Many runs were cancelled by a filter. The record has how many. - `runs.rerun`: Many runs
+    were queued again by a filter. The record has how many. - `run.deleted`: A run was deleted, with its files. -
+    `run.outputs_deleted`: The outputs of a run were deleted. - `file.deleted`: A file that a client had uploaded
+    was deleted. - `executor.drained`: An operator drained an executor. - `executor.resumed`: An operator resumed
+    an executor. - `sealed_values.resealed`: Up to 100 sealed values were sealed with the sealing key. -
+    `organisation.created`: An organisation was created, with its first key. - `organisation.erased`: The erasure
+    of an organisation was requested. Its tombstone says when it is complete. - `log.provisioned`: The streams of
+    the log were created, or brought to their settings. - `dead_letter.redriven`: An operator had dead letters
+    handled again. - `views.rebuilt`: An operator had the views of runs built again from the log. -
+    `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused:
+    how many in about a minute, from one network.
+    organisation: Only records of this organisation. Needs the scope `operator`, unless it is that of the key.
+    key_id: Only what was done with this API key.
+    user_id: Only what was done with a key of this user.
     target: The id of what it was done to, such as that of a key.
-    since: Stored at this time or later.
-    until: Stored before this time.
+    since: Only records that were stored at this time or later.
+    until: Only records that were stored before this time.
     """
     return Stream(
         "GET",
@@ -162,9 +212,11 @@ def list_deployments(
 
     The API key needs the scope `runs:read`.
 
-    archived: true lists the archived records instead of the others
-    cursor: next_cursor of the previous page
+    archived: True lists the archived records instead of the others.
+    limit: The most items on a page.
+    cursor: `next_cursor` of the previous page. Left out for the first page.
     name: Only records with exactly this name; several may have it.
+    workflow_id: Only deployments of this workflow, of any version.
     """
     return Pages(
         "GET",
@@ -202,6 +254,8 @@ def delete_deployment(
     ended keep showing its id, and cannot be run again.
 
     The API key needs the scope `admin`. Its audit records have the action `deployment.deleted`.
+
+    deployment_id: The id of the deployment.
     """
     return Operation(
         "DELETE",
@@ -216,6 +270,8 @@ def get_deployment(
     Read a deployment.
 
     The API key needs the scope `runs:read`.
+
+    deployment_id: The id of the deployment.
     """
     return Operation(
         "GET",
@@ -235,6 +291,8 @@ def change_deployment(
     runs.
 
     The API key needs the scope `admin`. Its audit records have the action `deployment.changed`.
+
+    deployment_id: The id of the deployment.
     """
     return Operation(
         "PATCH",
@@ -256,7 +314,8 @@ def list_executors(
 
     The API key needs the scope `operator`.
 
-    cursor: next_cursor of the previous page
+    limit: The most items on a page.
+    cursor: `next_cursor` of the previous page. Left out for the first page.
     """
     return Pages(
         "GET",
@@ -275,7 +334,7 @@ def get_executor(
 
     The API key needs the scope `operator`.
 
-    name: Stays the same over restarts of the executor.
+    name: The name of the executor. It stays the same over restarts.
     """
     return Operation(
         "GET",
@@ -296,7 +355,7 @@ def drain_executor(
 
     The API key needs the scope `operator`. Its audit records have the action `executor.drained`.
 
-    name: Stays the same over restarts of the executor.
+    name: The name of the executor. It stays the same over restarts.
     """
     return Operation(
         "POST",
@@ -315,7 +374,7 @@ def resume_executor(
 
     The API key needs the scope `operator`. Its audit records have the action `executor.resumed`.
 
-    name: Stays the same over restarts of the executor.
+    name: The name of the executor. It stays the same over restarts.
     """
     return Operation(
         "POST",
@@ -335,7 +394,8 @@ def list_files(
 
     The API key needs the scope `runs:read`.
 
-    cursor: next_cursor of the previous page
+    limit: The most items on a page.
+    cursor: `next_cursor` of the previous page. Left out for the first page.
     """
     return Pages(
         "GET",
@@ -362,7 +422,7 @@ def upload_file(
 
     The API key needs the scope `runs:write`.
 
-    filename: Its last part is the name, without characters that some system forbids.
+    filename: The name of the file. Its last part is used, without characters that some system forbids.
     """
     return Operation(
         "POST",
@@ -388,8 +448,8 @@ def begin_file_upload(
 
     The API key needs the scope `runs:write`.
 
-    tus_resumable: The version of tus.
-    upload_length: Bytes of the whole file.
+    tus_resumable: The version of tus: `1.0.0`.
+    upload_length: The size of the whole file in bytes.
     upload_metadata: Names with values in base64, of which `filename` and `filetype` are used: `filename
     cGhvdG8ucG5n,filetype aW1hZ2UvcG5n`.
     """
@@ -409,6 +469,8 @@ def delete_file_upload(
     What was stored is erased. The file of a finished upload stays.
 
     The API key needs the scope `runs:write`.
+
+    id: The id of the upload.
     """
     return Operation(
         "DELETE",
@@ -426,6 +488,8 @@ def get_file_upload(
     have arrived.
 
     The API key needs the scope `runs:read`.
+
+    id: The id of the upload.
     """
     return Operation(
         "GET",
@@ -450,8 +514,9 @@ def continue_file_upload(
 
     The API key needs the scope `runs:write`.
 
-    tus_resumable: The version of tus.
-    upload_offset: Where the bytes begin.
+    id: The id of the upload.
+    tus_resumable: The version of tus: `1.0.0`.
+    upload_offset: Where the bytes begin: the number of bytes that are stored.
     """
     return Operation(
         "PATCH",
@@ -470,6 +535,8 @@ def delete_file(
     A run that names it and has not begun will fail, because its input cannot be fetched.
 
     The API key needs the scope `runs:write`. Its audit records have the action `file.deleted`.
+
+    id: The id of the file.
     """
     return Operation(
         "DELETE",
@@ -484,6 +551,8 @@ def get_file(
     Read what a file is.
 
     The API key needs the scope `runs:read`.
+
+    id: The id of the file.
     """
     return Operation(
         "GET",
@@ -501,6 +570,8 @@ def get_file_content(
     The response has the type of the file. A part of it can be requested with `Range`.
 
     The API key needs the scope `runs:read`.
+
+    id: The id of the file.
     """
     return Stream(
         "GET",
@@ -523,8 +594,9 @@ def list_machines(
 
     The API key needs the scope `runs:read`.
 
-    archived: true lists the archived records instead of the others
-    cursor: next_cursor of the previous page
+    archived: True lists the archived records instead of the others.
+    limit: The most items on a page.
+    cursor: `next_cursor` of the previous page. Left out for the first page.
     name: Only records with exactly this name; several may have it.
     """
     return Pages(
@@ -563,6 +635,8 @@ def delete_machine(
     deleted.
 
     The API key needs the scope `admin`. Its audit records have the action `machine.deleted`.
+
+    machine_id: The id of the machine.
     """
     return Operation(
         "DELETE",
@@ -577,6 +651,8 @@ def get_machine(
     Read a machine.
 
     The API key needs the scope `runs:read`.
+
+    machine_id: The id of the machine.
     """
     return Operation(
         "GET",
@@ -596,6 +672,8 @@ def change_machine(
     archived.
 
     The API key needs the scope `admin`. Its audit records have the action `machine.changed`.
+
+    machine_id: The id of the machine.
     """
     return Operation(
         "PATCH",
@@ -620,6 +698,7 @@ def erase_organisation(
 
     The API key needs the scope `operator`. Its audit records have the action `organisation.erased`.
 
+    org_id: The id of the organisation.
     name: The name of the organisation, so that no other one is erased by mistake.
     """
     return Operation(
@@ -638,6 +717,8 @@ def get_organisation_tombstone(
     When and by whom it was requested, and whether it is complete. It is kept for ever.
 
     The API key needs the scope `operator`.
+
+    org_id: The id of the organisation.
     """
     return Operation(
         "GET",
@@ -664,8 +745,9 @@ def list_queues(
     The API key needs the scope `runs:read` or `operator`.
 
     gpu: Only this GPU model, in upper case.
-    organisation: Needs the scope `operator`, unless it is that of the key.
-    cursor: next_cursor of the previous page
+    organisation: Only runs of this organisation. Needs the scope `operator`, unless it is that of the key.
+    limit: The most items on a page.
+    cursor: `next_cursor` of the previous page. Left out for the first page.
     """
     return Pages(
         "GET",
@@ -764,6 +846,8 @@ def delete_run(
     and leave the log with its age, after 7 days by default.
 
     The API key needs the scope `runs:write`. Its audit records have the action `run.deleted`.
+
+    run_id: The id of the run.
     """
     return Operation(
         "DELETE",
@@ -788,6 +872,7 @@ def get_run(
 
     The API key needs the scope `runs:read`. A token of the run needs `read`.
 
+    run_id: The id of the run.
     include: Members that are null unless requested, because they may be large. A page with them may be shorter.
     wait: How many seconds to wait for the end of the run. Then the response shows the run as it is.
     at_seq: The run as it was after the fact at this position in the log, as `sequence` in its history and its
@@ -812,6 +897,8 @@ def cancel_run(
     period, by force if necessary. Repeating the request, or sending it after the end, changes nothing.
 
     The API key needs the scope `runs:write`. Its audit records have the action `run.cancelled`.
+
+    run_id: The id of the run.
     """
     return Operation(
         "POST",
@@ -828,6 +915,8 @@ def get_deliveries(
     Every delivery attempt of the run, and the state of its delivery.
 
     The API key needs the scope `runs:read`.
+
+    run_id: The id of the run.
     """
     return Operation(
         "GET",
@@ -851,6 +940,7 @@ def watch_run(
 
     The API key needs the scope `runs:read`. A token of the run needs `events`.
 
+    run_id: The id of the run.
     last_event_id: The id of the last received event: the stream continues after it.
     """
     return Stream(
@@ -875,6 +965,7 @@ def get_run_history(
 
     The API key needs the scope `runs:read`.
 
+    run_id: The id of the run.
     log_lines: How many lines of the beginning and of the end of the log of each attempt are in it.
     """
     return Operation(
@@ -895,6 +986,8 @@ def get_run_history_picture(
     its notifications were sent.
 
     The API key needs the scope `runs:read`.
+
+    run_id: The id of the run.
     """
     return Stream(
         "GET",
@@ -922,6 +1015,7 @@ def get_run_logs(
 
     The API key needs the scope `runs:read`. A token of the run needs `logs`.
 
+    run_id: The id of the run.
     attempt: Only this attempt; without it all, in order.
     tail: Only this number of last lines.
     follow: Whether to stream what is written, as server-sent events.
@@ -946,6 +1040,8 @@ def delete_run_outputs(
     its `outputs` are empty, and `missing_members` says so. Repeating the request changes nothing.
 
     The API key needs the scope `runs:write`. Its audit records have the action `run.outputs_deleted`.
+
+    run_id: The id of the run.
     """
     return Operation(
         "DELETE",
@@ -964,6 +1060,8 @@ def get_run_receipt(
     they are stored: encrypted.
 
     The API key needs the scope `admin`.
+
+    run_id: The id of the run.
     """
     return Operation(
         "GET",
@@ -979,6 +1077,8 @@ def redeliver_run(
     Send a run's final notification again.
 
     The API key needs the scope `runs:write`.
+
+    run_id: The id of the run.
     """
     return Operation(
         "POST",
@@ -1000,6 +1100,7 @@ def rerun_run(
 
     The API key needs the scope `runs:write`.
 
+    run_id: The id of the run.
     idempotency_key: 1 to 255 printable characters. The same key of the same organisation gives the same run while
     that run is kept, so a request whose response was lost can be repeated. With another body the request is
     refused with 409.
@@ -1027,6 +1128,8 @@ def create_run_token(
     All tokens of a key and of the keys derived from it share a rate, which is as high as that of the key.
 
     The API key needs the scope `runs:read`.
+
+    run_id: The id of the run.
     """
     return Operation(
         "POST",
@@ -1045,6 +1148,8 @@ def get_tombstone(
     run, which leaves the log with its age, after 7 days by default.
 
     The API key needs the scope `runs:read`.
+
+    run_id: The id of the run.
     """
     return Operation(
         "GET",
@@ -1063,6 +1168,8 @@ def get_run_waiting(
     scheduler.
 
     The API key needs the scope `runs:read`.
+
+    run_id: The id of the run.
     """
     return Operation(
         "GET",
@@ -1098,11 +1205,18 @@ def list_runs(
     The API key needs the scope `runs:read`.
 
     status: Runs with one of these statuses.
+    deployment_id: Runs of this deployment.
+    workflow_id: Runs of this workflow, of any version.
     schedule_id: Runs that this schedule queued, also a deleted one.
+    gpu: Runs on this GPU model, or that wait for it; in either case.
+    origin: Only runs of this origin. What queued it.  - `api`: A request or a schedule. - `manual`: Reserved for
+    runs that people begin by hand. No service queues such a run yet. - `replay`: A request to run an earlier run
+    again, which `rerun_of` names.
     tag: Runs with all of these tags.
     created_after: Runs created at this time or later.
     created_before: Runs created before this time.
-    cursor: next_cursor of the previous page
+    limit: The most items on a page.
+    cursor: `next_cursor` of the previous page. Left out for the first page.
     include: Members that are null unless requested, because they may be large. A page with them may be shorter.
     at: The runs as they were at this time of the broker: those that were queued by then, and `status` is that of
     then. A page may have fewer runs than the limit.
@@ -1179,8 +1293,10 @@ def list_schedules(
 
     The API key needs the scope `runs:read`.
 
+    deployment_id: Only schedules of this deployment.
     name: Only schedules with exactly this name; several may have it.
-    cursor: next_cursor of the previous page
+    limit: The most items on a page.
+    cursor: `next_cursor` of the previous page. Left out for the first page.
     """
     return Pages(
         "GET",
@@ -1218,6 +1334,8 @@ def delete_schedule(
     Its runs go on, and keep showing its id.
 
     The API key needs the scope `admin`. Its audit records have the action `schedule.deleted`.
+
+    schedule_id: The id of the schedule.
     """
     return Operation(
         "DELETE",
@@ -1232,6 +1350,8 @@ def get_schedule(
     Read a schedule, its next times, and what came of the last ones.
 
     The API key needs the scope `runs:read`.
+
+    schedule_id: The id of the schedule.
     """
     return Operation(
         "GET",
@@ -1251,6 +1371,8 @@ def change_schedule(
     they were.
 
     The API key needs the scope `admin`. Its audit records have the action `schedule.changed`.
+
+    schedule_id: The id of the schedule.
     """
     return Operation(
         "PATCH",
@@ -1272,7 +1394,7 @@ def check_sealed_values(
 
     The API key needs the scope `operator`.
 
-    cursor: next_cursor of the previous page
+    cursor: `next_cursor` of the previous page. Left out for the first page.
     """
     return Operation(
         "GET",
@@ -1339,8 +1461,12 @@ def list_deliveries(
 
     The API key needs the scope `runs:read`.
 
+    status: Runs whose notifications have one of these states.
     host: The host of the webhook, with the port unless it is the default port.
-    cursor: next_cursor of the previous page
+    created_after: Runs created at this time or later.
+    created_before: Runs created before this time.
+    limit: The most items on a page.
+    cursor: `next_cursor` of the previous page. Left out for the first page.
     """
     return Pages(
         "GET",
@@ -1432,8 +1558,9 @@ def list_workflows(
 
     The API key needs the scope `runs:read`.
 
-    archived: true lists the archived records instead of the others
-    cursor: next_cursor of the previous page
+    archived: True lists the archived records instead of the others.
+    limit: The most items on a page.
+    cursor: `next_cursor` of the previous page. Left out for the first page.
     name: Only records with exactly this name; several may have it.
     """
     return Pages(
@@ -1472,6 +1599,8 @@ def delete_workflow(
     first, and no run in progress may use it.
 
     The API key needs the scope `admin`. Its audit records have the action `workflow.deleted`.
+
+    workflow_id: The id of the workflow.
     """
     return Operation(
         "DELETE",
@@ -1486,6 +1615,8 @@ def get_workflow(
     Read a workflow.
 
     The API key needs the scope `runs:read`.
+
+    workflow_id: The id of the workflow.
     """
     return Operation(
         "GET",
@@ -1505,6 +1636,8 @@ def change_workflow(
     archived.
 
     The API key needs the scope `admin`. Its audit records have the action `workflow.changed`.
+
+    workflow_id: The id of the workflow.
     """
     return Operation(
         "PATCH",
@@ -1528,8 +1661,10 @@ def list_workflow_versions(
 
     The API key needs the scope `runs:read`.
 
-    archived: true lists the archived records instead of the others
-    cursor: next_cursor of the previous page
+    workflow_id: The id of the workflow.
+    archived: True lists the archived records instead of the others.
+    limit: The most items on a page.
+    cursor: `next_cursor` of the previous page. Left out for the first page.
     """
     return Pages(
         "GET",
@@ -1550,6 +1685,8 @@ def create_workflow_version(
     The version gets the next number and never changes: create another version instead.
 
     The API key needs the scope `admin`. Its audit records have the action `workflow_version.created`.
+
+    workflow_id: The id of the workflow.
     """
     return Operation(
         "POST",
@@ -1570,6 +1707,9 @@ def delete_workflow_version(
     `gone` soon.
 
     The API key needs the scope `admin`. Its audit records have the action `workflow_version.deleted`.
+
+    workflow_id: The id of the workflow.
+    version_id: The id of the workflow version.
     """
     return Operation(
         "DELETE",
@@ -1585,6 +1725,9 @@ def get_workflow_version(
     Read a version of a workflow.
 
     The API key needs the scope `runs:read`.
+
+    workflow_id: The id of the workflow.
+    version_id: The id of the workflow version.
     """
     return Operation(
         "GET",
@@ -1604,6 +1747,9 @@ def change_workflow_version(
     A version that a deployment uses cannot be archived.
 
     The API key needs the scope `admin`. Its audit records have the action `workflow_version.changed`.
+
+    workflow_id: The id of the workflow.
+    version_id: The id of the workflow version.
     """
     return Operation(
         "PATCH",

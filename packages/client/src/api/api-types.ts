@@ -1315,90 +1315,245 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
-        /** ApiKey */
+        /**
+         * ApiKey
+         * @description An API key, without its secret.
+         */
         ApiKey: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the API key.
+             * @example 01a21460-0008-7000-8000-000000000008
+             */
             id: string;
-            /** @description For people, such as where the key is used. */
+            /**
+             * @description For people, such as where the key is used.
+             * @example build server
+             */
             name: string;
-            /** @description The first characters of the key, for people to recognise it. */
+            /**
+             * @description The first characters of the key, for people to recognise it.
+             * @example rl_9c1b2f
+             */
             prefix: string;
-            /** @description `runs:write` implies `runs:read`, and `admin` implies both. */
+            /**
+             * @description What the key permits. `runs:write` implies `runs:read`, and `admin` implies both.
+             * @example [
+             *       "runs:write"
+             *     ]
+             */
             scopes: ("runs:read" | "runs:write" | "admin" | "operator")[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             created_at: string;
+            /**
+             * @description When it expires. Null for a key that does not expire.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             expires_at: string | null;
+            /**
+             * @description When it was used last, up to a minute late. Null before the first use.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             last_used_at: string | null;
+            /**
+             * @description Where the last use came from: the address of the client, as the trusted proxies report it. Null before the first use.
+             * @example 192.0.2.17
+             */
             last_used_address: string | null;
             /**
              * Format: uuid
              * @description The user of the key.
+             * @example 01a21460-0007-7000-8000-000000000007
              */
             user_id: string;
+            /**
+             * @description The key that made it, which may be revoked by now. Null for a key that an operator made.
+             * @example 01a21460-0008-7000-8000-000000000008
+             */
             parent_key_id: string | null;
         };
-        /** ApiKeyList */
+        /**
+         * ApiKeyList
+         * @description All keys that the calling key may manage.
+         */
         ApiKeyList: {
             /** @description The newest first. */
             api_keys: components["schemas"]["ApiKey"][];
         };
-        /** AuditEntry */
+        /**
+         * AuditEntry
+         * @description A record of an action.
+         */
         AuditEntry: {
             /**
              * Format: uuid
-             * @description Both records of an action have it.
+             * @description The id of the action: both of its records have it.
+             * @example 01a21460-0008-7000-8000-000000000008
              */
             id: string;
             /**
-             * @description `requested`: stored before the action is carried out. `completed`: stored after it. A `requested` without its `completed` may have taken effect.
+             * @description Which record of the action it is.
+             *
+             *     - `requested`: Stored before the action is carried out. Without its `completed` it may have taken effect.
+             *     - `completed`: Stored after it.
              * @enum {string}
              */
             stage: "requested" | "completed";
-            /** @enum {string} */
+            /**
+             * @description What was done.
+             *
+             *     - `key.created`: An API key was made. The record has its scopes, its user and its expiry.
+             *     - `key.revoked`: An API key was revoked, with the keys below it unless the record says otherwise.
+             *     - `secret.read`: The organisation's signing secret was shown.
+             *     - `secret.rotated`: The organisation's signing secret was replaced.
+             *     - `machine.created`: A machine was created.
+             *     - `machine.changed`: A machine was changed, archived or restored.
+             *     - `machine.deleted`: A machine was deleted.
+             *     - `workflow.created`: A workflow was created.
+             *     - `workflow.changed`: A workflow was changed, archived or restored.
+             *     - `workflow.deleted`: A workflow was deleted.
+             *     - `workflow_version.created`: A workflow version was created.
+             *     - `workflow_version.changed`: A workflow version was archived or restored.
+             *     - `workflow_version.deleted`: A workflow version was deleted.
+             *     - `deployment.created`: A deployment was created.
+             *     - `deployment.changed`: A deployment was changed, archived or restored.
+             *     - `deployment.deleted`: A deployment was deleted.
+             *     - `schedule.created`: A schedule was created.
+             *     - `schedule.changed`: A schedule was changed, paused or resumed.
+             *     - `schedule.deleted`: A schedule was deleted.
+             *     - `retention.changed`: The organisation chose for how long its runs are kept.
+             *     - `run.cancelled`: A key of another user than that of the run asked to cancel it.
+             *     - `runs.cancelled`: Many runs were cancelled by a filter. The record has how many.
+             *     - `runs.rerun`: Many runs were queued again by a filter. The record has how many.
+             *     - `run.deleted`: A run was deleted, with its files.
+             *     - `run.outputs_deleted`: The outputs of a run were deleted.
+             *     - `file.deleted`: A file that a client had uploaded was deleted.
+             *     - `executor.drained`: An operator drained an executor.
+             *     - `executor.resumed`: An operator resumed an executor.
+             *     - `sealed_values.resealed`: Up to 100 sealed values were sealed with the sealing key.
+             *     - `organisation.created`: An organisation was created, with its first key.
+             *     - `organisation.erased`: The erasure of an organisation was requested. Its tombstone says when it is complete.
+             *     - `log.provisioned`: The streams of the log were created, or brought to their settings.
+             *     - `dead_letter.redriven`: An operator had dead letters handled again.
+             *     - `views.rebuilt`: An operator had the views of runs built again from the log.
+             *     - `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.
+             * @enum {string}
+             */
             action: "key.created" | "key.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "views.rebuilt" | "credential.refused";
+            /**
+             * @description Whose record it is. Null for what no organisation owns.
+             * @example 01a21460-0008-7000-8000-000000000008
+             */
             org_id: string | null;
+            /** @description Who did it. */
             actor: {
-                /** @constant */
+                /**
+                 * @description An API key, or a token that one made.
+                 * @constant
+                 */
                 kind: "key";
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description The id of the API key.
+                 * @example 01a21460-0008-7000-8000-000000000008
+                 */
                 key_id: string;
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description The user of the key.
+                 * @example 01a21460-0008-7000-8000-000000000008
+                 */
                 user_id: string;
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description The organisation of the key.
+                 * @example 01a21460-0008-7000-8000-000000000008
+                 */
                 org_id: string;
-                /** @description Of the client; null when the connection was closed already. */
+                /**
+                 * @description The address of the client; null when the connection was closed already.
+                 * @example 192.0.2.17
+                 */
                 address: string | null;
             } | {
-                /** @constant */
+                /**
+                 * @description Whoever has them.
+                 * @constant
+                 */
                 kind: "operator";
             } | {
-                /** @constant */
+                /**
+                 * @description Clients without a valid credential.
+                 * @constant
+                 */
                 kind: "unknown";
-                /** @description The addresses of the clients, such as 192.0.2.0/24; `others` for many networks. */
+                /**
+                 * @description The addresses of the clients, such as 192.0.2.0/24; `others` for many networks.
+                 * @example 192.0.2.0/24
+                 */
                 network: string;
             };
+            /** @description What it was done to. */
             target: {
+                /**
+                 * @description What it is, as the action begins.
+                 * @example deployment
+                 */
                 kind: string;
-                /** @description Null when it has none, or none yet. */
+                /**
+                 * @description Its id. Null when it has none, or none yet.
+                 * @example 01a21460-0004-7000-8000-000000000004
+                 */
                 id: string | null;
             };
-            /** @description Null in a `requested` record. `unknown`: the request failed, and may or may not have taken effect. */
+            /**
+             * @description What came of it.
+             *
+             *     - `done`: It was done.
+             *     - `refused`: It was refused, and nothing was done.
+             *     - `unknown`: The request failed, and may or may not have taken effect.
+             *
+             *     Null in a `requested` record.
+             */
             outcome: ("done" | "refused" | "unknown") | null;
+            /**
+             * @description The id of the request, as its header `X-Request-Id` and the log of the service have it. Null when no request did it.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             request_id: string | null;
+            /**
+             * @description More about the action, by name: names of members, ids, scopes, numbers. Only present when there is more.
+             * @example {
+             *       "matched": 40,
+             *       "cancelled": 38
+             *     }
+             */
             details?: {
                 [key: string]: string | number | boolean | null | string[];
             };
             /**
              * Format: date-time
              * @description When the broker stored the record.
+             * @example 2026-01-31T09:30:00.000Z
              */
             time: string;
         };
-        /** AuditPage */
+        /**
+         * AuditPage
+         * @description A page of records of actions.
+         */
         AuditPage: {
             /** @description Newest first. */
             records: components["schemas"]["AuditEntry"][];
-            /** @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null. */
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
             next_cursor: string | null;
         };
         /**
@@ -1406,61 +1561,153 @@ export interface components {
          * @description The API key of the request, without its secret.
          */
         CallingKey: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the API key.
+             * @example 01a21460-0008-7000-8000-000000000008
+             */
             id: string;
-            /** @description For people, such as where the key is used. */
+            /**
+             * @description For people, such as where the key is used.
+             * @example build server
+             */
             name: string;
-            /** @description The first characters of the key, for people to recognise it. */
+            /**
+             * @description The first characters of the key, for people to recognise it.
+             * @example rl_9c1b2f
+             */
             prefix: string;
-            /** @description `runs:write` implies `runs:read`, and `admin` implies both. */
+            /**
+             * @description What the key permits. `runs:write` implies `runs:read`, and `admin` implies both.
+             * @example [
+             *       "runs:write"
+             *     ]
+             */
             scopes: ("runs:read" | "runs:write" | "admin" | "operator")[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             created_at: string;
+            /**
+             * @description When it expires. Null for a key that does not expire.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             expires_at: string | null;
         };
-        /** CancelRunResponse */
+        /**
+         * CancelRunResponse
+         * @description What became of a request to cancel a run.
+         */
         CancelRunResponse: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the run.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             run_id: string;
             status: components["schemas"]["RunStatus"];
             /**
-             * @description `cancelled`: final. `cancellation_requested`: the run executes, and ends as cancelled within the grace period. `already_ended`: the run had ended otherwise, and is unchanged.
+             * @description What the request did.
+             *
+             *     - `cancelled`: Final.
+             *     - `cancellation_requested`: The run executes, and ends as cancelled within the grace period.
+             *     - `already_ended`: The run had ended otherwise, and is unchanged.
              * @enum {string}
              */
             outcome: "cancelled" | "cancellation_requested" | "already_ended";
         };
-        /** CancelRunsRequest */
+        /**
+         * CancelRunsRequest
+         * @description Which runs to cancel.
+         * @example {
+         *       "filter": {
+         *         "deployment_id": "01a21460-0004-7000-8000-000000000004"
+         *       },
+         *       "dry_run": true
+         *     }
+         */
         CancelRunsRequest: {
             filter: components["schemas"]["RunFilter"];
+            /**
+             * @description Whether the runs are only counted, and nothing is done. Null counts as omitted.
+             * @example true
+             */
             dry_run?: boolean | null;
+            /**
+             * @description `next_cursor` of the previous page. Left out for the first page. Null counts as omitted.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             */
             cursor?: string | null;
         };
-        /** CancelRunsResponse */
+        /**
+         * CancelRunsResponse
+         * @description What became of the runs of one page.
+         */
         CancelRunsResponse: {
-            /** @description Runs of this page that still matched the filter when they were read, including runs with an earlier cancel request. */
+            /**
+             * @description The number of runs of this page that still matched the filter when they were read, including runs with an earlier cancel request.
+             * @example 40
+             */
             matched: number;
-            /** @description Of these, runs that ended at once. */
+            /**
+             * @description Of these, the number of runs that ended at once.
+             * @example 30
+             */
             cancelled: number;
-            /** @description Of these, executing runs whose cancellation was requested now; they end within the grace period. Runs with an earlier cancel request do not count. */
+            /**
+             * @description Of these, the number of executing runs whose cancellation was requested now; they end within the grace period. Runs with an earlier cancel request do not count.
+             * @example 8
+             */
             requested: number;
-            /** @description Further runs of this page that could not be cancelled: they kept changing, or their state could not be read. Repeat the request. A run whose events expired before its end always fails, until the list drops it. */
+            /**
+             * @description The number of further runs of this page that could not be cancelled: they kept changing, or their state could not be read. Repeat the request. A run whose events expired before its end always fails, until the list drops it.
+             * @example 0
+             */
             failed: number;
-            /** @description A time just after the creation of the newest run of this page; null for an empty page. In the filter of the next request, it excludes runs that were queued after this response. */
+            /**
+             * @description A time just after the creation of the newest run of this page; null for an empty page. In the filter of the next request, it excludes runs that were queued after this response.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             created_before: string | null;
-            /** @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null. */
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
             next_cursor: string | null;
         };
-        /** CogRunner */
+        /**
+         * CogRunner
+         * @description Executes a model with a Cog server of the executor.
+         */
         CogRunner: {
-            /** @constant */
+            /**
+             * @description A model in a Cog server.
+             * @constant
+             */
             kind: "cog";
-            /** @description The name of a model server in the settings of each executor, never an address. */
+            /**
+             * @description The name of a model server in the settings of each executor, never an address.
+             * @example flux-schnell
+             */
             model: string;
         };
-        /** ComfyuiRunner */
+        /**
+         * ComfyuiRunner
+         * @description Executes a workflow with a ComfyUI server of the executor.
+         */
         ComfyuiRunner: {
-            /** @constant */
+            /**
+             * @description A ComfyUI server.
+             * @constant
+             */
             kind: "comfyui";
+            /**
+             * @description Only the server with this address may execute its runs: an absolute http or https URL that the executor has in its settings. Any server when it is null or omitted. Null counts as omitted.
+             * @example http://127.0.0.1:8188
+             */
             url?: string | null;
         };
         /**
@@ -1468,283 +1715,817 @@ export interface components {
          * @description Identifies the run in all other operations.
          */
         CreateRunResponse: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the new run, in all other operations.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             run_id: string;
         };
-        /** CreatedApiKey */
+        /**
+         * CreatedApiKey
+         * @description A new API key, with its secret.
+         */
         CreatedApiKey: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the API key.
+             * @example 01a21460-0008-7000-8000-000000000008
+             */
             id: string;
-            /** @description For people, such as where the key is used. */
+            /**
+             * @description For people, such as where the key is used.
+             * @example build server
+             */
             name: string;
-            /** @description The first characters of the key, for people to recognise it. */
+            /**
+             * @description The first characters of the key, for people to recognise it.
+             * @example rl_9c1b2f
+             */
             prefix: string;
-            /** @description `runs:write` implies `runs:read`, and `admin` implies both. */
+            /**
+             * @description What the key permits. `runs:write` implies `runs:read`, and `admin` implies both.
+             * @example [
+             *       "runs:write"
+             *     ]
+             */
             scopes: ("runs:read" | "runs:write" | "admin" | "operator")[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             created_at: string;
+            /**
+             * @description When it expires. Null for a key that does not expire.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             expires_at: string | null;
+            /**
+             * @description When it was used last, up to a minute late. Null before the first use.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             last_used_at: string | null;
+            /**
+             * @description Where the last use came from: the address of the client, as the trusted proxies report it. Null before the first use.
+             * @example 192.0.2.17
+             */
             last_used_address: string | null;
             /**
              * Format: uuid
              * @description The user of the key.
+             * @example 01a21460-0007-7000-8000-000000000007
              */
             user_id: string;
+            /**
+             * @description The key that made it, which may be revoked by now. Null for a key that an operator made.
+             * @example 01a21460-0008-7000-8000-000000000008
+             */
             parent_key_id: string | null;
-            /** @description Shown only here: the server stores a hash of it. */
+            /**
+             * @description The key. It is shown only here: the server stores a hash of it.
+             * @example rl_9c1b2f4f0a7d4e8f8b1c6f1d2a3b4c5d6e7f8091a2b
+             */
             key: string;
         };
-        /** DeleteOutputsResponse */
+        /**
+         * DeleteOutputsResponse
+         * @description The outputs of the run are deleted.
+         */
         DeleteOutputsResponse: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the run.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             run_id: string;
             /**
-             * @description `already_deleted`: an earlier request deleted them.
+             * @description What became of the outputs.
+             *
+             *     - `deleted`: This request deleted them.
+             *     - `already_deleted`: An earlier request deleted them.
              * @enum {string}
              */
             outcome: "deleted" | "already_deleted";
         };
-        /** DeleteRunResponse */
+        /**
+         * DeleteRunResponse
+         * @description The run is deleted.
+         */
         DeleteRunResponse: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the run.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             run_id: string;
-            /** @constant */
+            /**
+             * @description Always `deleted`: nobody is shown the run any more.
+             * @constant
+             */
             outcome: "deleted";
         };
-        /** DeliveryAttempt */
+        /**
+         * DeliveryAttempt
+         * @description One HTTP request to a receiver.
+         */
         DeliveryAttempt: {
-            /** @description The same in every attempt of a notification. */
+            /**
+             * @description The header `webhook-id`: the same in every attempt of a notification.
+             * @example msg_01a21460-ae48-7794-b9bb-ade918a387db
+             */
             webhook_id: string;
-            /** @description 1 for the first delivery; every redelivery begins another round. */
+            /**
+             * @description Its round: 1 for the first delivery; every redelivery begins another one.
+             * @example 1
+             */
             round: number;
-            /** @description The number of the attempt in its round, from 1. */
+            /**
+             * @description The number of the attempt in its round, from 1.
+             * @example 1
+             */
             try: number;
-            /** @description Without its query, which may hold a secret. */
+            /**
+             * @description The address of the receiver, without its query, which may hold a secret.
+             * @example https://hooks.example.com/runs
+             */
             url: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it began.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             started_at: string;
+            /** @description How long each phase of the attempt took. */
             phases: {
+                /**
+                 * @description Seconds that it took to resolve the name. Null when that was not reached, or not needed because a connection was reused.
+                 * @example 0.012
+                 */
                 dns: number | null;
+                /**
+                 * @description Seconds that it took to open the connection, also through the egress proxy. Null when that was not reached, or not needed because a connection was reused.
+                 * @example 0.012
+                 */
                 connect: number | null;
+                /**
+                 * @description Seconds that the TLS handshake took. Null when that was not reached, or not needed because a connection was reused.
+                 * @example 0.012
+                 */
                 tls: number | null;
+                /**
+                 * @description Seconds from the request to the last header of the response. Null when that was not reached, or not needed because a connection was reused.
+                 * @example 0.012
+                 */
                 wait: number | null;
+                /**
+                 * @description Seconds that it took to read the body of the response. Null when that was not reached, or not needed because a connection was reused.
+                 * @example 0.012
+                 */
                 body: number | null;
             };
-            /** @enum {string} */
+            /**
+             * @description How the attempt ended.
+             *
+             *     - `accepted`: The receiver answered 2xx: it has the notification.
+             *     - `gone`: It answered 410: it wants no further attempts.
+             *     - `redirect`: It answered 3xx, which is never followed.
+             *     - `client_error`: It answered 4xx, except 410 and 429.
+             *     - `throttled`: It answered 429.
+             *     - `server_error`: It answered 5xx.
+             *     - `forbidden`: The webhook policy does not allow the URL, or an address that its name resolves to.
+             *     - `name_not_found`: The name does not exist, or has no address.
+             *     - `name_unanswered`: The authoritative DNS servers of the name do not answer.
+             *     - `connect_refused`: The connection was refused.
+             *     - `connect_failed`: The receiver is unreachable, or the connection was reset before anything was sent.
+             *     - `connect_timed_out`: The attempt timed out before it was connected.
+             *     - `tls_failed`: The certificate is invalid, or the TLS version is below 1.2.
+             *     - `reset`: The connection ended before the headers of the response were complete.
+             *     - `malformed_answer`: The response was not HTTP.
+             *     - `timed_out`: It was connected, but no final status came within the time of the attempt.
+             *     - `proxy_failed`: The egress proxy cannot be reached, or refuses the request.
+             *     - `no_dns`: No DNS server answers.
+             *     - `interrupted`: The notifier stopped or lost its partition during the attempt.
+             *     - `internal_error`: A failure of the notifier.
+             * @enum {string}
+             */
             reason: "accepted" | "gone" | "redirect" | "client_error" | "throttled" | "server_error" | "forbidden" | "name_not_found" | "name_unanswered" | "connect_refused" | "connect_failed" | "connect_timed_out" | "tls_failed" | "reset" | "malformed_answer" | "timed_out" | "proxy_failed" | "no_dns" | "interrupted" | "internal_error";
+            /**
+             * @description The same for people.
+             * @example accepted with status 200
+             */
             message: string;
+            /**
+             * @description The HTTP status of the response; null without a response.
+             * @example 200
+             */
             status: number | null;
+            /**
+             * @description The beginning of the response body; null without a response, and from an address that is not public.
+             * @example ok
+             */
             answer: string | null;
         };
-        /** DeliveryPage */
+        /**
+         * DeliveryPage
+         * @description A page of runs with webhooks.
+         */
         DeliveryPage: {
+            /** @description Those of the newest runs first. */
             deliveries: components["schemas"]["ListedDelivery"][];
-            /** @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null. */
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
             next_cursor: string | null;
         };
         /**
          * Deployment
-         * @description A run keeps the settings and the version with which it was queued.
+         * @description A workflow version on a machine, with the settings of its runs. A run keeps the settings and the version with which it was queued.
          */
         Deployment: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the deployment.
+             * @example 01a21460-0004-7000-8000-000000000004
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the organisation that it belongs to.
+             * @example 01a21460-0006-7000-8000-000000000006
+             */
             org_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the workflow.
+             * @example 01a21460-0002-7000-8000-000000000002
+             */
             workflow_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the workflow version.
+             * @example 01a21460-0003-7000-8000-000000000003
+             */
             workflow_version_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the machine.
+             * @example 01a21460-0001-7000-8000-000000000001
+             */
             machine_id: string;
+            /**
+             * @description Its name, for people. Several may have the same.
+             * @example portraits
+             */
             name: string;
-            /** @description Your own word, such as production or staging. */
+            /**
+             * @description Your own word, such as production or staging.
+             * @example staging
+             */
             environment: string;
+            /**
+             * @description The GPU model of runs that request none: the first one of `gpus`. Null for the default of the machine.
+             * @example A10G
+             */
             gpu: string | null;
-            /** @description In order of preference; empty for the default of the machine. */
+            /** @description The GPU models of runs that request none, in order of preference; empty for the default of the machine. */
             gpus: {
+                /**
+                 * @description A GPU model, in upper case; `CPU` for a slot without a card.
+                 * @example A10G
+                 */
                 gpu: string;
+                /**
+                 * @description Seconds of waiting after which the run may take a slot of this model; 0 for at once.
+                 * @example 60
+                 */
                 after_s: number;
             }[];
-            /** @description Its runs go only to executors that have all of these labels (EXECUTOR_LABELS), such as `zone:eu-west-1`. An empty list asks for none. */
+            /**
+             * @description Its runs go only to executors that have all of these labels (EXECUTOR_LABELS), such as `zone:eu-west-1`. An empty list asks for none.
+             * @example [
+             *       "zone:eu-west-1"
+             *     ]
+             */
             labels: string[];
-            /** @description Seconds that a run may leave free GPU slots to others while a slot that has its version loaded is busy: it waits for that one, and then takes any. A free slot that has it loaded is taken first anyway. */
+            /**
+             * @description Seconds that a run may leave free GPU slots to others while a slot that has its version loaded is busy: it waits for that one, and then takes any. A free slot that has it loaded is taken first anyway.
+             * @example 20
+             */
             warm_wait_s: number;
+            /**
+             * @description The most runs of this deployment that execute at the same time; no limit without it. The others wait. As all settings, a run has the one with which it was queued. Null without one.
+             * @example 4
+             */
             concurrency_limit: number | null;
-            /** @description Its part of the GPUs of your organisation while other deployments have waiting runs too: one of weight 2 gets twice the slots of one of weight 1. The last queued run counts. */
+            /**
+             * @description Its part of the GPUs of your organisation while other deployments have waiting runs too: one of weight 2 gets twice the slots of one of weight 1. The last queued run counts.
+             * @example 1
+             */
             weight: number;
-            /** @description Seconds that an attempt of a run may execute. A request may ask for less. */
+            /**
+             * @description Seconds that an attempt of a run may execute. A request may ask for less.
+             * @example 3600
+             */
             run_timeout_s: number;
-            /** @description Seconds that a run may wait until it begins to execute. A request may ask for less. */
+            /**
+             * @description Seconds that a run may wait until it begins to execute. A request may ask for less.
+             * @example 3600
+             */
             start_deadline_s: number;
             bounds: components["schemas"]["RequestBounds"];
             retry: components["schemas"]["RetryPolicy"];
+            /**
+             * @description Patterns of what must not be shown: `***` replaces every match in the lines of logs and in the messages of errors. In the syntax of RE2, which takes linear time. Each line is matched by itself. Null without any.
+             * @example [
+             *       "sk-[A-Za-z0-9]{20,}"
+             *     ]
+             */
             log_masks: string[] | null;
-            /** @description Whether it is archived: kept for its runs, and not available for anything new. */
+            /**
+             * @description Whether it is archived: kept for its runs, and not available for anything new.
+             * @example false
+             */
             archived: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             created_at: string;
         };
         /**
          * DeploymentChange
          * @description Omitted members stay unchanged. Start deadline and run timeout of all attempts together have to fit into the time for which the log keeps events; a refusal says how long that is.
+         * @example {
+         *       "concurrency_limit": 4
+         *     }
          */
         DeploymentChange: {
+            /**
+             * @description For people. Not blank, and without control characters and characters that change the direction of text. Unchanged when it is null or omitted.
+             * @example portraits
+             */
             name?: string | null;
+            /**
+             * @description The id of the workflow version. Unchanged when it is null or omitted.
+             * @example 01a21460-0003-7000-8000-000000000003
+             */
             workflow_version_id?: string | null;
+            /**
+             * @description The id of the machine. Unchanged when it is null or omitted.
+             * @example 01a21460-0001-7000-8000-000000000001
+             */
             machine_id?: string | null;
+            /**
+             * @description Your own word, such as production or staging. Unchanged when it is null or omitted.
+             * @example staging
+             */
             environment?: string | null;
+            /**
+             * @description The GPU model of runs that request none: any name, as for a machine. Without it, the machine's default. Null clears it.
+             * @example RTX4090
+             */
             gpu?: string | null;
+            /**
+             * @description The GPU models of runs that request none, in order of preference, such as `["L4", {"gpu": "A10G", "after_s": 60}]`: a run takes a slot of the first model that has a free one, and of a model with `after_s` only once it has waited so many seconds. Instead of `gpu`, which is a list of one. Null or an empty list clears it.
+             * @example [
+             *       "L4",
+             *       {
+             *         "gpu": "A10G",
+             *         "after_s": 60
+             *       }
+             *     ]
+             */
             gpus?: (string | components["schemas"]["GpuFallback"])[] | null;
+            /**
+             * @description Its runs go only to executors that have all of these labels (EXECUTOR_LABELS), such as `zone:eu-west-1`. An empty list asks for none. Unchanged when it is null or omitted.
+             * @example [
+             *       "zone:eu-west-1"
+             *     ]
+             */
             labels?: string[] | null;
+            /**
+             * @description Seconds that a run may leave free GPU slots to others while a slot that has its version loaded is busy: it waits for that one, and then takes any. A free slot that has it loaded is taken first anyway. Unchanged when it is null or omitted.
+             * @example 20
+             */
             warm_wait_s?: number | null;
+            /**
+             * @description The most runs of this deployment that execute at the same time; no limit without it. The others wait. As all settings, a run has the one with which it was queued. Null clears it.
+             * @example 4
+             */
             concurrency_limit?: number | null;
+            /**
+             * @description Its part of the GPUs of your organisation while other deployments have waiting runs too: one of weight 2 gets twice the slots of one of weight 1. The last queued run counts. Unchanged when it is null or omitted.
+             * @example 1
+             */
             weight?: number | null;
+            /**
+             * @description Seconds that an attempt of a run may execute. A request may ask for less. Unchanged when it is null or omitted.
+             * @example 3600
+             */
             run_timeout_s?: number | null;
+            /**
+             * @description Seconds that a run may wait until it begins to execute. A request may ask for less. Unchanged when it is null or omitted.
+             * @example 3600
+             */
             start_deadline_s?: number | null;
+            /** @description What requests may ask for. Null removes all bounds. */
             bounds?: components["schemas"]["RequestedBounds"] | null;
+            /** @description When a run begins another attempt. Unchanged when it is null or omitted. */
             retry?: components["schemas"]["RequestedRetryPolicy"] | null;
+            /**
+             * @description Patterns of what must not be shown: `***` replaces every match in the lines of logs and in the messages of errors. In the syntax of RE2, which takes linear time. Each line is matched by itself. Null removes them.
+             * @example [
+             *       "sk-[A-Za-z0-9]{20,}"
+             *     ]
+             */
             log_masks?: string[] | null;
+            /**
+             * @description Whether it is archived: kept for its runs, and not available for anything new. Unchanged when it is null or omitted.
+             * @example false
+             */
             archived?: boolean | null;
         };
-        /** DeploymentPage */
+        /**
+         * DeploymentPage
+         * @description A page of deployments.
+         */
         DeploymentPage: {
+            /** @description The newest first. */
             deployments: components["schemas"]["Deployment"][];
-            /** @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null. */
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
             next_cursor: string | null;
         };
-        /** DeploymentRunRequest */
+        /**
+         * DeploymentRunRequest
+         * @description Which deployment is to run, with which inputs.
+         * @example {
+         *       "deployment_id": "01a21460-0004-7000-8000-000000000004",
+         *       "inputs": {
+         *         "size": 512,
+         *         "palette": "ember"
+         *       }
+         *     }
+         */
         DeploymentRunRequest: {
             /**
              * Format: uuid
              * @description The deployment to run.
+             * @example 01a21460-0004-7000-8000-000000000004
              */
             deployment_id: string;
+            /**
+             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Null counts as omitted.
+             * @example {
+             *       "size": 512,
+             *       "palette": "ember"
+             *     }
+             */
             inputs?: {
                 [key: string]: string | number | boolean | unknown[];
             } | null;
+            /**
+             * @description An absolute http or https URL that receives the final notification of the run; by default at most 2,048 characters, of which those outside ASCII count as 2 to 4. The webhook policy is checked here and before each attempt. Null counts as omitted.
+             * @example https://hooks.example.com/runs
+             */
             webhook?: string | null;
+            /**
+             * @description Whether the webhook also receives intermediate status, at most once a second. Null counts as omitted.
+             * @example false
+             */
             webhook_intermediate_status?: boolean | null;
+            /**
+             * @description The GPU model, instead of the deployment's or the machine's. These models only: for another one, make a deployment on it. Null counts as omitted.
+             * @example A10G
+             */
             gpu?: ("T4" | "L4" | "A10G" | "L40S" | "A100" | "A100-80GB" | "H100") | null;
+            /**
+             * @description A head start of a minute for each step: the run starts before those of its deployment that have a lower priority and were queued less than so many minutes before it. So no run waits for ever. The runs of other deployments are not concerned. The `bounds` of the deployment may allow fewer steps. Null counts as omitted.
+             * @example 5
+             */
             priority?: number | null;
+            /**
+             * @description Seconds that an attempt may execute: at most those of the deployment, which are the default. Null counts as omitted.
+             * @example 600
+             */
             run_timeout_s?: number | null;
+            /**
+             * @description Seconds that the run may wait until it begins to execute: at most those of the deployment, which are the default. Null counts as omitted.
+             * @example 600
+             */
             start_deadline_s?: number | null;
+            /**
+             * @description Seconds before which the run does not start, from when it is queued. It is queued at once, and cancelled at once if need be; its start deadline counts from the time when it may start. With its deadline, its timeout and its notification it has to fit into the time for which the log keeps events; a refusal says how long that is. A rerun does not repeat it. Null counts as omitted.
+             * @example 60
+             */
             delay_s?: number | null;
+            /**
+             * @description Instead of `delay_s`: the time before which the run does not start, by the broker's clock. A past one delays nothing. Null counts as omitted.
+             * @example 2026-01-31T09:30:00Z
+             */
             start_at?: string | null;
+            /**
+             * @description 1 to 64 printable characters, such as the id of a user or a document. Of the runs of the deployment with the same key one executes at a time; the others wait, and let runs with other keys go first. It is stored and shown as it is, so it must not be a secret. Null counts as omitted.
+             * @example user-17
+             */
             concurrency_key?: string | null;
+            /**
+             * @description Your own words for the run, such as `customer:17`: lists and requests about many runs select by them. At most 16 of 1 to 64 letters, digits and characters of `_ - . : /`. Their order does not count. A rerun has them too. They are stored and shown as they are, so they must not be secret. Null counts as omitted.
+             * @example [
+             *       "customer:17"
+             *     ]
+             */
             tags?: string[] | null;
         };
-        /** Draining */
+        /**
+         * Draining
+         * @description Whether a name is drained.
+         */
         Draining: {
-            /** @description Stays the same over restarts of the executor. */
+            /**
+             * @description The name of the executor. It stays the same over restarts.
+             * @example desk
+             */
             name: string;
-            /** @description Whether the name is drained now. */
+            /**
+             * @description Whether the name is drained now.
+             * @example true
+             */
             draining: boolean;
-            /** @description The number of runs in its slots now. They continue. */
+            /**
+             * @description The number of runs in its slots now. They continue.
+             * @example 2
+             */
             runs: number;
         };
         /**
          * EndReason
+         * @description Why a run or an attempt ended.
+         *
+         *     - `completed`: The workflow has ended without an error. Of `success`.
+         *     - `workflow_error`: The workflow, its program or its inputs caused the error: `error.kind` says more. Of `failed`.
+         *     - `executor_lost`: The executor of the attempt sent no more heartbeats, or was stopped; of a run, that of its last attempt. Of `failed`.
+         *     - `no_capacity`: No executor that could have executed it was there when its start deadline was over. Of `timeout`.
+         *     - `start_deadline`: It had not begun to execute when its start deadline was over. Of `timeout`.
+         *     - `run_timeout`: An attempt executed longer than `run_timeout_s`. Of `timeout`.
+         *     - `storage_full`: A store had no room: for its outputs (`failed`), or for another attempt until its start deadline was over (`timeout`).
+         *     - `cancelled_by_client`: A request cancelled it. Of `cancelled`.
+         *     - `cancelled_by_operator`: An operator of the installation cancelled it. Of `cancelled`.
+         *     - `deployment_removed`: The workflow that it was queued with is gone. Of `failed`.
+         *     - `log_expired`: Its first facts left the log, because of their age, before it had ended. Of `failed`.
+         *     - `internal_error`: An error of the system: `error.kind` says more. Of `failed`.
          * @enum {string}
          */
         EndReason: "completed" | "workflow_error" | "executor_lost" | "no_capacity" | "start_deadline" | "run_timeout" | "storage_full" | "cancelled_by_client" | "cancelled_by_operator" | "deployment_removed" | "log_expired" | "internal_error";
         /**
          * Eta
-         * @description When it starts, by the broker's clock: in 8 of 10 cases between `earliest` and `latest`, and as likely before `expected` as after it. Estimated from how long runs took lately, from the runs ahead, and from those that hold the slots which a limit or a concurrency key allows. Null when nobody can say: `eta_sentence` says why.
+         * @description When it starts, by the broker's clock: in 8 of 10 cases between `earliest` and `latest`, and as likely before `expected` as after it. Estimated from how long runs took lately, from the runs ahead, and from those that hold the slots which a limit or a concurrency key allows.
          */
         Eta: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description It starts before this time in 1 of 10 cases.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             earliest: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description As likely before this time as after it.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             expected: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description It starts after this time in 1 of 10 cases.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             latest: string;
         };
-        /** Executor */
+        /**
+         * Executor
+         * @description What executes runs on a machine, as the leading scheduler knows it.
+         */
         Executor: {
+            /**
+             * @description Its id, which is new at every start. Null for a drained name without a registered executor.
+             * @example desk.k3v9x2
+             */
             executor_id: string | null;
-            /** @description Stays the same over restarts of the executor. */
+            /**
+             * @description The name of the executor. It stays the same over restarts.
+             * @example desk
+             */
             name: string;
             /**
-             * @description `ready`: it gets runs. `draining`: it gets no runs, because its name is drained or it is stopping. `unresponsive`: it sent no heartbeat for half a heartbeat period; it gets no runs, and is lost after a whole period. `absent`: the name is drained, and no registered executor has it.
+             * @description Whether it gets runs.
+             *
+             *     - `ready`: It gets runs.
+             *     - `draining`: It gets no runs, because its name is drained or it is stopping.
+             *     - `unresponsive`: It sent no heartbeat for half a heartbeat period; it gets no runs, and is lost after a whole period.
+             *     - `absent`: The name is drained, and no registered executor has it.
              * @enum {string}
              */
             state: "ready" | "draining" | "unresponsive" | "absent";
+            /** @description Who drained its name. Null when nobody did. */
             drain: components["schemas"]["ExecutorDrain"] | null;
+            /** @description Its slots; empty when it is absent. */
             slots: components["schemas"]["ExecutorSlot"][];
-            /** @description The machines that it serves: ids, or the id of an organisation, a slash and a name; `*` for every machine; of many only the first ones. */
+            /**
+             * @description The machines that it serves: ids, or the id of an organisation, a slash and a name; `*` for every machine; of many only the first ones.
+             * @example [
+             *       "*"
+             *     ]
+             */
             machines: string[];
+            /**
+             * @description The number of all machines that it serves.
+             * @example 1
+             */
             machine_count: number;
-            /** @description The programs that it may execute; of many only the first ones. */
+            /**
+             * @description The programs that it may execute; of many only the first ones.
+             * @example [
+             *       "render-image"
+             *     ]
+             */
             programs: string[];
+            /**
+             * @description The number of all programs that it may execute.
+             * @example 1
+             */
             program_count: number;
-            /** @description As EXECUTOR_LABELS says: deployments may ask for them. */
+            /**
+             * @description Its labels, as EXECUTOR_LABELS says: deployments may ask for them.
+             * @example [
+             *       "zone:eu-west-1"
+             *     ]
+             */
             labels: string[];
+            /**
+             * @description What keeps its programs from everything that is not their run.
+             *
+             *     - `bubblewrap`: They have namespaces of their own, in which only what they may see is mounted.
+             *     - `landlock`: The kernel refuses to open what they may not see.
+             *     - `none`: Nothing works on this machine: they may do what its user may.
+             *
+             *     Null when it is absent, or does not say it.
+             */
             isolation: ("bubblewrap" | "landlock" | "none") | null;
+            /**
+             * @description What holds its programs to their limits of memory, processes, processors and files.
+             *
+             *     - `cgroup`: A control group of each attempt.
+             *     - `rlimits`: The resource limits of each process.
+             *     - `none`: Nothing works on this machine.
+             *
+             *     Null when it is absent, or does not say it.
+             */
             limits: ("cgroup" | "rlimits" | "none") | null;
+            /**
+             * @description The version of its software. Null when it is absent.
+             * @example 0.1.0
+             */
             software_version: string | null;
+            /**
+             * @description When it registered. Null when it is absent.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             registered_at: string | null;
+            /**
+             * @description When the leading scheduler received its last heartbeat. Null before it has received one.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             last_heartbeat_at: string | null;
         };
-        /** ExecutorDrain */
+        /**
+         * ExecutorDrain
+         * @description A request that the name gets no new runs.
+         */
         ExecutorDrain: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was requested.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             requested_at: string;
             /**
              * Format: uuid
-             * @description The id of the API key.
+             * @description The API key of the request.
+             * @example 01a21460-0008-7000-8000-000000000008
              */
             requested_by: string;
         };
-        /** ExecutorPage */
+        /**
+         * ExecutorPage
+         * @description A page of executors.
+         */
         ExecutorPage: {
             /** @description Ordered by name. */
             executors: components["schemas"]["Executor"][];
-            /** @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null. */
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
             next_cursor: string | null;
         };
-        /** ExecutorSlot */
+        /**
+         * ExecutorSlot
+         * @description A slot of an executor: it executes one run at a time.
+         */
         ExecutorSlot: {
-            /** @description Its index in the executor, from 0. */
+            /**
+             * @description Its index in the executor, from 0.
+             * @example 0
+             */
             slot: number;
+            /**
+             * @description The GPU model of the slot, in upper case; `CPU` without a card.
+             * @example A10G
+             */
             gpu: string;
+            /** @description What holds it. Null while it is free. */
             run: components["schemas"]["SlotRun"] | null;
         };
-        /** FilePage */
+        /**
+         * FilePage
+         * @description A page of files.
+         */
         FilePage: {
+            /** @description The last uploaded one first. */
             files: components["schemas"]["UploadedFile"][];
-            /** @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null. */
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
             next_cursor: string | null;
         };
-        /** FileUpload */
+        /**
+         * FileUpload
+         * @description A resumable upload of a file.
+         */
         FileUpload: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the upload.
+             * @example 01a21460-000a-7000-8000-00000000000a
+             */
             id: string;
             /**
              * Format: uri
              * @description Where the bytes go, by PATCH.
+             * @example http://127.0.0.1:8080/api/files/uploads/01a21460-000a-7000-8000-00000000000a
              */
             url: string;
-            /** @description The bytes that are stored. The next ones follow here. */
+            /**
+             * @description The number of bytes that are stored: the next ones begin here.
+             * @example 1048576
+             */
             offset: number;
-            /** @description Of the whole file. */
+            /**
+             * @description The size of the whole file in bytes.
+             * @example 1482993
+             */
             bytes: number;
             /**
              * Format: date-time
              * @description When the upload is erased, unless bytes arrive before. Its file stays.
+             * @example 2026-01-31T09:30:00.000Z
              */
             expires_at: string;
+            /** @description The file. Null until all bytes have arrived. */
             file: components["schemas"]["UploadedFile"] | null;
         };
-        /** GpuFallback */
+        /**
+         * GpuFallback
+         * @description A GPU model that a run takes once it has waited.
+         */
         GpuFallback: {
-            /** @example RTX4090 */
+            /**
+             * @description A GPU model, in either case.
+             * @example RTX4090
+             */
             gpu: string;
+            /**
+             * @description Seconds of waiting after which the run may take a slot of this model; 0 for at once.
+             * @example 60
+             */
             after_s: number;
         };
-        /** HTTPValidationError */
+        /**
+         * HTTPValidationError
+         * @description The body of every 422 response, and of no other. Its code is `invalid_request`.
+         */
         HTTPValidationError: {
+            /** @description All that is wrong with the request; always present. */
             detail?: components["schemas"]["ValidationError"][];
             /**
              * @description For programs: one cause with one remedy. A code never changes its meaning or its status, and clients may meet new ones. The page docs/errors.md of Runledger has the cause and the remedy of each.
@@ -1752,181 +2533,567 @@ export interface components {
              */
             code: string;
             /**
-             * @description As the header `X-Request-Id`. The log of the service has it.
+             * @description The id of the request, as the header `X-Request-Id`. The log of the service has it.
              * @example 01a21460-ae48-7794-b9bb-ade918a387db
              */
             request_id: string;
         };
-        /** InputDefinition */
+        /**
+         * InputDefinition
+         * @description What values an input of a run may have.
+         */
         InputDefinition: {
+            /**
+             * @description The name of the input in `inputs` of a run.
+             * @example prompt
+             */
             name: string;
             /**
-             * @description The value of `file`, `image`, `audio` and `video` is the id of an uploaded file, an http or https URL that the executor fetches, or a data URL. The workflow gets the name of the file in its input folder.
+             * @description What values the input has. The workflow gets the name of a file in its input folder.
+             *
+             *     - `string`: A text.
+             *     - `integer`: A whole number.
+             *     - `number`: A number.
+             *     - `boolean`: True or false.
+             *     - `array`: A list of any values.
+             *     - `file`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
+             *     - `image`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
+             *     - `audio`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
+             *     - `video`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
              * @enum {string}
              */
             type: "string" | "integer" | "number" | "boolean" | "array" | "file" | "image" | "audio" | "video";
+            /**
+             * @description Whether a run that leaves it out is refused, unless it has a default.
+             * @example true
+             */
             required: boolean;
-            /** @constant */
+            /**
+             * @description Only present for a secret input: its values are sealed before they are stored, and shown to nobody.
+             * @constant
+             */
             secret?: true;
+            /**
+             * @description A value of the input's type, which a run gets that leaves the input out. Only present when it was defined.
+             * @example portrait
+             */
             default?: unknown;
+            /**
+             * @description The values that an input of type string, integer or number may have. Only present when it was defined.
+             * @example [
+             *       "portrait",
+             *       "landscape"
+             *     ]
+             */
             enum?: (string | number)[];
+            /**
+             * @description The lowest value of an input of type integer or number. Only present when it was defined.
+             * @example 1
+             */
             minimum?: number;
+            /**
+             * @description The highest value of an input of type integer or number. Only present when it was defined.
+             * @example 50
+             */
             maximum?: number;
+            /**
+             * @description Of a ComfyUI workflow: the id of the node that takes the value. Only present when it was defined.
+             * @example 6
+             */
             node?: string;
+            /**
+             * @description The input of that node, such as `seed`. Only present when it was defined.
+             * @example text
+             */
             field?: string;
+            /**
+             * @description What the input is, for people. Only present when it was defined.
+             * @example What the picture shows.
+             */
             description?: string;
         };
-        /** KeptDays */
+        /**
+         * KeptDays
+         * @description For how many days one kind of thing is kept.
+         */
         KeptDays: {
+            /**
+             * @description Days for which it is kept now. Null: without end.
+             * @example 30
+             */
             days: number | null;
+            /**
+             * @description What the organisation chose. Null: as long as the installation keeps it.
+             * @example 30
+             */
             chosen: number | null;
+            /**
+             * @description The fewest days that can be chosen. Null: none can be chosen.
+             * @example 30
+             */
             least: number | null;
+            /**
+             * @description The most days that can be chosen. Null: any number.
+             * @example 30
+             */
             most: number | null;
         };
-        /** ListedDelivery */
+        /**
+         * ListedDelivery
+         * @description The state of the notifications of a run.
+         */
         ListedDelivery: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the run.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             run_id: string;
-            /** @description Without its query. */
+            /**
+             * @description The callback URL without its query. To a key without the scope `admin` it shows the host only.
+             * @example https://hooks.example.com/[hidden]
+             */
             url: string;
+            /**
+             * @description The host of the webhook, with the port unless it is the default port. Null when the URL cannot be read.
+             * @example hooks.example.com
+             */
             host: string | null;
             webhook_status: components["schemas"]["WebhookStatus"];
-            /** @description 1 for the first delivery; every redelivery begins another round. */
+            /**
+             * @description Its round: 1 for the first delivery; every redelivery begins another one.
+             * @example 1
+             */
             round: number;
+            /**
+             * @description What a delivery waits for that is not settled.
+             *
+             *     - `retrying`: It is tried again at `next_try_at`.
+             *     - `deferred`: It waits until the receiver accepts notifications again.
+             *
+             *     Null when no further attempt is planned.
+             */
             state: ("retrying" | "deferred") | null;
+            /**
+             * @description When the next attempt is made. Null when none is planned, and for a deferred delivery.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             next_try_at: string | null;
+            /**
+             * @description Why no further attempt is made.
+             *
+             *     - `gone`: The receiver answered 410.
+             *     - `tries_used_up`: The last attempt failed.
+             *     - `expired`: The time for it was over.
+             *     - `log_expired`: The first events of the run expired from the log, and it cannot be sent again.
+             *
+             *     Null unless the delivery failed.
+             */
             given_up_reason: ("gone" | "tries_used_up" | "expired" | "log_expired") | null;
+            /**
+             * @description The reason for this state, for people; null if nothing failed.
+             * @example The receiver answered 503.
+             */
             message: string | null;
-            /** @description Attempts in this round. */
+            /**
+             * @description The number of attempts in this round.
+             * @example 1
+             */
             tries: number;
+            /**
+             * @description How the attempt ended.
+             *
+             *     - `accepted`: The receiver answered 2xx: it has the notification.
+             *     - `gone`: It answered 410: it wants no further attempts.
+             *     - `redirect`: It answered 3xx, which is never followed.
+             *     - `client_error`: It answered 4xx, except 410 and 429.
+             *     - `throttled`: It answered 429.
+             *     - `server_error`: It answered 5xx.
+             *     - `forbidden`: The webhook policy does not allow the URL, or an address that its name resolves to.
+             *     - `name_not_found`: The name does not exist, or has no address.
+             *     - `name_unanswered`: The authoritative DNS servers of the name do not answer.
+             *     - `connect_refused`: The connection was refused.
+             *     - `connect_failed`: The receiver is unreachable, or the connection was reset before anything was sent.
+             *     - `connect_timed_out`: The attempt timed out before it was connected.
+             *     - `tls_failed`: The certificate is invalid, or the TLS version is below 1.2.
+             *     - `reset`: The connection ended before the headers of the response were complete.
+             *     - `malformed_answer`: The response was not HTTP.
+             *     - `timed_out`: It was connected, but no final status came within the time of the attempt.
+             *     - `proxy_failed`: The egress proxy cannot be reached, or refuses the request.
+             *     - `no_dns`: No DNS server answers.
+             *     - `interrupted`: The notifier stopped or lost its partition during the attempt.
+             *     - `internal_error`: A failure of the notifier.
+             *
+             *     Null when no attempt failed.
+             */
             last_reason: ("accepted" | "gone" | "redirect" | "client_error" | "throttled" | "server_error" | "forbidden" | "name_not_found" | "name_unanswered" | "connect_refused" | "connect_failed" | "connect_timed_out" | "tls_failed" | "reset" | "malformed_answer" | "timed_out" | "proxy_failed" | "no_dns" | "interrupted" | "internal_error") | null;
             /**
              * Format: date-time
-             * @description The creation time of the run.
+             * @description When the run was created.
+             * @example 2026-01-31T09:30:00.000Z
              */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When this state was stored.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             updated_at: string;
         };
         /**
          * ListedWorkflowVersion
-         * @description Without the workflow itself.
+         * @description A version of a workflow, without the workflow itself.
          */
         ListedWorkflowVersion: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the workflow version.
+             * @example 01a21460-0003-7000-8000-000000000003
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the organisation that it belongs to.
+             * @example 01a21460-0006-7000-8000-000000000006
+             */
             org_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the workflow.
+             * @example 01a21460-0002-7000-8000-000000000002
+             */
             workflow_id: string;
-            /** @description 1 for the first version of a workflow, then 2, 3, without a gap. */
+            /**
+             * @description 1 for the first version of a workflow, then 2, 3, without a gap.
+             * @example 1
+             */
             number: number;
-            /** @description The SHA-256 of the workflow as JSON text, in hexadecimal digits. */
+            /**
+             * @description The SHA-256 of the workflow as JSON text, in hexadecimal digits.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
             sha256: string;
-            /** @description The size of the workflow as JSON text. */
+            /**
+             * @description The size of the workflow as JSON text, in bytes.
+             * @example 4096
+             */
             bytes: number;
+            /** @description The definitions of the inputs; empty without any. */
             inputs: components["schemas"]["InputDefinition"][];
-            /** @description Whether it is archived: kept for its runs, and not available for anything new. */
+            /**
+             * @description Whether it is archived: kept for its runs, and not available for anything new.
+             * @example false
+             */
             archived: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             created_at: string;
         };
-        /** Machine */
+        /**
+         * Machine
+         * @description A kind of host: a GPU model, and how a workflow is executed there.
+         */
         Machine: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the machine.
+             * @example 01a21460-0001-7000-8000-000000000001
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the organisation that it belongs to.
+             * @example 01a21460-0006-7000-8000-000000000006
+             */
             org_id: string;
+            /**
+             * @description Its name, for people. Several may have the same.
+             * @example portraits
+             */
             name: string;
+            /**
+             * @description The GPU model of runs when neither the run nor its deployment names one, in upper case.
+             * @example A10G
+             */
             gpu: string;
-            /** @description Your own word, such as the kind of host. Runs show it as machine_type. */
+            /**
+             * @description Your own word, such as the kind of host. Runs show it as machine_type.
+             * @example comfyui
+             */
             type: string;
-            /** @description Increases when gpu, type or runner change. Runs show it as machine_version. */
+            /**
+             * @description A number. It increases when gpu, type or runner change. Runs show it as machine_version.
+             * @example 1
+             */
             version: string;
             runner: components["schemas"]["Runner"];
-            /** @description Whether it is archived: kept for its runs, and not available for anything new. */
+            /**
+             * @description Whether it is archived: kept for its runs, and not available for anything new.
+             * @example false
+             */
             archived: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             created_at: string;
         };
         /**
          * MachineChange
          * @description Omitted members stay unchanged.
+         * @example {
+         *       "name": "studio"
+         *     }
          */
         MachineChange: {
+            /**
+             * @description For people. Not blank, and without control characters and characters that change the direction of text. Unchanged when it is null or omitted.
+             * @example portraits
+             */
             name?: string | null;
+            /**
+             * @description The GPU model of runs when neither the run nor its deployment names one: any name, as EXECUTOR_GPUS of an executor names it, or CPU. Upper and lower case mean the same. Runs for a model that no executor has wait until their start deadline, and say so. Unchanged when it is null or omitted.
+             * @example RTX4090
+             */
             gpu?: string | null;
+            /**
+             * @description Your own word, such as the kind of host. Runs show it as machine_type. Unchanged when it is null or omitted.
+             * @example comfyui
+             */
             type?: string | null;
+            /** @description How it executes a workflow. Unchanged when it is null or omitted. */
             runner?: components["schemas"]["Runner"] | null;
+            /**
+             * @description Whether it is archived: kept for its runs, and not available for anything new. Unchanged when it is null or omitted.
+             * @example false
+             */
             archived?: boolean | null;
         };
-        /** MachinePage */
+        /**
+         * MachinePage
+         * @description A page of machines.
+         */
         MachinePage: {
+            /** @description The newest first. */
             machines: components["schemas"]["Machine"][];
-            /** @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null. */
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
             next_cursor: string | null;
         };
-        /** MediaItem */
+        /**
+         * MediaItem
+         * @description An output file.
+         */
         MediaItem: {
-            /** @description Needs no API key: the address cannot be guessed. It may expire, if the installation says so: read the run again for another one. */
+            /**
+             * @description Its address. It needs no API key, since it cannot be guessed. It may expire, if the installation says so: read the run again for another one.
+             * @example http://127.0.0.1:8080/outputs/4fPz1n0gkq6w2a7Zr5tVYQ/ComfyUI_00001_.png
+             */
             url: string;
-            /** @enum {string} */
+            /**
+             * @description What kind of file it is, in the words of ComfyUI.
+             *
+             *     - `output`: An output.
+             *     - `temp`: A file that ComfyUI calls temporary, such as a preview.
+             * @enum {string}
+             */
             type: "output" | "temp";
+            /**
+             * @description Its name, without folders.
+             * @example ComfyUI_00001_.png
+             */
             filename: string;
+            /**
+             * @description Whether `url` needs no API key: always true.
+             * @example true
+             */
             is_public: boolean;
+            /**
+             * @description Its folder below the output folder of the run, with slashes; empty for none.
+             * @example portraits
+             */
             subfolder: string;
-            /** @description Seconds. */
+            /**
+             * @description Seconds that it took to store the file.
+             * @example 0.412
+             */
             upload_duration: number;
-            /** @description The MIME type. */
+            /**
+             * @description Its MIME type.
+             * @example image/png
+             */
             content_type: string;
         };
-        /** MissingMember */
+        /**
+         * MissingMember
+         * @description A member of a run that is lost or deleted.
+         */
         MissingMember: {
-            /** @enum {string} */
+            /**
+             * @description The member of the run that is missing.
+             *
+             *     - `workflow_inputs`: The inputs of the run.
+             *     - `workflow_api`: The workflow of its version.
+             *     - `outputs`: The list of its outputs.
+             * @enum {string}
+             */
             member: "workflow_inputs" | "workflow_api" | "outputs";
             /**
-             * @description `gone`: it has expired, as inputs and lists of outputs over 4 KiB do after 90 days by default. `damaged`: what is stored is not what was stored. `deleted`: a request deleted them.
+             * @description Why it is missing.
+             *
+             *     - `gone`: It has expired, as inputs and lists of outputs over 4 KiB do after 90 days by default.
+             *     - `damaged`: What is stored is not what was stored.
+             *     - `deleted`: A request deleted them.
              * @enum {string}
              */
             reason: "gone" | "damaged" | "deleted";
         };
-        /** NamedExecutors */
+        /**
+         * NamedExecutors
+         * @description All executors with one name.
+         */
         NamedExecutors: {
-            /** @description Stays the same over restarts of the executor. */
+            /**
+             * @description The name of the executor. It stays the same over restarts.
+             * @example desk
+             */
             name: string;
             /** @description Usually one. Several while a restarted executor replaces an earlier one; at most 200. */
             executors: components["schemas"]["Executor"][];
         };
-        /** NewApiKey */
+        /**
+         * NewApiKey
+         * @description An API key of the organisation.
+         * @example {
+         *       "name": "build server",
+         *       "scopes": [
+         *         "runs:read"
+         *       ],
+         *       "expires_at": "2099-12-31"
+         *     }
+         */
         NewApiKey: {
-            /** @description For people. Not blank, and without control characters and characters that change the direction of text. */
+            /**
+             * @description For people. Not blank, and without control characters and characters that change the direction of text.
+             * @example build server
+             */
             name: string;
+            /**
+             * @description What the key permits. Only scopes that the key of this request has. Null counts as omitted.
+             * @example [
+             *       "runs:read"
+             *     ]
+             */
             scopes?: ("runs:read" | "runs:write" | "admin")[] | null;
+            /**
+             * @description The user that the key belongs to, by default the one of the key of this request. Another user needs the scope `admin`. Null counts as omitted.
+             * @example 01a21460-0007-7000-8000-000000000007
+             */
             user_id?: string | null;
+            /**
+             * @description When it expires: in the future, and not after the expiry of the key of this request, which is also the default. Without either the key does not expire. Null counts as omitted.
+             * @example 2099-12-31
+             */
             expires_at?: (string) | null;
         };
         /**
          * NewDeployment
          * @description Without retry: three attempts. Start deadline and run timeout of all attempts together have to fit into the time for which the log keeps events; a refusal says how long that is.
+         * @example {
+         *       "name": "portraits",
+         *       "workflow_version_id": "01a21460-0003-7000-8000-000000000003",
+         *       "machine_id": "01a21460-0001-7000-8000-000000000001",
+         *       "concurrency_limit": 4
+         *     }
          */
         NewDeployment: {
-            /** @description For people. Not blank, and without control characters and characters that change the direction of text. */
+            /**
+             * @description For people. Not blank, and without control characters and characters that change the direction of text.
+             * @example portraits
+             */
             name: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the workflow version.
+             * @example 01a21460-0003-7000-8000-000000000003
+             */
             workflow_version_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the machine.
+             * @example 01a21460-0001-7000-8000-000000000001
+             */
             machine_id: string;
+            /**
+             * @description Your own word, such as production or staging. Null counts as omitted.
+             * @example staging
+             */
             environment?: string | null;
+            /**
+             * @description The GPU model of runs that request none: any name, as for a machine. Without it, the machine's default. Null counts as omitted.
+             * @example RTX4090
+             */
             gpu?: string | null;
+            /**
+             * @description The GPU models of runs that request none, in order of preference, such as `["L4", {"gpu": "A10G", "after_s": 60}]`: a run takes a slot of the first model that has a free one, and of a model with `after_s` only once it has waited so many seconds. Instead of `gpu`, which is a list of one. Null counts as omitted.
+             * @example [
+             *       "L4",
+             *       {
+             *         "gpu": "A10G",
+             *         "after_s": 60
+             *       }
+             *     ]
+             */
             gpus?: (string | components["schemas"]["GpuFallback"])[] | null;
+            /**
+             * @description Its runs go only to executors that have all of these labels (EXECUTOR_LABELS), such as `zone:eu-west-1`. An empty list asks for none. Null counts as omitted.
+             * @example [
+             *       "zone:eu-west-1"
+             *     ]
+             */
             labels?: string[] | null;
+            /**
+             * @description Seconds that a run may leave free GPU slots to others while a slot that has its version loaded is busy: it waits for that one, and then takes any. A free slot that has it loaded is taken first anyway. Null counts as omitted.
+             * @example 20
+             */
             warm_wait_s?: number | null;
+            /**
+             * @description The most runs of this deployment that execute at the same time; no limit without it. The others wait. As all settings, a run has the one with which it was queued. Null counts as omitted.
+             * @example 4
+             */
             concurrency_limit?: number | null;
+            /**
+             * @description Its part of the GPUs of your organisation while other deployments have waiting runs too: one of weight 2 gets twice the slots of one of weight 1. The last queued run counts. Null counts as omitted.
+             * @example 1
+             */
             weight?: number | null;
+            /**
+             * @description Seconds that an attempt of a run may execute. A request may ask for less. Null counts as omitted.
+             * @example 3600
+             */
             run_timeout_s?: number | null;
+            /**
+             * @description Seconds that a run may wait until it begins to execute. A request may ask for less. Null counts as omitted.
+             * @example 3600
+             */
             start_deadline_s?: number | null;
+            /** @description What requests may ask for. None when it is null or omitted. */
             bounds?: components["schemas"]["RequestedBounds"] | null;
+            /** @description When a run begins another attempt. Three attempts when it is null or omitted. */
             retry?: components["schemas"]["RequestedRetryPolicy"] | null;
+            /**
+             * @description Patterns of what must not be shown: `***` replaces every match in the lines of logs and in the messages of errors. In the syntax of RE2, which takes linear time. Each line is matched by itself. Null counts as omitted.
+             * @example [
+             *       "sk-[A-Za-z0-9]{20,}"
+             *     ]
+             */
             log_masks?: string[] | null;
         };
         /**
@@ -1934,297 +3101,831 @@ export interface components {
          * @description Runs whose inputs do not fit are refused with 422. Inputs without a definition are passed on.
          */
         NewInputDefinition: {
+            /**
+             * @description The name of the input in `inputs` of a run.
+             * @example prompt
+             */
             name: string;
             /**
-             * @description The value of `file`, `image`, `audio` and `video` is the id of an uploaded file, an http or https URL that the executor fetches, or a data URL. The workflow gets the name of the file in its input folder.
+             * @description What values the input has. The workflow gets the name of a file in its input folder.
+             *
+             *     - `string`: A text.
+             *     - `integer`: A whole number.
+             *     - `number`: A number.
+             *     - `boolean`: True or false.
+             *     - `array`: A list of any values.
+             *     - `file`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
+             *     - `image`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
+             *     - `audio`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
+             *     - `video`: A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.
              * @enum {string}
              */
             type: "string" | "integer" | "number" | "boolean" | "array" | "file" | "image" | "audio" | "video";
+            /**
+             * @description Whether a run that leaves it out is refused, unless it has a default. Null counts as omitted.
+             * @example true
+             */
             required?: boolean | null;
+            /**
+             * @description Whether it is secret. Of an input of type string without `default` and `enum`: its values have 4 to 4096 characters, are sealed before they are stored, shown as null to everybody, and masked in logs. Null counts as omitted.
+             * @example false
+             */
             secret?: boolean | null;
-            /** @description A value of the input's type, which a run gets that leaves the input out. Null counts as omitted. */
+            /**
+             * @description A value of the input's type, which a run gets that leaves the input out. Null counts as omitted.
+             * @example portrait
+             */
             default?: unknown;
+            /**
+             * @description The values that an input of type string, integer or number may have. Null counts as omitted.
+             * @example [
+             *       "portrait",
+             *       "landscape"
+             *     ]
+             */
             enum?: (string | number)[] | null;
+            /**
+             * @description The lowest value of an input of type integer or number. Null counts as omitted.
+             * @example 1
+             */
             minimum?: number | null;
+            /**
+             * @description The highest value of an input of type integer or number. Null counts as omitted.
+             * @example 50
+             */
             maximum?: number | null;
+            /**
+             * @description Of a ComfyUI workflow: the id of the node that takes the value. Needs `field`. Null counts as omitted.
+             * @example 6
+             */
             node?: string | null;
+            /**
+             * @description The input of that node, such as `seed`. Needs `node`. Null counts as omitted.
+             * @example text
+             */
             field?: string | null;
+            /**
+             * @description What the input is, for people. Null counts as omitted.
+             * @example What the picture shows.
+             */
             description?: string | null;
         };
         /**
          * NewMachine
          * @description Without type, the kind of the runner.
+         * @example {
+         *       "name": "studio",
+         *       "gpu": "A10G",
+         *       "runner": {
+         *         "kind": "program",
+         *         "program": "render-image"
+         *       }
+         *     }
          */
         NewMachine: {
-            /** @description For people. Not blank, and without control characters and characters that change the direction of text. */
+            /**
+             * @description For people. Not blank, and without control characters and characters that change the direction of text.
+             * @example portraits
+             */
             name: string;
             /**
              * @description The GPU model of runs when neither the run nor its deployment names one: any name, as EXECUTOR_GPUS of an executor names it, or CPU. Upper and lower case mean the same. Runs for a model that no executor has wait until their start deadline, and say so.
              * @example RTX4090
              */
             gpu: string;
+            /**
+             * @description Your own word, such as the kind of host. Runs show it as machine_type. The kind of the runner when it is null or omitted.
+             * @example comfyui
+             */
             type?: string | null;
             runner: components["schemas"]["Runner"];
         };
-        /** NewRunToken */
+        /**
+         * NewRunToken
+         * @description A token for one run.
+         * @example {
+         *       "scopes": [
+         *         "read",
+         *         "events"
+         *       ],
+         *       "expires_in_s": 900
+         *     }
+         */
         NewRunToken: {
-            /** @description `read`: `GET /run/{run_id}`, without `include`. `events`: `GET /run/{run_id}/events`. `logs`: `GET /run/{run_id}/logs`. */
+            /**
+             * @description What the token permits.
+             * @example [
+             *       "read",
+             *       "events"
+             *     ]
+             */
             scopes: components["schemas"]["RunTokenScope"][];
+            /**
+             * @description Seconds for which the token is valid, 3600 by default, or fewer if the installation allows fewer. It never outlives the API key. Null counts as omitted.
+             * @example 900
+             */
             expires_in_s?: number | null;
         };
         /**
          * NewSchedule
          * @description The other members are those of a request that queues a run of the deployment, without `delay_s` and `start_at`.
+         * @example {
+         *       "name": "nightly",
+         *       "deployment_id": "01a21460-0004-7000-8000-000000000004",
+         *       "cron": "0 3 * * *",
+         *       "time_zone": "Europe/Berlin"
+         *     }
          */
         NewSchedule: {
-            /** @description For people. Not blank, and without control characters and characters that change the direction of text. */
+            /**
+             * @description For people. Not blank, and without control characters and characters that change the direction of text.
+             * @example portraits
+             */
             name: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The deployment that is to run.
+             * @example 01a21460-0004-7000-8000-000000000004
+             */
             deployment_id: string;
             /**
              * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. When both day fields are given, a day that fits one of them fits.
              * @example 0 9 * * MON-FRI
              */
             cron: string;
+            /**
+             * @description An IANA time zone. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Null counts as omitted.
+             * @example Europe/Berlin
+             */
             time_zone?: string | null;
+            /**
+             * @description What happens at a time while an earlier run of the schedule has not ended.
+             *
+             *     - `skip`: The time is left out.
+             *     - `allow`: Another run is queued. With a `concurrency_key` the runs execute one after the other.
+             *     - `cancel_other`: The earlier run is asked to be cancelled, and another one is queued at once.
+             *
+             *     Null counts as omitted.
+             */
             overlap?: ("skip" | "allow" | "cancel_other") | null;
+            /**
+             * @description A time that nobody could handle, because the service was down, is made up for within so many seconds. Later it counts as missed. Null counts as omitted.
+             * @example 3600
+             */
             catch_up_s?: number | null;
+            /**
+             * @description Whether it is paused: it then has no times, and those that pass meanwhile are not missed. Null counts as omitted.
+             * @example false
+             */
             paused?: boolean | null;
+            /**
+             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Null counts as omitted.
+             * @example {
+             *       "size": 512,
+             *       "palette": "ember"
+             *     }
+             */
             inputs?: {
                 [key: string]: string | number | boolean | unknown[];
             } | null;
+            /**
+             * @description An absolute http or https URL that receives the final notification of the run; by default at most 2,048 characters, of which those outside ASCII count as 2 to 4. The webhook policy is checked here and before each attempt. Null counts as omitted.
+             * @example https://hooks.example.com/runs
+             */
             webhook?: string | null;
+            /**
+             * @description Whether the webhook also receives intermediate status, at most once a second. Null counts as omitted.
+             * @example false
+             */
             webhook_intermediate_status?: boolean | null;
+            /**
+             * @description The GPU model, instead of the deployment's or the machine's. These models only: for another one, make a deployment on it. Null counts as omitted.
+             * @example A10G
+             */
             gpu?: ("T4" | "L4" | "A10G" | "L40S" | "A100" | "A100-80GB" | "H100") | null;
+            /**
+             * @description A head start of a minute for each step: the run starts before those of its deployment that have a lower priority and were queued less than so many minutes before it. So no run waits for ever. The runs of other deployments are not concerned. The `bounds` of the deployment may allow fewer steps. Null counts as omitted.
+             * @example 5
+             */
             priority?: number | null;
+            /**
+             * @description Seconds that an attempt may execute: at most those of the deployment, which are the default. Null counts as omitted.
+             * @example 600
+             */
             run_timeout_s?: number | null;
+            /**
+             * @description Seconds that the run may wait until it begins to execute: at most those of the deployment, which are the default. Null counts as omitted.
+             * @example 600
+             */
             start_deadline_s?: number | null;
+            /**
+             * @description 1 to 64 printable characters, such as the id of a user or a document. Of the runs of the deployment with the same key one executes at a time; the others wait, and let runs with other keys go first. It is stored and shown as it is, so it must not be a secret. Null counts as omitted.
+             * @example user-17
+             */
             concurrency_key?: string | null;
+            /**
+             * @description Your own words for the run, such as `customer:17`: lists and requests about many runs select by them. At most 16 of 1 to 64 letters, digits and characters of `_ - . : /`. Their order does not count. A rerun has them too. They are stored and shown as they are, so they must not be secret. Null counts as omitted.
+             * @example [
+             *       "customer:17"
+             *     ]
+             */
             tags?: string[] | null;
         };
-        /** NewWorkflow */
+        /**
+         * NewWorkflow
+         * @description A workflow without versions.
+         * @example {
+         *       "name": "portraits"
+         *     }
+         */
         NewWorkflow: {
-            /** @description For people. Not blank, and without control characters and characters that change the direction of text. */
+            /**
+             * @description For people. Not blank, and without control characters and characters that change the direction of text.
+             * @example portraits
+             */
             name: string;
         };
-        /** NewWorkflowVersion */
+        /**
+         * NewWorkflowVersion
+         * @description The next version of a workflow.
+         * @example {
+         *       "workflow": {
+         *         "6": {
+         *           "class_type": "CLIPTextEncode",
+         *           "inputs": {
+         *             "text": ""
+         *           }
+         *         }
+         *       },
+         *       "inputs": [
+         *         {
+         *           "name": "prompt",
+         *           "type": "string",
+         *           "required": true,
+         *           "node": "6",
+         *           "field": "text"
+         *         }
+         *       ]
+         *     }
+         */
         NewWorkflowVersion: {
-            /** @description Any JSON value that the runner understands. At most 512 KiB as JSON, nested at most 32 levels. */
+            /**
+             * @description Any JSON value that the runner understands. At most 512 KiB as JSON, nested at most 32 levels.
+             * @example {
+             *       "6": {
+             *         "class_type": "CLIPTextEncode",
+             *         "inputs": {
+             *           "text": ""
+             *         }
+             *       }
+             *     }
+             */
             workflow: unknown;
+            /** @description The definitions of the inputs, each name once; together at most 64 KiB as JSON. Null counts as omitted. */
             inputs?: components["schemas"]["NewInputDefinition"][] | null;
         };
-        /** NotifiedAttempt */
+        /**
+         * NotifiedAttempt
+         * @description One try to execute the run on one slot of an executor.
+         */
         NotifiedAttempt: {
+            /**
+             * @description Its number, from 1 for the first.
+             * @example 1
+             */
             number: number;
-            /** @description Its name, which stays the same over its restarts. */
+            /**
+             * @description The name of its executor, which stays the same over restarts of the executor.
+             * @example desk
+             */
             executor: string;
+            /**
+             * @description The GPU model of its slot, in upper case.
+             * @example A10G
+             */
             gpu: string;
+            /**
+             * @description The time when the workflow began to execute. Null while it has not begun.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             started_at: string | null;
+            /**
+             * @description When it ended. Null while it goes on.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             ended_at: string | null;
+            /** @description Why it ended. Null while it goes on. */
             end_reason: components["schemas"]["EndReason"] | null;
+            /** @description Why it failed or timed out. Null while it goes on, and for other ends. */
             error: components["schemas"]["RunError"] | null;
         };
-        /** OrganisationTombstone */
+        /**
+         * OrganisationTombstone
+         * @description What is left of an erased organisation.
+         */
         OrganisationTombstone: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the organisation.
+             * @example 01a21460-0006-7000-8000-000000000006
+             */
             org_id: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the erasure was requested.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             requested_at: string;
-            /** @description The API key of the operator. */
+            /** @description The API key of the operator who requested it. */
             requested_by: {
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description The organisation of the key.
+                 * @example 01a21460-0006-7000-8000-000000000006
+                 */
                 org_id: string;
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description The user of the key.
+                 * @example 01a21460-0007-7000-8000-000000000007
+                 */
                 user_id: string;
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description The id of the API key.
+                 * @example 01a21460-0008-7000-8000-000000000008
+                 */
                 key_id: string;
             };
             /**
-             * @description `erased`: twice, with ten minutes between, nothing was left but the facts of runs, which leave the log with its age.
+             * @description Whether everything is erased.
+             *
+             *     - `erasing`: Something of it is still to be erased.
+             *     - `erased`: Twice, with ten minutes between, nothing was left but the facts of runs, which leave the log with its age.
              * @enum {string}
              */
             state: "erasing" | "erased";
-            /** @description Null while the state is `erasing`. */
+            /**
+             * @description When nothing was left for the second time. Null while the state is `erasing`.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             erased_at: string | null;
-            /** @description What was erased so far: API keys, runs, and files that clients had uploaded. What a gateway erased before it was killed may be missing. */
+            /** @description What was erased so far. What a gateway erased before it was killed may be missing. */
             erases: {
+                /**
+                 * @description The number of API keys that were erased.
+                 * @example 12
+                 */
                 keys: number;
+                /**
+                 * @description The number of runs that were erased.
+                 * @example 4711
+                 */
                 runs: number;
+                /**
+                 * @description The number of files that clients had uploaded that were erased.
+                 * @example 3
+                 */
                 files: number;
             };
         };
-        /** OutputItem */
+        /**
+         * OutputItem
+         * @description One item of the outputs of a run.
+         */
         OutputItem: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of this item.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the run.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             run_id: string;
+            /**
+             * @description What the item is called in its run, such as the id of the node that made it.
+             * @example 9
+             */
             output_id: string;
-            /** @description By kind: images, files, gifs, text and others. */
+            /**
+             * @description Texts and files by kind: images, files, gifs, text and others.
+             * @example {
+             *       "text": [
+             *         "a red fox in the snow"
+             *       ]
+             *     }
+             */
             data: {
                 [key: string]: (string | components["schemas"]["MediaItem"])[];
             };
+            /**
+             * @description What the workflow says about the node. Null when it says nothing.
+             * @example {
+             *       "title": "Save Image"
+             *     }
+             */
             node_meta: {
                 [key: string]: unknown;
             } | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the run ended.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The same as `created_at`: an output does not change.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             updated_at: string;
+            /**
+             * @description The kind of the node. Null when no node made it.
+             * @example SaveImage
+             */
             type: string | null;
+            /**
+             * @description The id of the node. Null when no node made it.
+             * @example 9
+             */
             node_id: string | null;
         };
-        /** Pool */
+        /**
+         * Pool
+         * @description What shares the slots of one GPU model.
+         */
         Pool: {
+            /**
+             * @description A GPU model, in upper case; `CPU` for a slot without a card.
+             * @example A10G
+             */
             gpu: string;
-            /** @description Slots of executors that take new runs; for an organisation, of those that can take its runs. */
+            /**
+             * @description The number of slots of executors that take new runs; for an organisation, of those that can take its runs.
+             * @example 2
+             */
             slots: number;
-            /** @description Of these, those that are taken. */
+            /**
+             * @description The number of these that are taken.
+             * @example 2
+             */
             busy_slots: number;
-            /** @description Runs that wait for a slot. */
+            /**
+             * @description The number of runs that wait for a slot.
+             * @example 2
+             */
             waiting: number;
-            /** @description Runs that wait for a time, and for no slot yet: as their request says (`delay_s`, `start_at`), or before another attempt after an error. They count for the GPU model that they prefer. */
+            /**
+             * @description The number of runs that wait for a time, and for no slot yet: as their request says (`delay_s`, `start_at`), or before another attempt after an error. They count for the GPU model that they prefer.
+             * @example 2
+             */
             delayed: number;
-            /** @description Runs that hold a slot. */
+            /**
+             * @description The number of runs that hold a slot.
+             * @example 2
+             */
             running: number;
-            /** @description When the run that has waited longest was queued or requeued. Null when none waits. */
+            /**
+             * @description When the run that has waited longest was queued or requeued. Null when none waits.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             oldest_queued_at: string | null;
-            /** @description Runs that got a slot, per minute, in the last ten minutes. Too low for ten minutes after all schedulers were restarted. */
+            /**
+             * @description The number of runs that got a slot, per minute, in the last ten minutes. Too low for ten minutes after all schedulers were restarted.
+             * @example 1.5
+             */
             starts_per_minute: number;
-            /** @description Those with the most waiting runs first; of many only the first ones. */
+            /** @description The organisations with runs here, those with the most waiting runs first; of many only the first ones. */
             organisations: components["schemas"]["PooledOrganisation"][];
-            /** @description Organisations with runs here that are not listed. */
+            /**
+             * @description The number of organisations with runs here that are not listed.
+             * @example 2
+             */
             more_organisations: number;
         };
-        /** PooledDeployment */
+        /**
+         * PooledDeployment
+         * @description The runs of a deployment in a pool.
+         */
         PooledDeployment: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the deployment.
+             * @example 01a21460-0004-7000-8000-000000000004
+             */
             deployment_id: string;
-            /** @description Runs that wait for a slot. */
+            /**
+             * @description The number of runs that wait for a slot.
+             * @example 2
+             */
             waiting: number;
-            /** @description Runs that wait for a time, and for no slot yet: as their request says (`delay_s`, `start_at`), or before another attempt after an error. They count for the GPU model that they prefer. */
+            /**
+             * @description The number of runs that wait for a time, and for no slot yet: as their request says (`delay_s`, `start_at`), or before another attempt after an error. They count for the GPU model that they prefer.
+             * @example 2
+             */
             delayed: number;
-            /** @description Runs that hold a slot. */
+            /**
+             * @description The number of runs that hold a slot.
+             * @example 2
+             */
             running: number;
-            /** @description When the run that has waited longest was queued or requeued. Null when none waits. */
+            /**
+             * @description When the run that has waited longest was queued or requeued. Null when none waits.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             oldest_queued_at: string | null;
         };
-        /** PooledOrganisation */
+        /**
+         * PooledOrganisation
+         * @description The runs of an organisation in a pool.
+         */
         PooledOrganisation: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the organisation.
+             * @example 01a21460-0006-7000-8000-000000000006
+             */
             org_id: string;
-            /** @description Runs that wait for a slot. */
+            /**
+             * @description The number of runs that wait for a slot.
+             * @example 2
+             */
             waiting: number;
-            /** @description Runs that wait for a time, and for no slot yet: as their request says (`delay_s`, `start_at`), or before another attempt after an error. They count for the GPU model that they prefer. */
+            /**
+             * @description The number of runs that wait for a time, and for no slot yet: as their request says (`delay_s`, `start_at`), or before another attempt after an error. They count for the GPU model that they prefer.
+             * @example 2
+             */
             delayed: number;
-            /** @description Runs that hold a slot. */
+            /**
+             * @description The number of runs that hold a slot.
+             * @example 2
+             */
             running: number;
-            /** @description When the run that has waited longest was queued or requeued. Null when none waits. */
+            /**
+             * @description When the run that has waited longest was queued or requeued. Null when none waits.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             oldest_queued_at: string | null;
-            /** @description Runs that got a slot, per minute, in the last ten minutes. Too low for ten minutes after all schedulers were restarted. */
+            /**
+             * @description The number of runs that got a slot, per minute, in the last ten minutes. Too low for ten minutes after all schedulers were restarted.
+             * @example 1.5
+             */
             starts_per_minute: number;
-            /** @description Those with the most waiting runs first; of many only the first ones. */
+            /** @description The deployments with runs here, those with the most waiting runs first; of many only the first ones. */
             deployments: components["schemas"]["PooledDeployment"][];
-            /** @description Deployments with runs here that are not listed. */
+            /**
+             * @description The number of deployments with runs here that are not listed.
+             * @example 2
+             */
             more_deployments: number;
         };
-        /** ProgramRunner */
+        /**
+         * ProgramRunner
+         * @description Executes a program of the executor.
+         */
         ProgramRunner: {
-            /** @constant */
+            /**
+             * @description A program.
+             * @constant
+             */
             kind: "program";
-            /** @description A name in the allow-list of each executor, never a command. */
+            /**
+             * @description A name in the allow-list of each executor, never a command.
+             * @example render-image
+             */
             program: string;
         };
-        /** QueuesPage */
+        /**
+         * QueuesPage
+         * @description A page of pools.
+         */
         QueuesPage: {
             /** @description Ordered by GPU model. */
             pools: components["schemas"]["Pool"][];
-            /** @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null. */
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
             next_cursor: string | null;
         };
-        /** Receipt */
+        /**
+         * Receipt
+         * @description What an installation says happened to a run, in a form that proves itself.
+         */
         Receipt: {
-            /** @constant */
+            /**
+             * @description The version of this form.
+             * @constant
+             */
             format: 1;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the run.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             run_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the organisation that it belongs to.
+             * @example 01a21460-0006-7000-8000-000000000006
+             */
             org_id: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the receipt was made.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             issued_at: string;
+            /** @description The facts of the run, in the order of the log. */
             facts: components["schemas"]["ReceiptFact"][];
-            /** @description Ed25519: SPKI, DER, base64url. */
+            /**
+             * @description A public key of Ed25519: SPKI, DER, base64url.
+             * @example MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE
+             */
             key: string;
-            /** @description Ed25519 in base64url, over the receipt as JSON without white space, in the order of its members here, without this member and those behind it. */
+            /**
+             * @description A signature of Ed25519 in base64url, over the receipt as JSON without white space, in the order of its members here, without this member and those behind it.
+             * @example 5Xqf0lqJmQkAqgI3yK4yZC8yL5mXrVx1o0gQm0Hh1bY
+             */
             signature: string;
-            /** @description Facts of the run that are archived, with a signature of the same key. */
+            /** @description Facts of the run that are archived, with a signature of the same key. Only present when some are. */
             archive?: {
+                /** @description The segments that have facts of the run. */
                 segments: components["schemas"]["ReceiptSegment"][];
-                /** @description Ed25519 in base64url, over run_id, issued_at and segments as a JSON object without white space, in the order of their members here. */
+                /**
+                 * @description A signature of Ed25519 in base64url, over run_id, issued_at and segments as a JSON object without white space, in the order of their members here.
+                 * @example 5Xqf0lqJmQkAqgI3yK4yZC8yL5mXrVx1o0gQm0Hh1bY
+                 */
                 signature: string;
             };
         };
-        /** ReceiptFact */
+        /**
+         * ReceiptFact
+         * @description A fact of the run as it is stored.
+         */
         ReceiptFact: {
-            /** @description Its position in the log. */
+            /**
+             * @description Its position in the log.
+             * @example 4711
+             */
             sequence: number;
             /**
              * Format: date-time
              * @description When the broker stored it.
+             * @example 2026-01-31T09:30:00.000Z
              */
             time: string;
+            /**
+             * @description The subject under which it is stored in the log.
+             * @example runs.01a21460-0006-7000-8000-000000000006.01a21460-ae48-7794-b9bb-ade918a387db.life.queued.gateway
+             */
             subject: string;
-            /** @description The position of the message that it was stored behind, as its fence says; 0 for none. */
+            /**
+             * @description The position of the message that it was stored behind, as its fence says; 0 for none.
+             * @example 0
+             */
             follows: number;
+            /**
+             * @description The text as it is stored. It has the hash of the one before as `previous_sha256`. Null when outputs in it were deleted.
+             * @example {"type":"RunQueued","version":1}
+             */
             content: string | null;
-            /** @description Of the content, in base64url. */
+            /**
+             * @description The SHA-256 of the content, in base64url.
+             * @example n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg
+             */
             sha256: string;
         };
-        /** ReceiptKeys */
+        /**
+         * ReceiptKeys
+         * @description The keys with which receipts are signed.
+         */
         ReceiptKeys: {
-            /** @description The first one signs. The others have signed before. */
+            /** @description The public keys. The first one signs; the others have signed before. */
             keys: string[];
         };
-        /** ReceiptSegment */
+        /**
+         * ReceiptSegment
+         * @description Facts that are archived, so that each proves that it is part of a segment.
+         */
         ReceiptSegment: {
-            /** @description Of the range of the log that was archived. */
+            /**
+             * @description The first position of the range of the log that was archived.
+             * @example 1
+             */
             first_sequence: number;
+            /**
+             * @description The last position of that range.
+             * @example 5000
+             */
             last_sequence: number;
-            /** @description Of the segment: the leaves of its tree. */
+            /**
+             * @description The number of messages of the segment: the leaves of its tree.
+             * @example 4988
+             */
             messages: number;
-            /** @description Of the Merkle tree over the messages of the segment (RFC 6962), in base64url. */
+            /**
+             * @description The root of the Merkle tree over the messages of the segment (RFC 6962), in base64url.
+             * @example n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg
+             */
             root: string;
+            /** @description The facts of the run that are in the segment, each with the proof of it. */
             facts: {
+                /**
+                 * @description The position of the fact in the log.
+                 * @example 4711
+                 */
                 sequence: number;
-                /** @description Of its leaf, from 0 on. */
+                /**
+                 * @description The index of its leaf, from 0.
+                 * @example 4702
+                 */
                 index: number;
+                /** @description The hashes beside the way from the leaf to the root, the lowest first. */
                 path: string[];
             }[];
         };
-        /** RedeliverRequest */
+        /**
+         * RedeliverRequest
+         * @description Which notifications to send again.
+         * @example {
+         *       "filter": {
+         *         "status": "failed"
+         *       },
+         *       "dry_run": true
+         *     }
+         */
         RedeliverRequest: {
-            /** @description Required, and unknown members are refused, so that nothing is sent again by mistake. */
+            /** @description Selects the runs that match every member. It is required, and unknown members are refused, so that nothing is sent again by mistake. */
             filter: {
+                /**
+                 * @description Runs whose notifications have one of these states. By default those that failed. Null counts as omitted.
+                 * @example failed
+                 */
                 status?: (string | components["schemas"]["WebhookStatus"][]) | null;
+                /**
+                 * @description The host of the webhook, with the port unless it is the default port. Null counts as omitted.
+                 * @example hooks.example.com
+                 */
                 host?: string | null;
+                /**
+                 * @description Runs created at this time or later. Null counts as omitted.
+                 * @example 2026-01-31T09:30:00Z
+                 */
                 created_after?: (string) | null;
+                /**
+                 * @description Runs created before this time. Null counts as omitted.
+                 * @example 2026-01-31T09:30:00Z
+                 */
                 created_before?: (string) | null;
             };
+            /**
+             * @description `next_cursor` of the previous page. Left out for the first page. Null counts as omitted.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             */
             cursor?: string | null;
+            /**
+             * @description Whether the runs are only counted, and nothing is sent. Null counts as omitted.
+             * @example true
+             */
             dry_run?: boolean | null;
         };
-        /** RedeliverResponse */
+        /**
+         * RedeliverResponse
+         * @description What became of the runs of one page.
+         */
         RedeliverResponse: {
-            /** @description Runs of this page. */
+            /**
+             * @description The number of runs of this page that match.
+             * @example 40
+             */
             matched: number;
-            /** @description Of these, runs whose notification is sent again. */
+            /**
+             * @description Of these, the number of runs whose notification is sent again.
+             * @example 38
+             */
             requested: number;
-            /** @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null. */
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
             next_cursor: string | null;
         };
-        /** Refusal */
+        /**
+         * Refusal
+         * @description The body of every error response but 422.
+         */
         Refusal: {
-            /** @description What happened, and what to do. */
+            /**
+             * @description What happened, and what to do.
+             * @example Run not found
+             */
             detail: string;
             /**
              * @description For programs: one cause with one remedy. A code never changes its meaning or its status, and clients may meet new ones. The page docs/errors.md of Runledger has the cause and the remedy of each.
@@ -2232,7 +3933,7 @@ export interface components {
              */
             code: string;
             /**
-             * @description As the header `X-Request-Id`. The log of the service has it.
+             * @description The id of the request, as the header `X-Request-Id`. The log of the service has it.
              * @example 01a21460-ae48-7794-b9bb-ade918a387db
              */
             request_id: string;
@@ -2242,10 +3943,20 @@ export interface components {
          * @description What requests may ask for. A request beyond a bound is refused with 422. `run_timeout_s` and `start_deadline_s` of the deployment are bounds too.
          */
         RequestBounds: {
-            /** @description The lowest `priority`. */
+            /**
+             * @description The lowest `priority` of a request: -100 without a bound.
+             * @example -10
+             */
             min_priority: number;
-            /** @description The highest `priority`. */
+            /**
+             * @description The highest `priority` of a request: 100 without a bound.
+             * @example 10
+             */
             max_priority: number;
+            /**
+             * @description The most seconds by which a request may delay its run, with `delay_s` or `start_at`. Without it, what the log has room for. Null without a bound.
+             * @example 86400
+             */
             max_delay_s: number | null;
         };
         /**
@@ -2253,74 +3964,208 @@ export interface components {
          * @description What requests may ask for. A request beyond a bound is refused with 422. `run_timeout_s` and `start_deadline_s` of the deployment are bounds too. An omitted bound stays unchanged, null removes it; null instead of the object removes all.
          */
         RequestedBounds: {
+            /**
+             * @description The lowest `priority` of a request: -100 without a bound. Null removes the bound.
+             * @example -10
+             */
             min_priority?: number | null;
+            /**
+             * @description The highest `priority` of a request: 100 without a bound. Null removes the bound.
+             * @example 10
+             */
             max_priority?: number | null;
+            /**
+             * @description The most seconds by which a request may delay its run, with `delay_s` or `start_at`. Without it, what the log has room for. Null removes the bound.
+             * @example 86400
+             */
             max_delay_s?: number | null;
         };
         /**
          * RequestedRetryPolicy
-         * @description An omitted member stays unchanged.
+         * @description When a run begins another attempt. An omitted member stays unchanged.
          */
         RequestedRetryPolicy: {
+            /**
+             * @description The most attempts of a run. It begins another one when its executor is lost, and after an error in `on`. Unchanged when it is null or omitted.
+             * @example 3
+             */
             attempts?: number | null;
+            /**
+             * @description Errors after which a run begins another attempt, if they are retryable. It waits about 2 s before the second attempt, then twice as long each time, at most 300 s. None by default. Unchanged when it is null or omitted.
+             * @example [
+             *       "crashed",
+             *       "out_of_memory"
+             *     ]
+             */
             on?: ("program_exit" | "program_signal" | "out_of_memory" | "crashed" | "setup_failed" | "execution_error" | "input_unavailable" | "not_runnable" | "internal_error" | "storage_full")[] | null;
         };
-        /** RerunRequest */
+        /**
+         * RerunRequest
+         * @description What another run has instead of what the run had.
+         * @example {
+         *       "inputs": {
+         *         "size": 256
+         *       }
+         *     }
+         */
         RerunRequest: {
+            /**
+             * @description Replaces all inputs of the run, except that secret inputs which it leaves out are those of the run. Null counts as omitted.
+             * @example {
+             *       "size": 512,
+             *       "palette": "ember"
+             *     }
+             */
             inputs?: {
                 [key: string]: string | number | boolean | unknown[];
             } | null;
         };
-        /** RerunRunsRequest */
+        /**
+         * RerunRunsRequest
+         * @description Which runs to queue again.
+         * @example {
+         *       "filter": {
+         *         "deployment_id": "01a21460-0004-7000-8000-000000000004",
+         *         "status": "failed"
+         *       },
+         *       "dry_run": true
+         *     }
+         */
         RerunRunsRequest: {
             filter: components["schemas"]["RunFilter"];
+            /**
+             * @description Whether the runs are only counted, and nothing is done. Null counts as omitted.
+             * @example true
+             */
             dry_run?: boolean | null;
+            /**
+             * @description `next_cursor` of the previous page. Left out for the first page. Null counts as omitted.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             */
             cursor?: string | null;
         };
-        /** RerunRunsResponse */
+        /**
+         * RerunRunsResponse
+         * @description What became of the runs of one page.
+         */
         RerunRunsResponse: {
-            /** @description Runs of this page that matched the filter and were decided on: the sum of the counts below. Reruns that this Idempotency-Key has queued do not match. */
+            /**
+             * @description The number of runs of this page that matched the filter and were decided on: the sum of the counts below. Reruns that this Idempotency-Key has queued do not match.
+             * @example 40
+             */
             matched: number;
-            /** @description Of these, runs that were queued again now. */
+            /**
+             * @description Of these, the number of runs that were queued again now.
+             * @example 38
+             */
             queued: number;
-            /** @description Of these, runs that an earlier request with this Idempotency-Key has queued again. */
+            /**
+             * @description Of these, the number of runs that an earlier request with this Idempotency-Key has queued again.
+             * @example 0
+             */
             already_queued: number;
             /** @description Of these, runs that could not be queued again: how many for each reason. */
             refused: {
                 /**
-                 * @description `deployment_gone`: the deployment was archived or deleted. `workflow_gone`: the workflow version was deleted, or its workflow is lost. `inputs_gone`: the inputs have expired or are damaged. `invalid_inputs`: a file of the inputs is gone, or its address is not allowed any more. `inputs_too_large`, `inputs_over_quota`, `inputs_store_full`: there is no room for the inputs. `outlives_log`: with its time limits the run could live longer than the log. `unreadable`: the state of the run cannot be read now; repeat the request.
+                 * @description Why the runs were not queued again.
+                 *
+                 *     - `deployment_gone`: The deployment was archived or deleted.
+                 *     - `workflow_gone`: The workflow version was deleted, or its workflow is lost.
+                 *     - `inputs_gone`: The inputs have expired or are damaged.
+                 *     - `invalid_inputs`: A file of the inputs is gone, or its address is not allowed any more.
+                 *     - `inputs_too_large`: The inputs are larger than a run may have.
+                 *     - `inputs_over_quota`: The organisation has no room left for the inputs.
+                 *     - `inputs_store_full`: The store has no room left for the inputs.
+                 *     - `outlives_log`: With its time limits the run could live longer than the log.
+                 *     - `unreadable`: The state of the run cannot be read now: repeat the request.
                  * @enum {string}
                  */
                 reason: "deployment_gone" | "workflow_gone" | "inputs_gone" | "invalid_inputs" | "inputs_too_large" | "inputs_over_quota" | "inputs_store_full" | "outlives_log" | "unreadable";
+                /**
+                 * @description The number of runs refused for this reason.
+                 * @example 2
+                 */
                 runs: number;
                 /**
                  * Format: uuid
                  * @description The newest of them. Its own rerun is refused with a sentence that says more.
+                 * @example 01a21460-ae48-7794-b9bb-ade918a387db
                  */
                 run_id: string;
             }[];
-            /** @description Why the page ended early: the organisation has as many queued runs as it may (`queue_full`), or the log has no room for another run (`log_nearly_full`). `next_cursor` is then the cursor of the runs that were not decided on: send it later, with the same Idempotency-Key. */
+            /**
+             * @description Why the page ended early.
+             *
+             *     - `queue_full`: The organisation has as many queued runs as it may.
+             *     - `log_nearly_full`: The log has no room for another run.
+             *
+             *     Then `next_cursor` is the cursor of the runs that were not decided on: send it later, with the same Idempotency-Key. Null when the page did not end early.
+             */
             stopped: ("queue_full" | "log_nearly_full") | null;
-            /** @description A time just after the creation of the newest run of this page; null for an empty page. In the filter of the next request, it excludes runs that were queued after this response. */
+            /**
+             * @description A time just after the creation of the newest run of this page; null for an empty page. In the filter of the next request, it excludes runs that were queued after this response.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             created_before: string | null;
-            /** @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null. */
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
             next_cursor: string | null;
         };
-        /** ResealRequest */
+        /**
+         * ResealRequest
+         * @description Which key seals, and where to go on.
+         * @example {
+         *       "sealing_key": "0a1b2c3d"
+         *     }
+         */
         ResealRequest: {
-            /** @description The key that seals, as `GET /sealed-values` shows it. A gateway that seals with another key refuses the request. */
+            /**
+             * @description The key that seals, as `GET /sealed-values` shows it. A gateway that seals with another key refuses the request.
+             * @example 0a1b2c3d
+             */
             sealing_key: string;
+            /**
+             * @description `next_cursor` of the previous page. Left out for the first page. Null counts as omitted.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             */
             cursor?: string | null;
         };
-        /** ResourceUsage */
+        /**
+         * ResourceUsage
+         * @description What an organisation uses of one resource that all organisations share.
+         */
         ResourceUsage: {
+            /**
+             * @description What the organisation uses, in `unit`. Null while it cannot be counted.
+             * @example 120
+             */
             used: number | null;
-            /** @description What the organisation may use. */
+            /**
+             * @description What the organisation may use, in `unit`.
+             * @example 100000
+             */
             limit: number;
-            /** @enum {string} */
+            /**
+             * @description What `used` and `limit` count.
+             *
+             *     - `runs`: Runs.
+             *     - `records`: Records of the catalogue.
+             *     - `schedules`: Schedules.
+             *     - `bytes`: Bytes.
+             *     - `files`: Files and unfinished uploads.
+             *     - `uploads`: Uploads at the same time.
+             *     - `streams`: Event streams and waiting reads at the same time.
+             * @enum {string}
+             */
             unit: "runs" | "records" | "schedules" | "bytes" | "files" | "uploads" | "streams";
         };
-        /** Retention */
+        /**
+         * Retention
+         * @description For how long runs are kept (`runs_days`, from their creation) and their output files (`outputs_days`, from their end).
+         */
         Retention: {
             runs_days: components["schemas"]["KeptDays"];
             outputs_days: components["schemas"]["KeptDays"];
@@ -2328,57 +4173,169 @@ export interface components {
         /**
          * RetentionChange
          * @description Omitted members stay unchanged.
+         * @example {
+         *       "runs_days": 30
+         *     }
          */
         RetentionChange: {
+            /**
+             * @description Days from the creation of a run for which it is kept, with all that belongs to it. Null: as long as the installation keeps it.
+             * @example 30
+             */
             runs_days?: number | null;
+            /**
+             * @description Days from the end of a run for which its output files are kept. Null: as long as the installation keeps it.
+             * @example 30
+             */
             outputs_days?: number | null;
         };
-        /** RetryPolicy */
+        /**
+         * RetryPolicy
+         * @description When a run begins another attempt.
+         */
         RetryPolicy: {
-            /** @description The most attempts of a run. It begins another one when its executor is lost, and after an error in `on`. */
+            /**
+             * @description The most attempts of a run. It begins another one when its executor is lost, and after an error in `on`.
+             * @example 3
+             */
             attempts: number;
-            /** @description Errors after which a run begins another attempt, if they are retryable. It waits about 2 s before the second attempt, then twice as long each time, at most 300 s. None by default. */
+            /**
+             * @description Errors after which a run begins another attempt, if they are retryable. It waits about 2 s before the second attempt, then twice as long each time, at most 300 s. None by default. Only present when there are any.
+             * @example [
+             *       "crashed",
+             *       "out_of_memory"
+             *     ]
+             */
             on?: ("program_exit" | "program_signal" | "out_of_memory" | "crashed" | "setup_failed" | "execution_error" | "input_unavailable" | "not_runnable" | "internal_error" | "storage_full")[];
         };
-        /** RotateSecretRequest */
+        /**
+         * RotateSecretRequest
+         * @description How long the current secret stays valid.
+         * @example {
+         *       "overlap_s": 86400
+         *     }
+         */
         RotateSecretRequest: {
+            /**
+             * @description Seconds for which the current secret also signs. Null counts as omitted.
+             * @example 86400
+             */
             overlap_s?: number | null;
         };
-        /** RunAttempt */
+        /**
+         * RunAttempt
+         * @description One try to execute a run on one slot of an executor.
+         */
         RunAttempt: {
+            /**
+             * @description Its number, from 1 for the first.
+             * @example 1
+             */
             number: number;
-            /** @description Its name, which stays the same over its restarts. */
+            /**
+             * @description The name of its executor, which stays the same over restarts of the executor.
+             * @example desk
+             */
             executor: string;
+            /**
+             * @description The GPU model of its slot, in upper case.
+             * @example A10G
+             */
             gpu: string;
+            /** @description Null when the scheduler did not say it. */
             placement: components["schemas"]["RunPlacement"] | null;
+            /**
+             * @description The time when the workflow began to execute. Null while it has not begun.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             started_at: string | null;
+            /**
+             * @description When it ended. Null while it goes on.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             ended_at: string | null;
+            /** @description Why it ended. Null while it goes on. */
             end_reason: components["schemas"]["EndReason"] | null;
+            /** @description Why it failed or timed out. Null while it goes on, and for other ends. */
             error: components["schemas"]["RunError"] | null;
         };
-        /** RunChange */
+        /**
+         * RunChange
+         * @description A member of the run that a fact changed.
+         */
         RunChange: {
-            /** @description Of the run as `GET /run/{run_id}` shows it, such as `status` or `attempts[0].ended_at`. */
+            /**
+             * @description The member of the run as `GET /run/{run_id}` shows it, such as `status` or `attempts[0].ended_at`.
+             * @example status
+             */
             member: string;
-            /** @description Null where there was nothing. */
+            /**
+             * @description What it was. Null where there was nothing.
+             * @example queued
+             */
             before: unknown;
-            /** @description Null where nothing is left. */
+            /**
+             * @description What it became. Null where nothing is left.
+             * @example started
+             */
             after: unknown;
         };
-        /** RunDeliveries */
+        /**
+         * RunDeliveries
+         * @description What became of the notifications of a run.
+         */
         RunDeliveries: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the run.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             run_id: string;
+            /**
+             * @description The callback URL without its query. To a key without the scope `admin` it shows the host only. Null for a run without one.
+             * @example https://hooks.example.com/[hidden]
+             */
             webhook: string | null;
+            /** @description The state of its notifications. Null for a run without a webhook. */
             webhook_status: components["schemas"]["WebhookStatus"] | null;
-            /** @description 1 for the first delivery; every redelivery begins another round. */
+            /**
+             * @description Its round: 1 for the first delivery; every redelivery begins another one.
+             * @example 1
+             */
             round: number;
+            /**
+             * @description What a delivery waits for that is not settled.
+             *
+             *     - `retrying`: It is tried again at `next_try_at`.
+             *     - `deferred`: It waits until the receiver accepts notifications again.
+             *
+             *     Null when no further attempt is planned.
+             */
             state: ("retrying" | "deferred") | null;
+            /**
+             * @description When the next attempt is made. Null when none is planned, and for a deferred delivery.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             next_try_at: string | null;
+            /**
+             * @description Why no further attempt is made.
+             *
+             *     - `gone`: The receiver answered 410.
+             *     - `tries_used_up`: The last attempt failed.
+             *     - `expired`: The time for it was over.
+             *     - `log_expired`: The first events of the run expired from the log, and it cannot be sent again.
+             *
+             *     Null unless the delivery failed.
+             */
             given_up_reason: ("gone" | "tries_used_up" | "expired" | "log_expired") | null;
+            /**
+             * @description The reason for this state, for people; null if nothing failed.
+             * @example The receiver answered 503.
+             */
             message: string | null;
             /** @description Attempts of the final notification, the oldest first. */
             tries: components["schemas"]["DeliveryAttempt"][];
+            /** @description The latest attempt of an intermediate notification. Null when there was none. */
             intermediate: components["schemas"]["DeliveryAttempt"] | null;
         };
         /**
@@ -2386,70 +4343,184 @@ export interface components {
          * @description Why a run or an attempt failed or timed out. Of an attempt that another one followed, the message is at most 512 bytes.
          */
         RunError: {
-            /** @description What happened, for people. After its first line come the last lines that a program wrote to its standard error. */
+            /**
+             * @description What happened, for people. After its first line come the last lines that a program wrote to its standard error.
+             * @example The program render-image ended with exit code 1.
+             */
             message: string;
             /**
-             * @description Each belongs to one `end_reason`. Later releases may add kinds.
+             * @description What went wrong. Each belongs to one `end_reason`. Later releases may add kinds.
+             *
+             *     - `program_exit`: The program ended with an exit code other than 0.
+             *     - `program_signal`: A signal ended the program, and neither a cancel nor a time limit sent it.
+             *     - `out_of_memory`: The memory of the machine or of the GPU was not enough.
+             *     - `crashed`: What executed the workflow is gone, and it is not known how it ended.
+             *     - `setup_failed`: What executes the workflow could not be made ready, such as a model that does not load.
+             *     - `execution_error`: The workflow or its model reports an error; `node` says where, if it has nodes.
+             *     - `input_unavailable`: A file of the inputs cannot be fetched.
+             *     - `invalid_inputs`: The workflow or its model refuses the inputs.
+             *     - `invalid_output`: An output cannot be understood.
+             *     - `output_too_large`: The outputs are more than a run may have.
+             *     - `limit_exceeded`: It used more of the machine than its operator lets it, and was killed.
+             *     - `not_runnable`: The executor cannot execute such a run. Another one, or this one with other settings, may.
+             *     - `internal_error`: An error of the system.
+             *     - `deployment_removed`: The workflow that the run was queued with is gone.
+             *     - `storage_full`: A store of the system is full: the message names it.
+             *     - `executor_lost`: The executor sent no more heartbeats.
+             *     - `executor_left`: The executor was stopped before the attempt ended.
+             *     - `no_capacity`: No executor that could have executed it was there when its start deadline was over.
+             *     - `start_deadline`: It had not begun to execute when its start deadline was over.
+             *     - `run_timeout`: An attempt executed longer than `run_timeout_s`.
+             *     - `log_expired`: Its first facts left the log, because of their age, before it had ended.
              * @enum {string}
              */
             kind: "program_exit" | "program_signal" | "out_of_memory" | "crashed" | "setup_failed" | "execution_error" | "input_unavailable" | "invalid_inputs" | "invalid_output" | "output_too_large" | "limit_exceeded" | "not_runnable" | "internal_error" | "deployment_removed" | "storage_full" | "executor_lost" | "executor_left" | "no_capacity" | "start_deadline" | "run_timeout" | "log_expired";
-            /** @description Of a program. */
+            /**
+             * @description The exit code of a program; only present when that was the error.
+             * @example 1
+             */
             exit_code?: number;
-            /** @description That ended a program, such as `SIGSEGV`. */
+            /**
+             * @description The signal that ended a program; only present when one did.
+             * @example SIGSEGV
+             */
             signal?: string;
-            /** @description The node of the workflow that failed. */
+            /**
+             * @description The node of the workflow that failed; only present when it is known.
+             * @example KSampler
+             */
             node?: string;
-            /** @description The same run may succeed when it is queued again without a change. */
+            /**
+             * @description Whether the same run may succeed when it is queued again without a change.
+             * @example true
+             */
             retryable: boolean;
         };
         /**
          * RunFactCause
-         * @description The fact that made the service write this one: of this run, or, with nulls, another one. Null when a request or the time did.
+         * @description The fact that made the service write this one: of this run, or, with nulls, another one.
          */
         RunFactCause: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the fact.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             event_id: string;
+            /**
+             * @description A position in the log. Null for a fact that is not of this run.
+             * @example 4711
+             */
             sequence: number | null;
+            /**
+             * @description The type of the fact. Null for a fact that is not of this run.
+             * @example RunQueued
+             */
             type: string | null;
         };
         /**
          * RunFactDetails
-         * @description How the services know it. Null for a key without the scope `admin`.
+         * @description How the services know a fact.
          */
         RunFactDetails: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the fact.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             event_id: string;
-            /** @description The same for all facts that one request caused. */
+            /**
+             * @description The same for all facts that one request caused.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             correlation_id: string;
+            /**
+             * @description The W3C trace context. Null when there was none.
+             * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+             */
             traceparent: string | null;
-            /** @description The process of the service that wrote it. */
+            /**
+             * @description The process of the service that wrote it.
+             * @example gateway-7f3a
+             */
             instance: string;
+            /**
+             * @description The id of the executor, which is new at each start of it. Null for a fact about none.
+             * @example desk.k3v9x2
+             */
             executor_id: string | null;
-            /** @description What the fact says, as docs/events.md describes it. Secret inputs are null. */
+            /**
+             * @description What the fact says, as docs/events.md describes it. Secret inputs are null.
+             * @example {
+             *       "cold_start_s": 1.5
+             *     }
+             */
             data: unknown;
         };
-        /** RunFactEvent */
+        /**
+         * RunFactEvent
+         * @description `event: fact` of a stream. It shows the state of the run after this fact.
+         */
         RunFactEvent: {
-            /** @description The position of the fact in the log. Send the last one as Last-Event-ID to continue after it. */
+            /**
+             * @description The position of the fact in the log. Send the last one as Last-Event-ID to continue after it.
+             * @example 4711
+             */
             sequence: number;
+            /**
+             * @description What happened. Later releases may add types. Null for an old run of which only the last state is kept.
+             * @example RunQueued
+             * @example RunCancelRequested
+             * @example RunAssigned
+             * @example RunRequeued
+             * @example RunTimedOut
+             * @example RunGivenUp
+             * @example RunCancelEnforced
+             * @example RunExpired
+             * @example RunOutputsDeleted
+             * @example RunDeleted
+             * @example RunStarted
+             * @example RunUploading
+             * @example RunAttemptFailed
+             * @example RunSucceeded
+             * @example RunFailed
+             * @example RunCancelled
+             */
             type: string | null;
             /**
              * Format: date-time
              * @description The time when it was stored.
+             * @example 2026-01-31T09:30:00.000Z
              */
             time: string;
-            /** @description The number of the execution attempt, from 1; 0 for an event about no attempt. */
+            /**
+             * @description The number of the execution attempt, from 1; 0 for an event about no attempt.
+             * @example 1
+             */
             attempt: number;
             status: components["schemas"]["RunStatus"];
+            /**
+             * @description A short sentence about the current step; null once the run has ended.
+             * @example waiting for an A10G (2 ahead)
+             */
             live_status: string | null;
+            /**
+             * @description How much of the run is done, from 0 to 1, as its program reports it; 0 while it is queued.
+             * @example 0.25
+             */
             progress: number;
-            /** @description No further status will follow. */
+            /**
+             * @description Whether no further status will follow.
+             * @example false
+             */
             finished: boolean;
+            /** @description Why it ended. Null until then. */
             end_reason: components["schemas"]["EndReason"] | null;
+            /** @description Why it failed or timed out. Null until then, and for other ends. */
             error: components["schemas"]["RunError"] | null;
             /** @description From the first one to the present or last one; empty until the run is assigned. */
             attempts: components["schemas"]["RunAttempt"][];
-            /** @description Only in the last fact of a run; the same as in the run. */
+            /** @description Only present in the last fact of a run; the same as in the run. */
             outputs?: components["schemas"]["OutputItem"][];
             /** @description As in the run; only present when its outputs are lost or deleted. */
             missing_members?: components["schemas"]["MissingMember"][];
@@ -2459,55 +4530,136 @@ export interface components {
          * @description Selects, of the runs that the operation concerns, those that match every member; `{}` selects all of them. It is required, and unknown members are refused, so that nothing is done by mistake.
          */
         RunFilter: {
+            /**
+             * @description Runs with one of these statuses. Of those that the operation concerns; all of these without it. Null counts as omitted.
+             * @example queued
+             */
             status?: (string | components["schemas"]["RunStatus"][]) | null;
+            /**
+             * @description Runs of this deployment. Null counts as omitted.
+             * @example 01a21460-0004-7000-8000-000000000004
+             */
             deployment_id?: string | null;
+            /**
+             * @description Runs of this workflow, of any version. Null counts as omitted.
+             * @example 01a21460-0002-7000-8000-000000000002
+             */
             workflow_id?: string | null;
+            /**
+             * @description Runs that this schedule queued, also a deleted one. Null counts as omitted.
+             * @example 01a21460-0005-7000-8000-000000000005
+             */
             schedule_id?: string | null;
+            /**
+             * @description Runs on this GPU model, or that wait for it; in either case. Null counts as omitted.
+             * @example RTX4090
+             */
             gpu?: string | null;
+            /**
+             * @description Only runs of this origin. What queued it.
+             *
+             *     - `api`: A request or a schedule.
+             *     - `manual`: Reserved for runs that people begin by hand. No service queues such a run yet.
+             *     - `replay`: A request to run an earlier run again, which `rerun_of` names.
+             *
+             *     Null counts as omitted.
+             */
             origin?: ("api" | "manual" | "replay") | null;
+            /**
+             * @description Runs with all of these tags. Null counts as omitted.
+             * @example [
+             *       "customer:17"
+             *     ]
+             */
             tag?: (string | string[]) | null;
+            /**
+             * @description Runs created at this time or later. Null counts as omitted.
+             * @example 2026-01-31T09:30:00Z
+             */
             created_after?: (string) | null;
+            /**
+             * @description Runs created before this time. Null counts as omitted.
+             * @example 2026-01-31T09:30:00Z
+             */
             created_before?: (string) | null;
         };
-        /** RunHistory */
+        /**
+         * RunHistory
+         * @description What happened to a run.
+         */
         RunHistory: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the run.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             run_id: string;
+            /** @description The status of the run. Null when its state is not known. */
             status: components["schemas"]["RunStatus"] | null;
-            /** @description No further status will follow. */
+            /**
+             * @description Whether no further status will follow.
+             * @example false
+             */
             finished: boolean;
+            /** @description The state of its notifications. Null for a run without a webhook, and when its state is not known. */
             webhook_status: components["schemas"]["WebhookStatus"] | null;
-            /** @description In the order of their times; facts in the order of the log. */
+            /** @description What happened, in the order of their times; facts in the order of the log. */
             entries: (components["schemas"]["RunHistoryFact"] | components["schemas"]["RunHistoryDelivery"] | components["schemas"]["RunHistoryLog"] | components["schemas"]["RunHistoryGap"])[];
         };
-        /** RunHistoryDelivery */
+        /**
+         * RunHistoryDelivery
+         * @description A delivery attempt of a notification of the run.
+         */
         RunHistoryDelivery: {
-            /** @constant */
+            /**
+             * @description A delivery attempt of a notification.
+             * @constant
+             */
             kind: "delivery";
             /**
              * Format: date-time
-             * @description The time when it began.
+             * @description When it began.
+             * @example 2026-01-31T09:30:00.000Z
              */
             time: string;
-            /** @description What happened, for people. It may have several lines. */
+            /**
+             * @description What happened, for people. It may have several lines.
+             * @example queued for an A10G
+             */
             sentence: string;
-            /** @enum {string} */
+            /**
+             * @description What the notification told.
+             *
+             *     - `intermediate`: It told the status of a run that had not ended.
+             *     - `final`: It told the end of the run.
+             * @enum {string}
+             */
             notification: "intermediate" | "final";
             delivery: components["schemas"]["DeliveryAttempt"];
         };
-        /** RunHistoryFact */
+        /**
+         * RunHistoryFact
+         * @description A fact of the run, with what it changed.
+         */
         RunHistoryFact: {
-            /** @constant */
+            /**
+             * @description A fact.
+             * @constant
+             */
             kind: "fact";
             /**
              * Format: date-time
-             * @description The time when it was stored.
+             * @description When it was stored.
+             * @example 2026-01-31T09:30:00.000Z
              */
             time: string;
-            /** @description Its position in the log. `GET /run/{run_id}?at_seq=` shows the run after it. */
+            /**
+             * @description Its position in the log. `GET /run/{run_id}?at_seq=` shows the run after it.
+             * @example 4711
+             */
             sequence: number;
             /**
-             * @description Later releases may add types.
+             * @description What happened, as docs/events.md describes it. Later releases may add types.
              * @example RunQueued
              * @example RunCancelRequested
              * @example RunAssigned
@@ -2531,8 +4683,20 @@ export interface components {
              * @example WebhookRedeliveryRequested
              */
             type: string;
+            /**
+             * @description The number of the execution attempt; 0 before the first. Null for a fact about notifications.
+             * @example 1
+             */
             attempt: number | null;
+            /**
+             * @description Of a fact about notifications: its round of deliveries, from 1. Null for other facts.
+             * @example 1
+             */
             round: number | null;
+            /**
+             * @description The name of the executor that the fact is about; null for none.
+             * @example desk
+             */
             executor: string | null;
             /**
              * @description The service that wrote it.
@@ -2542,127 +4706,271 @@ export interface components {
              * @example notifier
              */
             writer: string;
+            /** @description What made the service write it. Null when a request or the time did. */
             cause: components["schemas"]["RunFactCause"] | null;
-            /** @description What happened, for people. It may have several lines. */
+            /**
+             * @description What happened, for people. It may have several lines.
+             * @example queued for an A10G
+             */
             sentence: string;
+            /** @description What it changed of the run, except `updated_at`; empty for nothing. Null where facts before it are missing. */
             changes: components["schemas"]["RunChange"][] | null;
+            /** @description How the services know it. Null for a key without the scope `admin`. */
             details: components["schemas"]["RunFactDetails"] | null;
         };
-        /** RunHistoryGap */
+        /**
+         * RunHistoryGap
+         * @description A place of the history where something is missing.
+         */
         RunHistoryGap: {
-            /** @constant */
+            /**
+             * @description A place where something is missing.
+             * @constant
+             */
             kind: "gap";
             /**
              * Format: date-time
-             * @description Of what follows it.
+             * @description The time of what follows it.
+             * @example 2026-01-31T09:30:00.000Z
              */
             time: string;
             /**
-             * @description `expired`: facts have left the log with their age. `missing`: the log has lost facts. `refused`: a message in the log that is no fact of the run, and changed nothing. `newer`: a fact that only a later release understands.
+             * @description Why something is missing.
+             *
+             *     - `expired`: Facts have left the log with their age.
+             *     - `missing`: The log has lost facts.
+             *     - `refused`: A message in the log is no fact of the run, and changed nothing.
+             *     - `newer`: Only a later release understands the fact.
              * @enum {string}
              */
             reason: "expired" | "missing" | "refused" | "newer";
+            /**
+             * @description The position of the message, or of the first one after the gap; null when the log has none.
+             * @example 4711
+             */
             sequence: number | null;
-            /** @description What happened, for people. It may have several lines. */
+            /**
+             * @description What happened, for people. It may have several lines.
+             * @example queued for an A10G
+             */
             sentence: string;
         };
         /**
          * RunHistoryLog
-         * @description The first and the last lines of the log of each attempt.
+         * @description One of the first and the last lines of the log of an attempt, or what is missing between.
          */
         RunHistoryLog: {
-            /** @constant */
+            /**
+             * @description Something of the log of an attempt.
+             * @constant
+             */
             kind: "log";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was written. Of a notice: when its attempt ended, or the time of the last fact.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             time: string;
+            /** @description A line, a place where lines are missing, or a notice. */
             log: components["schemas"]["RunLogLine"] | components["schemas"]["RunLogCut"] | components["schemas"]["RunLogNotice"];
         };
-        /** RunLogCut */
+        /**
+         * RunLogCut
+         * @description A place of the log where lines are missing.
+         */
         RunLogCut: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the executor read the line after it; at the end of a log, the line before it.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             at: string;
-            /** @description The number of the execution attempt. */
+            /**
+             * @description The number of the execution attempt, from 1.
+             * @example 1
+             */
             attempt: number;
             /** @description What is missing at this place. */
             cut: {
+                /**
+                 * @description The number of lines.
+                 * @example 1200
+                 */
                 lines: number;
+                /**
+                 * @description Their bytes.
+                 * @example 98304
+                 */
                 bytes: number;
             };
         };
-        /** RunLogEnd */
+        /**
+         * RunLogEnd
+         * @description `event: end`, the last one of a stream: the run has ended.
+         */
         RunLogEnd: {
             status: components["schemas"]["RunStatus"];
         };
-        /** RunLogLine */
+        /**
+         * RunLogLine
+         * @description A line of the log of an attempt.
+         */
         RunLogLine: {
             /**
              * Format: date-time
              * @description When the executor read it.
+             * @example 2026-01-31T09:30:00.000Z
              */
             at: string;
-            /** @description The number of the execution attempt. */
+            /**
+             * @description The number of the execution attempt, from 1.
+             * @example 1
+             */
             attempt: number;
             /**
-             * @description Where it comes from: the two output streams of the workflow, or what executes it.
+             * @description Where it comes from.
+             *
+             *     - `stdout`: The standard output of the workflow.
+             *     - `stderr`: The standard error of the workflow.
+             *     - `runner`: What executes the workflow.
              * @enum {string}
              */
             stream: "stdout" | "stderr" | "runner";
-            /** @description Without control characters, and with `***` for what the deployment masks. */
+            /**
+             * @description The text, without control characters, and with `***` for what the deployment masks.
+             * @example 100%|##########| 20/20 [00:03<00:00,  6.1it/s]
+             */
             line: string;
-            /** @description True when the line was longer than 4 KiB: its end is cut off. */
+            /**
+             * @description Only present, and true, when the line was longer than 4 KiB: its end is cut off.
+             * @example true
+             */
             truncated?: boolean;
         };
-        /** RunLogNotice */
+        /**
+         * RunLogNotice
+         * @description A remark about the log of an attempt.
+         */
         RunLogNotice: {
-            /** @description The number of the execution attempt. */
+            /**
+             * @description The number of the execution attempt, from 1.
+             * @example 1
+             */
             attempt: number;
-            /** @description What is to be known about this log. */
+            /**
+             * @description What is to be known about this log, for people.
+             * @example The log of this attempt has expired.
+             */
             notice: string;
         };
-        /** RunPage */
+        /**
+         * RunPage
+         * @description A page of runs.
+         */
         RunPage: {
             /** @description The newest first. */
             runs: components["schemas"]["WorkflowRun"][];
-            /** @description Only with `at`: runs that had been queued by then, and of which neither the log nor the archive has the facts any more. Usually empty. */
+            /** @description Only present with `at`: runs that had been queued by then, and of which neither the log nor the archive has the facts any more. Usually empty. */
             unknown_runs?: string[];
-            /** @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null. */
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
             next_cursor: string | null;
         };
         /**
          * RunPlacement
-         * @description Why it got its slot, and what it had waited for; null when the scheduler did not say it.
+         * @description Why an attempt got its slot, and what it had waited for.
          */
         RunPlacement: {
-            /** @description The free slots that fitted, with its own; 10 for that many or more. */
+            /**
+             * @description The number of free slots that fitted, with its own; 10 for that many or more.
+             * @example 2
+             */
             candidates: number;
             /**
-             * @description `warm`: its slot had its workflow version loaded. `cold`: no free one had, as far as known.
+             * @description Whether its slot had its workflow version loaded.
+             *
+             *     - `warm`: Its slot had its workflow version loaded, as the executor said.
+             *     - `cold`: No free slot had it, as far as known.
              * @enum {string}
              */
             choice: "warm" | "cold";
+            /**
+             * @description Which of the deployment's `gpus` its slot has, from 0; null for a run with one model.
+             * @example 0
+             */
             gpu_index: number | null;
-            /** @description Seconds since the run was queued or queued again, without the wait before a retry. */
+            /**
+             * @description Seconds since the run was queued or queued again, without the wait before a retry.
+             * @example 12.5
+             */
             waited_s: number;
+            /**
+             * @description Seconds for which it left free slots to others and waited for a warm one; null for none.
+             * @example 3
+             */
             warm_wait_s: number | null;
+            /**
+             * @description The limit that kept it from a slot last.
+             *
+             *     - `organisation_limit`: Its organisation executed as many runs as an operator allows.
+             *     - `concurrency_limit`: As many runs of its deployment as its limit allows executed.
+             *     - `concurrency_key`: Another run with its concurrency key executed.
+             *
+             *     Null when none did.
+             */
             held_back_by: ("organisation_limit" | "concurrency_limit" | "concurrency_key") | null;
-            /** @description The same for people. */
+            /**
+             * @description The same for people.
+             * @example after 12.5 s, one of 2 free slots
+             */
             sentence: string;
         };
-        /** RunProgressEvent */
+        /**
+         * RunProgressEvent
+         * @description `event: progress` of a stream. It has no `id`, and only the latest is sent.
+         */
         RunProgressEvent: {
-            /** @description The number of the execution attempt, from 1; 0 for an event about no attempt. */
+            /**
+             * @description The number of the execution attempt, from 1; 0 for an event about no attempt.
+             * @example 1
+             */
             attempt: number;
+            /**
+             * @description How much of the run is done, from 0 to 1, as its program reports it; 0 while it is queued.
+             * @example 0.25
+             */
             progress: number;
+            /**
+             * @description A short sentence about the current step; null once the run has ended.
+             * @example waiting for an A10G (2 ahead)
+             */
             live_status: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was reported.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             time: string;
         };
-        /** RunRedelivery */
+        /**
+         * RunRedelivery
+         * @description The final notification is sent again.
+         */
         RunRedelivery: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the run.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             run_id: string;
             webhook_status: components["schemas"]["WebhookStatus"];
-            /** @description 1 for the first delivery; every redelivery begins another round. */
+            /**
+             * @description Its round: 1 for the first delivery; every redelivery begins another one.
+             * @example 1
+             */
             round: number;
         };
         /**
@@ -2670,33 +4978,75 @@ export interface components {
          * @description The schedule that queued it, and for which of its times.
          */
         RunSchedule: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the schedule.
+             * @example 01a21460-0005-7000-8000-000000000005
+             */
             id: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The time of the schedule.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             time: string;
         };
         /**
          * RunStatus
+         * @description What a run does now, or how it ended. The list is closed.
+         *
+         *     - `not-started`: Reserved for runs that are held back on purpose. No run has it yet.
+         *     - `queued`: It waits for a slot: for the first time, or for another attempt.
+         *     - `started`: An executor has it and prepares it: the workflow has not begun to execute.
+         *     - `running`: The workflow executes.
+         *     - `uploading`: The workflow has ended, and its output files are being stored.
+         *     - `success`: Final: the workflow has ended without an error, and its outputs are stored.
+         *     - `failed`: Final: it ended with an error. `end_reason` and `error` say which.
+         *     - `timeout`: Final: one of its time limits was over.
+         *     - `cancelled`: Final: it was cancelled before it ended otherwise.
          * @enum {string}
          */
         RunStatus: "not-started" | "queued" | "started" | "running" | "uploading" | "success" | "failed" | "timeout" | "cancelled";
-        /** RunToken */
+        /**
+         * RunToken
+         * @description A token that permits little about one run.
+         */
         RunToken: {
-            /** @description Shown only here: it is stored nowhere. */
+            /**
+             * @description The token. It is shown only here, and stored nowhere.
+             * @example rlt_eyJydW5faWQiOiIwMWEyMTQ2MCJ9.c2lnbmF0dXJl
+             */
             token: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it expires.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             expires_at: string;
         };
         /**
          * RunTokenScope
+         * @description What a token of a run permits.
+         *
+         *     - `read`: `GET /run/{run_id}`, without `include`.
+         *     - `events`: `GET /run/{run_id}/events`.
+         *     - `logs`: `GET /run/{run_id}/logs`.
          * @enum {string}
          */
         RunTokenScope: "read" | "events" | "logs";
-        /** RunWaiting */
+        /**
+         * RunWaiting
+         * @description Whether a run waits, and for what.
+         */
         RunWaiting: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the run.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             run_id: string;
             status: components["schemas"]["RunStatus"];
+            /** @description Why it waits. Null for a run that does not wait. */
             waiting: components["schemas"]["Waiting"] | null;
         };
         /**
@@ -2709,15 +5059,28 @@ export interface components {
          * @description It queues a run of a deployment at each of its times, on the clock of the broker.
          */
         Schedule: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the schedule.
+             * @example 01a21460-0005-7000-8000-000000000005
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the organisation that it belongs to.
+             * @example 01a21460-0006-7000-8000-000000000006
+             */
             org_id: string;
             /**
              * Format: uuid
-             * @description Who made it, and whose runs it queues.
+             * @description The user who made it, and whose runs it queues.
+             * @example 01a21460-0007-7000-8000-000000000007
              */
             user_id: string;
+            /**
+             * @description Its name, for people. Several may have the same.
+             * @example portraits
+             */
             name: string;
             /**
              * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. When both day fields are given, a day that fits one of them fits.
@@ -2730,30 +5093,89 @@ export interface components {
              */
             time_zone: string;
             /**
-             * @description While an earlier run of the schedule has not ended: `skip` leaves the time out, `allow` queues another run, `cancel_other` asks to cancel the earlier run and queues another one at once. With `allow` and a `concurrency_key` the runs execute one after the other.
+             * @description What happens at a time while an earlier run of the schedule has not ended.
+             *
+             *     - `skip`: The time is left out.
+             *     - `allow`: Another run is queued. With a `concurrency_key` the runs execute one after the other.
+             *     - `cancel_other`: The earlier run is asked to be cancelled, and another one is queued at once.
              * @enum {string}
              */
             overlap: "skip" | "allow" | "cancel_other";
-            /** @description A time that nobody could handle, because the service was down, is made up for within so many seconds. Later it counts as missed. */
+            /**
+             * @description A time that nobody could handle, because the service was down, is made up for within so many seconds. Later it counts as missed.
+             * @example 3600
+             */
             catch_up_s: number;
-            /** @description A paused schedule has no times. Those that pass meanwhile are not missed. */
+            /**
+             * @description Whether it is paused: it then has no times, and those that pass meanwhile are not missed.
+             * @example false
+             */
             paused: boolean;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The deployment that it queues runs of.
+             * @example 01a21460-0004-7000-8000-000000000004
+             */
             deployment_id: string;
+            /**
+             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string.
+             * @example {
+             *       "size": 512,
+             *       "palette": "ember"
+             *     }
+             */
             inputs: {
                 [key: string]: unknown;
             };
+            /**
+             * @description The callback URL of its runs. To a key without the scope `admin` it shows the host only. Null without one.
+             * @example https://hooks.example.com/[hidden]
+             */
             webhook: string | null;
+            /**
+             * @description Whether the webhook also receives intermediate status, at most once a second.
+             * @example false
+             */
             webhook_intermediate_status: boolean;
+            /**
+             * @description The GPU model that its runs request, in upper case. Null when they request none.
+             * @example A10G
+             */
             gpu: string | null;
+            /**
+             * @description A head start of a minute for each step: the run starts before those of its deployment that have a lower priority and were queued less than so many minutes before it. So no run waits for ever. The runs of other deployments are not concerned. The `bounds` of the deployment may allow fewer steps.
+             * @example 5
+             */
             priority: number;
+            /**
+             * @description 1 to 64 printable characters, such as the id of a user or a document. Of the runs of the deployment with the same key one executes at a time; the others wait, and let runs with other keys go first. It is stored and shown as it is, so it must not be a secret. Null without one.
+             * @example user-17
+             */
             concurrency_key: string | null;
+            /**
+             * @description Seconds that an attempt may execute: at most those of the deployment, which are the default. Null for those of the deployment.
+             * @example 600
+             */
             run_timeout_s: number | null;
+            /**
+             * @description Seconds that the run may wait until it begins to execute: at most those of the deployment, which are the default. Null for those of the deployment.
+             * @example 600
+             */
             start_deadline_s: number | null;
+            /**
+             * @description Your own words for the run, such as `customer:17`: lists and requests about many runs select by them. At most 16 of 1 to 64 letters, digits and characters of `_ - . : /`. Their order does not count. A rerun has them too. They are stored and shown as they are, so they must not be secret.
+             * @example [
+             *       "customer:17"
+             *     ]
+             */
             tags: string[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             created_at: string;
-            /** @description The next five; none while it is paused. */
+            /** @description Its next five times; none while it is paused. */
             next_times: string[];
             /** @description What came of its last times, at most 20, the latest first. */
             outcomes: components["schemas"]["ScheduleOutcome"][];
@@ -2761,157 +5183,403 @@ export interface components {
         /**
          * ScheduleChange
          * @description Omitted members stay unchanged. Null gives a member of the queued runs its default. `inputs` replaces all inputs.
+         * @example {
+         *       "paused": true
+         *     }
          */
         ScheduleChange: {
+            /**
+             * @description For people. Not blank, and without control characters and characters that change the direction of text. Unchanged when it is null or omitted.
+             * @example portraits
+             */
             name?: string | null;
+            /**
+             * @description The deployment that is to run. Unchanged when it is null or omitted.
+             * @example 01a21460-0004-7000-8000-000000000004
+             */
             deployment_id?: string | null;
+            /**
+             * @description Five fields: minute, hour, day of month, month, day of week (0 or 7 is Sunday). `*`, lists, ranges, steps and names such as `MON` or `JAN`, `L` for the last day of the month, `15W` for the nearest weekday, `FRI#2` for the second Friday; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. When both day fields are given, a day that fits one of them fits. Unchanged when it is null or omitted.
+             * @example 0 9 * * MON-FRI
+             */
             cron?: string | null;
+            /**
+             * @description An IANA time zone. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both. Unchanged when it is null or omitted.
+             * @example Europe/Berlin
+             */
             time_zone?: string | null;
+            /**
+             * @description What happens at a time while an earlier run of the schedule has not ended.
+             *
+             *     - `skip`: The time is left out.
+             *     - `allow`: Another run is queued. With a `concurrency_key` the runs execute one after the other.
+             *     - `cancel_other`: The earlier run is asked to be cancelled, and another one is queued at once.
+             *
+             *     Unchanged when it is null or omitted.
+             */
             overlap?: ("skip" | "allow" | "cancel_other") | null;
+            /**
+             * @description A time that nobody could handle, because the service was down, is made up for within so many seconds. Later it counts as missed. Unchanged when it is null or omitted.
+             * @example 3600
+             */
             catch_up_s?: number | null;
+            /**
+             * @description Whether it is paused: it then has no times, and those that pass meanwhile are not missed. Unchanged when it is null or omitted.
+             * @example false
+             */
             paused?: boolean | null;
+            /**
+             * @description Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string. Unchanged when it is omitted; null gives it its default.
+             * @example {
+             *       "size": 512,
+             *       "palette": "ember"
+             *     }
+             */
             inputs?: {
                 [key: string]: string | number | boolean | unknown[];
             } | null;
+            /**
+             * @description An absolute http or https URL that receives the final notification of the run; by default at most 2,048 characters, of which those outside ASCII count as 2 to 4. The webhook policy is checked here and before each attempt. Unchanged when it is omitted; null gives it its default.
+             * @example https://hooks.example.com/runs
+             */
             webhook?: string | null;
+            /**
+             * @description Whether the webhook also receives intermediate status, at most once a second. Unchanged when it is omitted; null gives it its default.
+             * @example false
+             */
             webhook_intermediate_status?: boolean | null;
+            /**
+             * @description The GPU model, instead of the deployment's or the machine's. These models only: for another one, make a deployment on it. Unchanged when it is omitted; null gives it its default.
+             * @example A10G
+             */
             gpu?: ("T4" | "L4" | "A10G" | "L40S" | "A100" | "A100-80GB" | "H100") | null;
+            /**
+             * @description A head start of a minute for each step: the run starts before those of its deployment that have a lower priority and were queued less than so many minutes before it. So no run waits for ever. The runs of other deployments are not concerned. The `bounds` of the deployment may allow fewer steps. Unchanged when it is omitted; null gives it its default.
+             * @example 5
+             */
             priority?: number | null;
+            /**
+             * @description Seconds that an attempt may execute: at most those of the deployment, which are the default. Unchanged when it is omitted; null gives it its default.
+             * @example 600
+             */
             run_timeout_s?: number | null;
+            /**
+             * @description Seconds that the run may wait until it begins to execute: at most those of the deployment, which are the default. Unchanged when it is omitted; null gives it its default.
+             * @example 600
+             */
             start_deadline_s?: number | null;
+            /**
+             * @description 1 to 64 printable characters, such as the id of a user or a document. Of the runs of the deployment with the same key one executes at a time; the others wait, and let runs with other keys go first. It is stored and shown as it is, so it must not be a secret. Unchanged when it is omitted; null gives it its default.
+             * @example user-17
+             */
             concurrency_key?: string | null;
+            /**
+             * @description Your own words for the run, such as `customer:17`: lists and requests about many runs select by them. At most 16 of 1 to 64 letters, digits and characters of `_ - . : /`. Their order does not count. A rerun has them too. They are stored and shown as they are, so they must not be secret. Unchanged when it is omitted; null gives it its default.
+             * @example [
+             *       "customer:17"
+             *     ]
+             */
             tags?: string[] | null;
         };
-        /** ScheduleOutcome */
+        /**
+         * ScheduleOutcome
+         * @description What came of a time of a schedule.
+         */
         ScheduleOutcome: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description A time of the schedule; the first one of several that were missed together.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             time: string;
             /**
              * Format: date-time
              * @description The last one of several times that were missed together; otherwise the same as `time`.
+             * @example 2026-01-31T09:30:00.000Z
              */
             last_time: string;
-            /** @description How many times; of more than 1000 missed ones, 1000 are counted. */
+            /**
+             * @description How many times; of more than 1000 missed ones, 1000 are counted.
+             * @example 1
+             */
             times: number;
             /**
-             * @description `queued`: a run was queued. `skipped`: an earlier run had not ended. `missed`: nobody could handle it within `catch_up_s`. `refused`: no run could be queued.
+             * @description What came of it.
+             *
+             *     - `queued`: A run was queued.
+             *     - `skipped`: An earlier run had not ended.
+             *     - `missed`: Nobody could handle it within `catch_up_s`.
+             *     - `refused`: No run could be queued: `message` says why.
              * @enum {string}
              */
             outcome: "queued" | "skipped" | "missed" | "refused";
+            /**
+             * @description Of `queued`: the run. Of `skipped`: the run that had not ended. Null for the others.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             run_id: string | null;
+            /**
+             * @description Why no run was queued, for people. Null when one was.
+             * @example An earlier run of the schedule had not ended.
+             */
             message: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When that was known, by the clock of the broker.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             handled_at: string;
         };
-        /** SchedulePage */
+        /**
+         * SchedulePage
+         * @description A page of schedules.
+         */
         SchedulePage: {
+            /** @description The newest first. */
             schedules: components["schemas"]["Schedule"][];
-            /** @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null. */
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
             next_cursor: string | null;
         };
-        /** SealedCounts */
+        /**
+         * SealedCounts
+         * @description How the values of one kind are sealed.
+         */
         SealedCounts: {
             /**
-             * @description `webhook_secrets`: the signing secrets of the organisations.
+             * @description What is sealed.
+             *
+             *     - `webhook_secrets`: The signing secrets of the organisations.
              * @enum {string}
              */
             kind: "webhook_secrets";
-            /** @description Opened, and sealed with the sealing key before this request. */
+            /**
+             * @description The number of values that were opened, and were sealed with the sealing key before this request.
+             * @example 12
+             */
             current: number;
-            /** @description Sealed with the sealing key by this request. */
+            /**
+             * @description The number of values that this request has sealed with the sealing key.
+             * @example 12
+             */
             resealed: number;
-            /** @description Opened, and still sealed with another key. */
+            /**
+             * @description The number of values that were opened, and are still sealed with another key.
+             * @example 12
+             */
             old: number;
+            /**
+             * @description The number of values that no key opens.
+             * @example 12
+             */
             unreadable: number;
         };
-        /** SealedValuesPage */
+        /**
+         * SealedValuesPage
+         * @description How up to 100 values are sealed.
+         */
         SealedValuesPage: {
-            /** @description The first key of this gateway, which seals. */
+            /**
+             * @description The first key of this gateway, which seals.
+             * @example 0a1b2c3d
+             */
             sealing_key: string;
             /** @description Its other keys, which only open what they have sealed. */
             other_keys: string[];
-            /** @description Of the values of this page, by kind. */
+            /** @description How the values of this page are sealed, by kind. */
             counts: components["schemas"]["SealedCounts"][];
             /** @description The values of this page that no key opens. They are left as they are. */
             unreadable: components["schemas"]["UnreadableValue"][];
-            /** @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null. */
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
             next_cursor: string | null;
         };
-        /** SlotRun */
+        /**
+         * SlotRun
+         * @description The attempt that holds a slot.
+         */
         SlotRun: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The organisation of the run.
+             * @example 01a21460-0006-7000-8000-000000000006
+             */
             org_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the run.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             run_id: string;
+            /**
+             * @description The number of the attempt, from 1.
+             * @example 1
+             */
             attempt: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it got the slot.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             assigned_at: string;
         };
-        /** Tombstone */
+        /**
+         * Tombstone
+         * @description What is left of a deleted run.
+         */
         Tombstone: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the run.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             run_id: string;
+            /**
+             * @description The number of the run: the position of its first fact in the log.
+             * @example 4711
+             */
             number: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was deleted.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             deleted_at: string;
+            /** @description Who deleted it. */
             deleted_by: {
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description The user of the API key.
+                 * @example 01a21460-0007-7000-8000-000000000007
+                 */
                 user_id: string;
                 /**
                  * Format: uuid
                  * @description The API key of the request.
+                 * @example 01a21460-0008-7000-8000-000000000008
                  */
                 key_id: string;
             };
             /**
-             * @description `erased`: the files, logs and blobs of the run are gone, except content that another run has too.
+             * @description Whether everything is erased.
+             *
+             *     - `erasing`: Something of it is still to be erased.
+             *     - `erased`: The files, logs and blobs of the run are gone, except content that another run has too.
              * @enum {string}
              */
             state: "erasing" | "erased";
+            /** @description What the run had outside of its facts, which is erased. */
             erases: {
+                /**
+                 * @description The number of its output files.
+                 * @example 2
+                 */
                 files: number;
+                /**
+                 * @description The bytes of its output files.
+                 * @example 1482993
+                 */
                 file_bytes: number;
+                /**
+                 * @description The bytes of its inputs, if they had more than 4 KiB as JSON; 0 otherwise.
+                 * @example 0
+                 */
                 inputs_bytes: number;
+                /**
+                 * @description The bytes of its list of outputs, if that had more than 4 KiB as JSON; 0 otherwise.
+                 * @example 0
+                 */
                 outputs_bytes: number;
+                /**
+                 * @description The bytes of its kept log, which is compressed; 0 without one.
+                 * @example 2210
+                 */
                 log_bytes: number;
             };
         };
-        /** UnreadableValue */
+        /**
+         * UnreadableValue
+         * @description A sealed value that no key opens.
+         */
         UnreadableValue: {
-            /** @enum {string} */
+            /**
+             * @description What is sealed.
+             *
+             *     - `webhook_secrets`: The signing secrets of the organisations.
+             * @enum {string}
+             */
             kind: "webhook_secrets";
-            /** @description Of a signing secret: the organisation. */
+            /**
+             * @description The id of the value: of a signing secret that of its organisation.
+             * @example 01a21460-0006-7000-8000-000000000006
+             */
             id: string;
-            /** @description What is wrong, and what to do. It contains no secret. */
+            /**
+             * @description What is wrong, and what to do. It contains no secret.
+             * @example No key of RUNLEDGER_SECRET_KEYS opens it.
+             */
             why: string;
         };
-        /** UploadedFile */
+        /**
+         * UploadedFile
+         * @description A file that a client uploaded, for inputs of runs.
+         */
         UploadedFile: {
             /**
              * Format: uuid
-             * @description The value of an input that is this file.
+             * @description The id of the file: the value of an input that is this file.
+             * @example 01a21460-0009-7000-8000-000000000009
              */
             id: string;
             /**
              * Format: uri
-             * @description Of its bytes, for API keys of the organisation.
+             * @description The address of its bytes, for API keys of the organisation.
+             * @example http://127.0.0.1:8080/api/files/01a21460-0009-7000-8000-000000000009/content
              */
             url: string;
-            /** @description As it was uploaded last. */
+            /**
+             * @description Its name, as it was uploaded last.
+             * @example photo.png
+             */
             filename: string;
+            /**
+             * @description Its size in bytes.
+             * @example 1482993
+             */
             bytes: number;
+            /**
+             * @description The SHA-256 of its bytes, in hexadecimal digits.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
             sha256: string;
-            /** @description As it was uploaded last. */
+            /**
+             * @description Its MIME type, as it was uploaded last.
+             * @example image/png
+             */
             content_type: string;
             /**
              * Format: date-time
              * @description When it is erased, unless it is uploaded or named by a new run before.
+             * @example 2026-01-31T09:30:00.000Z
              */
             expires_at: string;
         };
-        /** Usage */
+        /**
+         * Usage
+         * @description What the organisation uses of each resource, as the operation says.
+         */
         Usage: {
             queued_runs: components["schemas"]["ResourceUsage"];
             catalogue_records: components["schemas"]["ResourceUsage"];
@@ -2924,255 +5592,638 @@ export interface components {
             uploads: components["schemas"]["ResourceUsage"];
             streams: components["schemas"]["ResourceUsage"];
         };
-        /** ValidationError */
+        /**
+         * ValidationError
+         * @description One thing that is wrong with a request.
+         */
         ValidationError: {
-            /** @description The location: `body`, `path`, `query` or `header`, then the names and indexes down to the value. */
+            /**
+             * @description The location: `body`, `path`, `query` or `header`, then the names and indexes down to the value.
+             * @example [
+             *       "body",
+             *       "deployment_id"
+             *     ]
+             */
             loc: (string | number)[];
-            /** @description For people. */
+            /**
+             * @description What is wrong, for people.
+             * @example Field required
+             */
             msg: string;
             /**
-             * @description For programs: an error type of pydantic 2.
+             * @description What is wrong, for programs: an error type of pydantic 2.
              * @example missing
              */
             type: string;
         };
         /**
          * Waiting
-         * @description Null for a run that does not wait.
+         * @description Why a queued run waits, and how long it may.
          */
         Waiting: {
-            /** @description Seconds since the run was queued or requeued. */
+            /**
+             * @description Seconds since the run was queued or requeued.
+             * @example 42.5
+             */
             for_s: number;
             /**
-             * @description `delayed`: it may not start before `not_before`, as its request says. `retrying`: its last attempt failed, and it waits before another one. `busy`: the slots of all executors that could execute it are taken. `warm`: slots are free, and it waits for a busy one that has its version loaded, at most for the `warm_wait_s` of its deployment. `organisation_limit`: its organisation executes as many runs as an operator allows. `concurrency_limit`: as many runs of its deployment as its limit allows execute. `concurrency_key`: another run with its concurrency key executes. `storage_full`: the log has no room for another attempt until runs end or old ones expire. `draining`: only draining executors could execute it. `no_gpu`: no executor has its GPU model. `not_served`: no executor with this GPU model serves its machine. `no_runner`: none of these executors has its runner or program. `no_label`: none of those that have it has all labels that its deployment asks for.
+             * @description What it waits for.
+             *
+             *     - `delayed`: It may not start before `not_before`, as its request says.
+             *     - `retrying`: Its last attempt failed, and it waits before another one.
+             *     - `busy`: The slots of all executors that could execute it are taken.
+             *     - `warm`: Slots are free, and it waits for a busy one that has its version loaded, at most for the `warm_wait_s` of its deployment.
+             *     - `organisation_limit`: Its organisation executes as many runs as an operator allows.
+             *     - `concurrency_limit`: As many runs of its deployment as its limit allows execute.
+             *     - `concurrency_key`: Another run of its deployment with its concurrency key executes.
+             *     - `storage_full`: The log has no room for another attempt until runs end or old ones expire.
+             *     - `draining`: Only draining executors could execute it.
+             *     - `no_gpu`: No executor has its GPU model.
+             *     - `not_served`: Executors have its GPU model, and none of these serves its machine.
+             *     - `no_runner`: Executors with its GPU model serve its machine, and none of these has its runner or program.
+             *     - `no_label`: Executors could execute it, and none of these has all labels that its deployment asks for.
              * @enum {string}
              */
             reason: "delayed" | "retrying" | "busy" | "warm" | "organisation_limit" | "concurrency_limit" | "concurrency_key" | "storage_full" | "draining" | "no_gpu" | "not_served" | "no_runner" | "no_label";
+            /**
+             * @description The time from which it waits for a slot; null when it does so already.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             not_before: string | null;
-            /** @description The reason for people, as in `live_status` of the run. */
+            /**
+             * @description The reason for people, as in `live_status` of the run.
+             * @example waiting for an A10G (2 ahead)
+             */
             sentence: string;
-            /** @description The number of runs that are assigned before it. */
+            /**
+             * @description The number of runs that are assigned before it.
+             * @example 2
+             */
             ahead: number;
+            /** @description When it starts. Null when nobody can say: `eta_sentence` says why. */
             eta: components["schemas"]["Eta"] | null;
-            /** @description The same for people, or why nobody can say when it starts. */
+            /**
+             * @description The same for people, or why nobody can say when it starts.
+             * @example nobody can say: it waits for something else than the ends of other runs
+             */
             eta_sentence: string;
+            /**
+             * @description The GPU model that the numbers below are about.
+             * @example A10G
+             */
             gpu: string;
             executors: components["schemas"]["WaitingExecutors"];
             /**
              * Format: date-time
              * @description The run ends as `timeout` if it has not begun to execute by this time.
+             * @example 2026-01-31T09:30:00.000Z
              */
             gives_up_at: string;
         };
-        /** WaitingExecutors */
+        /**
+         * WaitingExecutors
+         * @description The executors that could execute it, as numbers: which ones they are is not for clients.
+         */
         WaitingExecutors: {
-            /** @description Executors that could execute it and take new runs. */
+            /**
+             * @description The number of executors that could execute it and take new runs.
+             * @example 2
+             */
             serving: number;
-            /** @description Busy slots of these executors with the run's GPU model. */
+            /**
+             * @description The number of busy slots of these executors with the run's GPU model.
+             * @example 2
+             */
             busy_slots: number;
-            /** @description Free slots of these executors with the run's GPU model. */
+            /**
+             * @description The number of free slots of these executors with the run's GPU model.
+             * @example 2
+             */
             free_slots: number;
-            /** @description Executors that could execute it and take no new runs. */
+            /**
+             * @description The number of executors that could execute it and take no new runs.
+             * @example 2
+             */
             draining: number;
         };
-        /** WebhookPayload */
+        /**
+         * WebhookPayload
+         * @description The status of a run, as its webhook receives it.
+         */
         WebhookPayload: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the run.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             run_id: string;
             status: components["schemas"]["RunStatus"];
+            /**
+             * @description A short sentence about the current step; null once the run has ended.
+             * @example waiting for an A10G (2 ahead)
+             */
             live_status: string | null;
+            /**
+             * @description How much of the run is done, from 0 to 1, as its program reports it; 0 while it is queued.
+             * @example 0.25
+             */
             progress: number;
-            /** @description As a run shows them. */
+            /** @description The outputs as the run shows them: empty until it has ended. */
             outputs: components["schemas"]["OutputItem"][];
-            /** @description The position in the log that this notification shows. A notification with a lower one is older. */
+            /**
+             * @description The position in the log that this notification shows. A notification with a lower one is older.
+             * @example 4715
+             */
             sequence: number;
-            /** @description Nothing about this run follows. */
+            /**
+             * @description Whether nothing about this run follows.
+             * @example true
+             */
             finished: boolean;
+            /** @description Why it ended. Null until then. */
             end_reason: components["schemas"]["EndReason"] | null;
+            /** @description Why it failed or timed out; present in every notification of this release. Null until the end, and for other ends. */
             error?: components["schemas"]["RunError"] | null;
             /** @description From the first one to the present or last one; empty until the run is assigned. */
             attempts: components["schemas"]["NotifiedAttempt"][];
-            /** @description As the run has them; only present when it has some. */
+            /** @description The tags of the run; only present when it has some. */
             tags?: string[];
-            /** @description As a run shows them; only present when outputs are lost or deleted. */
+            /** @description What is lost or deleted, as the run shows it; only present when outputs are lost or deleted. */
             missing_members?: components["schemas"]["MissingMember"][];
             /**
              * @description Only present when the attempts were left out, and outputs if need be. `run_url` shows all of them.
              * @constant
              */
             truncated?: true;
+            /**
+             * @description The address of the run in the run API; only present with `truncated`.
+             * @example http://127.0.0.1:8080/api/run/01a21460-ae48-7794-b9bb-ade918a387db
+             */
             run_url?: string;
         };
-        /** WebhookSecret */
+        /**
+         * WebhookSecret
+         * @description The secret that signs the notifications.
+         */
         WebhookSecret: {
-            /** @description `whsec_` and base64, as in Standard Webhooks. */
+            /**
+             * @description The signing secret: `whsec_` and base64, as in Standard Webhooks.
+             * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
+             */
             secret: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             created_at: string;
+            /** @description The previous secret, which also signs until `expires_at`. Null when there is none that still signs. */
             previous: {
+                /**
+                 * @description The previous secret.
+                 * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
+                 */
                 secret: string;
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description Until when it also signs.
+                 * @example 2026-01-31T09:30:00.000Z
+                 */
                 expires_at: string;
             } | null;
         };
         /**
          * WebhookStatus
+         * @description The state of the notifications of a run.
+         *
+         *     - `not-started`: Nothing is known of its notifications: none was due yet, or the first attempt is under way.
+         *     - `running`: A notification was not accepted at once, and is tried again; or a redelivery was requested.
+         *     - `success`: The receiver has accepted the final notification.
+         *     - `failed`: The final notification was given up. It can be delivered again.
          * @enum {string}
          */
         WebhookStatus: "not-started" | "running" | "success" | "failed";
-        /** Whoami */
+        /**
+         * Whoami
+         * @description Who calls, and which version responds.
+         */
         Whoami: {
-            /** @description Everything that the key reads is of it. */
+            /** @description The organisation of the key: everything that the key reads is of it. */
             organisation: {
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description The id of the organisation.
+                 * @example 01a21460-0006-7000-8000-000000000006
+                 */
                 id: string;
+                /**
+                 * @description Its name, for people. Several may have the same.
+                 * @example example
+                 */
                 name: string;
             };
             /** @description The user of the key. */
             user: {
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description The id of the user.
+                 * @example 01a21460-0007-7000-8000-000000000007
+                 */
                 id: string;
+                /**
+                 * @description Its name, for people. Several may have the same.
+                 * @example Ada
+                 */
                 name: string;
             };
             key: components["schemas"]["CallingKey"];
-            /** @description The version of the gateway that responds, such as 0.1.0. */
+            /**
+             * @description The version of the gateway that responds.
+             * @example 0.1.0
+             */
             version: string;
         };
-        /** Workflow */
+        /**
+         * Workflow
+         * @description What its versions have in common. A version has what is executed.
+         */
         Workflow: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the workflow.
+             * @example 01a21460-0002-7000-8000-000000000002
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the organisation that it belongs to.
+             * @example 01a21460-0006-7000-8000-000000000006
+             */
             org_id: string;
+            /**
+             * @description Its name, for people. Several may have the same.
+             * @example portraits
+             */
             name: string;
-            /** @description Whether it is archived: kept for its runs, and not available for anything new. */
+            /**
+             * @description Whether it is archived: kept for its runs, and not available for anything new.
+             * @example false
+             */
             archived: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             created_at: string;
         };
         /**
          * WorkflowChange
          * @description Omitted members stay unchanged.
+         * @example {
+         *       "name": "portraits"
+         *     }
          */
         WorkflowChange: {
+            /**
+             * @description For people. Not blank, and without control characters and characters that change the direction of text. Unchanged when it is null or omitted.
+             * @example portraits
+             */
             name?: string | null;
+            /**
+             * @description Whether it is archived: kept for its runs, and not available for anything new. Unchanged when it is null or omitted.
+             * @example false
+             */
             archived?: boolean | null;
         };
-        /** WorkflowPage */
+        /**
+         * WorkflowPage
+         * @description A page of workflows.
+         */
         WorkflowPage: {
+            /** @description The newest first. */
             workflows: components["schemas"]["Workflow"][];
-            /** @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null. */
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
             next_cursor: string | null;
         };
-        /** WorkflowRun */
+        /**
+         * WorkflowRun
+         * @description A run as it is now, or as it was at the requested moment.
+         */
         WorkflowRun: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the run.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the workflow version.
+             * @example 01a21460-0003-7000-8000-000000000003
+             */
             workflow_version_id: string;
-            /** @description Null unless requested with `?include=inputs`. Secret inputs are null. */
+            /**
+             * @description The inputs by name, with the defaults of those left out. Null unless requested with `?include=inputs`. Secret inputs are null.
+             * @example {
+             *       "prompt": "a red fox in the snow",
+             *       "seed": 7
+             *     }
+             */
             workflow_inputs: unknown;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the workflow.
+             * @example 01a21460-0002-7000-8000-000000000002
+             */
             workflow_id: string;
-            /** @description The workflow; null unless requested with `?include=workflow_api`. */
+            /**
+             * @description The workflow as JSON; null unless requested with `?include=workflow_api`.
+             * @example null
+             */
             workflow_api: unknown;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the machine.
+             * @example 01a21460-0001-7000-8000-000000000001
+             */
             machine_id: string;
-            /** @enum {string} */
+            /**
+             * @description What queued it.
+             *
+             *     - `api`: A request or a schedule.
+             *     - `manual`: Reserved for runs that people begin by hand. No service queues such a run yet.
+             *     - `replay`: A request to run an earlier run again, which `rerun_of` names.
+             * @enum {string}
+             */
             origin: "api" | "manual" | "replay";
             status: components["schemas"]["RunStatus"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             created_at: string;
             /**
              * Format: date-time
              * @description The time of the last fact about the run.
+             * @example 2026-01-31T09:30:00.000Z
              */
             updated_at: string;
+            /**
+             * @description The id of the slot allocation: this attempt in its GPU slot. Null before the first attempt.
+             * @example 01a21460-b1c0-7000-8000-00000000000b
+             */
             gpu_event_id: string | null;
-            /** @description Of the slot of its last attempt; of a queued run the first one that it may take. */
+            /**
+             * @description The GPU model of the slot of its last attempt; before the first attempt the model that it prefers.
+             * @example A10G
+             */
             gpu: string;
+            /**
+             * @description The version that the machine had when the run was queued.
+             * @example 1
+             */
             machine_version: string;
+            /**
+             * @description The type that the machine had when the run was queued.
+             * @example comfyui
+             */
             machine_type: string;
+            /**
+             * @description The id of the last attempt: the id of the run and its number. Null before the first.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db.1
+             */
             compute_function_call_id: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The user of the key or the schedule that queued it.
+             * @example 01a21460-0007-7000-8000-000000000007
+             */
             user_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the organisation that it belongs to.
+             * @example 01a21460-0006-7000-8000-000000000006
+             */
             org_id: string;
+            /**
+             * @description A short sentence about the current step; null once the run has ended.
+             * @example waiting for an A10G (2 ahead)
+             */
             live_status: string | null;
+            /**
+             * @description The callback URL. To a key without the scope `admin` it shows the host only, since the rest may be a secret. Null for a run without one.
+             * @example https://hooks.example.com/[hidden]
+             */
             webhook: string | null;
+            /** @description The state of its notifications. Null for a run without a webhook. */
             webhook_status: components["schemas"]["WebhookStatus"] | null;
-            /** @description Unique and increasing. */
+            /**
+             * @description Unique and increasing: the position of its first fact in the log.
+             * @example 4711
+             */
             number: number;
+            /**
+             * @description From created_at to ended_at, in seconds; null until both times are known.
+             * @example 12.5
+             */
             duration: number | null;
+            /**
+             * @description How long the last attempt waited for what executes it to load, such as a model; 0 when it was warm, in seconds; null until both times are known.
+             * @example 12.5
+             */
             cold_start_duration: number | null;
+            /**
+             * @description From created_at to started_at, in seconds; null until both times are known.
+             * @example 12.5
+             */
             cold_start_duration_total: number | null;
+            /**
+             * @description From started_at to ended_at, in seconds; null until both times are known.
+             * @example 12.5
+             */
             run_duration: number | null;
+            /**
+             * @description When it ended. Null until then.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             ended_at: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was queued, or queued again for another attempt.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             queued_at: string;
+            /**
+             * @description The time when the workflow began to execute. Null while it has not begun.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             started_at: string | null;
+            /**
+             * @description How much of the run is done, from 0 to 1, as its program reports it; 0 while it is queued.
+             * @example 0.25
+             */
             progress: number;
+            /**
+             * @description Always false.
+             * @example false
+             */
             is_realtime: boolean;
+            /**
+             * @description As requested: whether the webhook also receives intermediate status.
+             * @example false
+             */
             webhook_intermediate_status: boolean;
+            /** @description What the run made. Empty until it has ended, and when `missing_members` names them. */
             outputs: components["schemas"]["OutputItem"][];
-            /** @description No further status will follow. */
+            /**
+             * @description Whether no further status will follow.
+             * @example false
+             */
             finished: boolean;
+            /** @description Why it ended. Null until then. */
             end_reason: components["schemas"]["EndReason"] | null;
+            /** @description Why it failed or timed out. Null until then, and for other ends. */
             error: components["schemas"]["RunError"] | null;
             /** @description From the first one to the present or last one; empty until the run is assigned. */
             attempts: components["schemas"]["RunAttempt"][];
+            /**
+             * @description Of a queued run: 1 is assigned next. An estimate, since organisations and deployments share the GPUs. Null when unknown, while the run waits for the time when it may start, and once it has started.
+             * @example 3
+             */
             queue_position: number | null;
-            /** @description As requested: a head start of a minute for each step. */
+            /**
+             * @description As requested, 0 by default: a head start of a minute for each step.
+             * @example 0
+             */
             priority: number;
+            /**
+             * @description As requested: of the runs of the deployment with this key one executes at a time. Null without one.
+             * @example user-17
+             */
             concurrency_key: string | null;
-            /** @description As requested, in alphabetical order. */
+            /** @description As requested, in alphabetical order; empty without any. */
             tags: string[];
-            /** @description Seconds that an attempt may execute. */
+            /**
+             * @description Seconds that an attempt may execute.
+             * @example 3600
+             */
             run_timeout_s: number;
-            /** @description Seconds that it may wait until it begins to execute. */
+            /**
+             * @description Seconds that it may wait until it begins to execute.
+             * @example 3600
+             */
             start_deadline_s: number;
+            /**
+             * @description The time before which it does not start, as requested with `start_at` or `delay_s`. Null without one.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             start_at: string | null;
+            /**
+             * @description The run that this run repeats. Null when it repeats none.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
             rerun_of: string | null;
+            /** @description The schedule that queued it. Null when none did. */
             schedule: components["schemas"]["RunSchedule"] | null;
             /** @description Members that are null, or an empty list, because they are lost or deleted: included ones, and outputs. Usually empty. */
             missing_members: components["schemas"]["MissingMember"][];
         };
         /**
          * WorkflowVersion
-         * @description Only archived ever changes.
+         * @description A version of a workflow. Only archived ever changes.
          */
         WorkflowVersion: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the workflow version.
+             * @example 01a21460-0003-7000-8000-000000000003
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the organisation that it belongs to.
+             * @example 01a21460-0006-7000-8000-000000000006
+             */
             org_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the workflow.
+             * @example 01a21460-0002-7000-8000-000000000002
+             */
             workflow_id: string;
-            /** @description 1 for the first version of a workflow, then 2, 3, without a gap. */
+            /**
+             * @description 1 for the first version of a workflow, then 2, 3, without a gap.
+             * @example 1
+             */
             number: number;
-            /** @description The SHA-256 of the workflow as JSON text, in hexadecimal digits. */
+            /**
+             * @description The SHA-256 of the workflow as JSON text, in hexadecimal digits.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
             sha256: string;
-            /** @description The size of the workflow as JSON text. */
+            /**
+             * @description The size of the workflow as JSON text, in bytes.
+             * @example 4096
+             */
             bytes: number;
+            /** @description The definitions of the inputs; empty without any. */
             inputs: components["schemas"]["InputDefinition"][];
-            /** @description Whether it is archived: kept for its runs, and not available for anything new. */
+            /**
+             * @description Whether it is archived: kept for its runs, and not available for anything new.
+             * @example false
+             */
             archived: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T09:30:00.000Z
+             */
             created_at: string;
-            /** @description Any JSON value that the runner understands. */
+            /**
+             * @description What is executed: any JSON value that the runner understands.
+             * @example {
+             *       "6": {
+             *         "class_type": "CLIPTextEncode",
+             *         "inputs": {
+             *           "text": ""
+             *         }
+             *       }
+             *     }
+             */
             workflow: unknown;
         };
         /**
          * WorkflowVersionChange
          * @description Nothing else of a version can change. Create a new version instead.
+         * @example {
+         *       "archived": false
+         *     }
          */
         WorkflowVersionChange: {
+            /**
+             * @description Whether it is archived: kept for its runs, and not available for anything new. Unchanged when it is null or omitted.
+             * @example false
+             */
             archived?: boolean | null;
         };
-        /** WorkflowVersionPage */
+        /**
+         * WorkflowVersionPage
+         * @description A page of the versions of a workflow.
+         */
         WorkflowVersionPage: {
+            /** @description The newest first. */
             versions: components["schemas"]["ListedWorkflowVersion"][];
-            /** @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null. */
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
             next_cursor: string | null;
         };
     };
@@ -3452,21 +6503,21 @@ export interface components {
     headers: {
         /** @description The version of the API. */
         "API-Version": "V2";
-        /** @description The client's, or a new one. The service's log has it. */
+        /** @description The id of the request: the client's, or a new one. The service's log has it. */
         "X-Request-Id": string;
-        /** @description Of this response. Send it as If-None-Match to learn whether it has changed. */
+        /** @description The entity tag of this response. Send it as If-None-Match to learn whether it has changed. */
         ETag: string;
-        /** @description Seconds. */
+        /** @description Seconds after which the request may succeed. */
         "Retry-After": string;
         /** @description How to authenticate. */
         "WWW-Authenticate": string;
-        /** @description The limit of this API key: `q` requests in `w` seconds. */
+        /** @description The limit of this API key: `q` requests in `w` seconds. Left out without a limit. */
         "RateLimit-Policy": string;
         /** @description The members of the body that the operation does not know, and ignored: probably misspelt. Paths with dots, separated by commas; names are percent-encoded. `...` at the end: there are more. Left out without any. */
         "Runledger-Ignored-Members": string;
         /** @description A sentence for each name in the request that the operation does not know, and ignored: members of the body, and parameters of the query where these are not refused. At most eight. Left out without any. */
         "Runledger-Warning": string;
-        /** @description The rest of the limit: `r` requests now; it is full again in `t` seconds. */
+        /** @description The rest of the limit: `r` requests now; it is full again in `t` seconds. Left out without a limit. */
         RateLimit: string;
     };
     pathItems: never;
@@ -3563,11 +6614,12 @@ export interface operations {
     deleteApiKey: {
         parameters: {
             query?: {
-                /** @description true revokes this key alone. The keys that were made with it stay valid. */
+                /** @description True revokes this key alone. The keys that were made with it stay valid. */
                 keep_descendants?: boolean;
             };
             header?: never;
             path: {
+                /** @description The id of the API key. */
                 key_id: string;
             };
             cookie?: never;
@@ -3599,21 +6651,61 @@ export interface operations {
     listAudit: {
         parameters: {
             query?: {
+                /**
+                 * @description Only records of this action. What was done.
+                 *
+                 *     - `key.created`: An API key was made. The record has its scopes, its user and its expiry.
+                 *     - `key.revoked`: An API key was revoked, with the keys below it unless the record says otherwise.
+                 *     - `secret.read`: The organisation's signing secret was shown.
+                 *     - `secret.rotated`: The organisation's signing secret was replaced.
+                 *     - `machine.created`: A machine was created.
+                 *     - `machine.changed`: A machine was changed, archived or restored.
+                 *     - `machine.deleted`: A machine was deleted.
+                 *     - `workflow.created`: A workflow was created.
+                 *     - `workflow.changed`: A workflow was changed, archived or restored.
+                 *     - `workflow.deleted`: A workflow was deleted.
+                 *     - `workflow_version.created`: A workflow version was created.
+                 *     - `workflow_version.changed`: A workflow version was archived or restored.
+                 *     - `workflow_version.deleted`: A workflow version was deleted.
+                 *     - `deployment.created`: A deployment was created.
+                 *     - `deployment.changed`: A deployment was changed, archived or restored.
+                 *     - `deployment.deleted`: A deployment was deleted.
+                 *     - `schedule.created`: A schedule was created.
+                 *     - `schedule.changed`: A schedule was changed, paused or resumed.
+                 *     - `schedule.deleted`: A schedule was deleted.
+                 *     - `retention.changed`: The organisation chose for how long its runs are kept.
+                 *     - `run.cancelled`: A key of another user than that of the run asked to cancel it.
+                 *     - `runs.cancelled`: Many runs were cancelled by a filter. The record has how many.
+                 *     - `runs.rerun`: Many runs were queued again by a filter. The record has how many.
+                 *     - `run.deleted`: A run was deleted, with its files.
+                 *     - `run.outputs_deleted`: The outputs of a run were deleted.
+                 *     - `file.deleted`: A file that a client had uploaded was deleted.
+                 *     - `executor.drained`: An operator drained an executor.
+                 *     - `executor.resumed`: An operator resumed an executor.
+                 *     - `sealed_values.resealed`: Up to 100 sealed values were sealed with the sealing key.
+                 *     - `organisation.created`: An organisation was created, with its first key.
+                 *     - `organisation.erased`: The erasure of an organisation was requested. Its tombstone says when it is complete.
+                 *     - `log.provisioned`: The streams of the log were created, or brought to their settings.
+                 *     - `dead_letter.redriven`: An operator had dead letters handled again.
+                 *     - `views.rebuilt`: An operator had the views of runs built again from the log.
+                 *     - `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.
+                 */
                 action?: "key.created" | "key.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "views.rebuilt" | "credential.refused";
-                /** @description Needs the scope `operator`, unless it is that of the key. */
+                /** @description Only records of this organisation. Needs the scope `operator`, unless it is that of the key. */
                 organisation?: string;
-                /** @description Done with this API key. */
+                /** @description Only what was done with this API key. */
                 key_id?: string;
-                /** @description Done with a key of this user. */
+                /** @description Only what was done with a key of this user. */
                 user_id?: string;
                 /** @description The id of what it was done to, such as that of a key. */
                 target?: string;
-                /** @description Stored at this time or later. */
+                /** @description Only records that were stored at this time or later. */
                 since?: string;
-                /** @description Stored before this time. */
+                /** @description Only records that were stored before this time. */
                 until?: string;
+                /** @description The most items on a page. */
                 limit?: number;
-                /** @description next_cursor of the previous page */
+                /** @description `next_cursor` of the previous page. Left out for the first page. */
                 cursor?: string;
             };
             header?: never;
@@ -3661,18 +6753,57 @@ export interface operations {
     exportAudit: {
         parameters: {
             query?: {
+                /**
+                 * @description Only records of this action. What was done.
+                 *
+                 *     - `key.created`: An API key was made. The record has its scopes, its user and its expiry.
+                 *     - `key.revoked`: An API key was revoked, with the keys below it unless the record says otherwise.
+                 *     - `secret.read`: The organisation's signing secret was shown.
+                 *     - `secret.rotated`: The organisation's signing secret was replaced.
+                 *     - `machine.created`: A machine was created.
+                 *     - `machine.changed`: A machine was changed, archived or restored.
+                 *     - `machine.deleted`: A machine was deleted.
+                 *     - `workflow.created`: A workflow was created.
+                 *     - `workflow.changed`: A workflow was changed, archived or restored.
+                 *     - `workflow.deleted`: A workflow was deleted.
+                 *     - `workflow_version.created`: A workflow version was created.
+                 *     - `workflow_version.changed`: A workflow version was archived or restored.
+                 *     - `workflow_version.deleted`: A workflow version was deleted.
+                 *     - `deployment.created`: A deployment was created.
+                 *     - `deployment.changed`: A deployment was changed, archived or restored.
+                 *     - `deployment.deleted`: A deployment was deleted.
+                 *     - `schedule.created`: A schedule was created.
+                 *     - `schedule.changed`: A schedule was changed, paused or resumed.
+                 *     - `schedule.deleted`: A schedule was deleted.
+                 *     - `retention.changed`: The organisation chose for how long its runs are kept.
+                 *     - `run.cancelled`: A key of another user than that of the run asked to cancel it.
+                 *     - `runs.cancelled`: Many runs were cancelled by a filter. The record has how many.
+                 *     - `runs.rerun`: Many runs were queued again by a filter. The record has how many.
+                 *     - `run.deleted`: A run was deleted, with its files.
+                 *     - `run.outputs_deleted`: The outputs of a run were deleted.
+                 *     - `file.deleted`: A file that a client had uploaded was deleted.
+                 *     - `executor.drained`: An operator drained an executor.
+                 *     - `executor.resumed`: An operator resumed an executor.
+                 *     - `sealed_values.resealed`: Up to 100 sealed values were sealed with the sealing key.
+                 *     - `organisation.created`: An organisation was created, with its first key.
+                 *     - `organisation.erased`: The erasure of an organisation was requested. Its tombstone says when it is complete.
+                 *     - `log.provisioned`: The streams of the log were created, or brought to their settings.
+                 *     - `dead_letter.redriven`: An operator had dead letters handled again.
+                 *     - `views.rebuilt`: An operator had the views of runs built again from the log.
+                 *     - `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.
+                 */
                 action?: "key.created" | "key.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "views.rebuilt" | "credential.refused";
-                /** @description Needs the scope `operator`, unless it is that of the key. */
+                /** @description Only records of this organisation. Needs the scope `operator`, unless it is that of the key. */
                 organisation?: string;
-                /** @description Done with this API key. */
+                /** @description Only what was done with this API key. */
                 key_id?: string;
-                /** @description Done with a key of this user. */
+                /** @description Only what was done with a key of this user. */
                 user_id?: string;
                 /** @description The id of what it was done to, such as that of a key. */
                 target?: string;
-                /** @description Stored at this time or later. */
+                /** @description Only records that were stored at this time or later. */
                 since?: string;
-                /** @description Stored before this time. */
+                /** @description Only records that were stored before this time. */
                 until?: string;
             };
             header?: never;
@@ -3707,13 +6838,15 @@ export interface operations {
     listDeployments: {
         parameters: {
             query?: {
-                /** @description true lists the archived records instead of the others */
+                /** @description True lists the archived records instead of the others. */
                 archived?: boolean;
+                /** @description The most items on a page. */
                 limit?: number;
-                /** @description next_cursor of the previous page */
+                /** @description `next_cursor` of the previous page. Left out for the first page. */
                 cursor?: string;
                 /** @description Only records with exactly this name; several may have it. */
                 name?: string;
+                /** @description Only deployments of this workflow, of any version. */
                 workflow_id?: string;
             };
             header?: never;
@@ -3805,6 +6938,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the deployment. */
                 deployment_id: string;
             };
             cookie?: never;
@@ -3853,6 +6987,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the deployment. */
                 deployment_id: string;
             };
             cookie?: never;
@@ -3887,6 +7022,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the deployment. */
                 deployment_id: string;
             };
             cookie?: never;
@@ -3930,8 +7066,9 @@ export interface operations {
     listExecutors: {
         parameters: {
             query?: {
+                /** @description The most items on a page. */
                 limit?: number;
-                /** @description next_cursor of the previous page */
+                /** @description `next_cursor` of the previous page. Left out for the first page. */
                 cursor?: string;
             };
             header?: never;
@@ -3981,7 +7118,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Stays the same over restarts of the executor. */
+                /** @description The name of the executor. It stays the same over restarts. */
                 name: string;
             };
             cookie?: never;
@@ -4030,7 +7167,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Stays the same over restarts of the executor. */
+                /** @description The name of the executor. It stays the same over restarts. */
                 name: string;
             };
             cookie?: never;
@@ -4066,7 +7203,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Stays the same over restarts of the executor. */
+                /** @description The name of the executor. It stays the same over restarts. */
                 name: string;
             };
             cookie?: never;
@@ -4100,8 +7237,9 @@ export interface operations {
     listFiles: {
         parameters: {
             query?: {
+                /** @description The most items on a page. */
                 limit?: number;
-                /** @description next_cursor of the previous page */
+                /** @description `next_cursor` of the previous page. Left out for the first page. */
                 cursor?: string;
             };
             header?: never;
@@ -4149,7 +7287,7 @@ export interface operations {
     uploadFile: {
         parameters: {
             query?: {
-                /** @description Its last part is the name, without characters that some system forbids. */
+                /** @description The name of the file. Its last part is used, without characters that some system forbids. */
                 filename?: string;
             };
             header?: never;
@@ -4195,9 +7333,9 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The version of tus. */
+                /** @description The version of tus: `1.0.0`. */
                 "Tus-Resumable"?: "1.0.0";
-                /** @description Bytes of the whole file. */
+                /** @description The size of the whole file in bytes. */
                 "Upload-Length": number;
                 /** @description Names with values in base64, of which `filename` and `filetype` are used: `filename cGhvdG8ucG5n,filetype aW1hZ2UvcG5n`. */
                 "Upload-Metadata"?: string;
@@ -4236,6 +7374,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the upload. */
                 id: string;
             };
             cookie?: never;
@@ -4271,6 +7410,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the upload. */
                 id: string;
             };
             cookie?: never;
@@ -4303,12 +7443,13 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The version of tus. */
+                /** @description The version of tus: `1.0.0`. */
                 "Tus-Resumable"?: "1.0.0";
-                /** @description Where the bytes begin. */
+                /** @description Where the bytes begin: the number of bytes that are stored. */
                 "Upload-Offset": number;
             };
             path: {
+                /** @description The id of the upload. */
                 id: string;
             };
             cookie?: never;
@@ -4353,6 +7494,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the file. */
                 id: string;
             };
             cookie?: never;
@@ -4401,6 +7543,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the file. */
                 id: string;
             };
             cookie?: never;
@@ -4434,6 +7577,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the file. */
                 id: string;
             };
             cookie?: never;
@@ -4467,10 +7611,11 @@ export interface operations {
     listMachines: {
         parameters: {
             query?: {
-                /** @description true lists the archived records instead of the others */
+                /** @description True lists the archived records instead of the others. */
                 archived?: boolean;
+                /** @description The most items on a page. */
                 limit?: number;
-                /** @description next_cursor of the previous page */
+                /** @description `next_cursor` of the previous page. Left out for the first page. */
                 cursor?: string;
                 /** @description Only records with exactly this name; several may have it. */
                 name?: string;
@@ -4564,6 +7709,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the machine. */
                 machine_id: string;
             };
             cookie?: never;
@@ -4612,6 +7758,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the machine. */
                 machine_id: string;
             };
             cookie?: never;
@@ -4646,6 +7793,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the machine. */
                 machine_id: string;
             };
             cookie?: never;
@@ -4694,6 +7842,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description The id of the organisation. */
                 org_id: string;
             };
             cookie?: never;
@@ -4730,6 +7879,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the organisation. */
                 org_id: string;
             };
             cookie?: never;
@@ -4778,10 +7928,11 @@ export interface operations {
             query?: {
                 /** @description Only this GPU model, in upper case. */
                 gpu?: string;
-                /** @description Needs the scope `operator`, unless it is that of the key. */
+                /** @description Only runs of this organisation. Needs the scope `operator`, unless it is that of the key. */
                 organisation?: string;
+                /** @description The most items on a page. */
                 limit?: number;
-                /** @description next_cursor of the previous page */
+                /** @description `next_cursor` of the previous page. Left out for the first page. */
                 cursor?: string;
             };
             header?: never;
@@ -5018,6 +8169,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description The id of the run. */
                 run_id: string;
             };
             cookie?: never;
@@ -5068,6 +8220,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the run. */
                 run_id: string;
             };
             cookie?: never;
@@ -5104,6 +8257,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the run. */
                 run_id: string;
             };
             cookie?: never;
@@ -5140,6 +8294,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the run. */
                 run_id: string;
             };
             cookie?: never;
@@ -5191,6 +8346,7 @@ export interface operations {
                 "Last-Event-ID"?: number;
             };
             path: {
+                /** @description The id of the run. */
                 run_id: string;
             };
             cookie?: never;
@@ -5240,6 +8396,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description The id of the run. */
                 run_id: string;
             };
             cookie?: never;
@@ -5288,6 +8445,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the run. */
                 run_id: string;
             };
             cookie?: never;
@@ -5334,6 +8492,7 @@ export interface operations {
                 "Last-Event-ID"?: string;
             };
             path: {
+                /** @description The id of the run. */
                 run_id: string;
             };
             cookie?: never;
@@ -5380,6 +8539,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the run. */
                 run_id: string;
             };
             cookie?: never;
@@ -5416,6 +8576,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the run. */
                 run_id: string;
             };
             cookie?: never;
@@ -5465,6 +8626,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the run. */
                 run_id: string;
             };
             cookie?: never;
@@ -5504,6 +8666,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description The id of the run. */
                 run_id: string;
             };
             cookie?: never;
@@ -5550,6 +8713,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the run. */
                 run_id: string;
             };
             cookie?: never;
@@ -5594,6 +8758,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the run. */
                 run_id: string;
             };
             cookie?: never;
@@ -5642,6 +8807,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the run. */
                 run_id: string;
             };
             cookie?: never;
@@ -5690,11 +8856,21 @@ export interface operations {
             query?: {
                 /** @description Runs with one of these statuses. */
                 status?: components["schemas"]["RunStatus"][];
+                /** @description Runs of this deployment. */
                 deployment_id?: string;
+                /** @description Runs of this workflow, of any version. */
                 workflow_id?: string;
                 /** @description Runs that this schedule queued, also a deleted one. */
                 schedule_id?: string;
+                /** @description Runs on this GPU model, or that wait for it; in either case. */
                 gpu?: string;
+                /**
+                 * @description Only runs of this origin. What queued it.
+                 *
+                 *     - `api`: A request or a schedule.
+                 *     - `manual`: Reserved for runs that people begin by hand. No service queues such a run yet.
+                 *     - `replay`: A request to run an earlier run again, which `rerun_of` names.
+                 */
                 origin?: "api" | "manual" | "replay";
                 /** @description Runs with all of these tags. */
                 tag?: string[];
@@ -5702,8 +8878,9 @@ export interface operations {
                 created_after?: string;
                 /** @description Runs created before this time. */
                 created_before?: string;
+                /** @description The most items on a page. */
                 limit?: number;
-                /** @description next_cursor of the previous page */
+                /** @description `next_cursor` of the previous page. Left out for the first page. */
                 cursor?: string;
                 /** @description Members that are null unless requested, because they may be large. A page with them may be shorter. */
                 include?: ("inputs" | "workflow_api")[];
@@ -5840,11 +9017,13 @@ export interface operations {
     listSchedules: {
         parameters: {
             query?: {
+                /** @description Only schedules of this deployment. */
                 deployment_id?: string;
                 /** @description Only schedules with exactly this name; several may have it. */
                 name?: string;
+                /** @description The most items on a page. */
                 limit?: number;
-                /** @description next_cursor of the previous page */
+                /** @description `next_cursor` of the previous page. Left out for the first page. */
                 cursor?: string;
             };
             header?: never;
@@ -5935,6 +9114,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the schedule. */
                 schedule_id: string;
             };
             cookie?: never;
@@ -5983,6 +9163,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the schedule. */
                 schedule_id: string;
             };
             cookie?: never;
@@ -6016,6 +9197,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the schedule. */
                 schedule_id: string;
             };
             cookie?: never;
@@ -6058,7 +9240,7 @@ export interface operations {
     checkSealedValues: {
         parameters: {
             query?: {
-                /** @description next_cursor of the previous page */
+                /** @description `next_cursor` of the previous page. Left out for the first page. */
                 cursor?: string;
             };
             header?: never;
@@ -6193,13 +9375,17 @@ export interface operations {
     listDeliveries: {
         parameters: {
             query?: {
+                /** @description Runs whose notifications have one of these states. */
                 status?: components["schemas"]["WebhookStatus"][];
                 /** @description The host of the webhook, with the port unless it is the default port. */
                 host?: string;
+                /** @description Runs created at this time or later. */
                 created_after?: string;
+                /** @description Runs created before this time. */
                 created_before?: string;
+                /** @description The most items on a page. */
                 limit?: number;
-                /** @description next_cursor of the previous page */
+                /** @description `next_cursor` of the previous page. Left out for the first page. */
                 cursor?: string;
             };
             header?: never;
@@ -6406,10 +9592,11 @@ export interface operations {
     listWorkflows: {
         parameters: {
             query?: {
-                /** @description true lists the archived records instead of the others */
+                /** @description True lists the archived records instead of the others. */
                 archived?: boolean;
+                /** @description The most items on a page. */
                 limit?: number;
-                /** @description next_cursor of the previous page */
+                /** @description `next_cursor` of the previous page. Left out for the first page. */
                 cursor?: string;
                 /** @description Only records with exactly this name; several may have it. */
                 name?: string;
@@ -6503,6 +9690,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the workflow. */
                 workflow_id: string;
             };
             cookie?: never;
@@ -6551,6 +9739,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the workflow. */
                 workflow_id: string;
             };
             cookie?: never;
@@ -6585,6 +9774,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the workflow. */
                 workflow_id: string;
             };
             cookie?: never;
@@ -6628,14 +9818,16 @@ export interface operations {
     listWorkflowVersions: {
         parameters: {
             query?: {
-                /** @description true lists the archived records instead of the others */
+                /** @description True lists the archived records instead of the others. */
                 archived?: boolean;
+                /** @description The most items on a page. */
                 limit?: number;
-                /** @description next_cursor of the previous page */
+                /** @description `next_cursor` of the previous page. Left out for the first page. */
                 cursor?: string;
             };
             header?: never;
             path: {
+                /** @description The id of the workflow. */
                 workflow_id: string;
             };
             cookie?: never;
@@ -6684,6 +9876,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the workflow. */
                 workflow_id: string;
             };
             cookie?: never;
@@ -6730,7 +9923,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the workflow. */
                 workflow_id: string;
+                /** @description The id of the workflow version. */
                 version_id: string;
             };
             cookie?: never;
@@ -6780,7 +9975,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the workflow. */
                 workflow_id: string;
+                /** @description The id of the workflow version. */
                 version_id: string;
             };
             cookie?: never;
@@ -6815,7 +10012,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the workflow. */
                 workflow_id: string;
+                /** @description The id of the workflow version. */
                 version_id: string;
             };
             cookie?: never;
@@ -6867,7 +10066,7 @@ export interface operations {
                 "webhook-timestamp": string;
                 /** @description One or several signatures between spaces, each `v1,` and base64. */
                 "webhook-signature": string;
-                /** @description Of the body. */
+                /** @description The version of the body. */
                 "runledger-webhook-version": "1";
             };
             path?: never;

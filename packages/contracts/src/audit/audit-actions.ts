@@ -1,44 +1,4 @@
-import { Type, type Static } from 'typebox';
-
-/** Closed: what somebody did that an auditor may ask about. `<kind of the target>.<what was done>`, which are two tokens of a subject. */
-export const AuditAction = Type.Enum([
-  'key.created',
-  'key.revoked',
-  'secret.read',
-  'secret.rotated',
-  'machine.created',
-  'machine.changed',
-  'machine.deleted',
-  'workflow.created',
-  'workflow.changed',
-  'workflow.deleted',
-  'workflow_version.created',
-  'workflow_version.changed',
-  'workflow_version.deleted',
-  'deployment.created',
-  'deployment.changed',
-  'deployment.deleted',
-  'schedule.created',
-  'schedule.changed',
-  'schedule.deleted',
-  'retention.changed',
-  'run.cancelled',
-  'runs.cancelled',
-  'runs.rerun',
-  'run.deleted',
-  'run.outputs_deleted',
-  'file.deleted',
-  'executor.drained',
-  'executor.resumed',
-  'sealed_values.resealed',
-  'organisation.created',
-  'organisation.erased',
-  'log.provisioned',
-  'dead_letter.redriven',
-  'views.rebuilt',
-  'credential.refused',
-]);
-export type AuditAction = Static<typeof AuditAction>;
+import { enumInWords } from '../words/in-words.ts';
 
 interface DescribedAction {
   readonly means: string;
@@ -52,7 +12,8 @@ interface DescribedAction {
 const refused = (means: string): DescribedAction => ({ means, withoutRecord: 'refused' });
 const done = (means: string): DescribedAction => ({ means, withoutRecord: 'done' });
 
-export const AUDIT_ACTIONS: Readonly<Record<AuditAction, DescribedAction>> = {
+/** Closed: what somebody did that an auditor may ask about. `<kind of the target>.<what was done>`, which are two tokens of a subject. */
+export const AUDIT_ACTIONS = {
   'key.created': refused('An API key was made. The record has its scopes, its user and its expiry.'),
   'key.revoked': done('An API key was revoked, with the keys below it unless the record says otherwise.'),
   'secret.read': refused("The organisation's signing secret was shown."),
@@ -92,4 +53,13 @@ export const AUDIT_ACTIONS: Readonly<Record<AuditAction, DescribedAction>> = {
   'credential.refused': done(
     'Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.',
   ),
-};
+} as const satisfies Readonly<Record<string, DescribedAction>>;
+
+export type AuditAction = keyof typeof AUDIT_ACTIONS;
+
+// The keys of the table are the actions.
+const MEANINGS = Object.fromEntries(
+  Object.entries(AUDIT_ACTIONS).map(([action, { means }]) => [action, means]),
+) as Record<AuditAction, string>;
+
+export const AuditAction = enumInWords(MEANINGS, { description: 'What was done.' });

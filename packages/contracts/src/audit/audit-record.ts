@@ -1,45 +1,60 @@
 import { Type, type Static } from 'typebox';
+import { enumInWords, valuesOf } from '../words/in-words.ts';
 import { AuditAction } from './audit-actions.ts';
 
-const Uuid = Type.String({ format: 'uuid' });
+const uuid = (description: string) =>
+  Type.String({ format: 'uuid', description, examples: ['01a21460-0008-7000-8000-000000000008'] });
 
 /** The one who did it. Never a secret. */
-export const AuditActor = Type.Union([
-  Type.Object(
-    {
-      kind: Type.Literal('key'),
-      key_id: Uuid,
-      user_id: Uuid,
-      org_id: Uuid,
-      address: Type.Union([Type.String({ maxLength: 64 }), Type.Null()], {
-        description: 'Of the client; null when the connection was closed already.',
-      }),
-    },
-    { description: 'An API key.' },
-  ),
-  Type.Object(
-    { kind: Type.Literal('operator') },
-    { description: "The operator's credentials of the broker." },
-  ),
-  Type.Object(
-    {
-      kind: Type.Literal('unknown'),
-      network: Type.String({
-        maxLength: 64,
-        description: 'The addresses of the clients, such as 192.0.2.0/24; `others` for many networks.',
-      }),
-    },
-    { description: 'Nobody who is known.' },
-  ),
-]);
+export const AuditActor = Type.Union(
+  [
+    Type.Object(
+      {
+        kind: Type.Literal('key', { description: 'An API key, or a token that one made.' }),
+        key_id: uuid('The id of the API key.'),
+        user_id: uuid('The user of the key.'),
+        org_id: uuid('The organisation of the key.'),
+        address: Type.Union([Type.String({ maxLength: 64 }), Type.Null()], {
+          description: 'The address of the client; null when the connection was closed already.',
+          examples: ['192.0.2.17'],
+        }),
+      },
+      { description: 'An API key.' },
+    ),
+    Type.Object(
+      { kind: Type.Literal('operator', { description: 'Whoever has them.' }) },
+      { description: "The operator's credentials of the broker." },
+    ),
+    Type.Object(
+      {
+        kind: Type.Literal('unknown', { description: 'Clients without a valid credential.' }),
+        network: Type.String({
+          maxLength: 64,
+          description: 'The addresses of the clients, such as 192.0.2.0/24; `others` for many networks.',
+          examples: ['192.0.2.0/24'],
+        }),
+      },
+      { description: 'Nobody who is known.' },
+    ),
+  ],
+  { description: 'Who did it.' },
+);
 export type AuditActor = Static<typeof AuditActor>;
 
-export const AuditTarget = Type.Object({
-  kind: Type.String({ pattern: '^[a-z_]{1,32}$' }),
-  id: Type.Union([Type.String({ maxLength: 256 }), Type.Null()], {
-    description: 'Null when it has none, or none yet.',
-  }),
-});
+export const AuditTarget = Type.Object(
+  {
+    kind: Type.String({
+      pattern: '^[a-z_]{1,32}$',
+      description: 'What it is, as the action begins.',
+      examples: ['deployment'],
+    }),
+    id: Type.Union([Type.String({ maxLength: 256 }), Type.Null()], {
+      description: 'Its id. Null when it has none, or none yet.',
+      examples: ['01a21460-0004-7000-8000-000000000004'],
+    }),
+  },
+  { description: 'What it was done to.' },
+);
 export type AuditTarget = Static<typeof AuditTarget>;
 
 const Word = Type.String({ maxLength: 128 });
@@ -47,11 +62,20 @@ const Word = Type.String({ maxLength: 128 });
 export const AuditDetails = Type.Record(
   Type.String({ pattern: '^[a-z_]{1,32}$' }),
   Type.Union([Word, Type.Number(), Type.Boolean(), Type.Null(), Type.Array(Word, { maxItems: 32 })]),
+  {
+    description:
+      'More about the action, by name: names of members, ids, scopes, numbers. Only present when there is more.',
+    examples: [{ matched: 40, cancelled: 38 }],
+  },
 );
 export type AuditDetails = Static<typeof AuditDetails>;
 
-export const AUDIT_STAGES = ['requested', 'completed'] as const;
-export type AuditStage = (typeof AUDIT_STAGES)[number];
+const STAGES = {
+  requested: 'Stored before the action is carried out. Without its `completed` it may have taken effect.',
+  completed: 'Stored after it.',
+} as const;
+export type AuditStage = keyof typeof STAGES;
+export const AUDIT_STAGES: readonly AuditStage[] = valuesOf(STAGES);
 
 /**
  * A record of an action. `requested` is stored before it is carried out, and `completed` after it, with the same id: a `requested` alone
@@ -59,15 +83,33 @@ export type AuditStage = (typeof AUDIT_STAGES)[number];
  */
 export const AuditRecord = Type.Object({
   version: Type.Literal(1),
-  id: Uuid,
-  stage: Type.Enum([...AUDIT_STAGES]),
+  id: uuid('The id of the action: both of its records have it.'),
+  stage: enumInWords(STAGES, { description: 'Which record of the action it is.' }),
   action: AuditAction,
-  /** Whose record it is; null for what no organisation owns. */
-  org_id: Type.Union([Uuid, Type.Null()]),
+  org_id: Type.Union([uuid('Whose record it is.'), Type.Null()], {
+    description: 'Null for what no organisation owns.',
+  }),
   actor: AuditActor,
   target: AuditTarget,
-  outcome: Type.Union([Type.Enum(['done', 'refused', 'unknown']), Type.Null()]),
-  request_id: Type.Union([Type.String({ maxLength: 128 }), Type.Null()]),
+  outcome: Type.Union(
+    [
+      enumInWords(
+        {
+          done: 'It was done.',
+          refused: 'It was refused, and nothing was done.',
+          unknown: 'The request failed, and may or may not have taken effect.',
+        },
+        { description: 'What came of it.' },
+      ),
+      Type.Null(),
+    ],
+    { description: 'Null in a `requested` record.' },
+  ),
+  request_id: Type.Union([Type.String({ maxLength: 128 }), Type.Null()], {
+    description:
+      'The id of the request, as its header `X-Request-Id` and the log of the service have it. Null when no request did it.',
+    examples: ['01a21460-ae48-7794-b9bb-ade918a387db'],
+  }),
   details: Type.Optional(AuditDetails),
 });
 export type AuditRecord = Static<typeof AuditRecord>;

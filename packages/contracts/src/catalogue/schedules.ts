@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { ConcurrencyKey, Priority } from '../fair-share.ts';
 import { GpuModel } from '../gpu.ts';
+import { enumInWords } from '../words/in-words.ts';
 import { JsonRecord } from '../json-schemas.ts';
 import { MAX_TAGS, Tag } from '../tags.ts';
 import { MAX_SCHEDULE_MESSAGE, MAX_WEBHOOK_URL } from '../limits.ts';
@@ -10,7 +11,14 @@ const Seconds = Type.Number({ exclusiveMinimum: 0 });
 const Time = Type.String({ format: 'date-time' });
 
 /** What a schedule does at one of its times while an earlier run of it has not ended. */
-export const OverlapPolicy = Type.Enum(['skip', 'allow', 'cancel_other']);
+export const OverlapPolicy = enumInWords(
+  {
+    skip: 'The time is left out.',
+    allow: 'Another run is queued. With a `concurrency_key` the runs execute one after the other.',
+    cancel_other: 'The earlier run is asked to be cancelled, and another one is queued at once.',
+  },
+  { description: 'What happens at a time while an earlier run of the schedule has not ended.' },
+);
 export type OverlapPolicy = Static<typeof OverlapPolicy>;
 
 /** Seconds by which a time may have been missed and is still made. */
@@ -36,7 +44,15 @@ export const ScheduleOutcome = Type.Object({
   last_time: Time,
   /** At most `MAX_COUNTED` are counted. */
   times: Type.Integer({ minimum: 1, maximum: MAX_COUNTED }),
-  outcome: Type.Enum(['queued', 'skipped', 'missed', 'refused']),
+  outcome: enumInWords(
+    {
+      queued: 'A run was queued.',
+      skipped: 'An earlier run had not ended.',
+      missed: 'Nobody could handle it within `catch_up_s`.',
+      refused: 'No run could be queued: `message` says why.',
+    },
+    { description: 'What came of it.' },
+  ),
   /** Of `queued`: the run. Of `skipped`: the run that had not ended. */
   run_id: Type.Union([Uuid, Type.Null()]),
   /** Why no run was queued. */

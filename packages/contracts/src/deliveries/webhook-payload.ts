@@ -1,15 +1,13 @@
 import { Type, type Static } from 'typebox';
 import type { ProgressReport } from '../events/activity.ts';
-import { Tag } from '../tags.ts';
+import { RunError } from '../events/run-error.ts';
 import { nullable } from '../http/fields/optional.ts';
-import {
-  EndReason,
-  MissingMember,
-  OutputItem,
-  RunAttempt,
-  RunStatus,
-  WorkflowRun,
-} from '../http/runs/run.ts';
+import { Tag } from '../tags.ts';
+import { RunUuid } from '../http/fields/ids.ts';
+import { RunStatus } from '../http/runs/run-status.ts';
+import { MissingMember, OutputItem } from '../http/runs/run-outputs.ts';
+import { RunAttempt } from '../http/runs/run-attempt.ts';
+import { WorkflowRun } from '../http/runs/run.ts';
 import { liveStatus } from '../run-view/live-status.ts';
 import { isEnded, type Run } from '../fold/run.ts';
 import { missingOutputs } from '../run-view/missing-outputs.ts';
@@ -20,33 +18,48 @@ import { shownOutputs, type OutputUrl } from '../run-view/shown-outputs.ts';
 export const WEBHOOK_PAYLOAD_VERSION = 1;
 
 /** What became of it. Why it got its slot is not for receivers: `run_url` shows it. */
-const NotifiedAttempt = Type.Omit(RunAttempt, ['placement'], { title: 'NotifiedAttempt' });
+const NotifiedAttempt = Type.Omit(RunAttempt, ['placement'], {
+  title: 'NotifiedAttempt',
+  description: 'One try to execute the run on one slot of an executor.',
+});
 
 /** The body of a notification. Within a version members may be added, never removed. */
 export const WebhookPayload = Type.Object(
   {
-    run_id: Type.String({ format: 'uuid' }),
+    run_id: RunUuid,
     status: RunStatus,
-    live_status: nullable(Type.String()),
-    progress: Type.Number({ minimum: 0, maximum: 1 }),
-    outputs: Type.Array(OutputItem, { description: 'As a run shows them.' }),
+    live_status: WorkflowRun.properties.live_status,
+    progress: WorkflowRun.properties.progress,
+    outputs: Type.Array(OutputItem, {
+      description: 'The outputs as the run shows them: empty until it has ended.',
+    }),
     sequence: Type.Integer({
       minimum: 1,
       description:
         'The position in the log that this notification shows. A notification with a lower one is older.',
+      examples: [4715],
     }),
-    finished: Type.Boolean({ description: 'Nothing about this run follows.' }),
-    end_reason: nullable(EndReason),
-    error: Type.Optional(WorkflowRun.properties.error),
+    finished: Type.Boolean({
+      description: 'Whether nothing about this run follows.',
+      examples: [true],
+    }),
+    end_reason: WorkflowRun.properties.end_reason,
+    error: Type.Optional(
+      nullable(
+        RunError,
+        'Why it failed or timed out; present in every notification of this release. Null until the end, and for other ends.',
+      ),
+    ),
     attempts: Type.Array(NotifiedAttempt, {
       description: 'From the first one to the present or last one; empty until the run is assigned.',
     }),
     tags: Type.Optional(
-      Type.Array(Tag, { description: 'As the run has them; only present when it has some.' }),
+      Type.Array(Tag, { description: 'The tags of the run; only present when it has some.' }),
     ),
     missing_members: Type.Optional(
       Type.Array(MissingMember, {
-        description: 'As a run shows them; only present when outputs are lost or deleted.',
+        description:
+          'What is lost or deleted, as the run shows it; only present when outputs are lost or deleted.',
       }),
     ),
     truncated: Type.Optional(
@@ -55,9 +68,14 @@ export const WebhookPayload = Type.Object(
           'Only present when the attempts were left out, and outputs if need be. `run_url` shows all of them.',
       }),
     ),
-    run_url: Type.Optional(Type.String()),
+    run_url: Type.Optional(
+      Type.String({
+        description: 'The address of the run in the run API; only present with `truncated`.',
+        examples: ['http://127.0.0.1:8080/api/run/01a21460-ae48-7794-b9bb-ade918a387db'],
+      }),
+    ),
   },
-  { title: 'WebhookPayload' },
+  { title: 'WebhookPayload', description: 'The status of a run, as its webhook receives it.' },
 );
 export type WebhookPayload = Static<typeof WebhookPayload>;
 

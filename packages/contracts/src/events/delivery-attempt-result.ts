@@ -1,64 +1,50 @@
 import { Type, type Static } from 'typebox';
+import { enumInWords, valuesOf, type InWords } from '../words/in-words.ts';
 
-const Seconds = Type.Union([Type.Number({ minimum: 0 }), Type.Null()]);
+/** How a delivery attempt ended. Metrics have these words as labels. A table of the notifier decides the consequence of each. */
+const RESULTS = {
+  accepted: 'The receiver answered 2xx: it has the notification.',
+  gone: 'It answered 410: it wants no further attempts.',
+  redirect: 'It answered 3xx, which is never followed.',
+  client_error: 'It answered 4xx, except 410 and 429.',
+  throttled: 'It answered 429.',
+  server_error: 'It answered 5xx.',
+  forbidden: 'The webhook policy does not allow the URL, or an address that its name resolves to.',
+  name_not_found: 'The name does not exist, or has no address.',
+  name_unanswered: 'The authoritative DNS servers of the name do not answer.',
+  connect_refused: 'The connection was refused.',
+  connect_failed: 'The receiver is unreachable, or the connection was reset before anything was sent.',
+  connect_timed_out: 'The attempt timed out before it was connected.',
+  tls_failed: 'The certificate is invalid, or the TLS version is below 1.2.',
+  reset: 'The connection ended before the headers of the response were complete.',
+  malformed_answer: 'The response was not HTTP.',
+  timed_out: 'It was connected, but no final status came within the time of the attempt.',
+  proxy_failed: 'The egress proxy cannot be reached, or refuses the request.',
+  no_dns: 'No DNS server answers.',
+  interrupted: 'The notifier stopped or lost its partition during the attempt.',
+  internal_error: 'A failure of the notifier.',
+} as const satisfies InWords<string>;
 
-/**
- * How a delivery attempt ended. The API shows these words, and metrics have them as labels. A table of the notifier
- * decides the consequence of each.
- */
-export const DELIVERY_ATTEMPT_RESULTS = [
-  /** 2xx */
-  'accepted',
-  /** 410: the receiver wants no further attempts. */
-  'gone',
-  /** 3xx: never followed. */
-  'redirect',
-  /** 4xx except 410 and 429. */
-  'client_error',
-  /** 429 */
-  'throttled',
-  /** 5xx */
-  'server_error',
-  /** The webhook policy does not allow the URL, or an address that its name resolves to. */
-  'forbidden',
-  /** The name does not exist, or has no address. */
-  'name_not_found',
-  /** The authoritative DNS servers of the name do not answer. */
-  'name_unanswered',
-  'connect_refused',
-  /** Unreachable, or reset before anything was sent. */
-  'connect_failed',
-  /** The attempt timed out before it was connected. */
-  'connect_timed_out',
-  /** An invalid certificate, or a TLS version below 1.2. */
-  'tls_failed',
-  /** The connection ended before the response's headers were complete. */
-  'reset',
-  /** The response was not HTTP. */
-  'malformed_answer',
-  /** Connected, but no final status within the attempt's time. */
-  'timed_out',
-  /** The egress proxy cannot be reached, or refuses us. */
-  'proxy_failed',
-  /** No DNS server answers. */
-  'no_dns',
-  /** The notifier stopped or lost its partition during the attempt. */
-  'interrupted',
-  /** A failure of the notifier: an unreadable secret, or a bug. */
-  'internal_error',
-] as const;
-export const DeliveryAttemptResult = Type.Enum([...DELIVERY_ATTEMPT_RESULTS]);
+export const DeliveryAttemptResult = enumInWords(RESULTS, { description: 'How the attempt ended.' });
 export type DeliveryAttemptResult = Static<typeof DeliveryAttemptResult>;
+export const DELIVERY_ATTEMPT_RESULTS: readonly DeliveryAttemptResult[] = valuesOf(RESULTS);
 
-/** Seconds. Null for a phase that was not reached, or not needed because a connection was reused. */
-export const DeliveryAttemptPhases = Type.Object({
-  dns: Seconds,
-  connect: Seconds,
-  tls: Seconds,
-  /** From the request to the last header of the response. */
-  wait: Seconds,
-  body: Seconds,
-});
+const seconds = (what: string) =>
+  Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
+    description: `Seconds ${what}. Null when that was not reached, or not needed because a connection was reused.`,
+    examples: [0.012],
+  });
+
+export const DeliveryAttemptPhases = Type.Object(
+  {
+    dns: seconds('that it took to resolve the name'),
+    connect: seconds('that it took to open the connection, also through the egress proxy'),
+    tls: seconds('that the TLS handshake took'),
+    wait: seconds('from the request to the last header of the response'),
+    body: seconds('that it took to read the body of the response'),
+  },
+  { description: 'How long each phase of the attempt took.' },
+);
 export type DeliveryAttemptPhases = Static<typeof DeliveryAttemptPhases>;
 
 /** The longest part of a response's body that is kept. */

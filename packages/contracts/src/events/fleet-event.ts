@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { FleetRequest } from './fleet-request.ts';
 import { GpuModel } from '../gpu.ts';
+import { enumInWords } from '../words/in-words.ts';
 import { EXECUTOR_ID_PATTERN } from '../ids.ts';
 import { Label, MAX_EXECUTOR_LABELS } from '../labels.ts';
 
@@ -11,11 +12,23 @@ export const GpuSlot = Type.Object({
 });
 export type GpuSlot = Static<typeof GpuSlot>;
 
-/** What keeps the programs of an executor from everything that is not their run; `none` where nothing works. */
-export const IsolationKind = Type.Enum(['bubblewrap', 'landlock', 'none']);
+export const IsolationKind = enumInWords(
+  {
+    bubblewrap: 'They have namespaces of their own, in which only what they may see is mounted.',
+    landlock: 'The kernel refuses to open what they may not see.',
+    none: 'Nothing works on this machine: they may do what its user may.',
+  },
+  { description: 'What keeps its programs from everything that is not their run.' },
+);
 
-/** What holds the programs of an executor to their limits; `none` where nothing works. */
-export const LimitsKind = Type.Enum(['cgroup', 'rlimits', 'none']);
+export const LimitsKind = enumInWords(
+  {
+    cgroup: 'A control group of each attempt.',
+    rlimits: 'The resource limits of each process.',
+    none: 'Nothing works on this machine.',
+  },
+  { description: 'What holds its programs to their limits of memory, processes, processors and files.' },
+);
 
 /** The id of an organisation, a slash, and the name of a machine. */
 export const MAX_MACHINE_REFERENCE = 36 + 1 + 128;

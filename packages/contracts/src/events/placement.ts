@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { MAX_GPUS } from '../gpu-fallbacks.ts';
+import { enumInWords } from '../words/in-words.ts';
 
 /** Candidates are counted up to this number. */
 export const MAX_CANDIDATES = 10;
@@ -8,16 +9,30 @@ export const MAX_CANDIDATES = 10;
 export const Placement = Type.Object({
   /** The free slots that fitted, with this one; MAX_CANDIDATES stands for that many or more. */
   candidates: Type.Integer({ minimum: 1, maximum: MAX_CANDIDATES }),
-  /** `warm`: an executor said that the slot has its workflow version loaded. `cold`: no free one had, as far as known. */
-  choice: Type.Enum(['warm', 'cold']),
+  choice: enumInWords(
+    {
+      warm: 'Its slot had its workflow version loaded, as the executor said.',
+      cold: 'No free slot had it, as far as known.',
+    },
+    { description: 'Whether its slot had its workflow version loaded.' },
+  ),
   /** Which of the run's GPU models the slot has, from 0; left out for a run with one model. */
   gpu_index: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_GPUS - 1 })),
   /** Seconds since the run was queued or queued again, without the time before a retry was due. */
   waited_s: Type.Number({ minimum: 0 }),
   /** Of these, since it left the first free slot to others and waited for a warm one; left out when it did not. */
   warm_wait_s: Type.Optional(Type.Number({ minimum: 0 })),
-  /** The limit that kept it from a slot last; left out when none did. */
-  held_back_by: Type.Optional(Type.Enum(['organisation_limit', 'concurrency_limit', 'concurrency_key'])),
+  /** Left out when none did. */
+  held_back_by: Type.Optional(
+    enumInWords(
+      {
+        organisation_limit: 'Its organisation executed as many runs as an operator allows.',
+        concurrency_limit: 'As many runs of its deployment as its limit allows executed.',
+        concurrency_key: 'Another run with its concurrency key executed.',
+      },
+      { description: 'The limit that kept it from a slot last.' },
+    ),
+  ),
 });
 export type Placement = Static<typeof Placement>;
 

@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
-import { ATTEMPT_ERROR_KINDS, isRetryableKind, type AttemptError } from './run-error.ts';
+import { enumInWords } from '../words/in-words.ts';
+import { ATTEMPT_ERROR_KINDS, isRetryableKind, meaningsOf, type AttemptError } from './run-error.ts';
 
 /** The kinds of errors after which a deployment may have another attempt; for the others it would be in vain. */
 export const RETRY_KINDS = ATTEMPT_ERROR_KINDS.filter(isRetryableKind);
-export const RetryOn = Type.Array(Type.Enum(RETRY_KINDS), {
+export const RetryOn = Type.Array(enumInWords(meaningsOf(RETRY_KINDS), { description: 'A kind of error.' }), {
   maxItems: RETRY_KINDS.length,
   uniqueItems: true,
 });

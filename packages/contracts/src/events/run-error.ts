@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { enumInWords } from '../words/in-words.ts';
 import { MAX_ERROR_MESSAGE, MAX_ERROR_NAME } from '../limits.ts';
 
 /**
@@ -6,48 +7,112 @@ import { MAX_ERROR_MESSAGE, MAX_ERROR_NAME } from '../limits.ts';
  * change. What observes an error may know better, and then says so.
  */
 const ATTEMPT_ERRORS = {
-  /** The program ended with an exit code other than 0. */
-  program_exit: { end_reason: 'workflow_error', retryable: true },
-  /** A signal ended the program, and neither a cancel nor a time limit sent it. */
-  program_signal: { end_reason: 'workflow_error', retryable: true },
-  /** The memory of the machine or of the GPU was not enough. */
-  out_of_memory: { end_reason: 'workflow_error', retryable: true },
-  /** What executed the workflow is gone, and it is not known how it ended. */
-  crashed: { end_reason: 'workflow_error', retryable: true },
-  /** What executes the workflow could not be made ready, such as a model that does not load. */
-  setup_failed: { end_reason: 'workflow_error', retryable: true },
-  /** The workflow or its model reports an error; `node` says where, if it has nodes. */
-  execution_error: { end_reason: 'workflow_error', retryable: true },
-  /** A file of the inputs cannot be fetched. */
-  input_unavailable: { end_reason: 'workflow_error', retryable: true },
-  /** The workflow or its model refuses the inputs. */
-  invalid_inputs: { end_reason: 'workflow_error', retryable: false },
-  /** An output cannot be understood. */
-  invalid_output: { end_reason: 'workflow_error', retryable: false },
-  /** The outputs are more than a run may have. */
-  output_too_large: { end_reason: 'workflow_error', retryable: false },
-  /** It used more of the machine than its operator lets it, and was killed. */
-  limit_exceeded: { end_reason: 'workflow_error', retryable: false },
-  /** The executor cannot execute such a run. Another one, or this one with other settings, may. */
-  not_runnable: { end_reason: 'internal_error', retryable: true },
-  internal_error: { end_reason: 'internal_error', retryable: true },
-  /** The workflow that the run was queued with is gone. */
-  deployment_removed: { end_reason: 'deployment_removed', retryable: false },
-  /** A store of the system is full: the message names it. */
-  storage_full: { end_reason: 'storage_full', retryable: true },
+  program_exit: {
+    end_reason: 'workflow_error',
+    retryable: true,
+    means: 'The program ended with an exit code other than 0.',
+  },
+  program_signal: {
+    end_reason: 'workflow_error',
+    retryable: true,
+    means: 'A signal ended the program, and neither a cancel nor a time limit sent it.',
+  },
+  out_of_memory: {
+    end_reason: 'workflow_error',
+    retryable: true,
+    means: 'The memory of the machine or of the GPU was not enough.',
+  },
+  crashed: {
+    end_reason: 'workflow_error',
+    retryable: true,
+    means: 'What executed the workflow is gone, and it is not known how it ended.',
+  },
+  setup_failed: {
+    end_reason: 'workflow_error',
+    retryable: true,
+    means: 'What executes the workflow could not be made ready, such as a model that does not load.',
+  },
+  execution_error: {
+    end_reason: 'workflow_error',
+    retryable: true,
+    means: 'The workflow or its model reports an error; `node` says where, if it has nodes.',
+  },
+  input_unavailable: {
+    end_reason: 'workflow_error',
+    retryable: true,
+    means: 'A file of the inputs cannot be fetched.',
+  },
+  invalid_inputs: {
+    end_reason: 'workflow_error',
+    retryable: false,
+    means: 'The workflow or its model refuses the inputs.',
+  },
+  invalid_output: {
+    end_reason: 'workflow_error',
+    retryable: false,
+    means: 'An output cannot be understood.',
+  },
+  output_too_large: {
+    end_reason: 'workflow_error',
+    retryable: false,
+    means: 'The outputs are more than a run may have.',
+  },
+  limit_exceeded: {
+    end_reason: 'workflow_error',
+    retryable: false,
+    means: 'It used more of the machine than its operator lets it, and was killed.',
+  },
+  not_runnable: {
+    end_reason: 'internal_error',
+    retryable: true,
+    means: 'The executor cannot execute such a run. Another one, or this one with other settings, may.',
+  },
+  internal_error: { end_reason: 'internal_error', retryable: true, means: 'An error of the system.' },
+  deployment_removed: {
+    end_reason: 'deployment_removed',
+    retryable: false,
+    means: 'The workflow that the run was queued with is gone.',
+  },
+  storage_full: {
+    end_reason: 'storage_full',
+    retryable: true,
+    means: 'A store of the system is full: the message names it.',
+  },
 } as const;
 
 /** Every kind of error. It belongs to one end reason and refines it; where the end reason says all, both have the same word. */
 const ERRORS = {
   ...ATTEMPT_ERRORS,
-  /** The executor sent no more heartbeats. */
-  executor_lost: { end_reason: 'executor_lost', retryable: true },
-  /** The executor was stopped before the attempt ended. */
-  executor_left: { end_reason: 'executor_lost', retryable: true },
-  no_capacity: { end_reason: 'no_capacity', retryable: true },
-  start_deadline: { end_reason: 'start_deadline', retryable: true },
-  run_timeout: { end_reason: 'run_timeout', retryable: false },
-  log_expired: { end_reason: 'log_expired', retryable: true },
+  executor_lost: {
+    end_reason: 'executor_lost',
+    retryable: true,
+    means: 'The executor sent no more heartbeats.',
+  },
+  executor_left: {
+    end_reason: 'executor_lost',
+    retryable: true,
+    means: 'The executor was stopped before the attempt ended.',
+  },
+  no_capacity: {
+    end_reason: 'no_capacity',
+    retryable: true,
+    means: 'No executor that could have executed it was there when its start deadline was over.',
+  },
+  start_deadline: {
+    end_reason: 'start_deadline',
+    retryable: true,
+    means: 'It had not begun to execute when its start deadline was over.',
+  },
+  run_timeout: {
+    end_reason: 'run_timeout',
+    retryable: false,
+    means: 'An attempt executed longer than `run_timeout_s`.',
+  },
+  log_expired: {
+    end_reason: 'log_expired',
+    retryable: true,
+    means: 'Its first facts left the log, because of their age, before it had ended.',
+  },
 } as const;
 
 export type ErrorKind = keyof typeof ERRORS;
@@ -60,14 +125,33 @@ export const endReasonOf = <Kind extends ErrorKind>(kind: Kind): (typeof ERRORS)
 
 /** Where or how it went wrong, as far as the kind has it. */
 const details = {
-  exit_code: Type.Optional(Type.Integer({ minimum: 1, maximum: 255, description: 'Of a program.' })),
+  exit_code: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 255,
+      description: 'The exit code of a program; only present when that was the error.',
+      examples: [1],
+    }),
+  ),
   signal: Type.Optional(
-    Type.String({ pattern: '^SIG[A-Z0-9]{1,12}$', description: 'That ended a program, such as `SIGSEGV`.' }),
+    Type.String({
+      pattern: '^SIG[A-Z0-9]{1,12}$',
+      description: 'The signal that ended a program; only present when one did.',
+      examples: ['SIGSEGV'],
+    }),
   ),
   node: Type.Optional(
-    Type.String({ maxLength: MAX_ERROR_NAME, description: 'The node of the workflow that failed.' }),
+    Type.String({
+      maxLength: MAX_ERROR_NAME,
+      description: 'The node of the workflow that failed; only present when it is known.',
+      examples: ['KSampler'],
+    }),
   ),
 };
+
+// The keys are those kinds.
+export const meaningsOf = <Kind extends ErrorKind>(kinds: readonly Kind[]): Record<Kind, string> =>
+  Object.fromEntries(kinds.map((kind) => [kind, ERRORS[kind].means])) as Record<Kind, string>;
 
 const errorOfKinds = <Kind extends ErrorKind>(kinds: readonly Kind[]) =>
   Type.Object(
@@ -76,13 +160,15 @@ const errorOfKinds = <Kind extends ErrorKind>(kinds: readonly Kind[]) =>
         maxLength: MAX_ERROR_MESSAGE,
         description:
           'What happened, for people. After its first line come the last lines that a program wrote to its standard error.',
+        examples: ['The program render-image ended with exit code 1.'],
       }),
-      kind: Type.Enum([...kinds], {
-        description: 'Each belongs to one `end_reason`. Later releases may add kinds.',
+      kind: enumInWords(meaningsOf(kinds), {
+        description: 'What went wrong. Each belongs to one `end_reason`. Later releases may add kinds.',
       }),
       ...details,
       retryable: Type.Boolean({
-        description: 'The same run may succeed when it is queued again without a change.',
+        description: 'Whether the same run may succeed when it is queued again without a change.',
+        examples: [true],
       }),
     },
     {

@@ -4,6 +4,7 @@ import { ConcurrencyKey, Priority, Weight } from '../fair-share.ts';
 import { GpuModel } from '../gpu.ts';
 import { GpuFallbacks } from '../gpu-fallbacks.ts';
 import { EXECUTOR_ID_PATTERN } from '../ids.ts';
+import { enumInWords } from '../words/in-words.ts';
 import { JsonRecord } from '../json-schemas.ts';
 import { RequiredLabels } from '../labels.ts';
 import {
@@ -26,7 +27,14 @@ const Seconds = Type.Number({ exclusiveMinimum: 0 });
 /** The broker's timestamp of a fact. */
 const Time = Type.String({ format: 'date-time' });
 
-export const RunOrigin = Type.Enum(['api', 'manual', 'replay']);
+export const RunOrigin = enumInWords(
+  {
+    api: 'A request or a schedule.',
+    manual: 'Reserved for runs that people begin by hand. No service queues such a run yet.',
+    replay: 'A request to run an earlier run again, which `rerun_of` names.',
+  },
+  { description: 'What queued it.' },
+);
 export type RunOrigin = Static<typeof RunOrigin>;
 
 /** Those of files and of secrets together have at most `MAX_FILE_INPUTS_BYTES` as JSON. */
@@ -196,18 +204,19 @@ const DeletedBy = Type.Object({ user_id: Uuid, key_id: Uuid });
 /** A client deletes the outputs of a run that has ended: their files are erased. */
 export const RunOutputsDeletedData = DeletedBy;
 
-const Count = Type.Integer({ minimum: 0 });
+const count = (description: string, example: number) =>
+  Type.Integer({ minimum: 0, description, examples: [example] });
 
 /** What a run had outside of its facts. Blobs are those over 4 KiB; a run without one has 0 bytes of it. */
 export const ErasedContent = Type.Object({
-  /** Stored output files. */
-  files: Count,
-  file_bytes: Count,
-  inputs_bytes: Count,
-  /** The list of outputs. */
-  outputs_bytes: Count,
-  /** The kept log, which is compressed. */
-  log_bytes: Count,
+  files: count('The number of its output files.', 2),
+  file_bytes: count('The bytes of its output files.', 1_482_993),
+  inputs_bytes: count('The bytes of its inputs, if they had more than 4 KiB as JSON; 0 otherwise.', 0),
+  outputs_bytes: count(
+    'The bytes of its list of outputs, if that had more than 4 KiB as JSON; 0 otherwise.',
+    0,
+  ),
+  log_bytes: count('The bytes of its kept log, which is compressed; 0 without one.', 2_210),
 });
 export type ErasedContent = Static<typeof ErasedContent>;
 

@@ -1,6 +1,7 @@
 import { Type, type Static, type TObject } from 'typebox';
 import { DeliveryAttemptResult } from './delivery-attempt-result.ts';
 import { aboutEvent, eventReader, type ParsedEvent } from './event-envelope.ts';
+import { enumInWords } from '../words/in-words.ts';
 import { MAX_ERROR_MESSAGE } from '../limits.ts';
 import type { WriterRole } from './writer.ts';
 
@@ -31,14 +32,21 @@ export const WebhookDeliveredData = Type.Object({
   status: Status,
 });
 
-export const WebhookGivenUpReason = Type.Enum(['gone', 'tries_used_up', 'expired', 'log_expired']);
+export const WebhookGivenUpReason = enumInWords(
+  {
+    gone: 'The receiver answered 410.',
+    tries_used_up: 'The last attempt failed.',
+    expired: 'The time for it was over.',
+    log_expired: 'The first events of the run expired from the log, and it cannot be sent again.',
+  },
+  { description: 'Why no further attempt is made.' },
+);
 export type WebhookGivenUpReason = Static<typeof WebhookGivenUpReason>;
 
 /** No further attempt is made unless somebody requests a redelivery. */
 export const WebhookGivenUpData = Type.Object({
   webhook_id: WebhookId,
   tries: Type.Integer({ minimum: 0 }),
-  /** `gone`: the receiver answered 410. `expired`: the time for it is over. `log_expired`: the run's facts leave the log, or have left it. */
   reason: WebhookGivenUpReason,
   /** How the last attempt ended; null when there was none. */
   last_reason: Type.Union([DeliveryAttemptResult, Type.Null()]),

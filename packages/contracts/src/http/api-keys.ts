@@ -1,7 +1,8 @@
 import { Type, type Static } from 'typebox';
 import { OrganisationScope, KeyScope } from '../catalogue/records.ts';
 import { Name, NewName } from './fields/names.ts';
-import { Time, TimeOrDay, Uuid } from './fields/values.ts';
+import { KeyUuid, UserUuid } from './fields/ids.ts';
+import { CreatedAt, FUTURE_DAY, time, TimeOrDay } from './fields/values.ts';
 import { nullable, optional } from './fields/optional.ts';
 
 const ORGANISATION_SCOPES =
@@ -23,79 +24,98 @@ const RequestedScope = {
 };
 
 const shown = {
-  id: Uuid,
-  name: { ...Name, description: 'For people, such as where the key is used.' },
-  prefix: Type.String({ description: 'The first characters of the key, for people to recognise it.' }),
-  scopes: Type.Array(Scope, {
-    description: '`runs:write` implies `runs:read`, and `admin` implies both.',
+  id: KeyUuid,
+  name: {
+    ...Name,
+    description: 'For people, such as where the key is used.',
+    examples: ['build server'],
+  },
+  prefix: Type.String({
+    description: 'The first characters of the key, for people to recognise it.',
+    examples: ['rl_9c1b2f'],
   }),
-  created_at: Time,
-  expires_at: nullable(
-    Type.String({ format: 'date-time', description: 'Null for a key that does not expire.' }),
-  ),
-  last_used_at: nullable(
-    Type.String({ format: 'date-time', description: 'Up to a minute late; null before the first use.' }),
-  ),
+  scopes: Type.Array(Scope, {
+    description: 'What the key permits. `runs:write` implies `runs:read`, and `admin` implies both.',
+    examples: [['runs:write']],
+  }),
+  created_at: CreatedAt,
+  expires_at: nullable(time('When it expires.'), 'Null for a key that does not expire.'),
+  last_used_at: nullable(time('When it was used last, up to a minute late.'), 'Null before the first use.'),
   last_used_address: nullable(
     Type.String({
       description:
         'Where the last use came from: the address of the client, as the trusted proxies report it. Null before the first use.',
+      examples: ['192.0.2.17'],
     }),
   ),
-  user_id: Type.String({ format: 'uuid', description: 'The user of the key.' }),
+  user_id: { ...UserUuid, description: 'The user of the key.' },
   parent_key_id: nullable(
-    Type.String({
-      format: 'uuid',
-      description: 'The key that made it, which may be revoked by now. Null for a key that an operator made.',
-    }),
+    { ...KeyUuid, description: 'The key that made it, which may be revoked by now.' },
+    'Null for a key that an operator made.',
   ),
 };
 
-export const ApiKeyItem = Type.Object(shown, { title: 'ApiKey' });
+export const ApiKeyItem = Type.Object(shown, {
+  title: 'ApiKey',
+  description: 'An API key, without its secret.',
+});
 export type ApiKeyItem = Static<typeof ApiKeyItem>;
 
 export const ApiKeyList = Type.Object(
   { api_keys: Type.Array(ApiKeyItem, { description: 'The newest first.' }) },
-  { title: 'ApiKeyList' },
+  { title: 'ApiKeyList', description: 'All keys that the calling key may manage.' },
 );
 
 export const NewApiKeyRequest = Type.Object(
   {
-    name: NewName,
+    name: { ...NewName, examples: ['build server'] },
     scopes: optional(
       Type.Array(RequestedScope, {
         minItems: 1,
         maxItems: 16,
         default: ['runs:write'],
-        description: 'Only scopes that the key of this request has.',
+        description: 'What the key permits. Only scopes that the key of this request has.',
+        examples: [['runs:read']],
       }),
     ),
     user_id: optional({
-      ...Uuid,
+      ...UserUuid,
       description:
         'The user that the key belongs to, by default the one of the key of this request. Another user needs the scope `admin`.',
     }),
     expires_at: optional({
       ...TimeOrDay,
+      examples: [FUTURE_DAY],
       description:
-        'In the future, and not after the expiry of the key of this request, which is also the default. Without either the key does not expire.',
+        'When it expires: in the future, and not after the expiry of the key of this request, which is also the default. Without either the key does not expire.',
     }),
   },
-  { title: 'NewApiKey' },
+  {
+    title: 'NewApiKey',
+    description: 'An API key of the organisation.',
+    examples: [{ name: 'build server', scopes: ['runs:read'], expires_at: FUTURE_DAY }],
+  },
 );
 
 export const CreatedApiKeyItem = Type.Object(
-  { ...shown, key: Type.String({ description: 'Shown only here: the server stores a hash of it.' }) },
-  { title: 'CreatedApiKey' },
+  {
+    ...shown,
+    key: Type.String({
+      description: 'The key. It is shown only here: the server stores a hash of it.',
+      examples: ['rl_9c1b2f4f0a7d4e8f8b1c6f1d2a3b4c5d6e7f8091a2b'],
+    }),
+  },
+  { title: 'CreatedApiKey', description: 'A new API key, with its secret.' },
 );
 
 export const RevokeQuery = Type.Object({
   keep_descendants: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'true revokes this key alone. The keys that were made with it stay valid.',
+      examples: [false],
+      description: 'True revokes this key alone. The keys that were made with it stay valid.',
     }),
   ),
 });
 
-export const ApiKeyPath = Type.Object({ key_id: Uuid });
+export const ApiKeyPath = Type.Object({ key_id: KeyUuid });

@@ -3,92 +3,102 @@ import { IsolationKind, LimitsKind } from '../events/fleet-event.ts';
 import { ExecutorState } from '../requests/executor-state.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_NAME_PATTERN } from '../ids.ts';
-import { Cursor, NextCursor, PageLimit, Time, Uuid } from './fields/values.ts';
+import { KeyUuid, OrganisationUuid, RunUuid } from './fields/ids.ts';
+import { Cursor, NextCursor, PageLimit, time } from './fields/values.ts';
 import { nullable } from './fields/optional.ts';
 
 const Name = Type.String({
   pattern: EXECUTOR_NAME_PATTERN,
-  description: 'Stays the same over restarts of the executor.',
+  description: 'The name of the executor. It stays the same over restarts.',
+  examples: ['desk'],
   'x-refusal': {
     type: 'string_pattern_mismatch',
     msg: 'Input should be the name of an executor: 1 to 64 letters, digits, "_" or "-"',
   },
 });
 
-const Names = (what: string): Type.TArray<Type.TString> =>
-  Type.Array(Type.String(), { description: `${what}; of many only the first ones.` });
+const Names = (what: string, example: string): Type.TArray<Type.TString> =>
+  Type.Array(Type.String(), {
+    description: `${what}; of many only the first ones.`,
+    examples: [[example]],
+  });
 
 const Drain = Type.Object(
   {
-    requested_at: Time,
-    requested_by: Type.String({ format: 'uuid', description: 'The id of the API key.' }),
+    requested_at: time('When it was requested.'),
+    requested_by: { ...KeyUuid, description: 'The API key of the request.' },
   },
-  { title: 'ExecutorDrain' },
+  { title: 'ExecutorDrain', description: 'A request that the name gets no new runs.' },
 );
 
 const SlotRun = Type.Object(
   {
-    org_id: Uuid,
-    run_id: Uuid,
-    attempt: Type.Integer({ minimum: 1 }),
-    assigned_at: Time,
+    org_id: { ...OrganisationUuid, description: 'The organisation of the run.' },
+    run_id: RunUuid,
+    attempt: Type.Integer({
+      minimum: 1,
+      description: 'The number of the attempt, from 1.',
+      examples: [1],
+    }),
+    assigned_at: time('When it got the slot.'),
   },
-  { title: 'SlotRun' },
+  { title: 'SlotRun', description: 'The attempt that holds a slot.' },
 );
 
 const Slot = Type.Object(
   {
-    slot: Type.Integer({ minimum: 0, description: 'Its index in the executor, from 0.' }),
-    gpu: GpuModel,
-    run: nullable(SlotRun),
+    slot: Type.Integer({ minimum: 0, description: 'Its index in the executor, from 0.', examples: [0] }),
+    gpu: { ...GpuModel, description: 'The GPU model of the slot, in upper case; `CPU` without a card.' },
+    run: nullable(SlotRun, 'What holds it. Null while it is free.'),
   },
-  { title: 'ExecutorSlot' },
+  { title: 'ExecutorSlot', description: 'A slot of an executor: it executes one run at a time.' },
 );
 
 export const Executor = Type.Object(
   {
     executor_id: nullable(
       Type.String({
-        description: 'New at every start. Null for a drained name without a registered executor.',
+        description:
+          'Its id, which is new at every start. Null for a drained name without a registered executor.',
+        examples: ['desk.k3v9x2'],
       }),
     ),
     name: Name,
-    state: {
-      ...ExecutorState.properties.state,
-      description:
-        '`ready`: it gets runs. `draining`: it gets no runs, because its name is drained or it is stopping. `unresponsive`: it sent no heartbeat for half a heartbeat period; it gets no runs, and is lost after a whole period. `absent`: the name is drained, and no registered executor has it.',
-    },
-    drain: nullable(Drain),
-    slots: Type.Array(Slot),
+    state: ExecutorState.properties.state,
+    drain: nullable(Drain, 'Who drained its name. Null when nobody did.'),
+    slots: Type.Array(Slot, { description: 'Its slots; empty when it is absent.' }),
     machines: Names(
       'The machines that it serves: ids, or the id of an organisation, a slash and a name; `*` for every machine',
+      '*',
     ),
-    machine_count: Type.Integer({ minimum: 0 }),
-    programs: Names('The programs that it may execute'),
-    program_count: Type.Integer({ minimum: 0 }),
+    machine_count: Type.Integer({
+      minimum: 0,
+      description: 'The number of all machines that it serves.',
+      examples: [1],
+    }),
+    programs: Names('The programs that it may execute', 'render-image'),
+    program_count: Type.Integer({
+      minimum: 0,
+      description: 'The number of all programs that it may execute.',
+      examples: [1],
+    }),
     labels: Type.Array(Type.String(), {
-      description: 'As EXECUTOR_LABELS says: deployments may ask for them.',
+      description: 'Its labels, as EXECUTOR_LABELS says: deployments may ask for them.',
+      examples: [['zone:eu-west-1']],
     }),
-    isolation: nullable({
-      ...IsolationKind,
-      description:
-        'What keeps its programs from everything that is not their run. `none`: they may do what its user may.',
-    }),
-    limits: nullable({
-      ...LimitsKind,
-      description:
-        'What holds its programs to their limits of memory, processes, processors and files. `rlimits`: those of each process.',
-    }),
-    software_version: nullable(Type.String()),
-    registered_at: nullable(Time),
+    isolation: nullable(IsolationKind, 'Null when it is absent, or does not say it.'),
+    limits: nullable(LimitsKind, 'Null when it is absent, or does not say it.'),
+    software_version: nullable(
+      Type.String({ description: 'The version of its software.', examples: ['0.1.0'] }),
+      'Null when it is absent.',
+    ),
+    registered_at: nullable(time('When it registered.'), 'Null when it is absent.'),
     last_heartbeat_at: nullable(
-      Type.String({
-        format: 'date-time',
-        description: 'Null before the leading scheduler has received a heartbeat.',
-      }),
+      time('When the leading scheduler received its last heartbeat.'),
+      'Null before it has received one.',
     ),
   },
-  { title: 'Executor' },
+  { title: 'Executor', description: 'What executes runs on a machine, as the leading scheduler knows it.' },
 );
 export type Executor = Static<typeof Executor>;
 
@@ -102,7 +112,7 @@ export const ExecutorPage = Type.Object(
     executors: Type.Array(Executor, { description: 'Ordered by name.' }),
     next_cursor: NextCursor,
   },
-  { title: 'ExecutorPage' },
+  { title: 'ExecutorPage', description: 'A page of executors.' },
 );
 
 export const ExecutorPath = Type.Object({ name: Name });
@@ -114,16 +124,20 @@ export const NamedExecutors = Type.Object(
       description: 'Usually one. Several while a restarted executor replaces an earlier one; at most 200.',
     }),
   },
-  { title: 'NamedExecutors' },
+  { title: 'NamedExecutors', description: 'All executors with one name.' },
 );
 export type NamedExecutors = Static<typeof NamedExecutors>;
 
 export const Draining = Type.Object(
   {
     name: Name,
-    draining: Type.Boolean({ description: 'Whether the name is drained now.' }),
-    runs: Type.Integer({ minimum: 0, description: 'The number of runs in its slots now. They continue.' }),
+    draining: Type.Boolean({ description: 'Whether the name is drained now.', examples: [true] }),
+    runs: Type.Integer({
+      minimum: 0,
+      description: 'The number of runs in its slots now. They continue.',
+      examples: [2],
+    }),
   },
-  { title: 'Draining' },
+  { title: 'Draining', description: 'Whether a name is drained.' },
 );
 export type Draining = Static<typeof Draining>;

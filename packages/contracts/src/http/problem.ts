@@ -5,11 +5,15 @@ export const ValidationError = Type.Object(
     loc: Type.Array(Type.Union([Type.String(), Type.Integer()]), {
       description:
         'The location: `body`, `path`, `query` or `header`, then the names and indexes down to the value.',
+      examples: [['body', 'deployment_id']],
     }),
-    msg: Type.String({ description: 'For people.' }),
-    type: Type.String({ description: 'For programs: an error type of pydantic 2.', examples: ['missing'] }),
+    msg: Type.String({ description: 'What is wrong, for people.', examples: ['Field required'] }),
+    type: Type.String({
+      description: 'What is wrong, for programs: an error type of pydantic 2.',
+      examples: ['missing'],
+    }),
   },
-  { title: 'ValidationError' },
+  { title: 'ValidationError', description: 'One thing that is wrong with a request.' },
 );
 export type ValidationError = Static<typeof ValidationError>;
 
@@ -21,19 +25,33 @@ const shared = {
     examples: ['run_not_found'],
   }),
   request_id: Type.String({
-    description: 'As the header `X-Request-Id`. The log of the service has it.',
+    description: 'The id of the request, as the header `X-Request-Id`. The log of the service has it.',
     examples: ['01a21460-ae48-7794-b9bb-ade918a387db'],
   }),
 };
 
 /** The body of every 422 response, and of no other. Its code is `invalid_request`. */
 export const HTTPValidationError = Type.Object(
-  { detail: Type.Optional(Type.Array(ValidationError)), ...shared },
-  { title: 'HTTPValidationError' },
+  {
+    detail: Type.Optional(
+      Type.Array(ValidationError, { description: 'All that is wrong with the request; always present.' }),
+    ),
+    ...shared,
+  },
+  {
+    title: 'HTTPValidationError',
+    description: 'The body of every 422 response, and of no other. Its code is `invalid_request`.',
+  },
 );
 
 /** The body of every other error response. */
 export const Refusal = Type.Object(
-  { detail: Type.String({ description: 'What happened, and what to do.' }), ...shared },
-  { title: 'Refusal' },
+  {
+    detail: Type.String({
+      description: 'What happened, and what to do.',
+      examples: ['Run not found'],
+    }),
+    ...shared,
+  },
+  { title: 'Refusal', description: 'The body of every error response but 422.' },
 );

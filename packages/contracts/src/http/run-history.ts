@@ -3,39 +3,49 @@ import { RUN_EVENT_TYPES } from '../events/run-event.ts';
 import { WEBHOOK_EVENT_TYPES } from '../events/webhook-event.ts';
 import type { JsonValue } from '../json.ts';
 import { nullable } from './fields/optional.ts';
-import { Time, Uuid } from './fields/values.ts';
+import { enumInWords } from '../words/in-words.ts';
+import { RunUuid } from './fields/ids.ts';
+import { time, Uuid } from './fields/values.ts';
 import { DeliveryAttempt } from './webhooks.ts';
+import { WebhookStatus } from './runs/run-status.ts';
 import { WorkflowRun } from './runs/run.ts';
 import { RunLogCut, RunLogLine, RunLogNotice } from './runs/run-logs.ts';
 
-const { status, finished, webhook_status } = WorkflowRun.properties;
+const { status, finished } = WorkflowRun.properties;
 
-const Sequence = Type.Integer({ minimum: 0, description: 'A position in the log.' });
-const Sentence = Type.String({ description: 'What happened, for people. It may have several lines.' });
-const Value = (description: string) => Type.Unsafe<JsonValue>({ description });
+const Sequence = Type.Integer({ minimum: 0, description: 'A position in the log.', examples: [4711] });
+const Sentence = Type.String({
+  description: 'What happened, for people. It may have several lines.',
+  examples: ['queued for an A10G'],
+});
+const value = (description: string, example: JsonValue) =>
+  Type.Unsafe<JsonValue>({ description, examples: [example] });
+const EventUuid = { ...Uuid, description: 'The id of the fact.' };
 
 export const RunChange = Type.Object(
   {
     member: Type.String({
-      description: 'Of the run as `GET /run/{run_id}` shows it, such as `status` or `attempts[0].ended_at`.',
+      examples: ['status'],
+      description:
+        'The member of the run as `GET /run/{run_id}` shows it, such as `status` or `attempts[0].ended_at`.',
     }),
-    before: Value('Null where there was nothing.'),
-    after: Value('Null where nothing is left.'),
+    before: value('What it was. Null where there was nothing.', 'queued'),
+    after: value('What it became. Null where nothing is left.', 'started'),
   },
-  { title: 'RunChange' },
+  { title: 'RunChange', description: 'A member of the run that a fact changed.' },
 );
 export type RunChange = Readonly<Static<typeof RunChange>>;
 
 export const RunHistoryFact = Type.Object(
   {
-    kind: Type.Literal('fact'),
-    time: Type.String({ format: 'date-time', description: 'The time when it was stored.' }),
+    kind: Type.Literal('fact', { description: 'A fact.' }),
+    time: time('When it was stored.'),
     sequence: {
       ...Sequence,
       description: 'Its position in the log. `GET /run/{run_id}?at_seq=` shows the run after it.',
     },
     type: Type.String({
-      description: 'Later releases may add types.',
+      description: 'What happened, as docs/events.md describes it. Later releases may add types.',
       examples: [...RUN_EVENT_TYPES, ...WEBHOOK_EVENT_TYPES],
     }),
     attempt: nullable(
@@ -43,13 +53,22 @@ export const RunHistoryFact = Type.Object(
         minimum: 0,
         description:
           'The number of the execution attempt; 0 before the first. Null for a fact about notifications.',
+        examples: [1],
       }),
     ),
     round: nullable(
-      Type.Integer({ minimum: 1, description: 'Of a fact about notifications: its round of deliveries.' }),
+      Type.Integer({
+        minimum: 1,
+        description: 'Of a fact about notifications: its round of deliveries, from 1.',
+        examples: [1],
+      }),
+      'Null for other facts.',
     ),
     executor: nullable(
-      Type.String({ description: 'The name of the executor that the fact is about; null for none.' }),
+      Type.String({
+        description: 'The name of the executor that the fact is about; null for none.',
+        examples: ['desk'],
+      }),
     ),
     writer: Type.String({
       description: 'The service that wrote it.',
@@ -58,78 +77,124 @@ export const RunHistoryFact = Type.Object(
     cause: nullable(
       Type.Object(
         {
-          event_id: Uuid,
-          sequence: nullable(Sequence),
-          type: nullable(Type.String()),
+          event_id: EventUuid,
+          sequence: nullable(Sequence, 'Null for a fact that is not of this run.'),
+          type: nullable(
+            Type.String({ description: 'The type of the fact.', examples: ['RunQueued'] }),
+            'Null for a fact that is not of this run.',
+          ),
         },
         {
           title: 'RunFactCause',
           description:
-            'The fact that made the service write this one: of this run, or, with nulls, another one. Null when a request or the time did.',
+            'The fact that made the service write this one: of this run, or, with nulls, another one.',
         },
       ),
+      'What made the service write it. Null when a request or the time did.',
     ),
     sentence: Sentence,
     changes: nullable(
       Type.Array(RunChange, {
         description:
-          'What it changed of the run, except `updated_at`. Null where facts before it are missing.',
+          'What it changed of the run, except `updated_at`; empty for nothing. Null where facts before it are missing.',
       }),
     ),
     details: nullable(
       Type.Object(
         {
-          event_id: Uuid,
-          correlation_id: Type.String({ description: 'The same for all facts that one request caused.' }),
-          traceparent: nullable(Type.String({ description: 'The W3C trace context.' })),
-          instance: Type.String({ description: 'The process of the service that wrote it.' }),
-          executor_id: nullable(Type.String({ description: 'New at each start of an executor.' })),
-          data: Value('What the fact says, as docs/events.md describes it. Secret inputs are null.'),
+          event_id: EventUuid,
+          correlation_id: Type.String({
+            description: 'The same for all facts that one request caused.',
+            examples: ['01a21460-ae48-7794-b9bb-ade918a387db'],
+          }),
+          traceparent: nullable(
+            Type.String({
+              description: 'The W3C trace context.',
+              examples: ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'],
+            }),
+            'Null when there was none.',
+          ),
+          instance: Type.String({
+            description: 'The process of the service that wrote it.',
+            examples: ['gateway-7f3a'],
+          }),
+          executor_id: nullable(
+            Type.String({
+              description: 'The id of the executor, which is new at each start of it.',
+              examples: ['desk.k3v9x2'],
+            }),
+            'Null for a fact about none.',
+          ),
+          data: value('What the fact says, as docs/events.md describes it. Secret inputs are null.', {
+            cold_start_s: 1.5,
+          }),
         },
         {
           title: 'RunFactDetails',
-          description: 'How the services know it. Null for a key without the scope `admin`.',
+          description: 'How the services know a fact.',
         },
       ),
+      'How the services know it. Null for a key without the scope `admin`.',
     ),
   },
-  { title: 'RunHistoryFact' },
+  { title: 'RunHistoryFact', description: 'A fact of the run, with what it changed.' },
 );
 export type RunHistoryFact = Readonly<Static<typeof RunHistoryFact>>;
 
 export const RunHistoryDelivery = Type.Object(
   {
-    kind: Type.Literal('delivery'),
-    time: Type.String({ format: 'date-time', description: 'The time when it began.' }),
+    kind: Type.Literal('delivery', { description: 'A delivery attempt of a notification.' }),
+    time: time('When it began.'),
     sentence: Sentence,
-    notification: Type.Enum(['intermediate', 'final']),
+    notification: enumInWords(
+      {
+        intermediate: 'It told the status of a run that had not ended.',
+        final: 'It told the end of the run.',
+      },
+      { description: 'What the notification told.' },
+    ),
     delivery: DeliveryAttempt,
   },
-  { title: 'RunHistoryDelivery' },
+  { title: 'RunHistoryDelivery', description: 'A delivery attempt of a notification of the run.' },
 );
 export type RunHistoryDelivery = Readonly<Static<typeof RunHistoryDelivery>>;
 
 export const RunHistoryLog = Type.Object(
-  { kind: Type.Literal('log'), time: Time, log: Type.Union([RunLogLine, RunLogCut, RunLogNotice]) },
-  { title: 'RunHistoryLog', description: 'The first and the last lines of the log of each attempt.' },
+  {
+    kind: Type.Literal('log', { description: 'Something of the log of an attempt.' }),
+    time: time('When it was written. Of a notice: when its attempt ended, or the time of the last fact.'),
+    log: Type.Union([RunLogLine, RunLogCut, RunLogNotice], {
+      description: 'A line, a place where lines are missing, or a notice.',
+    }),
+  },
+  {
+    title: 'RunHistoryLog',
+    description: 'One of the first and the last lines of the log of an attempt, or what is missing between.',
+  },
 );
 export type RunHistoryLog = Readonly<Static<typeof RunHistoryLog>>;
 
 export const RunHistoryGap = Type.Object(
   {
-    kind: Type.Literal('gap'),
-    time: Type.String({ format: 'date-time', description: 'Of what follows it.' }),
-    reason: Type.Enum(['expired', 'missing', 'refused', 'newer'], {
-      description:
-        '`expired`: facts have left the log with their age. `missing`: the log has lost facts. `refused`: a message in the log that is no fact of the run, and changed nothing. `newer`: a fact that only a later release understands.',
-    }),
+    kind: Type.Literal('gap', { description: 'A place where something is missing.' }),
+    time: time('The time of what follows it.'),
+    reason: enumInWords(
+      {
+        expired: 'Facts have left the log with their age.',
+        missing: 'The log has lost facts.',
+        refused: 'A message in the log is no fact of the run, and changed nothing.',
+        newer: 'Only a later release understands the fact.',
+      },
+      { description: 'Why something is missing.' },
+    ),
     sequence: nullable({
       ...Sequence,
-      description: 'Of the message, or of the first one after the gap; null when the log has none.',
+      description:
+        'The position of the message, or of the first one after the gap; null when the log has none.',
     }),
     sentence: Sentence,
   },
-  { title: 'RunHistoryGap' },
+  { title: 'RunHistoryGap', description: 'A place of the history where something is missing.' },
 );
 export type RunHistoryGap = Readonly<Static<typeof RunHistoryGap>>;
 
@@ -137,17 +202,22 @@ export type RunHistoryEntry = RunHistoryFact | RunHistoryDelivery | RunHistoryLo
 
 export const RunHistory = Type.Object(
   {
-    run_id: Uuid,
-    status: nullable(status),
+    run_id: RunUuid,
+    status: nullable(status, 'The status of the run. Null when its state is not known.'),
     finished,
-    webhook_status,
+    webhook_status: nullable(
+      WebhookStatus,
+      'The state of its notifications. Null for a run without a webhook, and when its state is not known.',
+    ),
     entries: Type.Array(
       Type.Union([RunHistoryFact, RunHistoryDelivery, RunHistoryLog, RunHistoryGap], {
-        description: 'By `kind`.',
+        description: 'What happened, by `kind`.',
       }),
-      { description: 'In the order of their times; facts in the order of the log.' },
+      {
+        description: 'What happened, in the order of their times; facts in the order of the log.',
+      },
     ),
   },
-  { title: 'RunHistory' },
+  { title: 'RunHistory', description: 'What happened to a run.' },
 );
 export type RunHistory = Readonly<Static<typeof RunHistory>>;

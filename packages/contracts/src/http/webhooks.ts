@@ -1,124 +1,192 @@
 import { Type, type Static } from 'typebox';
 import { DeliveryAttemptPhases, DeliveryAttemptResult } from '../events/delivery-attempt-result.ts';
 import { WebhookGivenUpReason } from '../events/webhook-event.ts';
-import { Cursor, NextCursor, PageLimit, Time, TimeOrDay, Uuid, wordsOf } from './fields/values.ts';
+import { enumInWords } from '../words/in-words.ts';
+import { RunUuid } from './fields/ids.ts';
+import { CreatedAt, Cursor, NextCursor, PageLimit, time, TimeOrDay, wordsOf } from './fields/values.ts';
 import { nullable, optional } from './fields/optional.ts';
-import { WebhookStatus } from './runs/run.ts';
+import { WebhookStatus } from './runs/run-status.ts';
 
 const Round = Type.Integer({
   minimum: 1,
-  description: '1 for the first delivery; every redelivery begins another round.',
+  description: 'Its round: 1 for the first delivery; every redelivery begins another one.',
+  examples: [1],
 });
 
 /** One HTTP request to a receiver. */
 export const DeliveryAttempt = Type.Object(
   {
-    webhook_id: Type.String({ description: 'The same in every attempt of a notification.' }),
+    webhook_id: Type.String({
+      description: 'The header `webhook-id`: the same in every attempt of a notification.',
+      examples: ['msg_01a21460-ae48-7794-b9bb-ade918a387db'],
+    }),
     round: Round,
-    try: Type.Integer({ minimum: 1, description: 'The number of the attempt in its round, from 1.' }),
-    url: Type.String({ description: 'Without its query, which may hold a secret.' }),
-    started_at: Time,
+    try: Type.Integer({
+      minimum: 1,
+      description: 'The number of the attempt in its round, from 1.',
+      examples: [1],
+    }),
+    url: Type.String({
+      description: 'The address of the receiver, without its query, which may hold a secret.',
+      examples: ['https://hooks.example.com/runs'],
+    }),
+    started_at: time('When it began.'),
     phases: DeliveryAttemptPhases,
     reason: DeliveryAttemptResult,
-    message: Type.String(),
+    message: Type.String({
+      description: 'The same for people.',
+      examples: ['accepted with status 200'],
+    }),
     status: nullable(
-      Type.Integer({ description: 'The HTTP status of the response; null without a response.' }),
+      Type.Integer({
+        description: 'The HTTP status of the response; null without a response.',
+        examples: [200],
+      }),
     ),
     answer: nullable(
       Type.String({
         description:
           'The beginning of the response body; null without a response, and from an address that is not public.',
+        examples: ['ok'],
       }),
     ),
   },
-  { title: 'DeliveryAttempt' },
+  { title: 'DeliveryAttempt', description: 'One HTTP request to a receiver.' },
 );
 export type DeliveryAttempt = Static<typeof DeliveryAttempt>;
 
 const deliveryState = {
   round: Round,
   state: nullable(
-    Type.Enum(['retrying', 'deferred'], {
-      description:
-        'Null when no further attempt is planned. `deferred`: the delivery waits until the receiver accepts notifications again.',
-    }),
+    enumInWords(
+      {
+        retrying: 'It is tried again at `next_try_at`.',
+        deferred: 'It waits until the receiver accepts notifications again.',
+      },
+      { description: 'What a delivery waits for that is not settled.' },
+    ),
+    'Null when no further attempt is planned.',
   ),
   next_try_at: nullable(
-    Type.String({ format: 'date-time', description: 'Null also for a deferred delivery.' }),
+    time('When the next attempt is made.'),
+    'Null when none is planned, and for a deferred delivery.',
   ),
-  given_up_reason: nullable(
-    Type.Enum([...WebhookGivenUpReason.enum], {
-      description:
-        'Null unless the delivery failed. `gone`: the receiver answered 410. `tries_used_up`: its last attempt failed. `expired`: the time for it was over. `log_expired`: the first events of the run expired from the log, and it cannot be sent again.',
-    }),
-  ),
+  given_up_reason: nullable(WebhookGivenUpReason, 'Null unless the delivery failed.'),
   message: nullable(
-    Type.String({ description: 'For people: the reason for this state; null if nothing failed.' }),
+    Type.String({
+      description: 'The reason for this state, for people; null if nothing failed.',
+      examples: ['The receiver answered 503.'],
+    }),
   ),
 };
 
 export const RunDeliveries = Type.Object(
   {
-    run_id: Uuid,
-    webhook: nullable(Type.String()),
-    webhook_status: nullable(WebhookStatus),
+    run_id: RunUuid,
+    webhook: nullable(
+      Type.String({
+        description:
+          'The callback URL without its query. To a key without the scope `admin` it shows the host only.',
+        examples: ['https://hooks.example.com/[hidden]'],
+      }),
+      'Null for a run without one.',
+    ),
+    webhook_status: nullable(
+      WebhookStatus,
+      'The state of its notifications. Null for a run without a webhook.',
+    ),
     ...deliveryState,
     tries: Type.Array(DeliveryAttempt, {
       description: 'Attempts of the final notification, the oldest first.',
     }),
-    intermediate: nullable(DeliveryAttempt),
+    intermediate: nullable(
+      DeliveryAttempt,
+      'The latest attempt of an intermediate notification. Null when there was none.',
+    ),
   },
-  { title: 'RunDeliveries' },
+  { title: 'RunDeliveries', description: 'What became of the notifications of a run.' },
 );
 export type RunDeliveries = Static<typeof RunDeliveries>;
 
+const listedResult = DeliveryAttemptResult.description;
+
 export const ListedDelivery = Type.Object(
   {
-    run_id: Uuid,
-    url: Type.String({ description: 'Without its query.' }),
-    host: nullable(Type.String({ description: 'With the port, unless it is the default port.' })),
+    run_id: RunUuid,
+    url: Type.String({
+      description:
+        'The callback URL without its query. To a key without the scope `admin` it shows the host only.',
+      examples: ['https://hooks.example.com/[hidden]'],
+    }),
+    host: nullable(
+      Type.String({
+        description: 'The host of the webhook, with the port unless it is the default port.',
+        examples: ['hooks.example.com'],
+      }),
+      'Null when the URL cannot be read.',
+    ),
     webhook_status: WebhookStatus,
     ...deliveryState,
-    tries: Type.Integer({ minimum: 0, description: 'Attempts in this round.' }),
-    last_reason: nullable(DeliveryAttemptResult),
-    created_at: Type.String({ format: 'date-time', description: 'The creation time of the run.' }),
-    updated_at: Time,
+    tries: Type.Integer({
+      minimum: 0,
+      description: 'The number of attempts in this round.',
+      examples: [1],
+    }),
+    last_reason: nullable(
+      { ...DeliveryAttemptResult, description: listedResult },
+      'Null when no attempt failed.',
+    ),
+    created_at: { ...CreatedAt, description: 'When the run was created.' },
+    updated_at: time('When this state was stored.'),
   },
-  { title: 'ListedDelivery' },
+  { title: 'ListedDelivery', description: 'The state of the notifications of a run.' },
 );
 export type ListedDelivery = Static<typeof ListedDelivery>;
 
 export const DeliveryPage = Type.Object(
-  { deliveries: Type.Array(ListedDelivery), next_cursor: NextCursor },
-  { title: 'DeliveryPage' },
+  {
+    deliveries: Type.Array(ListedDelivery, { description: 'Those of the newest runs first.' }),
+    next_cursor: NextCursor,
+  },
+  { title: 'DeliveryPage', description: 'A page of runs with webhooks.' },
 );
 
 const Host = Type.String({
   minLength: 1,
+  examples: ['hooks.example.com'],
   description: 'The host of the webhook, with the port unless it is the default port.',
 });
 
+const After = { ...TimeOrDay, description: 'Runs created at this time or later.' };
+const Before = { ...TimeOrDay, description: 'Runs created before this time.' };
+const STATUSES = 'Runs whose notifications have one of these states.';
+
 /** In a query, where a list may also be written with commas. */
 export const DeliveryQuery = Type.Object({
-  status: Type.Optional(Type.Array(WebhookStatus)),
+  status: Type.Optional(Type.Array(WebhookStatus, { description: STATUSES })),
   host: Type.Optional(Host),
-  created_after: Type.Optional(TimeOrDay),
-  created_before: Type.Optional(TimeOrDay),
+  created_after: Type.Optional(After),
+  created_before: Type.Optional(Before),
   limit: Type.Optional(PageLimit),
   cursor: Type.Optional(Cursor),
 });
 
 export const RedeliveryFilter = Type.Object(
   {
-    status: optional(wordsOf(WebhookStatus, { default: 'failed' })),
+    status: optional({
+      ...wordsOf(WebhookStatus, { default: 'failed' }),
+      description: `${STATUSES} By default those that failed.`,
+      examples: ['failed'],
+    }),
     host: optional(Host),
-    created_after: optional(TimeOrDay),
-    created_before: optional(TimeOrDay),
+    created_after: optional(After),
+    created_before: optional(Before),
   },
   {
     // A misspelt name would leave the filter wider than it was meant to be.
     additionalProperties: false,
-    description: 'Required, and unknown members are refused, so that nothing is sent again by mistake.',
+    description:
+      'Selects the runs that match every member. It is required, and unknown members are refused, so that nothing is sent again by mistake.',
   },
 );
 
@@ -126,38 +194,66 @@ export const RedeliverRequest = Type.Object(
   {
     filter: RedeliveryFilter,
     cursor: optional(Cursor),
-    dry_run: optional(Type.Boolean({ default: false, description: 'Only counts the runs.' })),
+    dry_run: optional(
+      Type.Boolean({
+        default: false,
+        description: 'Whether the runs are only counted, and nothing is sent.',
+        examples: [true],
+      }),
+    ),
   },
   // A misspelt `dry_run` would send for real.
-  { title: 'RedeliverRequest', additionalProperties: false },
+  {
+    title: 'RedeliverRequest',
+    description: 'Which notifications to send again.',
+    examples: [{ filter: { status: 'failed' }, dry_run: true }],
+    additionalProperties: false,
+  },
 );
 
 export const RedeliverResponse = Type.Object(
   {
-    matched: Type.Integer({ minimum: 0, description: 'Runs of this page.' }),
-    requested: Type.Integer({ minimum: 0, description: 'Of these, runs whose notification is sent again.' }),
+    matched: Type.Integer({
+      minimum: 0,
+      description: 'The number of runs of this page that match.',
+      examples: [40],
+    }),
+    requested: Type.Integer({
+      minimum: 0,
+      description: 'Of these, the number of runs whose notification is sent again.',
+      examples: [38],
+    }),
     next_cursor: NextCursor,
   },
-  { title: 'RedeliverResponse' },
+  { title: 'RedeliverResponse', description: 'What became of the runs of one page.' },
 );
 
 export const RunRedelivery = Type.Object(
-  { run_id: Uuid, webhook_status: WebhookStatus, round: Round },
-  { title: 'RunRedelivery' },
+  { run_id: RunUuid, webhook_status: WebhookStatus, round: Round },
+  { title: 'RunRedelivery', description: 'The final notification is sent again.' },
 );
+
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
 export const WebhookSecret = Type.Object(
   {
-    secret: Type.String({ description: '`whsec_` and base64, as in Standard Webhooks.' }),
-    created_at: Time,
+    secret: Type.String({
+      description: 'The signing secret: `whsec_` and base64, as in Standard Webhooks.',
+      examples: [SECRET],
+    }),
+    created_at: CreatedAt,
     previous: nullable(
       Type.Object(
-        { secret: Type.String(), expires_at: Time },
+        {
+          secret: Type.String({ description: 'The previous secret.', examples: [SECRET] }),
+          expires_at: time('Until when it also signs.'),
+        },
         { description: 'The previous secret, which also signs until `expires_at`.' },
       ),
+      'Null when there is none that still signs.',
     ),
   },
-  { title: 'WebhookSecret' },
+  { title: 'WebhookSecret', description: 'The secret that signs the notifications.' },
 );
 
 export const RotateSecretRequest = Type.Object(
@@ -168,8 +264,13 @@ export const RotateSecretRequest = Type.Object(
         maximum: 604_800,
         default: 86_400,
         description: 'Seconds for which the current secret also signs.',
+        examples: [86_400],
       }),
     ),
   },
-  { title: 'RotateSecretRequest' },
+  {
+    title: 'RotateSecretRequest',
+    description: 'How long the current secret stays valid.',
+    examples: [{ overlap_s: 86_400 }],
+  },
 );

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { IsolationKind, LimitsKind } from '../events/fleet-event.ts';
 import { GpuModel } from '../gpu.ts';
+import { enumInWords } from '../words/in-words.ts';
 import { Label, MAX_EXECUTOR_LABELS } from '../labels.ts';
 import { EXECUTOR_ID_PATTERN, EXECUTOR_NAME_PATTERN } from '../ids.ts';
 
@@ -27,13 +28,16 @@ export const ExecutorsRequest = Type.Object({
 });
 export type ExecutorsRequest = Static<typeof ExecutorsRequest>;
 
-/**
- * - `ready`: it gets runs.
- * - `draining`: it gets no runs, because it is stopping or because its name is drained.
- * - `unresponsive`: registered, but without a heartbeat for half a heartbeat period; it gets no runs, and is lost after a whole one.
- * - `absent`: the name is drained, and no registered executor has it.
- */
-const State = Type.Enum(['ready', 'draining', 'unresponsive', 'absent']);
+const State = enumInWords(
+  {
+    ready: 'It gets runs.',
+    draining: 'It gets no runs, because its name is drained or it is stopping.',
+    unresponsive:
+      'It sent no heartbeat for half a heartbeat period; it gets no runs, and is lost after a whole period.',
+    absent: 'The name is drained, and no registered executor has it.',
+  },
+  { description: 'Whether it gets runs.' },
+);
 
 export const ExecutorState = Type.Object({
   /** Null when absent. */

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { enumInWords } from '../words/in-words.ts';
 
 /** The leading scheduler answers a `QueuePositionsRequest` here. */
 export const QUEUE_POSITIONS_SUBJECT = 'request.scheduler.queue_position';
@@ -18,37 +19,25 @@ export const QueuePositionsRequest = Type.Object({
 });
 export type QueuePositionsRequest = Static<typeof QueuePositionsRequest>;
 
-/**
- * What a queued run waits for.
- * - `delayed`: it may start later only, as its request says.
- * - `retrying`: its last attempt failed, and it waits before another one.
- * - `busy`: the slots of all executors that could execute it are taken.
- * - `warm`: slots are free, and it waits for a busy one that has its version loaded, for at most the `warm_wait_s` of its deployment.
- * - `organisation_limit`: its organisation holds as many slots as an operator allows.
- * - `concurrency_limit`: as many runs of its deployment as its limit allows hold slots.
- * - `concurrency_key`: another run of its deployment with its concurrency key holds a slot.
- * - `storage_full`: the log has no room for what another attempt may write.
- * - `draining`: only executors that take no new runs could execute it.
- * - `no_gpu`: no executor has its GPU model.
- * - `not_served`: executors have its GPU model, but none of these serves its machine.
- * - `no_runner`: executors with its GPU model serve its machine, but none of these has the runner or program.
- * - `no_label`: executors could execute it, but none of these has all labels that its deployment asks for.
- */
-export const Capacity = Type.Enum([
-  'delayed',
-  'retrying',
-  'busy',
-  'warm',
-  'organisation_limit',
-  'concurrency_limit',
-  'concurrency_key',
-  'storage_full',
-  'draining',
-  'no_gpu',
-  'not_served',
-  'no_runner',
-  'no_label',
-]);
+/** What a queued run waits for. */
+export const Capacity = enumInWords(
+  {
+    delayed: 'It may not start before `not_before`, as its request says.',
+    retrying: 'Its last attempt failed, and it waits before another one.',
+    busy: 'The slots of all executors that could execute it are taken.',
+    warm: 'Slots are free, and it waits for a busy one that has its version loaded, at most for the `warm_wait_s` of its deployment.',
+    organisation_limit: 'Its organisation executes as many runs as an operator allows.',
+    concurrency_limit: 'As many runs of its deployment as its limit allows execute.',
+    concurrency_key: 'Another run of its deployment with its concurrency key executes.',
+    storage_full: 'The log has no room for another attempt until runs end or old ones expire.',
+    draining: 'Only draining executors could execute it.',
+    no_gpu: 'No executor has its GPU model.',
+    not_served: 'Executors have its GPU model, and none of these serves its machine.',
+    no_runner: 'Executors with its GPU model serve its machine, and none of these has its runner or program.',
+    no_label: 'Executors could execute it, and none of these has all labels that its deployment asks for.',
+  },
+  { description: 'What it waits for.' },
+);
 export type Capacity = Static<typeof Capacity>;
 
 /** What keeps a run from a slot that is free. */

@@ -13,10 +13,15 @@ export type WaitRequest = Static<typeof WaitRequest>;
 
 const Count = Type.Integer({ minimum: 0 });
 
-const Time = Type.String({ format: 'date-time' });
+const time = (description: string) =>
+  Type.String({ format: 'date-time', description, examples: ['2026-01-31T09:30:00.000Z'] });
 
 /** When it starts, by the broker's clock: as likely before `expected` as after it, and in 8 of 10 cases within the interval. */
-export const Eta = Type.Object({ earliest: Time, expected: Time, latest: Time });
+export const Eta = Type.Object({
+  earliest: time('It starts before this time in 1 of 10 cases.'),
+  expected: time('As likely before this time as after it.'),
+  latest: time('It starts after this time in 1 of 10 cases.'),
+});
 export type Eta = Static<typeof Eta>;
 
 /**

@@ -1,7 +1,7 @@
 import { placementWords, type Placement } from '../events/placement.ts';
 import { endReasonOf } from '../events/run-error.ts';
 import { isEnded, type Run } from '../fold/run.ts';
-import type { RunAttempt } from '../http/runs/run.ts';
+import type { RunAttempt } from '../http/runs/run-attempt.ts';
 import { executorName } from '../ids.ts';
 
 const shownPlacement = (placement: Placement | undefined): RunAttempt['placement'] =>

@@ -1,5 +1,5 @@
 import type { StoredFile } from '../events/run-event-data.ts';
-import type { MediaItem, OutputItem } from '../http/runs/run.ts';
+import type { MediaItem, OutputItem } from '../http/runs/run-outputs.ts';
 import type { EndedRun } from '../fold/run.ts';
 
 /** The address at which clients find a file. */

@@ -11,13 +11,14 @@ const choice = Type.Object({
 
 const runner = Type.Object(
   {
-    kind: Type.Literal('cog'),
+    kind: Type.Literal('cog', { description: 'A model in a Cog server.' }),
     model: Type.String({
+      examples: ['flux-schnell'],
       pattern: COG_MODEL_NAME,
       description: 'The name of a model server in the settings of each executor, never an address.',
     }),
   },
-  { title: 'CogRunner' },
+  { title: 'CogRunner', description: 'Executes a model with a Cog server of the executor.' },
 );
 
 /** Executes a model with a Cog server of the executor's own settings. */

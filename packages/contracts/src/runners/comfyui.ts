@@ -7,14 +7,15 @@ const choice = Type.Object({ kind: Type.Literal('comfyui'), url: Type.Optional(T
 
 const runner = Type.Object(
   {
-    kind: Type.Literal('comfyui'),
+    kind: Type.Literal('comfyui', { description: 'A ComfyUI server.' }),
     url: optional(
       Type.String({
         format: 'uri',
+        examples: ['http://127.0.0.1:8188'],
         pattern: '^[hH][tT][tT][pP][sS]?://[^/?#@]+(?:[/?#]|$)',
         maxLength: MAX_RUNNER_URL,
         description:
-          'Only the server with this address may execute its runs: an absolute http or https URL that the executor has in its settings. Without it, any server.',
+          'Only the server with this address may execute its runs: an absolute http or https URL that the executor has in its settings. Any server when it is null or omitted.',
         'x-refusal': {
           type: 'url_parsing',
           msg: `Input should be a valid URL: absolute, http or https, without credentials, of at most ${MAX_RUNNER_URL} characters`,
@@ -22,7 +23,7 @@ const runner = Type.Object(
       }),
     ),
   },
-  { title: 'ComfyuiRunner' },
+  { title: 'ComfyuiRunner', description: 'Executes a workflow with a ComfyUI server of the executor.' },
 );
 
 /** Executes a workflow with a ComfyUI server of the executor's own settings. */

@@ -8,14 +8,15 @@ const choice = Type.Object({
 
 const runner = Type.Object(
   {
-    kind: Type.Literal('program'),
+    kind: Type.Literal('program', { description: 'A program.' }),
     program: Type.String({
+      examples: ['render-image'],
       minLength: 1,
       maxLength: 128,
       description: 'A name in the allow-list of each executor, never a command.',
     }),
   },
-  { title: 'ProgramRunner' },
+  { title: 'ProgramRunner', description: 'Executes a program of the executor.' },
 );
 
 /** Executes a program of the executor's allow-list. */

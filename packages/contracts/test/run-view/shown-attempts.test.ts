@@ -4,7 +4,7 @@ import { isImpossible } from '../../src/fold/chain.ts';
 import { evolveRun } from '../../src/fold/evolve-run.ts';
 import { isDeleted, type RunState } from '../../src/fold/run.ts';
 import type { RunEvent } from '../../src/events/run-event.ts';
-import type { RunAttempt } from '../../src/http/runs/run.ts';
+import type { RunAttempt } from '../../src/http/runs/run-attempt.ts';
 import { shownAttempts } from '../../src/run-view/shown-attempts.ts';
 import { anEvent, factOf, timeOf } from '../fixtures/run-events.ts';
 

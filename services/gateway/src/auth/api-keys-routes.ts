@@ -46,6 +46,7 @@ const createOperation = operation({
   response: {
     status: 201,
     description: 'The key. It is not shown again.',
+    links: { to: ['deleteApiKey'], parameters: { key_id: '/id' } },
     body: CreatedApiKeyItem,
     holdsSecret: true,
   },

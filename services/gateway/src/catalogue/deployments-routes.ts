@@ -36,7 +36,15 @@ const createDeploymentOperation = operation({
   scope: 'admin',
   audit: { action: 'deployment.created' },
   request: { body: NewDeployment },
-  response: { status: 201, description: 'The deployment.', body: Deployment },
+  response: {
+    status: 201,
+    description: 'The deployment.',
+    body: Deployment,
+    links: {
+      to: ['getDeployment', 'changeDeployment', 'deleteDeployment'],
+      parameters: { deployment_id: '/id' },
+    },
+  },
   refusals: [409],
 });
 

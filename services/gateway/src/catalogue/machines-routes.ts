@@ -35,7 +35,12 @@ const createMachine = operation({
   scope: 'admin',
   audit: { action: 'machine.created' },
   request: { body: NewMachine },
-  response: { status: 201, description: 'The machine.', body: Machine },
+  response: {
+    status: 201,
+    description: 'The machine.',
+    body: Machine,
+    links: { to: ['getMachine', 'changeMachine', 'deleteMachine'], parameters: { machine_id: '/id' } },
+  },
   refusals: [409],
 });
 

@@ -47,7 +47,15 @@ const createWorkflowVersion = operation({
   scope: 'admin',
   audit: { action: 'workflow_version.created' },
   request: { path: WorkflowPath, body: NewWorkflowVersion },
-  response: { status: 201, description: 'The version.', body: WorkflowVersion },
+  response: {
+    status: 201,
+    description: 'The version.',
+    body: WorkflowVersion,
+    links: {
+      to: ['getWorkflowVersion', 'changeWorkflowVersion', 'deleteWorkflowVersion'],
+      parameters: { workflow_id: '/workflow_id', version_id: '/id' },
+    },
+  },
   refusals: [404, 409, 507],
 });
 

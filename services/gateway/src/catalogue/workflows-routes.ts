@@ -35,7 +35,21 @@ const createWorkflow = operation({
   scope: 'admin',
   audit: { action: 'workflow.created' },
   request: { body: NewWorkflow },
-  response: { status: 201, description: 'The workflow.', body: Workflow },
+  response: {
+    status: 201,
+    description: 'The workflow.',
+    body: Workflow,
+    links: {
+      to: [
+        'getWorkflow',
+        'changeWorkflow',
+        'deleteWorkflow',
+        'createWorkflowVersion',
+        'listWorkflowVersions',
+      ],
+      parameters: { workflow_id: '/id' },
+    },
+  },
   refusals: [409],
 });
 

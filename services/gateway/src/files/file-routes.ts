@@ -1,4 +1,4 @@
-import { Uuid } from '@runledger/contracts/http/fields/values';
+import { FileUuid } from '@runledger/contracts/http/fields/ids';
 import { FilePage, FilesQuery, UploadedFile } from '@runledger/contracts/http/files';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Context } from 'koa';
@@ -22,7 +22,7 @@ export interface FileRoutes {
 }
 
 const tag = 'Files';
-const FilePath = Type.Object({ id: Uuid });
+const FilePath = Type.Object({ id: FileUuid });
 
 const uploadFile = operation({
   id: 'uploadFile',
@@ -39,13 +39,20 @@ const uploadFile = operation({
       filename: Type.Optional(
         Type.String({
           maxLength: 1_024,
-          description: 'Its last part is the name, without characters that some system forbids.',
+          examples: ['photo.png'],
+          description:
+            'The name of the file. Its last part is used, without characters that some system forbids.',
         }),
       ),
     }),
   },
   rawBody: 'The bytes of the file.',
-  response: { status: 201, description: 'The file is stored.', body: UploadedFile },
+  response: {
+    status: 201,
+    description: 'The file is stored.',
+    body: UploadedFile,
+    links: { to: ['getFile', 'getFileContent', 'deleteFile'], parameters: { id: '/id' } },
+  },
   refusals: [507],
 });
 

@@ -1,4 +1,4 @@
-import { Uuid } from '@runledger/contracts/http/fields/values';
+import { UploadUuid } from '@runledger/contracts/http/fields/ids';
 import { FileUpload } from '@runledger/contracts/http/files';
 import type { Entry } from '@runledger/event-log/streams/bucket';
 import type { Context } from 'koa';
@@ -20,8 +20,8 @@ export interface UploadRoutes {
 const tag = 'Files';
 const VERSION = '1.0.0';
 const BODY_TYPE = 'application/offset+octet-stream';
-const UploadPath = Type.Object({ id: Uuid });
-const TusResumable = Type.Optional(Type.Enum([VERSION], { description: 'The version of tus.' }));
+const UploadPath = Type.Object({ id: UploadUuid });
+const TusResumable = Type.Optional(Type.Enum([VERSION], { description: 'The version of tus: `1.0.0`.' }));
 
 const beginUpload = operation({
   id: 'beginFileUpload',
@@ -36,17 +36,27 @@ const beginUpload = operation({
   request: {
     headers: Type.Object({
       'Tus-Resumable': TusResumable,
-      'Upload-Length': Type.Integer({ minimum: 0, description: 'Bytes of the whole file.' }),
+      'Upload-Length': Type.Integer({
+        minimum: 0,
+        description: 'The size of the whole file in bytes.',
+        examples: [1_482_993],
+      }),
       'Upload-Metadata': Type.Optional(
         Type.String({
           maxLength: 4_096,
+          examples: ['filename cGhvdG8ucG5n,filetype aW1hZ2UvcG5n'],
           description:
             'Names with values in base64, of which `filename` and `filetype` are used: `filename cGhvdG8ucG5n,filetype aW1hZ2UvcG5n`.',
         }),
       ),
     }),
   },
-  response: { status: 201, description: 'Bytes can be sent.', body: FileUpload },
+  response: {
+    status: 201,
+    description: 'Bytes can be sent.',
+    body: FileUpload,
+    links: { to: ['continueFileUpload', 'getFileUpload', 'deleteFileUpload'], parameters: { id: '/id' } },
+  },
   refusals: [413],
 });
 
@@ -78,7 +88,11 @@ const continueUpload = operation({
     path: UploadPath,
     headers: Type.Object({
       'Tus-Resumable': TusResumable,
-      'Upload-Offset': Type.Integer({ minimum: 0, description: 'Where the bytes begin.' }),
+      'Upload-Offset': Type.Integer({
+        minimum: 0,
+        description: 'Where the bytes begin: the number of bytes that are stored.',
+        examples: [1_048_576],
+      }),
     }),
   },
   rawBody: 'The next bytes of the file.',

@@ -17,6 +17,14 @@ export interface RequestSchemas {
   readonly body?: TSchema;
 }
 
+/** What a client can do next with a response. */
+interface Links {
+  /** The ids of operations. */
+  readonly to: readonly string[];
+  /** Which parameters of their paths are which members of the body, as JSON pointers. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
 export interface SuccessResponse {
   readonly status: 200 | 201 | 204;
   readonly description: string;
@@ -28,6 +36,7 @@ export interface SuccessResponse {
   readonly events?: readonly TSchema[];
   /** No cache may store the response. */
   readonly holdsSecret?: true;
+  readonly links?: Links;
 }
 
 /** A token of the run that the path names permits the operation, with this scope. */

@@ -33,7 +33,7 @@ export const components = (): Components => {
     if (Array.isArray(value)) return value.map(write);
     if (!isNode(value)) return value;
     const name = value['title'];
-    return typeof name === 'string' ? reference(name, value) : members(value);
+    return typeof name === 'string' ? reference(name, value) : members(withWords(value));
   };
   const members = (schema: JsonSchema): JsonSchema =>
     Object.fromEntries(
@@ -75,6 +75,28 @@ export const components = (): Components => {
       ),
   };
 };
+
+/** What people read of a member, which may also be null, belongs to the member: it is not the words of one of its two branches. */
+const withWords = (schema: JsonSchema): JsonSchema => {
+  const branches = schema['anyOf'];
+  if (!Array.isArray(branches) || branches.length !== 2) return schema;
+  const [meant, other]: unknown[] = branches;
+  // A schema with a name has its words where it is defined.
+  if (!isNode(meant) || !isNode(other) || other['type'] !== 'null' || 'title' in meant) return schema;
+  const { description, examples, ...rest } = meant;
+  const sentences = [description, schema['description']].filter((text) => typeof text === 'string');
+  return {
+    ...schema,
+    anyOf: [rest, other],
+    ...(sentences.length === 0 ? {} : { description: sentences.join(SEPARATORS[endsInList(description)]) }),
+    ...(examples === undefined ? {} : { examples }),
+  };
+};
+
+/** A sentence after a list would belong to its last item. */
+const SEPARATORS = { list: '\n\n', sentence: ' ' };
+const endsInList = (description: unknown): keyof typeof SEPARATORS =>
+  typeof description === 'string' && description.includes('\n- ') ? 'list' : 'sentence';
 
 /** Generators of typed clients need the type of the values of an enum. */
 const withType = (schema: JsonSchema): JsonSchema => {

@@ -6,6 +6,7 @@ import { own } from '../validation/node.ts';
 import { components, type Components, type JsonSchema } from './components.ts';
 import { ALWAYS, COUNTED, HEADERS, headersOf } from './headers.ts';
 import { INFO, TAGS } from './introduction.ts';
+import { linksOf } from './links.ts';
 import { REFUSAL_COMPONENTS, refusalsOf, type RefusalComponent } from './refusals.ts';
 import { webhookDescriptions } from './webhook-descriptions.ts';
 
@@ -80,6 +81,7 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
 
 const responsesOf = (operation: Operation, schemas: Components): JsonSchema => {
   const { request, response, otherResponses = {} } = operation;
+  const links = linksOf(operation);
   return {
     [response.status]: {
       description: response.description,
@@ -90,6 +92,7 @@ const responsesOf = (operation: Operation, schemas: Components): JsonSchema => {
         ...(request.body || operation.ofSpecification ? [WARNING_HEADER] : []),
       ]),
       ...contentOf(operation, schemas),
+      ...(Object.keys(links).length === 0 ? {} : { links }),
     },
     ...Object.fromEntries(
       Object.entries(otherResponses).map(([status, why]) => [

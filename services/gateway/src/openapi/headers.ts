@@ -3,25 +3,41 @@ import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
 import type { JsonSchema } from './components.ts';
 
 const header = (description: string, schema: JsonSchema): JsonSchema => ({ description, schema });
-const text = { type: 'string' };
+const textLike = (example: string): JsonSchema => ({ type: 'string', examples: [example] });
 
 /** The headers of responses, by their names. */
 export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   'API-Version': header('The version of the API.', { type: 'string', const: 'V2' }),
-  'X-Request-Id': header("The client's, or a new one. The service's log has it.", text),
-  ETag: header('Of this response. Send it as If-None-Match to learn whether it has changed.', text),
-  'Retry-After': header('Seconds.', { type: 'string', pattern: '^\\d+$' }),
-  'WWW-Authenticate': header('How to authenticate.', text),
-  'RateLimit-Policy': header('The limit of this API key: `q` requests in `w` seconds.', text),
+  'X-Request-Id': header(
+    "The id of the request: the client's, or a new one. The service's log has it.",
+    textLike('01a21460-ae48-7794-b9bb-ade918a387db'),
+  ),
+  ETag: header(
+    'The entity tag of this response. Send it as If-None-Match to learn whether it has changed.',
+    textLike('W/"1b-2kZ8nV9J4hFJ0rG1rN3pQb5Xn0k"'),
+  ),
+  'Retry-After': header('Seconds after which the request may succeed.', {
+    type: 'string',
+    pattern: '^\\d+$',
+    examples: ['2'],
+  }),
+  'WWW-Authenticate': header('How to authenticate.', textLike('Bearer')),
+  'RateLimit-Policy': header(
+    'The limit of this API key: `q` requests in `w` seconds. Left out without a limit.',
+    textLike('"default";q=600;w=60'),
+  ),
   [IGNORED_MEMBERS_HEADER]: header(
     'The members of the body that the operation does not know, and ignored: probably misspelt. Paths with dots, separated by commas; names are percent-encoded. `...` at the end: there are more. Left out without any.',
-    { ...text, examples: ['inputz, retry.attemps'] },
+    textLike('inputz, retry.attemps'),
   ),
   [WARNING_HEADER]: header(
     'A sentence for each name in the request that the operation does not know, and ignored: members of the body, and parameters of the query where these are not refused. At most eight. Left out without any.',
-    { ...text, examples: ['unknown body member "inptus"; did you mean "inputs"?'] },
+    textLike('unknown body member "inptus"; did you mean "inputs"?'),
   ),
-  RateLimit: header('The rest of the limit: `r` requests now; it is full again in `t` seconds.', text),
+  RateLimit: header(
+    'The rest of the limit: `r` requests now; it is full again in `t` seconds. Left out without a limit.',
+    textLike('"default";r=598;t=1'),
+  ),
 };
 
 export const ALWAYS = ['API-Version', 'X-Request-Id'];

@@ -20,15 +20,20 @@ export const webhookDescriptions = (schemas: Components): JsonSchema => ({
         'Sent when the run ends and, with `webhook_intermediate_status`, also before. Signed as Standard Webhooks prescribes. The final notification is retried until it is accepted or given up, always with the same `webhook-id`. Nothing about a run follows it.',
       security: [],
       parameters: [
-        header('webhook-id', 'The same in every delivery attempt of a notification.', { type: 'string' }),
+        header('webhook-id', 'The same in every delivery attempt of a notification.', {
+          type: 'string',
+          examples: ['msg_01a21460-ae48-7794-b9bb-ade918a387db'],
+        }),
         header('webhook-timestamp', 'When this delivery attempt was signed: seconds since 1970.', {
           type: 'string',
           pattern: '^\\d+$',
+          examples: ['1769851800'],
         }),
         header('webhook-signature', 'One or several signatures between spaces, each `v1,` and base64.', {
           type: 'string',
+          examples: ['v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4='],
         }),
-        header('runledger-webhook-version', 'Of the body.', {
+        header('runledger-webhook-version', 'The version of the body.', {
           type: 'string',
           const: String(WEBHOOK_PAYLOAD_VERSION),
         }),

@@ -33,7 +33,12 @@ const createOperation = operation({
   scope: 'admin',
   audit: { action: 'schedule.created' },
   request: { body: NewSchedule },
-  response: { status: 201, description: 'The schedule.', body: Schedule },
+  response: {
+    status: 201,
+    description: 'The schedule.',
+    body: Schedule,
+    links: { to: ['getSchedule', 'changeSchedule', 'deleteSchedule'], parameters: { schedule_id: '/id' } },
+  },
   refusals: [],
 });
 

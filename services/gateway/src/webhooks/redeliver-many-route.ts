@@ -1,5 +1,5 @@
 import { RedeliverRequest, RedeliverResponse } from '@runledger/contracts/http/webhooks';
-import { WebhookStatus } from '@runledger/contracts/http/runs/run';
+import { WebhookStatus } from '@runledger/contracts/http/runs/run-status';
 import type { RedeliverMany } from './redeliver-many.ts';
 import { operation, route, type Route } from '../http/operation.ts';
 import { cursorAt } from '../http/pagination.ts';

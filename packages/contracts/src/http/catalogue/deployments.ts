@@ -7,25 +7,40 @@ import { Label, LABEL_RULE, MAX_REQUIRED_LABELS } from '../../labels.ts';
 import { LogMasks } from '../../logs/log-mask-patterns.ts';
 import { MAX_DEADLINE_S, MAX_WARM_WAIT_S } from '../../limits.ts';
 import { GpuName } from '../fields/gpu-name.ts';
+import {
+  DeploymentUuid,
+  EXAMPLE_IDS,
+  MachineUuid,
+  OrganisationUuid,
+  VersionUuid,
+  WorkflowUuid,
+} from '../fields/ids.ts';
 import { Archived, Name, NamedRecordsQuery, NewName } from '../fields/names.ts';
-import { NextCursor, Time, Uuid } from '../fields/values.ts';
-import { nullable, optional } from '../fields/optional.ts';
+import { CreatedAt, NextCursor } from '../fields/values.ts';
+import { nullable, optional, unchanged } from '../fields/optional.ts';
 
 const Environment = Type.String({
   minLength: 1,
   maxLength: 128,
   description: 'Your own word, such as production or staging.',
+  examples: ['staging'],
 });
 const GPU =
   "The GPU model of runs that request none: any name, as for a machine. Without it, the machine's default.";
 const GPUS =
   'The GPU models of runs that request none, in order of preference, such as `["L4", {"gpu": "A10G", "after_s": 60}]`: a run takes a slot of the first model that has a free one, and of a model with `after_s` only once it has waited so many seconds. Instead of `gpu`, which is a list of one.';
 const Gpus = Type.Array(
-  Type.Union([
-    GpuName,
-    Type.Object({ gpu: GpuName, after_s: GpuFallback.properties.after_s }, { title: 'GpuFallback' }),
-  ]),
-  { maxItems: MAX_GPUS, description: GPUS },
+  Type.Union(
+    [
+      GpuName,
+      Type.Object(
+        { gpu: GpuName, after_s: GpuFallback.properties.after_s },
+        { title: 'GpuFallback', description: 'A GPU model that a run takes once it has waited.' },
+      ),
+    ],
+    { description: 'A GPU model, or one with the seconds after which it is taken.' },
+  ),
+  { maxItems: MAX_GPUS, description: GPUS, examples: [['L4', { gpu: 'A10G', after_s: 60 }]] },
 );
 const CONCURRENCY =
   'The most runs of this deployment that execute at the same time; no limit without it. The others wait. As all settings, a run has the one with which it was queued.';
@@ -33,6 +48,7 @@ const ConcurrencyLimit = Type.Integer({
   minimum: 1,
   maximum: 100_000,
   description: CONCURRENCY,
+  examples: [4],
 });
 const Weight = {
   ...AnyWeight,
@@ -42,6 +58,7 @@ const Weight = {
 const WarmWait = Type.Number({
   minimum: 0,
   maximum: MAX_WARM_WAIT_S,
+  examples: [20],
   description:
     'Seconds that a run may leave free GPU slots to others while a slot that has its version loaded is busy: it waits for that one, and then takes any. A free slot that has it loaded is taken first anyway.',
 });
@@ -54,6 +71,7 @@ const RequiredLabel = {
 };
 const Labels = Type.Array(RequiredLabel, {
   maxItems: MAX_REQUIRED_LABELS,
+  examples: [['zone:eu-west-1']],
   description:
     'Its runs go only to executors that have all of these labels (EXECUTOR_LABELS), such as `zone:eu-west-1`. An empty list asks for none.',
 });
@@ -61,31 +79,45 @@ const RunTimeout = Type.Number({
   exclusiveMinimum: 0,
   maximum: MAX_DEADLINE_S,
   description: 'Seconds that an attempt of a run may execute. A request may ask for less.',
+  examples: [3600],
 });
 const StartDeadline = Type.Number({
   exclusiveMinimum: 0,
   maximum: MAX_DEADLINE_S,
   description: 'Seconds that a run may wait until it begins to execute. A request may ask for less.',
+  examples: [3600],
 });
 const BOUNDS =
   'What requests may ask for. A request beyond a bound is refused with 422. `run_timeout_s` and `start_deadline_s` of the deployment are bounds too.';
-const MinPriority = { ...LowestPriority, description: 'The lowest `priority`.' };
-const MaxPriority = { ...HighestPriority, description: 'The highest `priority`.' };
+const MinPriority = {
+  ...LowestPriority,
+  description: 'The lowest `priority` of a request: -100 without a bound.',
+};
+const MaxPriority = {
+  ...HighestPriority,
+  description: 'The highest `priority` of a request: 100 without a bound.',
+};
 const MaxDelay = Type.Number({
   minimum: 0,
   maximum: MAX_DEADLINE_S,
   description:
     'The most seconds by which a request may delay its run, with `delay_s` or `start_at`. Without it, what the log has room for.',
+  examples: [86_400],
 });
 const Bounds = Type.Object(
-  { min_priority: MinPriority, max_priority: MaxPriority, max_delay_s: nullable(MaxDelay) },
+  {
+    min_priority: MinPriority,
+    max_priority: MaxPriority,
+    max_delay_s: nullable(MaxDelay, 'Null without a bound.'),
+  },
   { title: 'RequestBounds', description: BOUNDS },
 );
+const REMOVES = 'Null removes the bound.';
 const RequestedBounds = Type.Object(
   {
-    min_priority: optional(MinPriority),
-    max_priority: optional(MaxPriority),
-    max_delay_s: optional(MaxDelay),
+    min_priority: optional(MinPriority, REMOVES),
+    max_priority: optional(MaxPriority, REMOVES),
+    max_delay_s: optional(MaxDelay, REMOVES),
   },
   {
     title: 'RequestedBounds',
@@ -97,19 +129,31 @@ const Attempts = Type.Integer({
   maximum: 100,
   description:
     'The most attempts of a run. It begins another one when its executor is lost, and after an error in `on`.',
+  examples: [3],
 });
 const On = {
   ...RetryOn,
   description: `Errors after which a run begins another attempt, if they are retryable. It waits about 2 s before the second attempt, then twice as long each time, at most ${MAX_RETRY_AFTER_S} s. None by default.`,
+  examples: [['crashed', 'out_of_memory']],
 };
-const Retry = Type.Object({ attempts: Attempts, on: Type.Optional(On) }, { title: 'RetryPolicy' });
+const Retry = Type.Object(
+  {
+    attempts: Attempts,
+    on: Type.Optional({ ...On, description: `${On.description} Only present when there are any.` }),
+  },
+  { title: 'RetryPolicy', description: 'When a run begins another attempt.' },
+);
 const RequestedRetry = Type.Object(
-  { attempts: optional(Attempts), on: optional(On) },
-  { title: 'RequestedRetryPolicy', description: 'An omitted member stays unchanged.' },
+  { attempts: unchanged(Attempts), on: unchanged(On) },
+  {
+    title: 'RequestedRetryPolicy',
+    description: 'When a run begins another attempt. An omitted member stays unchanged.',
+  },
 );
 
 const Masks = {
   ...LogMasks,
+  examples: [['sk-[A-Za-z0-9]{20,}']],
   description:
     'Patterns of what must not be shown: `***` replaces every match in the lines of logs and in the messages of errors. In the syntax of RE2, which takes linear time. Each line is matched by itself.',
 };
@@ -119,30 +163,41 @@ const lifetime =
 
 export const Deployment = Type.Object(
   {
-    id: Uuid,
-    org_id: Uuid,
-    workflow_id: Uuid,
-    workflow_version_id: Uuid,
-    machine_id: Uuid,
+    id: DeploymentUuid,
+    org_id: OrganisationUuid,
+    workflow_id: WorkflowUuid,
+    workflow_version_id: VersionUuid,
+    machine_id: MachineUuid,
     name: Name,
     environment: Environment,
-    gpu: nullable({ ...GpuModel, description: 'The first one of `gpus`.' }),
-    gpus: Type.Array(GpuFallback, {
-      description: 'In order of preference; empty for the default of the machine.',
-    }),
+    gpu: nullable(
+      { ...GpuModel, description: 'The GPU model of runs that request none: the first one of `gpus`.' },
+      'Null for the default of the machine.',
+    ),
+    gpus: Type.Array(
+      { ...GpuFallback, description: 'A GPU model, and when runs take it.' },
+      {
+        description:
+          'The GPU models of runs that request none, in order of preference; empty for the default of the machine.',
+      },
+    ),
     labels: Labels,
     warm_wait_s: WarmWait,
-    concurrency_limit: nullable(ConcurrencyLimit),
+    concurrency_limit: nullable(ConcurrencyLimit, 'Null without one.'),
     weight: Weight,
     run_timeout_s: RunTimeout,
     start_deadline_s: StartDeadline,
     bounds: Bounds,
     retry: Retry,
-    log_masks: nullable(Masks),
+    log_masks: nullable(Masks, 'Null without any.'),
     archived: Archived,
-    created_at: Time,
+    created_at: CreatedAt,
   },
-  { title: 'Deployment', description: 'A run keeps the settings and the version with which it was queued.' },
+  {
+    title: 'Deployment',
+    description:
+      'A workflow version on a machine, with the settings of its runs. A run keeps the settings and the version with which it was queued.',
+  },
 );
 export type Deployment = Static<typeof Deployment>;
 
@@ -156,54 +211,75 @@ const settings = {
   weight: optional({ ...Weight, default: 1 }),
   run_timeout_s: optional({ ...RunTimeout, default: 3600 }),
   start_deadline_s: optional({ ...StartDeadline, default: 3600 }),
-  bounds: optional(RequestedBounds),
-  retry: optional(RequestedRetry),
+  bounds: optional(RequestedBounds, 'What requests may ask for. None when it is null or omitted.'),
+  retry: optional(
+    RequestedRetry,
+    'When a run begins another attempt. Three attempts when it is null or omitted.',
+  ),
   log_masks: optional(Masks),
 };
 
 export const NewDeployment = Type.Object(
   {
     name: NewName,
-    workflow_version_id: Uuid,
-    machine_id: Uuid,
+    workflow_version_id: VersionUuid,
+    machine_id: MachineUuid,
     ...settings,
   },
-  { title: 'NewDeployment', description: `Without retry: three attempts. ${lifetime}` },
+  {
+    title: 'NewDeployment',
+    description: `Without retry: three attempts. ${lifetime}`,
+    examples: [
+      {
+        name: 'portraits',
+        workflow_version_id: EXAMPLE_IDS.workflow_version_id,
+        machine_id: EXAMPLE_IDS.machine_id,
+        concurrency_limit: 4,
+      },
+    ],
+  },
 );
 
 export const DeploymentChange = Type.Object(
   {
-    name: optional(NewName),
-    workflow_version_id: optional(Uuid),
-    machine_id: optional(Uuid),
-    environment: optional(Environment),
-    gpu: optional({ ...GpuName, description: `${GPU} Null clears it.` }),
-    gpus: optional({ ...Gpus, description: `${GPUS} Null or an empty list clears it.` }),
-    labels: optional(Labels),
-    warm_wait_s: optional(WarmWait),
-    concurrency_limit: optional({
-      ...ConcurrencyLimit,
-      description: `${CONCURRENCY} Null clears it.`,
-    }),
-    weight: optional(Weight),
-    run_timeout_s: optional(RunTimeout),
-    start_deadline_s: optional(StartDeadline),
-    bounds: optional(RequestedBounds),
-    retry: optional(RequestedRetry),
-    log_masks: optional({ ...Masks, description: `${Masks.description} Null removes them.` }),
-    archived: optional(Archived),
+    name: unchanged(NewName),
+    workflow_version_id: unchanged(VersionUuid),
+    machine_id: unchanged(MachineUuid),
+    environment: unchanged(Environment),
+    gpu: optional({ ...GpuName, description: GPU }, 'Null clears it.'),
+    gpus: optional(Gpus, 'Null or an empty list clears it.'),
+    labels: unchanged(Labels),
+    warm_wait_s: unchanged(WarmWait),
+    concurrency_limit: optional(ConcurrencyLimit, 'Null clears it.'),
+    weight: unchanged(Weight),
+    run_timeout_s: unchanged(RunTimeout),
+    start_deadline_s: unchanged(StartDeadline),
+    bounds: optional(RequestedBounds, 'What requests may ask for. Null removes all bounds.'),
+    retry: optional(
+      RequestedRetry,
+      'When a run begins another attempt. Unchanged when it is null or omitted.',
+    ),
+    log_masks: optional(Masks, 'Null removes them.'),
+    archived: unchanged(Archived),
   },
-  { title: 'DeploymentChange', description: `Omitted members stay unchanged. ${lifetime}` },
+  {
+    title: 'DeploymentChange',
+    description: `Omitted members stay unchanged. ${lifetime}`,
+    examples: [{ concurrency_limit: 4 }],
+  },
 );
 
 export const DeploymentPage = Type.Object(
-  { deployments: Type.Array(Deployment), next_cursor: NextCursor },
-  { title: 'DeploymentPage' },
+  { deployments: Type.Array(Deployment, { description: 'The newest first.' }), next_cursor: NextCursor },
+  { title: 'DeploymentPage', description: 'A page of deployments.' },
 );
 
-export const DeploymentPath = Type.Object({ deployment_id: Uuid });
+export const DeploymentPath = Type.Object({ deployment_id: DeploymentUuid });
 
 export const DeploymentsQuery = Type.Object({
   ...NamedRecordsQuery.properties,
-  workflow_id: Type.Optional(Uuid),
+  workflow_id: Type.Optional({
+    ...WorkflowUuid,
+    description: 'Only deployments of this workflow, of any version.',
+  }),
 });

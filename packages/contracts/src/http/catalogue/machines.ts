@@ -3,13 +3,15 @@ import { GpuModel } from '../../gpu.ts';
 import { Runner } from '../../runners/runner-kinds.ts';
 import { GpuName } from '../fields/gpu-name.ts';
 import { Archived, Name, NewName } from '../fields/names.ts';
-import { NextCursor, Time, Uuid } from '../fields/values.ts';
-import { optional } from '../fields/optional.ts';
+import { MachineUuid, OrganisationUuid } from '../fields/ids.ts';
+import { CreatedAt, NextCursor } from '../fields/values.ts';
+import { optional, unchanged } from '../fields/optional.ts';
 
 const MachineType = Type.String({
   minLength: 1,
   maxLength: 128,
   description: 'Your own word, such as the kind of host. Runs show it as machine_type.',
+  examples: ['comfyui'],
 });
 
 const NewGpu = {
@@ -20,19 +22,26 @@ const NewGpu = {
 
 export const Machine = Type.Object(
   {
-    id: Uuid,
-    org_id: Uuid,
+    id: MachineUuid,
+    org_id: OrganisationUuid,
     name: Name,
-    gpu: GpuModel,
+    gpu: {
+      ...GpuModel,
+      description: 'The GPU model of runs when neither the run nor its deployment names one, in upper case.',
+    },
     type: MachineType,
     version: Type.String({
-      description: 'Increases when gpu, type or runner change. Runs show it as machine_version.',
+      description: 'A number. It increases when gpu, type or runner change. Runs show it as machine_version.',
+      examples: ['1'],
     }),
     runner: Runner,
     archived: Archived,
-    created_at: Time,
+    created_at: CreatedAt,
   },
-  { title: 'Machine' },
+  {
+    title: 'Machine',
+    description: 'A kind of host: a GPU model, and how a workflow is executed there.',
+  },
 );
 export type Machine = Static<typeof Machine>;
 
@@ -40,26 +49,34 @@ export const NewMachine = Type.Object(
   {
     name: NewName,
     gpu: NewGpu,
-    type: optional(MachineType),
+    type: optional(MachineType, 'The kind of the runner when it is null or omitted.'),
     runner: Runner,
   },
-  { title: 'NewMachine', description: 'Without type, the kind of the runner.' },
+  {
+    title: 'NewMachine',
+    description: 'Without type, the kind of the runner.',
+    examples: [{ name: 'studio', gpu: 'A10G', runner: { kind: 'program', program: 'render-image' } }],
+  },
 );
 
 export const MachineChange = Type.Object(
   {
-    name: optional(NewName),
-    gpu: optional(NewGpu),
-    type: optional(MachineType),
-    runner: optional(Runner),
-    archived: optional(Archived),
+    name: unchanged(NewName),
+    gpu: unchanged(NewGpu),
+    type: unchanged(MachineType),
+    runner: optional(Runner, 'How it executes a workflow. Unchanged when it is null or omitted.'),
+    archived: unchanged(Archived),
   },
-  { title: 'MachineChange', description: 'Omitted members stay unchanged.' },
+  {
+    title: 'MachineChange',
+    description: 'Omitted members stay unchanged.',
+    examples: [{ name: 'studio' }],
+  },
 );
 
 export const MachinePage = Type.Object(
-  { machines: Type.Array(Machine), next_cursor: NextCursor },
-  { title: 'MachinePage' },
+  { machines: Type.Array(Machine, { description: 'The newest first.' }), next_cursor: NextCursor },
+  { title: 'MachinePage', description: 'A page of machines.' },
 );
 
-export const MachinePath = Type.Object({ machine_id: Uuid });
+export const MachinePath = Type.Object({ machine_id: MachineUuid });

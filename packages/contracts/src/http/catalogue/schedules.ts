@@ -10,9 +10,19 @@ import {
   ScheduledRequest,
   ScheduleOutcome as StoredOutcome,
 } from '../../catalogue/schedules.ts';
+import { ConcurrencyKey } from '../../fair-share.ts';
+import { GpuModel } from '../../gpu.ts';
 import { Name, NewName } from '../fields/names.ts';
-import { nullable, optional } from '../fields/optional.ts';
-import { Cursor, NextCursor, PageLimit, Time, Uuid } from '../fields/values.ts';
+import { nullable, optional, unchanged } from '../fields/optional.ts';
+import {
+  DeploymentUuid,
+  EXAMPLE_IDS,
+  OrganisationUuid,
+  RunUuid,
+  ScheduleUuid,
+  UserUuid,
+} from '../fields/ids.ts';
+import { CreatedAt, Cursor, NextCursor, PageLimit, time, Time } from '../fields/values.ts';
 import { DeploymentRunRequest } from '../runs/queue-run.ts';
 
 const Cron = Type.String({
@@ -29,61 +39,114 @@ const TimeZone = Type.String({
   description:
     'An IANA time zone. Where clocks change: a given time of day that is skipped comes right after the gap, and one that occurs twice counts the first time only. An expression with `*` or a step in its minutes or hours follows the elapsed time instead, through both.',
 });
-const Overlap = {
-  ...OverlapPolicy,
-  description:
-    'While an earlier run of the schedule has not ended: `skip` leaves the time out, `allow` queues another run, `cancel_other` asks to cancel the earlier run and queues another one at once. With `allow` and a `concurrency_key` the runs execute one after the other.',
-};
 const CatchUpS = {
   ...AnyCatchUpS,
+  examples: [3600],
   description:
     'A time that nobody could handle, because the service was down, is made up for within so many seconds. Later it counts as missed.',
 };
 const Paused = Type.Boolean({
-  description: 'A paused schedule has no times. Those that pass meanwhile are not missed.',
+  description: 'Whether it is paused: it then has no times, and those that pass meanwhile are not missed.',
+  examples: [false],
 });
 
 export const ScheduleOutcome = Type.Object(
   {
     ...StoredOutcome.properties,
-    last_time: Type.String({
-      format: 'date-time',
-      description: 'The last one of several times that were missed together; otherwise the same as `time`.',
-    }),
+    time: time('A time of the schedule; the first one of several that were missed together.'),
+    last_time: time('The last one of several times that were missed together; otherwise the same as `time`.'),
     times: Type.Integer({
       minimum: 1,
       maximum: MAX_COUNTED,
       description: `How many times; of more than ${MAX_COUNTED} missed ones, ${MAX_COUNTED} are counted.`,
+      examples: [1],
     }),
-    outcome: {
-      ...StoredOutcome.properties.outcome,
-      description:
-        '`queued`: a run was queued. `skipped`: an earlier run had not ended. `missed`: nobody could handle it within `catch_up_s`. `refused`: no run could be queued.',
-    },
     run_id: nullable(
-      Type.String({
-        format: 'uuid',
+      {
+        ...RunUuid,
         description: 'Of `queued`: the run. Of `skipped`: the run that had not ended.',
-      }),
+      },
+      'Null for the others.',
     ),
+    message: nullable(
+      Type.String({
+        description: 'Why no run was queued, for people.',
+        examples: ['An earlier run of the schedule had not ended.'],
+      }),
+      'Null when one was.',
+    ),
+    handled_at: time('When that was known, by the clock of the broker.'),
   },
-  { title: 'ScheduleOutcome' },
+  { title: 'ScheduleOutcome', description: 'What came of a time of a schedule.' },
 );
+
+/** A schedule says by itself when its runs start. */
+const {
+  deployment_id: _deployment,
+  delay_s: _delay,
+  start_at: _start,
+  ...requested
+} = DeploymentRunRequest.properties;
+
+/** What people read about a member of the request. */
+const about = (member: keyof typeof requested): { description?: unknown; examples?: unknown } => {
+  const schema: object = requested[member].anyOf[0];
+  return {
+    ...('description' in schema && { description: schema.description }),
+    ...('examples' in schema && { examples: schema.examples }),
+  };
+};
+const stored = ScheduledRequest.properties;
+
+/** The request of the queued runs, with its defaults filled in. */
+const shownRequest = {
+  deployment_id: { ...DeploymentUuid, description: 'The deployment that it queues runs of.' },
+  inputs: { ...stored.inputs, ...about('inputs') },
+  webhook: nullable(
+    {
+      ...stored.webhook.anyOf[0],
+      description: 'The callback URL of its runs. To a key without the scope `admin` it shows the host only.',
+      examples: ['https://hooks.example.com/[hidden]'],
+    },
+    'Null without one.',
+  ),
+  webhook_intermediate_status: {
+    ...stored.webhook_intermediate_status,
+    ...about('webhook_intermediate_status'),
+  },
+  gpu: nullable(
+    { ...GpuModel, description: 'The GPU model that its runs request, in upper case.' },
+    'Null when they request none.',
+  ),
+  priority: { ...stored.priority, ...about('priority') },
+  concurrency_key: nullable({ ...ConcurrencyKey, ...about('concurrency_key') }, 'Null without one.'),
+  run_timeout_s: nullable(
+    { ...stored.run_timeout_s.anyOf[0], ...about('run_timeout_s') },
+    'Null for those of the deployment.',
+  ),
+  start_deadline_s: nullable(
+    { ...stored.start_deadline_s.anyOf[0], ...about('start_deadline_s') },
+    'Null for those of the deployment.',
+  ),
+  tags: { ...stored.tags, ...about('tags') },
+};
 
 export const Schedule = Type.Object(
   {
-    id: Uuid,
-    org_id: Uuid,
-    user_id: Type.String({ format: 'uuid', description: 'Who made it, and whose runs it queues.' }),
+    id: ScheduleUuid,
+    org_id: OrganisationUuid,
+    user_id: { ...UserUuid, description: 'The user who made it, and whose runs it queues.' },
     name: Name,
     cron: Cron,
     time_zone: TimeZone,
-    overlap: Overlap,
+    overlap: OverlapPolicy,
     catch_up_s: CatchUpS,
     paused: Paused,
-    ...ScheduledRequest.properties,
-    created_at: Time,
-    next_times: Type.Array(Time, { description: 'The next five; none while it is paused.' }),
+    ...shownRequest,
+    created_at: CreatedAt,
+    next_times: Type.Array(Time, {
+      description: 'Its next five times; none while it is paused.',
+    }),
     outcomes: Type.Array(ScheduleOutcome, {
       description: `What came of its last times, at most ${MAX_OUTCOMES}, the latest first.`,
     }),
@@ -95,21 +158,13 @@ export const Schedule = Type.Object(
 );
 export type Schedule = Static<typeof Schedule>;
 
-/** A schedule says by itself when its runs start. */
-const {
-  deployment_id: _deployment,
-  delay_s: _delay,
-  start_at: _start,
-  ...requested
-} = DeploymentRunRequest.properties;
-
 export const NewSchedule = Type.Object(
   {
     name: NewName,
-    deployment_id: Uuid,
+    deployment_id: { ...DeploymentUuid, description: 'The deployment that is to run.' },
     cron: Cron,
     time_zone: optional({ ...TimeZone, default: 'UTC' }),
-    overlap: optional({ ...Overlap, default: 'skip' }),
+    overlap: optional({ ...OverlapPolicy, default: 'skip' }),
     catch_up_s: optional({ ...CatchUpS, default: DEFAULT_CATCH_UP_S }),
     paused: optional({ ...Paused, default: false }),
     ...requested,
@@ -118,38 +173,64 @@ export const NewSchedule = Type.Object(
     title: 'NewSchedule',
     description:
       'The other members are those of a request that queues a run of the deployment, without `delay_s` and `start_at`.',
+    examples: [
+      {
+        name: 'nightly',
+        deployment_id: EXAMPLE_IDS.deployment_id,
+        cron: '0 3 * * *',
+        time_zone: 'Europe/Berlin',
+      },
+    ],
   },
 );
 export type NewSchedule = Static<typeof NewSchedule>;
 
+/** Null gives a member its default here. */
+const whenNull = 'Unchanged when it is omitted; null gives it its default.';
+const changedRequest = {
+  inputs: optional(requested.inputs.anyOf[0], whenNull),
+  webhook: optional(requested.webhook.anyOf[0], whenNull),
+  webhook_intermediate_status: optional(requested.webhook_intermediate_status.anyOf[0], whenNull),
+  gpu: optional(requested.gpu.anyOf[0], whenNull),
+  priority: optional(requested.priority.anyOf[0], whenNull),
+  run_timeout_s: optional(requested.run_timeout_s.anyOf[0], whenNull),
+  start_deadline_s: optional(requested.start_deadline_s.anyOf[0], whenNull),
+  concurrency_key: optional(requested.concurrency_key.anyOf[0], whenNull),
+  tags: optional(requested.tags.anyOf[0], whenNull),
+};
+
 export const ScheduleChange = Type.Object(
   {
-    name: optional(NewName),
-    deployment_id: optional(Uuid),
-    cron: optional(Cron),
-    time_zone: optional(TimeZone),
-    overlap: optional(Overlap),
-    catch_up_s: optional(CatchUpS),
-    paused: optional(Paused),
-    ...requested,
+    name: unchanged(NewName),
+    deployment_id: unchanged({ ...DeploymentUuid, description: 'The deployment that is to run.' }),
+    cron: unchanged(Cron),
+    time_zone: unchanged(TimeZone),
+    overlap: unchanged(OverlapPolicy),
+    catch_up_s: unchanged(CatchUpS),
+    paused: unchanged(Paused),
+    ...changedRequest,
   },
   {
     title: 'ScheduleChange',
     description:
       'Omitted members stay unchanged. Null gives a member of the queued runs its default. `inputs` replaces all inputs.',
+    examples: [{ paused: true }],
   },
 );
 export type ScheduleChange = Static<typeof ScheduleChange>;
 
 export const SchedulePage = Type.Object(
-  { schedules: Type.Array(Schedule), next_cursor: NextCursor },
-  { title: 'SchedulePage' },
+  { schedules: Type.Array(Schedule, { description: 'The newest first.' }), next_cursor: NextCursor },
+  { title: 'SchedulePage', description: 'A page of schedules.' },
 );
 
-export const SchedulePath = Type.Object({ schedule_id: Uuid });
+export const SchedulePath = Type.Object({ schedule_id: ScheduleUuid });
 
 export const SchedulesQuery = Type.Object({
-  deployment_id: Type.Optional(Uuid),
+  deployment_id: Type.Optional({
+    ...DeploymentUuid,
+    description: 'Only schedules of this deployment.',
+  }),
   name: Type.Optional({
     ...Name,
     description: 'Only schedules with exactly this name; several may have it.',

@@ -1,78 +1,123 @@
 import { Type, type Static } from 'typebox';
-import { FILE_INPUT_TYPES } from '../../catalogue/file-inputs.ts';
+import { FILE_INPUT_TYPES, type FileInputType } from '../../catalogue/file-inputs.ts';
+import { enumInWords, type InWords } from '../../words/in-words.ts';
 import { Json } from '../../json-schemas.ts';
 import { MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from '../../limits.ts';
 import { Archived } from '../fields/names.ts';
-import { NextCursor, Time, Uuid } from '../fields/values.ts';
-import { optional } from '../fields/optional.ts';
+import { OrganisationUuid, VersionUuid, WorkflowUuid } from '../fields/ids.ts';
+import { CreatedAt, NextCursor } from '../fields/values.ts';
+import { optional, unchanged } from '../fields/optional.ts';
 
-const InputType = Type.Enum(['string', 'integer', 'number', 'boolean', 'array', ...FILE_INPUT_TYPES], {
-  description:
-    'The value of `file`, `image`, `audio` and `video` is the id of an uploaded file, an http or https URL that the executor fetches, or a data URL. The workflow gets the name of the file in its input folder.',
+const FILE_INPUT =
+  'A file: the id of an uploaded one, an http or https URL that the executor fetches, or a data URL.';
+const InputType = enumInWords(
+  {
+    string: 'A text.',
+    integer: 'A whole number.',
+    number: 'A number.',
+    boolean: 'True or false.',
+    array: 'A list of any values.',
+    ...(Object.fromEntries(FILE_INPUT_TYPES.map((type) => [type, FILE_INPUT])) as InWords<FileInputType>),
+  },
+  {
+    description: 'What values the input has. The workflow gets the name of a file in its input folder.',
+  },
+);
+const InputName = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  description: 'The name of the input in `inputs` of a run.',
+  examples: ['prompt'],
 });
-const InputName = Type.String({ minLength: 1, maxLength: 256 });
 const Listed = Type.Union([Type.String(), Type.Number()], {
+  description: 'A value that the input may have.',
+  examples: ['portrait'],
   'x-refusal': { type: 'string_type', msg: 'Input should be a valid string or number' },
 });
-const NodeId = Type.String({ minLength: 1, maxLength: 128 });
-const NodeField = Type.String({ minLength: 1, maxLength: 256 });
-const Description = Type.String({ maxLength: 1024 });
+const VALUES = 'The values that an input of type string, integer or number may have.';
+const MINIMUM = 'The lowest value of an input of type integer or number.';
+const MAXIMUM = 'The highest value of an input of type integer or number.';
+const NODE = 'Of a ComfyUI workflow: the id of the node that takes the value.';
+const NodeId = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  description: NODE,
+  examples: ['6'],
+});
+const FIELD = 'The input of that node, such as `seed`.';
+const NodeField = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  description: FIELD,
+  examples: ['text'],
+});
+const DESCRIPTION = 'What the input is, for people.';
+const Description = Type.String({
+  maxLength: 1024,
+  description: DESCRIPTION,
+  examples: ['What the picture shows.'],
+});
+const Required = Type.Boolean({
+  description: 'Whether a run that leaves it out is refused, unless it has a default.',
+  examples: [true],
+});
+const DEFAULT = "A value of the input's type, which a run gets that leaves the input out.";
+const ONLY = 'Only present when it was defined.';
 
 const InputDefinition = Type.Object(
   {
     name: InputName,
     type: InputType,
-    required: Type.Boolean(),
-    secret: Type.Optional(Type.Literal(true)),
-    default: Type.Optional(Json),
-    enum: Type.Optional(Type.Array(Listed)),
-    minimum: Type.Optional(Type.Number()),
-    maximum: Type.Optional(Type.Number()),
-    node: Type.Optional(NodeId),
-    field: Type.Optional(NodeField),
-    description: Type.Optional(Description),
+    required: Required,
+    secret: Type.Optional(
+      Type.Literal(true, {
+        description:
+          'Only present for a secret input: its values are sealed before they are stored, and shown to nobody.',
+      }),
+    ),
+    default: Type.Optional({ ...Json, description: `${DEFAULT} ${ONLY}`, examples: ['portrait'] }),
+    enum: Type.Optional(
+      Type.Array(Listed, { description: `${VALUES} ${ONLY}`, examples: [['portrait', 'landscape']] }),
+    ),
+    minimum: Type.Optional(Type.Number({ description: `${MINIMUM} ${ONLY}`, examples: [1] })),
+    maximum: Type.Optional(Type.Number({ description: `${MAXIMUM} ${ONLY}`, examples: [50] })),
+    node: Type.Optional({ ...NodeId, description: `${NODE} ${ONLY}` }),
+    field: Type.Optional({ ...NodeField, description: `${FIELD} ${ONLY}` }),
+    description: Type.Optional({ ...Description, description: `${DESCRIPTION} ${ONLY}` }),
   },
-  { title: 'InputDefinition' },
+  { title: 'InputDefinition', description: 'What values an input of a run may have.' },
 );
 
 export const NewInputDefinition = Type.Object(
   {
     name: InputName,
     type: InputType,
-    required: optional(
-      Type.Boolean({
-        default: false,
-        description: 'A run that leaves it out is refused, unless it has a default.',
-      }),
-    ),
+    required: optional({ ...Required, default: false }),
     secret: optional(
       Type.Boolean({
         default: false,
-        description: `Of an input of type string without \`default\` and \`enum\`: its values have ${MIN_SECRET_LENGTH} to ${MAX_SECRET_LENGTH} characters, are sealed before they are stored, shown as null to everybody, and masked in logs.`,
+        examples: [false],
+        description: `Whether it is secret. Of an input of type string without \`default\` and \`enum\`: its values have ${MIN_SECRET_LENGTH} to ${MAX_SECRET_LENGTH} characters, are sealed before they are stored, shown as null to everybody, and masked in logs.`,
       }),
     ),
     default: Type.Optional(
       Type.Unsafe<Static<typeof Json>>({
-        description:
-          "A value of the input's type, which a run gets that leaves the input out. Null counts as omitted.",
+        description: `${DEFAULT} Null counts as omitted.`,
+        examples: ['portrait'],
       }),
     ),
     enum: optional(
       Type.Array(Listed, {
         minItems: 1,
         maxItems: 256,
-        description: 'The values that an input of type string, integer or number may have.',
+        description: VALUES,
+        examples: [['portrait', 'landscape']],
       }),
     ),
-    minimum: optional(
-      Type.Number({ description: 'The lowest value of an input of type integer or number.' }),
-    ),
-    maximum: optional(Type.Number({ description: 'The highest one.' })),
-    node: optional({
-      ...NodeId,
-      description: 'Of a ComfyUI workflow: the id of the node that takes the value. Needs `field`.',
-    }),
-    field: optional({ ...NodeField, description: 'The input of that node, such as `seed`.' }),
+    minimum: optional(Type.Number({ description: MINIMUM, examples: [1] })),
+    maximum: optional(Type.Number({ description: MAXIMUM, examples: [50] })),
+    node: optional({ ...NodeId, description: `${NODE} Needs \`field\`.` }),
+    field: optional({ ...NodeField, description: `${FIELD} Needs \`node\`.` }),
     description: optional(Description),
   },
   {
@@ -84,36 +129,46 @@ export const NewInputDefinition = Type.Object(
 export type NewInputDefinition = Static<typeof NewInputDefinition>;
 
 const about = {
-  id: Uuid,
-  org_id: Uuid,
-  workflow_id: Uuid,
+  id: VersionUuid,
+  org_id: OrganisationUuid,
+  workflow_id: WorkflowUuid,
   number: Type.Integer({
     minimum: 1,
     description: '1 for the first version of a workflow, then 2, 3, without a gap.',
+    examples: [1],
   }),
   sha256: Type.String({
     pattern: '^[0-9a-f]{64}$',
     description: 'The SHA-256 of the workflow as JSON text, in hexadecimal digits.',
+    examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
   }),
-  bytes: Type.Integer({ minimum: 1, description: 'The size of the workflow as JSON text.' }),
-  inputs: Type.Array(InputDefinition),
+  bytes: Type.Integer({
+    minimum: 1,
+    description: 'The size of the workflow as JSON text, in bytes.',
+    examples: [4096],
+  }),
+  inputs: Type.Array(InputDefinition, { description: 'The definitions of the inputs; empty without any.' }),
   archived: Archived,
-  created_at: Time,
+  created_at: CreatedAt,
 };
 
+/** One node of ComfyUI. */
+const EXAMPLE_WORKFLOW = { '6': { class_type: 'CLIPTextEncode', inputs: { text: '' } } };
+
 const AnyWorkflow = Type.Unsafe<Static<typeof Json>>({
-  description: 'Any JSON value that the runner understands.',
+  description: 'What is executed: any JSON value that the runner understands.',
+  examples: [EXAMPLE_WORKFLOW],
 });
 
 export const WorkflowVersion = Type.Object(
   { ...about, workflow: AnyWorkflow },
-  { title: 'WorkflowVersion', description: 'Only archived ever changes.' },
+  { title: 'WorkflowVersion', description: 'A version of a workflow. Only archived ever changes.' },
 );
 export type WorkflowVersion = Static<typeof WorkflowVersion>;
 
 const ListedVersion = Type.Object(about, {
   title: 'ListedWorkflowVersion',
-  description: 'Without the workflow itself.',
+  description: 'A version of a workflow, without the workflow itself.',
 });
 export type ListedVersion = Static<typeof ListedVersion>;
 
@@ -122,28 +177,39 @@ export const NewWorkflowVersion = Type.Object(
     workflow: Type.Unsafe<Static<typeof Json>>({
       description:
         'Any JSON value that the runner understands. At most 512 KiB as JSON, nested at most 32 levels.',
+      examples: [EXAMPLE_WORKFLOW],
     }),
     inputs: optional(
       Type.Array(NewInputDefinition, {
         maxItems: 256,
-        description: 'Each name once; together at most 64 KiB as JSON.',
+        description: 'The definitions of the inputs, each name once; together at most 64 KiB as JSON.',
       }),
     ),
   },
-  { title: 'NewWorkflowVersion' },
+  {
+    title: 'NewWorkflowVersion',
+    description: 'The next version of a workflow.',
+    examples: [
+      {
+        workflow: EXAMPLE_WORKFLOW,
+        inputs: [{ name: 'prompt', type: 'string', required: true, node: '6', field: 'text' }],
+      },
+    ],
+  },
 );
 
 export const WorkflowVersionChange = Type.Object(
-  { archived: optional(Archived) },
+  { archived: unchanged(Archived) },
   {
     title: 'WorkflowVersionChange',
     description: 'Nothing else of a version can change. Create a new version instead.',
+    examples: [{ archived: false }],
   },
 );
 
 export const WorkflowVersionPage = Type.Object(
-  { versions: Type.Array(ListedVersion), next_cursor: NextCursor },
-  { title: 'WorkflowVersionPage' },
+  { versions: Type.Array(ListedVersion, { description: 'The newest first.' }), next_cursor: NextCursor },
+  { title: 'WorkflowVersionPage', description: 'A page of the versions of a workflow.' },
 );
 
-export const WorkflowVersionPath = Type.Object({ workflow_id: Uuid, version_id: Uuid });
+export const WorkflowVersionPath = Type.Object({ workflow_id: WorkflowUuid, version_id: VersionUuid });

@@ -2,7 +2,12 @@ import { Type } from 'typebox';
 import { Cursor, PageLimit } from './values.ts';
 
 /** The name of a stored record. A record of an earlier release may have a name that `NewName` refuses. */
-export const Name = Type.String({ minLength: 1, maxLength: 128 });
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  description: 'Its name, for people. Several may have the same.',
+  examples: ['portraits'],
+});
 
 /** Invisible characters: they disguise a name, change the direction of text, or end a line of a log. */
 const INVISIBLE =
@@ -15,6 +20,7 @@ export const NewName = Type.String({
   minLength: 1,
   maxLength: 128,
   pattern: `^[${BLANK}]*[^${BLANK}${INVISIBLE}][^${INVISIBLE}]*$`,
+  examples: ['portraits'],
   description:
     'For people. Not blank, and without control characters and characters that change the direction of text.',
   'x-refusal': {
@@ -25,12 +31,17 @@ export const NewName = Type.String({
 
 export const Archived = Type.Boolean({
   description: 'Whether it is archived: kept for its runs, and not available for anything new.',
+  examples: [false],
 });
 
 /** The page of a list of records. */
 export const RecordsQuery = Type.Object({
   archived: Type.Optional(
-    Type.Boolean({ default: false, description: 'true lists the archived records instead of the others' }),
+    Type.Boolean({
+      default: false,
+      description: 'True lists the archived records instead of the others.',
+      examples: [false],
+    }),
   ),
   limit: Type.Optional(PageLimit),
   cursor: Type.Optional(Cursor),

@@ -2,10 +2,23 @@ import { Type } from 'typebox';
 import { Format } from 'typebox/format';
 
 /** Accepted in either case, always written in lower case. */
-export const Uuid = Type.String({ format: 'uuid' });
+export const Uuid = Type.String({
+  format: 'uuid',
+  examples: ['01a21460-ae48-7794-b9bb-ade918a387db'],
+});
+
+const TIME = { format: 'date-time', examples: ['2026-01-31T09:30:00.000Z'] };
 
 /** ISO 8601 in UTC, to the millisecond, with `Z`. */
-export const Time = Type.String({ format: 'date-time' });
+export const Time = Type.String(TIME);
+
+/** The same, with what happens then. */
+export const time = (description: string): Type.TString => Type.String({ ...TIME, description });
+
+export const CreatedAt = time('When it was created.');
+
+/** A day that is to come. The document is the same for years, so it is far away. */
+export const FUTURE_DAY = '2099-12-31';
 
 const TIME_OR_DAY =
   /^(\d{4}-\d{2}-\d{2})(?:T(?!24)\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
@@ -26,15 +39,25 @@ export const TimeWithOffset = Type.String({ format: 'time-with-offset', examples
 /** A time in a request: with its offset from UTC, or a day, which begins at midnight UTC. */
 export const TimeOrDay = Type.String({ format: 'time-or-day', examples: ['2026-01-31T09:30:00Z'] });
 
-/** The most items on a page. */
-export const PageLimit = Type.Integer({ minimum: 1, maximum: 100, default: 20 });
+export const PageLimit = Type.Integer({
+  minimum: 1,
+  maximum: 100,
+  default: 20,
+  description: 'The most items on a page.',
+  examples: [20],
+});
+
+/** It is not for people, and belongs to one list. */
+const CURSOR = 'MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri';
 
 export const Cursor = Type.String({
   maxLength: 512,
-  description: 'next_cursor of the previous page',
+  description: '`next_cursor` of the previous page. Left out for the first page.',
+  examples: [CURSOR],
 });
 
 export const NextCursor = Type.Union([Type.String(), Type.Null()], {
+  examples: [CURSOR, null],
   description:
     'The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.',
 });

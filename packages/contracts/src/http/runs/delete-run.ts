@@ -1,40 +1,56 @@
 import { Type, type Static } from 'typebox';
 import { ErasedContent } from '../../events/run-event-data.ts';
-import { Time, Uuid } from '../fields/values.ts';
+import { enumInWords } from '../../words/in-words.ts';
+import { KeyUuid, RunUuid, UserUuid } from '../fields/ids.ts';
+import { CreatedAt, time } from '../fields/values.ts';
 
 export const DeleteRunResponse = Type.Object(
-  { run_id: Uuid, outcome: Type.Literal('deleted') },
-  { title: 'DeleteRunResponse' },
+  {
+    run_id: RunUuid,
+    outcome: Type.Literal('deleted', { description: 'Always `deleted`: nobody is shown the run any more.' }),
+  },
+  { title: 'DeleteRunResponse', description: 'The run is deleted.' },
 );
 export type DeleteRunResponse = Static<typeof DeleteRunResponse>;
 
 export const DeleteOutputsResponse = Type.Object(
   {
-    run_id: Uuid,
-    outcome: Type.Enum(['deleted', 'already_deleted'], {
-      description: '`already_deleted`: an earlier request deleted them.',
-    }),
+    run_id: RunUuid,
+    outcome: enumInWords(
+      { deleted: 'This request deleted them.', already_deleted: 'An earlier request deleted them.' },
+      { description: 'What became of the outputs.' },
+    ),
   },
-  { title: 'DeleteOutputsResponse' },
+  { title: 'DeleteOutputsResponse', description: 'The outputs of the run are deleted.' },
 );
 export type DeleteOutputsResponse = Static<typeof DeleteOutputsResponse>;
 
 export const Tombstone = Type.Object(
   {
-    run_id: Uuid,
-    number: Type.Integer({ minimum: 1 }),
-    created_at: Time,
-    deleted_at: Time,
-    deleted_by: Type.Object({
-      user_id: Uuid,
-      key_id: Type.String({ format: 'uuid', description: 'The API key of the request.' }),
+    run_id: RunUuid,
+    number: Type.Integer({
+      minimum: 1,
+      description: 'The number of the run: the position of its first fact in the log.',
+      examples: [4711],
     }),
-    state: Type.Enum(['erasing', 'erased'], {
-      description:
-        '`erased`: the files, logs and blobs of the run are gone, except content that another run has too.',
-    }),
-    erases: ErasedContent,
+    created_at: CreatedAt,
+    deleted_at: time('When it was deleted.'),
+    deleted_by: Type.Object(
+      {
+        user_id: { ...UserUuid, description: 'The user of the API key.' },
+        key_id: { ...KeyUuid, description: 'The API key of the request.' },
+      },
+      { description: 'Who deleted it.' },
+    ),
+    state: enumInWords(
+      {
+        erasing: 'Something of it is still to be erased.',
+        erased: 'The files, logs and blobs of the run are gone, except content that another run has too.',
+      },
+      { description: 'Whether everything is erased.' },
+    ),
+    erases: { ...ErasedContent, description: 'What the run had outside of its facts, which is erased.' },
   },
-  { title: 'Tombstone' },
+  { title: 'Tombstone', description: 'What is left of a deleted run.' },
 );
 export type Tombstone = Static<typeof Tombstone>;

@@ -4,12 +4,18 @@ import type { GpuModel } from '../../gpu.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { MAX_DEADLINE_S } from '../../limits.ts';
 import { MAX_TAGS, Tag, TAG_RULE } from '../../tags.ts';
-import { TimeWithOffset, Uuid } from '../fields/values.ts';
+import { DeploymentUuid, EXAMPLE_IDS, RunUuid } from '../fields/ids.ts';
+import { TimeWithOffset } from '../fields/values.ts';
 import { optional } from '../fields/optional.ts';
+
+/** Those of the sample: what else it needs has a default. Other workflows get them and ignore them. */
+const EXAMPLE_INPUTS = { size: 512, palette: 'ember' };
 
 /** One value of `inputs`. */
 const InputValue = Type.Unsafe<JsonValue>(
   Type.Union([Type.String(), Type.Integer(), Type.Number(), Type.Boolean(), Type.Array(Type.Unknown())], {
+    description: 'The value of an input.',
+    examples: [EXAMPLE_INPUTS.size],
     'x-refusal': {
       type: 'string_type',
       msg: 'Input should be a valid string, integer, number, boolean or array',
@@ -22,6 +28,7 @@ export const Inputs = Type.Unsafe<JsonObject>(
     {},
     {
       additionalProperties: InputValue,
+      examples: [EXAMPLE_INPUTS],
       description:
         'Values by input name, as the version of the deployment defines them: they have the type and the bounds of their definition, and those left out get its default. Names without a definition are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total, with the defaults. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string.',
     },
@@ -41,11 +48,12 @@ const REQUESTABLE_GPUS = [
 
 export const DeploymentRunRequest = Type.Object(
   {
-    deployment_id: Type.String({ format: 'uuid', description: 'The deployment to run.' }),
+    deployment_id: { ...DeploymentUuid, description: 'The deployment to run.' },
     inputs: optional(Inputs),
     webhook: optional(
       Type.String({
         format: 'webhook-url',
+        examples: ['https://hooks.example.com/runs'],
         description:
           'An absolute http or https URL that receives the final notification of the run; by default at most 2,048 characters, of which those outside ASCII count as 2 to 4. The webhook policy is checked here and before each attempt.',
       }),
@@ -53,10 +61,12 @@ export const DeploymentRunRequest = Type.Object(
     webhook_intermediate_status: optional(
       Type.Boolean({
         description: 'Whether the webhook also receives intermediate status, at most once a second.',
+        examples: [false],
       }),
     ),
     gpu: optional(
       Type.Enum([...REQUESTABLE_GPUS], {
+        examples: ['A10G'],
         description:
           "The GPU model, instead of the deployment's or the machine's. These models only: for another one, make a deployment on it.",
       }),
@@ -73,6 +83,7 @@ export const DeploymentRunRequest = Type.Object(
         maximum: MAX_DEADLINE_S,
         description:
           'Seconds that an attempt may execute: at most those of the deployment, which are the default.',
+        examples: [600],
       }),
     ),
     start_deadline_s: optional(
@@ -81,12 +92,14 @@ export const DeploymentRunRequest = Type.Object(
         maximum: MAX_DEADLINE_S,
         description:
           'Seconds that the run may wait until it begins to execute: at most those of the deployment, which are the default.',
+        examples: [600],
       }),
     ),
     delay_s: optional(
       Type.Number({
         minimum: 0,
         maximum: MAX_DEADLINE_S,
+        examples: [60],
         description:
           'Seconds before which the run does not start, from when it is queued. It is queued at once, and cancelled at once if need be; its start deadline counts from the time when it may start. With its deadline, its timeout and its notification it has to fit into the time for which the log keeps events; a refusal says how long that is. A rerun does not repeat it.',
       }),
@@ -110,22 +123,28 @@ export const DeploymentRunRequest = Type.Object(
         { ...Tag, 'x-refusal': { type: 'string_pattern_mismatch', msg: TAG_RULE } },
         {
           maxItems: MAX_TAGS,
+          examples: [['customer:17']],
           description:
             'Your own words for the run, such as `customer:17`: lists and requests about many runs select by them. At most 16 of 1 to 64 letters, digits and characters of `_ - . : /`. Their order does not count. A rerun has them too. They are stored and shown as they are, so they must not be secret.',
         },
       ),
     ),
   },
-  { title: 'DeploymentRunRequest' },
+  {
+    title: 'DeploymentRunRequest',
+    description: 'Which deployment is to run, with which inputs.',
+    examples: [{ deployment_id: EXAMPLE_IDS.deployment_id, inputs: EXAMPLE_INPUTS }],
+  },
 );
 export type DeploymentRunRequest = Static<typeof DeploymentRunRequest>;
 
 export const CreateRunResponse = Type.Object(
-  { run_id: Uuid },
+  { run_id: { ...RunUuid, description: 'The id of the new run, in all other operations.' } },
   { title: 'CreateRunResponse', description: 'Identifies the run in all other operations.' },
 );
 
 export const IdempotencyKey = Type.String({
+  examples: ['order-4711'],
   pattern: '^[\\x20-\\x7e]{1,255}$',
   'x-refusal': {
     type: 'string_pattern_mismatch',

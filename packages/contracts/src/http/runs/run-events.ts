@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { RUN_EVENT_TYPES } from '../../events/run-event.ts';
-import { Time } from '../fields/values.ts';
+import { time } from '../fields/values.ts';
 import { nullable } from '../fields/optional.ts';
 import { WorkflowRun } from './run.ts';
 
@@ -10,6 +10,7 @@ const { status, live_status, progress, finished, end_reason, error, attempts, ou
 const Attempt = Type.Integer({
   minimum: 0,
   description: 'The number of the execution attempt, from 1; 0 for an event about no attempt.',
+  examples: [1],
 });
 
 /** `event: fact` of a stream; its `id` is `sequence`. It shows the state of the run after this fact. */
@@ -19,6 +20,7 @@ export const RunFactEvent = Type.Object(
       minimum: 0,
       description:
         'The position of the fact in the log. Send the last one as Last-Event-ID to continue after it.',
+      examples: [4711],
     }),
     type: nullable(
       Type.String({
@@ -27,7 +29,7 @@ export const RunFactEvent = Type.Object(
         examples: [...RUN_EVENT_TYPES],
       }),
     ),
-    time: Type.String({ format: 'date-time', description: 'The time when it was stored.' }),
+    time: time('The time when it was stored.'),
     attempt: Attempt,
     status,
     live_status,
@@ -38,7 +40,7 @@ export const RunFactEvent = Type.Object(
     attempts,
     outputs: Type.Optional(
       Type.Array(outputs.items, {
-        description: 'Only in the last fact of a run; the same as in the run.',
+        description: 'Only present in the last fact of a run; the same as in the run.',
       }),
     ),
     missing_members: Type.Optional(
@@ -47,13 +49,19 @@ export const RunFactEvent = Type.Object(
       }),
     ),
   },
-  { title: 'RunFactEvent' },
+  {
+    title: 'RunFactEvent',
+    description: '`event: fact` of a stream. It shows the state of the run after this fact.',
+  },
 );
 export type RunFactEvent = Readonly<Static<typeof RunFactEvent>>;
 
 /** `event: progress` of a stream. It has no `id`, and only the latest is sent. */
 export const RunProgressEvent = Type.Object(
-  { attempt: Attempt, progress, live_status, time: Time },
-  { title: 'RunProgressEvent' },
+  { attempt: Attempt, progress, live_status, time: time('When it was reported.') },
+  {
+    title: 'RunProgressEvent',
+    description: '`event: progress` of a stream. It has no `id`, and only the latest is sent.',
+  },
 );
 export type RunProgressEvent = Readonly<Static<typeof RunProgressEvent>>;

@@ -1,44 +1,66 @@
 import { Type, type Static } from 'typebox';
-import { LOG_STREAMS } from '../../logs/log-line.ts';
-import { Time } from '../fields/values.ts';
+import { enumInWords, type InWords } from '../../words/in-words.ts';
+import type { LogStream } from '../../logs/log-line.ts';
+import { time } from '../fields/values.ts';
 import { WorkflowRun } from './run.ts';
 
-const Attempt = Type.Integer({ minimum: 1, description: 'The number of the execution attempt.' });
+const Attempt = Type.Integer({
+  minimum: 1,
+  description: 'The number of the execution attempt, from 1.',
+  examples: [1],
+});
+
+const STREAMS: InWords<LogStream> = {
+  stdout: 'The standard output of the workflow.',
+  stderr: 'The standard error of the workflow.',
+  runner: 'What executes the workflow.',
+};
 
 export const RunLogLine = Type.Object(
   {
-    at: Type.String({ format: 'date-time', description: 'When the executor read it.' }),
+    at: time('When the executor read it.'),
     attempt: Attempt,
-    stream: Type.Enum(LOG_STREAMS, {
-      description: 'Where it comes from: the two output streams of the workflow, or what executes it.',
-    }),
+    stream: enumInWords(STREAMS, { description: 'Where it comes from.' }),
     line: Type.String({
-      description: 'Without control characters, and with `***` for what the deployment masks.',
+      description: 'The text, without control characters, and with `***` for what the deployment masks.',
+      examples: ['100%|##########| 20/20 [00:03<00:00,  6.1it/s]'],
     }),
     truncated: Type.Optional(
-      Type.Boolean({ description: 'True when the line was longer than 4 KiB: its end is cut off.' }),
+      Type.Boolean({
+        description: 'Only present, and true, when the line was longer than 4 KiB: its end is cut off.',
+        examples: [true],
+      }),
     ),
   },
-  { title: 'RunLogLine' },
+  { title: 'RunLogLine', description: 'A line of the log of an attempt.' },
 );
 export type RunLogLine = Readonly<Static<typeof RunLogLine>>;
 
 export const RunLogCut = Type.Object(
   {
-    at: Time,
+    at: time('When the executor read the line after it; at the end of a log, the line before it.'),
     attempt: Attempt,
     cut: Type.Object(
-      { lines: Type.Integer({ minimum: 1 }), bytes: Type.Integer({ minimum: 0 }) },
+      {
+        lines: Type.Integer({ minimum: 1, description: 'The number of lines.', examples: [1200] }),
+        bytes: Type.Integer({ minimum: 0, description: 'Their bytes.', examples: [98_304] }),
+      },
       { description: 'What is missing at this place.' },
     ),
   },
-  { title: 'RunLogCut' },
+  { title: 'RunLogCut', description: 'A place of the log where lines are missing.' },
 );
 export type RunLogCut = Readonly<Static<typeof RunLogCut>>;
 
 export const RunLogNotice = Type.Object(
-  { attempt: Attempt, notice: Type.String({ description: 'What is to be known about this log.' }) },
-  { title: 'RunLogNotice' },
+  {
+    attempt: Attempt,
+    notice: Type.String({
+      description: 'What is to be known about this log, for people.',
+      examples: ['The log of this attempt has expired.'],
+    }),
+  },
+  { title: 'RunLogNotice', description: 'A remark about the log of an attempt.' },
 );
 export type RunLogNotice = Readonly<Static<typeof RunLogNotice>>;
 
@@ -46,5 +68,11 @@ export type RunLogNotice = Readonly<Static<typeof RunLogNotice>>;
 export type RunLogItem = RunLogLine | RunLogCut | RunLogNotice;
 
 /** `event: end`, the last one of a stream. */
-export const RunLogEnd = Type.Object({ status: WorkflowRun.properties.status }, { title: 'RunLogEnd' });
+export const RunLogEnd = Type.Object(
+  { status: WorkflowRun.properties.status },
+  {
+    title: 'RunLogEnd',
+    description: '`event: end`, the last one of a stream: the run has ended.',
+  },
+);
 export type RunLogEnd = Readonly<Static<typeof RunLogEnd>>;

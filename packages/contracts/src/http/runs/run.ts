@@ -1,217 +1,129 @@
 import { Type, type Static } from 'typebox';
-import { MAX_CANDIDATES, Placement } from '../../events/placement.ts';
 import { RunError } from '../../events/run-error.ts';
 import { RunOrigin } from '../../events/run-event-data.ts';
 import { ConcurrencyKey, Priority } from '../../fair-share.ts';
 import { GpuModel } from '../../gpu.ts';
-import { JsonRecord } from '../../json-schemas.ts';
+import { enumInWords } from '../../words/in-words.ts';
 import type { JsonValue } from '../../json.ts';
-import { Time, Uuid } from '../fields/values.ts';
 import { Tag } from '../../tags.ts';
+import {
+  MachineUuid,
+  OrganisationUuid,
+  RunUuid,
+  ScheduleUuid,
+  UserUuid,
+  VersionUuid,
+  WorkflowUuid,
+} from '../fields/ids.ts';
 import { nullable } from '../fields/optional.ts';
-
-/** The list is closed. `not-started` is reserved for runs that are held back on purpose; nothing uses it yet. */
-export const RunStatus = Type.Enum(
-  ['not-started', 'queued', 'started', 'running', 'uploading', 'success', 'failed', 'timeout', 'cancelled'],
-  { title: 'RunStatus' },
-);
-export type RunStatus = Static<typeof RunStatus>;
-
-export const EndReason = Type.Enum(
-  [
-    'completed',
-    'workflow_error',
-    'executor_lost',
-    'no_capacity',
-    'start_deadline',
-    'run_timeout',
-    'storage_full',
-    'cancelled_by_client',
-    'cancelled_by_operator',
-    'deployment_removed',
-    'log_expired',
-    'internal_error',
-  ],
-  { title: 'EndReason' },
-);
-
-export const WebhookStatus = Type.Enum(['not-started', 'running', 'success', 'failed'], {
-  title: 'WebhookStatus',
-});
-export type WebhookStatus = Static<typeof WebhookStatus>;
-
-export const MediaItem = Type.Object(
-  {
-    url: Type.String({
-      description:
-        'Needs no API key: the address cannot be guessed. It may expire, if the installation says so: read the run again for another one.',
-    }),
-    type: Type.Enum(['output', 'temp']),
-    filename: Type.String(),
-    is_public: Type.Boolean(),
-    subfolder: Type.String(),
-    upload_duration: Type.Number({ description: 'Seconds.' }),
-    content_type: Type.String({ description: 'The MIME type.' }),
-  },
-  { title: 'MediaItem' },
-);
-export type MediaItem = Static<typeof MediaItem>;
-
-export const OutputItem = Type.Object(
-  {
-    id: Uuid,
-    run_id: Uuid,
-    output_id: Type.String(),
-    data: Type.Record(Type.String(), Type.Array(Type.Union([Type.String(), MediaItem])), {
-      description: 'By kind: images, files, gifs, text and others.',
-    }),
-    node_meta: nullable(JsonRecord),
-    created_at: Time,
-    updated_at: Time,
-    type: nullable(Type.String()),
-    node_id: nullable(Type.String()),
-  },
-  { title: 'OutputItem' },
-);
-export type OutputItem = Static<typeof OutputItem>;
+import { CreatedAt, time } from '../fields/values.ts';
+import { RunAttempt, StartedAt } from './run-attempt.ts';
+import { MissingMember, OutputItem } from './run-outputs.ts';
+import { EndReason, RunStatus, WebhookStatus } from './run-status.ts';
 
 const seconds = (what: string) =>
-  nullable(Type.Number({ description: `${what}, in seconds; null until both times are known.` }));
-
-export const MissingMember = Type.Object(
-  {
-    member: Type.Enum(['workflow_inputs', 'workflow_api', 'outputs']),
-    reason: Type.Enum(['gone', 'damaged', 'deleted'], {
-      description:
-        '`gone`: it has expired, as inputs and lists of outputs over 4 KiB do after 90 days by default. `damaged`: what is stored is not what was stored. `deleted`: a request deleted them.',
-    }),
-  },
-  { title: 'MissingMember' },
-);
-export type MissingMember = Static<typeof MissingMember>;
-
-const RunPlacement = Type.Object(
-  {
-    candidates: {
-      ...Placement.properties.candidates,
-      description: `The free slots that fitted, with its own; ${MAX_CANDIDATES} for that many or more.`,
-    },
-    choice: {
-      ...Placement.properties.choice,
-      description:
-        '`warm`: its slot had its workflow version loaded. `cold`: no free one had, as far as known.',
-    },
-    gpu_index: nullable(
-      Type.Integer({
-        minimum: 0,
-        description: "Which of the deployment's `gpus` its slot has, from 0; null for a run with one model.",
-      }),
-    ),
-    waited_s: Type.Number({
-      minimum: 0,
-      description: 'Seconds since the run was queued or queued again, without the wait before a retry.',
-    }),
-    warm_wait_s: nullable(
-      Type.Number({
-        minimum: 0,
-        description:
-          'Seconds for which it left free slots to others and waited for a warm one; null for none.',
-      }),
-    ),
-    held_back_by: nullable({
-      ...Placement.properties.held_back_by,
-      description: 'The limit that kept it from a slot last; null when none did.',
-    }),
-    sentence: Type.String({ description: 'The same for people.' }),
-  },
-  { title: 'RunPlacement' },
-);
-
-export const RunAttempt = Type.Object(
-  {
-    number: Type.Integer({ minimum: 1 }),
-    executor: Type.String({ description: 'Its name, which stays the same over its restarts.' }),
-    gpu: GpuModel,
-    placement: nullable({
-      ...RunPlacement,
-      description: 'Why it got its slot, and what it had waited for; null when the scheduler did not say it.',
-    }),
-    started_at: nullable(
-      Type.String({ format: 'date-time', description: 'The time when the workflow began to execute.' }),
-    ),
-    ended_at: nullable(Time),
-    end_reason: nullable(EndReason),
-    error: nullable(RunError),
-  },
-  { title: 'RunAttempt' },
-);
-export type RunAttempt = Static<typeof RunAttempt>;
+  nullable(
+    Type.Number({ description: `${what}, in seconds; null until both times are known.`, examples: [12.5] }),
+  );
 
 /** The 32 fields of section 2.1 of the run API, and ours. Every response has all of them. */
 export const WorkflowRun = Type.Object(
   {
-    id: Uuid,
-    workflow_version_id: Uuid,
+    id: RunUuid,
+    workflow_version_id: VersionUuid,
     workflow_inputs: Type.Unsafe<JsonValue>({
-      description: 'Null unless requested with `?include=inputs`. Secret inputs are null.',
+      description:
+        'The inputs by name, with the defaults of those left out. Null unless requested with `?include=inputs`. Secret inputs are null.',
+      examples: [{ prompt: 'a red fox in the snow', seed: 7 }],
     }),
-    workflow_id: Uuid,
+    workflow_id: WorkflowUuid,
     workflow_api: Type.Unsafe<JsonValue>({
-      description: 'The workflow; null unless requested with `?include=workflow_api`.',
+      description: 'The workflow as JSON; null unless requested with `?include=workflow_api`.',
+      examples: [null],
     }),
-    machine_id: Uuid,
+    machine_id: MachineUuid,
     origin: RunOrigin,
     status: RunStatus,
-    created_at: Time,
-    updated_at: Type.String({ format: 'date-time', description: 'The time of the last fact about the run.' }),
+    created_at: CreatedAt,
+    updated_at: time('The time of the last fact about the run.'),
     gpu_event_id: nullable(
       Type.String({
         description:
           'The id of the slot allocation: this attempt in its GPU slot. Null before the first attempt.',
+        examples: ['01a21460-b1c0-7000-8000-00000000000b'],
       }),
     ),
     gpu: {
       ...GpuModel,
-      description: 'Of the slot of its last attempt; of a queued run the first one that it may take.',
+      description:
+        'The GPU model of the slot of its last attempt; before the first attempt the model that it prefers.',
     },
-    machine_version: Type.String(),
-    machine_type: Type.String(),
+    machine_version: Type.String({
+      description: 'The version that the machine had when the run was queued.',
+      examples: ['1'],
+    }),
+    machine_type: Type.String({
+      description: 'The type that the machine had when the run was queued.',
+      examples: ['comfyui'],
+    }),
     compute_function_call_id: nullable(
       Type.String({
-        description: 'The id of the attempt that the shown state belongs to; null before the first.',
+        description: 'The id of the last attempt: the id of the run and its number. Null before the first.',
+        examples: ['01a21460-ae48-7794-b9bb-ade918a387db.1'],
       }),
     ),
-    user_id: Uuid,
-    org_id: Uuid,
+    user_id: { ...UserUuid, description: 'The user of the key or the schedule that queued it.' },
+    org_id: OrganisationUuid,
     live_status: nullable(
-      Type.String({ description: 'A short sentence about the current step; null at the end.' }),
+      Type.String({
+        description: 'A short sentence about the current step; null once the run has ended.',
+        examples: ['waiting for an A10G (2 ahead)'],
+      }),
     ),
     webhook: nullable(
       Type.String({
         description:
           'The callback URL. To a key without the scope `admin` it shows the host only, since the rest may be a secret.',
+        examples: ['https://hooks.example.com/[hidden]'],
       }),
+      'Null for a run without one.',
     ),
-    webhook_status: nullable(WebhookStatus),
-    number: Type.Integer({ minimum: 1, description: 'Unique and increasing.' }),
+    webhook_status: nullable(
+      WebhookStatus,
+      'The state of its notifications. Null for a run without a webhook.',
+    ),
+    number: Type.Integer({
+      minimum: 1,
+      description: 'Unique and increasing: the position of its first fact in the log.',
+      examples: [4711],
+    }),
     duration: seconds('From created_at to ended_at'),
     cold_start_duration: seconds(
       'How long the last attempt waited for what executes it to load, such as a model; 0 when it was warm',
     ),
     cold_start_duration_total: seconds('From created_at to started_at'),
     run_duration: seconds('From started_at to ended_at'),
-    ended_at: nullable(Time),
-    queued_at: Time,
-    started_at: nullable(
-      Type.String({ format: 'date-time', description: 'The time when the workflow began to execute.' }),
-    ),
-    progress: Type.Number({ minimum: 0, maximum: 1 }),
-    is_realtime: Type.Boolean(),
-    webhook_intermediate_status: Type.Boolean(),
-    outputs: Type.Array(OutputItem),
-    finished: Type.Boolean({ description: 'No further status will follow.' }),
-    end_reason: nullable(EndReason),
-    error: nullable(RunError),
+    ended_at: nullable(time('When it ended.'), 'Null until then.'),
+    queued_at: time('When it was queued, or queued again for another attempt.'),
+    started_at: StartedAt,
+    progress: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description:
+        'How much of the run is done, from 0 to 1, as its program reports it; 0 while it is queued.',
+      examples: [0.25],
+    }),
+    is_realtime: Type.Boolean({ description: 'Always false.', examples: [false] }),
+    webhook_intermediate_status: Type.Boolean({
+      description: 'As requested: whether the webhook also receives intermediate status.',
+      examples: [false],
+    }),
+    outputs: Type.Array(OutputItem, {
+      description: 'What the run made. Empty until it has ended, and when `missing_members` names them.',
+    }),
+    finished: Type.Boolean({ description: 'Whether no further status will follow.', examples: [false] }),
+    end_reason: nullable(EndReason, 'Why it ended. Null until then.'),
+    error: nullable(RunError, 'Why it failed or timed out. Null until then, and for other ends.'),
     attempts: Type.Array(RunAttempt, {
       description: 'From the first one to the present or last one; empty until the run is assigned.',
     }),
@@ -219,53 +131,74 @@ export const WorkflowRun = Type.Object(
       Type.Integer({
         minimum: 1,
         description:
-          'Of a queued run: 1 is assigned next. An estimate, since organisations and deployments share the GPUs. Null when unknown, and while the run waits for the time when it may start.',
+          'Of a queued run: 1 is assigned next. An estimate, since organisations and deployments share the GPUs. Null when unknown, while the run waits for the time when it may start, and once it has started.',
+        examples: [3],
       }),
     ),
-    priority: { ...Priority, description: 'As requested: a head start of a minute for each step.' },
-    concurrency_key: nullable({
-      ...ConcurrencyKey,
-      description: 'As requested: of the runs of the deployment with this key one executes at a time.',
+    priority: {
+      ...Priority,
+      description: 'As requested, 0 by default: a head start of a minute for each step.',
+      examples: [0],
+    },
+    concurrency_key: nullable(
+      {
+        ...ConcurrencyKey,
+        description: 'As requested: of the runs of the deployment with this key one executes at a time.',
+        examples: ['user-17'],
+      },
+      'Null without one.',
+    ),
+    tags: Type.Array(Tag, { description: 'As requested, in alphabetical order; empty without any.' }),
+    run_timeout_s: Type.Number({ description: 'Seconds that an attempt may execute.', examples: [3600] }),
+    start_deadline_s: Type.Number({
+      description: 'Seconds that it may wait until it begins to execute.',
+      examples: [3600],
     }),
-    tags: Type.Array(Tag, { description: 'As requested, in alphabetical order.' }),
-    run_timeout_s: Type.Number({ description: 'Seconds that an attempt may execute.' }),
-    start_deadline_s: Type.Number({ description: 'Seconds that it may wait until it begins to execute.' }),
     start_at: nullable(
-      Type.String({
-        format: 'date-time',
-        description:
-          'The time before which it does not start, as requested with `start_at` or `delay_s`. Null without one.',
-      }),
+      time('The time before which it does not start, as requested with `start_at` or `delay_s`.'),
+      'Null without one.',
     ),
-    rerun_of: nullable(Type.String({ format: 'uuid', description: 'The run that this run repeats.' })),
+    rerun_of: nullable(
+      { ...RunUuid, description: 'The run that this run repeats.' },
+      'Null when it repeats none.',
+    ),
     schedule: nullable(
       Type.Object(
-        { id: Uuid, time: Time },
+        { id: ScheduleUuid, time: time('The time of the schedule.') },
         { title: 'RunSchedule', description: 'The schedule that queued it, and for which of its times.' },
       ),
+      'The schedule that queued it. Null when none did.',
     ),
     missing_members: Type.Array(MissingMember, {
       description:
         'Members that are null, or an empty list, because they are lost or deleted: included ones, and outputs. Usually empty.',
     }),
   },
-  { title: 'WorkflowRun' },
+  { title: 'WorkflowRun', description: 'A run as it is now, or as it was at the requested moment.' },
 );
 export type WorkflowRun = Static<typeof WorkflowRun>;
 
+const CANCEL_OUTCOMES = {
+  cancelled: 'Final.',
+  cancellation_requested: 'The run executes, and ends as cancelled within the grace period.',
+  already_ended: 'The run had ended otherwise, and is unchanged.',
+};
+
 export const CancelRunResponse = Type.Object(
   {
-    run_id: Uuid,
+    run_id: RunUuid,
     status: RunStatus,
-    outcome: Type.Enum(['cancelled', 'cancellation_requested', 'already_ended'], {
-      description:
-        '`cancelled`: final. `cancellation_requested`: the run executes, and ends as cancelled within the grace period. `already_ended`: the run had ended otherwise, and is unchanged.',
-    }),
+    outcome: enumInWords(CANCEL_OUTCOMES, { description: 'What the request did.' }),
   },
-  { title: 'CancelRunResponse' },
+  { title: 'CancelRunResponse', description: 'What became of a request to cancel a run.' },
 );
 
-export const IncludedMembers = Type.Array(Type.Enum(['inputs', 'workflow_api']), {
+const INCLUDED = enumInWords(
+  { inputs: 'The member `workflow_inputs`.', workflow_api: 'The member `workflow_api`.' },
+  { description: 'A member that is shown.' },
+);
+
+export const IncludedMembers = Type.Array(INCLUDED, {
   description:
     'Members that are null unless requested, because they may be large. A page with them may be shorter.',
 });

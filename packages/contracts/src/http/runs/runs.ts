@@ -1,16 +1,22 @@
 import { Type, type Static } from 'typebox';
 import { RunOrigin } from '../../events/run-event-data.ts';
 import { GpuName } from '../fields/gpu-name.ts';
-import { Cursor, NextCursor, PageLimit, Time, TimeOrDay, Uuid, wordsOf } from '../fields/values.ts';
+import { DeploymentUuid, EXAMPLE_IDS, RunUuid, ScheduleUuid, WorkflowUuid } from '../fields/ids.ts';
+import { Cursor, NextCursor, PageLimit, Time, TimeOrDay, wordsOf } from '../fields/values.ts';
 import { MAX_TAGS, Tag, TAG_RULE, TAGS_PATTERN } from '../../tags.ts';
 import { optional } from '../fields/optional.ts';
 import { Inputs } from './queue-run.ts';
-import { IncludedMembers, RunStatus, WorkflowRun } from './run.ts';
+import { IncludedMembers, WorkflowRun } from './run.ts';
+import { RunStatus } from './run-status.ts';
 
 const After = { ...TimeOrDay, description: 'Runs created at this time or later.' };
 const Before = { ...TimeOrDay, description: 'Runs created before this time.' };
 
-const OfSchedule = { ...Uuid, description: 'Runs that this schedule queued, also a deleted one.' };
+const OfDeployment = { ...DeploymentUuid, description: 'Runs of this deployment.' };
+const OfWorkflow = { ...WorkflowUuid, description: 'Runs of this workflow, of any version.' };
+const OfGpu = { ...GpuName, description: 'Runs on this GPU model, or that wait for it; in either case.' };
+const OfOrigin = { ...RunOrigin, description: `Only runs of this origin. ${RunOrigin.description}` };
+const OfSchedule = { ...ScheduleUuid, description: 'Runs that this schedule queued, also a deleted one.' };
 
 const OneTag = { ...Tag, 'x-refusal': { type: 'string_pattern_mismatch', msg: TAG_RULE } };
 const TAGGED = 'Runs with all of these tags.';
@@ -18,11 +24,11 @@ const TAGGED = 'Runs with all of these tags.';
 /** In a query, where a list may also be written with commas. */
 export const RunListQuery = Type.Object({
   status: Type.Optional(Type.Array(RunStatus, { description: 'Runs with one of these statuses.' })),
-  deployment_id: Type.Optional(Uuid),
-  workflow_id: Type.Optional(Uuid),
+  deployment_id: Type.Optional(OfDeployment),
+  workflow_id: Type.Optional(OfWorkflow),
   schedule_id: Type.Optional(OfSchedule),
-  gpu: Type.Optional(GpuName),
-  origin: Type.Optional(RunOrigin),
+  gpu: Type.Optional(OfGpu),
+  origin: Type.Optional(OfOrigin),
   tag: Type.Optional(Type.Array(OneTag, { minItems: 1, maxItems: MAX_TAGS, description: TAGGED })),
   created_after: Type.Optional(After),
   created_before: Type.Optional(Before),
@@ -40,33 +46,35 @@ export const RunPage = Type.Object(
   {
     runs: Type.Array(WorkflowRun, { description: 'The newest first.' }),
     unknown_runs: Type.Optional(
-      Type.Array(Uuid, {
+      Type.Array(RunUuid, {
         description:
-          'Only with `at`: runs that had been queued by then, and of which neither the log nor the archive has the facts any more. Usually empty.',
+          'Only present with `at`: runs that had been queued by then, and of which neither the log nor the archive has the facts any more. Usually empty.',
       }),
     ),
     next_cursor: NextCursor,
   },
-  { title: 'RunPage' },
+  { title: 'RunPage', description: 'A page of runs.' },
 );
 
 export const RunFilter = Type.Object(
   {
     status: optional({
       ...wordsOf(RunStatus),
+      examples: ['queued'],
       description:
         'Runs with one of these statuses. Of those that the operation concerns; all of these without it.',
     }),
-    deployment_id: optional(Uuid),
-    workflow_id: optional(Uuid),
+    deployment_id: optional(OfDeployment),
+    workflow_id: optional(OfWorkflow),
     schedule_id: optional(OfSchedule),
-    gpu: optional(GpuName),
-    origin: optional(RunOrigin),
+    gpu: optional(OfGpu),
+    origin: optional(OfOrigin),
     tag: optional(
       Type.Union(
         [Type.String({ pattern: TAGS_PATTERN }), Type.Array(Tag, { minItems: 1, maxItems: MAX_TAGS })],
         {
           description: TAGGED,
+          examples: [['customer:17']],
           'x-refusal': {
             type: 'string_pattern_mismatch',
             msg: `Input should be 1 to ${MAX_TAGS} tags: a list, or a text with commas. ${TAG_RULE}`,
@@ -89,20 +97,37 @@ export type RunFilter = Static<typeof RunFilter>;
 
 const ManyRuns = {
   filter: RunFilter,
-  dry_run: optional(Type.Boolean({ default: false, description: 'Only counts the runs.' })),
+  dry_run: optional(
+    Type.Boolean({
+      default: false,
+      description: 'Whether the runs are only counted, and nothing is done.',
+      examples: [true],
+    }),
+  ),
   cursor: optional(Cursor),
 };
 // A misspelt `dry_run` would do it for real.
 const strict = { additionalProperties: false };
 
-export const CancelRunsRequest = Type.Object(ManyRuns, { title: 'CancelRunsRequest', ...strict });
-export const RerunRunsRequest = Type.Object(ManyRuns, { title: 'RerunRunsRequest', ...strict });
+export const CancelRunsRequest = Type.Object(ManyRuns, {
+  title: 'CancelRunsRequest',
+  description: 'Which runs to cancel.',
+  examples: [{ filter: { deployment_id: EXAMPLE_IDS.deployment_id }, dry_run: true }],
+  ...strict,
+});
+export const RerunRunsRequest = Type.Object(ManyRuns, {
+  title: 'RerunRunsRequest',
+  description: 'Which runs to queue again.',
+  examples: [{ filter: { deployment_id: EXAMPLE_IDS.deployment_id, status: 'failed' }, dry_run: true }],
+  ...strict,
+});
 /** A request about the runs that match a filter. */
 export type ManyRunsRequest = Static<typeof CancelRunsRequest>;
 
 /** Where the response about a page of runs ends. */
 export const PageOfMany = {
   created_before: Type.Union([Time, Type.Null()], {
+    examples: ['2026-01-31T09:30:00.001Z'],
     description:
       'A time just after the creation of the newest run of this page; null for an empty page. In the filter of the next request, it excludes runs that were queued after this response.',
   }),
@@ -114,22 +139,29 @@ export const CancelRunsResponse = Type.Object(
     matched: Type.Integer({
       minimum: 0,
       description:
-        'Runs of this page that still matched the filter when they were read, including runs with an earlier cancel request.',
+        'The number of runs of this page that still matched the filter when they were read, including runs with an earlier cancel request.',
+      examples: [40],
     }),
-    cancelled: Type.Integer({ minimum: 0, description: 'Of these, runs that ended at once.' }),
+    cancelled: Type.Integer({
+      minimum: 0,
+      description: 'Of these, the number of runs that ended at once.',
+      examples: [30],
+    }),
     requested: Type.Integer({
       minimum: 0,
       description:
-        'Of these, executing runs whose cancellation was requested now; they end within the grace period. Runs with an earlier cancel request do not count.',
+        'Of these, the number of executing runs whose cancellation was requested now; they end within the grace period. Runs with an earlier cancel request do not count.',
+      examples: [8],
     }),
     failed: Type.Integer({
       minimum: 0,
       description:
-        'Further runs of this page that could not be cancelled: they kept changing, or their state could not be read. Repeat the request. A run whose events expired before its end always fails, until the list drops it.',
+        'The number of further runs of this page that could not be cancelled: they kept changing, or their state could not be read. Repeat the request. A run whose events expired before its end always fails, until the list drops it.',
+      examples: [0],
     }),
     ...PageOfMany,
   },
-  { title: 'CancelRunsResponse' },
+  { title: 'CancelRunsResponse', description: 'What became of the runs of one page.' },
 );
 
 export const RerunRequest = Type.Object(
@@ -140,5 +172,9 @@ export const RerunRequest = Type.Object(
         'Replaces all inputs of the run, except that secret inputs which it leaves out are those of the run.',
     }),
   },
-  { title: 'RerunRequest' },
+  {
+    title: 'RerunRequest',
+    description: 'What another run has instead of what the run had.',
+    examples: [{ inputs: { size: 256 } }],
+  },
 );

@@ -5,7 +5,7 @@ import type { CancelRun } from './cancel-run.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
 import { requestOf } from '../../http/request-context.ts';
-import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
+import { notFoundRun, RunPath, runKeyOf, runLinks } from '../current/run-path.ts';
 
 const cancelOperation = operation({
   id: 'cancelRun',
@@ -19,7 +19,7 @@ const cancelOperation = operation({
   scope: 'runs:write',
   audit: { recordedWithin: 'run.cancelled' },
   request: { path: RunPath },
-  response: { status: 200, description: 'The outcome.', body: CancelRunResponse },
+  response: { status: 200, description: 'The outcome.', body: CancelRunResponse, links: runLinks('/run_id') },
   refusals: [404],
 });
 

@@ -1,12 +1,19 @@
-import { Uuid } from '@runledger/contracts/http/fields/values';
+import { RunUuid } from '@runledger/contracts/http/fields/ids';
 import { runId, type OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { Type } from 'typebox';
+import type { SuccessResponse } from '../../http/operation.ts';
 import { notFound, Refused } from '../../http/refusal.ts';
 import type { CurrentRun } from './current-run.ts';
 
 /** The parameters of a path that names a run. */
-export const RunPath = Type.Object({ run_id: Uuid });
+export const RunPath = Type.Object({ run_id: RunUuid });
+
+/** What a client can do with a run, whose id the body of a response has at this place. */
+export const runLinks = (pointer: '/id' | '/run_id'): NonNullable<SuccessResponse['links']> => ({
+  to: ['getRun', 'getRunWaiting', 'watchRun', 'getRunLogs', 'getRunHistory', 'cancelRun', 'getDeliveries'],
+  parameters: { run_id: pointer },
+});
 
 /** The run that a path names, as one of the caller's organisation. */
 export const runKeyOf = (

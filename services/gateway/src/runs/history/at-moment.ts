@@ -14,6 +14,7 @@ export const AtMoment = {
     Type.Integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
+      examples: [4711],
       description:
         'The run as it was after the fact at this position in the log, as `sequence` in its history and its events.',
     }),

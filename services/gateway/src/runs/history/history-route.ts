@@ -13,6 +13,7 @@ const HistoryQuery = Type.Object({
       minimum: 0,
       maximum: 100,
       default: LOG_LINES,
+      examples: [LOG_LINES],
       description: 'How many lines of the beginning and of the end of the log of each attempt are in it.',
     }),
   ),

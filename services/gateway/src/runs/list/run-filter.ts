@@ -1,5 +1,5 @@
 import { gpuModel } from '@runledger/contracts/gpu';
-import { RunStatus } from '@runledger/contracts/http/runs/run';
+import { RunStatus } from '@runledger/contracts/http/runs/run-status';
 import type { RunFilter } from '@runledger/contracts/http/runs/runs';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { RunQuery } from '../../projection/core/list-query.ts';

@@ -19,15 +19,22 @@ const LogsQuery = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: 999_999,
+      examples: [1],
       description: 'Only this attempt; without it all, in order.',
     }),
   ),
   tail: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Only this number of last lines.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      description: 'Only this number of last lines.',
+      examples: [100],
+    }),
   ),
   follow: Type.Optional(
     Type.Boolean({
       default: false,
+      examples: [true],
       description: 'Whether to stream what is written, as server-sent events.',
     }),
   ),
@@ -37,6 +44,7 @@ const LogsHeaders = Type.Object({
   'Last-Event-ID': Type.Optional(
     Type.String({
       pattern: LOG_POSITION_PATTERN,
+      examples: ['1-120'],
       description: 'With `follow`: the id of the last received event. The stream continues after it.',
     }),
   ),

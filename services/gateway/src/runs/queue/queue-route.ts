@@ -9,6 +9,7 @@ import type { QueueDeployment } from './deployment-queue.ts';
 import { queueRequestOf } from './queue-request.ts';
 import { acceptedRun, noDeployment, queueCallerOf } from './queue-response.ts';
 import { inputsProblems, type InputLimits } from './input-limits.ts';
+import { runLinks } from '../current/run-path.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { invalid, invalidRequest } from '../../http/refusal.ts';
 import { own } from '../../validation/node.ts';
@@ -36,7 +37,12 @@ const queueOperation = operation({
     headers: Type.Object({ 'Idempotency-Key': Type.Optional(IdempotencyKey) }),
     body: DeploymentRunRequest,
   },
-  response: { status: 200, description: 'The run is queued.', body: CreateRunResponse },
+  response: {
+    status: 200,
+    description: 'The run is queued.',
+    body: CreateRunResponse,
+    links: runLinks('/run_id'),
+  },
   refusals: [404, 409, 507],
 });
 

@@ -14,7 +14,7 @@ import type { QueuePositions } from './queue-positions.ts';
 import { audienceOf, showCallback } from '../../webhooks/core/show-callback.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
-import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
+import { notFoundRun, RunPath, runKeyOf, runLinks } from '../current/run-path.ts';
 import { AtMoment, exclusiveProblems, momentOf, runAt } from '../history/at-moment.ts';
 import type { ReadPastRun } from '../history/past-run.ts';
 import type { RunView } from '../../projection/core/run-view.ts';
@@ -38,6 +38,7 @@ const GetQuery = Type.Object({
     Type.Number({
       minimum: 0,
       maximum: 60,
+      examples: [30],
       description:
         'How many seconds to wait for the end of the run. Then the response shows the run as it is.',
     }),
@@ -57,7 +58,7 @@ export const getOperation = operation({
   scope: 'runs:read',
   runToken: { scope: 'read' },
   request: { path: RunPath, query: GetQuery },
-  response: { status: 200, description: 'The run.', body: WorkflowRun },
+  response: { status: 200, description: 'The run.', body: WorkflowRun, links: runLinks('/id') },
   refusals: [404, 410],
 });
 

@@ -2,7 +2,7 @@ import type { BlobStores } from '@runledger/blob-store/blob-stores';
 import { readJsonBlob, type ReadJsonBlob } from '@runledger/blob-store/json-blob';
 import { readInlineOrBlob } from '@runledger/contracts/blobs';
 import type { Run } from '@runledger/contracts/fold/run';
-import type { MissingMember } from '@runledger/contracts/http/runs/run';
+import type { MissingMember } from '@runledger/contracts/http/runs/run-outputs';
 import { isJsonObject, jsonBytes, type JsonValue } from '@runledger/contracts/json';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { withoutSecrets } from '../secrets/input-secrets.ts';

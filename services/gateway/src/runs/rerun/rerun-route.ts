@@ -6,7 +6,7 @@ import { acceptedRun, noDeployment, queueCallerOf } from '../queue/queue-respons
 import { inputsProblems, type InputLimits } from '../queue/input-limits.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { invalidRequest, Refused } from '../../http/refusal.ts';
-import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
+import { notFoundRun, RunPath, runKeyOf, runLinks } from '../current/run-path.ts';
 import { own } from '../../validation/node.ts';
 
 export interface RerunRoute {
@@ -31,7 +31,12 @@ const rerunOperation = operation({
     body: RerunRequest,
   },
   bodyOptional: true,
-  response: { status: 200, description: 'The new run is queued.', body: CreateRunResponse },
+  response: {
+    status: 200,
+    description: 'The new run is queued.',
+    body: CreateRunResponse,
+    links: runLinks('/run_id'),
+  },
   refusals: [404, 409, 507],
 });
 

@@ -21,6 +21,7 @@ const EventsHeaders = Type.Object({
     Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
+      examples: [4711],
       description: 'The id of the last received event: the stream continues after it.',
       'x-refusal': NOT_A_SEQUENCE,
     }),

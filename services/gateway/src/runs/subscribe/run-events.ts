@@ -1,7 +1,7 @@
 import { isImpossible } from '@runledger/contracts/fold/chain';
 import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
-import type { MissingMember } from '@runledger/contracts/http/runs/run';
+import type { MissingMember } from '@runledger/contracts/http/runs/run-outputs';
 import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import { isDeleted, isEnded, type RunFact, type Run } from '@runledger/contracts/fold/run';
 import type { OutputUrl } from '@runledger/contracts/run-view/shown-outputs';

@@ -1,5 +1,6 @@
 import type { JsonValue } from '@runledger/contracts/json';
-import type { MissingMember, WorkflowRun } from '@runledger/contracts/http/runs/run';
+import type { MissingMember } from '@runledger/contracts/http/runs/run-outputs';
+import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
 import { gpuOf, isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { Webhook } from '@runledger/contracts/fold/webhook';

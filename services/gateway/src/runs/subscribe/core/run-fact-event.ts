@@ -1,4 +1,4 @@
-import type { MissingMember } from '@runledger/contracts/http/runs/run';
+import type { MissingMember } from '@runledger/contracts/http/runs/run-outputs';
 import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import { liveStatus } from '@runledger/contracts/run-view/live-status';
 import { isEnded, type RunFact, type Run } from '@runledger/contracts/fold/run';

@@ -1,5 +1,6 @@
 import { endReasonOf } from '@runledger/contracts/events/run-error';
-import { EndReason, RunStatus, WorkflowRun } from '@runledger/contracts/http/runs/run';
+import { EndReason, RunStatus } from '@runledger/contracts/http/runs/run-status';
+import { WorkflowRun } from '@runledger/contracts/http/runs/run';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { GpuModel } from '@runledger/contracts/gpu';
