@@ -75,6 +75,7 @@ export const start = async (
     stopWithinS: settings.RUNLEDGER_STOP_WITHIN_S,
     ...webhooks,
     rateLimit,
+    sample: first,
     // One organisation is usual here, and may use the whole store.
     outputBytes: logSettings(readLogSettings(settings)).outputsMaxBytes,
     print,

@@ -9,6 +9,7 @@ import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
 import { MAX_INPUTS_BYTES, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
 import { archiveConfig } from './archive/store/archive-config.ts';
+import { exampleIdsConfig } from './openapi/example-ids.ts';
 import { outputsConfig } from './outputs/output-stores.ts';
 import { checkQuotas, quotasConfig } from './quotas/quotas-config.ts';
 import { edgeConfig } from './server/edge-config.ts';
@@ -107,6 +108,7 @@ export const configSchema = Type.Object({
       'requests a minute of each API key and the keys derived from it, at all gateways together; 0 is no limit',
   }),
   ...quotasConfig,
+  ...exampleIdsConfig,
   ...serviceConfig({ healthPort: 9101 }),
 });
 

@@ -32,6 +32,7 @@ import { cachedAuthentication, type Authentication } from './auth/cached-authent
 import { RATE_LIMIT_TIMEOUT_MS, rateLimit, type RateLimiter } from './rate-limit/rate-limit.ts';
 import { commonHeaders } from './http/response-headers.ts';
 import { quickReads } from './runs/read/quick-reads.ts';
+import { withExampleIds } from './openapi/example-ids.ts';
 import { referencePages } from './openapi/reference-pages.ts';
 import { outputRoutes } from './outputs/output-routes.ts';
 import { catalogue } from './catalogue/catalogue.ts';
@@ -152,7 +153,10 @@ const plainRoutesOf = (
   onUploaded: (bytes: number) => void,
 ): PlainRoute[] => {
   const admit = admitUpload(quotas);
-  const operations = routes.map((route) => route.operation);
+  const operations = withExampleIds(
+    routes.map((route) => route.operation),
+    config.RUNLEDGER_EXAMPLE_IDS,
+  );
   return [
     ...referencePages({ basePath: config.RUNLEDGER_BASE_PATH, operations, publicUrl }),
     ...executionRoutes({

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { DataFolder } from '../data-folder/data-folder.ts';
 import { recordProcess } from '../data-folder/leftovers.ts';
 import { SAMPLE_PROGRAM } from '../records/sample-records.ts';
+import type { SampleIds } from '../records/sample-records.ts';
 import { StartRefused } from '../settings/start-refused.ts';
 import { awaitReady } from '../supervision/await-ready.ts';
 import { keepRunning } from '../supervision/keep-running.ts';
@@ -44,6 +45,8 @@ export interface ServicesOptions {
   readonly publicUrl: string | undefined;
   /** Requests a minute of each API key; 0 is no limit. */
   readonly rateLimit: number;
+  /** The records of the sample, which the reference of the API has in its examples. */
+  readonly sample: SampleIds;
   /** Bytes of the output files of an organisation, unless the environment sets its quota. */
   readonly outputBytes: number;
   readonly print: (line: string) => void;
@@ -118,6 +121,7 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessO
     RUNLEDGER_HOST: host,
     RUNLEDGER_PORT: String(port),
     RUNLEDGER_RATE_LIMIT: String(options.rateLimit),
+    RUNLEDGER_EXAMPLE_IDS: exampleIds(options.sample),
     RUNLEDGER_QUOTA_OUTPUT_BYTES: String(options.outputBytes),
     RUNLEDGER_QUOTA_FILE_BYTES: String(options.outputBytes),
     ...given(env, ['RUNLEDGER_QUOTA_OUTPUT_BYTES', 'RUNLEDGER_QUOTA_FILE_BYTES']),
@@ -139,6 +143,12 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessO
   });
   return [[gateway], [scheduler], gpuExecutors, [notifier]];
 };
+
+/** As the setting of the gateway has them. */
+const exampleIds = ({ machine_id, workflow_id, workflow_version_id, deployment_id }: SampleIds): string =>
+  Object.entries({ machine_id, workflow_id, workflow_version_id, deployment_id })
+    .map(([name, id]) => `${name}=${id}`)
+    .join(',');
 
 const executorSettings = (
   { env, folder, slots, programs, host, port }: ServicesOptions,

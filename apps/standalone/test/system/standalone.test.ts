@@ -11,6 +11,7 @@ import { readOperatorFile } from '../../src/data-folder/connection-files.ts';
 import { descendants, descendantsOf } from '../fixtures/processes.ts';
 import { runApi } from '../fixtures/run-api.ts';
 import { runCli } from '../fixtures/run-cli.ts';
+import { sendExamples } from '../fixtures/send-examples.ts';
 import { spawnStandalone, startStandalone } from '../fixtures/start-standalone.ts';
 import type { Standalone } from '../fixtures/start-standalone.ts';
 
@@ -50,6 +51,20 @@ describe('a standalone', () => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const answer = await fetch(url, { method: 'POST', headers, body });
     expect(await answer.json()).toEqual({ run_id: expect.any(String) });
+  });
+
+  it('shows examples in the reference of its API that can be sent as they stand', async () => {
+    const answers = await sendExamples(standalone);
+    expect(answers.map(({ sent, status }) => [sent, status])).toEqual([
+      ['queueRun', 200],
+      ['cancelRun', 200],
+      ['createMachine', 201],
+      ['createWorkflow', 201],
+      ['createWorkflowVersion', 201],
+      ['createDeployment', 201],
+      ['createSchedule', 201],
+      ['createApiKey', 201],
+    ]);
   });
 
   it('keeps secrets in files that only the owner may read', () => {
