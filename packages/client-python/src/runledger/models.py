@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 cad33ffbe9b156d22a77d22ece979bac91aeff8d9db2d78f63028532fb1088a0.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 37785943ef89516b7ab57e766cea65d09ecb27ad8165e94113f320c772281c45.
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ class AuditEntry(TypedDict):
     What came of it.
 
     - `done`: It was done.
-    - `refused`: It was refused, and nothing was done.
+    - `refused`: It was refused.
     - `unknown`: The request failed, and may or may not have taken effect.
 
     Null in a `requested` record.
@@ -331,7 +331,7 @@ class ComfyuiRunner(TypedDict):
     """
     url: NotRequired[str | None]
     """
-    Only the server with this address may execute its runs: an absolute http or https URL that the executor has in its settings. Any server when it is null or omitted. Null counts as omitted.
+    Only the server with this address may execute its runs: an absolute http or https URL that the executor has in its settings. Any server when it is null or omitted.
     """
 
 
@@ -2327,7 +2327,18 @@ class UploadedFile(TypedDict):
 
 class Usage(TypedDict):
     """
-    What the organisation uses of each resource, as the operation says.
+    What the organisation uses of each resource.
+
+    - `queued_runs`: Runs that wait for a slot.
+    - `catalogue_records`: Machines, workflows, versions of workflows and deployments, archived ones included.
+    - `schedules`: Schedules, paused ones included.
+    - `workflow_bytes`: The workflows of its versions, equal ones once, with the definitions of their inputs.
+    - `blob_bytes`: Inputs and lists of outputs over 4 KiB of its runs, equal ones once.
+    - `output_bytes`: The output files of its runs, until they expire.
+    - `files`: Files that clients uploaded, and unfinished uploads.
+    - `file_bytes`: Their bytes, equal files once.
+    - `uploads`: Files that clients and executors upload now, at the gateway that responds.
+    - `streams`: Event streams and waiting reads that are open at the gateway that responds.
     """
 
     queued_runs: ResourceUsage
@@ -2425,7 +2436,7 @@ The state of the notifications of a run.
 - `not-started`: Nothing is known of its notifications: none was due yet, or the first attempt is under way.
 - `running`: A notification was not accepted at once, and is tried again; or a redelivery was requested.
 - `success`: The receiver has accepted the final notification.
-- `failed`: The final notification was given up. It can be delivered again.
+- `failed`: The final notification was given up: its deliveries say why.
 """
 
 
@@ -3367,7 +3378,7 @@ class RunAttempt(TypedDict):
     """
     placement: RunPlacement | None
     """
-    Null when the scheduler did not say it.
+    Why it got its slot, and what it had waited for. Null when the scheduler did not say it.
     """
     started_at: str | None
     """
@@ -3525,7 +3536,7 @@ class RunFilter(TypedDict, closed=True):
     """
     gpu: NotRequired[str | None]
     """
-    Runs on this GPU model, or that wait for it; in either case. Null counts as omitted.
+    Runs whose `gpu` is this model, in upper or lower case. Null counts as omitted.
     """
     origin: NotRequired[Literal['api', 'manual', 'replay'] | None]
     """
@@ -3949,7 +3960,7 @@ class WorkflowRun(TypedDict):
     """
     cold_start_duration: float | None
     """
-    How long the last attempt waited for what executes it to load, such as a model; 0 when it was warm, in seconds; null until both times are known.
+    Seconds that the last attempt waited for what executes it to load, such as a model; 0 when it was warm. Null while the workflow has not begun to execute.
     """
     cold_start_duration_total: float | None
     """

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 cad33ffbe9b156d22a77d22ece979bac91aeff8d9db2d78f63028532fb1088a0.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 37785943ef89516b7ab57e766cea65d09ecb27ad8165e94113f320c772281c45.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -1208,7 +1208,7 @@ def list_runs(
     deployment_id: Runs of this deployment.
     workflow_id: Runs of this workflow, of any version.
     schedule_id: Runs that this schedule queued, also a deleted one.
-    gpu: Runs on this GPU model, or that wait for it; in either case.
+    gpu: Runs whose `gpu` is this model, in upper or lower case.
     origin: Only runs of this origin. What queued it.  - `api`: A request or a schedule. - `manual`: Reserved for
     runs that people begin by hand. No service queues such a run yet. - `replay`: A request to run an earlier run
     again, which `rerun_of` names.
@@ -1427,14 +1427,8 @@ def get_usage() -> Operation[models.Usage]:
     """
     Read what the organisation uses, and what it may use.
 
-    All organisations share the stores of this installation, and each may use its part of them. `queued_runs`:
-    runs that wait for a slot. `catalogue_records`: machines, workflows, versions of workflows and deployments,
-    archived ones included. `schedules`: paused ones included. `workflow_bytes`: the workflows of its versions,
-    equal ones once, with the definitions of their inputs. `blob_bytes`: inputs and lists of outputs over 4 KiB of
-    its runs, equal ones once. `output_bytes`: the output files of its runs, until they expire. `files`: files
-    that clients uploaded, and unfinished uploads. `file_bytes`: their bytes, equal files once. `uploads`: files
-    that clients and executors upload now. `streams`: event streams and waiting reads that are open. `uploads` and
-    `streams` are those at the gateway that responds, and their limits are of each gateway.
+    All organisations share the stores of this installation, and each may use its part of them. The limits of
+    `uploads` and `streams` are of each gateway.
 
     The API key needs the scope `runs:read`.
     """

@@ -1063,7 +1063,7 @@ export interface paths {
         };
         /**
          * Read what the organisation uses, and what it may use
-         * @description All organisations share the stores of this installation, and each may use its part of them. `queued_runs`: runs that wait for a slot. `catalogue_records`: machines, workflows, versions of workflows and deployments, archived ones included. `schedules`: paused ones included. `workflow_bytes`: the workflows of its versions, equal ones once, with the definitions of their inputs. `blob_bytes`: inputs and lists of outputs over 4 KiB of its runs, equal ones once. `output_bytes`: the output files of its runs, until they expire. `files`: files that clients uploaded, and unfinished uploads. `file_bytes`: their bytes, equal files once. `uploads`: files that clients and executors upload now. `streams`: event streams and waiting reads that are open. `uploads` and `streams` are those at the gateway that responds, and their limits are of each gateway.
+         * @description All organisations share the stores of this installation, and each may use its part of them. The limits of `uploads` and `streams` are of each gateway.
          *
          *     The API key needs the scope `runs:read`.
          */
@@ -1514,7 +1514,7 @@ export interface components {
              * @description What came of it.
              *
              *     - `done`: It was done.
-             *     - `refused`: It was refused, and nothing was done.
+             *     - `refused`: It was refused.
              *     - `unknown`: The request failed, and may or may not have taken effect.
              *
              *     Null in a `requested` record.
@@ -1705,7 +1705,7 @@ export interface components {
              */
             kind: "comfyui";
             /**
-             * @description Only the server with this address may execute its runs: an absolute http or https URL that the executor has in its settings. Any server when it is null or omitted. Null counts as omitted.
+             * @description Only the server with this address may execute its runs: an absolute http or https URL that the executor has in its settings. Any server when it is null or omitted.
              * @example http://127.0.0.1:8188
              */
             url?: string | null;
@@ -1846,7 +1846,7 @@ export interface components {
              */
             try: number;
             /**
-             * @description The address of the receiver, without its query, which may hold a secret.
+             * @description The address of the receiver, without its query, which may hold a secret. To a key without the scope `admin` it shows the host only.
              * @example https://hooks.example.com/runs
              */
             url: string;
@@ -4242,7 +4242,7 @@ export interface components {
              * @example A10G
              */
             gpu: string;
-            /** @description Null when the scheduler did not say it. */
+            /** @description Why it got its slot, and what it had waited for. Null when the scheduler did not say it. */
             placement: components["schemas"]["RunPlacement"] | null;
             /**
              * @description The time when the workflow began to execute. Null while it has not begun.
@@ -4551,7 +4551,7 @@ export interface components {
              */
             schedule_id?: string | null;
             /**
-             * @description Runs on this GPU model, or that wait for it; in either case. Null counts as omitted.
+             * @description Runs whose `gpu` is this model, in upper or lower case. Null counts as omitted.
              * @example RTX4090
              */
             gpu?: string | null;
@@ -5578,7 +5578,18 @@ export interface components {
         };
         /**
          * Usage
-         * @description What the organisation uses of each resource, as the operation says.
+         * @description What the organisation uses of each resource.
+         *
+         *     - `queued_runs`: Runs that wait for a slot.
+         *     - `catalogue_records`: Machines, workflows, versions of workflows and deployments, archived ones included.
+         *     - `schedules`: Schedules, paused ones included.
+         *     - `workflow_bytes`: The workflows of its versions, equal ones once, with the definitions of their inputs.
+         *     - `blob_bytes`: Inputs and lists of outputs over 4 KiB of its runs, equal ones once.
+         *     - `output_bytes`: The output files of its runs, until they expire.
+         *     - `files`: Files that clients uploaded, and unfinished uploads.
+         *     - `file_bytes`: Their bytes, equal files once.
+         *     - `uploads`: Files that clients and executors upload now, at the gateway that responds.
+         *     - `streams`: Event streams and waiting reads that are open at the gateway that responds.
          */
         Usage: {
             queued_runs: components["schemas"]["ResourceUsage"];
@@ -5799,7 +5810,7 @@ export interface components {
          *     - `not-started`: Nothing is known of its notifications: none was due yet, or the first attempt is under way.
          *     - `running`: A notification was not accepted at once, and is tried again; or a redelivery was requested.
          *     - `success`: The receiver has accepted the final notification.
-         *     - `failed`: The final notification was given up. It can be delivered again.
+         *     - `failed`: The final notification was given up: its deliveries say why.
          * @enum {string}
          */
         WebhookStatus: "not-started" | "running" | "success" | "failed";
@@ -6034,8 +6045,8 @@ export interface components {
              */
             duration: number | null;
             /**
-             * @description How long the last attempt waited for what executes it to load, such as a model; 0 when it was warm, in seconds; null until both times are known.
-             * @example 12.5
+             * @description Seconds that the last attempt waited for what executes it to load, such as a model; 0 when it was warm. Null while the workflow has not begun to execute.
+             * @example 1.5
              */
             cold_start_duration: number | null;
             /**
@@ -8862,7 +8873,7 @@ export interface operations {
                 workflow_id?: string;
                 /** @description Runs that this schedule queued, also a deleted one. */
                 schedule_id?: string;
-                /** @description Runs on this GPU model, or that wait for it; in either case. */
+                /** @description Runs whose `gpu` is this model, in upper or lower case. */
                 gpu?: string;
                 /**
                  * @description Only runs of this origin. What queued it.

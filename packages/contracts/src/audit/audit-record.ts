@@ -96,7 +96,7 @@ export const AuditRecord = Type.Object({
       enumInWords(
         {
           done: 'It was done.',
-          refused: 'It was refused, and nothing was done.',
+          refused: 'It was refused.',
           unknown: 'The request failed, and may or may not have taken effect.',
         },
         { description: 'What came of it.' },

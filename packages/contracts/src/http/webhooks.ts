@@ -27,7 +27,8 @@ export const DeliveryAttempt = Type.Object(
       examples: [1],
     }),
     url: Type.String({
-      description: 'The address of the receiver, without its query, which may hold a secret.',
+      description:
+        'The address of the receiver, without its query, which may hold a secret. To a key without the scope `admin` it shows the host only.',
       examples: ['https://hooks.example.com/runs'],
     }),
     started_at: time('When it began.'),

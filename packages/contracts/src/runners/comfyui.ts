@@ -15,12 +15,13 @@ const runner = Type.Object(
         pattern: '^[hH][tT][tT][pP][sS]?://[^/?#@]+(?:[/?#]|$)',
         maxLength: MAX_RUNNER_URL,
         description:
-          'Only the server with this address may execute its runs: an absolute http or https URL that the executor has in its settings. Any server when it is null or omitted.',
+          'Only the server with this address may execute its runs: an absolute http or https URL that the executor has in its settings.',
         'x-refusal': {
           type: 'url_parsing',
           msg: `Input should be a valid URL: absolute, http or https, without credentials, of at most ${MAX_RUNNER_URL} characters`,
         },
       }),
+      'Any server when it is null or omitted.',
     ),
   },
   { title: 'ComfyuiRunner', description: 'Executes a workflow with a ComfyUI server of the executor.' },

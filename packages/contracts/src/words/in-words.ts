@@ -8,7 +8,7 @@ export const valuesOf = <const Value extends string>(words: InWords<Value>): Val
   Object.keys(words) as Value[];
 
 /** A sentence about a value, and below it each thing that it may be in words, as a list in Markdown. */
-const listInWords = (about: string, words: InWords<string>): string =>
+export const listInWords = (about: string, words: InWords<string>): string =>
   [`${about}\n`, ...Object.entries(words).map(([value, means]) => `- \`${value}\`: ${means}`)].join('\n');
 
 /** An enum that is made of its words, which its description lists. `description`: a sentence before the list. */

@@ -9,7 +9,7 @@ const usageOperation = operation({
   tag: 'Organisation',
   summary: 'Read what the organisation uses, and what it may use',
   description:
-    'All organisations share the stores of this installation, and each may use its part of them. `queued_runs`: runs that wait for a slot. `catalogue_records`: machines, workflows, versions of workflows and deployments, archived ones included. `schedules`: paused ones included. `workflow_bytes`: the workflows of its versions, equal ones once, with the definitions of their inputs. `blob_bytes`: inputs and lists of outputs over 4 KiB of its runs, equal ones once. `output_bytes`: the output files of its runs, until they expire. `files`: files that clients uploaded, and unfinished uploads. `file_bytes`: their bytes, equal files once. `uploads`: files that clients and executors upload now. `streams`: event streams and waiting reads that are open. `uploads` and `streams` are those at the gateway that responds, and their limits are of each gateway.',
+    'All organisations share the stores of this installation, and each may use its part of them. The limits of `uploads` and `streams` are of each gateway.',
   scope: 'runs:read',
   request: {},
   response: { status: 200, description: 'Each resource with what is used of it.', body: Usage },

@@ -62,7 +62,10 @@ export const RunAttempt = Type.Object(
       examples: ['desk'],
     }),
     gpu: { ...GpuModel, description: 'The GPU model of its slot, in upper case.' },
-    placement: nullable(RunPlacement, 'Null when the scheduler did not say it.'),
+    placement: nullable(
+      RunPlacement,
+      'Why it got its slot, and what it had waited for. Null when the scheduler did not say it.',
+    ),
     started_at: StartedAt,
     ended_at: nullable(time('When it ended.'), 'Null while it goes on.'),
     end_reason: nullable(EndReason, 'Why it ended. Null while it goes on.'),

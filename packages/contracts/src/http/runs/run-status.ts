@@ -39,7 +39,7 @@ const WEBHOOK_STATUSES = {
     'Nothing is known of its notifications: none was due yet, or the first attempt is under way.',
   running: 'A notification was not accepted at once, and is tried again; or a redelivery was requested.',
   success: 'The receiver has accepted the final notification.',
-  failed: 'The final notification was given up. It can be delivered again.',
+  failed: 'The final notification was given up: its deliveries say why.',
 } as const satisfies InWords<string>;
 
 export const RunStatus = enumInWords(RUN_STATUSES, {

@@ -98,8 +98,13 @@ export const WorkflowRun = Type.Object(
       examples: [4711],
     }),
     duration: seconds('From created_at to ended_at'),
-    cold_start_duration: seconds(
-      'How long the last attempt waited for what executes it to load, such as a model; 0 when it was warm',
+    cold_start_duration: nullable(
+      Type.Number({
+        description:
+          'Seconds that the last attempt waited for what executes it to load, such as a model; 0 when it was warm.',
+        examples: [1.5],
+      }),
+      'Null while the workflow has not begun to execute.',
     ),
     cold_start_duration_total: seconds('From created_at to started_at'),
     run_duration: seconds('From started_at to ended_at'),

@@ -14,7 +14,7 @@ const Before = { ...TimeOrDay, description: 'Runs created before this time.' };
 
 const OfDeployment = { ...DeploymentUuid, description: 'Runs of this deployment.' };
 const OfWorkflow = { ...WorkflowUuid, description: 'Runs of this workflow, of any version.' };
-const OfGpu = { ...GpuName, description: 'Runs on this GPU model, or that wait for it; in either case.' };
+const OfGpu = { ...GpuName, description: 'Runs whose `gpu` is this model, in upper or lower case.' };
 const OfOrigin = { ...RunOrigin, description: `Only runs of this origin. ${RunOrigin.description}` };
 const OfSchedule = { ...ScheduleUuid, description: 'Runs that this schedule queued, also a deleted one.' };
 
