@@ -10,7 +10,7 @@ interface Example {
 }
 
 /** The examples of all schemas of an OpenAPI 3.1 document, each with the place of its schema. */
-export const examplesIn = (node: unknown, pointer = ''): Example[] => {
+const examplesIn = (node: unknown, pointer = ''): Example[] => {
   if (typeof node !== 'object' || node === null) return [];
   return Object.entries(node).flatMap(([name, child]: [string, unknown]) =>
     name === 'examples' && Array.isArray(child)
