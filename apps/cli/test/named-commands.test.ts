@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { runCli } from './fixtures/run-cli.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const PAGES = globSync(['*.md', 'docs/*.md', '{apps,services}/*/README.md'], { cwd: ROOT });
+const PAGES = globSync(['*.md', 'docs/*.md', 'deploy/*.md', '{apps,services}/*/README.md'], { cwd: ROOT });
 
 /** Each `runledger …` in code, up to the end of the shell command. */
 const namedIn = (page: string): string[] => {
