@@ -16,7 +16,7 @@ const LONGEST_FILES = [
   { path: 'apps/simulate/test/system/mutations/mutations.test.ts', startAt: 0.1 },
   { path: 'packages/event-log/test/system/migrate/migrate.test.ts', startAt: 0.2 },
   { path: 'apps/simulate/test/system/seeds.test.ts', startAt: 0.3 },
-  { path: 'scripts/test/system/fresh-clone.test.ts', startAt: 0.4 },
+  { path: 'apps/standalone/test/system/pages/fresh-clone.test.ts', startAt: 0.3 },
   { path: 'apps/soak/test/system/soak-of-brokers.test.ts', startAt: 0.6 },
 ];
 

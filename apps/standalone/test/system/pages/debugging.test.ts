@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { comparable, pageOf, partsOf, replayed } from '../../fixtures/session.ts';
+import { comparable, pageOf, partsOf, replayed } from '../../fixtures/pages/session.ts';
 import { startStandalone } from '../../fixtures/start-standalone.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
@@ -31,7 +31,7 @@ it('the page about debugging shows what happens', { timeout: 180_000 }, async ()
   // The commands are found in the folder of the repository. What they write goes elsewhere.
   const parts = partsOf(written.replaceAll(FILES, (file) => join(dataFolder, file)));
   const env = { RUNLEDGER_DATA_DIR: dataFolder, HOME: dataFolder };
-  const now = pageOf(replayed(parts, { folder: ROOT, env })).replaceAll(join(dataFolder, '/'), '');
+  const now = pageOf(await replayed(parts, { folder: ROOT, env })).replaceAll(join(dataFolder, '/'), '');
   if (writes) {
     await writeFile(page, now);
     await writeFile(picture, await readFile(join(dataFolder, 'run.svg')));

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { comparable, laidOut, pageOf, partsOf, replayed } from '../../fixtures/session.ts';
+import { comparable, laidOut, pageOf, partsOf, replayed } from '../../fixtures/pages/session.ts';
 import { startStandalone, type Standalone } from '../../fixtures/start-standalone.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
@@ -19,7 +19,10 @@ describe('the session of the documentation', () => {
   it('gives the documented answers', async () => {
     const { url, api_key, deployment_id } = standalone;
     const env = { BASE: url, KEY: api_key, DEPLOYMENT: deployment_id };
-    const answered = replayed(partsOf(await readFile(page, 'utf8')), { folder: temporaryFolder(), env });
+    const answered = await replayed(partsOf(await readFile(page, 'utf8')), {
+      folder: temporaryFolder(),
+      env,
+    });
     if (writes) await writeFile(page, pageOf(answered));
     const described = partsOf(await readFile(page, 'utf8')).map(laidOut);
     expect(comparable(pageOf(answered))).toBe(comparable(pageOf(described)));

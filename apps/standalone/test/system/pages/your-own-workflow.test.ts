@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { ensureCog } from '@runledger/local-servers/cog';
 import { freePort } from '@runledger/local-servers/free-port';
 import { describe, expect, it } from 'vitest';
-import { comparable, pageOf, partsOf, replayed, type Part } from '../../fixtures/session.ts';
+import { pageOf, partsOf, replayed, withoutProgress, type Part } from '../../fixtures/pages/session.ts';
 import { startStandalone } from '../../fixtures/start-standalone.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
@@ -50,22 +50,16 @@ const followed = async (
   const at = parts.findIndex(startsIt);
   const start = parts[at];
   if (start?.kind !== 'commands') throw new Error('The section does not say how it is started.');
-  const before = replayed(parts.slice(0, at), { folder: ROOT, env: { HOME: home } });
+  const before = await replayed(parts.slice(0, at), { folder: ROOT, env: { HOME: home } });
   await using standalone = await startStandalone({ env: adjust(settingsOf(start.text, home)) });
   const { dataFolder, url } = standalone;
   const env = { HOME: home, RUNLEDGER_DATA_DIR: dataFolder };
-  const after = replayed(parts.slice(at + 1), { folder: ROOT, env });
+  const after = await replayed(parts.slice(at + 1), { folder: ROOT, env });
   return pageOf([...before, start, ...after])
     .replaceAll(dataFolder, '/home/you/runledger/.runledger')
     .replaceAll(home, '/home/you')
     .replaceAll(new URL(url).host, '127.0.0.1:8080');
 };
-
-/** Without what differs between runs: times, and how much of the progress was seen. */
-const steady = (text: string): string =>
-  comparable(text)
-    .replaceAll(/^(?:queued|started|running|uploading)\b.*\n/gm, '')
-    .replaceAll(/ after [\d.]+ s\b/g, ' after N s');
 
 const expectAsDescribed = async (heading: string, newcomer: Newcomer): Promise<void> => {
   const section = sectionOf(heading);
@@ -75,7 +69,7 @@ const expectAsDescribed = async (heading: string, newcomer: Newcomer): Promise<v
       page,
       readFileSync(page, 'utf8').replace(section, () => now),
     );
-  else expect(steady(now)).toBe(steady(section));
+  else expect(withoutProgress(now)).toBe(withoutProgress(section));
 };
 
 describe('the page about your own workflow shows what happens with', () => {
