@@ -89,10 +89,16 @@ const reportProgress = async (
   onProgress: (progress: Progress) => void | Promise<void>,
 ): Promise<void> => {
   let status: RunStatus = 'queued';
+  let shown: Progress | undefined;
   for await (const { event, data } of runEvents(settings, runId, { signal })) {
     if (event === 'fact') status = data.status;
-    const { progress, live_status, attempt } = data;
-    await onProgress({ status, progress, live_status, attempt });
+    const { live_status, attempt } = data;
+    const isSameAttempt = attempt === shown?.attempt && status !== 'queued';
+    // A fact within an attempt does not say how far it is.
+    const isUnknown = event === 'fact' && !data.finished && isSameAttempt;
+    const progress = isUnknown ? Math.max(shown?.progress ?? 0, data.progress) : data.progress;
+    shown = { status, progress, live_status, attempt };
+    await onProgress(shown);
   }
 };
 

@@ -59,7 +59,8 @@ describe('a run to its end', () => {
       'GET /run/r1/events': aStream([
         aFact(1),
         at(0.5),
-        aFact(2, { finished: true, status: 'success', progress: 1 }),
+        aFact(2, { status: 'uploading' }),
+        aFact(3, { finished: true, status: 'success', progress: 1 }),
       ]),
       'GET /run/r1/logs': aStream(['event: line\ndata: {"line":"a"}\n\n', 'event: end\ndata: {}\n\n']),
     });
@@ -71,6 +72,8 @@ describe('a run to its end', () => {
     expect(progress).toEqual([
       { status: 'running', progress: 0, live_status: null, attempt: 1 },
       { status: 'running', progress: 0.5, live_status: 'step', attempt: 1 },
+      // A fact does not say how far the attempt is.
+      { status: 'uploading', progress: 0.5, live_status: null, attempt: 1 },
       { status: 'success', progress: 1, live_status: null, attempt: 1 },
     ]);
     expect(logs).toEqual([{ line: 'a' }]);

@@ -24,10 +24,17 @@ def run_progress(settings: Settings, run_id: str) -> Flow[None]:
     """Emits a Progress whenever it changes, until the run has ended."""
     shown: list[Progress] = []
 
+    def progress_of(event: RunEvent, status: str) -> float:
+        progress = event.data["progress"]
+        if not isinstance(event, FactEvent) or event.data["finished"] or status == "queued" or not shown:
+            return progress
+        # A fact within an attempt does not say how far it is.
+        return max(progress, shown[-1].progress) if shown[-1].attempt == event.data["attempt"] else progress
+
     def changes(event: RunEvent) -> Iterable[Progress]:
         # Progress has no status of its own: it is that of the last fact.
         status = event.data["status"] if isinstance(event, FactEvent) else shown[-1].status if shown else "running"
-        now = Progress(status, event.data["progress"], event.data["live_status"], event.data["attempt"])
+        now = Progress(status, progress_of(event, status), event.data["live_status"], event.data["attempt"])
         if shown and shown[-1] == now:
             return []
         shown[:] = [now]

@@ -33,7 +33,12 @@ export const RunFactEvent = Type.Object(
     attempt: Attempt,
     status,
     live_status,
-    progress,
+    progress: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description:
+        'As far as facts say: 0 until the end. So a fact looks the same while the run runs and later. How far an attempt is, `event: progress` shows.',
+    }),
     finished,
     end_reason,
     error,
@@ -56,7 +61,7 @@ export const RunFactEvent = Type.Object(
 );
 export type RunFactEvent = Readonly<Static<typeof RunFactEvent>>;
 
-/** `event: progress` of a stream. It has no `id`, and only the latest is sent. */
+/** `event: progress` of a stream. It has no `id`, only the latest is sent, and none after the end of the run. */
 export const RunProgressEvent = Type.Object(
   { attempt: Attempt, progress, live_status, time: time('When it was reported.') },
   {

@@ -3,9 +3,9 @@ import type { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/r
 /** Encoded once for all streams of a run: the outputs may be large, and many streams may wait for slow clients. */
 const finalFrames = new WeakMap<RunFactEvent, Buffer>();
 
-/** A fact as a server-sent event. Within an attempt, it never shows less progress than was sent before. */
-export const factFrame = (fact: RunFactEvent, sent: RunProgressEvent | undefined): string | Buffer => {
-  if (!fact.finished) return framed({ ...fact, progress: progressOf(fact, sent) });
+/** A fact as a server-sent event: the same bytes for each stream of the run, while it runs and after its end. */
+export const factFrame = (fact: RunFactEvent): string | Buffer => {
+  if (!fact.finished) return framed(fact);
   const frame = finalFrames.get(fact) ?? Buffer.from(framed(fact));
   finalFrames.set(fact, frame);
   return frame;
@@ -13,9 +13,6 @@ export const factFrame = (fact: RunFactEvent, sent: RunProgressEvent | undefined
 
 const framed = (fact: RunFactEvent): string =>
   `id: ${fact.sequence}\nevent: fact\ndata: ${JSON.stringify(fact)}\n\n`;
-
-const progressOf = (fact: RunFactEvent, sent: RunProgressEvent | undefined): number =>
-  fact.status !== 'queued' && fact.attempt === sent?.attempt ? sent.progress : fact.progress;
 
 /** Without an id, so that the client's `Last-Event-ID` stays that of the last fact. */
 export const progressFrame = (progress: RunProgressEvent): string =>

@@ -31,7 +31,7 @@ export const eventStream = (options: EventStreamOptions): EventStream => {
       const fact = subscription.facts[next];
       if (!fact) break;
       next += 1;
-      if (fact.sequence > after) frames.write(factFrame(fact, subscription.progress()));
+      if (fact.sequence > after) frames.write(factFrame(fact));
       if (fact.finished) res.end();
     }
     const progress = subscription.progress();

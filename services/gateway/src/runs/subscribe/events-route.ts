@@ -35,7 +35,7 @@ const eventsOperation = operation({
   tag: 'Runs',
   summary: 'Stream the events of a run',
   description:
-    'Server-sent events. `event: fact` (RunFactEvent) is a fact of the run. The facts come in order, from the first one, with their sequence in the log as `id`. `event: progress` (RunProgressEvent) is the progress of the current attempt, once a second at most. A comment comes every 15 s. The stream closes after the final fact. A client that was disconnected sends the last `id` as `Last-Event-ID` and misses nothing.',
+    'Server-sent events. `event: fact` (RunFactEvent) is a fact of the run. The facts come in order, from the first one, with their sequence in the log as `id`. Each is the same while the run runs and when it is read again. `event: progress` (RunProgressEvent) is the progress of the current attempt, once a second at most; it is no fact, so it comes only while the run executes. A comment comes every 15 s. The stream closes after the final fact. A client that was disconnected sends the last `id` as `Last-Event-ID` and misses nothing.',
   scope: 'runs:read',
   runToken: { scope: 'events', inQuery: true },
   request: { path: RunPath, headers: EventsHeaders },

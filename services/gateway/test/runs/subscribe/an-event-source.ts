@@ -6,6 +6,8 @@ interface StreamEvent {
   readonly event: string;
   // oxlint-disable-next-line typescript/no-explicit-any -- JSON of any form, which tests look into
   readonly data: any;
+  /** As it was sent. */
+  readonly dataText: string;
 }
 
 /** A client of a stream, as browsers have it, without their coming back by themselves. */
@@ -50,6 +52,7 @@ export const openEventSource = async (
       idText: id,
       event: fields.get('event') ?? 'message',
       data: JSON.parse(data),
+      dataText: data,
     });
   };
   const read = async (): Promise<void> => {

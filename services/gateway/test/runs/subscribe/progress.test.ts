@@ -12,6 +12,7 @@ import {
   requeued,
   started,
   succeeded,
+  uploading,
 } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Compile } from 'typebox/compile';
@@ -93,10 +94,43 @@ describe('the progress of a run', () => {
     expect(lastOf(source)).toMatchObject({ progress: 0.6 });
     await appendAll(bed.log, cancelRequested(run, 1, EXECUTOR));
     await waitFor('the next fact', () => source.facts().length === 4);
-    expect(source.facts().at(-1)?.data).toMatchObject({ progress: 0.6, live_status: 'cancelling' });
+    expect(source.facts().at(-1)?.data).toMatchObject({ progress: 0, live_status: 'cancelling' });
     await using late = await openEventSource(other.eventsOf(run), bed.tenant.key);
     await waitFor('all facts elsewhere', () => late.facts().length === 4);
-    expect(late.facts().map(({ data }) => data.progress)).toEqual([0, 0.6, 0.6, 0.6]);
+    expect(late.facts()).toEqual(source.facts());
+    await waitFor('the progress elsewhere', () => lastOf(late)?.progress === 0.6);
+  });
+
+  it('leaves the events of facts as they are, byte for byte, when they are read again', async () => {
+    const run = ownRun();
+    const second = [2, OTHER_EXECUTOR] as const;
+    await appendAll(bed.log, queued(run));
+    await using source = await subscribeTo(run);
+    const add = async (...events: Parameters<typeof appendAll>[1][]): Promise<void> => {
+      await waitFor('the facts before', () => source.facts().length > 0);
+      const expected = source.facts().length + events.length;
+      await appendAll(bed.log, ...events);
+      await waitFor('the facts', () => source.facts().length === expected);
+    };
+    const reported = async (progress: number, attempt: number, executor: typeof EXECUTOR): Promise<void> => {
+      report(run, progress, { attempt, executor, live_status: `step ${progress}` });
+      await waitFor('the progress', () => lastOf(source)?.progress === progress);
+    };
+    await add(assigned(run), started(run));
+    await reported(0.5, 1, EXECUTOR);
+    await add(requeued(run), assigned(run, { attempt: 2, executor: OTHER_EXECUTOR }));
+    await reported(0.25, ...second);
+    await add(started(run, ...second));
+    await reported(0.75, ...second);
+    await add(uploading(run, ...second));
+    await appendAll(bed.log, { ...succeeded(run), attempt: 2, executor_id: OTHER_EXECUTOR });
+    await source.ended;
+    const texts = (read: EventSourceClient) =>
+      read.facts().map(({ idText, event, dataText }) => [idText, event, dataText]);
+    expect(texts(source)).toHaveLength(8);
+    expect(texts(await readToEnd(other.eventsOf(run), bed.tenant.key))).toEqual(texts(source));
+    const again = await readToEnd(other.eventsOf(run), bed.tenant.key, { after: 0 });
+    expect(texts(again)).toEqual(texts(source));
   });
 
   it('begins again with the next attempt, also when the report arrives before the fact', async () => {
