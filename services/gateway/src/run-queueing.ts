@@ -61,7 +61,7 @@ export const runQueueing = (
 
 const acceptance = (
   { config, log, instance }: QueueingParts,
-  { stores, secrets, current, longestRun, room, quotas }: RunServices,
+  { stores, secrets, current, longestRun, room, quotas, numbers }: RunServices,
   metrics: GatewayMetrics,
 ): AcceptRun =>
   counted(
@@ -72,6 +72,7 @@ const acceptance = (
       longestRun,
       room,
       queued: quotas.queued_runs,
+      numbers,
       blobQuota: quotas.blob_bytes,
       maxInputsBytes: config.RUNLEDGER_INPUTS_MAX_BYTES,
       secrets,

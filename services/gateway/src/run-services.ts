@@ -39,6 +39,7 @@ import { openRunExpiry, type ExpireRunsOptions } from './runs/expire/expire-runs
 import { openErasing, type EraseDeletedOptions } from './runs/erase/erase-deleted.ts';
 import { eraseFiles } from './runs/erase/erase-files.ts';
 import { eraseInputFiles } from './runs/erase/erase-input-files.ts';
+import { openRunNumbers, type RunNumbers } from './runs/numbers/run-numbers.ts';
 import { openRetention, type RetentionOptions } from './runs/retention/apply-retention.ts';
 import { retentionRecords, type RetentionRecords } from './runs/retention/retention-records.ts';
 import { inputSecrets, type InputSecrets } from './runs/secrets/input-secrets.ts';
@@ -62,6 +63,7 @@ export interface RunServices {
   /** The outputs of runs that have long lists of them. */
   readonly lists: OutputLists;
   readonly room: LogRoom;
+  readonly numbers: RunNumbers;
   readonly expire: ExpireRun;
   readonly longestRun: LongestRun;
   readonly quotas: Quotas;
@@ -123,6 +125,7 @@ export const openRunServices = (
     ...reading,
     ended: endedResponses(),
     room: logRoom({ log, counted, clock }),
+    numbers: open.use(openRunNumbers({ log, clock })),
     expire,
     longestRun: longestRun({ log, webhookGiveUpS: config.RUNLEDGER_WEBHOOK_GIVE_UP_S, clock }),
     quotas,

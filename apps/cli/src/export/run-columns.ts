@@ -34,7 +34,11 @@ const count = columns('integer');
 /** The columns of an export, in their order. None is renamed or changes its type; later releases add some at the end. */
 export const RUN_COLUMNS: readonly RunColumn[] = [
   text('run_id', 'The id of the run', ({ id }) => id),
-  count('number', 'Unique and increasing: the position of its first fact in the log', ({ number }) => number),
+  count(
+    'number',
+    'Counts the runs of the organisation: unique there, and increasing, with gaps',
+    ({ number }) => number,
+  ),
   text('org_id', 'Its organisation', ({ org_id }) => org_id),
   text('user_id', 'The user whose API key queued it', ({ user_id }) => user_id),
   text('workflow_id', 'Its workflow', ({ workflow_id }) => workflow_id),

@@ -95,6 +95,8 @@ export const RunQueuedData = Type.Object(
     has_log_masks: Type.Optional(Type.Boolean()),
     /** Whether its version says which nodes take the inputs: then the executor fetches that. */
     has_input_targets: Type.Optional(Type.Boolean()),
+    /** Counts the runs of the organisation; left out by earlier releases, whose runs show their position in the log. */
+    number: Type.Optional(Type.Integer({ minimum: 1 })),
     rerun_of: Type.Union([Uuid, Type.Null()]),
     /** The schedule that queued it, and for which of its times. */
     schedule: Type.Optional(Type.Object({ id: Uuid, time: Time })),

@@ -44,7 +44,7 @@ export type FinalStatus = 'success' | 'failed' | 'timeout' | 'cancelled';
 interface RunIdentity {
   readonly org_id: OrgId;
   readonly run_id: RunId;
-  /** The log sequence of RunQueued. */
+  /** The log sequence of RunQueued. Clients see `shownNumber`. */
   readonly number: number;
   readonly request: RunRequest;
   readonly correlation_id: string;
@@ -148,6 +148,10 @@ export interface DeletedRun {
 
 /** The fold of a run's lifecycle. */
 export type RunState = Run | DeletedRun;
+
+/** What people know the run by within its organisation. It says nothing of the runs of others. */
+export const shownNumber = ({ request, number }: Pick<RunIdentity, 'request' | 'number'>): number =>
+  request.number ?? number;
 
 /** Whether the run may have another attempt after the one of this number. */
 export const mayHaveAnother = (

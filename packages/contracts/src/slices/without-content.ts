@@ -96,6 +96,7 @@ const request: Rules<RunEventOf<'RunQueued'>['data']> = {
   retry_on: 'kept',
   has_log_masks: 'kept',
   has_input_targets: 'kept',
+  number: 'kept',
   rerun_of: 'kept',
   schedule: 'kept',
   delay_s: 'kept',

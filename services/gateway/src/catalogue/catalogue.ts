@@ -9,6 +9,7 @@ import {
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { erasureRecords } from './store/erasure-records.ts';
+import { runCounts } from './store/run-counts.ts';
 import { catalogueRecords } from './store/catalogue-records.ts';
 import type { FixedVersion } from './store/workflow-versions.ts';
 
@@ -57,8 +58,11 @@ export const catalogue = (log: EventLog): Catalogue => {
     putWorkflow: (record) => workflows.put(record),
     getWorkflowVersion: (org, id) => versions.getRecord(org, id),
     createWorkflowVersion: (version) => versions.create(version),
-    createOrganisation: async (record) =>
-      (await organisations.create(`organisations.${record.id}`, record)) !== false,
+    createOrganisation: async (record) => {
+      const isNew = (await organisations.create(`organisations.${record.id}`, record)) !== false;
+      if (isNew) await runCounts(log).begin(record.id);
+      return isNew;
+    },
     getOrganisation: async (id) => (await organisations.get(`organisations.${id}`))?.value,
     listOrganisations: async () => (await organisations.list('organisations')).map(({ value }) => value),
     wasErased: async (org) => (await erasureRecords(log).find(org)) !== undefined,

@@ -38,6 +38,7 @@ export const RunFactEvent = Type.Object(
       maximum: 1,
       description:
         'As far as facts say: 0 until the end. So a fact looks the same while the run runs and later. How far an attempt is, `event: progress` shows.',
+      examples: [0],
     }),
     finished,
     end_reason,

@@ -94,7 +94,8 @@ export const WorkflowRun = Type.Object(
     ),
     number: Type.Integer({
       minimum: 1,
-      description: 'Unique and increasing: the position of its first fact in the log.',
+      description:
+        'Counts the runs of the organisation, in the order in which they were accepted; unique there. Numbers may be left out, and gateways that accept runs at the same time may count in another order.',
       examples: [4711],
     }),
     duration: seconds('From created_at to ended_at'),

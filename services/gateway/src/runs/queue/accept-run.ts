@@ -20,6 +20,7 @@ import {
   type QueueDecision,
 } from './core/queue-run.ts';
 import { delayOf } from './core/request-bounds.ts';
+import type { RunNumbers } from '../numbers/run-numbers.ts';
 import { keepInputs } from './keep-inputs.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
 import { runIdentity, type RunIdentity } from './run-identity.ts';
@@ -69,6 +70,7 @@ export interface AcceptRunOptions {
   readonly longestRun: LongestRun;
   readonly room: LogRoom;
   readonly queued: QuotaBound;
+  readonly numbers: Pick<RunNumbers, 'next'>;
   readonly writer: Envelope['writer'];
   readonly now: () => Date;
 }
@@ -159,6 +161,7 @@ const begin = async (
     longestRun,
     room,
     queued,
+    numbers,
     writer,
     now,
     ...options
@@ -180,7 +183,8 @@ const begin = async (
     identity.kind === 'of_key'
       ? { request_sha256: secrets.hashOf(org_id, run, identity.request_sha256) }
       : undefined;
-  const firstFact = (inputs: KeptInputs) => runQueued({ ...run.settings, ...inputs }, idempotency, envelope);
+  const firstFact = (inputs: KeptInputs, number: number) =>
+    runQueued({ ...run.settings, ...inputs }, number, idempotency, envelope);
   const keep = (maxInlineBytes: number) =>
     keepInputs(run.inputs, {
       org_id,
@@ -190,7 +194,7 @@ const begin = async (
       maxBytes: options.maxInputsBytes,
       logger: log.logger,
     });
-  const store = () => storeFirst({ log, blobs }, keep, firstFact);
+  const store = () => storeFirst({ log, blobs, number: () => numbers.next(org_id) }, keep, firstFact);
   const appended = await room.within(() => queued.within(org_id, 1, store));
   if (appended === 'log_nearly_full') return { kind: 'log_nearly_full' };
   if (appended === 'over_quota') return { kind: 'queue_full' };
@@ -208,18 +212,22 @@ const begin = async (
   }
 };
 
-type FirstFact = (inputs: KeptInputs) => RunEventOf<'RunQueued'>;
+type FirstFact = (inputs: KeptInputs, number: number) => RunEventOf<'RunQueued'>;
 type Keep = (maxInlineBytes: number) => ReturnType<typeof keepInputs>;
 
+/** With it a fact is the largest. */
+const LARGEST_NUMBER = Number.MAX_SAFE_INTEGER;
+
+interface FirstStores extends Pick<AcceptRunOptions, 'log' | 'blobs'> {
+  /** Takes the next one. It is only taken for a fact that is appended at once, so that few are left out. */
+  readonly number: () => Promise<number>;
+}
+
 /** The inputs first, then the fact that refers to them. */
-const storeFirst = async (
-  { log, blobs }: Pick<AcceptRunOptions, 'log' | 'blobs'>,
-  keep: Keep,
-  firstFact: FirstFact,
-) => {
-  const kept = await keep(maxInlineInputs(firstFact({ inputs: null, inputs_blob: null })));
+const storeFirst = async ({ log, blobs, number }: FirstStores, keep: Keep, firstFact: FirstFact) => {
+  const kept = await keep(maxInlineInputs(firstFact({ inputs: null, inputs_blob: null }, LARGEST_NUMBER)));
   if (kept.kind !== 'kept') return kept;
-  const first = firstFact(kept.inputs);
+  const first = firstFact(kept.inputs, await number());
   const appended = await append(log, first, 0);
   // A run with equal inputs may have been deleted meanwhile.
   if (kept.blob && appended.kind === 'appended') await blobs.confirm(first.org_id, kept.blob);

@@ -1,6 +1,6 @@
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import { storedFiles, type ErasedContent, type RunOutput } from '@runledger/contracts/events/run-event-data';
-import { isEnded, type EndedRun, type Run } from '@runledger/contracts/fold/run';
+import { isEnded, shownNumber, type EndedRun, type Run } from '@runledger/contracts/fold/run';
 import { isUnsettled, type Webhook } from '@runledger/contracts/fold/webhook';
 import type { Envelope } from '../../current/core/envelope.ts';
 
@@ -39,7 +39,8 @@ export const deletion = (
   if (isUnsettled(run, webhook)) return { kind: 'refused', because: 'not_notified' };
   const base = baseOf(run, envelope);
   if (what === 'run') {
-    const { number, created_at } = run;
+    const { created_at } = run;
+    const number = shownNumber(run);
     const erases = erasedContent(run, listed);
     const event = { ...base, type: 'RunDeleted', data: { ...by, number, created_at, erases } } as const;
     return { kind: 'append', event };

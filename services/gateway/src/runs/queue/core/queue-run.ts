@@ -36,7 +36,7 @@ export type KeptInputs = Pick<RunRequest, 'inputs' | 'inputs_blob'>;
 
 /** What is queued. It has no idempotency key: that belongs to the request. */
 export interface NewRun {
-  readonly settings: Omit<RunRequest, keyof KeptInputs | 'idempotency'>;
+  readonly settings: Omit<RunRequest, keyof KeptInputs | 'idempotency' | 'number'>;
   /** Given with the request, or the blob of an earlier run. */
   readonly inputs: InlineOrBlob<JsonObject>;
 }
@@ -127,9 +127,10 @@ export const queueRun = (
   };
 };
 
-/** `idempotency` is undefined for a run with a random id. */
+/** `idempotency` is undefined for a run with a random id. `number` is that of the run in its organisation. */
 export const runQueued = (
-  data: Omit<RunRequest, 'idempotency'>,
+  data: Omit<RunRequest, 'idempotency' | 'number'>,
+  number: number,
   idempotency: RunRequest['idempotency'],
   envelope: Envelope,
 ): RunEventOf<'RunQueued'> => ({
@@ -139,7 +140,7 @@ export const runQueued = (
   attempt: 0,
   executor_id: null,
   causation_id: null,
-  data: idempotency ? { ...data, idempotency } : data,
+  data: { ...data, number, ...(idempotency && { idempotency }) },
 });
 
 /** The largest inputs, as JSON, that such a fact without inputs has room for. Every run that the API accepts leaves some. */

@@ -1,7 +1,7 @@
 import type { JsonValue } from '@runledger/contracts/json';
 import type { MissingMember } from '@runledger/contracts/http/runs/run-outputs';
 import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
-import { gpuOf, isEnded, type Run } from '@runledger/contracts/fold/run';
+import { gpuOf, isEnded, shownNumber, type Run } from '@runledger/contracts/fold/run';
 import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { requestedStart } from '@runledger/contracts/fold/not-before';
@@ -54,7 +54,7 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     live_status: liveStatus(run, shown.report?.live_status ?? null, shown.position),
     webhook: request.webhook === null ? null : shown.showCallback(request.webhook),
     webhook_status: webhookStatus(run, shown.webhook),
-    number: run.number,
+    number: shownNumber(run),
     ...runTimes(run),
     progress: progressOf(run, shown),
     is_realtime: false,

@@ -26,10 +26,11 @@ export const rerun = (
   const fitted = others && fitInputs(version.inputs, others);
   if (fitted?.kind === 'wrong')
     return { kind: 'refused', why: { kind: 'wrong_inputs', wrong: fitted.wrong } };
-  // The idempotency key and the schedule belong to what queued the origin, and which inputs are files to its inputs. When it started was its own time.
+  // The idempotency key, the schedule and the number belong to what queued the origin, and which inputs are files to its inputs. When it started was its own time.
   const {
     idempotency: _key,
     schedule: _schedule,
+    number: _number,
     file_inputs: _files,
     delay_s: _delay,
     start_at: _start,

@@ -81,7 +81,7 @@ type Request = RunEventOf<'RunQueued'>['data'];
 const firstFact = (request: Request, given: JsonObject): RunEventOf<'RunQueued'> => {
   const idempotency = { request_sha256: 'f'.repeat(64) };
   const fact = (kept: Pick<Request, 'inputs' | 'inputs_blob'>): RunEventOf<'RunQueued'> =>
-    runQueued({ ...request, ...kept }, idempotency, envelope);
+    runQueued({ ...request, ...kept }, Number.MAX_SAFE_INTEGER, idempotency, envelope);
   const room = maxInlineInputs(fact({ inputs: null, inputs_blob: null }));
   expect(room).toBeGreaterThan(0);
   return jsonBytes(given) <= room

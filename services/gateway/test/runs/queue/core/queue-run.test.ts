@@ -64,7 +64,7 @@ describe('a queued run', () => {
     if (decision.kind !== 'queued') throw new Error('The request was refused.');
     const inputs = { inputs: request.inputs, inputs_blob: null };
     expect(decision.run.inputs).toEqual({ kind: 'inline', value: request.inputs });
-    expect(runQueued({ ...decision.run.settings, ...inputs }, undefined, envelope)).toEqual({
+    expect(runQueued({ ...decision.run.settings, ...inputs }, 17, undefined, envelope)).toEqual({
       ...envelope,
       type: 'RunQueued',
       version: 1,
@@ -97,6 +97,7 @@ describe('a queued run', () => {
         priority: 5,
         concurrency_key: 'user 7',
         max_attempts: 2,
+        number: 17,
         rerun_of: null,
       },
     });
