@@ -20,6 +20,9 @@ const expectAllEnded = (started: readonly Process[]): Promise<void> =>
     .poll(() => started.filter(({ pid }) => isAlive(pid)), { timeout: 50_000, interval: 100 })
     .toEqual([]);
 
+const warningsIn = (output: string): string[] =>
+  output.split('\n').filter((line) => /warns:|reports an error:/.test(line));
+
 describe('a standalone', () => {
   let standalone: Standalone;
   beforeAll(async () => {
@@ -27,10 +30,18 @@ describe('a standalone', () => {
   }, 120_000);
   afterAll(() => standalone.stop());
 
+  /** One more than there are slots. */
+  const queueThree = async (): Promise<readonly string[]> => {
+    const runs: string[] = [];
+    for (let n = 0; n < 3; n += 1) runs.push(await runApi(standalone).queue({ size: 16, seconds: 2 }));
+    return runs;
+  };
+
   it('ends all processes in order after Ctrl-C, which npm passes on twice, and keeps runs and key', async () => {
     const run = await runApi(standalone).queue({ size: 16, seconds: 0 });
     const ended = await runApi(standalone).ended(run, 30_000);
     const { api_key, webhook_secret } = standalone;
+    const waiting = await queueThree();
     const started = descendants(standalone.pid);
     expect(started.length).toBeGreaterThan(4);
 
@@ -46,6 +57,8 @@ describe('a standalone', () => {
     expect(standalone.api_key).toBe(api_key);
     expect(standalone.webhook_secret).toBe(webhook_secret);
     expect(await runApi(standalone).get(run)).toMatchObject({ status: 'success', ended_at: ended.ended_at });
+    for (const one of waiting) await runApi(standalone).ended(one, 60_000);
+    expect(warningsIn(standalone.output())).toEqual([]);
   });
 
   it.each(['Starting nats-server', 'Starting gateway'])(
@@ -61,9 +74,11 @@ describe('a standalone', () => {
     },
   );
 
-  it('can start at once after kill -9, on the same port and data', async () => {
+  it('can start at once after kill -9, on the same port and data, and warns of nothing', async () => {
     const run = await runApi(standalone).queue({ size: 16, seconds: 0 });
     await runApi(standalone).ended(run, 30_000);
+    const [first = '', ...others] = await queueThree();
+    await runApi(standalone).reaches(first, 'running', 30_000);
     const started = descendants(standalone.pid);
     const { url } = standalone;
     await standalone.kill9();
@@ -71,6 +86,13 @@ describe('a standalone', () => {
     expect(standalone.url).toBe(url);
     expect(started.filter(({ pid }) => isAlive(pid))).toEqual([]);
     expect(await runApi(standalone).get(run)).toMatchObject({ status: 'success' });
+    // Its first attempt is lost with the executor, which has started again.
+    expect(await runApi(standalone).ended(first, 60_000)).toMatchObject({
+      status: 'success',
+      compute_function_call_id: `${first}.2`,
+    });
+    for (const one of others) await runApi(standalone).ended(one, 60_000);
+    expect(warningsIn(standalone.output())).toEqual([]);
   });
 
   it('leaves no process after kill -9', async () => {

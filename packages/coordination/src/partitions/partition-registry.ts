@@ -150,7 +150,7 @@ const endMembership = async (
   // The broker refuses it when the member was renewed in the meantime.
   const written = await store(log, `$KV.LEASES.${membershipLease(service, member)}`, '', known.revision);
   if (written.kind === 'stored') {
-    log.logger.warn({ service, member }, 'a member is unresponsive; its partitions are free');
+    log.logger.info({ service, member }, 'a member is unresponsive; its partitions are free');
     noteMember(member, written.sequence, false);
   } else if (written.head === 0) {
     noteMember(member, 0, false);

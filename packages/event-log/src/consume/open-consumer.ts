@@ -86,7 +86,7 @@ const openOwned = async (log: EventLog, options: ConsumeOptions, owner: Owner): 
     }
     if (found) {
       await waitUntilUnused(log, found);
-      log.logger.warn({ consumer: name, stream, before }, 'the consumer of an earlier process is replaced');
+      log.logger.info({ consumer: name, stream, before }, 'the consumer of an earlier process is replaced');
       await removeConsumer(log, stream, name);
     }
     try {

@@ -2,7 +2,7 @@ import type { AttemptError } from '@runledger/contracts/events/run-error';
 import type { AttemptGateway, GatewaySettings } from '../gateway/attempt-gateway.ts';
 import { requestGateway, type GatewayAnswer } from '../gateway/gateway-request.ts';
 import { requestSpan } from '../gateway/request-span.ts';
-import { untilAnswered, type Answered } from '../gateway/until-answered.ts';
+import { untilAnswered, type Answered, type UntilAnswered } from '../gateway/until-answered.ts';
 
 export interface FetchOptions {
   readonly stop: AbortSignal;
@@ -33,8 +33,8 @@ export const fetchBody = async (
   { stop, onWaiting }: FetchOptions,
 ): Promise<Answered<GatewayAnswer<Buffer>>> => {
   const { run_id, attempt } = assignment;
-  const onRetry = (why: string): void => {
-    log.warn({ run_id, attempt, why }, `fetching the ${what} again`);
+  const onRetry: UntilAnswered['onRetry'] = (why, level) => {
+    log[level]({ run_id, attempt, why }, `fetching the ${what} again`);
     onWaiting();
   };
   const request = {

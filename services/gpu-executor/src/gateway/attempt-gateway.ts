@@ -12,7 +12,7 @@ export interface AttemptGateway {
 export interface GatewaySettings {
   readonly gateway: URL;
   readonly signAttempt: (assignment: Assignment) => Promise<string>;
-  readonly log: { warn(fields: object, message: string): void };
+  readonly log: Record<'info' | 'warn', (fields: object, message: string) => void>;
 }
 
 export const openAttemptGateway = (

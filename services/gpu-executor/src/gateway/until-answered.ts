@@ -4,8 +4,8 @@ import type { GatewayRefusal } from './gateway-request.ts';
 export interface UntilAnswered {
   /** The attempt stops: the run is cancelled or requeued, or the executor stops. */
   readonly stop: AbortSignal;
-  /** Called before each wait. */
-  readonly onRetry: (why: string) => void;
+  /** Called before each wait. `level`: how to log it. A gateway that starts beside this executor, or anew, is no reason to warn. */
+  readonly onRetry: (why: string, level: 'info' | 'warn') => void;
 }
 
 export type Answered<Ok> =
@@ -15,6 +15,8 @@ export type Answered<Ok> =
 
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 10_000;
+/** Together 8 to 16 seconds. */
+const USUAL_RETRIES = 6;
 /** The gateway may read the assignment a little later than this executor, and refuses the attempt until then. */
 const MAX_NOT_CURRENT = 6;
 
@@ -30,7 +32,11 @@ export const untilAnswered = async <Ok extends { readonly kind: string }>(
     signal: stop,
     isUnavailable: (error: unknown) => error instanceof NotYet,
     leastMs: (error: unknown) => (error instanceof NotYet ? Math.min(error.leastMs, MAX_RETRY_MS) : 0),
-    onRetry: (error: unknown) => onRetry(String(error instanceof Error ? error.message : error)),
+    onRetry: (error: unknown, tries: number) =>
+      onRetry(
+        String(error instanceof Error ? error.message : error),
+        tries <= USUAL_RETRIES ? 'info' : 'warn',
+      ),
   };
   try {
     return await retry(options, async () => {

@@ -1,7 +1,7 @@
 import type { AttemptGateway, GatewaySettings } from '../gateway/attempt-gateway.ts';
 import { requestFromGateway } from '../gateway/gateway-request.ts';
 import { requestSpan } from '../gateway/request-span.ts';
-import { untilAnswered } from '../gateway/until-answered.ts';
+import { untilAnswered, type UntilAnswered } from '../gateway/until-answered.ts';
 import type { FetchOptions } from '../assignment/fetch-body.ts';
 import { nameInDisposition } from './core/input-name.ts';
 import { notFetched, type FetchedFile } from './fetched-file.ts';
@@ -24,8 +24,8 @@ export const fetchUpload = async (
   { stop, onWaiting }: FetchOptions,
 ): Promise<FetchedFile> => {
   const { run_id, attempt } = assignment;
-  const onRetry = (why: string): void => {
-    log.warn({ run_id, attempt, why }, 'fetching a file again');
+  const onRetry: UntilAnswered['onRetry'] = (why, level) => {
+    log[level]({ run_id, attempt, why }, 'fetching a file again');
     onWaiting();
   };
   const request = { method: 'GET', url: url(`files/${id}`), token: await token() } as const;

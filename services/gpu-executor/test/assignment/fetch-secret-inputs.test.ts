@@ -30,7 +30,7 @@ describe('secret inputs of an attempt', () => {
     const settings = {
       gateway: new URL(gateway.url),
       signAttempt: () => signAttempt(keys, key, 1),
-      log: { warn: () => undefined },
+      log: { info: () => undefined, warn: () => undefined },
       workflows: workflowCache(0),
     };
     const stop = new AbortController().signal;

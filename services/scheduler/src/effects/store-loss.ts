@@ -19,7 +19,7 @@ export interface LossOptions {
  */
 export const storeLoss = async (
   { log, metrics, onHeartbeat }: LossOptions,
-  { executor, message, lastHeartbeat: known }: DeclareLost,
+  { executor, message, lastHeartbeat: known, restarted }: DeclareLost,
 ): Promise<'stored' | 'refused'> => {
   try {
     const last = await lastHeartbeat(log, executor);
@@ -40,7 +40,8 @@ export const storeLoss = async (
     log.logger.warn({ err: error, executor }, 'the log is unavailable; the executor gets another period');
     return 'refused';
   }
-  log.logger.warn({ executor, message }, 'an executor is lost');
+  if (restarted) log.logger.info({ executor, message }, 'an executor is lost, and was started again');
+  else log.logger.warn({ executor, message }, 'an executor is lost');
   metrics.executorLost();
   return 'stored';
 };

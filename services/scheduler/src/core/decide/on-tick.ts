@@ -1,4 +1,5 @@
 import { isExecuting } from '@runledger/contracts/fold/run';
+import { executorName } from '@runledger/contracts/ids';
 import type { Decision, DeclareLost, RunDecision } from '../decisions/decision.ts';
 import { unresponsive } from '../decisions/messages.ts';
 import { releaseLeftovers, resetHeartbeats } from '../fleet/heartbeats.ts';
@@ -47,11 +48,14 @@ export const onReset = (
 
 const declareLost = ({ fleet, settings }: SchedulerState, executor: RegisteredExecutor): DeclareLost => {
   beginLoss(fleet, executor);
+  const name = executorName(executor.id);
+  const others = [...fleet.executors.keys()].filter((id) => id !== executor.id);
   return {
     type: 'declare_lost',
     executor: executor.id,
     lastHeartbeat: executor.lastHeartbeat,
     message: unresponsive(settings.heartbeatPeriodMs / 1_000),
+    ...(others.some((id) => executorName(id) === name) && { restarted: true }),
   };
 };
 

@@ -57,6 +57,8 @@ export interface DeclareLost {
   /** The broker's time of the last received heartbeat; null without one. */
   readonly lastHeartbeat: string | null;
   readonly message: string;
+  /** A later process of its name has registered, as after every restart that was not a stop. */
+  readonly restarted?: true;
 }
 
 export type RunDecision = Assign | Requeue | TimeOut | GiveUp | EnforceCancel;
