@@ -1,6 +1,12 @@
 import { brokerConfig } from '@runledger/event-log/connect/broker-config';
 import { oneOf, port, url } from '@runledger/service-kit/config/config-schemas';
-import { readConfig, type Environment } from '@runledger/service-kit/config/config';
+import {
+  ConfigError,
+  inspectConfig,
+  joinProblems,
+  readConfig,
+  type Environment,
+} from '@runledger/service-kit/config/config';
 import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { giveUpConfig } from '@runledger/webhooks/policy/give-up-config';
 import { policyConfig } from '@runledger/webhooks/policy/policy-config';
@@ -11,7 +17,7 @@ import { Type, type Static } from 'typebox';
 import { archiveConfig } from './archive/store/archive-config.ts';
 import { exampleIdsConfig } from './openapi/example-ids.ts';
 import { outputsConfig } from './outputs/output-stores.ts';
-import { checkQuotas, quotasConfig } from './quotas/quotas-config.ts';
+import { quotaProblems, quotasConfig } from './quotas/quotas-config.ts';
 import { edgeConfig } from './server/edge-config.ts';
 
 const KiB = 1024;
@@ -116,7 +122,8 @@ export type GatewayConfig = Static<typeof configSchema>;
 
 /** @throws {ConfigError} with all problems */
 export const readGatewayConfig = (env: Environment): GatewayConfig => {
-  const config = readConfig(configSchema, env);
-  checkQuotas(config);
-  return config;
+  const { values, problems } = inspectConfig(configSchema, env);
+  const all = joinProblems(problems, quotaProblems(values));
+  if (all.length > 0) throw new ConfigError(all);
+  return readConfig(configSchema, env);
 };

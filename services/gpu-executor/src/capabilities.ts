@@ -1,7 +1,15 @@
-import { ConfigError, type ConfigProblem } from '@runledger/service-kit/config/config';
+import {
+  ConfigError,
+  inspectConfig,
+  problemsOf,
+  type ConfigProblem,
+  type Environment,
+} from '@runledger/service-kit/config/config';
+import { Type } from 'typebox';
+import { configSchema } from './config.ts';
 import { detectGpus } from './gpu/nvidia-smi.ts';
 import { slotsFromGpus, slotsFromSetting, type GpuSlot } from './gpu/gpu-slots.ts';
-import { configureRunners, registeredBy, RUNNER_TYPES } from './runner-registry.ts';
+import { configureRunners, registeredBy, RUNNER_TYPES, settingsOf } from './runner-registry.ts';
 import type { ConfiguredRunner } from './runner/runner-type.ts';
 import type { HostEnvironment } from './supervision/process-environment.ts';
 
@@ -41,6 +49,20 @@ export const readCapabilities = async (
   }
   return { slots, runners };
 };
+
+/** What is wrong with the slots and the runners of an environment, in which other settings may be wrong too. */
+export const capabilityProblems = async (env: Environment): Promise<readonly ConfigProblem[]> => {
+  const { EXECUTOR_GPUS, PATH, CUDA_VISIBLE_DEVICES } = configSchema.properties;
+  const own = Type.Object({ EXECUTOR_GPUS, PATH, CUDA_VISIBLE_DEVICES, ...settingsOf(RUNNER_TYPES) });
+  const { values, problems } = inspectConfig(own, env);
+  // A runner cannot read its settings without those.
+  if (problems.length > 0) return problems;
+  const { EXECUTOR_GPUS: gpus, PATH: path, CUDA_VISIBLE_DEVICES: visible } = values;
+  const config = { ...values, ...(gpus !== undefined && { EXECUTOR_GPUS: gpus }) };
+  return problemsOf(() => readCapabilities(config, { PATH: path, CUDA_VISIBLE_DEVICES: visible }, SILENT));
+};
+
+const SILENT: CapabilityLog = { info: () => undefined, warn: () => undefined };
 
 const detectSlots = async (visible: string | undefined, log: CapabilityLog): Promise<GpuSlot[]> => {
   const detection = await detectGpus();

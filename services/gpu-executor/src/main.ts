@@ -3,7 +3,7 @@ import { executorId, executorName, type ExecutorId } from '@runledger/contracts/
 import { ConsumerTakenOver, NewerVersion, type Consumption } from '@runledger/event-log/consume/consume';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
-import { readCapabilities } from './capabilities.ts';
+import { capabilityProblems, readCapabilities } from './capabilities.ts';
 import { limitsOf, readExecutorConfig, type ExecutorConfig } from './config.ts';
 import { newExecutorId } from './fleet/executor-id.ts';
 import type { FleetPresence } from './fleet/fleet-presence.ts';
@@ -164,6 +164,7 @@ await runConfiguredService(
   {
     name: 'gpu-executor',
     readConfig: readExecutorConfig,
+    alsoWrong: capabilityProblems,
     instance: ({ EXECUTOR_NAME }) => newExecutorId(EXECUTOR_NAME),
     start,
   },

@@ -28,6 +28,26 @@ export class ConfigError extends Error {
   }
 }
 
+/** The first problems, and of the others those with a variable that the first ones do not name. */
+export const joinProblems = (
+  first: readonly ConfigProblem[],
+  others: readonly ConfigProblem[],
+): ConfigProblem[] => {
+  const named = new Set(first.map(({ variable }) => variable));
+  return [...first, ...others.filter(({ variable }) => !named.has(variable))];
+};
+
+/** The problems that `read` throws; none when it succeeds. */
+export const problemsOf = async (read: () => unknown): Promise<readonly ConfigProblem[]> => {
+  try {
+    await read();
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+};
+
 /**
  * Reads the environment variables that the properties of `schema` name.
  * An unset variable takes the schema's `default`, is left out when optional, and is a problem otherwise.
@@ -37,6 +57,26 @@ export const readConfig = <Schema extends Type.TObject>(
   schema: Schema,
   env: Environment,
 ): Type.Static<Schema> => {
+  const { values, problems } = inspectConfig(schema, env);
+  if (problems.length > 0) throw new ConfigError(problems);
+  if (!Value.Check(schema, values)) {
+    const where = Value.Errors(schema, values).map((error) => `${error.instancePath} ${error.message}`);
+    throw new TypeError(`A default of the configuration schema violates the schema: ${where.join('; ')}`);
+  }
+  return values;
+};
+
+export interface InspectedConfig<Schema extends Type.TObject> {
+  /** Without the settings that are wrong, absent or not set. */
+  readonly values: Readonly<Partial<Type.Static<Schema>>>;
+  readonly problems: readonly ConfigProblem[];
+}
+
+/** As `readConfig`, for rules beyond the schema: they are checked too when other settings are wrong, so that all is told at once. */
+export const inspectConfig = <Schema extends Type.TObject>(
+  schema: Schema,
+  env: Environment,
+): InspectedConfig<Schema> => {
   const values: Record<string, unknown> = {};
   const problems: ConfigProblem[] = [];
   for (const [variable, setting] of Object.entries(schema.properties)) {
@@ -51,12 +91,8 @@ export const readConfig = <Schema extends Type.TObject>(
         problems.push({ variable: read.variable, wrong: read.wrong, right: whatIsRight(setting) });
     }
   }
-  if (problems.length > 0) throw new ConfigError(problems);
-  if (!Value.Check(schema, values)) {
-    const where = Value.Errors(schema, values).map((error) => `${error.instancePath} ${error.message}`);
-    throw new TypeError(`A default of the configuration schema violates the schema: ${where.join('; ')}`);
-  }
-  return values;
+  // Each value has passed its own schema.
+  return { values: values as Partial<Type.Static<Schema>>, problems };
 };
 
 export interface SettingRow {

@@ -1,4 +1,4 @@
-import type { Environment } from '../config/config.ts';
+import { ConfigError, joinProblems, type ConfigProblem, type Environment } from '../config/config.ts';
 import { openHealthServer, type Check } from '../health/health-server.ts';
 import { announce, runService } from './run-service.ts';
 import { eventLogMetrics, type EventLogMetrics } from '../observability/event-log-metrics.ts';
@@ -33,6 +33,8 @@ export interface ConfiguredService<Config extends ServiceSettings> {
   readonly name: string;
   /** @throws ConfigError with all problems */
   readonly readConfig: (env: Environment) => Config;
+  /** What else is wrong with an environment that `readConfig` refuses, so that all is told at once. */
+  readonly alsoWrong?: (env: Environment) => Promise<readonly ConfigProblem[]>;
   /** Identifies this process among those of the service. */
   readonly instance: (config: Config) => string;
   /**
@@ -53,7 +55,7 @@ const MAX_FLUSH_MS = 1_000;
 
 /** `runService` with the parts that all services have: configuration, logs, metrics, traces, health. Only `main.ts` calls it. */
 export const runConfiguredService = <Config extends ServiceSettings>(
-  { name, readConfig, instance: instanceOf, start }: ConfiguredService<Config>,
+  { name, readConfig, alsoWrong, instance: instanceOf, start }: ConfiguredService<Config>,
   env: Environment,
 ): Promise<never> => {
   const read = attempt(() => readConfig(env));
@@ -62,7 +64,7 @@ export const runConfiguredService = <Config extends ServiceSettings>(
     name,
     stopWithinMs: stopWithinS * 1_000,
     start: async (open, stopping) => {
-      if (!('value' in read)) throw read.error;
+      if (!('value' in read)) throw await completed(read.error, () => alsoWrong?.(env));
       const config = read.value;
       const instance = instanceOf(config);
       const { RUNLEDGER_LOG_LEVEL: level } = config;
@@ -80,6 +82,14 @@ export const runConfiguredService = <Config extends ServiceSettings>(
       announce({ ...announced, health: health.url });
     },
   });
+};
+
+const completed = async (
+  error: unknown,
+  alsoWrong: () => Promise<readonly ConfigProblem[]> | undefined,
+): Promise<unknown> => {
+  if (!(error instanceof ConfigError)) return error;
+  return new ConfigError(joinProblems(error.problems, (await alsoWrong()) ?? []));
 };
 
 const attempt = <Value>(work: () => Value): { readonly value: Value } | { readonly error: unknown } => {

@@ -1,4 +1,4 @@
-import { ConfigError, type ConfigProblem } from '@runledger/service-kit/config/config';
+import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import { Type, type Static, type TObject } from 'typebox';
 
 const MiB = 1024 ** 2;
@@ -62,27 +62,26 @@ interface MaxBytes {
   readonly RUNLEDGER_FILE_MAX_BYTES: number;
 }
 
-/** @throws {ConfigError} when one run or file may use more than its organisation */
-export const checkQuotas = (config: QuotasConfig & MaxBytes): void => {
-  const problems = [
+/** When one run or file may use more than its organisation. */
+export const quotaProblems = (config: Partial<QuotasConfig & MaxBytes>): ConfigProblem[] =>
+  [
     tooMuch(config, 'RUNLEDGER_OUTPUT_RUN_MAX_BYTES', 'RUNLEDGER_QUOTA_OUTPUT_BYTES', 'output files'),
     tooMuch(config, 'RUNLEDGER_FILE_MAX_BYTES', 'RUNLEDGER_QUOTA_FILE_BYTES', 'files'),
   ].flat();
-  if (problems.length > 0) throw new ConfigError(problems);
-};
 
 const tooMuch = (
-  config: QuotasConfig & MaxBytes,
+  config: Partial<QuotasConfig & MaxBytes>,
   variable: keyof MaxBytes,
   quotaVariable: keyof QuotasConfig,
   what: string,
-): ConfigProblem[] =>
-  config[variable] <= config[quotaVariable]
-    ? []
-    : [
-        {
-          variable,
-          wrong: `is ${config[variable]}, more than all ${what} of an organisation may have`,
-          right: `at most ${quotaVariable} (${config[quotaVariable]})`,
-        },
-      ];
+): ConfigProblem[] => {
+  const { [variable]: bytes, [quotaVariable]: quota } = config;
+  if (bytes === undefined || quota === undefined || bytes <= quota) return [];
+  return [
+    {
+      variable,
+      wrong: `is ${bytes}, more than all ${what} of an organisation may have`,
+      right: `at most ${quotaVariable} (${quota})`,
+    },
+  ];
+};

@@ -125,10 +125,12 @@ describe('a start', () => {
       EXECUTOR_CANCEL_GRACE_S: 'soon',
       RUNLEDGER_GATEWAY_URL: 'gateway',
       NATS_PASSWORD: 'hunter2',
+      EXECUTOR_GPUS: 'T4:0',
     });
     expect(formats.code).toBe(78);
     expect(formats.output).toContain('EXECUTOR_CANCEL_GRACE_S = "soon" is not a number');
     expect(formats.output).toContain('RUNLEDGER_GATEWAY_URL');
+    expect(formats.output).toContain('EXECUTOR_GPUS counts "0" of T4');
     expect(formats.output).not.toContain('hunter2');
     const capabilities = await runMain({
       EXECUTOR_GPUS: 'RTX 4090',
