@@ -1,6 +1,7 @@
 import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
 import type { WebhookAllow } from './settings/webhook-allow.ts';
-import type { Views } from './components/database.ts';
+import { withoutCredentials, type Views } from './components/database.ts';
+import type { MetricsAddress } from './components/services.ts';
 
 export interface BannerFacts {
   readonly url: string;
@@ -10,6 +11,9 @@ export interface BannerFacts {
   readonly views: Views;
   readonly syncInterval: SyncInterval;
   readonly dataFolder: string;
+  /** Commands find the data folder by themselves, from the folder of the repository. */
+  readonly isUsualFolder: boolean;
+  readonly metrics: readonly MetricsAddress[];
   readonly webhookAllow: WebhookAllow;
 }
 
@@ -25,6 +29,8 @@ export const banner = ({
   views,
   syncInterval,
   dataFolder,
+  isUsualFolder,
+  metrics,
   webhookAllow,
 }: BannerFacts): string => {
   const rows = [
@@ -37,7 +43,13 @@ export const banner = ({
     ['webhooks', webhookWords(webhookAllow)],
     ['durability', durabilityWords(syncInterval)],
     ['data', dataFolder],
+    ...metrics.map(({ process, url: address }, index) => [
+      index === 0 ? 'metrics' : '',
+      `${address} (${process})`,
+    ]),
   ] as const;
+  const command = (words: string): string =>
+    `${isUsualFolder ? '' : `RUNLEDGER_DATA_DIR=${quoted(dataFolder)} `}npx runledger ${words}`;
   const header = `-H 'Authorization: Bearer ${apiKey}'`;
   const listening = webhookAllow.entries.includes('loopback') ? listen(url) : undefined;
   const body = JSON.stringify({
@@ -48,24 +60,28 @@ export const banner = ({
   return `
 Runledger is ready.
 
-${rows.map(([name, value]) => `  ${name.padEnd(11)} ${value}`).join('\n')}
+${rows.map(([name = '', value]) => `  ${name.padEnd(11)} ${value}`).join('\n')}
 
 Queue a run, then read it with the run_id of the answer:
 
   curl -s ${url}/run/deployment/queue ${header} -H 'Content-Type: application/json' -d '${body}'
   curl -s ${url}/run/RUN_ID ${header}
-${listening ? `\nTo receive its webhook, run in another terminal, before or after: ${listening.command}` : ''}
-Or queue a run and watch it, in another terminal: npx runledger queue --watch
+${listening ? `\nTo receive its webhook, run in another terminal, before or after: ${command(listening.words)}` : ''}
+Or queue a run and watch it, in another terminal: ${command('queue --watch')}
 Ctrl-C stops everything. The next start has the same runs and the same key.
 `;
 };
 
 /** A receiver for trying webhooks, at another port than the API. */
-const listen = (url: string): { readonly webhook: string; readonly command: string } => {
+const listen = (url: string): { readonly webhook: string; readonly words: string } => {
   const port = new URL(url).port === String(LISTEN_PORT) ? LISTEN_PORT + 1 : LISTEN_PORT;
   const option = port === LISTEN_PORT ? '' : ` --port ${port}`;
-  return { webhook: `http://127.0.0.1:${port}/hook`, command: `npx runledger listen${option}` };
+  return { webhook: `http://127.0.0.1:${port}/hook`, words: `listen${option}` };
 };
+
+/** As one word of a shell. */
+const quoted = (path: string): string =>
+  /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 
 const webhookWords = ({ entries, isSet }: WebhookAllow): string => {
   if (isSet) {
@@ -92,6 +108,3 @@ const viewsWords = (views: Views): string => {
       return 'SQLite, in the data folder (set MONGODB_URL, or install mongod, to keep them in MongoDB)';
   }
 };
-
-export const withoutCredentials = (url: string): string =>
-  url.replace(/^([a-z+]+:\/\/)(?:[^/?#]*@)?([^?#]*).*$/is, '$1$2');

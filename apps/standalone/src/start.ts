@@ -5,7 +5,7 @@ import { silentLogger } from '@runledger/event-log/connect/logger';
 import { logSettings, parseLogSettings, type LogSettings } from '@runledger/event-log/provision/log-settings';
 import { provision } from '@runledger/event-log/provision/provision';
 import { banner } from './banner.ts';
-import { CONNECTION_FILE } from './data-folder/connection-files.ts';
+import { CONNECTION_FILE, DATA_FOLDER } from './data-folder/connection-files.ts';
 import type { Connection, Operator } from './data-folder/connection-files.ts';
 import { openDataFolder } from './data-folder/data-folder.ts';
 import type { DataFolder } from './data-folder/data-folder.ts';
@@ -21,8 +21,9 @@ import type { Slots } from './components/gpu-slots.ts';
 import { startServices } from './components/services.ts';
 import { openFirstOrganisation } from './records/first-organisation.ts';
 import type { FirstOrganisation } from './records/first-organisation.ts';
+import { followWebhookSecret } from './records/follow-webhook-secret.ts';
 import { webhookSecretOf } from './records/webhook-secret.ts';
-import { readSettings } from './settings/settings.ts';
+import { checkSettings } from './check-settings.ts';
 import type { Settings } from './settings/settings.ts';
 import { StartRefused } from './settings/start-refused.ts';
 import { webhookAllowOf } from './settings/webhook-allow.ts';
@@ -34,7 +35,7 @@ export const start = async (
   stopping: AbortSignal,
   print: (line: string) => void,
 ): Promise<void> => {
-  const settings = readSettings(env);
+  const settings = await checkSettings(env);
   const host = settings.RUNLEDGER_HOST;
   const folder = await holdFolder(open, resolve(settings.RUNLEDGER_DATA_DIR));
   const chosen = await choosePort(host, settings.RUNLEDGER_PORT);
@@ -52,7 +53,7 @@ export const start = async (
   print('Setting up the log and the sample.');
   const first = await prepareLog(folder, broker.operator, { settings, slots, secretKeys });
   stopping.throwIfAborted();
-  const views = await startDatabase(open, folder, env, settings.MONGODB_URL, print);
+  const views = await startDatabase(open, folder, { env, given: settings.MONGODB_URL, print, stopping });
   stopping.throwIfAborted();
 
   print('Starting gateway, scheduler, gpu-executor and notifier.');
@@ -80,15 +81,17 @@ export const start = async (
     outputBytes: logSettings(readLogSettings(settings)).outputsMaxBytes,
     print,
   };
-  await startServices(open, parts, stopping);
+  const metrics = await startServices(open, parts, stopping);
 
   const url = `${originOf(host, port)}${settings.RUNLEDGER_BASE_PATH}`;
   await folder.publishUrl(url);
-  const { api_key, deployment_id, webhook_secret } = first;
-  await publishConnection(open, folder, { url, api_key, deployment_id, webhook_secret });
+  const { api_key, deployment_id, webhook_secret, org_id } = first;
+  const connection = { url, api_key, deployment_id, webhook_secret };
+  await publishConnection(open, folder, connection);
+  await keepSecret(open, folder, { connection, org_id, secretKeys, operator: broker.operator, print });
   const facts = { url, apiKey: api_key, deploymentId: deployment_id, slots: slots.description, views };
-  const dataFolder = folder.path;
-  print(banner({ ...facts, syncInterval, dataFolder, webhookAllow }));
+  const where = { dataFolder: folder.path, isUsualFolder: folder.path === resolve(DATA_FOLDER) };
+  print(banner({ ...facts, ...where, syncInterval, metrics, webhookAllow }));
 };
 
 const holdFolder = async (open: AsyncDisposableStack, path: string): Promise<DataFolder> => {
@@ -102,14 +105,8 @@ const holdFolder = async (open: AsyncDisposableStack, path: string): Promise<Dat
   return folder;
 };
 
-const readLogSettings = ({ RUNLEDGER_LOG_SETTINGS: json }: Settings): Partial<LogSettings> => {
-  try {
-    return parseLogSettings(json);
-  } catch (error) {
-    if (error instanceof RangeError) throw new StartRefused(`RUNLEDGER_LOG_SETTINGS: ${error.message}`);
-    throw error;
-  }
-};
+const readLogSettings = ({ RUNLEDGER_LOG_SETTINGS: json }: Settings): Partial<LogSettings> =>
+  parseLogSettings(json);
 
 const prepareLog = async (
   folder: DataFolder,
@@ -128,13 +125,43 @@ const prepareLog = async (
   return { ...first, webhook_secret: await webhookSecretOf(log, first.org_id, secretKeys, now) };
 };
 
+interface KeptSecret {
+  readonly connection: Connection;
+  readonly org_id: string;
+  readonly secretKeys: readonly string[];
+  readonly operator: Operator;
+  readonly print: (line: string) => void;
+}
+
+/** After a rotation the connection has the new signing secret. */
+const keepSecret = async (
+  open: AsyncDisposableStack,
+  folder: DataFolder,
+  { connection, org_id, secretKeys, operator, print }: KeptSecret,
+): Promise<void> => {
+  const { nats_url: url, nats_nkey: seed } = operator;
+  const log = open.use(await openEventLog({ url, seed, name: 'standalone' }, silentLogger));
+  let written = connection.webhook_secret;
+  const onSecret = async (webhook_secret: string): Promise<void> => {
+    if (webhook_secret === written) return;
+    written = webhook_secret;
+    await writeConnection(folder, { ...connection, webhook_secret });
+  };
+  const onFailed = ({ message }: Error): void =>
+    print(`${CONNECTION_FILE} does not follow the webhook secret any more: ${message}`);
+  const now = (): Date => new Date();
+  open.use(await followWebhookSecret(log, { org_id, secretKeys, now, onSecret, onFailed }));
+};
+
+const writeConnection = (folder: DataFolder, connection: Connection): Promise<void> =>
+  writePrivateFile(folder.at(CONNECTION_FILE), `${JSON.stringify(connection)}\n`);
+
 /** Clients find the connection from now on, until the stop begins. */
 const publishConnection = async (
   open: AsyncDisposableStack,
   folder: DataFolder,
   connection: Connection,
 ): Promise<void> => {
-  const path = folder.at(CONNECTION_FILE);
-  await writePrivateFile(path, `${JSON.stringify(connection)}\n`);
-  open.defer(() => rm(path, { force: true }));
+  await writeConnection(folder, connection);
+  open.defer(() => rm(folder.at(CONNECTION_FILE), { force: true }));
 };

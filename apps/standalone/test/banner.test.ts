@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { banner, withoutCredentials } from '../src/banner.ts';
+import { banner } from '../src/banner.ts';
+import { withoutCredentials } from '../src/components/database.ts';
 
 const facts = {
   url: 'http://127.0.0.1:8080/api',
@@ -9,6 +10,11 @@ const facts = {
   views: { kind: 'given', url: 'mongodb://user:p%40ss@db:27017/runledger?authSource=admin' },
   syncInterval: 'always',
   dataFolder: '/data',
+  isUsualFolder: true,
+  metrics: [
+    { process: 'gateway', url: 'http://127.0.0.1:40001/metrics' },
+    { process: 'scheduler', url: 'http://127.0.0.1:40002/metrics' },
+  ],
   webhookAllow: { entries: ['loopback'], isSet: false },
 } as const;
 
@@ -24,6 +30,20 @@ it('shows the address of the API reference, in a line like the others', () => {
   expect(banner(facts)).toContain(
     '\n  API         http://127.0.0.1:8080/api\n  reference   http://127.0.0.1:8080/api/docs\n',
   );
+});
+
+it('shows where each process serves its metrics', () => {
+  expect(banner(facts)).toContain(
+    '\n  metrics     http://127.0.0.1:40001/metrics (gateway)\n              http://127.0.0.1:40002/metrics (scheduler)\n',
+  );
+});
+
+it('has commands that name a data folder which they would not find', () => {
+  expect(banner(facts)).toContain('terminal: npx runledger queue --watch\n');
+  const text = banner({ ...facts, isUsualFolder: false, dataFolder: "/my data/it's" });
+  const folder = String.raw`RUNLEDGER_DATA_DIR='/my data/it'\''s'`;
+  expect(text).toContain(`before or after: ${folder} npx runledger listen\n`);
+  expect(text).toContain(`terminal: ${folder} npx runledger queue --watch\n`);
 });
 
 it('warns of a power cut if messages are not flushed one by one', () => {

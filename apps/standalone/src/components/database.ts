@@ -1,6 +1,9 @@
+import { whyUnreachable } from '@runledger/gateway/projection/mongo/reach-server';
 import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongodb';
 import { describeExit } from '@runledger/local-servers/process/managed-process';
 import type { DataFolder } from '../data-folder/data-folder.ts';
+import { sleep } from '@runledger/resilience/abort';
+import { StartRefused } from '../settings/start-refused.ts';
 import { recordProcess } from '../data-folder/leftovers.ts';
 import { keepRunning } from '../supervision/keep-running.ts';
 import type { SupervisedProcess } from '../supervision/keep-running.ts';
@@ -11,15 +14,24 @@ export type Views =
   | { readonly kind: 'mongod'; readonly url: string; readonly version: string }
   | { readonly kind: 'sqlite'; readonly file: string };
 
-/** The MongoDB of `MONGODB_URL`, else a `mongod` from PATH as a child process, else a file in the data folder. */
+interface DatabaseOptions {
+  readonly env: NodeJS.ProcessEnv;
+  /** `MONGODB_URL`. */
+  readonly given: string | undefined;
+  readonly print: (line: string) => void;
+  readonly stopping: AbortSignal;
+}
+
+/** The MongoDB of `MONGODB_URL` once it answers, else a `mongod` from PATH as a child process, else a file in the data folder. */
 export const startDatabase = async (
   open: AsyncDisposableStack,
   folder: DataFolder,
-  env: NodeJS.ProcessEnv,
-  given: string | undefined,
-  print: (line: string) => void,
+  { env, given, print, stopping }: DatabaseOptions,
 ): Promise<Views> => {
-  if (given !== undefined) return { kind: 'given', url: given };
+  if (given !== undefined) {
+    await whenReachable(given, print, stopping);
+    return { kind: 'given', url: given };
+  }
   const found = await findMongod({ env });
   if (found === undefined) return { kind: 'sqlite', file: folder.at('views.sqlite') };
   print(`Starting mongod ${found.version}.`);
@@ -45,6 +57,41 @@ export const startDatabase = async (
     version: found.version,
   };
 };
+
+const ANSWER_WITHIN_MS = 3_000;
+const ASK_AGAIN_AFTER_MS = 1_000;
+
+/** Without its views the API would list nothing, so nothing is ready before. @throws StartRefused for an address that is none */
+const whenReachable = async (
+  url: string,
+  print: (line: string) => void,
+  stopping: AbortSignal,
+): Promise<void> => {
+  let isWaiting = false;
+  for (;;) {
+    const why = await whyUnreachable(url, ANSWER_WITHIN_MS).catch((error: unknown) => {
+      if (error instanceof TypeError) throw new StartRefused(`MONGODB_URL cannot be used. ${error.message}`);
+      throw error;
+    });
+    stopping.throwIfAborted();
+    if (why === undefined) {
+      if (isWaiting) print('MongoDB answers.');
+      return;
+    }
+    if (!isWaiting)
+      print(
+        `Waiting for MongoDB at ${withoutCredentials(url)} (MONGODB_URL): ${why}. ` +
+          'Start it, and this start continues. Without MONGODB_URL the run views need no server: stop with Ctrl-C, unset it and start again.',
+      );
+    isWaiting = true;
+    await sleep(ASK_AGAIN_AFTER_MS, stopping);
+    stopping.throwIfAborted();
+  }
+};
+
+/** For people, who must not see its password. */
+export const withoutCredentials = (url: string): string =>
+  url.replace(/^([a-z+]+:\/\/)(?:[^/?#]*@)?([^?#]*).*$/is, '$1$2');
 
 export const viewsEnvironment = (views: Views): Record<string, string> =>
   views.kind === 'sqlite'

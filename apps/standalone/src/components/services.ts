@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { DataFolder } from '../data-folder/data-folder.ts';
 import { recordProcess } from '../data-folder/leftovers.ts';
-import { SAMPLE_PROGRAM } from '../records/sample-records.ts';
 import type { SampleIds } from '../records/sample-records.ts';
 import { StartRefused } from '../settings/start-refused.ts';
 import { awaitReady } from '../supervision/await-ready.ts';
@@ -9,13 +8,14 @@ import { keepRunning } from '../supervision/keep-running.ts';
 import { serviceEnvironment } from '../supervision/service-environment.ts';
 import { startService } from '../supervision/service-process.ts';
 import type { ServiceProcess, ServiceProcessOptions, ServiceState } from '../supervision/service-process.ts';
-import { programFile } from '@runledger/service-kit/lifecycle/program-file';
 import { freePorts } from '@runledger/local-servers/free-port';
+import { allowList } from './allow-list.ts';
 import { originOf } from './api-address.ts';
 import type { Broker } from './broker.ts';
 import { viewsEnvironment } from './database.ts';
 import type { Views } from './database.ts';
 import type { Executor } from './executors.ts';
+import { PROXY_SETTINGS, settingsGiven } from './given-settings.ts';
 import type { Slots } from './gpu-slots.ts';
 import { ownServices } from './own-services.ts';
 
@@ -52,15 +52,22 @@ export interface ServicesOptions {
   readonly print: (line: string) => void;
 }
 
+/** Where a process serves its metrics, until the standalone stops. */
+export interface MetricsAddress {
+  readonly process: string;
+  readonly url: string;
+}
+
 /** Starts the services, keeps them running, and waits until all are ready. */
 export const startServices = async (
   open: AsyncDisposableStack,
   options: ServicesOptions,
   stopping: AbortSignal,
-): Promise<void> => {
+): Promise<MetricsAddress[]> => {
   const { print } = options;
   const started = [];
-  for (const group of await serviceOptions(options)) {
+  const { groups, metrics } = await serviceOptions(options);
+  for (const group of groups) {
     const running: AsyncDisposable[] = [];
     open.defer(async () => void (await Promise.all(running.map((one) => one[Symbol.asyncDispose]()))));
     for (const spec of group) {
@@ -79,10 +86,16 @@ export const startServices = async (
     const ready = await awaitReady(service, READY_WITHIN_MS, stopping);
     if (!ready.ok) throw new StartRefused(ready.why);
   }
+  return metrics;
 };
 
-/** In the order of their start. Those of a group stop side by side: each executor may wait for its programs. */
-const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessOptions[][]> => {
+interface ServicePlan {
+  /** In the order of their start. Those of a group stop side by side: each executor may wait for its programs. */
+  readonly groups: ServiceProcessOptions[][];
+  readonly metrics: MetricsAddress[];
+}
+
+const serviceOptions = async (options: ServicesOptions): Promise<ServicePlan> => {
   const { folder, env, broker, executors, views, slots, host, port, print } = options;
   const natsUrl = broker.operator.nats_url;
   const stopWithinMs = (options.stopWithinS + KILL_AFTER_S) * 1_000;
@@ -91,11 +104,7 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessO
   const healthPorts = await freePorts(processes.length, [port]);
   const common = { NATS_URL: natsUrl, RUNLEDGER_HEALTH_HOST: '127.0.0.1' };
   const loopbackPorts = [...healthPorts, broker.monitorPort];
-  const own = ownServices({ natsUrl, views, host, port, healthPorts: loopbackPorts });
-  const addresses = {
-    RUNLEDGER_WEBHOOK_ALLOW: options.webhookAllow.join(','),
-    RUNLEDGER_WEBHOOK_OWN_SERVICES: [...own, ...options.moreOwnServices].join(','),
-  };
+  const addresses = webhookAddresses(options, loopbackPorts);
   const webhooks = { RUNLEDGER_SECRET_KEYS: options.secretKeys.join(','), ...addresses };
   const spec = (
     service: string,
@@ -124,7 +133,7 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessO
     RUNLEDGER_EXAMPLE_IDS: exampleIds(options.sample),
     RUNLEDGER_QUOTA_OUTPUT_BYTES: String(options.outputBytes),
     RUNLEDGER_QUOTA_FILE_BYTES: String(options.outputBytes),
-    ...given(env, ['RUNLEDGER_QUOTA_OUTPUT_BYTES', 'RUNLEDGER_QUOTA_FILE_BYTES']),
+    ...settingsGiven(env, ['RUNLEDGER_QUOTA_OUTPUT_BYTES', 'RUNLEDGER_QUOTA_FILE_BYTES']),
   });
   const scheduler = spec('scheduler', ['RUNLEDGER_'], {});
   const executorPrefixes = ['RUNLEDGER_', 'EXECUTOR_', ...(slots.simulated ? [] : ['CUDA_', 'NVIDIA_'])];
@@ -138,10 +147,13 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessO
   );
   const notifier = spec('notifier', ['RUNLEDGER_'], {
     ...webhooks,
-    ...given(env, ['RUNLEDGER_WEBHOOK_PROXY', 'RUNLEDGER_WEBHOOK_PROXY_FILE']),
+    ...settingsGiven(env, PROXY_SETTINGS),
     RUNLEDGER_PUBLIC_URL: options.publicUrl ?? originOf(host, port),
   });
-  return [[gateway], [scheduler], gpuExecutors, [notifier]];
+  return {
+    groups: [[gateway], [scheduler], gpuExecutors, [notifier]],
+    metrics: metricsOf(processes, healthPorts),
+  };
 };
 
 /** As the setting of the gateway has them. */
@@ -149,6 +161,20 @@ const exampleIds = ({ machine_id, workflow_id, workflow_version_id, deployment_i
   Object.entries({ machine_id, workflow_id, workflow_version_id, deployment_id })
     .map(([name, id]) => `${name}=${id}`)
     .join(',');
+
+const webhookAddresses = (
+  { broker, views, host, port, webhookAllow, moreOwnServices }: ServicesOptions,
+  healthPorts: readonly number[],
+): Record<string, string> => {
+  const own = ownServices({ natsUrl: broker.operator.nats_url, views, host, port, healthPorts });
+  return {
+    RUNLEDGER_WEBHOOK_ALLOW: webhookAllow.join(','),
+    RUNLEDGER_WEBHOOK_OWN_SERVICES: [...own, ...moreOwnServices].join(','),
+  };
+};
+
+const metricsOf = (processes: readonly string[], healthPorts: readonly number[]): MetricsAddress[] =>
+  processes.map((process, index) => ({ process, url: `http://127.0.0.1:${healthPorts[index]}/metrics` }));
 
 const executorSettings = (
   { env, folder, slots, programs, host, port }: ServicesOptions,
@@ -160,36 +186,6 @@ const executorSettings = (
   EXECUTOR_PROGRAMS: allowList(programs, env),
   EXECUTOR_WORK_DIR: workFolder,
   // The keys of the operator, wherever the folder is.
-  EXECUTOR_HIDDEN: [folder.path, ...Object.values(given(env, ['EXECUTOR_HIDDEN']))].join(','),
+  EXECUTOR_HIDDEN: [folder.path, ...Object.values(settingsGiven(env, ['EXECUTOR_HIDDEN']))].join(','),
   RUNLEDGER_GATEWAY_URL: originOf(host, port),
 });
-
-const given = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
-  Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
-
-/** What the source of the sample imports, below the folder of the repository. */
-const SAMPLE_READS = ['apps/standalone', 'node_modules', 'packages/contracts'];
-
-/** The sample and the given programs. Invalid JSON goes to the executor unchanged, which explains the problem. */
-export const allowList = (programs: string | undefined, env: NodeJS.ProcessEnv): string => {
-  const sample = fileURLToPath(new URL('../sample/render-image.ts', import.meta.url));
-  const file = programFile(sample, env);
-  const ours = {
-    [SAMPLE_PROGRAM]: {
-      command: process.execPath,
-      args: [file],
-      readable:
-        file === sample
-          ? SAMPLE_READS.map((path) => fileURLToPath(new URL(`../../../../${path}`, import.meta.url)))
-          : [file],
-    },
-  };
-  if (programs === undefined) return JSON.stringify(ours);
-  try {
-    const theirs: unknown = JSON.parse(programs);
-    if (typeof theirs !== 'object' || theirs === null || Array.isArray(theirs)) return programs;
-    return JSON.stringify({ ...ours, ...theirs });
-  } catch {
-    return programs;
-  }
-};

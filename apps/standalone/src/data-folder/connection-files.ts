@@ -14,7 +14,7 @@ export const Connection = Type.Object({
   api_key: Type.String({ minLength: 1 }),
   /** Of the sample. */
   deployment_id: Type.String({ minLength: 1 }),
-  /** The signing secret of the sample's organisation, as of the start. */
+  /** The signing secret of the sample's organisation: after a rotation the new one. */
   webhook_secret: Type.String({ minLength: 1 }),
 });
 export type Connection = Static<typeof Connection>;

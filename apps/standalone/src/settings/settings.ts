@@ -1,6 +1,7 @@
 import { configSchema as executorConfig } from '@runledger/gpu-executor/config';
+import { parseLogSettings } from '@runledger/event-log/provision/log-settings';
 import { localServerSettings } from '@runledger/local-servers/settings';
-import { list, port, secret, url } from '@runledger/service-kit/config/config-schemas';
+import { list, port, url } from '@runledger/service-kit/config/config-schemas';
 import { readConfig } from '@runledger/service-kit/config/config';
 import { policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
@@ -8,6 +9,17 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
 import { DATA_FOLDER } from '../data-folder/connection-files.ts';
+
+const wrongLogSettings = (text: string): string | undefined => {
+  try {
+    parseLogSettings(text);
+    return undefined;
+  } catch (error) {
+    // The sentence of a problem has its own full stop.
+    if (error instanceof RangeError) return error.message.replace(/\.$/, '');
+    throw error;
+  }
+};
 
 export const settingsSchema = Type.Object({
   RUNLEDGER_HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'where the API listens' }),
@@ -48,7 +60,11 @@ export const settingsSchema = Type.Object({
   ),
   RUNLEDGER_WEBHOOK_OWN_SERVICES: policyConfig.RUNLEDGER_WEBHOOK_OWN_SERVICES,
   MONGODB_URL: Type.Optional(
-    secret({ description: 'a MongoDB server for the run views, such as mongodb://127.0.0.1:27017' }),
+    Type.String({
+      pattern: '^mongodb(\\+srv)?://',
+      secret: true,
+      description: 'a MongoDB server for the run views, such as mongodb://127.0.0.1:27017',
+    }),
   ),
   RUNLEDGER_SYNC_INTERVAL: Type.Unsafe<SyncInterval>(
     Type.String({
@@ -58,10 +74,14 @@ export const settingsSchema = Type.Object({
         'when the broker flushes messages to disk: always (a 200 survives a power cut), or an interval such as 2s (faster)',
     }),
   ),
-  RUNLEDGER_LOG_SETTINGS: Type.String({
-    default: '{}',
-    description: 'limits of the log as JSON, such as {"outputsMaxBytes": 8589934592}',
-  }),
+  RUNLEDGER_LOG_SETTINGS: Type.Refine(
+    Type.String({
+      default: '{}',
+      description: 'limits of the log as JSON, such as {"outputsMaxBytes": 8589934592}',
+    }),
+    (text) => wrongLogSettings(text) === undefined,
+    (text) => `is refused: ${wrongLogSettings(text)}`,
+  ),
   RUNLEDGER_STOP_WITHIN_S: executorConfig.properties.RUNLEDGER_STOP_WITHIN_S,
   RUNLEDGER_EXECUTORS: Type.Integer({
     default: 1,

@@ -1,9 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { chooseSlots } from '../../src/components/gpu-slots.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import { allowList } from '../../src/components/services.ts';
+import { allowList } from '../../src/components/allow-list.ts';
 
 describe('the GPU slots of a standalone', () => {
   it('are the given ones, and the sample runs on the first model', async () => {
@@ -30,6 +30,50 @@ describe('the GPU slots of a standalone', () => {
       setting: { EXECUTOR_GPUS: 'RTX 4090' },
       model: 'A10G',
     });
+  });
+});
+
+describe('a card that nvidia-smi shows', () => {
+  const path = process.env['PATH'];
+  afterEach(() => {
+    process.env['PATH'] = path;
+  });
+  const nvidiaSmi = (...lines: readonly string[]): void => {
+    const tools = temporaryFolder();
+    writeFileSync(
+      join(tools, 'nvidia-smi'),
+      `#!/bin/sh\n${lines.map((line) => `echo '${line}'\n`).join('')}`,
+    );
+    chmodSync(join(tools, 'nvidia-smi'), 0o700);
+    process.env['PATH'] = `${tools}:${path}`;
+  };
+
+  it('is named if it cannot be used, with what to set', async () => {
+    nvidiaSmi('0, GPU-1, [N/A], 23028 MiB');
+    expect(await chooseSlots(undefined, 1)).toEqual({
+      setting: { EXECUTOR_GPUS: 'A10G:2' },
+      model: 'A10G',
+      simulated: true,
+      description:
+        'A10G:2, simulated: nvidia-smi gives no usable name for card 0 ("[N/A]"). ' +
+        'To use it, name the models of all cards, such as EXECUTOR_GPUS=MYGPU:1 npm start',
+    });
+  });
+
+  it('is named beside the others that are used', async () => {
+    nvidiaSmi('0, GPU-1, NVIDIA A10G, 23028 MiB', '1, GPU-2, [Unknown Error], 1 MiB', 'no card at all');
+    expect(await chooseSlots(undefined, 1)).toMatchObject({
+      setting: {},
+      model: 'A10G',
+      description:
+        'A10G:1 (nvidia-smi); not used: nvidia-smi gives no usable name for card 1 ("[Unknown Error]"), "no card at all". ' +
+        'To use them, name the models of all cards, such as EXECUTOR_GPUS=MYGPU:3 npm start',
+    });
+  });
+
+  it('is used under the name of its product if no list has it', async () => {
+    nvidiaSmi('0, GPU-1, NVIDIA GeForce RTX 6090, 49152 MiB');
+    expect(await chooseSlots(undefined, 1)).toMatchObject({ description: 'RTX6090:1 (nvidia-smi)' });
   });
 });
 

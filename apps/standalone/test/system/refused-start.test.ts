@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { spawnStandalone } from '../fixtures/start-standalone.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -39,14 +40,38 @@ describe('a refused start', () => {
     expect(refused.output()).toContain('Set EXECUTOR_GPUS to the slots that each shall have');
   });
 
-  it('names all invalid settings at once, without secrets', async () => {
+  it('names all invalid settings at once and each once, without secrets, before anything starts', async () => {
     const refused = spawnStandalone(temporaryFolder(), {
       RUNLEDGER_PORT: 'many',
       RUNLEDGER_API_KEY: 'has a space in it',
+      RUNLEDGER_LOG_LEVEL: 'loud',
+      EXECUTOR_GPUS: 'RTX 4090',
     });
     expect(await refused.ended).toBe(1);
-    expect(refused.output()).toContain('RUNLEDGER_PORT');
-    expect(refused.output()).toContain('RUNLEDGER_API_KEY');
+    const lines = refused.output().trimEnd().split('\n');
+    expect(lines[0]).toBe('Runledger cannot start: the configuration has 4 problems:');
+    expect(lines.slice(1).map((line) => line.trim().split(' ')[0])).toEqual([
+      'RUNLEDGER_PORT',
+      'RUNLEDGER_API_KEY',
+      'RUNLEDGER_LOG_LEVEL',
+      'EXECUTOR_GPUS',
+    ]);
     expect(refused.output()).not.toContain('has a space');
+  });
+
+  it('is not ready while MongoDB cannot be reached: it says what it waits for, and stops as usual', async () => {
+    const waiting = spawnStandalone(temporaryFolder(), {
+      MONGODB_URL: 'mongodb://me:secret@127.0.0.1:1/runledger',
+    });
+    await waitFor('it to say what it waits for', () => waiting.output().includes('Waiting for MongoDB'), {
+      withinMs: 60_000,
+    });
+    expect(waiting.output()).toContain(
+      'Waiting for MongoDB at mongodb://127.0.0.1:1/runledger (MONGODB_URL): connect ECONNREFUSED 127.0.0.1:1. Start it, and this start continues.',
+    );
+    waiting.signal('SIGINT');
+    expect(await waiting.ended).toBe(0);
+    expect(waiting.output()).not.toContain('is ready');
+    expect(waiting.output()).not.toContain('secret');
   });
 });

@@ -1,5 +1,8 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
@@ -7,7 +10,7 @@ import { PNG } from 'pngjs';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readOperatorFile } from '../../src/data-folder/connection-files.ts';
+import { readConnectionFile, readOperatorFile } from '../../src/data-folder/connection-files.ts';
 import { descendants, descendantsOf } from '../fixtures/processes.ts';
 import { runApi } from '../fixtures/run-api.ts';
 import { runCli } from '../fixtures/run-cli.ts';
@@ -116,7 +119,32 @@ describe('a standalone', () => {
     const shown = await runCli(['webhook-secret', '--json'], dataFolder);
     expect(JSON.parse(shown.stdout)).toMatchObject({ secret: webhook_secret, previous: null });
     const rotated = await runCli(['webhook-secret', 'rotate', '--overlap', '60', '--json'], dataFolder);
-    expect(JSON.parse(rotated.stdout)).toMatchObject({ previous: { secret: webhook_secret } });
+    const { secret, previous }: { secret: string; previous: unknown } = JSON.parse(rotated.stdout);
+    expect(previous).toMatchObject({ secret: webhook_secret });
+    await waitFor('connection.json to have the new one', async () => {
+      const file = await readConnectionFile(dataFolder);
+      return file.kind === 'found' && file.content.webhook_secret === secret;
+    });
+  });
+
+  it('prints commands that work in another terminal, and addresses that have metrics', async () => {
+    const output = standalone.output();
+    const [, command = ''] = /another terminal: (.* queue --watch)\n/.exec(output) ?? [];
+    const { RUNLEDGER_DATA_DIR: _unset, ...env } = process.env;
+    const watched = await promisify(execFile)('sh', ['-c', `${command} --input seconds=0 --input size=16`], {
+      cwd: fileURLToPath(new URL('../../../..', import.meta.url)),
+      env,
+    });
+    expect(watched.stdout).toMatch(/success after/);
+    const addresses = [...output.matchAll(/(http:\S+\/metrics) \((\S+)\)/g)];
+    expect(addresses.map(([, , process]) => process)).toEqual([
+      'gateway',
+      'scheduler',
+      'notifier',
+      'gpu-executor',
+    ]);
+    for (const [, address = '', process] of addresses)
+      expect(await (await fetch(address)).text()).toContain(`service="${process}"`);
   });
 
   it('refuses a second start on its folder, and shows its process and URL', async () => {

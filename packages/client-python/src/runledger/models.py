@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 37785943ef89516b7ab57e766cea65d09ecb27ad8165e94113f320c772281c45.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 43b7a241a8f7e6e8391f59db47f776d0868284364889c78fbed94063ec16a043.
 
 from __future__ import annotations
 
@@ -2242,7 +2242,7 @@ class Tombstone(TypedDict):
     """
     number: int
     """
-    The number of the run: the position of its first fact in the log.
+    The number of the run, as the run had it.
     """
     created_at: str
     """
@@ -3485,7 +3485,7 @@ class RunFactEvent(TypedDict):
     """
     progress: float
     """
-    How much of the run is done, from 0 to 1, as its program reports it; 0 while it is queued.
+    As far as facts say: 0 until the end. So a fact looks the same while the run runs and later. How far an attempt is, `event: progress` shows.
     """
     finished: bool
     """
@@ -3952,7 +3952,7 @@ class WorkflowRun(TypedDict):
     """
     number: int
     """
-    Unique and increasing: the position of its first fact in the log.
+    Counts the runs of the organisation, in the order in which they were accepted; unique there. Numbers may be left out, and gateways that accept runs at the same time may count in another order.
     """
     duration: float | None
     """

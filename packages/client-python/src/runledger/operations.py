@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 37785943ef89516b7ab57e766cea65d09ecb27ad8165e94113f320c772281c45.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 43b7a241a8f7e6e8391f59db47f776d0868284364889c78fbed94063ec16a043.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -934,9 +934,10 @@ def watch_run(
     Stream the events of a run.
 
     Server-sent events. `event: fact` (RunFactEvent) is a fact of the run. The facts come in order, from the first
-    one, with their sequence in the log as `id`. `event: progress` (RunProgressEvent) is the progress of the
-    current attempt, once a second at most. A comment comes every 15 s. The stream closes after the final fact. A
-    client that was disconnected sends the last `id` as `Last-Event-ID` and misses nothing.
+    one, with their sequence in the log as `id`. Each is the same while the run runs and when it is read again.
+    `event: progress` (RunProgressEvent) is the progress of the current attempt, once a second at most; it is no
+    fact, so it comes only while the run executes. A comment comes every 15 s. The stream closes after the final
+    fact. A client that was disconnected sends the last `id` as `Last-Event-ID` and misses nothing.
 
     The API key needs the scope `runs:read`. A token of the run needs `events`.
 

@@ -653,7 +653,7 @@ export interface paths {
         };
         /**
          * Stream the events of a run
-         * @description Server-sent events. `event: fact` (RunFactEvent) is a fact of the run. The facts come in order, from the first one, with their sequence in the log as `id`. `event: progress` (RunProgressEvent) is the progress of the current attempt, once a second at most. A comment comes every 15 s. The stream closes after the final fact. A client that was disconnected sends the last `id` as `Last-Event-ID` and misses nothing.
+         * @description Server-sent events. `event: fact` (RunFactEvent) is a fact of the run. The facts come in order, from the first one, with their sequence in the log as `id`. Each is the same while the run runs and when it is read again. `event: progress` (RunProgressEvent) is the progress of the current attempt, once a second at most; it is no fact, so it comes only while the run executes. A comment comes every 15 s. The stream closes after the final fact. A client that was disconnected sends the last `id` as `Last-Event-ID` and misses nothing.
          *
          *     The API key needs the scope `runs:read`. A token of the run needs `events`.
          */
@@ -4505,8 +4505,8 @@ export interface components {
              */
             live_status: string | null;
             /**
-             * @description How much of the run is done, from 0 to 1, as its program reports it; 0 while it is queued.
-             * @example 0.25
+             * @description As far as facts say: 0 until the end. So a fact looks the same while the run runs and later. How far an attempt is, `event: progress` shows.
+             * @example 0
              */
             progress: number;
             /**
@@ -5441,7 +5441,7 @@ export interface components {
              */
             run_id: string;
             /**
-             * @description The number of the run: the position of its first fact in the log.
+             * @description The number of the run, as the run had it.
              * @example 4711
              */
             number: number;
@@ -6035,7 +6035,7 @@ export interface components {
             /** @description The state of its notifications. Null for a run without a webhook. */
             webhook_status: components["schemas"]["WebhookStatus"] | null;
             /**
-             * @description Unique and increasing: the position of its first fact in the log.
+             * @description Counts the runs of the organisation, in the order in which they were accepted; unique there. Numbers may be left out, and gateways that accept runs at the same time may count in another order.
              * @example 4711
              */
             number: number;

@@ -30,7 +30,7 @@ export const Tombstone = Type.Object(
     run_id: RunUuid,
     number: Type.Integer({
       minimum: 1,
-      description: 'The number of the run: the position of its first fact in the log.',
+      description: 'The number of the run, as the run had it.',
       examples: [4711],
     }),
     created_at: CreatedAt,
