@@ -33,7 +33,8 @@ import { RATE_LIMIT_TIMEOUT_MS, rateLimit, type RateLimiter } from './rate-limit
 import { commonHeaders } from './http/response-headers.ts';
 import { quickReads } from './runs/read/quick-reads.ts';
 import { withExampleIds } from './openapi/example-ids.ts';
-import { referencePages } from './openapi/reference-pages.ts';
+import { homeRoute } from './home/home-route.ts';
+import { referenceRoutes } from './reference/reference-routes.ts';
 import { outputRoutes } from './outputs/output-routes.ts';
 import { catalogue } from './catalogue/catalogue.ts';
 import { catalogueRoutes } from './catalogue/catalogue-routes.ts';
@@ -145,7 +146,7 @@ const allRoutes = (
   ];
 };
 
-/** The OpenAPI document with its pages, what attempts request, and output files. */
+/** The page at `/`, the OpenAPI document with its reference, what attempts request, and output files. */
 const plainRoutesOf = (
   { config, log, logger, publicUrl }: Omit<GatewayParts, 'metrics'>,
   { outputs: { store, needsLog }, outputUrls, stores, secrets, quotas, files, records }: RunServices,
@@ -157,8 +158,10 @@ const plainRoutesOf = (
     routes.map((route) => route.operation),
     config.RUNLEDGER_EXAMPLE_IDS,
   );
+  const basePath = config.RUNLEDGER_BASE_PATH;
   return [
-    ...referencePages({ basePath: config.RUNLEDGER_BASE_PATH, operations, publicUrl }),
+    homeRoute({ basePath, publicUrl }),
+    ...referenceRoutes({ basePath, operations, publicUrl }),
     ...executionRoutes({
       config,
       log,
