@@ -28,7 +28,7 @@ a { color: var(--accent); text-underline-offset: 3px; }
 .first { display: flex; flex-wrap: wrap; gap: 12px; margin: 24px 0 0; padding: 0; list-style: none; }
 .first a { display: block; padding: 10px 18px; border: 1px solid var(--accent); border-radius: 4px; text-decoration: none; }
 .first li:first-child a { color: var(--paper); background: var(--accent); }
-pre { margin: 12px 0; padding: 14px 16px; overflow-x: auto; border: 1px solid var(--line); border-radius: 4px; background: var(--soft); line-height: 1.5; }
+pre { margin: 12px 0; padding: 14px 16px; overflow-wrap: anywhere; white-space: pre-wrap; border: 1px solid var(--line); border-radius: 4px; background: var(--soft); line-height: 1.5; }
 code { font: 15px ui-monospace, 'Liberation Mono', Menlo, monospace; }
 dl { margin: 8px 0; }
 dt { margin-top: 10px; }
@@ -60,13 +60,13 @@ export const homePage = ({ version, api }: HomeLinks, basePath: string): string 
       </ul>
       <h2>The first request</h2>
       <p>Put your API key into a variable. Nothing is shown while you paste it:</p>
-      <pre tabindex="0"><code>read -rs RUNLEDGER_API_KEY</code></pre>
+      <pre><code>read -rs RUNLEDGER_API_KEY</code></pre>
       <p>Then ask whose key it is:</p>
-      <pre tabindex="0"><code>curl '${escaped(api)}/whoami' \\
+      <pre><code>curl '${escaped(api)}/whoami' \\
   --header "Authorization: Bearer $RUNLEDGER_API_KEY"</code></pre>
       <h2>The command line</h2>
       <p>In a checkout of the repository. It asks for the key, checks it, and stores it for the commands that follow:</p>
-      <pre tabindex="0"><code>npx runledger login --url '${escaped(api)}'
+      <pre><code>npx runledger login --url '${escaped(api)}'
 npx runledger runs list</code></pre>
       <h2>Pages in the repository of Runledger</h2>
       <dl>
