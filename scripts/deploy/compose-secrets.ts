@@ -1,7 +1,7 @@
 /**
  * Makes the secrets of docker-compose.yml and docker-compose.cluster.yml in deploy/secrets, or the folder of RUNLEDGER_SECRETS:
  * `node scripts/run.mjs --omit=dev scripts/deploy/compose-secrets.ts`. Existing secrets are kept, and the broker's permissions are written
- * again: run it after an upgrade. More arguments go to "runledger broker-config", such as --executor gpu-2 or --rotate gateway.
+ * again: run it after an upgrade. It also lets all users read what compose files mount of the repository. More arguments go to "runledger broker-config", such as --executor gpu-2 or --rotate gateway.
  * That command alone makes keys that only its user can read, and no container runs as that user.
  */
 import { execFile } from 'node:child_process';
@@ -11,6 +11,7 @@ import { basename, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { readConfig } from '@runledger/service-kit/config/config';
 import { Type } from 'typebox';
+import { makeMountedReadable } from './mounted-files.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const CLI = join(ROOT, 'apps', 'cli', 'src', 'main.ts');
@@ -99,6 +100,7 @@ const settingsSchema = Type.Object({
 
 if (import.meta.main) {
   const folder = resolve(ROOT, readConfig(settingsSchema, process.env).RUNLEDGER_SECRETS);
+  await makeMountedReadable(ROOT);
   const changed = await makeComposeSecrets(folder, process.argv.slice(2));
   process.stdout.write(
     `The secrets of docker-compose.yml are in ${relative(process.cwd(), folder) || '.'}. Keep a copy of webhook-secret-keys: ` +

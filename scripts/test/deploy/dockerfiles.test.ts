@@ -38,6 +38,14 @@ describe.each(FILES)('%s', (file) => {
     expect(stages.flatMap((stage) => stage.steps).filter(({ keyword }) => keyword === 'ADD')).toEqual([]);
   });
 
+  // A checkout under umask 077 has files that only its owner can read.
+  it('lets its user read every file that it copies, whatever modes the checkout has', () => {
+    const copies = stages.flatMap((stage) => stage.steps).filter(({ keyword }) => keyword === 'COPY');
+    const ours = copies.filter(({ from }) => from === undefined);
+    expect(ours).not.toEqual([]);
+    expect(ours.filter(({ chmod }) => !/^0[57]55$/.test(chmod ?? ''))).toEqual([]);
+  });
+
   it('runs as a numbered user without privileges', () => {
     expect(steps.findLast(({ keyword }) => keyword === 'USER')?.text).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   });

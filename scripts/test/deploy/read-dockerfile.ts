@@ -8,8 +8,10 @@ export interface Step {
   readonly keyword: string;
   readonly words: readonly string[];
   readonly text: string;
-  /** The stage that `COPY --from` names. */
+  /** The stage or image that `COPY --from` names. */
   readonly from: string | undefined;
+  /** The mode that `COPY --chmod` gives. */
+  readonly chmod: string | undefined;
   /** The `NAME=value` of `ENV` and `LABEL`. */
   readonly values: Readonly<Record<string, string>>;
 }
@@ -42,10 +44,12 @@ export const readDockerfile = (path: string): Stage[] => {
     }
     const properties = instruction instanceof PropertyInstruction ? instruction.getProperties() : [];
     const values = Object.fromEntries(properties.map((each) => [each.getName(), each.getValue() ?? '']));
-    const from =
-      instruction instanceof Copy ? (instruction.getFromFlag()?.getValue() ?? undefined) : undefined;
+    const flags = instruction instanceof Copy ? instruction.getFlags() : [];
+    const flag = (name: string): string | undefined =>
+      flags.find((each) => each.getName() === name)?.getValue() ?? undefined;
     const text = instruction.getArgumentsContent() ?? '';
-    stages.at(-1)?.steps.push({ keyword, words, text, from, values });
+    const [from, chmod] = [flag('from'), flag('chmod')];
+    stages.at(-1)?.steps.push({ keyword, words, text, from, chmod, values });
   }
   return stages;
 };
