@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isJsonObject, parseJson } from '@runledger/contracts/json';
-import { PNG } from 'pngjs';
+import { encodePng } from './encode-png.ts';
 import { readInputs } from './render-inputs.ts';
 import type { RenderInputs } from './render-inputs.ts';
 import { rowPainter } from './render-row.ts';
@@ -29,12 +29,8 @@ const main = async (): Promise<void> => {
   const pixels = await paint(read.inputs, scene.scene);
   const { size } = read.inputs;
   report(1, 'writing the PNG');
-  const picture = Object.assign(new PNG({ width: size, height: size }), { data: pixels });
-  writeFileSync(join(outputFolder, 'mandelbrot.png'), PNG.sync.write(picture, RGB));
+  writeFileSync(join(outputFolder, 'mandelbrot.png'), encodePng(size, pixels));
 };
-
-/** Three bytes a pixel in, three bytes a pixel out. */
-const RGB = { inputColorType: 2, colorType: 2, inputHasAlpha: false } as const;
 
 const paint = async (inputs: RenderInputs, scene: Scene): Promise<Buffer> => {
   const { size, seconds } = inputs;
