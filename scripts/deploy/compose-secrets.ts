@@ -1,8 +1,9 @@
 /**
  * Makes the secrets of docker-compose.yml and docker-compose.cluster.yml in deploy/secrets, or the folder of RUNLEDGER_SECRETS:
  * `node scripts/run.mjs --omit=dev scripts/deploy/compose-secrets.ts`. Existing secrets are kept, and the broker's permissions are written
- * again: run it after an upgrade. It also lets all users read what compose files mount of the repository. More arguments go to "runledger broker-config", such as --executor gpu-2 or --rotate gateway.
- * That command alone makes keys that only its user can read, and no container runs as that user.
+ * again: run it after an upgrade. It also lets all users read what compose files mount of the repository. More arguments go to
+ * "runledger broker-config", such as --executor gpu-2 or --rotate gateway. That command alone makes keys that only its user can read, and no
+ * container runs as that user.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -1,4 +1,4 @@
-/** docs/settings.md from the configuration schema of every service, the standalone and the command line tool. */
+/** docs/settings.md from the configuration schema of every service, the standalone and the command line tool, and from the compose files. */
 import { settingsSchema as cli } from '@runledger/cli/settings';
 import { configSchema as gateway } from '@runledger/gateway/config';
 import { configSchema as gpuExecutor } from '@runledger/gpu-executor/config';
@@ -6,6 +6,7 @@ import { configSchema as notifier } from '@runledger/notifier/config';
 import { configSchema as scheduler } from '@runledger/scheduler/config';
 import { describeConfig, type SettingRow } from '@runledger/service-kit/config/config';
 import { settingsSchema as standalone } from '@runledger/standalone/settings/settings';
+import { composeVariables } from '../deploy/compose-variables.ts';
 
 const SCHEMAS = {
   gateway,
@@ -44,6 +45,21 @@ const section = ([title, schema]: [string, (typeof SCHEMAS)[keyof typeof SCHEMAS
     '',
   ].join('\n');
 
+const composeSection = (): string =>
+  [
+    '## docker compose',
+    '',
+    'From the environment of `docker compose`, or a file `.env` in the folder of docker-compose.yml. Every other setting of a container is',
+    'a line of `environment` in a compose file of your own ([executor-images](../examples/executor-images/README.md)).',
+    '',
+    '| variable | default | |',
+    '|---|---|---|',
+    ...composeVariables().map(
+      ({ name, preset: value, description }) => `| \`${name}\` | \`${cell(value)}\` | ${cell(description)} |`,
+    ),
+    '',
+  ].join('\n');
+
 export const settingsPage = (): string =>
   [
     '# Settings',
@@ -56,4 +72,5 @@ export const settingsPage = (): string =>
     'with `EXECUTOR_` to the executor.',
     '',
     ...Object.entries(SCHEMAS).map(section),
+    composeSection(),
   ].join('\n');

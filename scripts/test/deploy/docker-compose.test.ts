@@ -23,6 +23,7 @@ import {
   secretsOf,
   servicesOf,
 } from './read-compose.ts';
+import type { Service } from './read-compose.ts';
 import { execForm, imageOf, readDockerfile, valuesOf } from './read-dockerfile.ts';
 import type { Step } from './read-dockerfile.ts';
 import { manifestOf, members, ROOT } from './workspaces.ts';
@@ -53,8 +54,19 @@ const watch = readCompose('docker-compose.watch.yml');
 const cluster = readCompose('docker-compose.cluster.yml');
 const services = servicesOf(compose);
 /** Includes the services of the other files, without their additions to services of the first. */
-const containers = new Map([...servicesOf(watch), ...extendedServicesOf(cluster, compose), ...services]);
-const serviceNamed = (name: string) => members(containers.get(name));
+const allServices = new Map([...servicesOf(watch), ...extendedServicesOf(cluster, compose), ...services]);
+/** Without a container, it only builds an image. */
+const IMAGE_ONLY = 'gpu-executor-image';
+const containers = new Map([...allServices].filter(([name]) => name !== IMAGE_ONLY));
+const serviceNamed = (name: string) => members(allServices.get(name));
+
+/** The service that builds the image of a service: itself, or another one with the same image. */
+const buildingOf = (name: string): Service => {
+  const { image } = serviceNamed(name);
+  const builds = (service: Service): boolean =>
+    service['image'] === image && (service['build'] ?? null) !== null;
+  return [...allServices.values()].find(builds) ?? {};
+};
 
 /** The content of the image of a service that is built here. */
 const imageStepsOf = (name: string): Step[] => {
@@ -62,11 +74,12 @@ const imageStepsOf = (name: string): Step[] => {
     context = '.',
     dockerfile = 'Dockerfile',
     target,
-  }: Record<string, unknown> = members(serviceNamed(name)['build'] ?? {});
+  }: Record<string, unknown> = members(buildingOf(name)['build'] ?? {});
   const stages = readDockerfile(join(String(context), String(dockerfile)));
   return imageOf(stages, typeof target === 'string' ? target : undefined).steps;
 };
-const isBuilt = (name: string): boolean => 'build' in serviceNamed(name);
+/** Whether the service builds its image, or another one does. */
+const isBuilt = (name: string): boolean => 'build' in buildingOf(name);
 
 const succeeds = (command: string, args: readonly string[]): boolean => spawnSync(command, args).status === 0;
 
@@ -236,6 +249,35 @@ describe('the images of docker-compose.yml', () => {
   it('include the command line tool that tests run in a container', () => {
     expect(serviceNamed('provision')['image']).toBe(CLI_IMAGE);
   });
+
+  it('include the executor without a program, which no container runs', () => {
+    const { version } = manifestOf('services/gpu-executor');
+    expect(serviceNamed(IMAGE_ONLY)).toEqual({
+      build: expect.objectContaining({ target: 'executor', tags: ['runledger/gpu-executor'] }),
+      image: `runledger/gpu-executor:${version}`,
+      deploy: { replicas: 0 },
+    });
+    const { build, image } = members(servicesOf(readCompose('docker-compose.gpu.yml')).get('gpu-executor'));
+    expect([build, image]).toEqual([null, serviceNamed(IMAGE_ONLY)['image']]);
+  });
+
+  it.each(['docker-compose.yml', 'docker-compose.cluster.yml'])(
+    'are built by one service each in %s',
+    (file) => {
+      const together = new Map([
+        ...services,
+        ...(file === 'docker-compose.yml' ? [] : extendedServicesOf(cluster, compose)),
+      ]);
+      const built = [...together.values()].filter(({ build }) => build !== undefined && build !== null);
+      const images = built.map(({ image }) => String(image));
+      expect(images.toSorted()).toEqual([...new Set(images)].toSorted());
+      // And every image of ours by one.
+      const ours = [...together.values()]
+        .map(({ image }) => String(image))
+        .filter((image) => image.startsWith('runledger/'));
+      expect(images).toEqual(expect.arrayContaining(ours));
+    },
+  );
 
   it('include the nats-server version that is downloaded without Docker', () => {
     const { version } = NATS_SERVER_RELEASE;

@@ -14,12 +14,13 @@ export const readCompose = (file: string): Compose => {
     text = text.replaceAll(/\$\{\w+:-([^${}]*)\}/g, '$1');
   }
   const ignored = { tag: '!reset', resolve: (): null => null };
-  const replacing = {
+  const replacing = (['seq', 'map'] as const).map((collection) => ({
     tag: '!override',
-    collection: 'seq',
-    resolve: (list: unknown): unknown => list,
-  } as const;
-  const read: unknown = parse(text.replaceAll('$$', '$'), { merge: true, customTags: [ignored, replacing] });
+    collection,
+    resolve: (value: unknown): unknown => value,
+  }));
+  const customTags = [ignored, ...replacing];
+  const read: unknown = parse(text.replaceAll('$$', '$'), { merge: true, customTags });
   return members(read);
 };
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openInstallation, whyNoContainers } from '@runledger/testing/servers/containers';
 import { expect, it } from 'vitest';
 import { makeComposeSecrets } from '../../deploy/compose-secrets.ts';
+import { makeMountedReadable } from '../../deploy/mounted-files.ts';
 import { runSample } from './run-sample.ts';
 import { ROOT } from '../deploy/workspaces.ts';
 
@@ -18,6 +19,7 @@ it(
     if (why !== undefined) return context.skip(why);
     await using temporary = await mkdtempDisposable(join(tmpdir(), 'runledger-containers-'));
     const secrets = join(temporary.path, 'secrets');
+    await makeMountedReadable(ROOT);
     await makeComposeSecrets(secrets);
     await using installation = await openInstallation({ root: ROOT, secrets });
 
