@@ -44,7 +44,8 @@ export const readCapabilities = async (
   if (problems.length > 0) throw new ConfigError(problems);
   if (registeredBy(runners).programs.length === 0) {
     const advice =
-      'EXECUTOR_PROGRAMS and EXECUTOR_COMFYUI are empty: every run that is assigned here will fail';
+      'this executor has no program and no model server, and gets no runs; name what it may run in EXECUTOR_PROGRAMS, EXECUTOR_COG or ' +
+      'EXECUTOR_COMFYUI, and in a container start an image that has it (examples/executor-images/README.md)';
     log.warn({}, advice);
   }
   return { slots, runners };

@@ -65,7 +65,10 @@ const nextStep = ({ reason, gpu, ahead }: Waiting): string => {
     case 'not_served':
       return `start an executor with ${gpu} slots that serves its machine (EXECUTOR_MACHINES)`;
     case 'no_runner':
-      return 'configure one of these executors for its workflow and organisation (EXECUTOR_PROGRAMS, EXECUTOR_COG, EXECUTOR_COMFYUI)';
+      return (
+        'configure one of these executors for its workflow and organisation (EXECUTOR_PROGRAMS, EXECUTOR_COG, EXECUTOR_COMFYUI); ' +
+        'in a container, start it from an image that has the program (examples/executor-images/README.md)'
+      );
     case 'no_label':
       return 'start one of these executors with the labels of its deployment (EXECUTOR_LABELS), or ask for others: runledger deployments update --label';
   }
