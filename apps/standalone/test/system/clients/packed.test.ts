@@ -5,11 +5,14 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { Runledger } from '@runledger/client';
+import { freePort } from '@runledger/local-servers/free-port';
 import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
+import { testBrowser } from '@runledger/testing/browser/browser';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { aClientService, type ClientService } from '../../fixtures/client-service.ts';
+import { startNextSite } from '../../fixtures/next-site.ts';
 import { installPackedClient, type PackedClient } from '../../fixtures/packed-client.ts';
 
 const run = promisify(execFile);
@@ -17,10 +20,12 @@ const TSC = join(import.meta.dirname, '../../../../../node_modules/typescript/bi
 
 let packed: PackedClient;
 let service: ClientService;
+let sitePort: number;
 let env: NodeJS.ProcessEnv;
 beforeAll(async () => {
   packed = installPackedClient();
-  service = await aClientService();
+  sitePort = await freePort();
+  service = await aClientService({ RUNLEDGER_CORS_ORIGINS: `http://127.0.0.1:${sitePort}` });
   const { url, api_key } = service.standalone;
   env = { PATH: process.env['PATH'], RUNLEDGER_URL: url, RUNLEDGER_API_KEY: api_key };
 }, 180_000);
@@ -54,6 +59,7 @@ describe('the package', () => {
       ...options,
       strict: true,
       exactOptionalPropertyTypes: true,
+      allowImportingTsExtensions: true,
       noEmit: true,
       types: ['node'],
     };
@@ -152,5 +158,25 @@ describe('the example of Next.js', () => {
     expect([response.status, await response.json()]).toEqual([200, JSON.parse(body)]);
     expect((await receive(post(`${body} `, headers))).status).toBe(400);
     vi.unstubAllEnvs();
+  });
+
+  it('shows a run live in a browser, to the end', { timeout: 300_000 }, async (context) => {
+    const browser = await testBrowser();
+    if (browser.kind === 'unavailable') return context.skip(browser.reason);
+    await using open = new AsyncDisposableStack();
+    open.use(browser);
+    const site = {
+      folder: join(packed.folder, 'next'),
+      client: `../${packed.tarball}`,
+      port: sitePort,
+      env: { ...env, RUNLEDGER_DEPLOYMENT: service.deployment },
+    };
+    open.use(await startNextSite(site));
+    const { page } = open.use(await browser.open({ width: 390 }));
+    await page.goto(`http://127.0.0.1:${sitePort}/`);
+    await page.getByRole('button', { name: 'Run' }).click();
+    const shown = page.getByText('100 % success');
+    await shown.waitFor();
+    expect(await shown.isVisible()).toBe(true);
   });
 });
