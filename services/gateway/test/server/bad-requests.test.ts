@@ -265,7 +265,6 @@ describe('the order of checks', () => {
 
 describe('an unknown path or method', () => {
   it.each([
-    ['GET', '/', 404],
     ['GET', '/api', 404],
     ['GET', '/api/', 404],
     ['GET', '/run/deployment/queue', 404],

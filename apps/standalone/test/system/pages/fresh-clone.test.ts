@@ -19,7 +19,7 @@ const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
 /** After a change of what the screen shows: writes the answers into the pages instead of comparing them. */
 const writes = process.env['RUNLEDGER_WRITE_DOCS'] === '1';
 /** Some of the packages that npm start does not install. */
-const ONLY_TESTS_NEED = ['vitest', 'testcontainers', 'ajv', 'typescript'];
+const ONLY_TESTS_NEED = ['vitest', 'testcontainers', 'typescript'];
 /** With the packages from the registries. */
 const FOLLOWED_WITHIN_MS = 600_000;
 
