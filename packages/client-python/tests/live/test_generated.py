@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import unittest
 from pathlib import Path
@@ -17,16 +18,24 @@ import generate  # noqa: E402
 REMEDY = "Run `npm run docs`, then `npm run client:python`, and commit what they change."
 
 
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def without_ids(document: Any) -> str:
+    """A standalone shows the ids of its sample as examples, and its own address."""
+    return UUID.sub("an id", json.dumps({**document, "servers": []}, sort_keys=True))
+
+
 class TheGeneratedModules(unittest.TestCase):
     document: Any
 
     @classmethod
     def setUpClass(cls) -> None:
+        cls.document = json.loads((ROOT.parent.parent / "docs" / "openapi.json").read_text(encoding="utf-8"))
+
+    def test_are_made_from_what_the_service_serves(self) -> None:
         served = httpx.get(f"{os.environ['RUNLEDGER_URL']}/openapi.json").json()
-        written = json.loads((ROOT.parent.parent / "docs" / "openapi.json").read_text(encoding="utf-8"))
-        # A standalone shows the ids of its sample as examples, so only the operations are compared.
-        assert served["paths"].keys() == written["paths"].keys(), REMEDY
-        cls.document = written
+        self.assertTrue(without_ids(served) == without_ids(self.document), REMEDY)
 
     def module(self, name: str) -> str:
         return (ROOT / "src" / "runledger" / name).read_text(encoding="utf-8")
