@@ -8,8 +8,10 @@ import {
   type StoredMessage,
 } from '@runledger/contracts/fold/chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
+import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import type { RunState } from '@runledger/contracts/fold/run';
 import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
+import { endsWithoutLog, type Webhook } from '@runledger/contracts/fold/webhook';
 import { WEBHOOK_CHAIN, type WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import {
   parseLifecycleSubject,
@@ -64,8 +66,7 @@ export const foldMessage = (
     }
     case 'webhook': {
       const { next } = accept(WEBHOOK_CHAIN, folded.webhook, message);
-      // A run comes before its webhook facts. An unknown run was missed.
-      if (next.kind === 'accepted' && folded.history.state === undefined) return { kind: 'gap' };
+      if (comesBeforeRun(folded.history, next)) return { kind: 'gap' };
       return folding(next, (webhook) => ({ ...folded, webhook }));
     }
   }
@@ -81,6 +82,13 @@ const deletesUnknown = (
   expectedSequence !== 0 &&
   next.kind === 'accepted' &&
   next.fact.event.type === 'RunDeleted';
+
+/**
+ * A run comes before its webhook facts: one that is unknown was missed, and one whose head is 0 is being derived again, unless the log
+ * has lost it.
+ */
+const comesBeforeRun = ({ head, state }: RunHistory, next: Accepted<WebhookEvent, Webhook>): boolean =>
+  next.kind === 'accepted' && (state === undefined || (head === 0 && !endsWithoutLog(next.fact.event)));
 
 /**
  * A history whose head is 0 was made from another log, or is derived again from this one. When the log has lost what it was made

@@ -1,4 +1,4 @@
-import { MongoBulkWriteError, MongoServerError } from 'mongodb';
+import { MongoBulkWriteError } from 'mongodb';
 import { within } from '@runledger/resilience/within';
 import { ViewsUnavailable } from '../run-views.ts';
 
@@ -24,19 +24,20 @@ export const orUnavailable = async <Result>(
   }
 };
 
-/** A guarded upsert that finds a newer document tries to insert a second one, which the server refuses. */
-export const ignoringStale = async (write: () => Promise<unknown>): Promise<void> => {
+/**
+ * The places of the writes that the server refused because there is a document with the same id: of an upsert, one that its filter does
+ * not match. @throws for every other failure
+ */
+export const refusedAsDuplicates = async (write: () => Promise<unknown>): Promise<readonly number[]> => {
   try {
     await write();
+    return [];
   } catch (error) {
-    if (error instanceof MongoBulkWriteError) {
-      // Without any write error the server has not responded: the driver also throws this for a lost connection.
-      const errors = [error.writeErrors].flat();
-      const isStale = errors.length > 0 && errors.every(isDuplicate);
-      if (isStale && error.result.getWriteConcernError() === undefined) return;
-    } else if (error instanceof MongoServerError && isDuplicate(error)) return;
-    throw error;
+    if (!(error instanceof MongoBulkWriteError)) throw error;
+    // Without any write error the server has not responded: the driver also throws this for a lost connection.
+    const errors = [error.writeErrors].flat();
+    const isRefused = errors.length > 0 && errors.every(({ code }) => code === DUPLICATE_KEY);
+    if (!isRefused || error.result.getWriteConcernError() !== undefined) throw error;
+    return errors.map(({ index }) => index);
   }
 };
-
-const isDuplicate = ({ code }: { code?: number | string | undefined }): boolean => code === DUPLICATE_KEY;

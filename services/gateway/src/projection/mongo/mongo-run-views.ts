@@ -2,11 +2,11 @@ import type { Db } from 'mongodb';
 import { once } from './once.ts';
 import type { RunViews } from '../run-views.ts';
 import type { StoredSet } from '../store-of.ts';
-import { ignoringStale, orUnavailable } from './mongo-errors.ts';
+import { orUnavailable } from './mongo-errors.ts';
 import { positionOf, type StoredPosition } from './projection-position.ts';
 import { readViews } from './read-views.ts';
 import { resetViewHeads } from './reset-view-heads.ts';
-import { guardedRemoval, guardedWrite, type RunDocument } from './run-documents.ts';
+import { guardedRemoval, guardedWrite, writeGuarded, type RunDocument } from './run-documents.ts';
 import { createIndexes } from './run-indexes.ts';
 import { readReferences } from './run-references.ts';
 
@@ -56,9 +56,7 @@ const writeViews = ({
     if (views.length === 0) return;
     await whenIndexed();
     const writes = views.map(guardedWrite);
-    await orUnavailable('saving run views', writeWithinMs, () =>
-      ignoringStale(() => runs.bulkWrite(writes, { ordered: false })),
-    );
+    await orUnavailable('saving run views', writeWithinMs, () => writeGuarded(runs, writes));
   };
   return {
     save,

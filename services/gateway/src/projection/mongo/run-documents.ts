@@ -1,6 +1,7 @@
-import type { AnyBulkWriteOperation } from 'mongodb';
+import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import type { StoredView } from '../core/run-view.ts';
 import { storedRun, type StoredRun } from '../core/stored-run.ts';
+import { refusedAsDuplicates } from './mongo-errors.ts';
 
 /** A stored run. */
 export interface RunDocument extends Omit<StoredRun, 'run_id'> {
@@ -16,6 +17,20 @@ export const guardedWrite = (view: StoredView): AnyBulkWriteOperation<RunDocumen
   const { org_id, head, webhook_head } = replacement;
   const filter = { _id: id, org_id, head: { $lte: head }, webhook_head: { $lte: webhook_head } };
   return { replaceOne: { filter, replacement, upsert: true } };
+};
+
+/**
+ * Does guarded writes. A refused one is tried once more: it is stale, or another gateway inserted an earlier view after this one had
+ * found none, and the second try finds that.
+ */
+export const writeGuarded = async (
+  runs: Pick<Collection<RunDocument>, 'bulkWrite'>,
+  writes: readonly AnyBulkWriteOperation<RunDocument>[],
+): Promise<void> => {
+  const refusedOf = (tried: readonly AnyBulkWriteOperation<RunDocument>[]): Promise<readonly number[]> =>
+    refusedAsDuplicates(() => runs.bulkWrite([...tried], { ordered: false }));
+  const refused = new Set(await refusedOf(writes));
+  if (refused.size > 0) await refusedOf(writes.filter((_, index) => refused.has(index)));
 };
 
 /** Only what was read is removed: a later view of the run stays. */

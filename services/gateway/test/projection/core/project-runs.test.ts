@@ -214,6 +214,14 @@ describe('a view of another log', () => {
     });
   });
 
+  it('has a gap before a webhook fact while its run is not derived again', () => {
+    const delivered = webhookMessage(one, webhookDelivered(one), 9, 0);
+    expect(project(ended.map(reset), [delivered])).toMatchObject({
+      views: [],
+      gaps: [{ message: delivered }],
+    });
+  });
+
   it('goes on with the deletion of its run, and knows the files', () => {
     const withFiles = ended.map((view) => ({
       ...view,

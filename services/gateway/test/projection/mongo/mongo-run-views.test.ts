@@ -1,10 +1,15 @@
 import { beginningOf } from '../../../src/projection/core/projection-start.ts';
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
 import { MongoClient, type Db } from 'mongodb';
 import { expect, it } from 'vitest';
-import type { RunDocument } from '../../../src/projection/mongo/run-documents.ts';
+import {
+  documentOf,
+  guardedWrite,
+  writeGuarded,
+  type RunDocument,
+} from '../../../src/projection/mongo/run-documents.ts';
 import { aView, folded, timeOf } from '../../fixtures/runs/folded-runs.ts';
 import { insertViews, mongoUrl, openViews } from '../../fixtures/views/mongo-views.ts';
 
@@ -59,6 +64,29 @@ describeWithMongo('views in MongoDB', () => {
     expect(found.items.map(({ run }) => run.number)).toEqual([1_001, 801, 601, 401, 201]);
     const rest = await views.listRuns({ org_id: org, limit: 5, origin: 'replay', gpu: 'H100', statuses });
     expect(rest).toEqual({ items: filling.slice(1, 2), end: undefined });
+  });
+
+  it('are replaced by a later one also when an earlier one was inserted in the moment between search and insertion', async () => {
+    await using open = new AsyncDisposableStack();
+    const { url, database } = await aDatabase(open);
+    const views = open.use(openViews(url));
+    const key = aRun();
+    const [earlier, later] = [aView(1, folded(queued(key))), aView(2, folded(queued(key), assigned(key)))];
+    const stale = aView(1, folded(queued(aRun())));
+    await views.save([{ ...stale, head: 5 }]);
+    const runs = database.collection<RunDocument>('run_views_v1');
+    // What a server does with two such upserts at once: it refuses the insertion that comes second, whatever it inserts.
+    const tries: number[] = [];
+    const bulkWrite: typeof runs.bulkWrite = async (writes, options) => {
+      tries.push(writes.length);
+      if (tries.length > 1) return runs.bulkWrite(writes, options);
+      await views.save([earlier]);
+      const insertions = [later, stale].map((view) => ({ insertOne: { document: documentOf(view) } }));
+      return runs.bulkWrite(insertions, options);
+    };
+    await writeGuarded({ bulkWrite }, [later, stale].map(guardedWrite));
+    expect(await views.load([later.run, stale.run])).toEqual([later, { ...stale, head: 5 }]);
+    expect(tries).toEqual([2, 2]);
   });
 
   it('are listed by an index for each filter', async () => {
