@@ -5,7 +5,9 @@ import { drawGrowth } from '@runledger/charts/growth-picture';
 import { checkOut } from './compare/other-checkout.ts';
 import { DIMENSIONS } from './growth/dimensions.ts';
 import { measureSize } from './growth/measure-growth.ts';
-import { floor } from './measures/floor.ts';
+import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
+import { httpFloor } from './measures/http-floor.ts';
+import { logFloor } from './measures/log-floor.ts';
 import type { Readings } from './measures/figures.ts';
 import { measureRound, type Size } from './measures/round.ts';
 import { shortRound } from './measures/short-round.ts';
@@ -21,7 +23,7 @@ const WHOLE: Size = { closedSeconds: 3, steadySeconds: 8, runs: 2_000, streams: 
 const QUICK: Size = { closedSeconds: 1, steadySeconds: 1, runs: 40, streams: 20 };
 const QUICK_MOST = 10;
 /** The last one is what nats-server does by itself. */
-const SYNC_INTERVALS = ['always', '1s', '2m'];
+const SYNC_INTERVALS: readonly SyncInterval[] = ['always', '1s', '2m'];
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -51,7 +53,8 @@ const measureAlone = async (options: Options): Promise<void> => {
     tell(`Round ${round} of ${options.rounds}`);
     const size = sizeOf(options);
     rounds.push({
-      ...(await floor(size.closedSeconds)),
+      ...(await httpFloor(size.closedSeconds)),
+      ...(await logFloor(requestOf(options, CHECKOUT), size.steadySeconds)),
       ...(await measureRound(requestOf(options, CHECKOUT), size)),
     });
   }
@@ -122,7 +125,7 @@ const measureDurability = async (options: Options): Promise<void> => {
     // Another one comes first in each round.
     for (const turn of SYNC_INTERVALS.keys()) {
       const at = (round + turn) % SYNC_INTERVALS.length;
-      const syncInterval = SYNC_INTERVALS[at] ?? '';
+      const syncInterval = SYNC_INTERVALS[at] ?? 'always';
       tell(`Round ${round + 1} of ${options.rounds}: flushed ${syncInterval}`);
       await using system = await startStandalone({ ...requestOf(options, CHECKOUT), syncInterval });
       measured[at]?.push(await shortRound(system, [system]));

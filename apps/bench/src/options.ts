@@ -1,11 +1,12 @@
 import { parseArgs } from 'node:util';
+import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
 import { DIMENSIONS } from './growth/dimensions.ts';
 
 export interface Options {
   readonly rounds: number;
   readonly slots: number;
   /** When the broker flushes: `always`, or an interval. */
-  readonly sync: string;
+  readonly sync: SyncInterval;
   /** The folder for results and pictures. */
   readonly out: string;
   /** A commit to measure beside this state. */
@@ -62,9 +63,10 @@ export const readOptions = (args: readonly string[]): ReadOptions => {
     const unknown = growth.filter((name) => !NAMES.includes(name));
     if (unknown.length > 0)
       throw new RangeError(`--growth is of ${NAMES.join(', ')}, and not of ${unknown.join(', ')}.`);
-    const { sync, out, compare, durability, quick, hold } = values;
+    const { out, compare, durability, quick, hold } = values;
     const ways = [compare !== undefined, growth.length > 0, durability, hold].filter(Boolean).length;
     if (ways > 1) throw new RangeError('--compare, --growth, --durability and --hold exclude each other.');
+    const sync = interval(values.sync);
     const rounds = wholeNumber('--rounds', values.rounds ?? (growth.length > 0 ? '1' : '3'), 100);
     const slots = wholeNumber('--slots', values.slots, 1_000);
     const most = wholeNumber('--most', values.most, 10_000_000);
@@ -76,6 +78,13 @@ export const readOptions = (args: readonly string[]): ReadOptions => {
     return { ok: false, why: `${error instanceof Error ? error.message : String(error)}\n${USAGE}` };
   }
 };
+
+const interval = (text: string): SyncInterval => {
+  if (isInterval(text)) return text;
+  throw new RangeError(`--sync is always, or a time such as 1s, and not ${text}.`);
+};
+
+const isInterval = (text: string): text is SyncInterval => /^(always|[1-9]\d*(ms|s|m))$/.test(text);
 
 const wholeNumber = (name: string, text: string, highest: number): number => {
   const value = Number(text);

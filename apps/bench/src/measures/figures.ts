@@ -38,6 +38,8 @@ export const FIGURES: ReadonlyMap<string, Figure> = new Map<string, Figure>([
   ['accept.on.p50', time('  its time, p50')],
   ['accept.on.p99', time('  its time, p99')],
   ['runs', rate('completed runs')],
+  ['floor.log.p50', time('floor: two messages, the second behind the first, in a bare log at 100/s, p50')],
+  ['floor.log.p99', time('floor: two messages, the second behind the first, in a bare log at 100/s, p99')],
   ['started.p50', time('from queued to started at 100 runs/s, p50')],
   ['started.p99', time('from queued to started at 100 runs/s, p99')],
   ['visible.p50', time('from POST to the visible end at 100 runs/s, p50')],

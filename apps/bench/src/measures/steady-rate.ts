@@ -5,7 +5,7 @@ import { QUEUE, queueBody } from '../load/queue-runs.ts';
 import type { MeasuredStandalone } from '../system/measured-standalone.ts';
 import type { Readings } from './figures.ts';
 
-const RUNS_PER_SECOND = 100;
+export const RUNS_PER_SECOND = 100;
 /** Of all runs one in so many is asked for until its end is visible, so often. */
 const ASKED = 4;
 const ASK_EVERY_MS = 5;

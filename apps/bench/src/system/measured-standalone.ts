@@ -1,3 +1,4 @@
+import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
@@ -54,8 +55,8 @@ export interface StandaloneRequest {
   readonly slots: number;
   readonly executors: number;
   /** `RUNLEDGER_SYNC_INTERVAL` of its broker. */
-  readonly syncInterval: string;
-  /** What it inherits, such as `PATH`. */
+  readonly syncInterval: SyncInterval;
+  /** What it inherits: `PATH` and `HOME` at least. */
   readonly environment: Readonly<Record<string, string>>;
   /** The data folder and the deployments of an earlier one, which stays; an empty folder that goes with it if this is not set. */
   readonly data?: { readonly folder: string; readonly deployments: Deployments | undefined };

@@ -7,7 +7,7 @@ import { QUEUE, queueBody } from '../load/queue-runs.ts';
 import type { Readings } from './figures.ts';
 
 /** A bare Koa server under the same load: what machine and load generator allow. */
-export const floor = async (seconds: number): Promise<Readings> => {
+export const httpFloor = async (seconds: number): Promise<Readings> => {
   const server = fork(fileURLToPath(new URL('../floor/koa-floor.ts', import.meta.url)));
   try {
     const [{ port }] = (await once(server, 'message')) as [AddressInfo];
