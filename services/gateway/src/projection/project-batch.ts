@@ -2,7 +2,7 @@ import { eventIdOf, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { isDeleted } from '@runledger/contracts/fold/run';
 import { countRuns } from '@runledger/contracts/room/run-counts';
 import { matchesAny } from '@runledger/contracts/subjects/matches-filter';
-import { ALL_LIFECYCLES, ALL_WEBHOOKS, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { NewerVersion } from '@runledger/event-log/follow/follow';
@@ -10,7 +10,7 @@ import { settled } from '@runledger/event-log/messages/leader-state';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { foldedOf } from './core/fold-run.ts';
 import { projectRuns, runsIn, type Gap, type RefusedFact } from './core/project-runs.ts';
-import { isAt, type ProjectionPosition } from './core/projection-start.ts';
+import type { ProjectionPosition } from './core/projection-start.ts';
 import { isSameRun, type StoredView } from './core/run-view.ts';
 import { ViewsReplaced } from './position-watch.ts';
 import { readView } from './read-view.ts';
@@ -18,7 +18,7 @@ import type { RunViews } from './run-views.ts';
 
 export interface BatchOptions {
   readonly log: EventLog;
-  readonly views: Pick<RunViews, 'load' | 'position' | 'advance'>;
+  readonly views: Pick<RunViews, 'load' | 'advance'>;
   readonly logger: Logger;
   /** A fact that is part of no run. */
   readonly onRefused: (refused: RefusedFact) => Promise<void>;
@@ -26,7 +26,12 @@ export interface BatchOptions {
 
 const FACTS = [ALL_LIFECYCLES, ALL_WEBHOOKS];
 
-/** The next position. The views go first: after a crash in between, the same facts change nothing. */
+/**
+ * The next position. The views go first: after a crash in between, the same facts change nothing. The position is compared after they
+ * were loaded and before one is stored: views that went back in between lack facts that another gateway may be folding. A webhook fact,
+ * folded into such a view, would make one that is ahead in one chain and behind in the other, and the view of that gateway, behind in
+ * the first, would be refused as stale.
+ */
 export const projectBatch = async (
   options: BatchOptions,
   from: ProjectionPosition,
@@ -36,7 +41,7 @@ export const projectBatch = async (
   const facts = messages.filter(({ subject }) => matchesAny(FACTS, subject));
   // What a view shows, a read of the log has to show too.
   await settled(options.log, messages.at(-1)?.sequence ?? 0);
-  const present = await loadAt(views, runsIn(facts), from);
+  const present = await views.load(runsIn(facts));
   const projected = projectRuns(present, facts);
   if (projected.kind === 'newer_version') throw new NewerVersion(projected);
   for (const refused of projected.refused) await options.onRefused(refused);
@@ -50,27 +55,8 @@ export const projectBatch = async (
   const counts = messages.reduce(countRuns, from.counts);
   const to = { ...from, sequence: last.sequence, event_id: eventIdOf(last), counts };
   if (await views.advance([...projected.views, ...read], from, to)) return to;
-  throw notAt(from);
+  throw new ViewsReplaced(`the views are not at ${from.sequence}, which was written last`);
 };
-
-/**
- * The present views, which have everything up to the position. Of views that went back meanwhile, another gateway may project the facts
- * that they lack: folded into such a view, a webhook fact would make one that is ahead in one chain and behind in the other, and that
- * other gateway's view, behind in the first, would be refused as stale.
- */
-const loadAt = async (
-  views: BatchOptions['views'],
-  keys: readonly RunKey[],
-  from: ProjectionPosition,
-): Promise<StoredView[]> => {
-  const present = await views.load(keys);
-  // After they were loaded: before, they may still have gone back in between.
-  if (isAt(await views.position(), from)) return present;
-  throw notAt(from);
-};
-
-const notAt = ({ sequence }: ProjectionPosition): ViewsReplaced =>
-  new ViewsReplaced(`the views are not at ${sequence}, which was written last`);
 
 const closeGap = async (
   options: BatchOptions,

@@ -8,12 +8,12 @@ import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { aborted, sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import pLimit from 'p-limit';
+import { beginProjection } from './begin-projection.ts';
 import type { RefusedFact } from './core/project-runs.ts';
-import { beginningOf, type ProjectionPosition } from './core/projection-start.ts';
+import type { ProjectionPosition } from './core/projection-start.ts';
 import { VIEW_VERSION } from './core/stored-run.ts';
 import { openPositionWatch, type PositionWatch } from './position-watch.ts';
 import { projectBatch } from './project-batch.ts';
-import { readStart } from './read-start.ts';
 import { redriveView } from './redrive-view.ts';
 import { viewDigests } from './view-digests.ts';
 import type { RunViews } from './run-views.ts';
@@ -122,7 +122,7 @@ const project = async (
 ): Promise<void> => {
   const batches = { ...options, onRefused: (refused: RefusedFact) => storeRefused(options, refused) };
   const inTurn = pLimit(1);
-  let at = await begin(options, watch.latest());
+  let at = await beginProjection(options, watch.latest());
   watch.set(at);
   const goTo = (next: ProjectionPosition): void => {
     at = next;
@@ -172,31 +172,6 @@ const asHolder = async (
     await work(lease.lost);
   } finally {
     await lease.release();
-  }
-};
-
-/** The position to go on from. `known` is the latest that this process has seen. */
-const begin = async (
-  { log, views, logger }: ProjectionOptions,
-  known: ProjectionPosition | undefined,
-): Promise<ProjectionPosition> => {
-  const position = await views.position();
-  const { identity, start } = await readStart(log, position, known);
-  switch (start.kind) {
-    case 'continue':
-      return start.from;
-    case 'start_again':
-      // This is normal at the first start.
-      logger[position ? 'warn' : 'info'](
-        { because: start.because },
-        'the run views are derived again from the log',
-      );
-      const beginning = beginningOf(
-        identity,
-        Math.max(position?.derivation ?? 0, known?.derivation ?? 0) + 1,
-      );
-      await views.resetTo(beginning);
-      return beginning;
   }
 };
 

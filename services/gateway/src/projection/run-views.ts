@@ -82,9 +82,10 @@ export interface RunViews {
   /** Resolves the next time that the position moves. Of views that this process alone writes. */
   readonly moved?: () => Promise<void>;
   /**
-   * Stores views as `save` does, and then moves the position from exactly this one to the next, so that the views always have what
-   * the position says. Every later call sees them. Durable a moment later: a crash takes both, and they are derived again. False when
-   * the position is another one: the store was emptied, was restored from a copy, or another gateway has moved it.
+   * Stores views that were made from those loaded before, as `save` does, and moves the position from exactly this one to the next, so
+   * that the views always have what the position says. Every later call sees them. Durable a moment later: a crash takes both, and they
+   * are derived again. False when the position is another one: the store was emptied, was restored from a copy, or another gateway
+   * has moved it. Then it was another one before anything was stored, or what is lost of these views is derived again.
    */
   advance(views: readonly StoredView[], from: ProjectionPosition, to: ProjectionPosition): Promise<boolean>;
   /**

@@ -162,6 +162,14 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       expect(await views.position()).toEqual(positionAt(20));
     });
 
+    it('store nothing with which another position than theirs would move', async () => {
+      const [run, later] = [history(), history()];
+      await views.resetTo(beginningOf({ created: log, since: log }, 1));
+      await views.save([at(later, 0)]);
+      expect(await views.advance([at(run, 0), at(later, 1)], positionAt(7), positionAt(20))).toBe(false);
+      expect(await views.load([at(run, 0).run, at(later, 0).run])).toEqual([at(later, 0)]);
+    });
+
     it('move their position from exactly the one that it is', async () => {
       const at = positionAt;
       await views.resetTo(beginningOf({ created: log, since: log }, 1));

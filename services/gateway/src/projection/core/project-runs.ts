@@ -19,7 +19,7 @@ export interface Gap {
 export type Projected =
   | {
       readonly kind: 'projected';
-      /** Only views that changed. */
+      /** Of every run that the messages are about, also when it had them already. */
       readonly views: readonly StoredView[];
       readonly refused: readonly RefusedFact[];
       readonly gaps: readonly Gap[];
@@ -50,7 +50,7 @@ export const projectRuns = (
   messages: readonly StoredMessage[],
 ): Projected => {
   const known = new Map<string, Folded>(present.map((view) => [runName(view.run), foldedOf(view)]));
-  const changed = new Set<string>();
+  const folded = new Set<string>();
   const gaps = new Map<string, Gap>();
   const refused: RefusedFact[] = [];
   for (const message of messages) {
@@ -64,14 +64,15 @@ export const projectRuns = (
     switch (next.kind) {
       case 'refused':
         refused.push({ message, why: next.why });
-        changed.add(name);
+        folded.add(name);
         known.set(name, next.folded);
         break;
       case 'changed':
-        changed.add(name);
+        folded.add(name);
         known.set(name, next.folded);
         break;
       case 'known':
+        folded.add(name);
         break;
       case 'gap':
         break;
@@ -81,11 +82,9 @@ export const projectRuns = (
     // The whole run is read up to the last message behind the gap.
     if (next.kind === 'gap' || gaps.has(name)) gaps.set(name, gapAt(about, message));
   }
-  const views = [...changed].flatMap((name) => {
-    const folded = known.get(name);
-    return folded?.history.state && !gaps.has(name)
-      ? [{ head: folded.history.head, run: folded.history.state, webhook: folded.webhook }]
-      : [];
+  const views = [...folded].flatMap((name) => {
+    const { history, webhook } = known.get(name) ?? foldedOf(undefined);
+    return history.state && !gaps.has(name) ? [{ head: history.head, run: history.state, webhook }] : [];
   });
   return { kind: 'projected', views, refused, gaps: [...gaps.values()] };
 };

@@ -74,9 +74,13 @@ const writeViews = ({
         return found && positionOf(found);
       }),
     advance: async (views, from, to) => {
+      const batch = await orUnavailable('beginning a batch of run views', writeWithinMs, () =>
+        position.claim(from),
+      );
+      if (batch === undefined) return false;
       await save(views);
       return orUnavailable('saving the position of the projection', writeWithinMs, () =>
-        position.move(from, to),
+        position.move(from, to, { batch }),
       );
     },
     resetTo: async (beginning) => {

@@ -1,3 +1,4 @@
+import { newUuid } from '@runledger/contracts/ids';
 import type { Collection } from 'mongodb';
 import type { ProjectionPosition } from '../core/projection-start.ts';
 
@@ -5,19 +6,27 @@ import type { ProjectionPosition } from '../core/projection-start.ts';
 export interface PositionDocument extends ProjectionPosition {
   readonly _id: string;
   readonly collection: string;
+  /** Of the facts whose views are being written, a random id. */
+  readonly batch?: string;
 }
 
 /** Without what MongoDB alone has of it. */
 export const positionOf = (document: Omit<PositionDocument, '_id'>): ProjectionPosition => {
-  const { collection: _, ...position } = document;
+  const { collection: _, batch: __, ...position } = document;
   return position;
 };
 
 /** What a database has of one set of views. One document says where they are and how far, so both change at once. */
 export interface StoredPosition {
   read(): Promise<Omit<PositionDocument, '_id'> | undefined>;
-  /** `collection`: the views are in another one from then on. */
-  move(from: ProjectionPosition, to: ProjectionPosition, collection?: string): Promise<boolean>;
+  /** Begins a batch at exactly this position, whose id a copy from before does not have. Undefined at another position. */
+  claim(from: ProjectionPosition): Promise<string | undefined>;
+  /** False at another position than `from`, or in another batch. `collection`: the views are in another one from then on. */
+  move(
+    from: ProjectionPosition,
+    to: ProjectionPosition,
+    change?: { readonly batch?: string; readonly collection?: string },
+  ): Promise<boolean>;
   reset(beginning: ProjectionPosition, collection: string): Promise<void>;
   /** False when there is one. */
   add(position: ProjectionPosition, collection: string): Promise<boolean>;
@@ -31,10 +40,16 @@ export const storedPosition = (positions: Collection<PositionDocument>, id: stri
     const { _id, ...position } = document;
     return position;
   },
-  move: async ({ stream_created, derivation, sequence, event_id }, to, collection) => {
-    const from = { _id: id, stream_created, derivation, sequence, event_id } as const;
-    const { matchedCount } = await positions.updateOne(from, {
+  claim: async (from) => {
+    const batch = newUuid();
+    const { matchedCount } = await positions.updateOne({ _id: id, ...placeOf(from) }, { $set: { batch } });
+    return matchedCount === 1 ? batch : undefined;
+  },
+  move: async (from, to, { batch, collection } = {}) => {
+    const present = { _id: id, ...placeOf(from), ...(batch === undefined ? {} : { batch }) };
+    const { matchedCount } = await positions.updateOne(present, {
       $set: { ...to, ...(collection === undefined ? {} : { collection }) },
+      $unset: { batch: true },
     });
     return matchedCount === 1;
   },
@@ -49,4 +64,11 @@ export const storedPosition = (positions: Collection<PositionDocument>, id: stri
   remove: async () => {
     await positions.deleteOne({ _id: id });
   },
+});
+
+const placeOf = ({ stream_created, derivation, sequence, event_id }: ProjectionPosition) => ({
+  stream_created,
+  derivation,
+  sequence,
+  event_id,
 });

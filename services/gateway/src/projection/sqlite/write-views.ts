@@ -68,12 +68,9 @@ export const writeViews = (database: DatabaseSync, recent: RecentViews): Written
     position: () => orUnavailable('reading the position of the projection', position.read),
     advance: (views, from, to) =>
       orUnavailable('saving run views and the position of the projection', () => {
-        const { notes, isMoved } = inTransaction(database, () => ({
-          notes: saveEach(views),
-          isMoved: position.move(from, to),
-        }));
-        notes.forEach((note) => note());
-        return isMoved;
+        const notes = inTransaction(database, () => (position.move(from, to) ? saveEach(views) : undefined));
+        notes?.forEach((note) => note());
+        return notes !== undefined;
       }),
     resetTo: async (beginning) => {
       await resetHeads();

@@ -7,15 +7,15 @@ import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { expect, it } from 'vitest';
-import { beginningOf } from '../../src/projection/core/projection-start.ts';
-import { ViewsReplaced } from '../../src/projection/position-watch.ts';
-import { foldUpToNow } from '../../src/projection/rebuild/build-views.ts';
-import type { ViewStore } from '../../src/projection/run-views.ts';
-import { aLog } from '../fixtures/gateway/a-log.ts';
-import { appendAll, appendWebhook } from '../fixtures/runs/appended-facts.ts';
-import { project } from '../fixtures/views/a-projection.ts';
-import { mongoUrl, openViews } from '../fixtures/views/mongo-views.ts';
-import { expectFolded, storeRuns } from '../fixtures/views/projected-runs.ts';
+import { beginningOf } from '../../../src/projection/core/projection-start.ts';
+import { ViewsReplaced } from '../../../src/projection/position-watch.ts';
+import { foldUpToNow } from '../../../src/projection/rebuild/build-views.ts';
+import type { ViewStore } from '../../../src/projection/run-views.ts';
+import { aLog } from '../../fixtures/gateway/a-log.ts';
+import { appendAll, appendWebhook } from '../../fixtures/runs/appended-facts.ts';
+import { project } from '../../fixtures/views/a-projection.ts';
+import { mongoUrl, openViews } from '../../fixtures/views/mongo-views.ts';
+import { expectFolded, storeRuns } from '../../fixtures/views/projected-runs.ts';
 
 interface Projected {
   readonly log: EventLog;
