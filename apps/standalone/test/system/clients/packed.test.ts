@@ -176,7 +176,7 @@ describe('the example of Next.js', () => {
     await page.goto(`http://127.0.0.1:${sitePort}/`);
     await page.getByRole('button', { name: 'Run' }).click();
     const shown = page.getByText('100 % success');
-    await shown.waitFor();
+    await shown.waitFor({ timeout: 90_000 });
     expect(await shown.isVisible()).toBe(true);
   });
 });
