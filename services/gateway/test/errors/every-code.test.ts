@@ -3,12 +3,12 @@ import { REFUSAL_CODES, type RefusalCode } from '@runledger/contracts/http/refus
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 import { aScene, type Provoke, type Scene } from './a-scene.ts';
-import { REFUSED_DECISIONS } from './refused-decisions.ts';
+import { REFUSED_BY_STATE } from './refused-by-state.ts';
 import { REFUSED_FOR_RECORDS } from './refused-for-records.ts';
 import { REFUSED_FOR_RUNS } from './refused-for-runs.ts';
 import { REFUSED_REQUESTS } from './refused-requests.ts';
 
-const HERE = { ...REFUSED_REQUESTS, ...REFUSED_FOR_RUNS, ...REFUSED_FOR_RECORDS, ...REFUSED_DECISIONS };
+const HERE = { ...REFUSED_REQUESTS, ...REFUSED_FOR_RUNS, ...REFUSED_FOR_RECORDS, ...REFUSED_BY_STATE };
 
 /** The tests that provoke the others, which need outages, full stores, lost values or attempts. */
 const ELSEWHERE: Readonly<Record<Exclude<RefusalCode, keyof typeof HERE>, string>> = {
