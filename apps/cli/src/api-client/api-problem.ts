@@ -54,7 +54,7 @@ const explained = (connection: ApiConnection, answer: Answered, code: string | n
       return `The API key from ${connection.source} may not do this: ${detail}. Use a key with the required scope. An organisation's first key has all scopes except operator; runledger keys create --operator makes one with it.`;
     case 404:
       if (code === 'path_unknown') return `${detail}. ${CHECK_URL}`;
-      if (NOT_THE_ID.has(code)) return `Not found at ${connection.url}: ${detail}.`;
+      if (NOT_THE_ID.has(code)) return `${connection.url} refused this: ${detail}.`;
       return `Not found at ${connection.url}: ${detail}. Check the id. Records of other organisations are not found either.`;
     case 409:
       return `The present state does not allow this: ${detail}.`;

@@ -18,7 +18,9 @@ const aSilentServer = async (): Promise<string> => {
 
 describe('a server that does not answer', () => {
   it('is told of after 5 s: a read fails, a change waits on, and a wait was asked for', async () => {
-    const url = `${await aSilentServer()}/api`;
+    const origin = await aSilentServer();
+    const url = `${origin}/api`;
+    const withoutBasePath = runCli(['get', RUN], at(origin));
     // It speaks no TLS: no connection comes about, so that nothing was changed either.
     const unreachable = runCli(['cancel', RUN], at(url.replace('http:', 'https:')));
     const began = performance.now();
@@ -26,10 +28,15 @@ describe('a server that does not answer', () => {
     const waiting = startCli(['get', RUN, '--wait', '20'], at(url));
     const read = await runCli(['get', RUN], at(url));
     const { code, stderr } = await unreachable;
+    const asked = await withoutBasePath;
     const tookMs = performance.now() - began;
     expect(read).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(`There is no answer from ${url}: it sent nothing for 5 s.`),
+    });
+    expect(asked).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`There is no answer from ${origin}: it sent nothing for 5 s.`),
     });
     expect([code, stderr]).toEqual([2, expect.stringContaining('it accepted no connection within 5 s')]);
     expect(tookMs).toBeGreaterThan(4_900);

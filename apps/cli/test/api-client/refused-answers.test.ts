@@ -42,6 +42,13 @@ describe('a refusal', () => {
     [
       {
         status: 404,
+        body: { detail: 'The deployment is archived', code: 'deployment_archived', request_id: 'r-6' },
+      },
+      '/api refused this: The deployment is archived. (deployment_archived, request r-6)\n',
+    ],
+    [
+      {
+        status: 404,
         body: { detail: 'There is no GET /run/x.', code: 'path_unknown', request_id: 'r-3' },
       },
       'There is no GET /run/x. Check the URL: it must include the base path, such as /api. (path_unknown, request r-3)\n',
