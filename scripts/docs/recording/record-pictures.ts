@@ -12,7 +12,8 @@ import { openTerminal, type Shown, type Terminal } from './terminal.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const PICTURES = join(ROOT, 'docs', 'readme');
-const SIZE = { columns: 110, rows: 26 };
+/** The rows hold all that a start prints when it is ready. */
+const SIZE = { columns: 110, rows: 30 };
 const PROMPT = '~/runledger $ ';
 const START_WITHIN_MS = 300_000;
 const RUN_WITHIN_MS = 60_000;
