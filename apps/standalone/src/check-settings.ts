@@ -1,4 +1,5 @@
 import { readGatewayConfig } from '@runledger/gateway/config';
+import { isServerAddress } from '@runledger/gateway/projection/mongo/reach-server';
 import { capabilityProblems } from '@runledger/gpu-executor/capabilities';
 import { readExecutorConfig } from '@runledger/gpu-executor/config';
 import { readNotifierConfig } from '@runledger/notifier/config';
@@ -46,10 +47,26 @@ export const checkSettings = async (env: NodeJS.ProcessEnv): Promise<Settings> =
   let problems: readonly ConfigProblem[] = await problemsOf(() => readSettings(env));
   for (const { prefixes, read } of SERVICES)
     problems = joinProblems(problems, await problemsOf(() => read(environmentOf(env, prefixes))));
-  problems = joinProblems(problems, await wrongCapabilities(env));
+  problems = joinProblems(problems, [
+    ...wrongDatabase(env['MONGODB_URL']),
+    ...(await wrongCapabilities(env)),
+  ]);
   if (problems.length > 0) throw new ConfigError(problems);
   return readSettings(env);
 };
+
+/** The schema knows how an address begins. Its driver knows the rest. */
+const wrongDatabase = (url: string | undefined): readonly ConfigProblem[] =>
+  url === undefined || url === '' || isServerAddress(url)
+    ? []
+    : [
+        {
+          variable: 'MONGODB_URL',
+          wrong: 'begins well, and is not an address that the driver of MongoDB accepts',
+          right:
+            'an address such as mongodb://127.0.0.1:27017/runledger, with % and the hexadecimal code for special characters of a password',
+        },
+      ];
 
 /** Of the slots and what runs on them, if the environment has settings for it: nvidia-smi may take seconds. */
 const wrongCapabilities = async (env: NodeJS.ProcessEnv): Promise<readonly ConfigProblem[]> => {

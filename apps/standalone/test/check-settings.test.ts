@@ -33,6 +33,14 @@ describe('wrong settings', () => {
     expect(error.message).toContain('Unknown settings: runMaxBytes');
   });
 
+  it('are told of the address of a database too, without its password', async () => {
+    const given = { MONGODB_URL: 'mongodb://me:se/cret@127.0.0.1:27017', RUNLEDGER_PORT: 'many' };
+    const error: unknown = await checkSettings(given).catch((failure: unknown) => failure);
+    if (!(error instanceof ConfigError)) throw new Error('The settings were accepted.');
+    expect(error.problems.map(({ variable }) => variable)).toEqual(['RUNLEDGER_PORT', 'MONGODB_URL']);
+    expect(error.message).not.toContain('cret');
+  });
+
   it('are not those that the standalone decides itself, or takes from elsewhere', async () => {
     const given = {
       RUNLEDGER_HEALTH_PORT: 'x',

@@ -3,7 +3,6 @@ import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongod
 import { describeExit } from '@runledger/local-servers/process/managed-process';
 import type { DataFolder } from '../data-folder/data-folder.ts';
 import { sleep } from '@runledger/resilience/abort';
-import { StartRefused } from '../settings/start-refused.ts';
 import { recordProcess } from '../data-folder/leftovers.ts';
 import { keepRunning } from '../supervision/keep-running.ts';
 import type { SupervisedProcess } from '../supervision/keep-running.ts';
@@ -61,7 +60,7 @@ export const startDatabase = async (
 const ANSWER_WITHIN_MS = 3_000;
 const ASK_AGAIN_AFTER_MS = 1_000;
 
-/** Without its views the API would list nothing, so nothing is ready before. @throws StartRefused for an address that is none */
+/** Without its views the API would list nothing, so nothing is ready before. */
 const whenReachable = async (
   url: string,
   print: (line: string) => void,
@@ -69,10 +68,7 @@ const whenReachable = async (
 ): Promise<void> => {
   let isWaiting = false;
   for (;;) {
-    const why = await whyUnreachable(url, ANSWER_WITHIN_MS).catch((error: unknown) => {
-      if (error instanceof TypeError) throw new StartRefused(`MONGODB_URL cannot be used. ${error.message}`);
-      throw error;
-    });
+    const why = await whyUnreachable(url, ANSWER_WITHIN_MS);
     stopping.throwIfAborted();
     if (why === undefined) {
       if (isWaiting) print('MongoDB answers.');

@@ -1,8 +1,19 @@
 import { MongoClient } from 'mongodb';
 
-/** Why the server at this address cannot be used now, in the words of the driver; undefined when it answers. @throws TypeError for what is no address of MongoDB */
+/** Whether the driver accepts this as an address. Nothing is connected. */
+export const isServerAddress = (url: string): boolean => {
+  try {
+    void new MongoClient(url);
+    return true;
+  } catch {
+    // The error of the driver may quote the address, with its password.
+    return false;
+  }
+};
+
+/** Why the server at this address cannot be used now, in the words of the driver; undefined when it answers. It is one that the driver accepts. */
 export const whyUnreachable = async (url: string, withinMs: number): Promise<string | undefined> => {
-  const client = clientOf(url, withinMs);
+  const client = new MongoClient(url, { serverSelectionTimeoutMS: withinMs, connectTimeoutMS: withinMs });
   try {
     await client.connect();
     await client.db().command({ ping: 1 });
@@ -11,14 +22,5 @@ export const whyUnreachable = async (url: string, withinMs: number): Promise<str
     return error instanceof Error ? error.message : String(error);
   } finally {
     await client.close();
-  }
-};
-
-/** The error of the driver may quote the address, with its password. */
-const clientOf = (url: string, withinMs: number): MongoClient => {
-  try {
-    return new MongoClient(url, { serverSelectionTimeoutMS: withinMs, connectTimeoutMS: withinMs });
-  } catch {
-    throw new TypeError('It is no address of MongoDB, such as mongodb://127.0.0.1:27017/runledger.');
   }
 };
