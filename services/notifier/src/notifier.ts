@@ -36,6 +36,8 @@ export interface NotifierOptions extends DeliveryOptions {
   readonly metrics: Metrics;
   readonly maxInFlight: number;
   readonly reconcileEveryMs: number;
+  /** How many deliveries of an organisation a round checks before it turns to the others; thousands if absent. */
+  readonly firstChecks?: number;
   readonly finishWithinMs: number;
   readonly breaker: BreakerSettings;
 }

@@ -6,7 +6,10 @@ import type { NotifierMetrics } from './effects/notifier-metrics.ts';
 import { giveUpExpired } from './subscription/expired-deliveries.ts';
 import { reconcile, type ReconciliationOptions } from './subscription/reconciliation.ts';
 
-interface RepeatedReconciliation extends Pick<ReconciliationOptions, 'log' | 'targets' | 'signal'> {
+interface RepeatedReconciliation extends Pick<
+  ReconciliationOptions,
+  'log' | 'targets' | 'firstChecks' | 'signal'
+> {
   readonly now: () => Date;
   readonly everyMs: number;
   readonly giveUpAfterMs: number;

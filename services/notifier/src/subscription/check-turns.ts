@@ -1,4 +1,4 @@
-/** Checks of one organisation in the first pass: some seconds, for which the others wait. Each pass that follows has twice as many. */
+/** Some seconds of checks, for which the other organisations wait. */
 const FIRST_CHECKS = 5_000;
 
 /**
@@ -6,11 +6,16 @@ const FIRST_CHECKS = 5_000;
  * organisation gets a part of each pass: so a hundred thousand of one do not delay the few of another, which lie behind them.
  */
 export class CheckTurns {
-  #perPass = FIRST_CHECKS;
+  #perPass: number;
   /** The first of each organisation that the pass before left out; undefined in the first pass. */
   #begin: ReadonlyMap<string, number> | undefined;
   readonly #checked = new Map<string, number>();
   readonly #leftOut = new Map<string, number>();
+
+  /** `firstChecks`: of one organisation in the first pass. Each pass that follows has twice as many. */
+  constructor(firstChecks = FIRST_CHECKS) {
+    this.#perPass = firstChecks;
+  }
 
   /** Whether it is checked in this pass. `isFree`: without a read. To be asked once in each pass, in the order of the sequences. */
   take(org_id: string, sequence: number, isFree: boolean): boolean {

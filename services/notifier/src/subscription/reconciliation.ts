@@ -31,6 +31,8 @@ export interface ReconciliationOptions {
   readonly take: (input: NotifierInput) => void;
   /** A notification was found that nothing accounts for: a bug, or a TIMERS or a log that lost messages. */
   readonly onForgotten: (run: RunId) => void;
+  /** As CheckTurns has it by default, if absent. */
+  readonly firstChecks?: number;
   readonly signal: AbortSignal;
 }
 
@@ -53,7 +55,7 @@ export const reconcile = async (options: ReconciliationOptions): Promise<void> =
   const from = Math.min(...behind.map(({ sweptUpTo }) => sweptUpTo));
   const to = Math.max(...behind.map(({ runs }) => runs.low()));
   take({ type: 'round_begun', partitions: numbers });
-  const round = { ...options, numbers, turns: new CheckTurns() };
+  const round = { ...options, numbers, turns: new CheckTurns(options.firstChecks) };
   for (let after = from; after < to && !signal.aborted; after = round.turns.leftOutFrom - 1) {
     if (after > from) round.turns.next();
     await readWindows(options, after, to, (messages) => checkWindow(round, messages));
