@@ -10,7 +10,7 @@ import { httpFloor } from './measures/http-floor.ts';
 import { logFloor } from './measures/log-floor.ts';
 import type { Readings } from './measures/figures.ts';
 import { measureRound, type Size } from './measures/round.ts';
-import { shortRound } from './measures/short-round.ts';
+import { shortRound, type ShortSize } from './measures/short-round.ts';
 import { readOptions, USAGE, type Options } from './options.ts';
 import { columns, panelsOf } from './report/columns.ts';
 import { commitOf, machineOf } from './report/machine.ts';
@@ -20,7 +20,10 @@ import { startStandalone, type StandaloneRequest } from './system/measured-stand
 
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 const WHOLE: Size = { closedSeconds: 3, steadySeconds: 8, runs: 2_000, streams: 1_000 };
-const QUICK: Size = { closedSeconds: 1, steadySeconds: 1, runs: 40, streams: 20 };
+const QUICK: Size = { closedSeconds: 0.2, steadySeconds: 1, runs: 40, streams: 20 };
+/** Half a minute. */
+const WHOLE_SHORT: ShortSize = { warmUpRuns: 400, warmUpRunsOfExecutor: 250, runs: 1_000, seconds: 3 };
+const QUICK_SHORT: ShortSize = { warmUpRuns: 8, warmUpRunsOfExecutor: 0, runs: 40, seconds: 0.2 };
 const QUICK_MOST = 10;
 /** The last one is what nats-server does by itself. */
 const SYNC_INTERVALS: readonly SyncInterval[] = ['always', '1s', '2m'];
@@ -35,6 +38,8 @@ const requestOf = ({ slots, sync }: Options, checkout: string): StandaloneReques
 };
 
 const sizeOf = ({ quick }: Options): Size => (quick ? QUICK : WHOLE);
+
+const shortSizeOf = ({ quick }: Options): ShortSize => (quick ? QUICK_SHORT : WHOLE_SHORT);
 
 const save = async ({ out }: Options, files: ReadonlyMap<string, string>): Promise<void> => {
   await mkdir(out, { recursive: true });
@@ -90,7 +95,12 @@ const measureGrowth = async (options: Options, name: string): Promise<string[]> 
     for (const size of dimension.sizes.filter((one) => one <= most)) {
       tell(`Round ${round} of ${options.rounds}: ${size} ${dimension.title}`);
       try {
-        const readings = await measureSize(requestOf(options, CHECKOUT), dimension, size);
+        const readings = await measureSize(
+          requestOf(options, CHECKOUT),
+          dimension,
+          size,
+          shortSizeOf(options),
+        );
         bySize.set(size, [...(bySize.get(size) ?? []), readings]);
       } catch (error) {
         failures.push(
@@ -128,7 +138,7 @@ const measureDurability = async (options: Options): Promise<void> => {
       const syncInterval = SYNC_INTERVALS[at] ?? 'always';
       tell(`Round ${round + 1} of ${options.rounds}: flushed ${syncInterval}`);
       await using system = await startStandalone({ ...requestOf(options, CHECKOUT), syncInterval });
-      measured[at]?.push(await shortRound(system, [system]));
+      measured[at]?.push(await shortRound(system, [system], shortSizeOf(options)));
     }
   print(columns('messages are flushed', SYNC_INTERVALS, measured));
   const results = await resultsOf(options, { intervals: SYNC_INTERVALS, measured });

@@ -2,7 +2,7 @@
  * What a reader of RUNS costs at a rate of messages, here and at the broker: microseconds of processor time for each message, read as
  * it is stored, and with pauses (`pauseMs`). Alternating rounds on the same machine; the broker's part is what it uses more than
  * without a reader. Its own broker, and another process that appends:
- * `node scripts/run.mjs packages/event-log/bench/follow.ts [messages a second] [rounds]`
+ * `node scripts/run.mjs packages/event-log/bench/follow.ts [messages a second] [rounds] [ms of a round]`
  */
 import { fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -19,9 +19,9 @@ import { provision } from '../src/provision/provision.ts';
 
 const RATE = Number(process.argv[2] ?? 1_000);
 const ROUNDS = Number(process.argv[3] ?? 3);
+const ROUND_MS = Number(process.argv[4] ?? 4_000);
 /** Given to the process that appends. */
-const BROKER = process.argv[4];
-const ROUND_MS = 4_000;
+const BROKER = process.argv[5];
 const TURN_MS = 5;
 const READERS = [undefined, 0, 5, 20, 50];
 const MICROSECONDS_PER_TICK = 10_000;
@@ -69,7 +69,7 @@ const compare = async (): Promise<void> => {
   await using nats = await testNats();
   await using log = await openEventLog({ url: nats.url, name: 'bench-follow' }, silentLogger);
   await provision(log);
-  const appends = fork(import.meta.filename, [String(RATE), String(ROUNDS), nats.url]);
+  const appends = fork(import.meta.filename, [RATE, ROUNDS, ROUND_MS, nats.url].map(String));
   const costs = READERS.map((): Cost[] => []);
   for (let round = -1; round < ROUNDS; round += 1) {
     for (const [at, pauseMs] of READERS.entries()) {

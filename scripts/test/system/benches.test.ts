@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const ENDS_WITHIN_MS = 240_000;
@@ -14,13 +14,13 @@ const SHORTEST: Readonly<Record<string, readonly string[]>> = {
   'packages/event-log/bench/append-together.ts': ['64', '1'],
   'packages/event-log/bench/append.ts': ['64', '1'],
   'packages/event-log/bench/elections.ts': ['1'],
-  'packages/event-log/bench/follow.ts': ['100', '1'],
+  'packages/event-log/bench/follow.ts': ['100', '1', '200'],
   'packages/event-log/bench/migrate.ts': ['5'],
   'packages/event-log/bench/reads.ts': ['8', '1', '50'],
   'services/gateway/bench/catalogue.ts': ['120', '1', '4'],
   'services/gateway/bench/frozen-broker.ts': ['1', '1', 'kill', '1'],
   'services/gateway/bench/not-found.ts': ['4', '1'],
-  'services/gateway/bench/pages.ts': ['2000', '1', '2000'],
+  'services/gateway/bench/pages.ts': ['100', '1', '100'],
   'services/gateway/bench/projection.ts': ['40', '1', '8'],
   'services/gateway/bench/rebuild.ts': ['40', '1'],
   'services/gateway/bench/requests.ts': ['100', '1'],
@@ -42,11 +42,15 @@ it('a bench that is new is tried here too', () => {
   expect(benches).toEqual(Object.keys(SHORTEST));
 });
 
+/** A bench that needs MongoDB uses the server of the tests. */
+const mongo = inject('sharedMongo');
+const env = { ...process.env, ...(mongo && { MONGODB_URL: mongo.url }) };
+
 // A bench is not a test: its fixtures work outside of vitest.
 describe.concurrent('a bench', () => {
   it.each(benches)('%s starts and prints figures', { timeout: ENDS_WITHIN_MS }, async (file) => {
     const command = ['scripts/run.mjs', file, ...(SHORTEST[file] ?? [])];
-    const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: ROOT });
+    const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: ROOT, env });
     expect(stdout).toMatch(/\d/);
   });
 });

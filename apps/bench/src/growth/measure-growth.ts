@@ -2,7 +2,7 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readings } from '../measures/figures.ts';
-import { shortRound, type Client } from '../measures/short-round.ts';
+import { shortRound, type Client, type ShortSize } from '../measures/short-round.ts';
 import type { Deployments } from '../system/deployments.ts';
 import {
   startStandalone,
@@ -17,6 +17,7 @@ export const measureSize = async (
   request: StandaloneRequest,
   { fill, changes = () => ({}) }: Dimension,
   size: number,
+  round: ShortSize,
 ): Promise<Readings> => {
   const changed = { ...request, ...changes(size) };
   await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-bench-growth-'));
@@ -24,7 +25,7 @@ export const measureSize = async (
   const data = { folder: folder.path, deployments: filled.deployments };
   await using system = await startStandalone({ ...changed, data });
   await untilIdle(system);
-  return await shortRound(system, filled.clients);
+  return await shortRound(system, filled.clients, round);
 };
 
 /** What is measured is flushed as asked for. Before, that would only take longer. */

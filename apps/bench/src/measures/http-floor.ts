@@ -6,6 +6,8 @@ import { closedLoop } from '../load/closed-loop.ts';
 import { QUEUE, queueBody } from '../load/queue-runs.ts';
 import type { Readings } from './figures.ts';
 
+const WARM_UP_SECONDS = 1;
+
 /** A bare Koa server under the same load: what machine and load generator allow. */
 export const httpFloor = async (seconds: number): Promise<Readings> => {
   const server = fork(fileURLToPath(new URL('../floor/koa-floor.ts', import.meta.url)));
@@ -13,7 +15,7 @@ export const httpFloor = async (seconds: number): Promise<Readings> => {
     const [{ port }] = (await once(server, 'message')) as [AddressInfo];
     const api = { url: `http://127.0.0.1:${port}/`, key: 'none' };
     const post = { paths: [QUEUE.slice(1)], bodies: [queueBody('floor')] };
-    await closedLoop(api, post, { seconds: 1 });
+    await closedLoop(api, post, { seconds: Math.min(seconds, WARM_UP_SECONDS) });
     return {
       'floor.post': (await closedLoop(api, post, { seconds })).perSecond,
       'floor.get': (await closedLoop(api, { paths: ['run/floor'] }, { seconds })).perSecond,

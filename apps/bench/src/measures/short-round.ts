@@ -13,24 +13,30 @@ export interface Client extends Pick<Api, 'key'> {
   readonly deployments: Deployments;
 }
 
-const ASK_EVERY_MS = 20;
-/** A process that has just been started executes its first runs more slowly. */
-const WARM_UP_RUNS = 400;
-const WARM_UP_RUNS_OF_EXECUTOR = 250;
-const RUNS = 1_000;
-const SECONDS = 3;
+/** How long a short round takes. */
+export interface ShortSize {
+  /** A process that has just been started executes its first runs more slowly. */
+  readonly warmUpRuns: number;
+  readonly warmUpRunsOfExecutor: number;
+  readonly runs: number;
+  /** Of each loop. */
+  readonly seconds: number;
+}
 
-/** The figures that change with what is stored, or with a setting: half a minute. */
+const ASK_EVERY_MS = 20;
+
+/** The figures that change with what is stored, or with a setting. */
 export const shortRound = async (
   system: MeasuredStandalone,
   clients: readonly Client[],
+  { warmUpRuns, warmUpRunsOfExecutor, runs, seconds }: ShortSize,
 ): Promise<Readings> => {
-  const warmUp = Math.max(WARM_UP_RUNS, system.executors * WARM_UP_RUNS_OF_EXECUTOR);
+  const warmUp = Math.max(warmUpRuns, system.executors * warmUpRunsOfExecutor);
   const { ids } = await queueRuns(system, system.deployments.executed, warmUp);
   await endedRuns(system, ids, ASK_EVERY_MS);
-  const steady = await steadyRate(system, SECONDS);
-  const { readings, ended } = await throughput(system, RUNS);
-  const read = await readEnded(system, ended, SECONDS);
+  const steady = await steadyRate(system, seconds);
+  const { readings, ended } = await throughput(system, runs);
+  const read = await readEnded(system, ended, seconds);
   const accept = await closedLoop(
     system,
     {
@@ -38,7 +44,7 @@ export const shortRound = async (
       bodies: clients.map(({ deployments }) => queueBody(deployments.waiting)),
       keys: clients.map(({ key }) => key),
     },
-    { seconds: SECONDS },
+    { seconds },
   );
   return {
     start: system.startSeconds,
