@@ -19,7 +19,7 @@ const playedFrom = (from: number): readonly Simulated[] => {
   return now;
 };
 
-describe('five hundred small plans with random faults', () => {
+describe('a thousand small plans with random faults', () => {
   it.each(first)(`violate nothing: ${SEEDS_OF_ONE} from seed %i on`, { timeout: 120_000 }, (from) => {
     for (const [n, { violation }] of playedFrom(from).entries()) {
       if (!violation) continue;
