@@ -11,7 +11,7 @@ import {
 } from '@runledger/client';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aClientService, type ClientService } from '../../fixtures/client-service.ts';
+import { aClientService, type ClientService } from '../../fixtures/clients/client-service.ts';
 import { aReceiver } from '../../fixtures/webhook-receiver.ts';
 
 let service: ClientService;

@@ -11,9 +11,10 @@ import { testBrowser } from '@runledger/testing/browser/browser';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { aClientService, type ClientService } from '../../fixtures/client-service.ts';
-import { startNextSite } from '../../fixtures/next-site.ts';
-import { installPackedClient, type PackedClient } from '../../fixtures/packed-client.ts';
+import { aClientService, type ClientService } from '../../fixtures/clients/client-service.ts';
+import { startNextSite } from '../../fixtures/clients/next-site.ts';
+import { installPackedClient, type PackedClient } from '../../fixtures/clients/packed-client.ts';
+import { installRuntimes, type Runtimes } from '../../fixtures/clients/runtimes.ts';
 
 const run = promisify(execFile);
 const TSC = join(import.meta.dirname, '../../../../../node_modules/typescript/bin/tsc');
@@ -72,19 +73,29 @@ describe('the package', () => {
 });
 
 describe('the example of a script', () => {
-  it('uploads a file, shows progress, and prints the addresses of the outputs', async () => {
-    const photo = join(packed.folder, 'fox.png');
-    writeFileSync(photo, 'a fox');
-    const script = join(packed.folder, 'script/run.mjs');
-    const { stdout, stderr } = await run(process.execPath, [script, service.deployment, photo], { env });
-    const [url = '', text] = stdout.split('\n').toSorted((one) => (one.startsWith('http') ? -1 : 1));
-    expect(await (await fetch(url)).text()).toBe('a fox');
-    expect(stdout).toContain('done');
-    expect(text).toBeDefined();
-    expect(stderr).toContain('queued 0 %');
-    expect(stderr).toContain('| it begins');
-    expect(stderr).toContain('success 100 %');
-  });
+  let runtimes: Runtimes;
+  beforeAll(() => {
+    runtimes = installRuntimes();
+  }, 180_000);
+  afterAll(() => runtimes[Symbol.dispose]());
+
+  it.each(['Node', 'Bun', 'Deno'] as const)(
+    'uploads a file, shows progress, and prints the addresses of the outputs, in %s',
+    async (name) => {
+      const photo = join(packed.folder, `${name}.png`);
+      writeFileSync(photo, `a fox of ${name}`);
+      const [program, ...options] = runtimes.of[name];
+      const script = [...options, join(packed.folder, 'script/run.mjs'), service.deployment, photo];
+      const { stdout, stderr } = await run(program, script, { env, cwd: packed.folder });
+      const [url = '', text] = stdout.split('\n').toSorted((one) => (one.startsWith('http') ? -1 : 1));
+      expect(await (await fetch(url)).text()).toBe(`a fox of ${name}`);
+      expect(stdout).toContain('done');
+      expect(text).toBeDefined();
+      expect(stderr).toContain('queued 0 %');
+      expect(stderr).toContain('| it begins');
+      expect(stderr).toContain('success 100 %');
+    },
+  );
 });
 
 describe('the example of Express', () => {
