@@ -74,14 +74,17 @@ const writeViews = ({
         return found && positionOf(found);
       }),
     advance: async (views, from, to) => {
+      const move = (batch?: string): Promise<boolean> =>
+        orUnavailable('saving the position of the projection', writeWithinMs, () =>
+          position.move(from, to, batch),
+        );
+      if (views.length === 0) return move();
       const batch = await orUnavailable('beginning a batch of run views', writeWithinMs, () =>
         position.claim(from),
       );
       if (batch === undefined) return false;
       await save(views);
-      return orUnavailable('saving the position of the projection', writeWithinMs, () =>
-        position.move(from, to, { batch }),
-      );
+      return move(batch);
     },
     resetTo: async (beginning) => {
       const step = <Result>(work: () => Promise<Result>): Promise<Result> =>

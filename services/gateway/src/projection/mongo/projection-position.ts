@@ -1,5 +1,5 @@
 import { newUuid } from '@runledger/contracts/ids';
-import type { Collection } from 'mongodb';
+import type { Collection, Filter, UpdateFilter, UpdateOptions } from 'mongodb';
 import type { ProjectionPosition } from '../core/projection-start.ts';
 
 /** A set of views: the collection that has them, and how far they are. */
@@ -21,50 +21,58 @@ export interface StoredPosition {
   read(): Promise<Omit<PositionDocument, '_id'> | undefined>;
   /** Begins a batch at exactly this position, whose id a copy from before does not have. Undefined at another position. */
   claim(from: ProjectionPosition): Promise<string | undefined>;
-  /** False at another position than `from`, or in another batch. `collection`: the views are in another one from then on. */
-  move(
-    from: ProjectionPosition,
-    to: ProjectionPosition,
-    change?: { readonly batch?: string; readonly collection?: string },
-  ): Promise<boolean>;
+  /** False at another position than `from`, or when another batch than this one has begun there since. */
+  move(from: ProjectionPosition, to: ProjectionPosition, batch?: string): Promise<boolean>;
+  /** The same, and the views are in this collection from then on. */
+  moveInto(collection: string, from: ProjectionPosition, to: ProjectionPosition): Promise<boolean>;
   reset(beginning: ProjectionPosition, collection: string): Promise<void>;
   /** False when there is one. */
   add(position: ProjectionPosition, collection: string): Promise<boolean>;
   remove(): Promise<void>;
 }
 
-export const storedPosition = (positions: Collection<PositionDocument>, id: string): StoredPosition => ({
-  read: async () => {
-    const document = await positions.findOne({ _id: id });
-    if (!document) return undefined;
-    const { _id, ...position } = document;
-    return position;
-  },
-  claim: async (from) => {
-    const batch = newUuid();
-    const { matchedCount } = await positions.updateOne({ _id: id, ...placeOf(from) }, { $set: { batch } });
-    return matchedCount === 1 ? batch : undefined;
-  },
-  move: async (from, to, { batch, collection } = {}) => {
-    const present = { _id: id, ...placeOf(from), ...(batch === undefined ? {} : { batch }) };
-    const { matchedCount } = await positions.updateOne(present, {
-      $set: { ...to, ...(collection === undefined ? {} : { collection }) },
-      $unset: { batch: true },
-    });
-    return matchedCount === 1;
-  },
-  reset: async (beginning, collection) => {
-    await positions.replaceOne({ _id: id }, { ...beginning, collection }, { upsert: true });
-  },
-  add: async (position, collection) => {
-    const added = { $setOnInsert: { ...position, collection } };
-    const { upsertedCount } = await positions.updateOne({ _id: id }, added, { upsert: true });
-    return upsertedCount === 1;
-  },
-  remove: async () => {
-    await positions.deleteOne({ _id: id });
-  },
-});
+/** Of a batch whose id is lost, the position does not move. */
+const NOT_FLUSHED = { writeConcern: { w: 1, journal: false } } as const;
+
+export const storedPosition = (positions: Collection<PositionDocument>, id: string): StoredPosition => {
+  /** Whether the position was there, and was changed. */
+  const change = async (
+    present: Filter<PositionDocument>,
+    update: UpdateFilter<PositionDocument>,
+    options: UpdateOptions = {},
+  ): Promise<boolean> =>
+    (await positions.updateOne({ _id: id, ...present }, update, options)).matchedCount === 1;
+  return {
+    read: async () => {
+      const document = await positions.findOne({ _id: id });
+      if (!document) return undefined;
+      const { _id, ...position } = document;
+      return position;
+    },
+    claim: async (from) => {
+      const batch = newUuid();
+      return (await change(placeOf(from), { $set: { batch } }, NOT_FLUSHED)) ? batch : undefined;
+    },
+    move: (from, to, batch) =>
+      change(batch === undefined ? placeOf(from) : { ...placeOf(from), batch }, {
+        $set: to,
+        $unset: { batch: true },
+      }),
+    moveInto: (collection, from, to) =>
+      change(placeOf(from), { $set: { ...to, collection }, $unset: { batch: true } }),
+    reset: async (beginning, collection) => {
+      await positions.replaceOne({ _id: id }, { ...beginning, collection }, { upsert: true });
+    },
+    add: async (position, collection) => {
+      const added = { $setOnInsert: { ...position, collection } };
+      const { upsertedCount } = await positions.updateOne({ _id: id }, added, { upsert: true });
+      return upsertedCount === 1;
+    },
+    remove: async () => {
+      await positions.deleteOne({ _id: id });
+    },
+  };
+};
 
 const placeOf = ({ stream_created, derivation, sequence, event_id }: ProjectionPosition) => ({
   stream_created,

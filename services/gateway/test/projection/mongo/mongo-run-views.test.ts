@@ -10,6 +10,7 @@ import {
   writeGuarded,
   type RunDocument,
 } from '../../../src/projection/mongo/run-documents.ts';
+import { storedPosition, type PositionDocument } from '../../../src/projection/mongo/projection-position.ts';
 import { aView, folded, timeOf } from '../../fixtures/runs/folded-runs.ts';
 import { insertViews, mongoUrl, openViews } from '../../fixtures/views/mongo-views.ts';
 
@@ -87,6 +88,26 @@ describeWithMongo('views in MongoDB', () => {
     await writeGuarded({ bulkWrite }, [later, stale].map(guardedWrite));
     expect(await views.load([later.run, stale.run])).toEqual([later, { ...stale, head: 5 }]);
     expect(tries).toEqual([2, 2]);
+  });
+
+  it('do not move a position that a copy was put in the place of during their batch, also one that is the same', async () => {
+    await using open = new AsyncDisposableStack();
+    const { database } = await aDatabase(open);
+    const positions = database.collection<PositionDocument>('projections');
+    const position = storedPosition(positions, 'v1');
+    const since = '2026-01-01T00:00:00.000000001Z';
+    const beginning = beginningOf({ created: since, since }, 1);
+    const next = { ...beginning, sequence: 9, event_id: newUuid() };
+    await position.reset(beginning, 'run_views_v1');
+    const copy = await positions.find().toArray();
+    const batch = await position.claim(beginning);
+    await positions.deleteMany();
+    await positions.insertMany(copy);
+    expect([typeof batch, await position.move(beginning, next, batch)]).toEqual(['string', false]);
+    const second = await position.claim(beginning);
+    expect(await position.claim(next)).toBeUndefined();
+    expect(await position.move(beginning, next, second)).toBe(true);
+    expect(await position.read()).toEqual({ ...next, collection: 'run_views_v1' });
   });
 
   it('are listed by an index for each filter', async () => {

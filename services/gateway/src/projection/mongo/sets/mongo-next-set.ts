@@ -46,7 +46,7 @@ export const mongoNextSet = ({ database, places, limits }: MongoNextSet): NextSe
       step('making the next views the live ones', async () => {
         const collection = await begun();
         if (collection === undefined) return false;
-        const isDone = from ? await live.move(from, to, { collection }) : await live.add(to, collection);
+        const isDone = from ? await live.moveInto(collection, from, to) : await live.add(to, collection);
         if (isDone) await next.remove();
         return isDone;
       }),
