@@ -37,7 +37,7 @@ const pagesOf = (views: readonly RunView[]): Pages[] => {
   const queued = views.filter(({ run }) => run.status === 'queued');
   const pages = (name: string, listed: readonly RunView[], filter: Partial<RunQuery>): Pages => {
     const beforeLast = listed[PAGE];
-    if (!beforeLast) throw new Error(`There are too few runs for two pages: ask for 20 or more.`);
+    if (!beforeLast) throw new Error('There are too few runs for two pages: ask for 20 or more.');
     const first = { org_id, limit: PAGE, ...filter };
     return { name, first, last: { ...first, behind: sortKeyOf(beforeLast.run) } };
   };
