@@ -2,6 +2,7 @@ import autocannon from 'autocannon';
 import type { Api } from '../system/measured-standalone.ts';
 
 const CONNECTIONS = 64;
+const WARM_UP_SECONDS = 1;
 
 /** The same requests again and again, by paths that take turns. */
 export interface Requests {
@@ -20,6 +21,11 @@ export interface ClosedLoop {
   readonly p99: number;
   readonly seconds: number;
 }
+
+/** Then the closed loop of so many seconds finds a process that has executed its code. */
+export const warmUp = async (api: Api, requests: Requests, seconds: number): Promise<void> => {
+  await closedLoop(api, requests, { seconds: Math.min(seconds, WARM_UP_SECONDS) });
+};
 
 /**
  * A closed loop: each of 64 connections sends its next request when the last one was answered, for some seconds, or until so many were sent.

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { closedLoop } from '../load/closed-loop.ts';
+import { closedLoop, warmUp } from '../load/closed-loop.ts';
 import { QUEUE, queueBody } from '../load/queue-runs.ts';
 import type { MeasuredStandalone } from '../system/measured-standalone.ts';
 import type { Readings } from './figures.ts';
@@ -7,12 +7,11 @@ import { usedSince } from './used-since.ts';
 
 /** What follows an answer, such as the views, is processor time of its request too. */
 const SETTLE_MS = 1_000;
-const WARM_UP_SECONDS = 1;
 
 /** Runs that wait: nothing executes meanwhile. */
 export const acceptAlone = async (system: MeasuredStandalone, seconds: number): Promise<Readings> => {
   const requests = { paths: [QUEUE], bodies: [queueBody(system.deployments.waiting)] };
-  await closedLoop(system, requests, { seconds: Math.min(seconds, WARM_UP_SECONDS) });
+  await warmUp(system, requests, seconds);
   const used = usedSince(system);
   const { perSecond, p50, p99 } = await closedLoop(system, requests, { seconds });
   await pause(SETTLE_MS);

@@ -2,11 +2,9 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { closedLoop } from '../load/closed-loop.ts';
+import { closedLoop, warmUp } from '../load/closed-loop.ts';
 import { QUEUE, queueBody } from '../load/queue-runs.ts';
 import type { Readings } from './figures.ts';
-
-const WARM_UP_SECONDS = 1;
 
 /** A bare Koa server under the same load: what machine and load generator allow. */
 export const httpFloor = async (seconds: number): Promise<Readings> => {
@@ -15,7 +13,7 @@ export const httpFloor = async (seconds: number): Promise<Readings> => {
     const [{ port }] = (await once(server, 'message')) as [AddressInfo];
     const api = { url: `http://127.0.0.1:${port}/`, key: 'none' };
     const post = { paths: [QUEUE.slice(1)], bodies: [queueBody('floor')] };
-    await closedLoop(api, post, { seconds: Math.min(seconds, WARM_UP_SECONDS) });
+    await warmUp(api, post, seconds);
     return {
       'floor.post': (await closedLoop(api, post, { seconds })).perSecond,
       'floor.get': (await closedLoop(api, { paths: ['run/floor'] }, { seconds })).perSecond,

@@ -1,10 +1,10 @@
-import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
 import { killWithParent } from '@runledger/local-servers/process/kill-with-parent';
 import { readConnectionFile } from '@runledger/standalone/connection-files';
 import { memoryByName } from '@runledger/testing/measuring/memory';

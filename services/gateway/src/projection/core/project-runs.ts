@@ -64,16 +64,12 @@ export const projectRuns = (
     switch (next.kind) {
       case 'refused':
         refused.push({ message, why: next.why });
-        folded.add(name);
         known.set(name, next.folded);
         break;
       case 'changed':
-        folded.add(name);
         known.set(name, next.folded);
         break;
       case 'known':
-        folded.add(name);
-        break;
       case 'gap':
         break;
       case 'newer_version':
@@ -81,6 +77,7 @@ export const projectRuns = (
     }
     // The whole run is read up to the last message behind the gap.
     if (next.kind === 'gap' || gaps.has(name)) gaps.set(name, gapAt(about, message));
+    else folded.add(name);
   }
   const views = [...folded].flatMap((name) => {
     const { history, webhook } = known.get(name) ?? foldedOf(undefined);
