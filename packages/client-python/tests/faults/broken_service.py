@@ -21,7 +21,7 @@ def json_response(body: object, status: str = "200 OK", *headers: str) -> bytes:
 def stream_response(*frames: bytes, cut: bool) -> bytes:
     """A stream of events in chunks; `cut`: the last one is missing."""
     chunks = b"".join(f"{len(frame):x}\r\n".encode() + frame + b"\r\n" for frame in frames)
-    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n"
     return head + chunks + (b"" if cut else b"0\r\n\r\n")
 
 
