@@ -39,6 +39,7 @@ const inWords = (contract: ServiceContract): string[] => {
     ...(contract.gathersLeaders
       ? ['- moves the leaders of the streams whose state it reads to one broker.']
       : []),
+    ...(contract.readsAllStates ? ['- reads the state of every stream, for the operator.'] : []),
     ...(contract.logs === 'writes' ? [`- publishes the logs of attempts${own}.`] : []),
     ...(contract.logs === 'reads' ? ['- reads, receives and erases the logs of attempts.'] : []),
     ...sentence('reads the buckets', used('read')),

@@ -76,10 +76,9 @@ const userAccount = (known: UserWithKey, all: readonly UserWithKey[]): string =>
     ...user.permissions.publish.allow
       .filter((subject) => !isRequest(subject))
       .map((subject) => serviceImport(LOG_ACCOUNT, inLogAccount(subject), subject)),
-    ...requests(user).flatMap((subject) => {
-      const responder = all.find((one) => respondsTo(one.user).includes(subject));
-      return responder ? [serviceImport(responder.user.name, subject)] : [];
-    }),
+    ...all.flatMap((one) =>
+      requestsBetween(user, one.user).map((subject) => serviceImport(one.user.name, subject)),
+    ),
     ...subscriptions(user).map((subject) => streamImport(LOG_ACCOUNT, subject)),
     ...all.flatMap((one) => subscribedOf(one, user).map((subject) => streamImport(one.user.name, subject))),
   ];
@@ -87,7 +86,7 @@ const userAccount = (known: UserWithKey, all: readonly UserWithKey[]): string =>
     ...respondsTo(user).map((subject) =>
       serviceExport(subject, [
         LOG_ACCOUNT,
-        ...all.filter((one) => requests(one.user).includes(subject)).map((one) => one.user.name),
+        ...all.filter((one) => requestsBetween(one.user, user).includes(subject)).map((one) => one.user.name),
       ]),
     ),
     ...grouped(all, (one) => subscribedOf(known, one.user)).map(([subject, names]) =>
@@ -106,6 +105,14 @@ const requests = ({ permissions }: BrokerUser): readonly string[] =>
   permissions.publish.allow.filter(isRequest);
 const respondsTo = ({ permissions }: BrokerUser): readonly string[] =>
   permissions.subscribe.allow.filter(isRequest);
+
+/** The subjects on which one user responds to another. Requests between processes of one user stay in its account. */
+const requestsBetween = (requester: BrokerUser, responder: BrokerUser): readonly string[] =>
+  requester.name === responder.name
+    ? []
+    : respondsTo(responder).filter((subject) =>
+        requests(requester).some((requested) => subjectsOverlap(requested, subject)),
+      );
 
 const usedInLog = ({ user }: UserWithKey): readonly string[] =>
   user.permissions.publish.allow.filter((subject) => !isRequest(subject)).map(inLogAccount);

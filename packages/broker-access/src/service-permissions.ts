@@ -61,6 +61,8 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
     ...contract.requests,
   ];
   if (contract.gathersLeaders) publish.push(...readableIn(publish).map(leaderStepDown));
+  // Behind the line before: nothing depends on these, so their leaders stay where they are.
+  if (contract.readsAllStates) publish.push(...ALL_STREAMS.map(streamInfo));
   const responds = contract.responds.map((what) =>
     ['request', contract.role, ...(executor === undefined ? [] : [executor]), what].join('.'),
   );
@@ -223,9 +225,11 @@ const deliveries = (contract: ServiceContract): readonly string[] => {
   }
 };
 
-/** The streams whose information a service may read, and for which it waits at its start. An executor may read none. */
+/** The streams that a service needs: whose information it may read, and for which it waits at its start. An executor may read none. */
 export const streamsOf = (contract: ServiceContract): readonly string[] =>
-  contract.role === 'executor' ? [] : readableIn(permissionsOf(contract).publish.allow);
+  contract.role === 'executor'
+    ? []
+    : readableIn(permissionsOf({ ...contract, readsAllStates: false }).publish.allow);
 
 const readableIn = (allowed: readonly string[]): readonly string[] =>
   ALL_STREAMS.filter((stream) => allowed.includes(streamInfo(stream)));

@@ -1,4 +1,5 @@
 import { EXECUTORS_SUBJECT } from '@runledger/contracts/requests/executor-state';
+import { instancesSubject, SERVICES_WITH_INSTANCES } from '@runledger/contracts/requests/instances';
 import { POOLS_SUBJECT } from '@runledger/contracts/requests/pools';
 import { QUEUE_POSITIONS_SUBJECT } from '@runledger/contracts/requests/queue-position';
 import { RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
@@ -20,6 +21,7 @@ export const contract: ServiceContract = {
   // The views are the fold of everything, and progress is shown.
   reads: { runs: RUN_EVENT_TYPES, webhooks: WEBHOOK_EVENT_TYPES, fleet: [], activity: true },
   gathersLeaders: true,
+  readsAllStates: true,
   follows: ['RUNS'],
   subscribesToProgress: true,
   logs: 'reads',
@@ -42,6 +44,12 @@ export const contract: ServiceContract = {
   deliveryAttempts: 'reads',
   audit: true,
   deadLetters: [{ stream: 'RUNS', as: 'projection' }],
-  requests: [QUEUE_POSITIONS_SUBJECT, EXECUTORS_SUBJECT, WAIT_SUBJECT, POOLS_SUBJECT],
-  responds: ['archive_check', 'rebuild_views', 'redrive', 'view_digests'],
+  requests: [
+    QUEUE_POSITIONS_SUBJECT,
+    EXECUTORS_SUBJECT,
+    WAIT_SUBJECT,
+    POOLS_SUBJECT,
+    ...SERVICES_WITH_INSTANCES.map(instancesSubject),
+  ],
+  responds: ['archive_check', 'instances', 'rebuild_views', 'redrive', 'view_digests'],
 };

@@ -1,11 +1,10 @@
 import { BLOB_STREAMS } from '@runledger/contracts/blobs';
-import { polledClock } from '@runledger/coordination/polled-clock';
 import { reservedBytes } from '@runledger/contracts/room/reservation';
 import type { RunCounts } from '@runledger/contracts/room/run-counts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { readStored } from '@runledger/event-log/messages/stream-identity';
 import { streamFill } from '@runledger/event-log/provision/stream-fill';
 import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
+import { projectionLag } from './projection/projection-lag.ts';
 import type { RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
 
 /** How far the views are behind the log. They have no value while another gateway projects. */
@@ -14,7 +13,7 @@ export const projectionGauges = (
   log: EventLog,
   position: () => number | undefined,
 ): void => {
-  const brokerNow = polledClock(log, 'RUNS');
+  const lag = projectionLag(log);
   observedGauge(metrics, {
     name: 'runledger_gateway_projecting',
     help: '1 while this gateway keeps the views. With shared views one of all gateways does.',
@@ -25,9 +24,7 @@ export const projectionGauges = (
     help: 'Messages of the log that are not in the run views yet, at the gateway that keeps them.',
     value: async () => {
       const present = position();
-      if (present === undefined) return undefined;
-      const fill = await streamFill(log, 'RUNS');
-      return fill && Math.max(fill.lastSequence - present, 0);
+      return present === undefined ? undefined : lag.messages(present);
     },
   });
   observedGauge(metrics, {
@@ -35,12 +32,7 @@ export const projectionGauges = (
     help: 'Age of the first message that is not in the run views, at the gateway that keeps them.',
     value: async () => {
       const present = position();
-      if (present === undefined) return undefined;
-      const fill = await streamFill(log, 'RUNS');
-      if (!fill || fill.lastSequence <= present) return fill && 0;
-      const asked = Promise.all([readStored(log, present + 1), brokerNow()]);
-      const [next, now] = await asked.catch(() => []);
-      return next && now !== undefined ? Math.max(now - Date.parse(next.time), 0) / 1_000 : undefined;
+      return present === undefined ? undefined : lag.seconds(present);
     },
   });
 };

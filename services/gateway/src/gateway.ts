@@ -21,6 +21,7 @@ import { createApp, type AppOptions } from './server/app.ts';
 import { knownFailures } from './known-failures.ts';
 import { identifyCaller } from './auth/identify-caller.ts';
 import { executionRoutes } from './executions/execution-routes.ts';
+import { systemRoute } from './installation/system-route.ts';
 import { executorRoutes } from './executors/executors-routes.ts';
 import { queuesRoute } from './executors/queues-route.ts';
 import { fileRoutes } from './files/file-routes.ts';
@@ -102,7 +103,7 @@ const allRoutes = (
   { metrics, queueing }: { readonly metrics: GatewayMetrics; readonly queueing: RunQueueing },
   { record }: Audit,
 ): Route[] => {
-  const { config, log, views, instance, logger, publicUrl } = parts;
+  const { config, log, views, instance, logger, publicUrl, seenPosition } = parts;
   const apiUrl = (): string => `${publicUrl()}${config.RUNLEDGER_BASE_PATH}`;
   const { current, room, shown, quotas, records } = services;
   const fleet = executors(services.scheduler);
@@ -142,6 +143,7 @@ const allRoutes = (
     whoamiRoute({ findOrganisation: (id) => catalogue(log).getOrganisation(id), findUser }),
     ...sealingRoutes({ kinds: [sealedSigningSecrets(log, box, now)], box }),
     queuesRoute({ scheduler: services.scheduler }),
+    systemRoute({ log, position: () => seenPosition()?.sequence }),
     ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),
   ];
 };

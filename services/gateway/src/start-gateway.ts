@@ -6,9 +6,11 @@ import { checkLifetimes } from '@runledger/event-log/provision/check-lifetimes';
 import { withFreshReads } from '@runledger/event-log/messages/fresh-reads';
 import { leaderGathering } from '@runledger/event-log/provision/gather-leaders';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
+import { respondAsInstance } from '@runledger/request-reply/instances';
 import type { ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
 import { policyFromConfig } from '@runledger/webhooks/policy/policy-config';
+import packageJson from '../package.json' with { type: 'json' };
 import type { GatewayConfig } from './config.ts';
 import { contract } from './contract.ts';
 import { clock } from './gateway-parts.ts';
@@ -80,6 +82,7 @@ export const startGateway = async (
     }),
   );
   makeViews(begun, { log, views, archived, keptSince, projection }, open);
+  open.use(presence(begun, log, () => projection.position()));
   const headers = commonHeaders(config.RUNLEDGER_PUBLIC_URL);
   const http = open.use(
     await openHttpServer(app, { quick, host, port, finishWithinMs, headers, onStopping }),
@@ -89,6 +92,19 @@ export const startGateway = async (
   logger.info({ url: `${http.url}${config.RUNLEDGER_BASE_PATH}` }, 'the run API is served');
   return { http: http.url };
 };
+
+/** Says on request that this process is there. */
+const presence = (
+  begun: ServiceBase<GatewayConfig>,
+  log: EventLog,
+  position: () => number | undefined,
+): Disposable =>
+  respondAsInstance(log, {
+    ...begun,
+    service: 'gateway',
+    software_version: packageJson.version,
+    doing: () => ({ leads: position() !== undefined, position: position() ?? null }),
+  });
 
 const gatheringLeaders = (log: EventLog, logger: Logger, isProjecting: () => boolean): AsyncDisposable =>
   whileProjecting({

@@ -34,6 +34,7 @@ export const contract: ServiceContract = {
     activity: false,
   },
   gathersLeaders: false,
+  readsAllStates: false,
   follows: [],
   subscribesToProgress: false,
   logs: 'writes',

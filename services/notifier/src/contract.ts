@@ -16,6 +16,7 @@ export const contract: ServiceContract = {
   // A notification is made from the fold of the whole run, and an intermediate one contains its progress.
   reads: { runs: RUN_EVENT_TYPES, webhooks: WEBHOOK_EVENT_TYPES, fleet: [], activity: true },
   gathersLeaders: false,
+  readsAllStates: false,
   follows: ['RUNS', 'ACTIVITY'],
   subscribesToProgress: false,
   logs: 'nothing',
@@ -31,5 +32,5 @@ export const contract: ServiceContract = {
   audit: false,
   deadLetters: [],
   requests: [],
-  responds: [],
+  responds: ['instances'],
 };

@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { openBrokerTime } from '@runledger/coordination/polled-clock';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import { checkLifetimes } from '@runledger/event-log/provision/check-lifetimes';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
+import { respondAsInstance } from '@runledger/request-reply/instances';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { mayConnect } from '@runledger/webhooks/policy/resolve-callback';
 import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
@@ -13,6 +15,7 @@ import { outputUrls } from '@runledger/webhooks/signing/output-urls';
 import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
 import { resolveChecked } from '@runledger/webhooks/outgoing/resolve-checked';
+import packageJson from '../package.json' with { type: 'json' };
 import { readNotifierConfig, type NotifierConfig } from './config.ts';
 import { contract } from './contract.ts';
 import { breakerSettings } from './core/breakers/breaker-settings.ts';
@@ -76,8 +79,18 @@ const start = async (
     }),
   );
   checks['notifying'] = () => notifier.state();
+  open.use(presence(begun, log, () => notifier.partitions()));
   return {};
 };
+
+/** Says on request that this process is there. */
+const presence = (begun: ServiceBase<NotifierConfig>, log: EventLog, partitions: () => number): Disposable =>
+  respondAsInstance(log, {
+    ...begun,
+    service: 'notifier',
+    software_version: packageJson.version,
+    doing: () => ({ partitions: partitions() }),
+  });
 
 await runConfiguredService(
   {

@@ -44,6 +44,8 @@ export interface NotifierOptions extends DeliveryOptions {
 
 export interface Notifier extends AsyncDisposable {
   state(): ReadState;
+  /** The number of partitions that it holds now. */
+  partitions(): number;
 }
 
 /** Sends the notifications of the partitions that this process holds, until it is disposed. */
@@ -82,6 +84,7 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
   });
   return {
     state: () => (failure === undefined ? subscription.state() : { ok: false, why: failure }),
+    partitions: () => core.state.partitions.size,
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await held[Symbol.asyncDispose]();

@@ -43,6 +43,7 @@ export const contract: ServiceContract = {
     activity: true,
   },
   gathersLeaders: false,
+  readsAllStates: false,
   follows: ['RUNS', 'FLEET'],
   subscribesToProgress: false,
   logs: 'nothing',
@@ -62,5 +63,5 @@ export const contract: ServiceContract = {
     { stream: 'FLEET', as: 'scheduler' },
   ],
   requests: [],
-  responds: ['queue_position', 'executors', 'wait', 'pools', 'redrive'],
+  responds: ['queue_position', 'executors', 'wait', 'pools', 'redrive', 'instances'],
 };

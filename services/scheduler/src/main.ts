@@ -1,7 +1,9 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
+import { respondAsInstance } from '@runledger/request-reply/instances';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
+import packageJson from '../package.json' with { type: 'json' };
 import { readSchedulerConfig, shareOfIn, type SchedulerConfig } from './config.ts';
 import { contract } from './contract.ts';
 import { openScheduler } from './scheduler.ts';
@@ -24,6 +26,14 @@ const start = async (
   };
   const scheduler = open.use(await openScheduler(log, settings, metrics, stopping));
   checks['following'] = () => scheduler.following();
+  open.use(
+    respondAsInstance(log, {
+      ...begun,
+      service: 'scheduler',
+      software_version: packageJson.version,
+      doing: () => ({ leads: scheduler.leading(), term: scheduler.term() ?? null }),
+    }),
+  );
   return {};
 };
 

@@ -29,6 +29,8 @@ export interface SchedulerSettings {
 
 export interface RunningScheduler extends AsyncDisposable {
   readonly leading: () => boolean;
+  /** Of the leading one. */
+  readonly term: () => number | undefined;
   /** Whether the state follows the log, leading or standing by. */
   readonly following: () => CheckOutcome;
   /** Every run that has not ended, as the scheduler knows it. */
@@ -90,6 +92,7 @@ export const openScheduler = async (
   const open = opened.move();
   return {
     leading: loop.leading,
+    term: loop.term,
     following: () => leadership.failure() ?? followed.state(),
     runs: () => liveRunsOf(scheduling),
     [Symbol.asyncDispose]: () => open.disposeAsync(),

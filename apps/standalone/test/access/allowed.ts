@@ -49,6 +49,9 @@ const gateway: Allowed = {
     'request.scheduler.executors',
     'request.scheduler.wait',
     'request.scheduler.pools',
+    'request.gateway.instances',
+    'request.notifier.instances',
+    'request.scheduler.instances',
     ...api([
       '$KV.ARCHIVE.>',
       '$KV.CATALOGUE.>',
@@ -77,6 +80,10 @@ const gateway: Allowed = {
       'STREAM.INFO.DEAD_LETTERS',
       'STREAM.INFO.LOGS',
       'STREAM.INFO.AUDIT',
+      'STREAM.INFO.FLEET',
+      'STREAM.INFO.TIMERS',
+      'STREAM.INFO.KV_EXECUTORS',
+      'STREAM.INFO.OBJ_SNAPSHOTS',
       'INFO',
     ]),
     ...api([
@@ -118,6 +125,7 @@ const gateway: Allowed = {
   ],
   subscribe: [
     'request.gateway.archive_check',
+    'request.gateway.instances',
     'request.gateway.redrive',
     'request.gateway.view_digests',
     'request.gateway.rebuild_views',
@@ -144,7 +152,7 @@ const scheduler: Allowed = {
     ...api(['DIRECT.GET.RUNS', 'DIRECT.GET.OBJ_SNAPSHOTS', 'INFO', 'STREAM.PURGE.OBJ_SNAPSHOTS']),
     ...api(['STREAM.INFO.DEAD_LETTERS']),
   ],
-  subscribe: ['queue_position', 'executors', 'wait', 'pools', 'redrive'].map(
+  subscribe: ['queue_position', 'executors', 'wait', 'pools', 'redrive', 'instances'].map(
     (what) => `request.scheduler.${what}`,
   ),
 };
@@ -167,7 +175,7 @@ const notifier: Allowed = {
     ...consumingAlone('ACTIVITY', 'TIMERS', 'KV_LEASES'),
     ...api(['DIRECT.GET.RUNS', 'STREAM.PURGE.TIMERS', 'STREAM.MSG.DELETE.TIMERS', 'STREAM.PURGE.KV_LEASES']),
   ],
-  subscribe: [],
+  subscribe: ['request.notifier.instances'],
 };
 
 const executor = (name: string): Allowed => ({

@@ -132,6 +132,7 @@ const acknowledgements = (): string[] =>
 const questions = (): string[] => [
   ...CONTRACTS.flatMap(({ requests: asks }) => asks),
   ...['gateway', 'scheduler', 'notifier', 'executor.a', 'executor.b'].map((who) => `request.${who}.redrive`),
+  'request.executor.a.instances',
   'request.gateway.archive_check',
   'request.gateway.view_digests',
   'request.gateway.rebuild_views',

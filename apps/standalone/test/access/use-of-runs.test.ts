@@ -29,6 +29,8 @@ import { NO_CONTENT } from '@runledger/contracts/slices/content';
 import { takeSlice, type SliceRequest } from '@runledger/event-log/slices/take-slice';
 import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import { tailRuns } from '@runledger/event-log/follow/tail-runs';
+import { storageUse, streamSizes } from '@runledger/event-log/provision/stream-sizes';
+import { requestInstances, respondAsInstance } from '@runledger/request-reply/instances';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -195,6 +197,31 @@ describe('with only its own key', () => {
     expect(answering).toBeDefined();
     await scheduler.nc.flush();
     expect(await requestQueuePositions(gateway, [aRun()], 2_000)).toEqual([{ ahead: 3, capacity: 'busy' }]);
+  });
+
+  it('the gateway hears from every process of each service, also of its own', async () => {
+    const services = ['gateway', 'scheduler', 'notifier'] as const;
+    using responders = new DisposableStack();
+    for (const service of services) {
+      for (const instance of ['one', 'two']) {
+        const log = await broker.open(service);
+        const own = { service, instance, startedAt: new Date(), software_version: '1', doing: () => ({}) };
+        responders.use(respondAsInstance(log, { ...own, readiness: async () => ({ checks: {} }) }));
+        await log.nc.flush();
+      }
+    }
+    const gateway = await broker.open('gateway');
+    for (const service of services) {
+      const instances = await requestInstances(gateway, service, { totalMs: 5_000, quietMs: 500, most: 10 });
+      expect(instances.map(({ instance }) => instance)).toEqual(['one', 'two']);
+    }
+  });
+
+  it('the gateway reads the state of every stream', async () => {
+    const gateway = await broker.open('gateway');
+    const sizes = await streamSizes(gateway);
+    expect(sizes.filter(({ size }) => size === undefined)).toEqual([]);
+    expect((await storageUse(gateway))?.usedBytes).toBeGreaterThan(0);
   });
 
   it('consumers store dead letters', async () => {

@@ -1054,6 +1054,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/system": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the state of the installation
+         * @description The processes that respond, who leads, how far the views are, and what the streams hold. It responds within two seconds: what has not responded by then is named in `did_not_respond`, and `complete` is false. A process that does not respond is left out: compare with what should run.
+         *
+         *     The API key needs the scope `operator`.
+         */
+        get: operations["getSystem"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/usage": {
         parameters: {
             query?: never;
@@ -2505,6 +2527,37 @@ export interface components {
             file: components["schemas"]["UploadedFile"] | null;
         };
         /**
+         * FleetCounts
+         * @description Executors by their state, as the leading scheduler knows them.
+         */
+        FleetCounts: {
+            /**
+             * @description They get runs.
+             * @example 3
+             */
+            ready: number;
+            /**
+             * @description They get no runs, because their name is drained or they are stopping.
+             * @example 0
+             */
+            draining: number;
+            /**
+             * @description They sent no heartbeat for half a heartbeat period.
+             * @example 0
+             */
+            unresponsive: number;
+            /**
+             * @description Drained names without an executor.
+             * @example 0
+             */
+            absent: number;
+            /**
+             * @description Whether there are more executors than were counted. `GET /executors` lists all.
+             * @example false
+             */
+            more: boolean;
+        };
+        /**
          * GpuFallback
          * @description A GPU model that a run takes once it has waited.
          */
@@ -2613,6 +2666,22 @@ export interface components {
             description?: string;
         };
         /**
+         * InstanceProblem
+         * @description A check of a process that is not ok.
+         */
+        InstanceProblem: {
+            /**
+             * @description The name of the check, as in `/readyz`.
+             * @example broker
+             */
+            check: string;
+            /**
+             * @description What is wrong, for people.
+             * @example the broker is unavailable
+             */
+            why: string;
+        };
+        /**
          * KeptDays
          * @description For how many days one kind of thing is kept.
          */
@@ -2637,6 +2706,28 @@ export interface components {
              * @example 30
              */
             most: number | null;
+        };
+        /**
+         * Leadership
+         * @description A lease, which one process at a time holds.
+         */
+        Leadership: {
+            /**
+             * @description What it leads: `scheduler` (who decides), `projection.v…` (who keeps views that gateways share), or `schedules` (who queues runs at their times).
+             * @example scheduler
+             */
+            lease: string;
+            /**
+             * @description The `instance` that holds it.
+             * @example scheduler-1f3a9c42
+             */
+            holder: string;
+            /**
+             * Format: date-time
+             * @description When it was renewed, by the clock of the broker. A process that is alive renews it each second; a later one takes it over three seconds after the last time.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            renewed_at: string;
         };
         /**
          * ListedDelivery
@@ -2791,6 +2882,22 @@ export interface components {
              * @example 2026-01-31T09:30:00.000Z
              */
             created_at: string;
+        };
+        /**
+         * LogStorage
+         * @description What the log takes at its brokers.
+         */
+        LogStorage: {
+            /**
+             * @description What all copies of all streams take at the brokers, in bytes.
+             * @example 37208064
+             */
+            used_bytes: number;
+            /**
+             * @description What they may take, in bytes. Null when the brokers set no limit for the log as a whole. How much room their disks have, they tell no service.
+             * @example 0
+             */
+            limit_bytes: number | null;
         };
         /**
          * Machine
@@ -3698,6 +3805,27 @@ export interface components {
              * @example render-image
              */
             program: string;
+        };
+        /**
+         * ProjectionState
+         * @description How far the views are that this gateway reads, as it saw them in the last two seconds.
+         */
+        ProjectionState: {
+            /**
+             * @description The position in the log up to which the views have everything.
+             * @example 20731
+             */
+            position: number;
+            /**
+             * @description Messages of the log that are not in the views yet.
+             * @example 0
+             */
+            lag_messages: number;
+            /**
+             * @description The age of the first message that is not in the views yet; 0 when there is none. Null when the message could not be read in time.
+             * @example 0
+             */
+            lag_seconds: number | null;
         };
         /**
          * QueuesPage
@@ -5401,6 +5529,61 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * ServiceInstance
+         * @description A process of a service, as it says itself.
+         */
+        ServiceInstance: {
+            /**
+             * @description The service of the process.
+             * @example scheduler
+             * @enum {string}
+             */
+            service: "gateway" | "scheduler" | "notifier";
+            /**
+             * @description Names the process, and is new at each start. Its log has the same name.
+             * @example scheduler-1f3a9c42
+             */
+            instance: string;
+            /**
+             * @description The version of its software.
+             * @example 0.1.0
+             */
+            software_version: string;
+            /**
+             * Format: date-time
+             * @description When the process started, by its own clock.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            started_at: string;
+            /**
+             * @description Whether all its checks are ok, as in `/readyz`.
+             * @example true
+             */
+            ready: boolean;
+            /** @description Its checks that are not ok; the first 20. */
+            problems: components["schemas"]["InstanceProblem"][];
+            /**
+             * @description Of a scheduler: whether it leads. Of a gateway: whether it keeps the views. Null for a notifier: they divide the receivers.
+             * @example true
+             */
+            leads: boolean | null;
+            /**
+             * @description The number of its term. Null unless it is a scheduler that leads.
+             * @example 12
+             */
+            term: number | null;
+            /**
+             * @description Of a gateway that keeps views: the position in the log up to which they have everything. Null for others.
+             * @example 20731
+             */
+            position: number | null;
+            /**
+             * @description Of a notifier: the number of partitions of the receivers that it holds. Null for others.
+             * @example 16
+             */
+            partitions: number | null;
+        };
+        /**
          * SlotRun
          * @description The attempt that holds a slot.
          */
@@ -5428,6 +5611,91 @@ export interface components {
              * @example 2026-01-31T09:30:00.000Z
              */
             assigned_at: string;
+        };
+        /**
+         * StreamState
+         * @description What a stream, bucket or object store of the log holds.
+         */
+        StreamState: {
+            /**
+             * @description Its name at the broker.
+             * @example RUNS
+             */
+            name: string;
+            /**
+             * @description What it is for clients of the broker: a stream, a key-value bucket, or an object store.
+             * @example stream
+             * @enum {string}
+             */
+            kind: "stream" | "bucket" | "objects";
+            /**
+             * @description Its messages.
+             * @example 20731
+             */
+            messages: number;
+            /**
+             * @description What they take, in bytes, in one copy.
+             * @example 12402688
+             */
+            bytes: number;
+            /**
+             * @description What they may take, in bytes. Null without a limit.
+             * @example 8589934592
+             */
+            max_bytes: number | null;
+            /**
+             * @description The age in seconds at which messages expire. Null when they do not expire by their age.
+             * @example 604800
+             */
+            max_age_s: number | null;
+            /**
+             * @description The number of copies that it should have, each at another broker.
+             * @example 3
+             */
+            copies: number;
+            /**
+             * @description The number of copies that have everything.
+             * @example 3
+             */
+            current_copies: number;
+            /**
+             * @description The broker that leads it. Null with a single broker, and while there is none.
+             * @example n1
+             */
+            leader: string | null;
+        };
+        /**
+         * System
+         * @description The state of the installation.
+         */
+        System: {
+            /**
+             * @description Whether everything responded in time. If not, `did_not_respond` says what is missing.
+             * @example true
+             */
+            complete: boolean;
+            /**
+             * @description What did not respond within a second: a service of which no process did, an `instance` that holds a lease, `executors`, `projection`, `leases`, `broker`, or the name of a stream.
+             * @example []
+             */
+            did_not_respond: string[];
+            /** @description The processes that responded, by service and name; at most 100 of a service. */
+            instances: components["schemas"]["ServiceInstance"][];
+            /** @description Who holds which lease. */
+            leaders: components["schemas"]["Leadership"][];
+            /** @description Null while no scheduler responds. */
+            executors: components["schemas"]["FleetCounts"] | null;
+            /** @description Null while this gateway does not know it. */
+            projection: components["schemas"]["ProjectionState"] | null;
+            /** @description The streams whose leaders responded. */
+            streams: components["schemas"]["StreamState"][];
+            /** @description Null while the broker does not respond. */
+            storage: components["schemas"]["LogStorage"] | null;
+            /**
+             * @description The number of messages that no consumer could handle. Null while DEAD_LETTERS does not respond.
+             * @example 0
+             */
+            dead_letters: number | null;
         };
         /**
          * Tombstone
@@ -9331,6 +9599,51 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSystem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The state of the installation. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["System"];
+                };
+            };
+            /** @description The client has the present version already. */
+            304: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             431: components["responses"]["HeadersTooLarge"];

@@ -43,6 +43,8 @@ export interface ServiceContract {
   };
   /** Whether it may move the leaders of the streams whose state it reads to another broker. */
   readonly gathersLeaders: boolean;
+  /** Whether it may read the state of every stream, for the operator; it needs only some of them. */
+  readonly readsAllStates: boolean;
   /** Streams that it follows in order. It reads single messages of other streams. */
   readonly follows: readonly ('RUNS' | 'ACTIVITY' | 'FLEET')[];
   /** Whether it receives progress as it is reported, besides reading the stored progress. */

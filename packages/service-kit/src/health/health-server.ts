@@ -6,10 +6,10 @@ import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { hideSecretsInText } from '../observability/redaction.ts';
 import { readinessOf } from './readiness.ts';
-import type { Checks, Readiness } from './readiness.ts';
+import type { CheckOutcome, Checks, Readiness } from './readiness.ts';
 import { describeStop, stopReason } from './stop-reason.ts';
 
-export type { Check, CheckOutcome, Checks } from './readiness.ts';
+export type { Check, CheckOutcome, Checks, Readiness } from './readiness.ts';
 
 export interface HealthOptions {
   readonly host: string;
@@ -25,6 +25,8 @@ export interface HealthOptions {
 export interface HealthServer extends AsyncDisposable {
   /** Without a slash at the end, for example `http://127.0.0.1:9090`. */
   readonly url: string;
+  /** What `/readyz` says. */
+  readonly readiness: () => Promise<Readiness>;
 }
 
 interface Answer {
@@ -42,7 +44,8 @@ const REQUEST_WITHIN_MS = 5_000;
  */
 export const openHealthServer = async (options: HealthOptions): Promise<HealthServer> => {
   const { host, port, logger } = options;
-  const pages = pagesOf(options);
+  const readiness = readinessUntilStop(options);
+  const pages = pagesOf(options, readiness);
   const server = createServer((request, response) => {
     void respond(pages, logger, request, response);
   });
@@ -53,6 +56,7 @@ export const openHealthServer = async (options: HealthOptions): Promise<HealthSe
   server.on('error', (err) => logger.error({ err }, 'the health server reported an error'));
   return {
     url,
+    readiness,
     [Symbol.asyncDispose]: async () => {
       const closed = once(server, 'close');
       server.close();
@@ -65,14 +69,29 @@ export const openHealthServer = async (options: HealthOptions): Promise<HealthSe
 
 type Pages = ReadonlyMap<string, () => Answer | Promise<Answer>>;
 
-const pagesOf = ({ checks, metrics, logger, stopping }: HealthOptions): Pages => {
+const readinessUntilStop = ({ checks, logger, stopping }: HealthOptions): HealthServer['readiness'] => {
   const readiness = readinessOf(checks, logger);
-  const stop = (): string | undefined => {
-    if (!stopping.aborted) return undefined;
-    const reason = stopReason(stopping);
-    return reason === undefined ? 'the service is stopping' : describeStop(reason);
+  return async () => {
+    // The checks do not run any more, because their resources are being closed.
+    if (stopping.aborted) {
+      const reason = stopReason(stopping);
+      const why = reason === undefined ? 'the service is stopping' : describeStop(reason);
+      return { ready: false, checks: { stopping: { ok: false, why } } };
+    }
+    const { ready, checks: outcomes } = await readiness();
+    return { ready, checks: Object.fromEntries(Object.entries(outcomes).map(withoutSecrets)) };
   };
-  return new Map<string, () => Answer | Promise<Answer>>([
+};
+
+const withoutSecrets = ([name, outcome]: [string, CheckOutcome]): [string, CheckOutcome] => [
+  name,
+  outcome.ok
+    ? { ...outcome, ...(outcome.note !== undefined && { note: hideSecretsInText(outcome.note) }) }
+    : { ...outcome, why: hideSecretsInText(outcome.why) },
+];
+
+const pagesOf = ({ metrics, stopping }: HealthOptions, readiness: HealthServer['readiness']): Pages =>
+  new Map<string, () => Answer | Promise<Answer>>([
     [
       '/livez',
       () => {
@@ -83,15 +102,12 @@ const pagesOf = ({ checks, metrics, logger, stopping }: HealthOptions): Pages =>
     [
       '/readyz',
       async () => {
-        const why = stop();
-        // The checks do not run any more, because their resources are being closed.
-        if (why !== undefined) return readyPage({ ready: false, checks: { stopping: { ok: false, why } } });
-        return readyPage(await readiness());
+        const outcomes = await readiness();
+        return json(outcomes.ready ? 200 : 503, outcomes);
       },
     ],
     ['/metrics', async () => ({ status: 200, type: metrics.contentType, body: await metrics.metrics() })],
   ]);
-};
 
 const respond = async (
   pages: Pages,
@@ -130,8 +146,3 @@ const json = (status: number, value: unknown): Answer => ({
   type: 'application/json; charset=utf-8',
   body: `${JSON.stringify(value)}\n`,
 });
-
-const readyPage = (readiness: Readiness): Answer => {
-  const { status, type, body } = json(readiness.ready ? 200 : 503, readiness);
-  return { status, type, body: hideSecretsInText(body) };
-};

@@ -1,5 +1,5 @@
 import { ConfigError, joinProblems, type ConfigProblem, type Environment } from '../config/config.ts';
-import { openHealthServer, type Check } from '../health/health-server.ts';
+import { openHealthServer, type Check, type Readiness } from '../health/health-server.ts';
 import { announce, runService } from './run-service.ts';
 import { eventLogMetrics, type EventLogMetrics } from '../observability/event-log-metrics.ts';
 import { createLogger, standardOutput, type Logger, type LogLevel } from '../observability/logger.ts';
@@ -27,6 +27,9 @@ export interface ServiceBase<Config> {
   readonly health: string;
   /** The conditions of readiness. `start` adds a check for each resource that it opens. */
   readonly checks: Record<string, Check>;
+  /** What `/readyz` says. */
+  readonly readiness: () => Promise<Readiness>;
+  readonly startedAt: Date;
 }
 
 export interface ConfiguredService<Config extends ServiceSettings> {
@@ -64,6 +67,7 @@ export const runConfiguredService = <Config extends ServiceSettings>(
     name,
     stopWithinMs: stopWithinS * 1_000,
     start: async (open, stopping) => {
+      const startedAt = new Date();
       if (!('value' in read)) throw await completed(read.error, () => alsoWrong?.(env));
       const config = read.value;
       const instance = instanceOf(config);
@@ -76,7 +80,17 @@ export const runConfiguredService = <Config extends ServiceSettings>(
       const { RUNLEDGER_HEALTH_HOST: host, RUNLEDGER_HEALTH_PORT: port } = config;
       const health = open.use(await openHealthServer({ host, port, checks, metrics, logger, stopping }));
       const observer = eventLogMetrics(metrics);
-      const begun = { config, instance, logger, metrics, observer, health: health.url, checks };
+      const begun = {
+        config,
+        instance,
+        logger,
+        metrics,
+        observer,
+        health: health.url,
+        checks,
+        readiness: health.readiness,
+        startedAt,
+      };
       const announced = await start(begun, open, stopping);
       delete checks['start'];
       announce({ ...announced, health: health.url });

@@ -64,7 +64,8 @@ interface DescribedOperation<
     | 'Audit'
     | 'Executors'
     | 'Organisation'
-    | 'Sealed values';
+    | 'Sealed values'
+    | 'System';
   readonly summary: string;
   readonly description?: string;
   /** The scope that the API key needs. */

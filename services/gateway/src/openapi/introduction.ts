@@ -33,6 +33,7 @@ const about: Readonly<Record<Operation['tag'], string>> = {
   'API keys': "A user's keys.",
   Audit: 'Who did what.',
   Organisation: 'What it uses of the shared stores, its quotas, and for how long its runs are kept.',
+  System: 'The installation as a whole, for its operators.',
   'Sealed values': 'What is stored encrypted, for the operators who change the keys.',
   Executors: 'What executes runs, for the operators of the fleet.',
 };

@@ -106,6 +106,7 @@ describe('the OpenAPI document', () => {
         'GET /sealed-values',
         'POST /sealed-values/reseal',
         'GET /queues',
+        'GET /system',
         'GET /executors',
         'GET /executors/{name}',
         'POST /executors/{name}/drain',

@@ -6,14 +6,17 @@ import type { DecisionExecutor } from './execute-decisions.ts';
 export interface DecisionLoop {
   readonly scheduling: Scheduling;
   readonly take: (input: SchedulerInput) => void;
-  /** From now on this executor gets the decisions. */
-  readonly lead: (executor: DecisionExecutor) => void;
+  /** From now on this executor gets the decisions of the term. */
+  readonly lead: (executor: DecisionExecutor, term: number) => void;
   readonly standBy: () => void;
   readonly leading: () => boolean;
+  /** Undefined unless it leads. */
+  readonly term: () => number | undefined;
 }
 
 export const createDecisionLoop = (scheduling: Scheduling): DecisionLoop => {
   let executor: DecisionExecutor | undefined;
+  let term: number | undefined;
   const take = (input: SchedulerInput): void => {
     const decisions = scheduling.take(input);
     if (decisions.length > 0) executor?.begin(decisions);
@@ -21,14 +24,17 @@ export const createDecisionLoop = (scheduling: Scheduling): DecisionLoop => {
   return {
     scheduling,
     take,
-    lead: (next) => {
+    lead: (next, begun) => {
       executor = next;
+      term = begun;
       take({ type: 'lead', connectedMs: performance.now() });
     },
     standBy: () => {
       executor = undefined;
+      term = undefined;
       scheduling.take({ type: 'stand_by' });
     },
     leading: () => executor !== undefined,
+    term: () => term,
   };
 };

@@ -63,7 +63,7 @@ const decide = async (log: EventLog, options: LeadOptions, { term, over }: Term)
     over,
   );
   over.addEventListener('abort', loop.standBy, { once: true });
-  loop.lead(executor);
+  loop.lead(executor, term);
   const everyMs = Math.min(heartbeatPeriodMs / 6, MAX_TICK_MS);
   await Promise.all([tickUntilAborted(log, { clock, everyMs, take }, over), snapshots.saveOften(over)]);
   await untilAborted(executor.idle(), stopping);
