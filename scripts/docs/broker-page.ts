@@ -57,6 +57,7 @@ const inWords = (contract: ServiceContract): string[] => {
       'stores dead letters',
       deadLetters.map(({ stream, as }) => `of ${stream} as \`${as}\``),
     ),
+    ...(contract.showsDeadLetters ? ['- reads and removes the dead letters of all services.'] : []),
     ...sentence('sends the requests', requests.map(code)),
     ...sentence(
       'responds to',

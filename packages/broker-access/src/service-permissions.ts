@@ -58,6 +58,7 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
     ...contract.deadLetters.map(
       ({ stream, as }) => `dead_letters.${stream}.${as.replace('<name>', executor ?? '')}`,
     ),
+    ...(contract.showsDeadLetters ? SHOWS_DEAD_LETTERS : []),
     ...contract.requests,
   ];
   if (contract.gathersLeaders) publish.push(...readableIn(publish).map(leaderStepDown));
@@ -209,6 +210,12 @@ const TIMERS: readonly string[] = [
 
 /** It can neither change nor remove a record: the stream denies it, and only the operator may change a stream. */
 const AUDIT: readonly string[] = ['audit.*.*.*.*', streamInfo('AUDIT'), directGet('AUDIT')];
+
+const SHOWS_DEAD_LETTERS: readonly string[] = [
+  directGet('DEAD_LETTERS'),
+  streamMessageGet('DEAD_LETTERS'),
+  messageDelete('DEAD_LETTERS'),
+];
 
 const deliveries = (contract: ServiceContract): readonly string[] => {
   switch (contract.deliveryAttempts) {

@@ -2,6 +2,7 @@ import { EXECUTORS_SUBJECT } from '@runledger/contracts/requests/executor-state'
 import { instancesSubject, SERVICES_WITH_INSTANCES } from '@runledger/contracts/requests/instances';
 import { POOLS_SUBJECT } from '@runledger/contracts/requests/pools';
 import { QUEUE_POSITIONS_SUBJECT } from '@runledger/contracts/requests/queue-position';
+import { redriveSubject } from '@runledger/contracts/requests/redrive';
 import { RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
 import type { ServiceContract } from '@runledger/contracts/access/service-contract';
 import { WAIT_SUBJECT } from '@runledger/contracts/requests/wait-reason';
@@ -44,12 +45,16 @@ export const contract: ServiceContract = {
   deliveryAttempts: 'reads',
   audit: true,
   deadLetters: [{ stream: 'RUNS', as: 'projection' }],
+  showsDeadLetters: true,
   requests: [
     QUEUE_POSITIONS_SUBJECT,
     EXECUTORS_SUBJECT,
     WAIT_SUBJECT,
     POOLS_SUBJECT,
     ...SERVICES_WITH_INSTANCES.map(instancesSubject),
+    redriveSubject('gateway'),
+    redriveSubject('scheduler'),
+    redriveSubject('executor.*'),
   ],
   responds: ['archive_check', 'instances', 'rebuild_views', 'redrive', 'view_digests'],
 };

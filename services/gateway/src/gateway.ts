@@ -21,6 +21,7 @@ import { createApp, type AppOptions } from './server/app.ts';
 import { knownFailures } from './known-failures.ts';
 import { identifyCaller } from './auth/identify-caller.ts';
 import { executionRoutes } from './executions/execution-routes.ts';
+import { deadLetterRoutes } from './installation/dead-letter-routes.ts';
 import { systemRoute } from './installation/system-route.ts';
 import { executorRoutes } from './executors/executors-routes.ts';
 import { queuesRoute } from './executors/queues-route.ts';
@@ -143,6 +144,7 @@ const allRoutes = (
     whoamiRoute({ findOrganisation: (id) => catalogue(log).getOrganisation(id), findUser }),
     ...sealingRoutes({ kinds: [sealedSigningSecrets(log, box, now)], box }),
     queuesRoute({ scheduler: services.scheduler }),
+    ...deadLetterRoutes(log),
     systemRoute({ log, position: () => seenPosition()?.sequence }),
     ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),
   ];

@@ -49,6 +49,7 @@ export const contract: ServiceContract = {
   deliveryAttempts: 'nothing',
   audit: false,
   deadLetters: [{ stream: 'RUNS', as: 'executor-<name>' }],
+  showsDeadLetters: false,
   requests: [],
   responds: ['redrive'],
 };

@@ -31,6 +31,7 @@ export const contract: ServiceContract = {
   deliveryAttempts: 'writes',
   audit: false,
   deadLetters: [],
+  showsDeadLetters: false,
   requests: [],
   responds: ['instances'],
 };

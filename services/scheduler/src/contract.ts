@@ -62,6 +62,7 @@ export const contract: ServiceContract = {
     { stream: 'RUNS', as: 'scheduler' },
     { stream: 'FLEET', as: 'scheduler' },
   ],
+  showsDeadLetters: false,
   requests: [],
   responds: ['queue_position', 'executors', 'wait', 'pools', 'redrive', 'instances'],
 };

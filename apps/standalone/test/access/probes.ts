@@ -130,13 +130,17 @@ const acknowledgements = (): string[] =>
   ]);
 
 const questions = (): string[] => [
-  ...CONTRACTS.flatMap(({ requests: asks }) => asks),
-  ...['gateway', 'scheduler', 'notifier', 'executor.a', 'executor.b'].map((who) => `request.${who}.redrive`),
-  'request.executor.a.instances',
-  'request.gateway.archive_check',
-  'request.gateway.view_digests',
-  'request.gateway.rebuild_views',
-  'request.scheduler.other',
+  ...new Set([
+    ...CONTRACTS.flatMap(({ requests: asks }) => asks.map((subject) => subject.replace('*', 'a'))),
+    ...['gateway', 'scheduler', 'notifier', 'executor.a', 'executor.b'].map(
+      (who) => `request.${who}.redrive`,
+    ),
+    'request.executor.a.instances',
+    'request.gateway.archive_check',
+    'request.gateway.view_digests',
+    'request.gateway.rebuild_views',
+    'request.scheduler.other',
+  ]),
 ];
 
 const OF_THE_BROKER = [

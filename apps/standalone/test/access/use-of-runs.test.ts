@@ -19,7 +19,12 @@ import { consume, done } from '@runledger/event-log/consume/consume';
 import { appendFleet } from '@runledger/event-log/messages/fleet';
 import { follow } from '@runledger/event-log/follow/follow';
 import { sendHeartbeat, lastHeartbeat, watchHeartbeats } from '@runledger/coordination/heartbeats';
-import { storeDeadLetter, listDeadLetters } from '@runledger/event-log/streams/dead-letters';
+import {
+  listDeadLetters,
+  readDeadLetter,
+  removeDeadLetter,
+  storeDeadLetter,
+} from '@runledger/event-log/streams/dead-letters';
 import { ALL_STREAMS, awaitProvisioned } from '@runledger/event-log/provision/provision';
 import { respondWithQueuePositions, requestQueuePositions } from '@runledger/request-reply/queue-positions';
 import { head, readRun } from '@runledger/event-log/read/read-run';
@@ -30,6 +35,7 @@ import { takeSlice, type SliceRequest } from '@runledger/event-log/slices/take-s
 import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import { tailRuns } from '@runledger/event-log/follow/tail-runs';
 import { storageUse, streamSizes } from '@runledger/event-log/provision/stream-sizes';
+import { requestRedrive, respondToRedrives, taken } from '@runledger/request-reply/redrive';
 import { requestInstances, respondAsInstance } from '@runledger/request-reply/instances';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
@@ -235,6 +241,25 @@ describe('with only its own key', () => {
       await storeDeadLetter(await broker.open(user), { consumer, stored, reason: 'no reason', stream });
     }
     expect(await listDeadLetters(broker.operator)).toHaveLength(3);
+    const gateway = await broker.open('gateway');
+    const [first] = await listDeadLetters(gateway);
+    const position = first?.position ?? 0;
+    expect(await readDeadLetter(gateway, position)).toEqual(first);
+    await removeDeadLetter(gateway, position);
+    expect(await listDeadLetters(gateway)).toHaveLength(2);
+  });
+
+  it.each([
+    ['gateway', 'gateway'],
+    ['scheduler', 'scheduler'],
+    ['executor.a', 'executor-a'],
+  ] as const)('the gateway has the %s handle a message again', async (who, user) => {
+    const [gateway, service] = await Promise.all([broker.open('gateway'), broker.open(user)]);
+    using responder = respondToRedrives(service, who, async () => taken('it is'));
+    expect(responder).toBeDefined();
+    await service.nc.flush();
+    const request = { stream: 'RUNS' as const, sequence: 1 };
+    expect(await requestRedrive(gateway, who, request, 5_000)).toEqual(taken('it is'));
   });
 
   it('a debugger reads stored runs', async () => {

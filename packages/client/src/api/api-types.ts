@@ -98,6 +98,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/dead-letters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List dead letters
+         * @description Messages of all organisations that no consumer could handle, oldest first, with the reason and their content. They stay for 30 days, unless the installation says otherwise.
+         *
+         *     The API key needs the scope `operator`.
+         */
+        get: operations["listDeadLetters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dead-letters/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a dead letter
+         * @description The message itself stays in its stream until it expires there.
+         *
+         *     The API key needs the scope `operator`. Its audit records have the action `dead_letter.removed`.
+         */
+        delete: operations["removeDeadLetter"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dead-letters/{id}/redrive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a dead letter handled again
+         * @description The service whose consumer could not handle the message takes it again, with its present release, and the dead letter is removed if that succeeds. Repeating the request is safe: nothing is handled twice.
+         *
+         *     The API key needs the scope `operator`. Its audit records have the action `dead_letter.redriven`.
+         */
+        post: operations["redriveDeadLetter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/deployments": {
         parameters: {
             query?: never;
@@ -1461,11 +1527,12 @@ export interface components {
              *     - `organisation.erased`: The erasure of an organisation was requested. Its tombstone says when it is complete.
              *     - `log.provisioned`: The streams of the log were created, or brought to their settings.
              *     - `dead_letter.redriven`: An operator had dead letters handled again.
+             *     - `dead_letter.removed`: An operator removed a dead letter. Its message stays in its stream.
              *     - `views.rebuilt`: An operator had the views of runs built again from the log.
              *     - `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.
              * @enum {string}
              */
-            action: "key.created" | "key.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "views.rebuilt" | "credential.refused";
+            action: "key.created" | "key.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
             /**
              * @description Whose record it is. Null for what no organisation owns.
              * @example 01a21460-0008-7000-8000-000000000008
@@ -1809,6 +1876,92 @@ export interface components {
              * @example rl_9c1b2f4f0a7d4e8f8b1c6f1d2a3b4c5d6e7f8091a2b
              */
             key: string;
+        };
+        /**
+         * DeadLetter
+         * @description A message that no consumer could handle, with the reason.
+         */
+        DeadLetter: {
+            /**
+             * @description The id of the dead letter: its position in DEAD_LETTERS, by which `runledger dead-letters show` finds it too.
+             * @example 12
+             */
+            id: string;
+            /**
+             * @description Why the consumer could not handle it, for people.
+             * @example the payload is not JSON in UTF-8
+             */
+            reason: string;
+            /**
+             * @description The consumer that could not handle it: `scheduler`, `projection`, or `executor-` and the name of an executor.
+             * @example scheduler
+             */
+            consumer: string;
+            /**
+             * @description The stream that holds the message until it expires there.
+             * @example RUNS
+             */
+            stream: string;
+            /**
+             * @description The subject of the message.
+             * @example runs.org.run.life.queued.gateway.0.none
+             */
+            subject: string;
+            /**
+             * @description The position of the message in its stream.
+             * @example 20731
+             */
+            sequence: number;
+            /**
+             * Format: date-time
+             * @description When the message was stored in its stream.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            time: string;
+            /**
+             * @description The organisation of the run that the message is about. Null when it is about no run.
+             * @example 01a21460-0006-7000-8000-000000000006
+             */
+            org_id: string | null;
+            /**
+             * @description The id of the run. Null when the message is about no run.
+             * @example 01a21460-ae48-7794-b9bb-ade918a387db
+             */
+            run_id: string | null;
+            /**
+             * @description The size of the content, in bytes. Null when the content was too large for a dead letter: it is in its stream.
+             * @example 812
+             */
+            size_bytes: number | null;
+            /**
+             * @description The first 16 KiB of the content as text, which is JSON unless that is what is wrong with it. Null when the content was too large for a dead letter.
+             * @example {"type":"RunQueued","version":1}
+             */
+            content: string | null;
+            /**
+             * @description Whether the content is longer than shown.
+             * @example false
+             */
+            content_truncated: boolean;
+            /**
+             * @description The service that handles it again when it is redriven. Null when none does: then it stays until it expires or is removed.
+             * @example scheduler
+             */
+            redriver: string | null;
+        };
+        /**
+         * DeadLetterPage
+         * @description A page of dead letters.
+         */
+        DeadLetterPage: {
+            /** @description Oldest first. */
+            dead_letters: components["schemas"]["DeadLetter"][];
+            /**
+             * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+             * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
+             * @example null
+             */
+            next_cursor: string | null;
         };
         /**
          * DeleteOutputsResponse
@@ -4044,6 +4197,28 @@ export interface components {
              * @example null
              */
             next_cursor: string | null;
+        };
+        /**
+         * RedrivenDeadLetter
+         * @description The outcome of handling a dead letter again.
+         */
+        RedrivenDeadLetter: {
+            /**
+             * @description The id of the dead letter: its position in DEAD_LETTERS, by which `runledger dead-letters show` finds it too.
+             * @example 12
+             */
+            id: string;
+            /**
+             * @description `taken`: it was handled and removed. It stays otherwise. `refused`: it still cannot be handled. `no_response`: the service did not respond in time. `no_responder`: no service handles messages of this consumer again.
+             * @example taken
+             * @enum {string}
+             */
+            outcome: "taken" | "refused" | "no_response" | "no_responder";
+            /**
+             * @description The outcome in words, and what to do.
+             * @example Run 01a21460-ae48-7794-b9bb-ade918a387db was read again from the log: its status is running.
+             */
+            why: string;
         };
         /**
          * Refusal
@@ -6558,7 +6733,7 @@ export interface components {
         /**
          * @description The organisation of the API key has no such record, or has deleted or archived it.
          *
-         *     Its code is one of `path_unknown`, `run_not_found`, `run_deleted`, `no_run_at_that_time`, `tombstone_not_found`, `output_not_found`, `deployment_not_found`, `deployment_archived`, `machine_not_found`, `workflow_not_found`, `workflow_version_not_found`, `schedule_not_found`, `file_not_found`, `upload_not_found`, `api_key_not_found`, `executor_not_found`, `organisation_not_found`.
+         *     Its code is one of `path_unknown`, `run_not_found`, `run_deleted`, `no_run_at_that_time`, `tombstone_not_found`, `output_not_found`, `deployment_not_found`, `deployment_archived`, `machine_not_found`, `workflow_not_found`, `workflow_version_not_found`, `schedule_not_found`, `file_not_found`, `upload_not_found`, `api_key_not_found`, `executor_not_found`, `dead_letter_not_found`, `organisation_not_found`.
          */
         NotFound: {
             headers: {
@@ -6966,10 +7141,11 @@ export interface operations {
                  *     - `organisation.erased`: The erasure of an organisation was requested. Its tombstone says when it is complete.
                  *     - `log.provisioned`: The streams of the log were created, or brought to their settings.
                  *     - `dead_letter.redriven`: An operator had dead letters handled again.
+                 *     - `dead_letter.removed`: An operator removed a dead letter. Its message stays in its stream.
                  *     - `views.rebuilt`: An operator had the views of runs built again from the log.
                  *     - `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.
                  */
-                action?: "key.created" | "key.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "views.rebuilt" | "credential.refused";
+                action?: "key.created" | "key.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
                 /** @description Only records of this organisation. Needs the scope `operator`, unless it is that of the key. */
                 organisation?: string;
                 /** @description Only what was done with this API key. */
@@ -7068,10 +7244,11 @@ export interface operations {
                  *     - `organisation.erased`: The erasure of an organisation was requested. Its tombstone says when it is complete.
                  *     - `log.provisioned`: The streams of the log were created, or brought to their settings.
                  *     - `dead_letter.redriven`: An operator had dead letters handled again.
+                 *     - `dead_letter.removed`: An operator removed a dead letter. Its message stays in its stream.
                  *     - `views.rebuilt`: An operator had the views of runs built again from the log.
                  *     - `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.
                  */
-                action?: "key.created" | "key.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "views.rebuilt" | "credential.refused";
+                action?: "key.created" | "key.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
                 /** @description Only records of this organisation. Needs the scope `operator`, unless it is that of the key. */
                 organisation?: string;
                 /** @description Only what was done with this API key. */
@@ -7107,6 +7284,130 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listDeadLetters: {
+        parameters: {
+            query?: {
+                /** @description Only messages of this stream. */
+                stream?: string;
+                /** @description Only those that this consumer could not handle. */
+                consumer?: string;
+                /** @description The most items on a page. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Left out for the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of them. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterPage"];
+                };
+            };
+            /** @description The client has the present version already. */
+            304: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeDeadLetter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the dead letter: its position in DEAD_LETTERS, by which `runledger dead-letters show` finds it too. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed. */
+            204: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    redriveDeadLetter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the dead letter: its position in DEAD_LETTERS, by which `runledger dead-letters show` finds it too. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What came of it. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RedrivenDeadLetter"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             431: components["responses"]["HeadersTooLarge"];

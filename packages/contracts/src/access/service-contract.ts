@@ -72,6 +72,8 @@ export interface ServiceContract {
   readonly audit: boolean;
   /** The streams whose messages it may make dead letters, and the consumer name in their subjects; an executor uses its own. */
   readonly deadLetters: readonly { readonly stream: 'RUNS' | 'FLEET'; readonly as: string }[];
+  /** Whether it lists and removes the dead letters of all services, for the operator. */
+  readonly showsDeadLetters: boolean;
   /** Subjects of the requests that it sends to other services. */
   readonly requests: readonly string[];
   /** Requests that it answers: the last token of `request.<role>.<what>`, or of `request.executor.<name>.<what>`. */

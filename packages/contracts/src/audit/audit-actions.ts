@@ -49,6 +49,7 @@ export const AUDIT_ACTIONS = {
   ),
   'log.provisioned': done('The streams of the log were created, or brought to their settings.'),
   'dead_letter.redriven': done('An operator had dead letters handled again.'),
+  'dead_letter.removed': done('An operator removed a dead letter. Its message stays in its stream.'),
   'views.rebuilt': done('An operator had the views of runs built again from the log.'),
   'credential.refused': done(
     'Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.',

@@ -58,6 +58,7 @@ const NOT_FOUND = {
   Upload: 'upload_not_found',
   'API key': 'api_key_not_found',
   Executor: 'executor_not_found',
+  'Dead letter': 'dead_letter_not_found',
   Organisation: 'organisation_not_found',
   Machine: 'machine_not_found',
   Workflow: 'workflow_not_found',

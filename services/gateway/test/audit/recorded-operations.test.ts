@@ -22,13 +22,7 @@ const UNRECORDED = [
   'deleteFileUpload',
 ];
 /** Only who has the operator's credentials of the broker does these, or nobody. */
-const WITHOUT_OPERATION = [
-  'organisation.created',
-  'log.provisioned',
-  'dead_letter.redriven',
-  'views.rebuilt',
-  'credential.refused',
-];
+const WITHOUT_OPERATION = ['organisation.created', 'log.provisioned', 'views.rebuilt', 'credential.refused'];
 
 let trail: ATrail;
 let fleet: AsyncDisposable;
@@ -161,6 +155,13 @@ const TABLE: readonly Done[] = [
   { action: 'executor.drained', request: 'POST /executors/east/drain', target: 'east' },
   { action: 'executor.resumed', request: 'POST /executors/east/resume', target: 'east' },
   {
+    action: 'dead_letter.redriven',
+    request: 'POST /dead-letters/999/redrive',
+    target: '999',
+    outcome: 'refused',
+  },
+  { action: 'dead_letter.removed', request: 'DELETE /dead-letters/999', target: '999', outcome: 'refused' },
+  {
     action: 'sealed_values.resealed',
     request: 'POST /sealed-values/reseal',
     body: { sealing_key: secretBox([A_SECRET_KEY]).keyIds[0] },
@@ -177,7 +178,8 @@ const TABLE: readonly Done[] = [
 
 const filled = (text: string): string =>
   text.replaceAll(/\{(\w+)\}/g, (_all, name: string) => ids.get(name) ?? name);
-const ofOperators = (action: string): boolean => /^(executor|organisation|sealed_values)\./.test(action);
+const ofOperators = (action: string): boolean =>
+  /^(dead_letter|executor|organisation|sealed_values)\./.test(action);
 
 const send = async ({ action, request, body }: Done): Promise<string> => {
   const [method = '', path = ''] = filled(request).split(' ');

@@ -23,6 +23,7 @@ const ELSEWHERE: Readonly<Record<Exclude<RefusalCode, keyof typeof HERE>, string
   too_many_inputs: 'runs/queue/queue',
   deployment_archived: 'runs/queue/queue',
   executor_not_found: 'executors/executors',
+  dead_letter_not_found: 'installation/dead-letters',
   deployment_not_restorable: 'catalogue/deployments',
   newest_version: 'catalogue/delete-records',
   workflow_has_versions: 'catalogue/delete-records',

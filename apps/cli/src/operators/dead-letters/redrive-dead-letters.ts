@@ -1,18 +1,19 @@
 import type { ListedDeadLetter } from '@runledger/event-log/streams/dead-letters';
+import { redriving, type Redriven } from '@runledger/request-reply/redriving';
 import { EXIT, CommandError } from '../../output/command-error.ts';
 import type { ExitCode } from '../../output/command-error.ts';
 import { plain } from '../../output/plain-text.ts';
 import type { Operator } from '../../command/command-context.ts';
 import { readDeadLetters } from './list-dead-letters.ts';
 import type { DeadLetterFilter } from './list-dead-letters.ts';
-import { redriving } from './redrive.ts';
-import type { Redriven } from './redrive.ts';
 import { deadLetterAt } from './show-dead-letter.ts';
 
 export interface RedriveOptions extends DeadLetterFilter {
   readonly all?: boolean;
   readonly json?: boolean;
 }
+
+const ANSWER_WITHIN_MS = 15_000;
 
 /** Redrives one dead letter or all that match, and prints the outcome of each. @throws CommandError */
 export const redriveDeadLetters = async (
@@ -40,7 +41,7 @@ const redriveEach = async (
   messages: AsyncIterable<ListedDeadLetter> | Iterable<ListedDeadLetter>,
   json: boolean,
 ): Promise<ExitCode> => {
-  const redrive = redriving(log);
+  const redrive = redriving(log, ANSWER_WITHIN_MS);
   let [redriven, left] = [0, 0];
   for await (const message of messages) {
     const result = await redrive(message);

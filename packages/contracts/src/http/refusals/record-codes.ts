@@ -41,6 +41,11 @@ export const RECORD_CODES = {
     cause: 'No executor has this name, and the name is not drained.',
     remedy: 'Read GET /executors.',
   },
+  dead_letter_not_found: {
+    status: 404,
+    cause: 'There is no dead letter with this id: it was redriven or removed, or has expired.',
+    remedy: 'Read GET /dead-letters.',
+  },
   organisation_not_found: {
     status: 404,
     cause: 'The installation has no organisation with this id.',

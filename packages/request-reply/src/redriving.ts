@@ -1,9 +1,8 @@
-import { RedriveRequest, redriverOf } from '@runledger/contracts/requests/redrive';
-import type { Redriver } from '@runledger/contracts/requests/redrive';
-import { requestRedrive } from '@runledger/request-reply/redrive';
+import { RedriveRequest, redriverOf, type Redriver } from '@runledger/contracts/requests/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { removeDeadLetter, type ListedDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { Value } from 'typebox/value';
+import { requestRedrive } from './redrive.ts';
 
 /** The outcome of redriving one dead letter. */
 export interface Redriven {
@@ -12,13 +11,11 @@ export interface Redriven {
   readonly why: string;
 }
 
-const ANSWER_WITHIN_MS = 15_000;
-
 /** Lets the service whose consumer rejected a message handle it again, and removes the dead letter if that succeeds. */
 export type Redrive = (message: ListedDeadLetter) => Promise<Redriven>;
 
-/** A service that did not respond gets no further request. */
-export const redriving = (log: EventLog): Redrive => {
+/** Each waits so long for the service; one that did not respond gets no further request. */
+export const redriving = (log: EventLog, withinMs: number): Redrive => {
   const unresponsive = new Set<Redriver>();
   return async ({ position, consumer, stream, sequence, subject }) => {
     const who = redriverOf(consumer);
@@ -27,9 +24,7 @@ export const redriving = (log: EventLog): Redrive => {
       const why = `No service redrives messages of ${stream} that ${consumer} rejected. It stays until it expires.`;
       return { position, outcome: 'no_responder', why };
     }
-    const answer = unresponsive.has(who)
-      ? undefined
-      : await requestRedrive(log, who, request, ANSWER_WITHIN_MS);
+    const answer = unresponsive.has(who) ? undefined : await requestRedrive(log, who, request, withinMs);
     if (answer === undefined) {
       unresponsive.add(who);
       return { position, outcome: 'no_response', why: noResponseSentence(who) };
