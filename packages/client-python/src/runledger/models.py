@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 43b7a241a8f7e6e8391f59db47f776d0868284364889c78fbed94063ec16a043.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 14dc9d041e7dff19499df348969981c6a8262722de11c61d2a54fb65c723d2ac.
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class AuditEntry(TypedDict):
     - `requested`: Stored before the action is carried out. Without its `completed` it may have taken effect.
     - `completed`: Stored after it.
     """
-    action: Literal['key.created', 'key.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'views.rebuilt', 'credential.refused']
+    action: Literal['key.created', 'key.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'dead_letter.removed', 'views.rebuilt', 'credential.refused']
     """
     What was done.
 
@@ -189,6 +189,7 @@ class AuditEntry(TypedDict):
     - `organisation.erased`: The erasure of an organisation was requested. Its tombstone says when it is complete.
     - `log.provisioned`: The streams of the log were created, or brought to their settings.
     - `dead_letter.redriven`: An operator had dead letters handled again.
+    - `dead_letter.removed`: An operator removed a dead letter. Its message stays in its stream.
     - `views.rebuilt`: An operator had the views of runs built again from the log.
     - `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.
     """
@@ -394,6 +395,80 @@ class CreatedApiKey(TypedDict):
     key: str
     """
     The key. It is shown only here: the server stores a hash of it.
+    """
+
+
+class DeadLetter(TypedDict):
+    """
+    A message that no consumer could handle, with the reason.
+    """
+
+    id: str
+    """
+    The id of the dead letter: its position in DEAD_LETTERS, by which `runledger dead-letters show` finds it too.
+    """
+    reason: str
+    """
+    Why the consumer could not handle it, for people.
+    """
+    consumer: str
+    """
+    The consumer that could not handle it: `scheduler`, `projection`, or `executor-` and the name of an executor.
+    """
+    stream: str
+    """
+    The stream that holds the message until it expires there.
+    """
+    subject: str
+    """
+    The subject of the message.
+    """
+    sequence: int
+    """
+    The position of the message in its stream.
+    """
+    time: str
+    """
+    When the message was stored in its stream.
+    """
+    org_id: str | None
+    """
+    The organisation of the run that the message is about. Null when it is about no run.
+    """
+    run_id: str | None
+    """
+    The id of the run. Null when the message is about no run.
+    """
+    size_bytes: int | None
+    """
+    The size of the content, in bytes. Null when the content was too large for a dead letter: it is in its stream.
+    """
+    content: str | None
+    """
+    The first 16 KiB of the content as text, which is JSON unless that is what is wrong with it. Null when the content was too large for a dead letter.
+    """
+    content_truncated: bool
+    """
+    Whether the content is longer than shown.
+    """
+    redriver: str | None
+    """
+    The service that handles it again when it is redriven. Null when none does: then it stays until it expires or is removed.
+    """
+
+
+class DeadLetterPage(TypedDict):
+    """
+    A page of dead letters.
+    """
+
+    dead_letters: list[DeadLetter]
+    """
+    Oldest first.
+    """
+    next_cursor: str | None
+    """
+    The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
     """
 
 
@@ -634,6 +709,33 @@ class ExecutorDrain(TypedDict):
     """
 
 
+class FleetCounts(TypedDict):
+    """
+    Executors by their state, as the leading scheduler knows them.
+    """
+
+    ready: int
+    """
+    They get runs.
+    """
+    draining: int
+    """
+    They get no runs, because their name is drained or they are stopping.
+    """
+    unresponsive: int
+    """
+    They sent no heartbeat for half a heartbeat period.
+    """
+    absent: int
+    """
+    Drained names without an executor.
+    """
+    more: bool
+    """
+    Whether there are more executors than were counted. `GET /executors` lists all.
+    """
+
+
 class GpuFallback(TypedDict):
     """
     A GPU model that a run takes once it has waited.
@@ -710,6 +812,21 @@ class InputDefinition(TypedDict):
     """
 
 
+class InstanceProblem(TypedDict):
+    """
+    A check of a process that is not ok.
+    """
+
+    check: str
+    """
+    The name of the check, as in `/readyz`.
+    """
+    why: str
+    """
+    What is wrong, for people.
+    """
+
+
 class KeptDays(TypedDict):
     """
     For how many days one kind of thing is kept.
@@ -730,6 +847,25 @@ class KeptDays(TypedDict):
     most: int | None
     """
     The most days that can be chosen. Null: any number.
+    """
+
+
+class Leadership(TypedDict):
+    """
+    A lease, which one process at a time holds.
+    """
+
+    lease: str
+    """
+    What it leads: `scheduler` (who decides), `projection.v…` (who keeps views that gateways share), or `schedules` (who queues runs at their times).
+    """
+    holder: str
+    """
+    The `instance` that holds it.
+    """
+    renewed_at: str
+    """
+    When it was renewed, by the clock of the broker. A process that is alive renews it each second; a later one takes it over three seconds after the last time.
     """
 
 
@@ -773,6 +909,21 @@ class ListedWorkflowVersion(TypedDict):
     created_at: str
     """
     When it was created.
+    """
+
+
+class LogStorage(TypedDict):
+    """
+    What the log takes at its brokers.
+    """
+
+    used_bytes: int
+    """
+    What all copies of all streams take at the brokers, in bytes.
+    """
+    limit_bytes: int | None
+    """
+    What they may take, in bytes. Null when the brokers set no limit for the log as a whole. How much room their disks have, they tell no service.
     """
 
 
@@ -1220,6 +1371,25 @@ class ProgramRunner(TypedDict):
     """
 
 
+class ProjectionState(TypedDict):
+    """
+    How far the views are that this gateway reads, as it saw them in the last two seconds.
+    """
+
+    position: int
+    """
+    The position in the log up to which the views have everything.
+    """
+    lag_messages: int
+    """
+    Messages of the log that are not in the views yet.
+    """
+    lag_seconds: float | None
+    """
+    The age of the first message that is not in the views yet; 0 when there is none. Null when the message could not be read in time.
+    """
+
+
 class ReceiptFact(TypedDict):
     """
     A fact of the run as it is stored.
@@ -1326,6 +1496,25 @@ class RedeliverResponse(TypedDict):
     next_cursor: str | None
     """
     The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
+    """
+
+
+class RedrivenDeadLetter(TypedDict):
+    """
+    The outcome of handling a dead letter again.
+    """
+
+    id: str
+    """
+    The id of the dead letter: its position in DEAD_LETTERS, by which `runledger dead-letters show` finds it too.
+    """
+    outcome: Literal['taken', 'refused', 'no_response', 'no_responder']
+    """
+    `taken`: it was handled and removed. It stays otherwise. `refused`: it still cannot be handled. `no_response`: the service did not respond in time. `no_responder`: no service handles messages of this consumer again.
+    """
+    why: str
+    """
+    The outcome in words, and what to do.
     """
 
 
@@ -2166,6 +2355,53 @@ class SealedCounts(TypedDict):
     """
 
 
+class ServiceInstance(TypedDict):
+    """
+    A process of a service, as it says itself.
+    """
+
+    service: Literal['gateway', 'scheduler', 'notifier']
+    """
+    The service of the process.
+    """
+    instance: str
+    """
+    Names the process, and is new at each start. Its log has the same name.
+    """
+    software_version: str
+    """
+    The version of its software.
+    """
+    started_at: str
+    """
+    When the process started, by its own clock.
+    """
+    ready: bool
+    """
+    Whether all its checks are ok, as in `/readyz`.
+    """
+    problems: list[InstanceProblem]
+    """
+    Its checks that are not ok; the first 20.
+    """
+    leads: bool | None
+    """
+    Of a scheduler: whether it leads. Of a gateway: whether it keeps the views. Null for a notifier: they divide the receivers.
+    """
+    term: int | None
+    """
+    The number of its term. Null unless it is a scheduler that leads.
+    """
+    position: int | None
+    """
+    Of a gateway that keeps views: the position in the log up to which they have everything. Null for others.
+    """
+    partitions: int | None
+    """
+    Of a notifier: the number of partitions of the receivers that it holds. Null for others.
+    """
+
+
 class SlotRun(TypedDict):
     """
     The attempt that holds a slot.
@@ -2186,6 +2422,92 @@ class SlotRun(TypedDict):
     assigned_at: str
     """
     When it got the slot.
+    """
+
+
+class StreamState(TypedDict):
+    """
+    What a stream, bucket or object store of the log holds.
+    """
+
+    name: str
+    """
+    Its name at the broker.
+    """
+    kind: Literal['stream', 'bucket', 'objects']
+    """
+    What it is for clients of the broker: a stream, a key-value bucket, or an object store.
+    """
+    messages: int
+    """
+    Its messages.
+    """
+    bytes: int
+    """
+    What they take, in bytes, in one copy.
+    """
+    max_bytes: int | None
+    """
+    What they may take, in bytes. Null without a limit.
+    """
+    max_age_s: float | None
+    """
+    The age in seconds at which messages expire. Null when they do not expire by their age.
+    """
+    copies: int
+    """
+    The number of copies that it should have, each at another broker.
+    """
+    current_copies: int
+    """
+    The number of copies that have everything.
+    """
+    leader: str | None
+    """
+    The broker that leads it. Null with a single broker, and while there is none.
+    """
+
+
+class System(TypedDict):
+    """
+    The state of the installation.
+    """
+
+    complete: bool
+    """
+    Whether everything responded in time. If not, `did_not_respond` says what is missing.
+    """
+    did_not_respond: list[str]
+    """
+    What did not respond within a second: a service of which no process did, an `instance` that holds a lease, `executors`, `projection`, `leases`, `broker`, or the name of a stream.
+    """
+    instances: list[ServiceInstance]
+    """
+    The processes that responded, by service and name; at most 100 of a service.
+    """
+    leaders: list[Leadership]
+    """
+    Who holds which lease.
+    """
+    executors: FleetCounts | None
+    """
+    Null while no scheduler responds.
+    """
+    projection: ProjectionState | None
+    """
+    Null while this gateway does not know it.
+    """
+    streams: list[StreamState]
+    """
+    The streams whose leaders responded.
+    """
+    storage: LogStorage | None
+    """
+    Null while the broker does not respond.
+    """
+    dead_letters: int | None
+    """
+    The number of messages that no consumer could handle. Null while DEAD_LETTERS does not respond.
     """
 
 

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 43b7a241a8f7e6e8391f59db47f776d0868284364889c78fbed94063ec16a043.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 14dc9d041e7dff19499df348969981c6a8262722de11c61d2a54fb65c723d2ac.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -78,7 +78,7 @@ def delete_api_key(
 
 def list_audit(
     *,
-    action: Literal['key.created', 'key.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'views.rebuilt', 'credential.refused'] | None = None,
+    action: Literal['key.created', 'key.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'dead_letter.removed', 'views.rebuilt', 'credential.refused'] | None = None,
     organisation: str | None = None,
     key_id: str | None = None,
     user_id: str | None = None,
@@ -119,9 +119,10 @@ def list_audit(
     `organisation.created`: An organisation was created, with its first key. - `organisation.erased`: The erasure
     of an organisation was requested. Its tombstone says when it is complete. - `log.provisioned`: The streams of
     the log were created, or brought to their settings. - `dead_letter.redriven`: An operator had dead letters
-    handled again. - `views.rebuilt`: An operator had the views of runs built again from the log. -
-    `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused:
-    how many in about a minute, from one network.
+    handled again. - `dead_letter.removed`: An operator removed a dead letter. Its message stays in its stream. -
+    `views.rebuilt`: An operator had the views of runs built again from the log. - `credential.refused`: Requests
+    without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from
+    one network.
     organisation: Only records of this organisation. Needs the scope `operator`, unless it is that of the key.
     key_id: Only what was done with this API key.
     user_id: Only what was done with a key of this user.
@@ -142,7 +143,7 @@ def list_audit(
 
 def export_audit(
     *,
-    action: Literal['key.created', 'key.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'views.rebuilt', 'credential.refused'] | None = None,
+    action: Literal['key.created', 'key.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'dead_letter.removed', 'views.rebuilt', 'credential.refused'] | None = None,
     organisation: str | None = None,
     key_id: str | None = None,
     user_id: str | None = None,
@@ -179,9 +180,10 @@ def export_audit(
     `organisation.created`: An organisation was created, with its first key. - `organisation.erased`: The erasure
     of an organisation was requested. Its tombstone says when it is complete. - `log.provisioned`: The streams of
     the log were created, or brought to their settings. - `dead_letter.redriven`: An operator had dead letters
-    handled again. - `views.rebuilt`: An operator had the views of runs built again from the log. -
-    `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused:
-    how many in about a minute, from one network.
+    handled again. - `dead_letter.removed`: An operator removed a dead letter. Its message stays in its stream. -
+    `views.rebuilt`: An operator had the views of runs built again from the log. - `credential.refused`: Requests
+    without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from
+    one network.
     organisation: Only records of this organisation. Needs the scope `operator`, unless it is that of the key.
     key_id: Only what was done with this API key.
     user_id: Only what was done with a key of this user.
@@ -194,6 +196,74 @@ def export_audit(
         "/audit/export",
         query={"action": action, "organisation": organisation, "key_id": key_id, "user_id": user_id, "target": target, "since": since, "until": until},
         idempotent=True,
+    )
+
+
+def list_dead_letters(
+    *,
+    stream: str | None = None,
+    consumer: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Pages[models.DeadLetterPage, models.DeadLetter]:
+    """
+    List dead letters.
+
+    Messages of all organisations that no consumer could handle, oldest first, with the reason and their content.
+    They stay for 30 days, unless the installation says otherwise.
+
+    The API key needs the scope `operator`.
+
+    stream: Only messages of this stream.
+    consumer: Only those that this consumer could not handle.
+    limit: The most items on a page.
+    cursor: `next_cursor` of the previous page. Left out for the first page.
+    """
+    return Pages(
+        "GET",
+        "/dead-letters",
+        query={"stream": stream, "consumer": consumer, "limit": limit, "cursor": cursor},
+        idempotent=True,
+        items="dead_letters",
+    )
+
+
+def remove_dead_letter(
+    id: str,
+) -> Operation[None]:
+    """
+    Remove a dead letter.
+
+    The message itself stays in its stream until it expires there.
+
+    The API key needs the scope `operator`. Its audit records have the action `dead_letter.removed`.
+
+    id: The id of the dead letter: its position in DEAD_LETTERS, by which `runledger dead-letters show` finds it
+    too.
+    """
+    return Operation(
+        "DELETE",
+        path_of("/dead-letters/{id}", id=id),
+    )
+
+
+def redrive_dead_letter(
+    id: str,
+) -> Operation[models.RedrivenDeadLetter]:
+    """
+    Have a dead letter handled again.
+
+    The service whose consumer could not handle the message takes it again, with its present release, and the dead
+    letter is removed if that succeeds. Repeating the request is safe: nothing is handled twice.
+
+    The API key needs the scope `operator`. Its audit records have the action `dead_letter.redriven`.
+
+    id: The id of the dead letter: its position in DEAD_LETTERS, by which `runledger dead-letters show` finds it
+    too.
+    """
+    return Operation(
+        "POST",
+        path_of("/dead-letters/{id}/redrive", id=id),
     )
 
 
@@ -1421,6 +1491,23 @@ def reseal_values(
         "POST",
         "/sealed-values/reseal",
         body=body,
+    )
+
+
+def get_system() -> Operation[models.System]:
+    """
+    Read the state of the installation.
+
+    The processes that respond, who leads, how far the views are, and what the streams hold. It responds within
+    two seconds: what has not responded by then is named in `did_not_respond`, and `complete` is false. A process
+    that does not respond is left out: compare with what should run.
+
+    The API key needs the scope `operator`.
+    """
+    return Operation(
+        "GET",
+        "/system",
+        idempotent=True,
     )
 
 
