@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 14dc9d041e7dff19499df348969981c6a8262722de11c61d2a54fb65c723d2ac.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 67632247ebd1ed13946e9f9afaf98b17208092742446b6eb204637eca40329ee.
 
 from __future__ import annotations
 
@@ -1774,6 +1774,45 @@ class RunChange(TypedDict):
     after: Any
     """
     What it became. Null where nothing is left.
+    """
+
+
+class RunCountsByStatus(TypedDict):
+    """
+    Of each status the runs that match every filter; 0 for a status that `status` leaves out.
+    """
+
+    queued: int
+    """
+    Runs that wait for a slot.
+    """
+    started: int
+    """
+    Runs that an executor prepares.
+    """
+    running: int
+    """
+    Runs whose workflow executes.
+    """
+    uploading: int
+    """
+    Runs whose output files are being stored.
+    """
+    success: int
+    """
+    Runs that ended without an error.
+    """
+    failed: int
+    """
+    Runs that ended with an error.
+    """
+    timeout: int
+    """
+    Runs that ended at a time limit.
+    """
+    cancelled: int
+    """
+    Runs that were cancelled.
     """
 
 
@@ -3717,6 +3756,22 @@ class RunAttempt(TypedDict):
     error: RunError | None
     """
     Why it failed or timed out. Null while it goes on, and for other ends.
+    """
+
+
+class RunCounts(TypedDict):
+    """
+    How many runs have each status.
+    """
+
+    counts: RunCountsByStatus
+    total: int
+    """
+    The sum of `counts`.
+    """
+    complete: bool
+    """
+    Whether all runs were looked at. If false, `counts` and `total` are of the newest runs, and there may be more.
     """
 
 

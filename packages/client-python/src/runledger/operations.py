@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 14dc9d041e7dff19499df348969981c6a8262722de11c61d2a54fb65c723d2ac.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 67632247ebd1ed13946e9f9afaf98b17208092742446b6eb204637eca40329ee.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -1317,6 +1317,48 @@ def cancel_runs(
         "POST",
         "/runs/cancel",
         body=body,
+    )
+
+
+def count_runs(
+    *,
+    status: models.RunStatus | Sequence[models.RunStatus] | None = None,
+    deployment_id: str | None = None,
+    workflow_id: str | None = None,
+    schedule_id: str | None = None,
+    gpu: str | None = None,
+    origin: Literal['api', 'manual', 'replay'] | None = None,
+    tag: str | Sequence[str] | None = None,
+    created_after: str | date | datetime | None = None,
+    created_before: str | date | datetime | None = None,
+) -> Operation[models.RunCounts]:
+    """
+    Count runs.
+
+    How many runs that match every filter have each status now. The request waits up to 2 seconds until the counts
+    show everything that was stored before. It looks at the newest 100,000 runs of each status at most; with
+    filters other than `status` and times, at the newest 100,000 of all runs that have ended. If there are more,
+    `complete` is false.
+
+    The API key needs the scope `runs:read`.
+
+    status: Runs with one of these statuses.
+    deployment_id: Runs of this deployment.
+    workflow_id: Runs of this workflow, of any version.
+    schedule_id: Runs that this schedule queued, also a deleted one.
+    gpu: Runs whose `gpu` is this model, in upper or lower case.
+    origin: Only runs of this origin. What queued it.  - `api`: A request or a schedule. - `manual`: Reserved for
+    runs that people begin by hand. No service queues such a run yet. - `replay`: A request to run an earlier run
+    again, which `rerun_of` names.
+    tag: Runs with all of these tags.
+    created_after: Runs created at this time or later.
+    created_before: Runs created before this time.
+    """
+    return Operation(
+        "GET",
+        "/runs/counts",
+        query={"status": status, "deployment_id": deployment_id, "workflow_id": workflow_id, "schedule_id": schedule_id, "gpu": gpu, "origin": origin, "tag": tag, "created_after": created_after, "created_before": created_before},
+        idempotent=True,
     )
 
 

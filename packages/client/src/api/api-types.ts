@@ -994,6 +994,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count runs
+         * @description How many runs that match every filter have each status now. The request waits up to 2 seconds until the counts show everything that was stored before. It looks at the newest 100,000 runs of each status at most; with filters other than `status` and times, at the newest 100,000 of all runs that have ended. If there are more, `complete` is false.
+         *
+         *     The API key needs the scope `runs:read`.
+         */
+        get: operations["countRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/runs/rerun": {
         parameters: {
             query?: never;
@@ -4582,6 +4604,69 @@ export interface components {
              * @example started
              */
             after: unknown;
+        };
+        /**
+         * RunCounts
+         * @description How many runs have each status.
+         */
+        RunCounts: {
+            counts: components["schemas"]["RunCountsByStatus"];
+            /**
+             * @description The sum of `counts`.
+             * @example 3
+             */
+            total: number;
+            /**
+             * @description Whether all runs were looked at. If false, `counts` and `total` are of the newest runs, and there may be more.
+             * @example true
+             */
+            complete: boolean;
+        };
+        /**
+         * RunCountsByStatus
+         * @description Of each status the runs that match every filter; 0 for a status that `status` leaves out.
+         */
+        RunCountsByStatus: {
+            /**
+             * @description Runs that wait for a slot.
+             * @example 3
+             */
+            queued: number;
+            /**
+             * @description Runs that an executor prepares.
+             * @example 3
+             */
+            started: number;
+            /**
+             * @description Runs whose workflow executes.
+             * @example 3
+             */
+            running: number;
+            /**
+             * @description Runs whose output files are being stored.
+             * @example 3
+             */
+            uploading: number;
+            /**
+             * @description Runs that ended without an error.
+             * @example 3
+             */
+            success: number;
+            /**
+             * @description Runs that ended with an error.
+             * @example 3
+             */
+            failed: number;
+            /**
+             * @description Runs that ended at a time limit.
+             * @example 3
+             */
+            timeout: number;
+            /**
+             * @description Runs that were cancelled.
+             * @example 3
+             */
+            cancelled: number;
         };
         /**
          * RunDeliveries
@@ -9543,6 +9628,76 @@ export interface operations {
             408: components["responses"]["TooSlow"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    countRuns: {
+        parameters: {
+            query?: {
+                /** @description Runs with one of these statuses. */
+                status?: components["schemas"]["RunStatus"][];
+                /** @description Runs of this deployment. */
+                deployment_id?: string;
+                /** @description Runs of this workflow, of any version. */
+                workflow_id?: string;
+                /** @description Runs that this schedule queued, also a deleted one. */
+                schedule_id?: string;
+                /** @description Runs whose `gpu` is this model, in upper or lower case. */
+                gpu?: string;
+                /**
+                 * @description Only runs of this origin. What queued it.
+                 *
+                 *     - `api`: A request or a schedule.
+                 *     - `manual`: Reserved for runs that people begin by hand. No service queues such a run yet.
+                 *     - `replay`: A request to run an earlier run again, which `rerun_of` names.
+                 */
+                origin?: "api" | "manual" | "replay";
+                /** @description Runs with all of these tags. */
+                tag?: string[];
+                /** @description Runs created at this time or later. */
+                created_after?: string;
+                /** @description Runs created before this time. */
+                created_before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The counts. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunCounts"];
+                };
+            };
+            /** @description The client has the present version already. */
+            304: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             431: components["responses"]["HeadersTooLarge"];

@@ -2,10 +2,12 @@ import type { BlobStream } from '@runledger/contracts/blobs';
 import type { OrgId, RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
+import type { RunCounts } from './core/counts/count-runs.ts';
 import type { Page } from './core/page.ts';
 import type { ProjectionPosition } from './core/projection-start.ts';
 import type {
   ByIdQuery,
+  CountQuery,
   FilesQuery,
   OldestQuery,
   RunQuery,
@@ -46,6 +48,8 @@ export interface RunViews {
    * are large or when the search took too long. `end` alone says whether the list goes on.
    */
   listRuns(query: RunQuery): Promise<Page<RunView>>;
+  /** How many of the runs that `listRuns` finds have each status. It looks at a bounded number of them. */
+  countRuns(query: CountQuery): Promise<RunCounts>;
   /** Runs with a webhook, in the same way. */
   listWebhooks(query: WebhookQuery): Promise<Page<WebhookRow>>;
   /** The oldest first. */
@@ -101,6 +105,7 @@ export type ReadingViews = Pick<
   | 'find'
   | 'load'
   | 'listRuns'
+  | 'countRuns'
   | 'listWebhooks'
   | 'listOldest'
   | 'listUnsettled'

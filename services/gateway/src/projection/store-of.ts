@@ -6,6 +6,7 @@ const METHODS = [
   'load',
   'save',
   'listRuns',
+  'countRuns',
   'listWebhooks',
   'listOldest',
   'listUnsettled',

@@ -24,6 +24,7 @@ import { anImage, anOutput } from '../fixtures/runs/an-output.ts';
 import { deletedViewsConformance } from './deleted-views.conformance.ts';
 import { earlyPagesConformance } from './lists/early-pages.conformance.ts';
 import { oldRunsConformance } from './lists/old-runs.conformance.ts';
+import { runCountsConformance } from './lists/run-counts.conformance.ts';
 import { runListsConformance } from './lists/run-lists.conformance.ts';
 import { runReferencesConformance } from './run-references.conformance.ts';
 import { webhookListsConformance } from './lists/webhook-lists.conformance.ts';
@@ -227,6 +228,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
 
     deletedViewsConformance(() => views);
     runListsConformance(() => views);
+    runCountsConformance(() => views);
     runReferencesConformance(() => views);
     webhookListsConformance(() => views);
     earlyPagesConformance(open);

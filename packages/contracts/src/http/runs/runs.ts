@@ -22,7 +22,7 @@ const OneTag = { ...Tag, 'x-refusal': { type: 'string_pattern_mismatch', msg: TA
 const TAGGED = 'Runs with all of these tags.';
 
 /** In a query, where a list may also be written with commas. */
-export const RunListQuery = Type.Object({
+export const RunConditions = {
   status: Type.Optional(Type.Array(RunStatus, { description: 'Runs with one of these statuses.' })),
   deployment_id: Type.Optional(OfDeployment),
   workflow_id: Type.Optional(OfWorkflow),
@@ -32,6 +32,10 @@ export const RunListQuery = Type.Object({
   tag: Type.Optional(Type.Array(OneTag, { minItems: 1, maxItems: MAX_TAGS, description: TAGGED })),
   created_after: Type.Optional(After),
   created_before: Type.Optional(Before),
+};
+
+export const RunListQuery = Type.Object({
+  ...RunConditions,
   limit: Type.Optional(PageLimit),
   cursor: Type.Optional(Cursor),
   include: Type.Optional(IncludedMembers),

@@ -24,6 +24,9 @@ export interface RunQuery extends ListRange {
   readonly limit: number;
 }
 
+/** Which runs are counted. */
+export type CountQuery = Omit<RunQuery, 'limit' | 'behind'>;
+
 /** Which runs with a webhook are listed: those of one organisation, newest first. */
 export interface WebhookQuery extends ListRange {
   readonly org_id: OrgId;

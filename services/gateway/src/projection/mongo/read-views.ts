@@ -1,4 +1,5 @@
 import type { Collection } from 'mongodb';
+import { countRuns } from '../core/counts/count-runs.ts';
 import { pageOf, type Page } from '../core/page.ts';
 import { isSameRun } from '../core/run-view.ts';
 import type { ReadingViews } from '../run-views.ts';
@@ -8,7 +9,7 @@ import { scanList } from '../core/scan-list.ts';
 import { RUN_LIST, WEBHOOK_LIST, type StoredList } from '../core/stored-list.ts';
 import { viewOf } from '../core/stored-run.ts';
 import { oldestRuns, unsettledRuns } from './oldest-runs.ts';
-import { documentReader } from './read-lists.ts';
+import { documentCounter, documentReader } from './read-lists.ts';
 import type { RunDocument } from './run-documents.ts';
 import { allViews, erasedViews, viewsToErase, viewsWithFiles } from './views-with-files.ts';
 
@@ -67,6 +68,17 @@ export const readViews = (
     listAll: (query) => orUnavailable('listing all views', writeWithinMs, () => allViews(runs, query)),
     listErased: (limit) =>
       orUnavailable('listing views of deleted runs', writeWithinMs, () => erasedViews(runs, limit)),
+    ...countViews(runs, readWithinMs),
+  };
+};
+
+const countViews = (
+  runs: Collection<RunDocument>,
+  readWithinMs: number,
+): Pick<ReadingViews, 'countRuns' | 'countQueued' | 'sumOutputBytes'> => {
+  const reading = { maxTimeMS: readWithinMs };
+  return {
+    countRuns: (query) => countRuns(documentCounter(runs, readWithinMs), query),
     countQueued: (org_id, atMost) =>
       orUnavailable('counting queued runs', readWithinMs, () =>
         runs.countDocuments({ org_id, status: 'queued' }, { limit: atMost, ...reading }),

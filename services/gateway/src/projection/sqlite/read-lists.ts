@@ -1,5 +1,6 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { CountReader } from '../core/counts/count-runs.ts';
 import type { FieldCondition, FilterField } from '../core/list-query.ts';
 import { MAX_PAGE_BYTES, type Listed } from '../core/page.ts';
 import type { ListPart, ListReader } from '../core/scan-list.ts';
@@ -31,16 +32,38 @@ export const rowReader = <Item>(
         }
         return found;
       }),
-    sortKeyAt: async (part, count) => {
-      await yieldToOthers();
-      return orUnavailable(what, () => {
-        const { sql, values } = select(part, { limit: 1, offset: count - 1 });
-        const last = database.prepare(sql).get(...values);
-        return last && asSortKey(String(last['sort_key']));
-      });
-    },
+    sortKeyAt: sortKeyReader(database, what),
   };
 };
+
+export const rowCounter = (database: DatabaseSync): CountReader => {
+  const what = 'counting run views';
+  return {
+    sortKeyAt: sortKeyReader(database, what),
+    countByStatus: async (part) =>
+      orUnavailable(what, () => {
+        const found = branchesOf(part, 'run_views.status');
+        const rows = found.map(({ sql }) => `SELECT * FROM (${sql})`).join(' UNION ALL ');
+        const counted = database.prepare(`SELECT status, count(*) AS runs FROM (${rows}) GROUP BY status`);
+        return Object.fromEntries(
+          counted
+            .all(...found.flatMap(({ values }) => values))
+            .map(({ status, runs }) => [String(status), Number(runs)]),
+        );
+      }),
+  };
+};
+
+const sortKeyReader =
+  (database: DatabaseSync, what: string): ListReader<never>['sortKeyAt'] =>
+  async (part, count) => {
+    await yieldToOthers();
+    return orUnavailable(what, () => {
+      const { sql, values } = select(part, { limit: 1, offset: count - 1 });
+      const last = database.prepare(sql).get(...values);
+      return last && asSortKey(String(last['sort_key']));
+    });
+  };
 
 interface Statement {
   readonly sql: string;
@@ -55,21 +78,34 @@ const select = (
   part: ListPart,
   { limit, offset }: { readonly limit: number; readonly offset: number },
 ): Statement => {
-  const [first] = part.conditions;
-  const branches = first
-    ? first.values.map((value) => branch(part, { field: first.field, value }))
-    : [branch(part)];
-  const merged = branches.map(({ sql }) => `SELECT * FROM (${sql} LIMIT ?)`).join(' UNION ALL ');
+  const branches = branchesOf(part, 'run_views.rowid, run_views.sort_key');
+  const merged = branches
+    .map(({ sql, newestFirst }) => `SELECT * FROM (${sql} ${newestFirst} LIMIT ?)`)
+    .join(' UNION ALL ');
   return {
     sql: `${merged} ORDER BY sort_key DESC LIMIT ? OFFSET ?`,
     values: [...branches.flatMap(({ values }) => [...values, limit + offset]), limit, offset],
   };
 };
 
+interface Branch extends Statement {
+  /** Its order, as its index has it. */
+  readonly newestFirst: string;
+}
+
+/** One for each value of the first condition. */
+const branchesOf = (part: ListPart, columns: string): Branch[] => {
+  const [first] = part.conditions;
+  return first
+    ? first.values.map((value) => branch(part, columns, { field: first.field, value }))
+    : [branch(part, columns)];
+};
+
 const branch = (
   { org_id, conditions, range: { from, before } }: ListPart,
+  columns: string,
   first?: { readonly field: (typeof conditions)[number]['field']; readonly value: string },
-): Statement => {
+): Branch => {
   const others = first ? conditions.slice(1) : [];
   const index = indexFor(first?.field ?? 'sort_key');
   const clauses: readonly Statement[] = [
@@ -81,7 +117,8 @@ const branch = (
   ];
   const where = clauses.map(({ sql }) => sql).join(' AND ');
   return {
-    sql: `SELECT run_views.rowid, run_views.sort_key FROM ${index.rows} WHERE ${where} ORDER BY ${index.table}.sort_key DESC`,
+    sql: `SELECT ${columns} FROM ${index.rows} WHERE ${where}`,
+    newestFirst: `ORDER BY ${index.table}.sort_key DESC`,
     values: clauses.flatMap(({ values }) => values),
   };
 };

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { runListQuery, webhookListQuery, type ListQuery } from '../core/list-query.ts';
+import { countRuns } from '../core/counts/count-runs.ts';
 import { pageOf, type Page } from '../core/page.ts';
 import { scanList } from '../core/scan-list.ts';
 import { RUN_LIST, WEBHOOK_LIST, type StoredList } from '../core/stored-list.ts';
@@ -12,7 +13,7 @@ import { VIEW_FIELDS, VIEW_VERSION, viewOf, type StoredRun } from '../core/store
 import type { ReadingViews, RunViews } from '../run-views.ts';
 import { openDatabase, orUnavailable } from './open-database.ts';
 import { oldestRuns, unsettledRuns } from './oldest-runs.ts';
-import { rowReader } from './read-lists.ts';
+import { rowCounter, rowReader } from './read-lists.ts';
 import { readReferences } from './read-references.ts';
 import { DELETED_INDEX, ERASE_INDEX, FILES_INDEX } from './schema.ts';
 import { writeViews } from './write-views.ts';
@@ -129,6 +130,7 @@ const readLists = (database: DatabaseSync, clock: () => number): Omit<ReadingVie
     pageOf(scanList(rowReader(database, shown, limit + 1), query, limits), limit);
   return {
     listRuns: (query) => list(RUN_LIST, runListQuery(query), query.limit),
+    countRuns: (query) => countRuns(rowCounter(database), query),
     listWebhooks: (query) => list(WEBHOOK_LIST, webhookListQuery(query), query.limit),
     listOldest: oldestRuns(database),
     listUnsettled: unsettledRuns(database),

@@ -1,7 +1,15 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { reportProgress } from '@runledger/event-log/streams/activity';
-import { assigned, failed, EXECUTOR, started, succeeded } from '@runledger/testing/events/run-events';
+import {
+  assigned,
+  cancelRequested,
+  deleted,
+  failed,
+  EXECUTOR,
+  started,
+  succeeded,
+} from '@runledger/testing/events/run-events';
 import { webhookGivenUp } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,8 +34,22 @@ overEachViews('runs', (here) => {
   const show = async ({ run_id }: RunKey) =>
     (await call(`${here.gateway.api}/run/${run_id}`, here.tenant.key)).body;
 
+  const count = async (query = '', key = here.tenant.key) =>
+    (await call(`${here.gateway.api}/runs/counts${query}`, key)).body;
+  const NONE = {
+    queued: 0,
+    started: 0,
+    running: 0,
+    uploading: 0,
+    success: 0,
+    failed: 0,
+    timeout: 0,
+    cancelled: 0,
+  };
+
   it('are empty in the beginning', async () => {
     expect((await list()).body).toEqual({ runs: [], next_cursor: null });
+    expect(await count()).toEqual({ counts: NONE, total: 0, complete: true });
   });
 
   it('are listed newest first, right after their 200, as a GET shows them', async () => {
@@ -112,7 +134,13 @@ overEachViews('runs', (here) => {
       ['?created_before=2020-01-01', []],
     ] as const) {
       expect([query, idsOf(await list(query))]).toEqual([query, ids]);
+      expect([query, (await count(query)).total]).toEqual([query, ids.length]);
     }
+    expect(await count()).toEqual({
+      counts: { ...NONE, queued: 2, started: 1, failed: 1 },
+      total: 4,
+      complete: true,
+    });
   });
 
   it('belong to the caller’s organisation, also with the cursor of another one', async () => {
@@ -125,6 +153,13 @@ overEachViews('runs', (here) => {
       mine.map(({ run_id }) => run_id).toReversed(),
     );
     expect(idsOf(await list(`?deployment_id=${other.deployment.id}`))).toEqual([]);
+    expect((await count()).counts).toEqual({ ...NONE, queued: 2 });
+  });
+
+  it('are counted without a deleted one', async () => {
+    const [kept, gone] = [await queue(), await queue()];
+    await appendAll(here.bed.log, cancelRequested(kept), cancelRequested(gone), deleted(gone));
+    expect((await count()).counts).toEqual({ ...NONE, cancelled: 1 });
   });
 });
 
@@ -160,10 +195,17 @@ describe('a list of runs', () => {
     expect(body.detail).toMatchObject([{ loc: ['query', name], type }]);
   });
 
+  it.each(['limit=1', 'cursor=x', 'at=2026-01-01', 'include=inputs'])(
+    'is not counted with ?%s, of which only a page has use',
+    async (query) => expect((await list(`/counts?${query}`)).status).toBe(422),
+  );
+
   it('is shown to a key that may only read', async () => {
     const reading = await aKey(bed.log, bed.tenant, { scopes: ['runs:read'] });
-    expect((await list('', reading)).status).toBe(200);
-    expect((await call(`${gateway.api}/runs`, null)).status).toBe(401);
+    for (const query of ['', '/counts']) {
+      expect((await list(query, reading)).status).toBe(200);
+      expect((await call(`${gateway.api}/runs${query}`, null)).status).toBe(401);
+    }
   });
 
   it('is a 503 without views', async () => {
