@@ -19,6 +19,7 @@ import { eventsRoute } from './runs/subscribe/events-route.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { getRoute } from './runs/read/get-route.ts';
 import { presentRuns } from './runs/list/present-runs.ts';
+import { activityRoute } from './runs/activity/activity-route.ts';
 import { countRunsRoute } from './runs/list/count-runs-route.ts';
 import { listRunsRoute } from './runs/list/list-runs-route.ts';
 import type { Route } from './http/operation.ts';
@@ -105,6 +106,7 @@ export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRou
       }),
     }),
     countRunsRoute({ views, fresh }),
+    activityRoute({ views, fresh, now }),
     cancelManyRoute({ cancelMany: cancelMany({ find, cancel }), record }),
     rerunManyRoute({ rerunMany: rerunMany({ find, rerun, onQueued }), record }),
   ];

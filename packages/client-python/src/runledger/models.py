@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 67632247ebd1ed13946e9f9afaf98b17208092742446b6eb204637eca40329ee.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 cfde42d2e03980e8e4c949007bfe7e3b6f78c202bed87dda9abfcec62241a553.
 
 from __future__ import annotations
 
@@ -1756,6 +1756,25 @@ class RotateSecretRequest(TypedDict):
     """
     Seconds for which the current secret also signs. Null counts as omitted.
     """
+
+
+RunActivity = TypedDict(
+    'RunActivity',
+    {
+        'from': str,
+        'to': str,
+        'step_s': int,
+        'times': list[str],
+        'queued': list[int],
+        'started': list[int],
+        'succeeded': list[int],
+        'failed': list[int],
+        'timed_out': list[int],
+        'cancelled': list[int],
+        'waiting': list[int],
+        'running': list[int],
+    },
+)
 
 
 class RunChange(TypedDict):

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 67632247ebd1ed13946e9f9afaf98b17208092742446b6eb204637eca40329ee.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 cfde42d2e03980e8e4c949007bfe7e3b6f78c202bed87dda9abfcec62241a553.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -1298,6 +1298,37 @@ def list_runs(
         query={"status": status, "deployment_id": deployment_id, "workflow_id": workflow_id, "schedule_id": schedule_id, "gpu": gpu, "origin": origin, "tag": tag, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor, "include": include, "at": at},
         idempotent=True,
         items="runs",
+    )
+
+
+def get_run_activity(
+    *,
+    from: str | date | datetime | None = None,
+    to: str | date | datetime | None = None,
+    step: int | None = None,
+) -> Operation[models.RunActivity]:
+    """
+    Read the activity of runs.
+
+    How many runs were queued, began to execute and ended in each interval, and how many waited and executed at
+    its end, for a chart: every list has one number for each interval. Without parameters it is of the last hour,
+    minute by minute. Ends are moved to whole steps since 1970 (UTC), so repeated requests have the same
+    intervals. The request waits up to 2 seconds until all that was stored before is counted. Deleted runs, and
+    those that were removed because of their age, are not counted. It reads at most 1,000,000 runs, those that had
+    not ended at `from` and all later ones: with more, it is a 422 that says so.
+
+    The API key needs the scope `runs:read`.
+
+    from: Where the first interval begins. An hour before `to` when it is left out.
+    to: Where the last interval ends. Now when it is left out, or later.
+    step: The length of an interval in seconds; there are 1,000 intervals at most. When it is left out, a minute,
+    or as many as that needs.
+    """
+    return Operation(
+        "GET",
+        "/runs/activity",
+        query={"from": from, "to": to, "step": step},
+        idempotent=True,
     )
 
 

@@ -972,6 +972,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/activity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the activity of runs
+         * @description How many runs were queued, began to execute and ended in each interval, and how many waited and executed at its end, for a chart: every list has one number for each interval. Without parameters it is of the last hour, minute by minute. Ends are moved to whole steps since 1970 (UTC), so repeated requests have the same intervals. The request waits up to 2 seconds until all that was stored before is counted. Deleted runs, and those that were removed because of their age, are not counted. It reads at most 1,000,000 runs, those that had not ended at `from` and all later ones: with more, it is a 422 that says so.
+         *
+         *     The API key needs the scope `runs:read`.
+         */
+        get: operations["getRunActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/runs/cancel": {
         parameters: {
             query?: never;
@@ -4546,6 +4568,103 @@ export interface components {
              * @example 86400
              */
             overlap_s?: number | null;
+        };
+        /**
+         * RunActivity
+         * @description What runs did, interval by interval.
+         */
+        RunActivity: {
+            /**
+             * Format: date-time
+             * @description Where the first interval begins.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description Where the last interval ends. It may be later than now, by less than a step.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            to: string;
+            /**
+             * @description The length of an interval in seconds.
+             * @example 60
+             */
+            step_s: number;
+            /** @description Where each interval begins. It ends where the next one begins, and that moment belongs to the next one. */
+            times: string[];
+            /**
+             * @description Runs that were created in the interval.
+             * @example [
+             *       3,
+             *       0,
+             *       1
+             *     ]
+             */
+            queued: number[];
+            /**
+             * @description Runs that began to execute in the interval, in the first attempt that did. Further attempts do not count.
+             * @example [
+             *       3,
+             *       0,
+             *       1
+             *     ]
+             */
+            started: number[];
+            /**
+             * @description Runs that ended in the interval as `success`.
+             * @example [
+             *       3,
+             *       0,
+             *       1
+             *     ]
+             */
+            succeeded: number[];
+            /**
+             * @description Runs that ended in the interval as `failed`.
+             * @example [
+             *       3,
+             *       0,
+             *       1
+             *     ]
+             */
+            failed: number[];
+            /**
+             * @description Runs that ended in the interval as `timeout`.
+             * @example [
+             *       3,
+             *       0,
+             *       1
+             *     ]
+             */
+            timed_out: number[];
+            /**
+             * @description Runs that ended in the interval as `cancelled`.
+             * @example [
+             *       3,
+             *       0,
+             *       1
+             *     ]
+             */
+            cancelled: number[];
+            /**
+             * @description At the end of the interval: runs that had not begun to execute and had not ended. Those that an executor prepares still wait here.
+             * @example [
+             *       3,
+             *       0,
+             *       1
+             *     ]
+             */
+            waiting: number[];
+            /**
+             * @description At the end of the interval: runs that had begun to execute and had not ended. Those that wait for another attempt are among them.
+             * @example [
+             *       3,
+             *       0,
+             *       1
+             *     ]
+             */
+            running: number[];
         };
         /**
          * RunAttempt
@@ -9570,6 +9689,58 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunPage"];
+                };
+            };
+            /** @description The client has the present version already. */
+            304: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getRunActivity: {
+        parameters: {
+            query?: {
+                /** @description Where the first interval begins. An hour before `to` when it is left out. */
+                from?: string;
+                /** @description Where the last interval ends. Now when it is left out, or later. */
+                to?: string;
+                /** @description The length of an interval in seconds; there are 1,000 intervals at most. When it is left out, a minute, or as many as that needs. */
+                step?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The intervals, the oldest first. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunActivity"];
                 };
             };
             /** @description The client has the present version already. */

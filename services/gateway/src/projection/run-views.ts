@@ -2,10 +2,12 @@ import type { BlobStream } from '@runledger/contracts/blobs';
 import type { OrgId, RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
+import type { RunActivity } from './core/counts/run-activity.ts';
 import type { RunCounts } from './core/counts/count-runs.ts';
 import type { Page } from './core/page.ts';
 import type { ProjectionPosition } from './core/projection-start.ts';
 import type {
+  ActivityQuery,
   ByIdQuery,
   CountQuery,
   FilesQuery,
@@ -50,6 +52,8 @@ export interface RunViews {
   listRuns(query: RunQuery): Promise<Page<RunView>>;
   /** How many of the runs that `listRuns` finds have each status. It looks at a bounded number of them. */
   countRuns(query: CountQuery): Promise<RunCounts>;
+  /** What the runs of an organisation did, interval by interval; undefined when too many runs did something. */
+  runActivity(query: ActivityQuery): Promise<RunActivity | undefined>;
   /** Runs with a webhook, in the same way. */
   listWebhooks(query: WebhookQuery): Promise<Page<WebhookRow>>;
   /** The oldest first. */
@@ -106,6 +110,7 @@ export type ReadingViews = Pick<
   | 'load'
   | 'listRuns'
   | 'countRuns'
+  | 'runActivity'
   | 'listWebhooks'
   | 'listOldest'
   | 'listUnsettled'

@@ -7,6 +7,7 @@ const METHODS = [
   'save',
   'listRuns',
   'countRuns',
+  'runActivity',
   'listWebhooks',
   'listOldest',
   'listUnsettled',

@@ -73,6 +73,7 @@ describe('the OpenAPI document', () => {
         'GET /run/{run_id}/deliveries',
         'POST /run/{run_id}/redeliver',
         'GET /runs',
+        'GET /runs/activity',
         'GET /runs/counts',
         'POST /runs/cancel',
         'POST /runs/rerun',

@@ -24,6 +24,7 @@ import { anImage, anOutput } from '../fixtures/runs/an-output.ts';
 import { deletedViewsConformance } from './deleted-views.conformance.ts';
 import { earlyPagesConformance } from './lists/early-pages.conformance.ts';
 import { oldRunsConformance } from './lists/old-runs.conformance.ts';
+import { runActivityConformance } from './lists/run-activity.conformance.ts';
 import { runCountsConformance } from './lists/run-counts.conformance.ts';
 import { runListsConformance } from './lists/run-lists.conformance.ts';
 import { runReferencesConformance } from './run-references.conformance.ts';
@@ -229,6 +230,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
     deletedViewsConformance(() => views);
     runListsConformance(() => views);
     runCountsConformance(() => views);
+    runActivityConformance(() => views);
     runReferencesConformance(() => views);
     webhookListsConformance(() => views);
     earlyPagesConformance(open);

@@ -5,7 +5,7 @@ import type { OrgId } from '@runledger/contracts/ids';
 import { OPEN_STATUSES } from './run-view.ts';
 import type { ListRange, SortKey } from './sort-key.ts';
 import type { StoredRun } from './stored-run.ts';
-import { scheduleTag } from './stored-tags.ts';
+import { scheduleTag } from './columns/stored-tags.ts';
 import type { WebhookStatus } from './webhook-status.ts';
 
 /** Which runs are listed: those of one organisation that match every filter, newest first. */
@@ -26,6 +26,15 @@ export interface RunQuery extends ListRange {
 
 /** Which runs are counted. */
 export type CountQuery = Omit<RunQuery, 'limit' | 'behind'>;
+
+/** In which intervals what the runs of one organisation did is counted. */
+export interface ActivityQuery {
+  readonly org_id: OrgId;
+  readonly from: Date;
+  /** Not in any interval; a whole number of steps after `from`. */
+  readonly to: Date;
+  readonly stepMs: number;
+}
 
 /** Which runs with a webhook are listed: those of one organisation, newest first. */
 export interface WebhookQuery extends ListRange {

@@ -1,10 +1,11 @@
 import { gpuOf, isDeleted, type Run, type RunState } from '@runledger/contracts/fold/run';
 import { isUnsettled, type Webhook } from '@runledger/contracts/fold/webhook';
 import { orgId, runId } from '@runledger/contracts/ids';
+import { momentsOf, NO_MOMENTS, type RunMoments } from './columns/run-moments.ts';
 import { referencesOf, type RunReferences } from './run-references.ts';
 import { outputsToErase, type StoredView } from './run-view.ts';
 import { sortKeyOf } from './sort-key.ts';
-import { tagsOf } from './stored-tags.ts';
+import { tagsOf } from './columns/stored-tags.ts';
 import { webhookHost, type WebhookRow } from './webhook-row.ts';
 import { webhookStatus } from './webhook-status.ts';
 
@@ -12,14 +13,14 @@ import { webhookStatus } from './webhook-status.ts';
  * Of what is stored: the columns, their meaning, and the states of the folds. A gateway uses views of its own version only; views of another
  * one are made anew, beside them. Add 1 for a change of any of it.
  */
-export const VIEW_VERSION = 1;
+export const VIEW_VERSION = 2;
 
 /**
  * A view as a database stores it. The folds are JSON text: inputs and outputs may have names and values that a database
  * changes or refuses (`$ref`, `_bsontype`, NUL, names that are numbers). What lists filter and sort by is beside them, and a
  * deleted run has none of it, so no list finds it.
  */
-export interface StoredRun extends RunReferences {
+export interface StoredRun extends RunReferences, RunMoments {
   readonly run_id: string;
   readonly org_id: string;
   /** Null for a deleted run. */
@@ -65,24 +66,26 @@ export const storedRun = ({ head, run, webhook }: StoredView): StoredRun => ({
   ...(isDeleted(run) ? { ...NOT_LISTED, updated_at: run.deleted_at } : listedBy(run, webhook.state)),
 });
 
-type Listed = Pick<
-  StoredRun,
-  | 'sort_key'
-  | 'deployment_id'
-  | 'workflow_id'
-  | 'gpu'
-  | 'origin'
-  | 'tags'
-  | 'updated_at'
-  | 'output_bytes'
-  | 'unsettled'
-  | 'webhook_status'
-  | 'webhook_host'
-  | 'webhook_url'
->;
+type Listed = RunMoments &
+  Pick<
+    StoredRun,
+    | 'sort_key'
+    | 'deployment_id'
+    | 'workflow_id'
+    | 'gpu'
+    | 'origin'
+    | 'tags'
+    | 'updated_at'
+    | 'output_bytes'
+    | 'unsettled'
+    | 'webhook_status'
+    | 'webhook_host'
+    | 'webhook_url'
+  >;
 
 const listedBy = (run: Run, webhook: Webhook | undefined): Listed => ({
   sort_key: sortKeyOf(run),
+  ...momentsOf(run),
   deployment_id: run.request.deployment_id,
   workflow_id: run.request.workflow_id,
   gpu: gpuOf(run),
@@ -98,6 +101,7 @@ const listedBy = (run: Run, webhook: Webhook | undefined): Listed => ({
 
 const NOT_LISTED: Omit<Listed, 'updated_at'> = {
   sort_key: null,
+  ...NO_MOMENTS,
   deployment_id: null,
   workflow_id: null,
   gpu: null,

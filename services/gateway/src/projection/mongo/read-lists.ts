@@ -58,7 +58,7 @@ export const documentCounter = (runs: Collection<RunDocument>, readWithinMs: num
 };
 
 /** Read from the index alone. */
-const sortKeyAt = async (
+export const sortKeyAt = async (
   runs: Collection<RunDocument>,
   part: ListPart,
   count: number,
@@ -84,7 +84,7 @@ const findBy = (
   runs.find(filterOf(part), { ...reading, ...(hint && { hint: indexOf(hint.field) }) }).sort(NEWEST_FIRST);
 
 /** The documents of a part of the list. It is one range of an index. */
-const filterOf = ({
+export const filterOf = ({
   org_id,
   conditions: [first, ...others],
   range: { from, before },

@@ -1,5 +1,6 @@
 import type { Collection } from 'mongodb';
 import { countRuns } from '../core/counts/count-runs.ts';
+import { runActivity } from '../core/counts/run-activity.ts';
 import { pageOf, type Page } from '../core/page.ts';
 import { isSameRun } from '../core/run-view.ts';
 import type { ReadingViews } from '../run-views.ts';
@@ -8,6 +9,7 @@ import { runListQuery, webhookListQuery, type ListQuery } from '../core/list-que
 import { scanList } from '../core/scan-list.ts';
 import { RUN_LIST, WEBHOOK_LIST, type StoredList } from '../core/stored-list.ts';
 import { viewOf } from '../core/stored-run.ts';
+import { activityReader } from './read-activity.ts';
 import { oldestRuns, unsettledRuns } from './oldest-runs.ts';
 import { documentCounter, documentReader } from './read-lists.ts';
 import type { RunDocument } from './run-documents.ts';
@@ -75,10 +77,11 @@ export const readViews = (
 const countViews = (
   runs: Collection<RunDocument>,
   readWithinMs: number,
-): Pick<ReadingViews, 'countRuns' | 'countQueued' | 'sumOutputBytes'> => {
+): Pick<ReadingViews, 'countRuns' | 'runActivity' | 'countQueued' | 'sumOutputBytes'> => {
   const reading = { maxTimeMS: readWithinMs };
   return {
     countRuns: (query) => countRuns(documentCounter(runs, readWithinMs), query),
+    runActivity: (query) => runActivity(activityReader(runs, readWithinMs), query),
     countQueued: (org_id, atMost) =>
       orUnavailable('counting queued runs', readWithinMs, () =>
         runs.countDocuments({ org_id, status: 'queued' }, { limit: atMost, ...reading }),

@@ -28,6 +28,7 @@ export const createIndexes = async (runs: Collection<RunDocument>): Promise<void
     { key: STATUS_INDEX },
     UNSETTLED_INDEX,
     FILES_INDEX,
+    ENDED_INDEX,
     ...REFERENCE_INDEXES,
     ERASE_INDEX,
     DELETED_INDEX,
@@ -38,6 +39,12 @@ export const createIndexes = async (runs: Collection<RunDocument>): Promise<void
 export const FILES_INDEX = {
   key: { org_id: 1, updated_at: 1, output_bytes: 1 },
   partialFilterExpression: { output_bytes: { $gt: 0 } },
+} as const;
+
+/** What runs did that have ended is read from this index alone. */
+export const ENDED_INDEX = {
+  key: { org_id: 1, ended_ms: 1, created_ms: 1, started_ms: 1, status: 1 },
+  partialFilterExpression: { ended_ms: { $gt: 0 } },
 } as const;
 
 /** Of all organisations, without the many that have nothing to erase. */

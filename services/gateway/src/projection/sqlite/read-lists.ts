@@ -54,7 +54,7 @@ export const rowCounter = (database: DatabaseSync): CountReader => {
   };
 };
 
-const sortKeyReader =
+export const sortKeyReader =
   (database: DatabaseSync, what: string): ListReader<never>['sortKeyAt'] =>
   async (part, count) => {
     await yieldToOthers();
@@ -65,7 +65,7 @@ const sortKeyReader =
     });
   };
 
-interface Statement {
+export interface Statement {
   readonly sql: string;
   readonly values: SQLInputValue[];
 }
@@ -94,7 +94,7 @@ interface Branch extends Statement {
 }
 
 /** One for each value of the first condition. */
-const branchesOf = (part: ListPart, columns: string): Branch[] => {
+export const branchesOf = (part: ListPart, columns: string): Branch[] => {
   const [first] = part.conditions;
   return first
     ? first.values.map((value) => branch(part, columns, { field: first.field, value }))

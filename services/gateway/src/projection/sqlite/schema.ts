@@ -1,8 +1,8 @@
 import { FILTERS, type FilterField } from '../core/list-query.ts';
 import { LIVE_FIELDS } from '../core/run-references.ts';
 import type { StoredRun } from '../core/stored-run.ts';
-import { TAGS_SCHEMA } from './run-tags.ts';
-import { SUMS_SCHEMA } from './sums.ts';
+import { TAGS_SCHEMA } from './tables/run-tags.ts';
+import { SUMS_SCHEMA } from './tables/sums.ts';
 
 /** Tags are rows of their own. */
 export type Column = Exclude<keyof StoredRun, 'tags'>;
@@ -19,6 +19,9 @@ const COLUMN_TYPES = {
   gpu: 'TEXT',
   origin: 'TEXT',
   created_at: 'TEXT NOT NULL',
+  created_ms: 'INTEGER',
+  started_ms: 'INTEGER',
+  ended_ms: 'INTEGER',
   updated_at: 'TEXT NOT NULL',
   output_bytes: 'INTEGER NOT NULL',
   unsettled: 'INTEGER NOT NULL',
@@ -60,6 +63,9 @@ export const UNSETTLED_INDEX = 'run_views_unsettled';
 /** Without the many runs that have no files. */
 export const FILES_INDEX = 'run_views_with_files';
 
+/** Of runs that have ended; what they did is read from this index alone. */
+export const ENDED_INDEX = 'run_views_ended';
+
 /** Of all organisations, without the many that have nothing to erase. */
 export const ERASE_INDEX = 'run_views_to_erase';
 
@@ -83,6 +89,8 @@ export const SCHEMA = [
   `CREATE INDEX IF NOT EXISTS ${STATUS_INDEX} ON run_views (status, sort_key)`,
   `CREATE INDEX IF NOT EXISTS ${UNSETTLED_INDEX} ON run_views (sort_key) WHERE unsettled > 0`,
   `CREATE INDEX IF NOT EXISTS ${FILES_INDEX} ON run_views (org_id, updated_at) WHERE output_bytes > 0`,
+  `CREATE INDEX IF NOT EXISTS ${ENDED_INDEX} ON run_views (org_id, ended_ms, created_ms, started_ms, status)
+     WHERE ended_ms IS NOT NULL`,
   `CREATE INDEX IF NOT EXISTS ${ERASE_INDEX} ON run_views (run_id) WHERE to_erase > 0`,
   `CREATE INDEX IF NOT EXISTS ${DELETED_INDEX} ON run_views (to_erase, updated_at) WHERE status = 'deleted'`,
   `CREATE INDEX IF NOT EXISTS ${LIVE_INDEX} ON run_views (org_id, ${LIVE_FIELDS.join(', ')}) WHERE ${IS_LIVE}`,

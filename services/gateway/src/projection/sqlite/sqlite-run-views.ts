@@ -1,11 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { runListQuery, webhookListQuery, type ListQuery } from '../core/list-query.ts';
 import { countRuns } from '../core/counts/count-runs.ts';
+import { runActivity } from '../core/counts/run-activity.ts';
 import { pageOf, type Page } from '../core/page.ts';
 import { scanList } from '../core/scan-list.ts';
 import { RUN_LIST, WEBHOOK_LIST, type StoredList } from '../core/stored-list.ts';
 import { FINAL_STATUSES, type StoredView } from '../core/run-view.ts';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { activityReader } from './read-activity.ts';
 import { deferWrites } from './deferred-writes.ts';
 import { findWrittenView } from './find-written-view.ts';
 import { recentViews } from './recent-views.ts';
@@ -131,6 +133,7 @@ const readLists = (database: DatabaseSync, clock: () => number): Omit<ReadingVie
   return {
     listRuns: (query) => list(RUN_LIST, runListQuery(query), query.limit),
     countRuns: (query) => countRuns(rowCounter(database), query),
+    runActivity: (query) => runActivity(activityReader(database), query),
     listWebhooks: (query) => list(WEBHOOK_LIST, webhookListQuery(query), query.limit),
     listOldest: oldestRuns(database),
     listUnsettled: unsettledRuns(database),

@@ -9,6 +9,7 @@ const OF_FIRST_FACT: ReadonlySet<Column> = new Set([
   'sort_key',
   'number',
   'created_at',
+  'created_ms',
   'deployment_id',
   'workflow_id',
   'origin',

@@ -6,9 +6,9 @@ import { storedRun } from '../core/stored-run.ts';
 import { orUnavailable } from './open-database.ts';
 import { storedPosition } from './projection-position.ts';
 import type { RecentViews } from './recent-views.ts';
-import { openRunTags } from './run-tags.ts';
+import { openRunTags } from './tables/run-tags.ts';
 import { rowWriter } from './write-row.ts';
-import { openSums } from './sums.ts';
+import { openSums } from './tables/sums.ts';
 
 const RESET_AT_ONCE = 1_000;
 

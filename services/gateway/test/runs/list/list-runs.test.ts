@@ -156,6 +156,23 @@ overEachViews('runs', (here) => {
     expect((await count()).counts).toEqual({ ...NONE, queued: 2 });
   });
 
+  it('are shown over time, of the caller’s organisation and without a deleted one', async () => {
+    const other = await here.bed.newTenant();
+    await queue({}, other);
+    const [waiting, gone, run, cancelled] = [await queue(), await queue(), await queue(), await queue()];
+    await appendAll(here.bed.log, cancelRequested(cancelled), cancelRequested(gone), deleted(gone));
+    await appendAll(here.bed.log, assigned(run), started(run));
+    const { status, body } = await call(`${here.gateway.api}/runs/activity`, here.tenant.key);
+    expect(status).toBe(200);
+    const sums = Object.entries(body).flatMap(([name, list]) =>
+      Array.isArray(list) && name !== 'times' ? [[name, list.reduce((sum, one) => sum + one, 0)]] : [],
+    );
+    expect(Object.fromEntries(sums)).toMatchObject({ queued: 3, started: 1, succeeded: 0, cancelled: 1 });
+    expect([body.waiting.at(-1), body.running.at(-1), body.step_s]).toEqual([1, 1, 60]);
+    expect([body.times.length, body.times[0]]).toEqual([body.queued.length, body.from]);
+    expect((await show(waiting)).status).toBe('queued');
+  });
+
   it('are counted without a deleted one', async () => {
     const [kept, gone] = [await queue(), await queue()];
     await appendAll(here.bed.log, cancelRequested(kept), cancelRequested(gone), deleted(gone));
@@ -200,9 +217,22 @@ describe('a list of runs', () => {
     async (query) => expect((await list(`/counts?${query}`)).status).toBe(422),
   );
 
+  it.each([
+    ['from=yesterday', 'from', 'datetime_parsing'],
+    ['step=0', 'step', 'greater_than_equal'],
+    ['step=1', 'step', 'value_error'],
+    ['from=2026-01-01&step=1', 'step', 'value_error'],
+    ['from=2999-01-01', 'from', 'value_error'],
+    ['status=queued', 'status', 'extra_forbidden'],
+  ])('is not shown over time with ?%s', async (query, name, type) => {
+    const { status, body } = await list(`/activity?${query}`);
+    expect(status).toBe(422);
+    expect(body.detail).toMatchObject([{ loc: ['query', name], type }]);
+  });
+
   it('is shown to a key that may only read', async () => {
     const reading = await aKey(bed.log, bed.tenant, { scopes: ['runs:read'] });
-    for (const query of ['', '/counts']) {
+    for (const query of ['', '/counts', '/activity']) {
       expect((await list(query, reading)).status).toBe(200);
       expect((await call(`${gateway.api}/runs${query}`, null)).status).toBe(401);
     }

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { StoredRun } from '../core/stored-run.ts';
+import type { StoredRun } from '../../core/stored-run.ts';
 
 /** A run has several tags, so they are rows of their own, in the order of the list. */
 export const TAGS_SCHEMA: readonly string[] = [

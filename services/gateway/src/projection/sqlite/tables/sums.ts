@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { BLOB_FIELDS, bytesField } from '../core/run-references.ts';
-import type { StoredRun } from '../core/stored-run.ts';
+import { BLOB_FIELDS, bytesField } from '../../core/run-references.ts';
+import type { StoredRun } from '../../core/stored-run.ts';
 
 type BlobField = (typeof BLOB_FIELDS)[number];
 
