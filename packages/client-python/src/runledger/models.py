@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 cfde42d2e03980e8e4c949007bfe7e3b6f78c202bed87dda9abfcec62241a553.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 b09b07d94c3e55a61fc459626139a5b913a435960474875fda44113c9c6d17a8.
 
 from __future__ import annotations
 
@@ -2421,6 +2421,10 @@ class ServiceInstance(TypedDict):
     service: Literal['gateway', 'scheduler', 'notifier']
     """
     The service of the process.
+
+    - `gateway`: Serves the API and keeps the views.
+    - `scheduler`: Assigns runs to executors.
+    - `notifier`: Sends webhooks.
     """
     instance: str
     """
@@ -2494,7 +2498,11 @@ class StreamState(TypedDict):
     """
     kind: Literal['stream', 'bucket', 'objects']
     """
-    What it is for clients of the broker: a stream, a key-value bucket, or an object store.
+    What it is for clients of the broker.
+
+    - `stream`: A stream of messages.
+    - `bucket`: A key-value bucket.
+    - `objects`: An object store.
     """
     messages: int
     """

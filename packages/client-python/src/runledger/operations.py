@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 cfde42d2e03980e8e4c949007bfe7e3b6f78c202bed87dda9abfcec62241a553.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 b09b07d94c3e55a61fc459626139a5b913a435960474875fda44113c9c6d17a8.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

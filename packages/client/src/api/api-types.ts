@@ -5914,6 +5914,10 @@ export interface components {
         ServiceInstance: {
             /**
              * @description The service of the process.
+             *
+             *     - `gateway`: Serves the API and keeps the views.
+             *     - `scheduler`: Assigns runs to executors.
+             *     - `notifier`: Sends webhooks.
              * @example scheduler
              * @enum {string}
              */
@@ -6002,7 +6006,11 @@ export interface components {
              */
             name: string;
             /**
-             * @description What it is for clients of the broker: a stream, a key-value bucket, or an object store.
+             * @description What it is for clients of the broker.
+             *
+             *     - `stream`: A stream of messages.
+             *     - `bucket`: A key-value bucket.
+             *     - `objects`: An object store.
              * @example stream
              * @enum {string}
              */

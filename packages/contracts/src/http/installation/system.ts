@@ -1,15 +1,28 @@
 import { Type, type Static } from 'typebox';
-import { Instance, SERVICES_WITH_INSTANCES } from '../../requests/instances.ts';
+import { Instance, type ServiceWithInstances } from '../../requests/instances.ts';
+import { enumInWords, type InWords } from '../../words/in-words.ts';
 import { nullable } from '../fields/optional.ts';
 import { time } from '../fields/values.ts';
 
 const count = (description: string, example = 0): Type.TInteger =>
   Type.Integer({ minimum: 0, description, examples: [example] });
 
-const Service = Type.Enum([...SERVICES_WITH_INSTANCES], {
+const SERVICES: InWords<ServiceWithInstances> = {
+  gateway: 'Serves the API and keeps the views.',
+  scheduler: 'Assigns runs to executors.',
+  notifier: 'Sends webhooks.',
+};
+
+const Service = enumInWords(SERVICES, {
   description: 'The service of the process.',
   examples: ['scheduler'],
 });
+
+const KINDS = {
+  stream: 'A stream of messages.',
+  bucket: 'A key-value bucket.',
+  objects: 'An object store.',
+} as const;
 
 const ServiceInstance = Type.Object(
   { service: Service, ...Instance.properties },
@@ -71,10 +84,7 @@ const ProjectionState = Type.Object(
 const StreamState = Type.Object(
   {
     name: Type.String({ description: 'Its name at the broker.', examples: ['RUNS'] }),
-    kind: Type.Enum(['stream', 'bucket', 'objects'], {
-      description: 'What it is for clients of the broker: a stream, a key-value bucket, or an object store.',
-      examples: ['stream'],
-    }),
+    kind: enumInWords(KINDS, { description: 'What it is for clients of the broker.', examples: ['stream'] }),
     messages: count('Its messages.', 20_731),
     bytes: count('What they take, in bytes, in one copy.', 12_402_688),
     max_bytes: nullable(count('What they may take, in bytes.', 8_589_934_592), 'Null without a limit.'),
