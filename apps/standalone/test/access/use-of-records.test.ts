@@ -116,7 +116,7 @@ describe('with only its own key', () => {
   });
 
   it.each([
-    ['gateway', 'projection.v1'],
+    ['gateway', 'projection.v2'],
     ['gateway', 'schedules'],
     ['scheduler', 'scheduler'],
   ] as const)('the %s holds its lease and gives it back', async (user, name) => {

@@ -7,6 +7,7 @@ import { respondAsInstance } from '@runledger/request-reply/instances';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemReader } from '../../src/installation/read-system.ts';
+import { VIEW_VERSION } from '../../src/projection/core/stored-run.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
 import { openTestBed, openTestBedOnOwnBroker, type TestBed } from '../fixtures/gateway/test-bed.ts';
@@ -93,7 +94,7 @@ describe('GET /system', () => {
   it('names what does not respond', async () => {
     using open = new DisposableStack();
     open.use(present('gateway', itself, {}));
-    const lease = { name: 'projection.v1', holder: 'gateway-gone', ttlMs: LEASE_TTL_MS };
+    const lease = { name: `projection.v${VIEW_VERSION}`, holder: 'gateway-gone', ttlMs: LEASE_TTL_MS };
     const held = await acquireLease(bed.log, lease, AbortSignal.timeout(10_000));
     const system = await read();
     expect(system.complete).toBe(false);
