@@ -6,6 +6,7 @@ import type { Permissions } from './service-permissions.ts';
 
 /** These hold secrets, files and logs of the tenants' customers, or who did what from which address. */
 const CLOSED: ReadonlySet<string> = new Set([
+  'KV_ACCOUNTS',
   'KV_KEYS',
   'KV_WEBHOOK_SECRETS',
   'KV_RATES',

@@ -106,7 +106,7 @@ describe.each(OURS)('the image of %s', (folder) => {
   it('resolves dependencies from the manifests of exactly the workspaces that it needs', () => {
     const manifests = neededBy(folder).map((needed) => `${needed}/package.json`);
     expect(copied(dependencies?.steps ?? []).toSorted()).toEqual(
-      ['package.json', 'package-lock.json', ...manifests].toSorted(),
+      ['.npmrc', 'package.json', 'package-lock.json', ...manifests].toSorted(),
     );
   });
 

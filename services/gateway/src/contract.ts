@@ -27,6 +27,7 @@ export const contract: ServiceContract = {
   subscribesToProgress: true,
   logs: 'reads',
   buckets: {
+    ACCOUNTS: ['read', 'list', 'write', 'erase'],
     ARCHIVE: ['read', 'list', 'write', 'erase'],
     CATALOGUE: ['read', 'list', 'write', 'erase'],
     FILES: ['read', 'list', 'write', 'erase'],

@@ -13,7 +13,7 @@ import { openErasures } from './erasures/open-erasures.ts';
 /** The operations that erase organisations, and what does it. `open` ends it. */
 export const erasureServices = (
   { log, views, isProjecting, logger, instance }: Omit<GatewayParts, 'metrics'>,
-  { archive, current, expire, fresh, lists, outputs, room, stores }: RunServices,
+  { accounts, archive, current, expire, fresh, lists, outputs, room, stores }: RunServices,
   { conflict: onConflict }: GatewayMetrics,
   open: AsyncDisposableStack,
 ): Route[] => {
@@ -31,6 +31,7 @@ export const erasureServices = (
       stores,
       eraseArchive: archive.eraseOrganisation,
       files,
+      eraseMembers: (org_id) => accounts.memberships.erase(org_id),
       isProjecting,
       logger,
     }),

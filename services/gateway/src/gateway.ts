@@ -1,6 +1,7 @@
 import { sealedSigningSecrets } from '@runledger/webhooks/signing/sealed-records';
 import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import type Koa from 'koa';
+import { accountRoutes } from './accounts/routes/account-routes.ts';
 import type { Archive } from './archive/archive.ts';
 import { archiveGauges } from './archive/archive-metrics.ts';
 import { archiveRecords } from './archive/store/archive-records.ts';
@@ -18,8 +19,10 @@ import { clientAddress } from './server/client-address.ts';
 import { noteAnswers } from './http/note-answers.ts';
 import type { QuickAnswer } from './server/http-server.ts';
 import { createApp, type AppOptions } from './server/app.ts';
+import type { Serving } from './server/serve-operation.ts';
 import { knownFailures } from './known-failures.ts';
-import { identifyCaller } from './auth/identify-caller.ts';
+import { identifyCaller, type OnCredentialRefused } from './auth/identify-caller.ts';
+import { sessionCookie } from './auth/cookie/session-cookie.ts';
 import { executionRoutes } from './executions/execution-routes.ts';
 import { deadLetterRoutes } from './installation/dead-letter-routes.ts';
 import { systemRoute } from './installation/system-route.ts';
@@ -79,7 +82,13 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
     ...scheduleServices({ ...parts, metrics: registry }, services, queueing, metrics, open),
     ...erasureServices(parts, services, metrics, open),
   ];
-  const authentication = cachedAuthentication({ log: parts.log, now, clock, tokens: services.tokens });
+  const authentication = cachedAuthentication({
+    log: parts.log,
+    now,
+    clock,
+    tokens: services.tokens,
+    findSession: (text) => services.accounts.callers.find(text),
+  });
   const limiter = rateLimiter(parts, metrics);
   const serving = servingOf(parts, { authentication, limiter }, metrics, audit);
   const app = createApp({
@@ -102,7 +111,7 @@ const allRoutes = (
   parts: Omit<GatewayParts, 'metrics'>,
   services: RunServices,
   { metrics, queueing }: { readonly metrics: GatewayMetrics; readonly queueing: RunQueueing },
-  { record }: Audit,
+  { record, refused }: Audit,
 ): Route[] => {
   const { config, log, views, instance, logger, publicUrl, seenPosition } = parts;
   const apiUrl = (): string => `${publicUrl()}${config.RUNLEDGER_BASE_PATH}`;
@@ -140,7 +149,16 @@ const allRoutes = (
       runsDays: config.RUNLEDGER_RUN_RETENTION_DAYS,
       keepsOutputsForMs: () => services.outputs.store.keepsForMs(),
     }),
-    ...apiKeyRoutes({ log, findUser, now }),
+    ...accountRoutes({
+      accounts: services.accounts,
+      cookie: sessionCookie(config.RUNLEDGER_PUBLIC_URL),
+      record,
+      onRefused: refused.count,
+      findOrganisation: (id) => catalogue(log).getOrganisation(id),
+      publicUrl,
+      now,
+    }),
+    ...apiKeyRoutes({ log, findUser, isValidSession: (key) => services.accounts.callers.isValid(key), now }),
     whoamiRoute({ findOrganisation: (id) => catalogue(log).getOrganisation(id), findUser }),
     ...sealingRoutes({ kinds: [sealedSigningSecrets(log, box, now)], box }),
     queuesRoute({ scheduler: services.scheduler }),
@@ -229,12 +247,7 @@ const servingOf = (
   { record, refused }: Audit,
 ): Omit<AppOptions, 'basePath' | 'routes' | 'plainRoutes'> => ({
   serving: {
-    identifyCaller: identifyCaller({
-      authenticate: authentication.authenticate,
-      addressOf: clientAddress(config.RUNLEDGER_TRUSTED_PROXIES),
-      limitRate: limiter.limit,
-      onRefused: refused.count,
-    }),
+    ...identifying(config, { authentication, limiter }, refused.count),
     record,
     body: jsonBody(config.RUNLEDGER_BODY_MAX_BYTES, config.RUNLEDGER_JSON_DUPLICATES),
   },
@@ -249,3 +262,18 @@ const servingOf = (
   logger,
   clock,
 });
+
+/** Who sent a request. */
+const identifying = (
+  config: GatewayParts['config'],
+  { authentication, limiter }: Admission,
+  onRefused: OnCredentialRefused,
+): Pick<Serving, 'identifyCaller' | 'identifyVisitor'> => {
+  const addressOf = clientAddress(config.RUNLEDGER_TRUSTED_PROXIES);
+  const cookie = sessionCookie(config.RUNLEDGER_PUBLIC_URL);
+  const { authenticate } = authentication;
+  return {
+    identifyCaller: identifyCaller({ authenticate, addressOf, limitRate: limiter.limit, onRefused, cookie }),
+    identifyVisitor: (ctx) => ({ address: addressOf(ctx.req) ?? null, session: cookie.ofVisitor(ctx) }),
+  };
+};

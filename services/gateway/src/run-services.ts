@@ -7,6 +7,7 @@ import { outputLists, type OutputLists } from '@runledger/blob-store/output-list
 import { outputUrls, type OutputUrls } from '@runledger/webhooks/signing/output-urls';
 import { receiptSigner, type ReceiptSigner } from '@runledger/webhooks/signing/receipt-signer';
 import { signer } from '@runledger/webhooks/signing/signer';
+import { accounts, type Accounts } from './accounts/accounts.ts';
 import { openArchive, type Archive } from './archive/archive.ts';
 import { isValidKey } from './auth/api-keys.ts';
 import { runTokens, type RunTokens } from './auth/run-token.ts';
@@ -21,6 +22,7 @@ import { fileRecords, type FileRecords } from './files/store/file-records.ts';
 import { sumFiles } from './files/store/sum-files.ts';
 import { openLogShares } from './logs/log-shares.ts';
 import { openFileSweep } from './files/store/sweep-files.ts';
+import type { Caller } from './http/operation.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { freshViews, type FreshViews } from './projection/fresh-views.ts';
@@ -53,6 +55,7 @@ const FRESH_VIEWS_TIMEOUT_MS = 2_000;
 
 /** What operations share. */
 export interface RunServices {
+  readonly accounts: Accounts;
   readonly archive: Archive;
   /** Runs of the organisation that were created before are not kept: milliseconds since 1970. */
   readonly keptSince: (org_id: string) => Promise<number>;
@@ -120,6 +123,7 @@ export const openRunServices = (
   };
   openUpkeep({ ...kept, ...outliving, ...erasing, onRemoved: metrics.removed }, open);
   const signed = signedTexts(parts);
+  const ofPeople = accounts({ log, secretKeys: config.RUNLEDGER_SECRET_KEYS, now, logger });
   const counted = open.use(openCountedRuns({ ...parts, clock }));
   return {
     ...reading,
@@ -136,7 +140,8 @@ export const openRunServices = (
     files,
     scheduler: open.use(openSchedulerClient(log)),
     ...signed,
-    ...openStreams(parts, { ...reading, quotas, ...signed }, open),
+    accounts: ofPeople,
+    ...openStreams(parts, { ...reading, quotas, ...signed, accounts: ofPeople }, open),
   };
 };
 
@@ -195,7 +200,8 @@ const openStreams = (
     lists,
     quotas: { streamLimits: limits },
     outputUrls: { of: outputUrl },
-  }: Pick<RunServices, 'current' | 'lists' | 'quotas' | 'outputUrls'>,
+    accounts: { callers },
+  }: Pick<RunServices, 'accounts' | 'current' | 'lists' | 'quotas' | 'outputUrls'>,
   open: AsyncDisposableStack,
 ): Pick<RunServices, 'subscriptions' | 'keys'> => {
   const maxSubscribers = config.RUNLEDGER_STREAMS_MAX;
@@ -203,9 +209,18 @@ const openStreams = (
     subscriptions: open.use(
       openRunSubscriptions({ log, current, lists, outputUrl, maxSubscribers, limits, logger, clock }),
     ),
-    keys: open.use(openKeyRevalidation({ isValid: (key) => isValidKey(log, key, now), now, logger })),
+    keys: open.use(openKeyRevalidation({ isValid: isValid(log, callers), now, logger })),
   };
 };
+
+/** Of a key, or of a session in the form of one. */
+const isValid =
+  (
+    log: EventLog,
+    callers: Accounts['callers'],
+  ): ((caller: Pick<Caller, 'key' | 'session'>) => Promise<boolean>) =>
+  ({ key, session }) =>
+    session ? callers.isValid(key) : isValidKey(log, key, now);
 
 /** What this installation signs and seals, and recognises. */
 const signedTexts = ({

@@ -73,6 +73,8 @@ const whoIs = (actor: AuditActor): string => {
   switch (actor.kind) {
     case 'key':
       return `key ${actor.key_id}`;
+    case 'session':
+      return `session ${actor.session_id}`;
     case 'operator':
       return 'operator of the broker';
     case 'unknown':

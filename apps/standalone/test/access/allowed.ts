@@ -56,6 +56,7 @@ const gateway: Allowed = {
     'request.notifier.instances',
     'request.scheduler.instances',
     ...api([
+      '$KV.ACCOUNTS.>',
       '$KV.ARCHIVE.>',
       '$KV.CATALOGUE.>',
       '$KV.FILES.>',
@@ -65,10 +66,10 @@ const gateway: Allowed = {
       '$KV.WEBHOOK_SECRETS.>',
     ]),
     ...reading('RUNS', 'ACTIVITY', 'KV_CATALOGUE', 'KV_FILES', 'KV_KEYS', 'KV_RATES', 'KV_WEBHOOK_SECRETS'),
-    ...reading('KV_ARCHIVE', 'OBJ_ARCHIVE'),
+    ...reading('KV_ACCOUNTS', 'KV_ARCHIVE', 'OBJ_ARCHIVE'),
     ...reading('KV_LEASES', 'KV_SCHEDULES', 'OBJ_OUTPUTS', 'WORKFLOWS', 'BLOBS'),
     ...consuming('RUNS'),
-    ...consumingAlone('KV_ARCHIVE'),
+    ...consumingAlone('KV_ACCOUNTS', 'KV_ARCHIVE'),
     ...consumingAlone('KV_CATALOGUE', 'KV_FILES', 'KV_KEYS', 'KV_SCHEDULES', 'WORKFLOWS', 'BLOBS'),
     ...api([
       'DIRECT.GET.WORKFLOWS.workflows.*.*',
@@ -94,6 +95,7 @@ const gateway: Allowed = {
     ]),
     ...api([
       'STREAM.PURGE.LOGS',
+      'STREAM.PURGE.KV_ACCOUNTS',
       'STREAM.PURGE.KV_ARCHIVE',
       'STREAM.PURGE.KV_CATALOGUE',
       'STREAM.PURGE.KV_FILES',
@@ -127,7 +129,7 @@ const gateway: Allowed = {
       'DELIVERY_ATTEMPTS',
       'DEAD_LETTERS',
     ),
-    ...movingLeaders('LOGS', 'AUDIT', 'KV_ARCHIVE', 'OBJ_ARCHIVE'),
+    ...movingLeaders('LOGS', 'AUDIT', 'KV_ACCOUNTS', 'KV_ARCHIVE', 'OBJ_ARCHIVE'),
   ],
   subscribe: [
     'request.gateway.archive_check',

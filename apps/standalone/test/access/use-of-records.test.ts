@@ -36,6 +36,7 @@ describe('with only its own key', () => {
   it('the gateway keeps its records', async () => {
     const log = await broker.open('gateway');
     for (const name of [
+      'ACCOUNTS',
       'ARCHIVE',
       'CATALOGUE',
       'FILES',

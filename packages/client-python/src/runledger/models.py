@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 b09b07d94c3e55a61fc459626139a5b913a435960474875fda44113c9c6d17a8.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 3f30c1e1bf334c7df1f154305d9512128ed71c74369503cf5f992ab3e19a6964.
 
 from __future__ import annotations
 
@@ -94,6 +94,33 @@ class Actor(TypedDict):
 
 class Actor1(TypedDict):
     """
+    A session of a person.
+    """
+
+    kind: Literal['session']
+    """
+    A person who is signed in.
+    """
+    session_id: str
+    """
+    The id of the session.
+    """
+    user_id: str
+    """
+    The person.
+    """
+    org_id: str | None
+    """
+    The organisation in which the session acts. Null while the session acts in none.
+    """
+    address: str | None
+    """
+    The address of the client; null when the connection was closed already.
+    """
+
+
+class Actor2(TypedDict):
+    """
     The operator's credentials of the broker.
     """
 
@@ -103,7 +130,7 @@ class Actor1(TypedDict):
     """
 
 
-class Actor2(TypedDict):
+class Actor3(TypedDict):
     """
     Nobody who is known.
     """
@@ -152,12 +179,23 @@ class AuditEntry(TypedDict):
     - `requested`: Stored before the action is carried out. Without its `completed` it may have taken effect.
     - `completed`: Stored after it.
     """
-    action: Literal['key.created', 'key.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'dead_letter.removed', 'views.rebuilt', 'credential.refused']
+    action: Literal['key.created', 'key.revoked', 'session.created', 'session.ended', 'session.refused', 'link.created', 'password.changed', 'member.added', 'member.changed', 'member.removed', 'invitation.created', 'invitation.accepted', 'invitation.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'dead_letter.removed', 'views.rebuilt', 'credential.refused']
     """
     What was done.
 
     - `key.created`: An API key was made. The record has its scopes, its user and its expiry.
     - `key.revoked`: An API key was revoked, with the keys below it unless the record says otherwise.
+    - `session.created`: A person signed in. The record has in which way.
+    - `session.ended`: A person signed out.
+    - `session.refused`: Sign-ins were refused: how many in about a minute, from one network.
+    - `link.created`: An operator made a link that signs a person in, once.
+    - `password.changed`: A person chose a password. Their other sessions ended.
+    - `member.added`: A person became a member of the organisation. The record has the role.
+    - `member.changed`: The role of a member was changed, or whether the member is an operator.
+    - `member.removed`: A person is no member of the organisation any more. Their API keys of it were revoked.
+    - `invitation.created`: A person was invited. The record has the role.
+    - `invitation.accepted`: A person accepted an invitation.
+    - `invitation.revoked`: An invitation was revoked.
     - `secret.read`: The organisation's signing secret was shown.
     - `secret.rotated`: The organisation's signing secret was replaced.
     - `machine.created`: A machine was created.
@@ -197,7 +235,7 @@ class AuditEntry(TypedDict):
     """
     Whose record it is. Null for what no organisation owns.
     """
-    actor: Actor | Actor1 | Actor2
+    actor: Actor | Actor1 | Actor2 | Actor3
     """
     Who did it.
     """
@@ -395,6 +433,49 @@ class CreatedApiKey(TypedDict):
     key: str
     """
     The key. It is shown only here: the server stores a hash of it.
+    """
+
+
+class CreatedInvitation(TypedDict):
+    """
+    A new invitation, with its link, which is shown only here.
+    """
+
+    id: str
+    """
+    The id of the invitation.
+    """
+    email: str
+    """
+    The e-mail address of a person.
+    """
+    role: Literal['owner', 'developer', 'viewer']
+    """
+    What the member may do.
+
+    - `owner`: Everything, also members and invitations.
+    - `developer`: Reads, and queues, cancels and repeats runs.
+    - `viewer`: Reads.
+    """
+    created_at: str
+    """
+    When it was created.
+    """
+    expires_at: str
+    """
+    When it ends by itself.
+    """
+    invited_by: str
+    """
+    The user who invites.
+    """
+    token: str
+    """
+    What follows `#token=` in the link.
+    """
+    url: str
+    """
+    The address of the link: send it to the person.
     """
 
 
@@ -827,6 +908,128 @@ class InstanceProblem(TypedDict):
     """
 
 
+class Invitation(TypedDict):
+    """
+    Somebody may become a member.
+    """
+
+    id: str
+    """
+    The id of the invitation.
+    """
+    email: str
+    """
+    The e-mail address of a person.
+    """
+    role: Literal['owner', 'developer', 'viewer']
+    """
+    What the member may do.
+
+    - `owner`: Everything, also members and invitations.
+    - `developer`: Reads, and queues, cancels and repeats runs.
+    - `viewer`: Reads.
+    """
+    created_at: str
+    """
+    When it was created.
+    """
+    expires_at: str
+    """
+    When it ends by itself.
+    """
+    invited_by: str
+    """
+    The user who invites.
+    """
+
+
+class InvitationAcceptance(TypedDict):
+    """
+    A new person gives a name and a password. Someone with an account is signed in already, or gives their password.
+    """
+
+    token: str
+    """
+    What follows `#token=` in the link.
+    """
+    name: NotRequired[str | None]
+    """
+    For people. Not blank, and without control characters and characters that change the direction of text. Null counts as omitted.
+    """
+    password: NotRequired[str | None]
+    """
+    The password of the person. Null counts as omitted.
+    """
+
+
+class InvitationList(TypedDict):
+    """
+    The open invitations of the organisation.
+    """
+
+    invitations: list[Invitation]
+    """
+    The newest first.
+    """
+
+
+class Organisation(TypedDict):
+    """
+    The organisation that invites.
+    """
+
+    id: str
+    """
+    The id of the organisation.
+    """
+    name: str
+    """
+    Its name, for people. Several may have the same.
+    """
+
+
+class InvitationPreview(TypedDict):
+    """
+    What an invitation is for.
+    """
+
+    organisation: Organisation
+    """
+    The organisation that invites.
+    """
+    email: str
+    """
+    The e-mail address of a person.
+    """
+    role: Literal['owner', 'developer', 'viewer']
+    """
+    What the member may do.
+
+    - `owner`: Everything, also members and invitations.
+    - `developer`: Reads, and queues, cancels and repeats runs.
+    - `viewer`: Reads.
+    """
+    expires_at: str
+    """
+    When it ends by itself.
+    """
+    has_account: bool
+    """
+    Whether the person has an account, and signs in with it to accept.
+    """
+
+
+class InvitationPreviewRequest(TypedDict):
+    """
+    The invitation of a link.
+    """
+
+    token: str
+    """
+    What follows `#token=` in the link.
+    """
+
+
 class KeptDays(TypedDict):
     """
     For how many days one kind of thing is kept.
@@ -866,6 +1069,17 @@ class Leadership(TypedDict):
     renewed_at: str
     """
     When it was renewed, by the clock of the broker. A process that is alive renews it each second; a later one takes it over three seconds after the last time.
+    """
+
+
+class LinkSignIn(TypedDict):
+    """
+    A sign-in with a link.
+    """
+
+    token: str
+    """
+    What follows `#token=` in the link.
     """
 
 
@@ -962,6 +1176,73 @@ class MediaItem(TypedDict):
     content_type: str
     """
     Its MIME type.
+    """
+
+
+class Member(TypedDict):
+    """
+    A person who may sign in to the organisation.
+    """
+
+    user_id: str
+    """
+    The id of the user.
+    """
+    email: str
+    """
+    The e-mail address of a person.
+    """
+    name: str
+    """
+    The name of the person.
+    """
+    role: Literal['owner', 'developer', 'viewer']
+    """
+    What the member may do.
+
+    - `owner`: Everything, also members and invitations.
+    - `developer`: Reads, and queues, cancels and repeats runs.
+    - `viewer`: Reads.
+    """
+    operator: bool
+    """
+    Whether the member also runs the installation: sessions of the member have the scope `operator`.
+    """
+    since: str
+    """
+    When the person became a member.
+    """
+
+
+class MemberChange(TypedDict):
+    """
+    What to change of a member.
+    """
+
+    role: NotRequired[Literal['owner', 'developer', 'viewer'] | None]
+    """
+    What the member may do.
+
+    - `owner`: Everything, also members and invitations.
+    - `developer`: Reads, and queues, cancels and repeats runs.
+    - `viewer`: Reads.
+
+    Unchanged when it is null or omitted.
+    """
+    operator: NotRequired[bool | None]
+    """
+    Whether the member also runs the installation: sessions of the member have the scope `operator`. Unchanged when it is null or omitted.
+    """
+
+
+class MemberList(TypedDict):
+    """
+    The members of the organisation.
+    """
+
+    members: list[Member]
+    """
+    In the order in which they became members.
     """
 
 
@@ -1072,6 +1353,25 @@ class NewInputDefinition(TypedDict):
     """
 
 
+class NewInvitation(TypedDict):
+    """
+    Who is invited.
+    """
+
+    email: str
+    """
+    The e-mail address of a person.
+    """
+    role: Literal['owner', 'developer', 'viewer']
+    """
+    What the member may do.
+
+    - `owner`: Everything, also members and invitations.
+    - `developer`: Reads, and queues, cancels and repeats runs.
+    - `viewer`: Reads.
+    """
+
+
 class NewSchedule(TypedDict):
     """
     The other members are those of a request that queues a run of the deployment, without `delay_s` and `start_at`.
@@ -1146,6 +1446,17 @@ class NewSchedule(TypedDict):
     tags: NotRequired[list[Tag] | None]
     """
     Your own words for the run, such as `customer:17`: lists and requests about many runs select by them. At most 16 of 1 to 64 letters, digits and characters of `_ - . : /`. Their order does not count. A rerun has them too. They are stored and shown as they are, so they must not be secret. Null counts as omitted.
+    """
+
+
+class NewSignInLink(TypedDict):
+    """
+    Who gets a link.
+    """
+
+    email: str
+    """
+    The e-mail address of a person.
     """
 
 
@@ -1287,6 +1598,21 @@ class OutputItem(TypedDict):
     node_id: str | None
     """
     The id of the node. Null when no node made it.
+    """
+
+
+class PasswordChange(TypedDict):
+    """
+    A new password of the person who is signed in.
+    """
+
+    password: str
+    """
+    A new password. Any characters.
+    """
+    current_password: NotRequired[str | None]
+    """
+    The password of the person. Null counts as omitted.
     """
 
 
@@ -2464,6 +2790,163 @@ class ServiceInstance(TypedDict):
     """
 
 
+class User(TypedDict):
+    """
+    Who is signed in. Null when nobody is.
+    """
+
+    id: str
+    """
+    The id of the user.
+    """
+    email: str
+    """
+    The e-mail address of a person.
+    """
+    name: str
+    """
+    The name of the person.
+    """
+
+
+class Organisation1(TypedDict):
+    id: str
+    """
+    The id of the organisation.
+    """
+    name: str
+    """
+    Its name, for people. Several may have the same.
+    """
+    role: Literal['owner', 'developer', 'viewer']
+    """
+    What the member may do.
+
+    - `owner`: Everything, also members and invitations.
+    - `developer`: Reads, and queues, cancels and repeats runs.
+    - `viewer`: Reads.
+    """
+    operator: bool
+    """
+    Whether the member also runs the installation: sessions of the member have the scope `operator`.
+    """
+
+
+class Organisation2(TypedDict):
+    """
+    The organisation in which requests with the session act. Null when nobody is signed in, and when the person is no member of it any more: choose another one.
+    """
+
+    id: str
+    """
+    The id of the organisation.
+    """
+    name: str
+    """
+    Its name, for people. Several may have the same.
+    """
+    role: Literal['owner', 'developer', 'viewer']
+    """
+    What the member may do.
+
+    - `owner`: Everything, also members and invitations.
+    - `developer`: Reads, and queues, cancels and repeats runs.
+    - `viewer`: Reads.
+    """
+    operator: bool
+    """
+    Whether the member also runs the installation: sessions of the member have the scope `operator`.
+    """
+    scopes: list[Literal['runs:read', 'runs:write', 'admin', 'operator']]
+    """
+    What requests with the session may do.
+    """
+
+
+class Session(TypedDict):
+    """
+    Who is signed in, and where their requests act.
+    """
+
+    user: User | None
+    """
+    Who is signed in. Null when nobody is.
+    """
+    organisations: list[Organisation1]
+    """
+    The organisations that the person is a member of.
+    """
+    organisation: Organisation2 | None
+    """
+    The organisation in which requests with the session act. Null when nobody is signed in, and when the person is no member of it any more: choose another one.
+    """
+    has_password: bool
+    """
+    Whether the person can sign in with a password.
+    """
+    needs_current_password: bool
+    """
+    Whether a new password needs the present one too. Not within 15 minutes after a sign-in with a link.
+    """
+    expires_at: str | None
+    """
+    When the session ends by itself. Null when nobody is signed in.
+    """
+    sign_in: list[Literal['password']]
+    """
+    The ways to sign in that the installation offers, beside links.
+    """
+
+
+class SessionChange(TypedDict):
+    """
+    What to change of the session.
+    """
+
+    organisation_id: str
+    """
+    The organisation in which requests shall act.
+    """
+
+
+class SignIn(TypedDict):
+    """
+    A sign-in with a password.
+    """
+
+    email: str
+    """
+    The e-mail address of a person.
+    """
+    password: str
+    """
+    The password of the person.
+    """
+
+
+class SignInLink(TypedDict):
+    """
+    A link that signs a person in, once. It is shown only here.
+    """
+
+    email: str
+    """
+    The e-mail address of a person.
+    """
+    token: str
+    """
+    What follows `#token=` in the link.
+    """
+    url: str
+    """
+    The address of the link: open it in a browser.
+    """
+    expires_at: str
+    """
+    When the link ends. It ends with its first use, too.
+    """
+
+
 class SlotRun(TypedDict):
     """
     The attempt that holds a slot.
@@ -2828,7 +3311,7 @@ The state of the notifications of a run.
 """
 
 
-class Organisation(TypedDict):
+class Organisation3(TypedDict):
     """
     The organisation of the key: everything that the key reads is of it.
     """
@@ -2843,7 +3326,7 @@ class Organisation(TypedDict):
     """
 
 
-class User(TypedDict):
+class User1(TypedDict):
     """
     The user of the key.
     """
@@ -2863,11 +3346,11 @@ class Whoami(TypedDict):
     Who calls, and which version responds.
     """
 
-    organisation: Organisation
+    organisation: Organisation3
     """
     The organisation of the key: everything that the key reads is of it.
     """
-    user: User
+    user: User1
     """
     The user of the key.
     """

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 b09b07d94c3e55a61fc459626139a5b913a435960474875fda44113c9c6d17a8.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 3f30c1e1bf334c7df1f154305d9512128ed71c74369503cf5f992ab3e19a6964.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -12,6 +12,42 @@ from typing import Literal
 
 from . import models
 from ._core.operation import Operation, Pages, Stream, headers_of, path_of
+
+
+def change_password(
+    body: models.PasswordChange,
+) -> Operation[None]:
+    """
+    Choose a password.
+
+    Of the person who is signed in. The present password is needed, unless the person has none, or signed in with
+    a link within the last 15 minutes. All their other sessions end.
+
+    It needs no API key. Its audit records have the action `password.changed`.
+    """
+    return Operation(
+        "POST",
+        "/account/password",
+        body=body,
+    )
+
+
+def make_sign_in_link(
+    body: models.NewSignInLink,
+) -> Operation[models.SignInLink]:
+    """
+    Make a link that signs a person in.
+
+    For a member of the organisation of the calling key who cannot sign in any more. It replaces an earlier link
+    of the person.
+
+    The API key needs the scope `operator`. Its audit records have the action `link.created`.
+    """
+    return Operation(
+        "POST",
+        "/accounts/links",
+        body=body,
+    )
 
 
 def list_api_keys() -> Operation[models.ApiKeyList]:
@@ -39,7 +75,9 @@ def create_api_key(
     The new key belongs to the organisation of the calling key, and to its user; with the scope `admin` it may
     belong to another user. It has no scope that the calling key lacks, expires no later, and shares its rate: a
     key and all keys derived from it are limited together. Revoking the calling key, or a key above it, revokes
-    the new key as well. An organisation has at most 1,000 keys, and a key at most 32 keys above it.
+    the new key as well. A key that a person makes with a session has no key above it, and lasts as long as the
+    person has a role that permits as much. An organisation has at most 1,000 keys, and a key at most 32 keys
+    above it.
 
     The API key needs the scope `runs:write`. Its audit records have the action `key.created`.
     """
@@ -78,7 +116,7 @@ def delete_api_key(
 
 def list_audit(
     *,
-    action: Literal['key.created', 'key.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'dead_letter.removed', 'views.rebuilt', 'credential.refused'] | None = None,
+    action: Literal['key.created', 'key.revoked', 'session.created', 'session.ended', 'session.refused', 'link.created', 'password.changed', 'member.added', 'member.changed', 'member.removed', 'invitation.created', 'invitation.accepted', 'invitation.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'dead_letter.removed', 'views.rebuilt', 'credential.refused'] | None = None,
     organisation: str | None = None,
     key_id: str | None = None,
     user_id: str | None = None,
@@ -100,29 +138,36 @@ def list_audit(
 
     action: Only records of this action. What was done.  - `key.created`: An API key was made. The record has its
     scopes, its user and its expiry. - `key.revoked`: An API key was revoked, with the keys below it unless the
-    record says otherwise. - `secret.read`: The organisation's signing secret was shown. - `secret.rotated`: The
-    organisation's signing secret was replaced. - `machine.created`: A machine was created. - `machine.changed`: A
-    machine was changed, archived or restored. - `machine.deleted`: A machine was deleted. - `workflow.created`: A
-    workflow was created. - `workflow.changed`: A workflow was changed, archived or restored. -
-    `workflow.deleted`: A workflow was deleted. - `workflow_version.created`: A workflow version was created. -
-    `workflow_version.changed`: A workflow version was archived or restored. - `workflow_version.deleted`: A
-    workflow version was deleted. - `deployment.created`: A deployment was created. - `deployment.changed`: A
-    deployment was changed, archived or restored. - `deployment.deleted`: A deployment was deleted. -
-    `schedule.created`: A schedule was created. - `schedule.changed`: A schedule was changed, paused or resumed. -
-    `schedule.deleted`: A schedule was deleted. - `retention.changed`: The organisation chose for how long its
-    runs are kept. - `run.cancelled`: A key of another user than that of the run asked to cancel it. -
-    `runs.cancelled`: Many runs were cancelled by a filter. The record has how many. - `runs.rerun`: Many runs
-    were queued again by a filter. The record has how many. - `run.deleted`: A run was deleted, with its files. -
-    `run.outputs_deleted`: The outputs of a run were deleted. - `file.deleted`: A file that a client had uploaded
-    was deleted. - `executor.drained`: An operator drained an executor. - `executor.resumed`: An operator resumed
-    an executor. - `sealed_values.resealed`: Up to 100 sealed values were sealed with the sealing key. -
-    `organisation.created`: An organisation was created, with its first key. - `organisation.erased`: The erasure
-    of an organisation was requested. Its tombstone says when it is complete. - `log.provisioned`: The streams of
-    the log were created, or brought to their settings. - `dead_letter.redriven`: An operator had dead letters
-    handled again. - `dead_letter.removed`: An operator removed a dead letter. Its message stays in its stream. -
-    `views.rebuilt`: An operator had the views of runs built again from the log. - `credential.refused`: Requests
-    without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from
-    one network.
+    record says otherwise. - `session.created`: A person signed in. The record has in which way. -
+    `session.ended`: A person signed out. - `session.refused`: Sign-ins were refused: how many in about a minute,
+    from one network. - `link.created`: An operator made a link that signs a person in, once. -
+    `password.changed`: A person chose a password. Their other sessions ended. - `member.added`: A person became a
+    member of the organisation. The record has the role. - `member.changed`: The role of a member was changed, or
+    whether the member is an operator. - `member.removed`: A person is no member of the organisation any more.
+    Their API keys of it were revoked. - `invitation.created`: A person was invited. The record has the role. -
+    `invitation.accepted`: A person accepted an invitation. - `invitation.revoked`: An invitation was revoked. -
+    `secret.read`: The organisation's signing secret was shown. - `secret.rotated`: The organisation's signing
+    secret was replaced. - `machine.created`: A machine was created. - `machine.changed`: A machine was changed,
+    archived or restored. - `machine.deleted`: A machine was deleted. - `workflow.created`: A workflow was
+    created. - `workflow.changed`: A workflow was changed, archived or restored. - `workflow.deleted`: A workflow
+    was deleted. - `workflow_version.created`: A workflow version was created. - `workflow_version.changed`: A
+    workflow version was archived or restored. - `workflow_version.deleted`: A workflow version was deleted. -
+    `deployment.created`: A deployment was created. - `deployment.changed`: A deployment was changed, archived or
+    restored. - `deployment.deleted`: A deployment was deleted. - `schedule.created`: A schedule was created. -
+    `schedule.changed`: A schedule was changed, paused or resumed. - `schedule.deleted`: A schedule was deleted. -
+    `retention.changed`: The organisation chose for how long its runs are kept. - `run.cancelled`: A key of
+    another user than that of the run asked to cancel it. - `runs.cancelled`: Many runs were cancelled by a
+    filter. The record has how many. - `runs.rerun`: Many runs were queued again by a filter. The record has how
+    many. - `run.deleted`: A run was deleted, with its files. - `run.outputs_deleted`: The outputs of a run were
+    deleted. - `file.deleted`: A file that a client had uploaded was deleted. - `executor.drained`: An operator
+    drained an executor. - `executor.resumed`: An operator resumed an executor. - `sealed_values.resealed`: Up to
+    100 sealed values were sealed with the sealing key. - `organisation.created`: An organisation was created,
+    with its first key. - `organisation.erased`: The erasure of an organisation was requested. Its tombstone says
+    when it is complete. - `log.provisioned`: The streams of the log were created, or brought to their settings. -
+    `dead_letter.redriven`: An operator had dead letters handled again. - `dead_letter.removed`: An operator
+    removed a dead letter. Its message stays in its stream. - `views.rebuilt`: An operator had the views of runs
+    built again from the log. - `credential.refused`: Requests without a valid credential, or with a key that
+    lacks the scope, were refused: how many in about a minute, from one network.
     organisation: Only records of this organisation. Needs the scope `operator`, unless it is that of the key.
     key_id: Only what was done with this API key.
     user_id: Only what was done with a key of this user.
@@ -143,7 +188,7 @@ def list_audit(
 
 def export_audit(
     *,
-    action: Literal['key.created', 'key.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'dead_letter.removed', 'views.rebuilt', 'credential.refused'] | None = None,
+    action: Literal['key.created', 'key.revoked', 'session.created', 'session.ended', 'session.refused', 'link.created', 'password.changed', 'member.added', 'member.changed', 'member.removed', 'invitation.created', 'invitation.accepted', 'invitation.revoked', 'secret.read', 'secret.rotated', 'machine.created', 'machine.changed', 'machine.deleted', 'workflow.created', 'workflow.changed', 'workflow.deleted', 'workflow_version.created', 'workflow_version.changed', 'workflow_version.deleted', 'deployment.created', 'deployment.changed', 'deployment.deleted', 'schedule.created', 'schedule.changed', 'schedule.deleted', 'retention.changed', 'run.cancelled', 'runs.cancelled', 'runs.rerun', 'run.deleted', 'run.outputs_deleted', 'file.deleted', 'executor.drained', 'executor.resumed', 'sealed_values.resealed', 'organisation.created', 'organisation.erased', 'log.provisioned', 'dead_letter.redriven', 'dead_letter.removed', 'views.rebuilt', 'credential.refused'] | None = None,
     organisation: str | None = None,
     key_id: str | None = None,
     user_id: str | None = None,
@@ -161,29 +206,36 @@ def export_audit(
 
     action: Only records of this action. What was done.  - `key.created`: An API key was made. The record has its
     scopes, its user and its expiry. - `key.revoked`: An API key was revoked, with the keys below it unless the
-    record says otherwise. - `secret.read`: The organisation's signing secret was shown. - `secret.rotated`: The
-    organisation's signing secret was replaced. - `machine.created`: A machine was created. - `machine.changed`: A
-    machine was changed, archived or restored. - `machine.deleted`: A machine was deleted. - `workflow.created`: A
-    workflow was created. - `workflow.changed`: A workflow was changed, archived or restored. -
-    `workflow.deleted`: A workflow was deleted. - `workflow_version.created`: A workflow version was created. -
-    `workflow_version.changed`: A workflow version was archived or restored. - `workflow_version.deleted`: A
-    workflow version was deleted. - `deployment.created`: A deployment was created. - `deployment.changed`: A
-    deployment was changed, archived or restored. - `deployment.deleted`: A deployment was deleted. -
-    `schedule.created`: A schedule was created. - `schedule.changed`: A schedule was changed, paused or resumed. -
-    `schedule.deleted`: A schedule was deleted. - `retention.changed`: The organisation chose for how long its
-    runs are kept. - `run.cancelled`: A key of another user than that of the run asked to cancel it. -
-    `runs.cancelled`: Many runs were cancelled by a filter. The record has how many. - `runs.rerun`: Many runs
-    were queued again by a filter. The record has how many. - `run.deleted`: A run was deleted, with its files. -
-    `run.outputs_deleted`: The outputs of a run were deleted. - `file.deleted`: A file that a client had uploaded
-    was deleted. - `executor.drained`: An operator drained an executor. - `executor.resumed`: An operator resumed
-    an executor. - `sealed_values.resealed`: Up to 100 sealed values were sealed with the sealing key. -
-    `organisation.created`: An organisation was created, with its first key. - `organisation.erased`: The erasure
-    of an organisation was requested. Its tombstone says when it is complete. - `log.provisioned`: The streams of
-    the log were created, or brought to their settings. - `dead_letter.redriven`: An operator had dead letters
-    handled again. - `dead_letter.removed`: An operator removed a dead letter. Its message stays in its stream. -
-    `views.rebuilt`: An operator had the views of runs built again from the log. - `credential.refused`: Requests
-    without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from
-    one network.
+    record says otherwise. - `session.created`: A person signed in. The record has in which way. -
+    `session.ended`: A person signed out. - `session.refused`: Sign-ins were refused: how many in about a minute,
+    from one network. - `link.created`: An operator made a link that signs a person in, once. -
+    `password.changed`: A person chose a password. Their other sessions ended. - `member.added`: A person became a
+    member of the organisation. The record has the role. - `member.changed`: The role of a member was changed, or
+    whether the member is an operator. - `member.removed`: A person is no member of the organisation any more.
+    Their API keys of it were revoked. - `invitation.created`: A person was invited. The record has the role. -
+    `invitation.accepted`: A person accepted an invitation. - `invitation.revoked`: An invitation was revoked. -
+    `secret.read`: The organisation's signing secret was shown. - `secret.rotated`: The organisation's signing
+    secret was replaced. - `machine.created`: A machine was created. - `machine.changed`: A machine was changed,
+    archived or restored. - `machine.deleted`: A machine was deleted. - `workflow.created`: A workflow was
+    created. - `workflow.changed`: A workflow was changed, archived or restored. - `workflow.deleted`: A workflow
+    was deleted. - `workflow_version.created`: A workflow version was created. - `workflow_version.changed`: A
+    workflow version was archived or restored. - `workflow_version.deleted`: A workflow version was deleted. -
+    `deployment.created`: A deployment was created. - `deployment.changed`: A deployment was changed, archived or
+    restored. - `deployment.deleted`: A deployment was deleted. - `schedule.created`: A schedule was created. -
+    `schedule.changed`: A schedule was changed, paused or resumed. - `schedule.deleted`: A schedule was deleted. -
+    `retention.changed`: The organisation chose for how long its runs are kept. - `run.cancelled`: A key of
+    another user than that of the run asked to cancel it. - `runs.cancelled`: Many runs were cancelled by a
+    filter. The record has how many. - `runs.rerun`: Many runs were queued again by a filter. The record has how
+    many. - `run.deleted`: A run was deleted, with its files. - `run.outputs_deleted`: The outputs of a run were
+    deleted. - `file.deleted`: A file that a client had uploaded was deleted. - `executor.drained`: An operator
+    drained an executor. - `executor.resumed`: An operator resumed an executor. - `sealed_values.resealed`: Up to
+    100 sealed values were sealed with the sealing key. - `organisation.created`: An organisation was created,
+    with its first key. - `organisation.erased`: The erasure of an organisation was requested. Its tombstone says
+    when it is complete. - `log.provisioned`: The streams of the log were created, or brought to their settings. -
+    `dead_letter.redriven`: An operator had dead letters handled again. - `dead_letter.removed`: An operator
+    removed a dead letter. Its message stays in its stream. - `views.rebuilt`: An operator had the views of runs
+    built again from the log. - `credential.refused`: Requests without a valid credential, or with a key that
+    lacks the scope, were refused: how many in about a minute, from one network.
     organisation: Only records of this organisation. Needs the scope `operator`, unless it is that of the key.
     key_id: Only what was done with this API key.
     user_id: Only what was done with a key of this user.
@@ -650,6 +702,87 @@ def get_file_content(
     )
 
 
+def list_invitations() -> Operation[models.InvitationList]:
+    """
+    List the open invitations.
+
+    The API key needs the scope `admin`.
+    """
+    return Operation(
+        "GET",
+        "/invitations",
+        idempotent=True,
+    )
+
+
+def create_invitation(
+    body: models.NewInvitation,
+) -> Operation[models.CreatedInvitation]:
+    """
+    Invite a person.
+
+    The response has a link, which you send to the person. It can be accepted once, within 7 days, by the person
+    with this e-mail only: one who has an account signs in to accept it.
+
+    The API key needs the scope `admin`. Its audit records have the action `invitation.created`.
+    """
+    return Operation(
+        "POST",
+        "/invitations",
+        body=body,
+    )
+
+
+def accept_invitation(
+    body: models.InvitationAcceptance,
+) -> Operation[models.Session]:
+    """
+    Accept an invitation.
+
+    Whoever has no account with the e-mail of the invitation gets one, with this name and password. Whoever has
+    one is signed in with it, or sends its password. The response sets the cookie of a session, whose requests act
+    in the organisation of the invitation.
+
+    It needs no API key. Its audit records have the action `invitation.accepted`.
+    """
+    return Operation(
+        "POST",
+        "/invitations/accept",
+        body=body,
+    )
+
+
+def preview_invitation(
+    body: models.InvitationPreviewRequest,
+) -> Operation[models.InvitationPreview]:
+    """
+    Read the invitation of a link.
+
+    It needs no API key.
+    """
+    return Operation(
+        "POST",
+        "/invitations/preview",
+        body=body,
+    )
+
+
+def revoke_invitation(
+    invitation_id: str,
+) -> Operation[None]:
+    """
+    Revoke an invitation.
+
+    The API key needs the scope `admin`. Its audit records have the action `invitation.revoked`.
+
+    invitation_id: The id of the invitation.
+    """
+    return Operation(
+        "DELETE",
+        path_of("/invitations/{invitation_id}", invitation_id=invitation_id),
+    )
+
+
 def list_machines(
     *,
     archived: bool | None = None,
@@ -748,6 +881,62 @@ def change_machine(
     return Operation(
         "PATCH",
         path_of("/machines/{machine_id}", machine_id=machine_id),
+        body=body,
+    )
+
+
+def list_members() -> Operation[models.MemberList]:
+    """
+    List the members.
+
+    The people who may sign in to the organisation: at most 200.
+
+    The API key needs the scope `admin`.
+    """
+    return Operation(
+        "GET",
+        "/members",
+        idempotent=True,
+    )
+
+
+def remove_member(
+    user_id: str,
+) -> Operation[None]:
+    """
+    Remove a member.
+
+    Their sessions lose the organisation within a second, and their API keys of it are revoked. The account of a
+    person who is a member of no other organisation is removed. An organisation keeps an owner. After a 503, or no
+    response, repeat the request.
+
+    The API key needs the scope `admin`. Its audit records have the action `member.removed`.
+
+    user_id: The id of the user.
+    """
+    return Operation(
+        "DELETE",
+        path_of("/members/{user_id}", user_id=user_id),
+    )
+
+
+def change_member(
+    user_id: str,
+    body: models.MemberChange,
+) -> Operation[models.Member]:
+    """
+    Change a member.
+
+    The role, and whether the member is an operator, which needs the scope `operator` too. Their sessions have the
+    new rights within a second, and their API keys that permit more are revoked. An organisation keeps an owner.
+
+    The API key needs the scope `admin`. Its audit records have the action `member.changed`.
+
+    user_id: The id of the user.
+    """
+    return Operation(
+        "PATCH",
+        path_of("/members/{user_id}", user_id=user_id),
         body=body,
     )
 
@@ -1563,6 +1752,91 @@ def reseal_values(
     return Operation(
         "POST",
         "/sealed-values/reseal",
+        body=body,
+    )
+
+
+def sign_out() -> Operation[None]:
+    """
+    Sign out.
+
+    The session ends everywhere within a second. Without a session, nothing is done.
+
+    It needs no API key. Its audit records have the action `session.ended`.
+    """
+    return Operation(
+        "DELETE",
+        "/session",
+    )
+
+
+def get_session() -> Operation[models.Session]:
+    """
+    Read who is signed in.
+
+    Whose session the cookie of the request has, and where requests with it act. A request without an API key, and
+    with the cookie, is made in the name of this person, with the scopes of their role in the organisation; a
+    browser sends the cookie by itself. A request with the cookie that may change something must come from a page
+    of this server.
+
+    It needs no API key.
+    """
+    return Operation(
+        "GET",
+        "/session",
+        idempotent=True,
+    )
+
+
+def choose_organisation(
+    body: models.SessionChange,
+) -> Operation[models.Session]:
+    """
+    Choose the organisation of a session.
+
+    Requests with the session act in this organisation from now on, in all windows of the browser.
+
+    It needs no API key.
+    """
+    return Operation(
+        "PATCH",
+        "/session",
+        body=body,
+    )
+
+
+def sign_in(
+    body: models.SignIn,
+) -> Operation[models.Session]:
+    """
+    Sign in with a password.
+
+    The response sets the cookie of a session, which ends after a week. After five wrong passwords a person waits,
+    longer each time; so does an address after twenty.
+
+    It needs no API key. Its audit records have the action `session.created`.
+    """
+    return Operation(
+        "POST",
+        "/session",
+        body=body,
+    )
+
+
+def sign_in_with_link(
+    body: models.LinkSignIn,
+) -> Operation[models.Session]:
+    """
+    Sign in with a link.
+
+    The response sets the cookie of a session. A link signs in once, within 15 minutes. Afterwards the person may
+    choose a password without the present one.
+
+    It needs no API key. Its audit records have the action `session.created`.
+    """
+    return Operation(
+        "POST",
+        "/session/link",
         body=body,
     )
 

@@ -4,6 +4,50 @@
  */
 
 export interface paths {
+    "/account/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Choose a password
+         * @description Of the person who is signed in. The present password is needed, unless the person has none, or signed in with a link within the last 15 minutes. All their other sessions end.
+         *
+         *     It needs no API key. Its audit records have the action `password.changed`.
+         */
+        post: operations["changePassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/accounts/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a link that signs a person in
+         * @description For a member of the organisation of the calling key who cannot sign in any more. It replaces an earlier link of the person.
+         *
+         *     The API key needs the scope `operator`. Its audit records have the action `link.created`.
+         */
+        post: operations["makeSignInLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api-keys": {
         parameters: {
             query?: never;
@@ -21,7 +65,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * @description The new key belongs to the organisation of the calling key, and to its user; with the scope `admin` it may belong to another user. It has no scope that the calling key lacks, expires no later, and shares its rate: a key and all keys derived from it are limited together. Revoking the calling key, or a key above it, revokes the new key as well. An organisation has at most 1,000 keys, and a key at most 32 keys above it.
+         * @description The new key belongs to the organisation of the calling key, and to its user; with the scope `admin` it may belong to another user. It has no scope that the calling key lacks, expires no later, and shares its rate: a key and all keys derived from it are limited together. Revoking the calling key, or a key above it, revokes the new key as well. A key that a person makes with a session has no key above it, and lasts as long as the person has a role that permits as much. An organisation has at most 1,000 keys, and a key at most 32 keys above it.
          *
          *     The API key needs the scope `runs:write`. Its audit records have the action `key.created`.
          */
@@ -442,6 +486,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the open invitations
+         * @description The API key needs the scope `admin`.
+         */
+        get: operations["listInvitations"];
+        put?: never;
+        /**
+         * Invite a person
+         * @description The response has a link, which you send to the person. It can be accepted once, within 7 days, by the person with this e-mail only: one who has an account signs in to accept it.
+         *
+         *     The API key needs the scope `admin`. Its audit records have the action `invitation.created`.
+         */
+        post: operations["createInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/invitations/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept an invitation
+         * @description Whoever has no account with the e-mail of the invitation gets one, with this name and password. Whoever has one is signed in with it, or sends its password. The response sets the cookie of a session, whose requests act in the organisation of the invitation.
+         *
+         *     It needs no API key. Its audit records have the action `invitation.accepted`.
+         */
+        post: operations["acceptInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/invitations/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read the invitation of a link
+         * @description It needs no API key.
+         */
+        post: operations["previewInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/invitations/{invitation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an invitation
+         * @description The API key needs the scope `admin`. Its audit records have the action `invitation.revoked`.
+         */
+        delete: operations["revokeInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/machines": {
         parameters: {
             query?: never;
@@ -500,6 +632,56 @@ export interface paths {
          *     The API key needs the scope `admin`. Its audit records have the action `machine.changed`.
          */
         patch: operations["changeMachine"];
+        trace?: never;
+    };
+    "/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the members
+         * @description The people who may sign in to the organisation: at most 200.
+         *
+         *     The API key needs the scope `admin`.
+         */
+        get: operations["listMembers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/members/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a member
+         * @description Their sessions lose the organisation within a second, and their API keys of it are revoked. The account of a person who is a member of no other organisation is removed. An organisation keeps an owner. After a 503, or no response, repeat the request.
+         *
+         *     The API key needs the scope `admin`. Its audit records have the action `member.removed`.
+         */
+        delete: operations["removeMember"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a member
+         * @description The role, and whether the member is an operator, which needs the scope `operator` too. Their sessions have the new rights within a second, and their API keys that permit more are revoked. An organisation keeps an owner.
+         *
+         *     The API key needs the scope `admin`. Its audit records have the action `member.changed`.
+         */
+        patch: operations["changeMember"];
         trace?: never;
     };
     "/organisations/{org_id}": {
@@ -1164,6 +1346,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read who is signed in
+         * @description Whose session the cookie of the request has, and where requests with it act. A request without an API key, and with the cookie, is made in the name of this person, with the scopes of their role in the organisation; a browser sends the cookie by itself. A request with the cookie that may change something must come from a page of this server.
+         *
+         *     It needs no API key.
+         */
+        get: operations["getSession"];
+        put?: never;
+        /**
+         * Sign in with a password
+         * @description The response sets the cookie of a session, which ends after a week. After five wrong passwords a person waits, longer each time; so does an address after twenty.
+         *
+         *     It needs no API key. Its audit records have the action `session.created`.
+         */
+        post: operations["signIn"];
+        /**
+         * Sign out
+         * @description The session ends everywhere within a second. Without a session, nothing is done.
+         *
+         *     It needs no API key. Its audit records have the action `session.ended`.
+         */
+        delete: operations["signOut"];
+        options?: never;
+        head?: never;
+        /**
+         * Choose the organisation of a session
+         * @description Requests with the session act in this organisation from now on, in all windows of the browser.
+         *
+         *     It needs no API key.
+         */
+        patch: operations["chooseOrganisation"];
+        trace?: never;
+    };
+    "/session/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in with a link
+         * @description The response sets the cookie of a session. A link signs in once, within 15 minutes. Afterwards the person may choose a password without the present one.
+         *
+         *     It needs no API key. Its audit records have the action `session.created`.
+         */
+        post: operations["signInWithLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/system": {
         parameters: {
             query?: never;
@@ -1540,6 +1784,17 @@ export interface components {
              *
              *     - `key.created`: An API key was made. The record has its scopes, its user and its expiry.
              *     - `key.revoked`: An API key was revoked, with the keys below it unless the record says otherwise.
+             *     - `session.created`: A person signed in. The record has in which way.
+             *     - `session.ended`: A person signed out.
+             *     - `session.refused`: Sign-ins were refused: how many in about a minute, from one network.
+             *     - `link.created`: An operator made a link that signs a person in, once.
+             *     - `password.changed`: A person chose a password. Their other sessions ended.
+             *     - `member.added`: A person became a member of the organisation. The record has the role.
+             *     - `member.changed`: The role of a member was changed, or whether the member is an operator.
+             *     - `member.removed`: A person is no member of the organisation any more. Their API keys of it were revoked.
+             *     - `invitation.created`: A person was invited. The record has the role.
+             *     - `invitation.accepted`: A person accepted an invitation.
+             *     - `invitation.revoked`: An invitation was revoked.
              *     - `secret.read`: The organisation's signing secret was shown.
              *     - `secret.rotated`: The organisation's signing secret was replaced.
              *     - `machine.created`: A machine was created.
@@ -1576,7 +1831,7 @@ export interface components {
              *     - `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.
              * @enum {string}
              */
-            action: "key.created" | "key.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
+            action: "key.created" | "key.revoked" | "session.created" | "session.ended" | "session.refused" | "link.created" | "password.changed" | "member.added" | "member.changed" | "member.removed" | "invitation.created" | "invitation.accepted" | "invitation.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
             /**
              * @description Whose record it is. Null for what no organisation owns.
              * @example 01a21460-0008-7000-8000-000000000008
@@ -1607,6 +1862,34 @@ export interface components {
                  * @example 01a21460-0008-7000-8000-000000000008
                  */
                 org_id: string;
+                /**
+                 * @description The address of the client; null when the connection was closed already.
+                 * @example 192.0.2.17
+                 */
+                address: string | null;
+            } | {
+                /**
+                 * @description A person who is signed in.
+                 * @constant
+                 */
+                kind: "session";
+                /**
+                 * Format: uuid
+                 * @description The id of the session.
+                 * @example 01a21460-0008-7000-8000-000000000008
+                 */
+                session_id: string;
+                /**
+                 * Format: uuid
+                 * @description The person.
+                 * @example 01a21460-0008-7000-8000-000000000008
+                 */
+                user_id: string;
+                /**
+                 * @description The organisation in which the session acts. Null while the session acts in none.
+                 * @example 01a21460-0008-7000-8000-000000000008
+                 */
+                org_id: string | null;
                 /**
                  * @description The address of the client; null when the connection was closed already.
                  * @example 192.0.2.17
@@ -1920,6 +2203,60 @@ export interface components {
              * @example rl_9c1b2f4f0a7d4e8f8b1c6f1d2a3b4c5d6e7f8091a2b
              */
             key: string;
+        };
+        /**
+         * CreatedInvitation
+         * @description A new invitation, with its link, which is shown only here.
+         */
+        CreatedInvitation: {
+            /**
+             * Format: uuid
+             * @description The id of the invitation.
+             * @example 01a21460-000b-7000-8000-00000000000b
+             */
+            id: string;
+            /**
+             * @description The e-mail address of a person.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description What the member may do.
+             *
+             *     - `owner`: Everything, also members and invitations.
+             *     - `developer`: Reads, and queues, cancels and repeats runs.
+             *     - `viewer`: Reads.
+             * @enum {string}
+             */
+            role: "owner" | "developer" | "viewer";
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            expires_at: string;
+            /**
+             * Format: uuid
+             * @description The user who invites.
+             * @example 01a21460-0007-7000-8000-000000000007
+             */
+            invited_by: string;
+            /**
+             * @description What follows `#token=` in the link.
+             * @example Zm9vYmFy.c2VjcmV0
+             */
+            token: string;
+            /**
+             * @description The address of the link: send it to the person.
+             * @example https://runs.example.com/console/invitation#token=Zm9vYmFy.c2VjcmV0
+             */
+            url: string;
         };
         /**
          * DeadLetter
@@ -2879,6 +3216,143 @@ export interface components {
             why: string;
         };
         /**
+         * Invitation
+         * @description Somebody may become a member.
+         */
+        Invitation: {
+            /**
+             * Format: uuid
+             * @description The id of the invitation.
+             * @example 01a21460-000b-7000-8000-00000000000b
+             */
+            id: string;
+            /**
+             * @description The e-mail address of a person.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description What the member may do.
+             *
+             *     - `owner`: Everything, also members and invitations.
+             *     - `developer`: Reads, and queues, cancels and repeats runs.
+             *     - `viewer`: Reads.
+             * @enum {string}
+             */
+            role: "owner" | "developer" | "viewer";
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            expires_at: string;
+            /**
+             * Format: uuid
+             * @description The user who invites.
+             * @example 01a21460-0007-7000-8000-000000000007
+             */
+            invited_by: string;
+        };
+        /**
+         * InvitationAcceptance
+         * @description A new person gives a name and a password. Someone with an account is signed in already, or gives their password.
+         * @example {
+         *       "token": "Zm9vYmFy.c2VjcmV0",
+         *       "name": "Ada",
+         *       "password": "correct horse battery staple"
+         *     }
+         */
+        InvitationAcceptance: {
+            /**
+             * @description What follows `#token=` in the link.
+             * @example Zm9vYmFy.c2VjcmV0
+             */
+            token: string;
+            /**
+             * @description For people. Not blank, and without control characters and characters that change the direction of text. Null counts as omitted.
+             * @example portraits
+             */
+            name?: string | null;
+            /**
+             * @description The password of the person. Null counts as omitted.
+             * @example correct horse battery staple
+             */
+            password?: string | null;
+        };
+        /**
+         * InvitationList
+         * @description The open invitations of the organisation.
+         */
+        InvitationList: {
+            /** @description The newest first. */
+            invitations: components["schemas"]["Invitation"][];
+        };
+        /**
+         * InvitationPreview
+         * @description What an invitation is for.
+         */
+        InvitationPreview: {
+            /** @description The organisation that invites. */
+            organisation: {
+                /**
+                 * Format: uuid
+                 * @description The id of the organisation.
+                 * @example 01a21460-0006-7000-8000-000000000006
+                 */
+                id: string;
+                /**
+                 * @description Its name, for people. Several may have the same.
+                 * @example example
+                 */
+                name: string;
+            };
+            /**
+             * @description The e-mail address of a person.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description What the member may do.
+             *
+             *     - `owner`: Everything, also members and invitations.
+             *     - `developer`: Reads, and queues, cancels and repeats runs.
+             *     - `viewer`: Reads.
+             * @enum {string}
+             */
+            role: "owner" | "developer" | "viewer";
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            expires_at: string;
+            /**
+             * @description Whether the person has an account, and signs in with it to accept.
+             * @example false
+             */
+            has_account: boolean;
+        };
+        /**
+         * InvitationPreviewRequest
+         * @description The invitation of a link.
+         * @example {
+         *       "token": "Zm9vYmFy.c2VjcmV0"
+         *     }
+         */
+        InvitationPreviewRequest: {
+            /**
+             * @description What follows `#token=` in the link.
+             * @example Zm9vYmFy.c2VjcmV0
+             */
+            token: string;
+        };
+        /**
          * KeptDays
          * @description For how many days one kind of thing is kept.
          */
@@ -2925,6 +3399,20 @@ export interface components {
              * @example 2026-01-31T09:30:00.000Z
              */
             renewed_at: string;
+        };
+        /**
+         * LinkSignIn
+         * @description A sign-in with a link.
+         * @example {
+         *       "token": "Zm9vYmFy.c2VjcmV0"
+         *     }
+         */
+        LinkSignIn: {
+            /**
+             * @description What follows `#token=` in the link.
+             * @example Zm9vYmFy.c2VjcmV0
+             */
+            token: string;
         };
         /**
          * ListedDelivery
@@ -3236,6 +3724,80 @@ export interface components {
             content_type: string;
         };
         /**
+         * Member
+         * @description A person who may sign in to the organisation.
+         */
+        Member: {
+            /**
+             * Format: uuid
+             * @description The id of the user.
+             * @example 01a21460-0007-7000-8000-000000000007
+             */
+            user_id: string;
+            /**
+             * @description The e-mail address of a person.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description The name of the person.
+             * @example Ada
+             */
+            name: string;
+            /**
+             * @description What the member may do.
+             *
+             *     - `owner`: Everything, also members and invitations.
+             *     - `developer`: Reads, and queues, cancels and repeats runs.
+             *     - `viewer`: Reads.
+             * @enum {string}
+             */
+            role: "owner" | "developer" | "viewer";
+            /**
+             * @description Whether the member also runs the installation: sessions of the member have the scope `operator`.
+             * @example false
+             */
+            operator: boolean;
+            /**
+             * Format: date-time
+             * @description When the person became a member.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            since: string;
+        };
+        /**
+         * MemberChange
+         * @description What to change of a member.
+         * @example {
+         *       "role": "developer"
+         *     }
+         */
+        MemberChange: {
+            /**
+             * @description What the member may do.
+             *
+             *     - `owner`: Everything, also members and invitations.
+             *     - `developer`: Reads, and queues, cancels and repeats runs.
+             *     - `viewer`: Reads.
+             *
+             *     Unchanged when it is null or omitted.
+             */
+            role?: ("owner" | "developer" | "viewer") | null;
+            /**
+             * @description Whether the member also runs the installation: sessions of the member have the scope `operator`. Unchanged when it is null or omitted.
+             * @example false
+             */
+            operator?: boolean | null;
+        };
+        /**
+         * MemberList
+         * @description The members of the organisation.
+         */
+        MemberList: {
+            /** @description In the order in which they became members. */
+            members: components["schemas"]["Member"][];
+        };
+        /**
          * MissingMember
          * @description A member of a run that is lost or deleted.
          */
@@ -3475,6 +4037,30 @@ export interface components {
             description?: string | null;
         };
         /**
+         * NewInvitation
+         * @description Who is invited.
+         * @example {
+         *       "email": "ada@example.com",
+         *       "role": "viewer"
+         *     }
+         */
+        NewInvitation: {
+            /**
+             * @description The e-mail address of a person.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description What the member may do.
+             *
+             *     - `owner`: Everything, also members and invitations.
+             *     - `developer`: Reads, and queues, cancels and repeats runs.
+             *     - `viewer`: Reads.
+             * @enum {string}
+             */
+            role: "owner" | "developer" | "viewer";
+        };
+        /**
          * NewMachine
          * @description Without type, the kind of the runner.
          * @example {
@@ -3634,6 +4220,20 @@ export interface components {
              *     ]
              */
             tags?: string[] | null;
+        };
+        /**
+         * NewSignInLink
+         * @description Who gets a link.
+         * @example {
+         *       "email": "ada@example.com"
+         *     }
+         */
+        NewSignInLink: {
+            /**
+             * @description The e-mail address of a person.
+             * @example ada@example.com
+             */
+            email: string;
         };
         /**
          * NewWorkflow
@@ -3857,6 +4457,26 @@ export interface components {
              * @example 9
              */
             node_id: string | null;
+        };
+        /**
+         * PasswordChange
+         * @description A new password of the person who is signed in.
+         * @example {
+         *       "password": "a better horse battery staple",
+         *       "current_password": "correct horse battery staple"
+         *     }
+         */
+        PasswordChange: {
+            /**
+             * @description A new password. Any characters.
+             * @example correct horse battery staple
+             */
+            password: string;
+            /**
+             * @description The password of the person. Null counts as omitted.
+             * @example correct horse battery staple
+             */
+            current_password?: string | null;
         };
         /**
          * Pool
@@ -5967,6 +6587,178 @@ export interface components {
             partitions: number | null;
         };
         /**
+         * Session
+         * @description Who is signed in, and where their requests act.
+         */
+        Session: {
+            /** @description Who is signed in. Null when nobody is. */
+            user: {
+                /**
+                 * Format: uuid
+                 * @description The id of the user.
+                 * @example 01a21460-0007-7000-8000-000000000007
+                 */
+                id: string;
+                /**
+                 * @description The e-mail address of a person.
+                 * @example ada@example.com
+                 */
+                email: string;
+                /**
+                 * @description The name of the person.
+                 * @example Ada
+                 */
+                name: string;
+            } | null;
+            /** @description The organisations that the person is a member of. */
+            organisations: {
+                /**
+                 * Format: uuid
+                 * @description The id of the organisation.
+                 * @example 01a21460-0006-7000-8000-000000000006
+                 */
+                id: string;
+                /**
+                 * @description Its name, for people. Several may have the same.
+                 * @example example
+                 */
+                name: string;
+                /**
+                 * @description What the member may do.
+                 *
+                 *     - `owner`: Everything, also members and invitations.
+                 *     - `developer`: Reads, and queues, cancels and repeats runs.
+                 *     - `viewer`: Reads.
+                 * @enum {string}
+                 */
+                role: "owner" | "developer" | "viewer";
+                /**
+                 * @description Whether the member also runs the installation: sessions of the member have the scope `operator`.
+                 * @example false
+                 */
+                operator: boolean;
+            }[];
+            /** @description The organisation in which requests with the session act. Null when nobody is signed in, and when the person is no member of it any more: choose another one. */
+            organisation: {
+                /**
+                 * Format: uuid
+                 * @description The id of the organisation.
+                 * @example 01a21460-0006-7000-8000-000000000006
+                 */
+                id: string;
+                /**
+                 * @description Its name, for people. Several may have the same.
+                 * @example example
+                 */
+                name: string;
+                /**
+                 * @description What the member may do.
+                 *
+                 *     - `owner`: Everything, also members and invitations.
+                 *     - `developer`: Reads, and queues, cancels and repeats runs.
+                 *     - `viewer`: Reads.
+                 * @enum {string}
+                 */
+                role: "owner" | "developer" | "viewer";
+                /**
+                 * @description Whether the member also runs the installation: sessions of the member have the scope `operator`.
+                 * @example false
+                 */
+                operator: boolean;
+                /**
+                 * @description What requests with the session may do.
+                 * @example [
+                 *       "admin"
+                 *     ]
+                 */
+                scopes: ("runs:read" | "runs:write" | "admin" | "operator")[];
+            } | null;
+            /**
+             * @description Whether the person can sign in with a password.
+             * @example true
+             */
+            has_password: boolean;
+            /**
+             * @description Whether a new password needs the present one too. Not within 15 minutes after a sign-in with a link.
+             * @example true
+             */
+            needs_current_password: boolean;
+            /**
+             * @description When the session ends by itself. Null when nobody is signed in.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            expires_at: string | null;
+            /**
+             * @description The ways to sign in that the installation offers, beside links.
+             * @example [
+             *       "password"
+             *     ]
+             */
+            sign_in: "password"[];
+        };
+        /**
+         * SessionChange
+         * @description What to change of the session.
+         * @example {
+         *       "organisation_id": "01a21460-0006-7000-8000-000000000006"
+         *     }
+         */
+        SessionChange: {
+            /**
+             * Format: uuid
+             * @description The organisation in which requests shall act.
+             * @example 01a21460-0006-7000-8000-000000000006
+             */
+            organisation_id: string;
+        };
+        /**
+         * SignIn
+         * @description A sign-in with a password.
+         * @example {
+         *       "email": "ada@example.com",
+         *       "password": "correct horse battery staple"
+         *     }
+         */
+        SignIn: {
+            /**
+             * @description The e-mail address of a person.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description The password of the person.
+             * @example correct horse battery staple
+             */
+            password: string;
+        };
+        /**
+         * SignInLink
+         * @description A link that signs a person in, once. It is shown only here.
+         */
+        SignInLink: {
+            /**
+             * @description The e-mail address of a person.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description What follows `#token=` in the link.
+             * @example Zm9vYmFy.c2VjcmV0
+             */
+            token: string;
+            /**
+             * @description The address of the link: open it in a browser.
+             * @example https://runs.example.com/console/sign-in#token=Zm9vYmFy.c2VjcmV0
+             */
+            url: string;
+            /**
+             * Format: date-time
+             * @description When the link ends. It ends with its first use, too.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            expires_at: string;
+        };
+        /**
          * SlotRun
          * @description The attempt that holds a slot.
          */
@@ -6914,7 +7706,7 @@ export interface components {
         /**
          * @description The API key, or the token, is missing, invalid, expired or revoked.
          *
-         *     Its code is one of `credential_missing`, `credential_invalid`.
+         *     Its code is one of `credential_missing`, `credential_invalid`, `not_signed_in`, `sign_in_refused`.
          */
         NotAuthenticated: {
             headers: {
@@ -6930,7 +7722,7 @@ export interface components {
         /**
          * @description The API key is valid and lacks the scope, or the token of a run does not permit this.
          *
-         *     Its code is one of `scope_missing`, `run_token_not_enough`, `run_token_of_another_run`.
+         *     Its code is one of `scope_missing`, `run_token_not_enough`, `run_token_of_another_run`, `cross_site_request`, `current_password_wrong`, `organisation_not_chosen`, `api_key_needed`.
          */
         NotAllowed: {
             headers: {
@@ -6945,7 +7737,7 @@ export interface components {
         /**
          * @description The organisation of the API key has no such record, or has deleted or archived it.
          *
-         *     Its code is one of `path_unknown`, `run_not_found`, `run_deleted`, `no_run_at_that_time`, `tombstone_not_found`, `output_not_found`, `deployment_not_found`, `deployment_archived`, `machine_not_found`, `workflow_not_found`, `workflow_version_not_found`, `schedule_not_found`, `file_not_found`, `upload_not_found`, `api_key_not_found`, `executor_not_found`, `dead_letter_not_found`, `organisation_not_found`.
+         *     Its code is one of `path_unknown`, `run_not_found`, `run_deleted`, `no_run_at_that_time`, `tombstone_not_found`, `output_not_found`, `deployment_not_found`, `deployment_archived`, `machine_not_found`, `workflow_not_found`, `workflow_version_not_found`, `schedule_not_found`, `file_not_found`, `upload_not_found`, `api_key_not_found`, `executor_not_found`, `dead_letter_not_found`, `organisation_not_found`, `member_not_found`, `invitation_not_found`.
          */
         NotFound: {
             headers: {
@@ -6979,7 +7771,7 @@ export interface components {
         /**
          * @description The present state forbids it, or the key was used with another request.
          *
-         *     Its code is one of `idempotency_key_reused`, `idempotency_key_of_deleted_run`, `run_outlives_log`, `inputs_gone`, `workflow_gone`, `run_not_ended`, `notification_not_settled`, `run_has_no_webhook`, `redeliveries_used_up`, `run_events_expired`, `workflow_archived`, `deployment_not_restorable`, `record_in_use`, `record_not_archived`, `record_archived_lately`, `newest_version`, `workflow_has_versions`, `too_many_api_keys`, `api_key_too_deep`, `own_organisation`, `organisation_name_differs`, `sealing_key_differs`, `upload_offset_differs`, `upload_busy`, `upload_interrupted_too_often`.
+         *     Its code is one of `idempotency_key_reused`, `idempotency_key_of_deleted_run`, `run_outlives_log`, `inputs_gone`, `workflow_gone`, `run_not_ended`, `notification_not_settled`, `run_has_no_webhook`, `redeliveries_used_up`, `run_events_expired`, `workflow_archived`, `deployment_not_restorable`, `record_in_use`, `record_not_archived`, `record_archived_lately`, `newest_version`, `workflow_has_versions`, `too_many_api_keys`, `api_key_too_deep`, `own_organisation`, `organisation_name_differs`, `sealing_key_differs`, `upload_offset_differs`, `upload_busy`, `upload_interrupted_too_often`, `last_owner`, `member_exists`, `too_many_members`.
          */
         Conflict: {
             headers: {
@@ -6996,7 +7788,7 @@ export interface components {
         /**
          * @description A part of the record is lost. The response says what to do.
          *
-         *     Its code is one of `output_address_expired`, `run_history_expired`, `workflow_lost`.
+         *     Its code is one of `output_address_expired`, `run_history_expired`, `workflow_lost`, `sign_in_link_gone`, `invitation_gone`.
          */
         Gone: {
             headers: {
@@ -7081,7 +7873,7 @@ export interface components {
         /**
          * @description Too many requests with this API key, or the organisation has reached a quota: `GET /usage` shows them.
          *
-         *     Its code is one of `rate_limited`, `queue_full`, `quota_reached`, `too_many_streams`, `too_many_uploads`.
+         *     Its code is one of `sign_in_limited`, `rate_limited`, `queue_full`, `quota_reached`, `too_many_streams`, `too_many_uploads`.
          */
         TooMany: {
             headers: {
@@ -7190,6 +7982,87 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    changePassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordChange"];
+            };
+        };
+        responses: {
+            /** @description The password is changed. */
+            204: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            408: components["responses"]["TooSlow"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    makeSignInLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSignInLink"];
+            };
+        };
+        responses: {
+            /** @description The link. It is not shown again. */
+            201: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInLink"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listApiKeys: {
         parameters: {
             query?: never;
@@ -7322,6 +8195,17 @@ export interface operations {
                  *
                  *     - `key.created`: An API key was made. The record has its scopes, its user and its expiry.
                  *     - `key.revoked`: An API key was revoked, with the keys below it unless the record says otherwise.
+                 *     - `session.created`: A person signed in. The record has in which way.
+                 *     - `session.ended`: A person signed out.
+                 *     - `session.refused`: Sign-ins were refused: how many in about a minute, from one network.
+                 *     - `link.created`: An operator made a link that signs a person in, once.
+                 *     - `password.changed`: A person chose a password. Their other sessions ended.
+                 *     - `member.added`: A person became a member of the organisation. The record has the role.
+                 *     - `member.changed`: The role of a member was changed, or whether the member is an operator.
+                 *     - `member.removed`: A person is no member of the organisation any more. Their API keys of it were revoked.
+                 *     - `invitation.created`: A person was invited. The record has the role.
+                 *     - `invitation.accepted`: A person accepted an invitation.
+                 *     - `invitation.revoked`: An invitation was revoked.
                  *     - `secret.read`: The organisation's signing secret was shown.
                  *     - `secret.rotated`: The organisation's signing secret was replaced.
                  *     - `machine.created`: A machine was created.
@@ -7357,7 +8241,7 @@ export interface operations {
                  *     - `views.rebuilt`: An operator had the views of runs built again from the log.
                  *     - `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.
                  */
-                action?: "key.created" | "key.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
+                action?: "key.created" | "key.revoked" | "session.created" | "session.ended" | "session.refused" | "link.created" | "password.changed" | "member.added" | "member.changed" | "member.removed" | "invitation.created" | "invitation.accepted" | "invitation.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
                 /** @description Only records of this organisation. Needs the scope `operator`, unless it is that of the key. */
                 organisation?: string;
                 /** @description Only what was done with this API key. */
@@ -7425,6 +8309,17 @@ export interface operations {
                  *
                  *     - `key.created`: An API key was made. The record has its scopes, its user and its expiry.
                  *     - `key.revoked`: An API key was revoked, with the keys below it unless the record says otherwise.
+                 *     - `session.created`: A person signed in. The record has in which way.
+                 *     - `session.ended`: A person signed out.
+                 *     - `session.refused`: Sign-ins were refused: how many in about a minute, from one network.
+                 *     - `link.created`: An operator made a link that signs a person in, once.
+                 *     - `password.changed`: A person chose a password. Their other sessions ended.
+                 *     - `member.added`: A person became a member of the organisation. The record has the role.
+                 *     - `member.changed`: The role of a member was changed, or whether the member is an operator.
+                 *     - `member.removed`: A person is no member of the organisation any more. Their API keys of it were revoked.
+                 *     - `invitation.created`: A person was invited. The record has the role.
+                 *     - `invitation.accepted`: A person accepted an invitation.
+                 *     - `invitation.revoked`: An invitation was revoked.
                  *     - `secret.read`: The organisation's signing secret was shown.
                  *     - `secret.rotated`: The organisation's signing secret was replaced.
                  *     - `machine.created`: A machine was created.
@@ -7460,7 +8355,7 @@ export interface operations {
                  *     - `views.rebuilt`: An operator had the views of runs built again from the log.
                  *     - `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.
                  */
-                action?: "key.created" | "key.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
+                action?: "key.created" | "key.revoked" | "session.created" | "session.ended" | "session.refused" | "link.created" | "password.changed" | "member.added" | "member.changed" | "member.removed" | "invitation.created" | "invitation.accepted" | "invitation.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
                 /** @description Only records of this organisation. Needs the scope `operator`, unless it is that of the key. */
                 organisation?: string;
                 /** @description Only what was done with this API key. */
@@ -8400,6 +9295,212 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listInvitations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All that can be accepted. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvitationList"];
+                };
+            };
+            /** @description The client has the present version already. */
+            304: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewInvitation"];
+            };
+        };
+        responses: {
+            /** @description The invitation. Its link is not shown again. */
+            201: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedInvitation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    acceptInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitationAcceptance"];
+            };
+        };
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    previewInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitationPreviewRequest"];
+            };
+        };
+        responses: {
+            /** @description What it is for. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvitationPreview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            408: components["responses"]["TooSlow"];
+            410: components["responses"]["Gone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the invitation. */
+                invitation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Nobody can accept it any more. */
+            204: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listMachines: {
         parameters: {
             query?: {
@@ -8609,6 +9710,132 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Machine"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listMembers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All members. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberList"];
+                };
+            };
+            /** @description The client has the present version already. */
+            304: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The person is no member. */
+            204: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    changeMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MemberChange"];
+            };
+        };
+        responses: {
+            /** @description The member. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -10232,6 +11459,193 @@ export interface operations {
             403: components["responses"]["NotAllowed"];
             408: components["responses"]["TooSlow"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session; nobody without one. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    signIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignIn"];
+            };
+        };
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            408: components["responses"]["TooSlow"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    signOut: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Nobody is signed in any more. */
+            204: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    chooseOrganisation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionChange"];
+            };
+        };
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    signInWithLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkSignIn"];
+            };
+        };
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            408: components["responses"]["TooSlow"];
+            410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedType"];
             422: components["responses"]["Invalid"];

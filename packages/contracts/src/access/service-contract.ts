@@ -7,6 +7,7 @@ import type { WriterRole } from '../events/writer.ts';
 /** `list`: read the keys under a prefix, or follow the whole bucket. `erase`: remove without a delete marker. */
 export type BucketUse = 'read' | 'list' | 'write' | 'erase';
 export type UsedBucket =
+  | 'ACCOUNTS'
   | 'ARCHIVE'
   | 'CATALOGUE'
   | 'FILES'

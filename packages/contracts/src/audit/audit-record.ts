@@ -22,6 +22,21 @@ export const AuditActor = Type.Union(
       { description: 'An API key.' },
     ),
     Type.Object(
+      {
+        kind: Type.Literal('session', { description: 'A person who is signed in.' }),
+        session_id: uuid('The id of the session.'),
+        user_id: uuid('The person.'),
+        org_id: Type.Union([uuid('The organisation in which the session acts.'), Type.Null()], {
+          description: 'Null while the session acts in none.',
+        }),
+        address: Type.Union([Type.String({ maxLength: 64 }), Type.Null()], {
+          description: 'The address of the client; null when the connection was closed already.',
+          examples: ['192.0.2.17'],
+        }),
+      },
+      { description: 'A session of a person.' },
+    ),
+    Type.Object(
       { kind: Type.Literal('operator', { description: 'Whoever has them.' }) },
       { description: "The operator's credentials of the broker." },
     ),

@@ -8,7 +8,8 @@ import { nullable, optional } from './fields/optional.ts';
 const ORGANISATION_SCOPES =
   '`runs:read` reads; `runs:write` also queues, cancels and repeats runs; `admin` also writes the catalogue and manages the keys of the organisation.';
 
-const Scope = {
+/** A scope, as responses show it. */
+export const ShownScope = {
   ...KeyScope,
   description: `${ORGANISATION_SCOPES} \`operator\` lists, drains and resumes the executors, which all organisations share, and checks and renews how stored values are sealed. It implies no other scope, and no other scope implies it.`,
 };
@@ -34,7 +35,7 @@ const shown = {
     description: 'The first characters of the key, for people to recognise it.',
     examples: ['rl_9c1b2f'],
   }),
-  scopes: Type.Array(Scope, {
+  scopes: Type.Array(ShownScope, {
     description: 'What the key permits. `runs:write` implies `runs:read`, and `admin` implies both.',
     examples: [['runs:write']],
   }),

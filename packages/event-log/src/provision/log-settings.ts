@@ -58,6 +58,8 @@ export interface LogSettings {
   /** Of the records of files that clients uploaded, some 500 bytes each. The files themselves are with the output files. */
   readonly filesMaxBytes: number;
   readonly keysMaxBytes: number;
+  /** Of people who sign in, some 2 KiB each, their sessions, and the members and invitations of organisations. */
+  readonly accountsMaxBytes: number;
   /** Of schedules, with the inputs of their runs and their last outcomes: some 6 KiB each, 40 KiB at most. */
   readonly schedulesMaxBytes: number;
   /** One encrypted record for each organisation. */
@@ -97,6 +99,7 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
   blobsMaxAgeMs: 90 * DAY_MS,
   filesMaxBytes: 64 * MiB,
   keysMaxBytes: 64 * MiB,
+  accountsMaxBytes: 64 * MiB,
   schedulesMaxBytes: 256 * MiB,
   webhookSecretsMaxBytes: 64 * MiB,
   outputsMaxBytes: 4 * GiB,

@@ -72,6 +72,7 @@ export const streamDefinitions = (settings: Settings): readonly StreamDefinition
       { ...common, max_bytes: settings.deadLettersMaxBytes, max_age: nanos(settings.deadLettersMaxAgeMs) },
     ),
     audit(settings),
+    bucket('ACCOUNTS', {}, { ...common, max_bytes: settings.accountsMaxBytes }),
     bucket('ARCHIVE', {}, { ...common, max_bytes: settings.archiveRecordsMaxBytes }),
     bucket('CATALOGUE', {}, { ...common, max_bytes: settings.catalogueMaxBytes, max_msgs_per_subject: 10 }),
     bucket('FILES', {}, { ...common, max_bytes: settings.filesMaxBytes }),

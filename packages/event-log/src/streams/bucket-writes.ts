@@ -6,6 +6,7 @@ import { isConflict } from '../messages/publish.ts';
 import { explainRefusal } from '../messages/refusals.ts';
 
 export type BucketName =
+  | 'ACCOUNTS'
   | 'ARCHIVE'
   | 'CATALOGUE'
   | 'FILES'

@@ -22,6 +22,7 @@ describe('provision', () => {
       'DEAD_LETTERS',
       'DELIVERY_ATTEMPTS',
       'FLEET',
+      'KV_ACCOUNTS',
       'KV_ARCHIVE',
       'KV_CATALOGUE',
       'KV_EXECUTORS',

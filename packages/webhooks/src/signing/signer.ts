@@ -2,7 +2,7 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { secretKeyBytes } from './secret-box.ts';
 
 /** What is signed. A signature for one purpose is worth nothing for another. */
-type SigningPurpose = 'run-token' | 'output-url' | 'idempotent-request';
+type SigningPurpose = 'run-token' | 'output-url' | 'idempotent-request' | 'accounts';
 
 /** Signs texts that return to us, so that nothing has to be stored. */
 export interface Signer {

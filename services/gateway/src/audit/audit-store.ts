@@ -13,6 +13,9 @@ export interface AuditStoreOptions {
 /** Stores a record while its organisation has room for it. @throws {AuditNotStored} @throws {LogUnavailable} */
 export type StoreAuditRecord = (record: AuditRecord) => Promise<void>;
 
+/** Anybody can cause them. */
+const REFUSALS: ReadonlySet<string> = new Set(['credential.refused', 'session.refused']);
+
 const COUNTED_FOR_MS = 10_000;
 const MAX_CACHED = 1_000;
 const WITHIN_MS = 3_000;
@@ -30,7 +33,7 @@ export const auditStore = ({ log, clock }: AuditStoreOptions): StoreAuditRecord 
   const shares = new LRUCache<string, Share>({ max: MAX_CACHED, ttl: COUNTED_FOR_MS, perf: { now: clock } });
   return async (record) => {
     const { org_id, action } = record;
-    if (org_id !== null || action === 'credential.refused') {
+    if (org_id !== null || REFUSALS.has(action)) {
       const whose = org_id ?? action;
       const share = shares.get(whose) ?? (await auditShare(log, record));
       if (!shares.has(whose)) shares.set(whose, share);

@@ -49,9 +49,9 @@ export const refusedCredentials = ({
     const isRoom = known !== undefined || counts.size < MAX_COUNTS;
     const name = isRoom ? nameOf(refusal) : `${refusal.why} ${OTHERS}`;
     const counted = known ?? counts.get(name);
+    const { why } = refusal;
     if (counted) counted.times += 1;
-    else
-      counts.set(name, { of: isRoom ? whose(refusal) : OF_OTHERS, why: refusal.why, since: now(), times: 1 });
+    else counts.set(name, { of: isRoom ? whose(refusal) : ofOthers(why), why, since: now(), times: 1 });
   };
   const storeOne = async (name: string, counted: Count): Promise<void> => {
     const { of, why, since, times } = counted;
@@ -59,7 +59,7 @@ export const refusedCredentials = ({
       version: 1,
       id: newUuid(),
       stage: 'completed',
-      action: 'credential.refused',
+      action: actionOf(why),
       ...of,
       outcome: 'refused',
       request_id: null,
@@ -99,16 +99,24 @@ const nameOf = (refusal: CredentialRefusal): string =>
   `${refusal.why} ${refusal.why === 'lacks_scope' ? refusal.key.id : networkOf(refusal.address)}`;
 
 const whose = (refusal: CredentialRefusal): Count['of'] => {
+  if (refusal.why === 'sign_in') return ofNetwork(networkOf(refusal.address), 'session');
   if (refusal.why !== 'lacks_scope') return ofNetwork(networkOf(refusal.address));
-  const { id: key_id, user_id, org_id } = refusal.key;
-  const actor: AuditActor = { kind: 'key', key_id, user_id, org_id, address: refusal.address ?? null };
+  const { key, session, address = null } = refusal;
+  const { id: key_id, user_id, org_id } = key;
+  const actor: AuditActor = session
+    ? { kind: 'session', session_id: session.id, user_id, org_id, address }
+    : { kind: 'key', key_id, user_id, org_id, address };
   return { org_id, actor, target: { kind: 'credential', id: key_id } };
 };
 
-const ofNetwork = (network: string): Count['of'] => ({
+const ofNetwork = (network: string, kind: 'credential' | 'session' = 'credential'): Count['of'] => ({
   org_id: null,
   actor: { kind: 'unknown', network },
-  target: { kind: 'credential', id: null },
+  target: { kind, id: null },
 });
 
-const OF_OTHERS = ofNetwork(OTHERS);
+const actionOf = (why: CredentialRefusal['why']): AuditRecord['action'] =>
+  why === 'sign_in' ? 'session.refused' : 'credential.refused';
+
+const ofOthers = (why: CredentialRefusal['why']): Count['of'] =>
+  ofNetwork(OTHERS, why === 'sign_in' ? 'session' : 'credential');

@@ -29,10 +29,7 @@ export const requestedAction = (
   ...(Object.keys(details).length === 0 ? {} : { details }),
 });
 
-const actorOf = ({ org_id, user_id, key, address }: Caller): AuditActor => ({
-  kind: 'key',
-  key_id: key.id,
-  user_id,
-  org_id,
-  address,
-});
+const actorOf = ({ org_id, user_id, key, address, session }: Caller): AuditActor =>
+  session
+    ? { kind: 'session', session_id: session.id, user_id, org_id, address }
+    : { kind: 'key', key_id: key.id, user_id, org_id, address };

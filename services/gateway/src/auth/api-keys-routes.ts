@@ -6,11 +6,11 @@ import {
   RevokeQuery,
   type ApiKeyItem,
 } from '@runledger/contracts/http/api-keys';
-import type { User } from '@runledger/contracts/catalogue/records';
+import type { ApiKey, User } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { deriveKey, type DerivedKeyRequest } from './derive-key.ts';
+import { deriveKey, keyOfSession, type DerivedKeyRequest } from './derive-key.ts';
 import type { CreatedApiKey } from './new-key.ts';
-import { notAuthenticated } from './identify-caller.ts';
+import { notAuthenticated, notSignedIn } from './identify-caller.ts';
 import { listKeys, revokeKey, type ListedKey } from './owned-keys.ts';
 import { allows, lacksScope } from './scopes.ts';
 
@@ -39,7 +39,7 @@ const createOperation = operation({
   tag: 'API keys',
   summary: 'Create an API key',
   description:
-    'The new key belongs to the organisation of the calling key, and to its user; with the scope `admin` it may belong to another user. It has no scope that the calling key lacks, expires no later, and shares its rate: a key and all keys derived from it are limited together. Revoking the calling key, or a key above it, revokes the new key as well. An organisation has at most 1,000 keys, and a key at most 32 keys above it.',
+    'The new key belongs to the organisation of the calling key, and to its user; with the scope `admin` it may belong to another user. It has no scope that the calling key lacks, expires no later, and shares its rate: a key and all keys derived from it are limited together. Revoking the calling key, or a key above it, revokes the new key as well. A key that a person makes with a session has no key above it, and lasts as long as the person has a role that permits as much. An organisation has at most 1,000 keys, and a key at most 32 keys above it.',
   scope: 'runs:write',
   audit: { action: 'key.created', keeps: ['scopes', 'user_id', 'expires_at'] },
   request: { body: NewApiKeyRequest },
@@ -75,10 +75,12 @@ const deleteOperation = operation({
 export interface ApiKeyRoutes {
   readonly log: EventLog;
   readonly findUser: (org_id: string, id: string) => Promise<User | undefined>;
+  /** Whether a session, in the form of a key, permits still what it did. */
+  readonly isValidSession: (key: ApiKey) => Promise<boolean>;
   readonly now: () => Date;
 }
 
-export const apiKeyRoutes = ({ log, findUser, now }: ApiKeyRoutes): Route[] => [
+export const apiKeyRoutes = ({ log, findUser, isValidSession, now }: ApiKeyRoutes): Route[] => [
   route(listOperation, async (_given, caller) => ({
     api_keys: (await listKeys(log, caller.key)).map(shown),
   })),
@@ -91,7 +93,7 @@ export const apiKeyRoutes = ({ log, findUser, now }: ApiKeyRoutes): Route[] => [
         ...(scopes ? { scopes } : {}),
         ...(expires_at ? { expires_at: new Date(expires_at) } : {}),
       };
-      const { record, key } = await create(log, caller, newKey, now());
+      const { record, key } = await create({ log, isValidSession }, caller, newKey, now());
       return { ...shown({ ...record, last_used_at: null, last_used_address: null }), key };
     },
     isInTheFuture(now),
@@ -142,17 +144,19 @@ const knownUser = async (
 };
 
 const create = async (
-  log: EventLog,
-  { key }: Caller,
+  { log, isValidSession }: Pick<ApiKeyRoutes, 'log' | 'isValidSession'>,
+  { key, session }: Caller,
   request: DerivedKeyRequest,
   now: Date,
 ): Promise<CreatedApiKey> => {
-  const result = await deriveKey(log, key, request, now);
+  const result = session
+    ? await keyOfSession(log, key, request, { now, isValid: () => isValidSession(key) })
+    : await deriveKey(log, key, request, now);
   switch (result.kind) {
     case 'derived':
       return result.created;
     case 'revoked':
-      throw notAuthenticated();
+      throw session ? notSignedIn() : notAuthenticated();
     case 'lacks_scope':
       throw lacksScope(
         result.scope,

@@ -2,7 +2,7 @@ import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import { LRUCache } from 'lru-cache';
 import { WAIT_FOR_LOG_MS, waitForLog } from '../http/wait-for-log.ts';
 import { authenticate, findValidKey } from './api-keys.ts';
-import type { AuthenticateClient } from './identify-caller.ts';
+import type { AuthenticateClient, Credential } from './identify-caller.ts';
 import { lastUses, type LastUses } from './last-uses.ts';
 import type { RunTokens } from './run-token.ts';
 
@@ -12,20 +12,34 @@ const MAX_CACHED = 1_000;
 
 export interface CachedAuthentication extends LastUses {
   readonly tokens: Pick<RunTokens, 'read'>;
+  /** What the session with this text permits; undefined when it is unknown or has ended. */
+  readonly findSession: (text: string) => Promise<Credential | undefined>;
 }
 
 /**
- * Caches valid keys for a short time, and records the use of a key when it looks it up. Unknown keys are not cached. A token is as
+ * Caches valid keys and sessions for a short time, and records the use of a key when it looks it up. Unknown keys are not cached. A token is as
  * valid as the key that made it, and its use is not one of the key.
  * Every request is authenticated first, so this is where a request waits for a log that is unavailable.
  */
-export const cachedAuthentication = ({ log, now, clock, tokens }: CachedAuthentication): Authentication => {
+export const cachedAuthentication = ({
+  log,
+  now,
+  clock,
+  tokens,
+  findSession,
+}: CachedAuthentication): Authentication => {
   const recordUse = lastUses({ log, now, clock });
   const logAvailable = waitForLog(log, WAIT_FOR_LOG_MS);
-  /** Two: a text that somebody sends must never find what belongs to an id. */
-  const byText = recently(clock);
-  const byId = recently(clock);
-  const authenticateClient: AuthenticateClient = async ({ text, isInQuery }, address) => {
+  /** Apart: a text that somebody sends must never find what belongs to an id, or to a cookie. */
+  const byText = recently<ApiKey>(clock);
+  const byId = recently<ApiKey>(clock);
+  const bySession = recently<Credential>(clock);
+  const authenticateClient: AuthenticateClient = async ({ text, from }, address) => {
+    if (from === 'cookie')
+      return bySession.find(text, async () => {
+        await logAvailable();
+        return findSession(text);
+      });
     const token = tokens.read(text);
     if (token !== undefined) {
       if (token.expires_at <= now().getTime()) return undefined;
@@ -35,7 +49,7 @@ export const cachedAuthentication = ({ log, now, clock, tokens }: CachedAuthenti
       });
       return key && { key, token };
     }
-    if (isInQuery) return undefined;
+    if (from === 'query') return undefined;
     const key = await byText.find(text, async () => {
       await logAvailable();
       const record = await authenticate(log, text, now);
@@ -53,23 +67,23 @@ export interface Authentication {
   readonly recentKey: (text: string) => ApiKey | undefined;
 }
 
-interface RecentKeys {
-  readonly find: (name: string, find: FindKey) => Promise<ApiKey | undefined>;
-  readonly peek: (name: string) => ApiKey | undefined;
+interface Recent<Found> {
+  readonly find: (name: string, find: Find<Found>) => Promise<Found | undefined>;
+  readonly peek: (name: string) => Found | undefined;
 }
 
-type FindKey = () => Promise<ApiKey | undefined>;
+type Find<Found> = () => Promise<Found | undefined>;
 
-/** Requests that come while a key is looked up share the result, unless that takes longer than a result is valid. */
-const recently = (clock: () => number): RecentKeys => {
-  const recent = new LRUCache<string, ApiKey>({
+/** Requests that come while one is looked up share the result, unless that takes longer than a result is valid. */
+const recently = <Found extends object>(clock: () => number): Recent<Found> => {
+  const recent = new LRUCache<string, Found>({
     max: MAX_CACHED,
     ttl: FRESH_MS,
     ttlResolution: 0,
     perf: { now: clock },
   });
-  const inFlight = new Map<string, { readonly at: number; readonly found: ReturnType<FindKey> }>();
-  const lookUp = async (name: string, at: number, find: FindKey): ReturnType<FindKey> => {
+  const inFlight = new Map<string, { readonly at: number; readonly found: ReturnType<Find<Found>> }>();
+  const lookUp = async (name: string, at: number, find: Find<Found>): ReturnType<Find<Found>> => {
     try {
       const found = await find();
       if (found) recent.set(name, found, { start: at });
@@ -78,7 +92,7 @@ const recently = (clock: () => number): RecentKeys => {
       if (inFlight.get(name)?.at === at) inFlight.delete(name);
     }
   };
-  const findRecent: RecentKeys['find'] = async (name, find) => {
+  const findRecent: Recent<Found>['find'] = async (name, find) => {
     const known = recent.get(name);
     if (known) return known;
     const at = clock();

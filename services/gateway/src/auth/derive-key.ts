@@ -1,7 +1,7 @@
 import type { ApiKey, OrganisationScope } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { ancestorsBelow } from './core/ancestors.ts';
-import { keyStore } from './key-store.ts';
+import { keyStore, type KeyStore } from './key-store.ts';
 import { DEFAULT_SCOPES, newKey, type CreatedApiKey } from './new-key.ts';
 import { allows } from './scopes.ts';
 
@@ -41,8 +41,7 @@ export const deriveKey = async (
   now: Date,
 ): Promise<DeriveKeyResult> => {
   const { scopes = DEFAULT_SCOPES, user_id = parent.user_id } = request;
-  const wanted = user_id === parent.user_id ? scopes : [...scopes, 'admin' as const];
-  const lacked = wanted.find((scope) => !allows(parent.scopes, scope));
+  const lacked = lackedScope(parent, scopes, user_id);
   if (lacked !== undefined) return { kind: 'lacks_scope', scope: lacked };
   const expires_at = request.expires_at?.toISOString() ?? parent.expires_at;
   if (parent.expires_at !== null && isLater(expires_at, parent.expires_at)) {
@@ -61,13 +60,44 @@ export const deriveKey = async (
     // With a rate of its own, a key could multiply its limit.
     rate_key: parent.rate_key ?? parent.id,
   };
-  const { stored, ...created } = newKey(
-    { org_id, user_id, name: request.name, scopes, expires_at, ...family },
-    now,
-  );
+  const made = newKey({ org_id, user_id, name: request.name, scopes, expires_at, ...family }, now);
+  return storeWithin(store, made, () => store.createWhileValid(made.stored, parent));
+};
+
+/**
+ * Creates a key for a person who is signed in, in the organisation of the session. It has no key above it, and does not end with the
+ * session; `isValid` says whether the session is valid still. @throws {LogUnavailable}
+ */
+export const keyOfSession = async (
+  log: EventLog,
+  session: ApiKey,
+  request: DerivedKeyRequest,
+  { now, isValid }: { readonly now: Date; readonly isValid: () => Promise<boolean> },
+): Promise<DeriveKeyResult> => {
+  const { scopes = DEFAULT_SCOPES, user_id = session.user_id, name, expires_at } = request;
+  const lacked = lackedScope(session, scopes, user_id);
+  if (lacked !== undefined) return { kind: 'lacks_scope', scope: lacked };
+  const store = keyStore(log);
+  const expiry = { expires_at: expires_at?.toISOString() ?? null };
+  const made = newKey({ org_id: session.org_id, user_id, name, scopes, ...expiry }, now);
+  return storeWithin(store, made, async () => {
+    if (!(await store.create(made.stored))) return false;
+    // Whoever takes the role away revokes the keys that are indexed afterwards: this one, or this sees it.
+    if (await isValid()) return true;
+    await store.revoke(made.stored);
+    return false;
+  });
+};
+
+/** Stores a key, unless the organisation has as many as it may. `create`: false when what makes it is not valid any more. */
+const storeWithin = async (
+  store: KeyStore,
+  { stored, ...created }: ReturnType<typeof newKey>,
+  create: () => Promise<boolean>,
+): Promise<DeriveKeyResult> => {
   const position = await store.index(stored);
   // The limit also holds for concurrent requests: a key beyond it, in the order of the index, is erased again.
-  const indexed = await store.listIndexed(org_id);
+  const indexed = await store.listIndexed(created.record.org_id);
   if (
     indexed.filter(({ revision }) => position !== false && revision < position).length >=
     MOST_OF_AN_ORGANISATION
@@ -75,9 +105,19 @@ export const deriveKey = async (
     await store.eraseIndexed(created.record);
     return { kind: 'too_many', most: MOST_OF_AN_ORGANISATION };
   }
-  if (await store.createWhileValid(stored, parent)) return { kind: 'derived', created };
+  if (await create()) return { kind: 'derived', created };
   await store.eraseIndexed(created.record);
   return { kind: 'revoked' };
+};
+
+/** Only an admin makes keys for another user. */
+const lackedScope = (
+  by: ApiKey,
+  scopes: readonly OrganisationScope[],
+  user_id: string,
+): OrganisationScope | undefined => {
+  const wanted = user_id === by.user_id ? scopes : [...scopes, 'admin' as const];
+  return wanted.find((scope) => !allows(by.scopes, scope));
 };
 
 const isLater = (one: string | null, other: string): boolean =>

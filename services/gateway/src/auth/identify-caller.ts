@@ -7,13 +7,15 @@ import { Refused } from '../http/refusal.ts';
 import { rateHeaders } from '../rate-limit/core/rate-decision.ts';
 import type { LimitRate } from '../rate-limit/rate-limit.ts';
 import type { RunToken } from './run-token.ts';
-import { allows, lacksScope } from './scopes.ts';
+import { allows, lacksScope, roleLacks } from './scopes.ts';
+import type { SessionCookie } from './cookie/session-cookie.ts';
 import { sentCredential, type SentCredential } from './sent-credential.ts';
 
-/** A valid API key, and the token if the request has one that the key made. */
-interface Credential {
+/** A valid API key, and the token if the request has one that the key made. Of a session, what it permits in the form of a key. */
+export interface Credential {
   readonly key: ApiKey;
   readonly token?: RunToken;
+  readonly session?: { readonly id: string };
 }
 
 /** Undefined when it is unknown, revoked or expired. The address is undefined when the connection was closed already. */
@@ -25,7 +27,12 @@ export type AuthenticateClient = (
 export type CredentialRefusal =
   | { readonly why: 'missing' | 'invalid'; readonly address: string | undefined }
   /** The key is valid. */
-  | { readonly why: 'lacks_scope'; readonly address: string | undefined; readonly key: ApiKey };
+  | ({ readonly why: 'lacks_scope'; readonly address: string | undefined } & Pick<
+      Credential,
+      'key' | 'session'
+    >)
+  /** A sign-in. */
+  | { readonly why: 'sign_in'; readonly address: string | undefined };
 
 export type OnCredentialRefused = (refusal: CredentialRefusal) => void;
 
@@ -34,10 +41,11 @@ export interface IdentifyCallerOptions {
   readonly addressOf: (req: IncomingMessage) => string | undefined;
   readonly limitRate: LimitRate;
   readonly onRefused: OnCredentialRefused;
+  readonly cookie: SessionCookie;
 }
 
 export const identifyCaller =
-  ({ authenticate, addressOf, limitRate, onRefused }: IdentifyCallerOptions): IdentifyCaller =>
+  ({ authenticate, addressOf, limitRate, onRefused, cookie }: IdentifyCallerOptions): IdentifyCaller =>
   async (ctx, operation) => {
     const address = addressOf(ctx.req);
     const counted = <Result>(refusal: CredentialRefusal, work: () => Result): Result => {
@@ -48,13 +56,14 @@ export const identifyCaller =
         throw error;
       }
     };
-    const sent = counted({ why: 'missing', address }, () => sentCredential(ctx, operation.runToken));
+    const sent = counted({ why: 'missing', address }, () => sentCredential(ctx, operation.runToken, cookie));
     const credential = await authenticate(sent, address);
     if (!credential) {
       onRefused({ why: 'invalid', address });
-      throw sent.isInQuery ? notInQuery() : notAuthenticated();
+      throw INVALID[sent.from]();
     }
-    const caller = counted({ why: 'lacks_scope', address, key: credential.key }, () =>
+    const { key, session } = credential;
+    const caller = counted({ why: 'lacks_scope', address, key, ...(session ? { session } : {}) }, () =>
       callerOf(ctx, operation, credential),
     );
     ctx.state['org_id'] = caller.org_id;
@@ -63,15 +72,19 @@ export const identifyCaller =
     if (rate?.allowed === false) {
       throw new Refused({
         code: 'rate_limited',
-        why: `${caller.token ? OF_TOKENS : OF_KEY} may make ${rate.limit} requests a minute. Try again in ${rate.resetS} s`,
+        why: `${whoseRate(caller)} may make ${rate.limit} requests a minute. Try again in ${rate.resetS} s`,
         headers: { 'Retry-After': String(rate.resetS) },
       });
     }
     return { ...caller, address: address ?? null };
   };
 
-const OF_KEY = 'This API key, with the keys derived from it,';
-const OF_TOKENS = 'The tokens of this API key and of the keys derived from it';
+const whoseRate = ({ token, session }: Pick<Caller, 'token' | 'session'>): string => {
+  if (session) return 'The sessions of this person';
+  return token
+    ? 'The tokens of this API key and of the keys derived from it'
+    : 'This API key, with the keys derived from it,';
+};
 
 export const CREDENTIAL_INVALID = 'The API key or token is invalid, expired or revoked';
 
@@ -84,15 +97,26 @@ const notInQuery = (): Refused =>
     why: 'The token in the query is invalid, expired or revoked. Only a token of this run may stand there',
   });
 
+export const notSignedIn = (): Refused =>
+  new Refused({ code: 'not_signed_in', why: 'Nobody is signed in, or the session has ended: sign in' });
+
+const INVALID: Readonly<Record<SentCredential['from'], () => Refused>> = {
+  header: notAuthenticated,
+  query: notInQuery,
+  cookie: notSignedIn,
+};
+
 /** @throws {Refused} when the credential does not permit the operation */
 const callerOf = (
   ctx: Context,
   operation: OperationAccess,
-  { key, token }: Credential,
+  { key, token, session }: Credential,
 ): Omit<Caller, 'address'> => {
   const { org_id, user_id } = key;
   const { scope, orScope = scope } = operation;
-  if (!allows(key.scopes, scope) && !allows(key.scopes, orScope)) throw lacksScope(scope);
+  if (!allows(key.scopes, scope) && !allows(key.scopes, orScope))
+    throw session ? roleLacks(scope) : lacksScope(scope);
+  if (session) return { org_id: orgId(org_id), user_id, key, session };
   if (token === undefined) return { org_id: orgId(org_id), user_id, key };
   refuseOther(ctx, operation, token);
   // Whoever has the token sees no more than the least key does, and uses up nothing that the key needs.

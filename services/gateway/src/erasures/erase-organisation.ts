@@ -1,5 +1,5 @@
 import type { Erasure } from '@runledger/contracts/catalogue/records';
-import { orgId } from '@runledger/contracts/ids';
+import { orgId, type OrgId } from '@runledger/contracts/ids';
 import type { FreshViews } from '../projection/fresh-views.ts';
 import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
 import { keyStore } from '../auth/key-store.ts';
@@ -14,6 +14,8 @@ export interface EraseOrganisationOptions extends EraseRunsOptions, EraseStoredO
   readonly erasures: Pick<ErasureRecords, 'change'>;
   readonly fresh: Pick<FreshViews, 'becomeFresh'>;
   readonly files: EraseFilesOptions;
+  /** People who are members of no other organisation have no account afterwards. Resolves with how many members and invitations there were. */
+  readonly eraseMembers: (org_id: OrgId) => Promise<number>;
 }
 
 /** Longer than a request that was identified before its key was revoked can go on storing something. */
@@ -33,6 +35,7 @@ export const eraseOrganisation = async (
   if (quiet_at !== null && now().getTime() < Date.parse(quiet_at) + QUIET_FOR_MS) return;
   const org_id = orgId(erasure.org_id);
   const keys = await revokeAll(keyStore(log), org_id);
+  const members = await options.eraseMembers(org_id);
   // Otherwise they would queue runs while these are deleted.
   const schedules = await eraseSubjects(log, 'KV_SCHEDULES', schedulesOf(org_id));
   const areFresh = await fresh.becomeFresh();
@@ -41,7 +44,7 @@ export const eraseOrganisation = async (
   const [files, stored] = isWithoutRuns
     ? [await eraseFilesOf(options.files, org_id), await eraseStored(options, org_id)]
     : [0, 0];
-  const isQuiet = isWithoutRuns && keys + schedules + files + stored === 0;
+  const isQuiet = isWithoutRuns && keys + members + schedules + files + stored === 0;
   const at = now().toISOString();
   await erasures.change(org_id, (present) => ({
     ...present,

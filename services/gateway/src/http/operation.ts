@@ -1,4 +1,5 @@
 import type { AuditRule } from '../audit/core/audit-rule.ts';
+import type { AuditAction } from '@runledger/contracts/audit/audit-actions';
 import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue/records';
 import type { RunTokenScope } from '@runledger/contracts/http/runs/run-tokens';
 import type { OrgId } from '@runledger/contracts/ids';
@@ -60,6 +61,7 @@ interface DescribedOperation<
     | 'Webhooks'
     | 'Catalogue'
     | 'Schedules'
+    | 'Accounts'
     | 'API keys'
     | 'Audit'
     | 'Executors'
@@ -68,8 +70,8 @@ interface DescribedOperation<
     | 'System';
   readonly summary: string;
   readonly description?: string;
-  /** The scope that the API key needs. */
-  readonly scope: KeyScope;
+  /** The scope that the API key, or the session, needs; `none`: anybody may call it, and its function finds out who it is. */
+  readonly scope: KeyScope | 'none';
   /** Another scope that is enough. */
   readonly orScope?: KeyScope;
   /** Left out where no token of a run is accepted. */
@@ -97,6 +99,21 @@ export type Operation<
   Response extends SuccessResponse = SuccessResponse,
 > = DescribedOperation<Request, Response> & Audited<Request>;
 
+/** An operation whose caller is known before its function is called. */
+export type ScopedOperation<
+  Request extends RequestSchemas = RequestSchemas,
+  Response extends SuccessResponse = SuccessResponse,
+> = Operation<Request, Response> & { readonly scope: KeyScope };
+
+/** An operation without a caller, such as a sign-in. What is recorded of it is known within its function only. */
+export type OpenOperation<
+  Request extends RequestSchemas = RequestSchemas,
+  Response extends SuccessResponse = SuccessResponse,
+> = Operation<Request, Response> & {
+  readonly scope: 'none';
+  readonly audit?: { readonly recordedWithin: AuditAction } | { readonly unrecorded: string };
+};
+
 type Fields<Schema> = Schema extends TSchema ? Static<Schema> : undefined;
 
 /** A request that fits its schemas. UUIDs in its path and query are in lower case. */
@@ -107,33 +124,46 @@ export interface CheckedRequest<Request extends RequestSchemas> {
   readonly body: Fields<Request['body']>;
 }
 
-/** The owner of the API key of a request, or of the key that made the token of the request. */
+/** The owner of the API key of a request, or of the key that made the token of the request, or the person who is signed in. */
 export interface Caller {
   /** Everything that the caller reads and writes belongs to this organisation. */
   readonly org_id: OrgId;
   readonly user_id: string;
-  /** Of a token, with the scope of the operation only. */
+  /** Of a token, with the scope of the operation only. Of a session, what it may do in the form of a key, under the id of the session. */
   readonly key: ApiKey;
   /** Of the client; null when the connection was closed already. */
   readonly address: string | null;
   /** Of a request with a token: when it expires, in milliseconds since 1970. */
   readonly token?: { readonly expires_at: number };
+  /** Of a request with the cookie of a session. */
+  readonly session?: { readonly id: string };
+}
+
+/** Somebody who may have no credential. */
+export interface Visitor {
+  /** Of the client; null when the connection was closed already. */
+  readonly address: string | null;
+  /** The text of the session in the cookie of the request, which may have ended; undefined when there is none that counts. */
+  readonly session: string | undefined;
 }
 
 /** What an operation says about who may call it. */
-export type OperationAccess = Pick<Operation, 'scope' | 'orScope' | 'runToken'>;
+export type OperationAccess = Pick<ScopedOperation, 'scope' | 'orScope' | 'runToken'>;
 
 /** Finds the caller of a request that may call the operation. @throws {Refused} with 401, 403 or 429 @throws {LogUnavailable} */
 export type IdentifyCaller = (ctx: Context, operation: OperationAccess) => Promise<Caller>;
+
+/** Says what is known of whoever calls an open operation. @throws {Refused} with 403 when a page of another site sent the request */
+export type IdentifyVisitor = (ctx: Context) => Visitor;
 
 type Body<Response extends SuccessResponse> = Response['body'] extends TSchema
   ? Static<Response['body']>
   : void;
 
 /** Executes an operation. It throws `Refused` when the client gets a refusal. */
-export type Handle<Request extends RequestSchemas, Response extends SuccessResponse> = (
+export type Handle<Request extends RequestSchemas, Response extends SuccessResponse, Who = Caller> = (
   request: CheckedRequest<Request>,
-  caller: Caller,
+  who: Who,
   ctx: Context,
 ) => Promise<Body<Response> | RenderedJson>;
 
@@ -146,18 +176,34 @@ interface UncheckedRequest {
 /** What is wrong with a request beyond its schemas. The refusal lists both together. */
 export type ExtraCheck = (request: UncheckedRequest) => readonly Invalid[];
 
-export interface Route {
-  readonly operation: Operation;
+interface ScopedRoute {
+  readonly operation: ScopedOperation;
   readonly extraCheck: ExtraCheck | undefined;
   readonly handle: Handle<RequestSchemas, SuccessResponse>;
 }
+
+interface OpenRoute {
+  readonly operation: OpenOperation;
+  readonly extraCheck: ExtraCheck | undefined;
+  readonly handleVisitor: Handle<RequestSchemas, SuccessResponse, Visitor>;
+}
+
+export type Route = ScopedRoute | OpenRoute;
 
 const described: Operation[] = [];
 
 /** Describes an operation and keeps the types of its request and response. */
 export const operation = <const Request extends RequestSchemas, const Response extends SuccessResponse>(
-  operation: Operation<Request, Response>,
-): Operation<Request, Response> => {
+  operation: ScopedOperation<Request, Response>,
+): ScopedOperation<Request, Response> => {
+  described.push(operation);
+  return operation;
+};
+
+/** Describes an operation that has no caller. */
+export const openOperation = <const Request extends RequestSchemas, const Response extends SuccessResponse>(
+  operation: OpenOperation<Request, Response>,
+): OpenOperation<Request, Response> => {
   described.push(operation);
   return operation;
 };
@@ -167,7 +213,14 @@ export const describedOperations = (): readonly Operation[] => described;
 
 /** Joins an operation and the function that executes it. */
 export const route = <Request extends RequestSchemas, Response extends SuccessResponse>(
-  described: Operation<Request, Response>,
+  described: ScopedOperation<Request, Response>,
   handle: Handle<Request, Response>,
   extraCheck?: ExtraCheck,
 ): Route => ({ operation: described, extraCheck, handle });
+
+/** Joins an operation without a caller and the function that executes it. */
+export const openRoute = <Request extends RequestSchemas, Response extends SuccessResponse>(
+  described: OpenOperation<Request, Response>,
+  handleVisitor: Handle<Request, Response, Visitor>,
+  extraCheck?: ExtraCheck,
+): Route => ({ operation: described, extraCheck, handleVisitor });

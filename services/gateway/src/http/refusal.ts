@@ -65,6 +65,8 @@ const NOT_FOUND = {
   'Workflow version': 'workflow_version_not_found',
   Deployment: 'deployment_not_found',
   Schedule: 'schedule_not_found',
+  Member: 'member_not_found',
+  Invitation: 'invitation_not_found',
 } as const satisfies Readonly<Record<RecordKind, RefusalCode>> & Readonly<Record<string, RefusalCode>>;
 
 /** The refusal for what the caller's organisation does not have. */

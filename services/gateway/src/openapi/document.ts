@@ -1,7 +1,7 @@
 import { IGNORED_MEMBERS_HEADER } from '@runledger/contracts/http/ignored-members';
 import { WARNING_HEADER } from '@runledger/contracts/http/headers/warning';
 import type { TObject } from 'typebox';
-import type { Operation, RunTokenUse } from '../http/operation.ts';
+import type { Operation } from '../http/operation.ts';
 import { own } from '../validation/node.ts';
 import { components, type Components, type JsonSchema } from './components.ts';
 import { ALWAYS, COUNTED, HEADERS, headersOf } from './headers.ts';
@@ -31,12 +31,19 @@ export const openApiDocument = (operations: readonly Operation[], server: string
     info: INFO,
     servers: [{ url: server }],
     tags: TAGS,
-    security: [{ apiKey: [] }],
+    security: [{ apiKey: [] }, { session: [] }],
     paths,
     webhooks,
     components: {
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the organisation.' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'runledger_session',
+          description:
+            'The session of a person who is signed in. With https its name begins with `__Host-`. An API key counts before it.',
+        },
         runToken: { type: 'http', scheme: 'bearer', description: 'A token of the run that the path names.' },
         runTokenInQuery: {
           type: 'apiKey',
@@ -53,7 +60,7 @@ export const openApiDocument = (operations: readonly Operation[], server: string
 };
 
 const describe = (operation: Operation, schemas: Components): JsonSchema => {
-  const { id, tag, summary, runToken, request, bodyOptional, rawBody } = operation;
+  const { id, tag, summary, request, bodyOptional, rawBody } = operation;
   const parameters = [
     ...parametersOf(request.path, 'path', schemas),
     ...parametersOf(request.query, 'query', schemas),
@@ -64,7 +71,7 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
     tags: [tag],
     summary,
     description: descriptionOf(operation),
-    ...(runToken ? { security: securityOf(runToken) } : {}),
+    ...securityOf(operation),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(request.body
       ? {
@@ -116,16 +123,21 @@ const responsesOf = (operation: Operation, schemas: Components): JsonSchema => {
 
 const descriptionOf = (operation: Operation): string => {
   const { description, runToken } = operation;
-  const needs = `The API key needs the scope ${scopesOf(operation)}.`;
+  const needs =
+    operation.scope === 'none'
+      ? 'It needs no API key.'
+      : `The API key needs the scope ${scopesOf(operation)}.`;
   const tokenNeeds = runToken ? ` A token of the run needs \`${runToken.scope}\`.` : '';
   return `${description === undefined ? '' : `${description}\n\n`}${needs}${tokenNeeds}${auditOf(operation)}`;
 };
 
-const securityOf = ({ inQuery }: RunTokenUse): JsonSchema[] => [
-  { apiKey: [] },
-  { runToken: [] },
-  ...(inQuery ? [{ runTokenInQuery: [] }] : []),
-];
+const securityOf = ({ scope, runToken }: Operation): JsonSchema => {
+  // Nothing is needed.
+  if (scope === 'none') return { security: [{}, { session: [] }] };
+  if (runToken === undefined) return {};
+  const inQuery = runToken.inQuery ? [{ runTokenInQuery: [] }] : [];
+  return { security: [{ apiKey: [] }, { session: [] }, { runToken: [] }, ...inQuery] };
+};
 
 const scopesOf = ({ scope, orScope }: Operation): string =>
   orScope === undefined ? `\`${scope}\`` : `\`${scope}\` or \`${orScope}\``;

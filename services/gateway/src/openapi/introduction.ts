@@ -30,6 +30,7 @@ const about: Readonly<Record<Operation['tag'], string>> = {
   Webhooks: 'The outcome of notifications, and the secret that signs them.',
   Catalogue: 'Machines, workflows with their versions, and deployments.',
   Schedules: 'Runs of a deployment at the times of a cron expression.',
+  Accounts: 'People who sign in, the organisations that they are members of, and invitations.',
   'API keys': "A user's keys.",
   Audit: 'Who did what.',
   Organisation: 'What it uses of the shared stores, its quotas, and for how long its runs are kept.',

@@ -11,33 +11,54 @@ import { knownParameters, unknownInQuery } from '../validation/unknown-parameter
 import { warningsOf } from '../validation/warnings.ts';
 import { checkedRequest } from '../validation/checked-request.ts';
 import type { JsonBody } from './json-body.ts';
-import type { IdentifyCaller, Route } from '../http/operation.ts';
+import type {
+  CheckedRequest,
+  IdentifyCaller,
+  IdentifyVisitor,
+  RequestSchemas,
+  Route,
+} from '../http/operation.ts';
 
 export interface Serving {
   readonly identifyCaller: IdentifyCaller;
+  readonly identifyVisitor: IdentifyVisitor;
   readonly body: JsonBody;
   readonly record: RecordAction;
 }
 
 /** Checks a request in the order of the specification: credential, scope, rate, content type, size, validation. Then executes the operation. */
-export const serveOperation = (route: Route, { identifyCaller, body, record }: Serving): Middleware => {
-  const { operation, handle } = route;
+export const serveOperation = (route: Route, serving: Serving): Middleware => {
+  const { operation } = route;
   const { request, response } = operation;
   const check = checkedRequest(route);
   const known = knownParameters(operation);
   return async (ctx) => {
     ctx.state['operation'] = operation.id;
-    const caller = await identifyCaller(ctx, operation);
-    const given = check(ctx, request.body ? await body(ctx) : undefined);
+    const execute = await admitted(route, serving, ctx);
+    const given = check(ctx, request.body ? await serving.body(ctx) : undefined);
     warn(ctx, unknownMembers(request.body, given.body), known);
-    const answer = await recordOperation(operation, { record, given, caller, ctx }, () =>
-      handle(given, caller, ctx),
-    );
+    const answer = await execute(given);
     if (response.body) {
       ctx.status = response.status;
       sendJson(ctx, answer, response.holdsSecret !== true && READS.has(ctx.method));
     } else if (response.status === 204) ctx.status = 204;
   };
+};
+
+/** Finds who calls, before anything else of the request is read, and returns what executes the operation for them. */
+const admitted = async (
+  route: Route,
+  { identifyCaller, identifyVisitor, record }: Serving,
+  ctx: Context,
+): Promise<(given: CheckedRequest<RequestSchemas>) => Promise<unknown>> => {
+  if ('handleVisitor' in route) {
+    const visitor = identifyVisitor(ctx);
+    return (given) => route.handleVisitor(given, visitor, ctx);
+  }
+  const { operation, handle } = route;
+  const caller = await identifyCaller(ctx, operation);
+  return (given) =>
+    recordOperation(operation, { record, given, caller, ctx }, () => handle(given, caller, ctx));
 };
 
 /** Names what the operation ignores. Parameters of a query are here only where an operation does not refuse them. */

@@ -1,3 +1,4 @@
+import { ACCOUNT_CODES } from './account-codes.ts';
 import { ATTEMPT_CODES } from './attempt-codes.ts';
 import { CAPACITY_CODES } from './capacity-codes.ts';
 import type { CodeRow } from './code-row.ts';
@@ -6,7 +7,13 @@ import { REQUEST_CODES } from './request-codes.ts';
 import { RUN_CODES } from './run-codes.ts';
 
 /** What operations of the API answer with. */
-const OF_OPERATIONS = { ...REQUEST_CODES, ...RUN_CODES, ...RECORD_CODES, ...CAPACITY_CODES } as const;
+const OF_OPERATIONS = {
+  ...REQUEST_CODES,
+  ...RUN_CODES,
+  ...RECORD_CODES,
+  ...ACCOUNT_CODES,
+  ...CAPACITY_CODES,
+} as const;
 
 /**
  * Every code of a refusal, with its status. A code is stable: its name, its status and its meaning never change. Clients may meet new
@@ -24,6 +31,7 @@ export const CODE_GROUPS: readonly {
   { title: 'Requests', codes: REQUEST_CODES },
   { title: 'Runs', codes: RUN_CODES },
   { title: 'Records', codes: RECORD_CODES },
+  { title: 'People', codes: ACCOUNT_CODES },
   { title: 'Limits, stores and outages', codes: CAPACITY_CODES },
   { title: 'Attempts', codes: ATTEMPT_CODES },
 ];

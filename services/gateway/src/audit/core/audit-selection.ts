@@ -12,5 +12,6 @@ export const isOf =
   ({ key_id, user_id, target }: AuditSelection) =>
   ({ actor, target: { id } }: Pick<AuditRecord, 'actor' | 'target'>): boolean =>
     (key_id === undefined || (actor.kind === 'key' && actor.key_id === key_id)) &&
-    (user_id === undefined || (actor.kind === 'key' && actor.user_id === user_id)) &&
+    (user_id === undefined ||
+      ((actor.kind === 'key' || actor.kind === 'session') && actor.user_id === user_id)) &&
     (target === undefined || id === target);

@@ -1,4 +1,3 @@
-import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import pLimit from 'p-limit';
 import type { Caller } from '../../http/operation.ts';
@@ -6,12 +5,12 @@ import type { Caller } from '../../http/operation.ts';
 /** Checks periodically whether the API keys of open requests are still valid, and ends those of tokens when they expire. */
 export interface KeyRevalidation extends Disposable {
   /** Calls `onInvalid` once, when the key was revoked or has expired, or the token has, until the function that it returns is called. */
-  revalidate(caller: Pick<Caller, 'key' | 'token'>, onInvalid: () => void): () => void;
+  revalidate(caller: Pick<Caller, 'key' | 'token' | 'session'>, onInvalid: () => void): () => void;
 }
 
 export interface KeyRevalidationOptions {
-  /** Without a cache: a revoked key is refused within a second. */
-  readonly isValid: (key: ApiKey) => Promise<boolean>;
+  /** Without a cache: a revoked key, or a session that has ended, is refused within a second. */
+  readonly isValid: (caller: Pick<Caller, 'key' | 'session'>) => Promise<boolean>;
   readonly now: () => Date;
   readonly logger: Logger;
 }
@@ -20,7 +19,7 @@ const CHECK_EVERY_MS = 750;
 const MAX_CONCURRENT_CHECKS = 32;
 
 interface Watched {
-  readonly key: ApiKey;
+  readonly caller: Pick<Caller, 'key' | 'session'>;
   readonly listeners: Set<() => void>;
 }
 
@@ -32,15 +31,15 @@ export const openKeyRevalidation = ({ isValid, now, logger }: KeyRevalidationOpt
   let isChecking = false;
   let isClosed = false;
 
-  const check = async ({ key, listeners }: Watched): Promise<void> => {
+  const check = async ({ caller, listeners }: Watched): Promise<void> => {
     try {
-      if (await isValid(key)) return;
+      if (await isValid(caller)) return;
     } catch (error) {
       // The broker is unavailable. That does not make a key invalid.
       logger.debug({ err: error }, 'the API key of an open stream could not be checked');
       return;
     }
-    watchedKeys.delete(key.sha256);
+    watchedKeys.delete(caller.key.sha256);
     for (const onInvalid of listeners) onInvalid();
   };
   const checkAll = async (): Promise<void> => {
@@ -55,8 +54,9 @@ export const openKeyRevalidation = ({ isValid, now, logger }: KeyRevalidationOpt
     timer ??= setTimeout(() => void checkAll(), CHECK_EVERY_MS);
   };
   return {
-    revalidate: ({ key, token }, onInvalid) => {
-      const watched = watchedKeys.get(key.sha256) ?? { key, listeners: new Set() };
+    revalidate: (caller, onInvalid) => {
+      const { key, token } = caller;
+      const watched = watchedKeys.get(key.sha256) ?? { caller, listeners: new Set() };
       // Two requests may give the same function.
       const listener = (): void => onInvalid();
       watchedKeys.set(key.sha256, watched);

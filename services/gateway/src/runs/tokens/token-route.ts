@@ -1,7 +1,7 @@
 import { NewRunTokenRequest, RUN_TOKEN_S, RunTokenItem } from '@runledger/contracts/http/runs/run-tokens';
 import type { RunTokens } from '../../auth/run-token.ts';
 import { operation, route, type ExtraCheck, type Route } from '../../http/operation.ts';
-import { invalid } from '../../http/refusal.ts';
+import { invalid, Refused } from '../../http/refusal.ts';
 import { own } from '../../validation/node.ts';
 import type { ReadCurrentRun } from '../current/current-run.ts';
 import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
@@ -38,6 +38,7 @@ export const tokenRoute = ({ current, tokens, maxS, now }: TokenRoute): Route =>
   route(
     tokenOperation,
     async ({ path, body }, caller) => {
+      if (caller.session) throw keyNeeded();
       const key = runKeyOf(path, caller);
       const found = await current(key);
       if (found.kind !== 'found') throw notFoundRun(found);
@@ -53,6 +54,12 @@ export const tokenRoute = ({ current, tokens, maxS, now }: TokenRoute): Route =>
     },
     isShortEnough(maxS),
   );
+
+const keyNeeded = (): Refused =>
+  new Refused({
+    code: 'api_key_needed',
+    why: 'A token of a run ends with the API key that made it, so a session cannot make one: send an API key. A page of this server needs no token, since browsers send the cookie of its session',
+  });
 
 const isShortEnough =
   (maxS: number): ExtraCheck =>

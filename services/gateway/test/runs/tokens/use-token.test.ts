@@ -84,9 +84,13 @@ describe('a token of a run', () => {
       keyInQuery: number;
       says: boolean;
     }[] = [];
-    for (const [path, methods] of Object.entries<object>(document.paths)) {
+    for (const [path, methods] of Object.entries<
+      Readonly<Record<string, { readonly security?: readonly object[] }>>
+    >(document.paths)) {
       const url = `${gateway.api}${path.replaceAll(/\{\w+\}/g, run.run_id)}`;
       for (const [name, described] of Object.entries(methods)) {
+        // Whoever calls it may have nothing, so nothing is refused: it does not look at tokens.
+        if (described.security?.some((needed) => Object.keys(needed).length === 0)) continue;
         const init = { method: name.toUpperCase() };
         answers.push({
           name: `${init.method} ${path}`,

@@ -43,9 +43,9 @@ describe.concurrent('while the log is unavailable', { timeout: 60_000 }, () => {
       now: () => new Date(),
       clock: () => ms,
       tokens: { read: () => undefined },
+      findSession: async () => undefined,
     });
-    const authenticate = async (text: string) =>
-      (await asClient({ text, isInQuery: false }, '10.0.0.1'))?.key;
+    const authenticate = async (text: string) => (await asClient({ text, from: 'header' }, '10.0.0.1'))?.key;
     const { key, org_id } = bed.tenant;
     expect(await authenticate(key)).toMatchObject({ org_id });
     await bed.nats.kill9();

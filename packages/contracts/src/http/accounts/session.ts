@@ -1,0 +1,150 @@
+import { Type, type Static } from 'typebox';
+import { Role } from '../../accounts/roles.ts';
+import { enumInWords } from '../../words/in-words.ts';
+import { ShownScope } from '../api-keys.ts';
+import { OrganisationUuid, UserUuid } from '../fields/ids.ts';
+import { Name, NewName } from '../fields/names.ts';
+import { nullable, optional } from '../fields/optional.ts';
+import { time } from '../fields/values.ts';
+import { Email, Operates, PersonName } from './members.ts';
+
+/** The fewest characters of a new password. */
+export const SHORTEST_PASSWORD = 10;
+/** More would cost the server more than a person gains. */
+const LONGEST_PASSWORD = 128;
+
+const organisation = {
+  id: { ...OrganisationUuid, description: 'The id of the organisation.' },
+  name: { ...Name, examples: ['example'] },
+};
+
+const SignInWay = enumInWords(
+  { password: 'An e-mail and a password.' },
+  { description: 'A way to sign in.' },
+);
+
+const membership = { ...organisation, role: Role, operator: Operates };
+
+export const SessionItem = Type.Object(
+  {
+    user: nullable(
+      Type.Object({ id: UserUuid, email: Email, name: PersonName }, { description: 'Who is signed in.' }),
+      'Null when nobody is.',
+    ),
+    organisations: Type.Array(Type.Object(membership), {
+      description: 'The organisations that the person is a member of.',
+    }),
+    organisation: nullable(
+      Type.Object(
+        {
+          ...membership,
+          scopes: Type.Array(ShownScope, {
+            description: 'What requests with the session may do.',
+            examples: [['admin']],
+          }),
+        },
+        { description: 'The organisation in which requests with the session act.' },
+      ),
+      'Null when nobody is signed in, and when the person is no member of it any more: choose another one.',
+    ),
+    has_password: Type.Boolean({
+      description: 'Whether the person can sign in with a password.',
+      examples: [true],
+    }),
+    needs_current_password: Type.Boolean({
+      description:
+        'Whether a new password needs the present one too. Not within 15 minutes after a sign-in with a link.',
+      examples: [true],
+    }),
+    expires_at: nullable(time('When the session ends by itself.'), 'Null when nobody is signed in.'),
+    sign_in: Type.Array(SignInWay, {
+      description: 'The ways to sign in that the installation offers, beside links.',
+      examples: [['password']],
+    }),
+  },
+  { title: 'Session', description: 'Who is signed in, and where their requests act.' },
+);
+export type SessionItem = Static<typeof SessionItem>;
+
+export const Password = Type.String({
+  minLength: 1,
+  maxLength: LONGEST_PASSWORD,
+  description: 'The password of the person.',
+  examples: ['correct horse battery staple'],
+});
+
+export const NewPassword = Type.String({
+  minLength: SHORTEST_PASSWORD,
+  maxLength: LONGEST_PASSWORD,
+  description: 'A new password. Any characters.',
+  examples: ['correct horse battery staple'],
+});
+
+export const LinkToken = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  description: 'What follows `#token=` in the link.',
+  examples: ['Zm9vYmFy.c2VjcmV0'],
+});
+
+export const SignInRequest = Type.Object(
+  { email: Email, password: Password },
+  {
+    title: 'SignIn',
+    description: 'A sign-in with a password.',
+    examples: [{ email: 'ada@example.com', password: 'correct horse battery staple' }],
+  },
+);
+
+export const LinkSignInRequest = Type.Object(
+  { token: LinkToken },
+  { title: 'LinkSignIn', description: 'A sign-in with a link.', examples: [{ token: 'Zm9vYmFy.c2VjcmV0' }] },
+);
+
+export const SessionChange = Type.Object(
+  { organisation_id: { ...OrganisationUuid, description: 'The organisation in which requests shall act.' } },
+  {
+    title: 'SessionChange',
+    description: 'What to change of the session.',
+    examples: [{ organisation_id: '01a21460-0006-7000-8000-000000000006' }],
+  },
+);
+
+export const NewPasswordRequest = Type.Object(
+  { password: NewPassword, current_password: optional(Password) },
+  {
+    title: 'PasswordChange',
+    description: 'A new password of the person who is signed in.',
+    examples: [
+      { password: 'a better horse battery staple', current_password: 'correct horse battery staple' },
+    ],
+  },
+);
+
+export const NewLinkRequest = Type.Object(
+  { email: Email },
+  { title: 'NewSignInLink', description: 'Who gets a link.', examples: [{ email: 'ada@example.com' }] },
+);
+
+export const SignInLinkItem = Type.Object(
+  {
+    email: Email,
+    token: LinkToken,
+    url: Type.String({
+      description: 'The address of the link: open it in a browser.',
+      examples: ['https://runs.example.com/console/sign-in#token=Zm9vYmFy.c2VjcmV0'],
+    }),
+    expires_at: time('When the link ends. It ends with its first use, too.'),
+  },
+  { title: 'SignInLink', description: 'A link that signs a person in, once. It is shown only here.' },
+);
+
+export const AcceptInvitationRequest = Type.Object(
+  { token: LinkToken, name: optional(NewName), password: optional(Password) },
+  {
+    title: 'InvitationAcceptance',
+    description:
+      'A new person gives a name and a password. Someone with an account is signed in already, or gives their password.',
+    examples: [{ token: 'Zm9vYmFy.c2VjcmV0', name: 'Ada', password: 'correct horse battery staple' }],
+  },
+);

@@ -1,0 +1,78 @@
+import type { CodeRows } from './code-row.ts';
+
+/** People who sign in: what is wrong with a session, a sign-in, a member or an invitation. */
+export const ACCOUNT_CODES = {
+  not_signed_in: {
+    status: 401,
+    cause: 'The request has a cookie of a session that has ended, or needs a session and has none.',
+    remedy: 'Sign in, or send an API key as "Authorization: Bearer <API_KEY>" where the operation takes one.',
+  },
+  sign_in_refused: {
+    status: 401,
+    cause: 'The e-mail and the password do not belong together. Which of them is unknown is not told.',
+    remedy: 'Try again. Without the password, ask an operator for a link: runledger accounts link EMAIL.',
+  },
+  cross_site_request: {
+    status: 403,
+    cause:
+      'A page of another site sent the request, or nothing proves that a page of this one did. A request with the cookie of a session that may change something needs that proof.',
+    remedy:
+      'Browsers send Sec-Fetch-Site or Origin by themselves. Behind a proxy, set RUNLEDGER_PUBLIC_URL to the address in the browser. Programs send an API key instead.',
+  },
+  current_password_wrong: {
+    status: 403,
+    cause: 'The present password is missing or wrong, and a new one needs it.',
+    remedy: 'Send it as current_password, or ask an operator for a link, which permits a new password.',
+  },
+  organisation_not_chosen: {
+    status: 403,
+    cause: 'The person is no member of the organisation in which the session acts, or of any.',
+    remedy: 'Choose one of GET /session with PATCH /session, or ask an owner for an invitation.',
+  },
+  api_key_needed: {
+    status: 403,
+    cause: 'A session cannot do this: it makes something that ends with the API key that made it.',
+    remedy: 'Send an API key.',
+  },
+  member_not_found: {
+    status: 404,
+    cause: 'The organisation has no such member.',
+    remedy: 'Read GET /members.',
+  },
+  invitation_not_found: {
+    status: 404,
+    cause: 'The organisation has no such open invitation: it is unknown, accepted, revoked or has ended.',
+    remedy: 'Read GET /invitations.',
+  },
+  last_owner: {
+    status: 409,
+    cause: 'The member is the only owner of the organisation, which needs one.',
+    remedy: 'Make another member an owner first.',
+  },
+  member_exists: {
+    status: 409,
+    cause: 'The person is a member of the organisation already.',
+    remedy: 'Change the role of the member instead.',
+  },
+  too_many_members: {
+    status: 409,
+    cause: 'The organisation has as many members, or open invitations, as it may.',
+    remedy: 'Remove members, or revoke invitations, that are not needed.',
+  },
+  sign_in_link_gone: {
+    status: 410,
+    cause: 'The link was used, has ended, was replaced by a later one, or never existed.',
+    remedy:
+      'Ask an operator for another one: runledger accounts link EMAIL. A standalone prints one at each start.',
+  },
+  invitation_gone: {
+    status: 410,
+    cause: 'The invitation was accepted, revoked, has ended, or never existed.',
+    remedy: 'Sign in if you accepted it. Otherwise ask an owner of the organisation for another one.',
+  },
+  sign_in_limited: {
+    status: 429,
+    cause: 'Too many sign-ins failed, with this e-mail or from this address.',
+    remedy: 'Wait as long as the header Retry-After says.',
+  },
+} as const satisfies CodeRows;

@@ -1,0 +1,52 @@
+import type { Logger } from '@runledger/event-log/connect/logger';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { signer } from '@runledger/webhooks/signing/signer';
+import { authLibrary } from './auth-library.ts';
+import { memberships, type Memberships } from './membership.ts';
+import { people, type People } from './people.ts';
+import { sessionCallers, type SessionCallers } from './session-callers.ts';
+import { sessions, type Sessions } from './sessions.ts';
+import { signInLimit, type SignInLimit } from './sign-in-limit.ts';
+import { signInLinks, type SignInLinks } from './sign-in-links.ts';
+import { accountRows } from './store/account-rows.ts';
+import { invitationRecords, type InvitationRecords } from './store/invitation-records.ts';
+import { linkRecords } from './store/link-records.ts';
+import { memberRecords } from './store/member-records.ts';
+
+/** People, their sessions, and the organisations that they are members of. */
+export interface Accounts {
+  readonly people: People;
+  readonly sessions: Sessions;
+  readonly callers: SessionCallers;
+  readonly memberships: Memberships;
+  readonly invitations: InvitationRecords;
+  readonly links: SignInLinks;
+  readonly limit: SignInLimit;
+}
+
+export interface AccountsOptions {
+  readonly log: EventLog;
+  /** RUNLEDGER_SECRET_KEYS. */
+  readonly secretKeys: readonly string[];
+  readonly now: () => Date;
+  readonly logger: Logger;
+}
+
+export const accounts = ({ log, secretKeys, now, logger }: AccountsOptions): Accounts => {
+  const rows = accountRows(log);
+  const library = authLibrary({ rows, secret: signer(secretKeys, 'accounts').sign('better-auth'), logger });
+  const members = memberRecords(log);
+  const ofLinks = linkRecords(log);
+  const ofPeople = people(rows, library);
+  const ofSessions = sessions(rows, library, now);
+  const ofMembers = memberships({ log, members, links: ofLinks, people: ofPeople, now });
+  return {
+    people: ofPeople,
+    sessions: ofSessions,
+    callers: sessionCallers({ log, sessions: ofSessions, members }),
+    memberships: ofMembers,
+    invitations: invitationRecords(log),
+    links: signInLinks({ links: ofLinks, people: ofPeople, now }),
+    limit: signInLimit(log),
+  };
+};

@@ -1,0 +1,112 @@
+import { APIError } from 'better-auth';
+import pLimit from 'p-limit';
+import { Refused } from '../http/refusal.ts';
+import type { AuthLibrary } from './auth-library.ts';
+import { RowExists, type AccountRows } from './store/account-rows.ts';
+import { TABLES, type Row } from './core/row-tables.ts';
+
+/** Somebody who has an account. */
+export interface Person {
+  readonly id: string;
+  /** In lower case. */
+  readonly email: string;
+  readonly name: string;
+}
+
+/** The accounts. A person is one in all organisations. Every method may throw LogUnavailable. */
+export interface People {
+  find(id: string): Promise<Person | undefined>;
+  findByEmail(email: string): Promise<Person | undefined>;
+  /** Undefined when there is no such person, or the password is another one; both take the same time. */
+  withPassword(email: string, password: string): Promise<Person | undefined>;
+  /** Undefined when the e-mail has an account already. */
+  create(email: string, name: string): Promise<Person | undefined>;
+  hasPassword(id: string): Promise<boolean>;
+  setPassword(id: string, password: string): Promise<void>;
+  /** Removes the person, their sessions and their password. */
+  remove(id: string): Promise<void>;
+}
+
+/** One hash takes 32 MiB and a tenth of a second of a core. */
+const MOST_AT_ONCE = 4;
+const MOST_WAITING = 64;
+
+export const people = (rows: AccountRows, library: AuthLibrary): People => {
+  const limit = pLimit(MOST_AT_ONCE);
+  const hashing = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (limit.pendingCount >= MOST_WAITING) throw busy();
+    return limit(work);
+  };
+  const findByEmail: People['findByEmail'] = async (email) =>
+    personIn(await rows.findUnique(TABLES.user, [email.toLowerCase()]));
+  return {
+    find: async (id) => personIn(await rows.find(TABLES.user, id)),
+    findByEmail,
+    withPassword: (email, password) =>
+      hashing(async () => {
+        const token = await tokenOf(library, email, password);
+        if (token === undefined) return undefined;
+        // The library begins a session with each sign-in. Ours begin elsewhere, with what they are for.
+        const { internalAdapter } = await library.$context;
+        await internalAdapter.deleteSession(token);
+        return findByEmail(email);
+      }),
+    create: async (email, name) => {
+      const { internalAdapter } = await library.$context;
+      try {
+        const { id } = await internalAdapter.createUser(
+          { email, name, emailVerified: false },
+          { method: 'other' },
+        );
+        return { id, email: email.toLowerCase(), name };
+      } catch (error) {
+        if (error instanceof RowExists) return undefined;
+        throw error;
+      }
+    },
+    hasPassword: async (id) => {
+      const { internalAdapter } = await library.$context;
+      return typeof (await internalAdapter.findCredentialAccount(id))?.password === 'string';
+    },
+    setPassword: (id, password) =>
+      hashing(async () => {
+        const { internalAdapter, password: passwords } = await library.$context;
+        const hash = await passwords.hash(password);
+        if (await internalAdapter.findCredentialAccount(id)) return internalAdapter.updatePassword(id, hash);
+        await internalAdapter.linkAccount({
+          userId: id,
+          providerId: 'credential',
+          accountId: id,
+          password: hash,
+        });
+      }),
+    remove: async (id) => {
+      const { internalAdapter } = await library.$context;
+      await internalAdapter.deleteUser(id);
+    },
+  };
+};
+
+const personIn = (row: Row | undefined): Person | undefined =>
+  row && { id: String(row['id']), email: String(row['email']), name: String(row['name']) };
+
+/** The token of the session that the library began. Its refusals say that e-mail and password do not belong together. */
+const tokenOf = async (
+  library: AuthLibrary,
+  email: string,
+  password: string,
+): Promise<string | undefined> => {
+  try {
+    return (await library.api.signInEmail({ body: { email, password } })).token;
+  } catch (error) {
+    if (error instanceof APIError && error.statusCode < 500) return undefined;
+    throw error;
+  }
+};
+
+const busy = (): Refused =>
+  new Refused({
+    code: 'sign_in_limited',
+    why: 'Too many people sign in at this server at once. Try again in 5 s',
+    headers: { 'Retry-After': '5' },
+  });

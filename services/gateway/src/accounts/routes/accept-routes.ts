@@ -1,0 +1,181 @@
+import { InvitationPreview, InvitationPreviewRequest } from '@runledger/contracts/http/accounts/invitations';
+import {
+  AcceptInvitationRequest,
+  SessionItem,
+  SHORTEST_PASSWORD,
+} from '@runledger/contracts/http/accounts/session';
+import { isUuid } from '@runledger/contracts/ids';
+import type { Entry } from '@runledger/event-log/streams/bucket';
+import type { Context } from 'koa';
+import type { Static } from 'typebox';
+import { openOperation, openRoute, type Route, type Visitor } from '../../http/operation.ts';
+import { invalid, invalidRequest, Refused } from '../../http/refusal.ts';
+import { isOfLink, readLinkToken } from '../link-token.ts';
+import type { Person } from '../people.ts';
+import { isOpen, type Invitation } from '../store/invitation-records.ts';
+import type { AccountRoutes } from './account-routes.ts';
+import { addMember } from './add-member.ts';
+import { beginSession } from './begin-session.ts';
+import { describeSession } from './describe-session.ts';
+import { sessionOf, signInRefused } from './session-routes.ts';
+
+const shared = { tag: 'Accounts', scope: 'none', method: 'POST' } as const;
+
+const previewOperation = openOperation({
+  ...shared,
+  id: 'previewInvitation',
+  path: '/invitations/preview',
+  summary: 'Read the invitation of a link',
+  audit: { unrecorded: 'it changes nothing' },
+  request: { body: InvitationPreviewRequest },
+  response: { status: 200, description: 'What it is for.', body: InvitationPreview, holdsSecret: true },
+  refusals: [410],
+});
+
+const acceptOperation = openOperation({
+  ...shared,
+  id: 'acceptInvitation',
+  path: '/invitations/accept',
+  summary: 'Accept an invitation',
+  description:
+    'Whoever has no account with the e-mail of the invitation gets one, with this name and password. Whoever has one is signed in with it, or sends its password. The response sets the cookie of a session, whose requests act in the organisation of the invitation.',
+  audit: { recordedWithin: 'invitation.accepted' },
+  request: { body: AcceptInvitationRequest },
+  response: { status: 200, description: 'The session.', body: SessionItem, holdsSecret: true },
+  refusals: [409, 410],
+});
+
+export const acceptRoutes = (options: AccountRoutes): Route[] => {
+  const { accounts, findOrganisation } = options;
+  const { people } = accounts;
+  return [
+    openRoute(previewOperation, async ({ body: { token } }) => {
+      const { value: invitation } = await invitationOf(options, token);
+      const { org_id, email, role, expires_at } = invitation;
+      const organisation = await findOrganisation(org_id);
+      if (organisation === undefined || !isOpen(invitation, options.now())) throw invitationGone();
+      const has_account = (await people.findByEmail(email)) !== undefined;
+      return {
+        organisation: { id: organisation.id, name: organisation.name },
+        email,
+        role,
+        expires_at,
+        has_account,
+      };
+    }),
+    openRoute(acceptOperation, async ({ body }, visitor, ctx) => {
+      const entry = await invitationOf(options, body.token);
+      const invited = await personFor(options, entry.value, body, visitor);
+      await accept(options, entry, invited, { ctx, visitor });
+      const { org_id } = entry.value;
+      const { person, session } = invited;
+      if (session === undefined)
+        return beginSession(options, { ctx, visitor }, { person, org_id, made_by: 'invitation' });
+      await accounts.sessions.choose(session.id, org_id);
+      return describeSession(options, { ...session, org_id });
+    }),
+  ];
+};
+
+/** @throws {Refused} for a token that belongs to no invitation */
+const invitationOf = async (
+  { accounts: { invitations } }: AccountRoutes,
+  token: string,
+): Promise<Entry<Invitation>> => {
+  const read = readLinkToken(token);
+  const [org_id = '', id = ''] = read?.names ?? [];
+  const entry = isUuid(org_id) && isUuid(id) ? await invitations.find(org_id, id) : undefined;
+  if (read === undefined || entry === undefined || !isOfLink(read, entry.value.sha256))
+    throw invitationGone();
+  return entry;
+};
+
+interface Invited {
+  readonly person: Person;
+  /** Of somebody who is signed in already. */
+  readonly session?: NonNullable<Awaited<ReturnType<typeof sessionOf>>>;
+  /** The account was made just now. */
+  readonly isNew: boolean;
+}
+
+/** The one who accepts. Whoever made the link is not the person whom it invites: an account needs its own proof. @throws {Refused} */
+const personFor = async (
+  options: AccountRoutes,
+  { email, ...invitation }: Invitation,
+  { name, password }: Static<typeof AcceptInvitationRequest>,
+  visitor: Visitor,
+): Promise<Invited> => {
+  const { people, limit, memberships } = options.accounts;
+  const known = await people.findByEmail(email);
+  const isClaimed = invitation.accepted_by !== undefined;
+  if (isClaimed ? invitation.accepted_by !== known?.id : !isOpen({ email, ...invitation }, options.now()))
+    throw invitationGone();
+  const session = await sessionOf(options, visitor);
+  if (known && session?.user_id === known.id) return { person: known, session, isNew: false };
+  if (known && ((await people.hasPassword(known.id)) || (await memberships.of(known.id)).length > 0)) {
+    if (typeof password !== 'string') throw signInFirst();
+    await limit.begin(email, visitor.address);
+    if ((await people.withPassword(email, password)) === undefined) {
+      options.onRefused({ why: 'sign_in', address: visitor.address ?? undefined });
+      throw signInRefused();
+    }
+    await limit.succeeded(email, visitor.address);
+    return { person: known, isNew: false };
+  }
+  const chosen = newAccount(name, password);
+  const person = known ?? (await people.create(email, chosen.name));
+  if (person === undefined) throw signInFirst();
+  await people.setPassword(person.id, chosen.password);
+  return { person, isNew: true };
+};
+
+/** What a new account needs. @throws {Refused} */
+const newAccount = (
+  name: string | null | undefined,
+  password: string | null | undefined,
+): { readonly name: string; readonly password: string } => {
+  const isLong = typeof password === 'string' && password.length >= SHORTEST_PASSWORD;
+  if (typeof name === 'string' && isLong) return { name, password };
+  throw invalidRequest(
+    ...(typeof name === 'string' ? [] : [invalid(['body', 'name'], 'missing', 'Field required')]),
+    ...(isLong
+      ? []
+      : [
+          invalid(
+            ['body', 'password'],
+            'string_too_short',
+            `String should have at least ${SHORTEST_PASSWORD} characters`,
+          ),
+        ]),
+  );
+};
+
+/** It is claimed first: of two people one accepts it, and an interrupted acceptance can be repeated. @throws {Refused} */
+const accept = async (
+  options: AccountRoutes,
+  entry: Entry<Invitation>,
+  { person, isNew }: Invited,
+  by: { readonly ctx: Context; readonly visitor: Visitor },
+): Promise<void> => {
+  const { invitations, people, memberships } = options.accounts;
+  const { id, org_id, role } = entry.value;
+  if (!(await invitations.claim(entry, person.id))) {
+    if (isNew && (await memberships.of(person.id)).length === 0) await people.remove(person.id);
+    throw invitationGone();
+  }
+  const as = { org_id, person, role, operator: false };
+  await addMember(options, as, by, { action: 'invitation.accepted', id });
+  await invitations.erase(org_id, id);
+};
+
+const invitationGone = (): Refused =>
+  new Refused({
+    code: 'invitation_gone',
+    why: 'This invitation was accepted, revoked, or has ended: it can be accepted once, within 7 days. Sign in if you accepted it; otherwise ask an owner of the organisation for another one',
+  });
+
+const signInFirst = (): Refused =>
+  new Refused({
+    code: 'sign_in_refused',
+    why: 'The person with this e-mail has an account: sign in with it first, or send its password',
+  });

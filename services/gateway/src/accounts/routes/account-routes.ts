@@ -1,0 +1,34 @@
+import type { RecordAction } from '@runledger/event-log/audit/record-action';
+import type { OnCredentialRefused } from '../../auth/identify-caller.ts';
+import type { SessionCookie } from '../../auth/cookie/session-cookie.ts';
+import type { Route } from '../../http/operation.ts';
+import type { Accounts } from '../accounts.ts';
+import { acceptRoutes } from './accept-routes.ts';
+import { invitationRoutes } from './invitation-routes.ts';
+import { memberRoutes } from './member-routes.ts';
+import { passwordRoute } from './password-route.ts';
+import { linkRoutes } from './link-routes.ts';
+import { sessionRoutes } from './session-routes.ts';
+
+export interface AccountRoutes {
+  readonly accounts: Accounts;
+  readonly cookie: SessionCookie;
+  readonly record: RecordAction;
+  readonly onRefused: OnCredentialRefused;
+  readonly findOrganisation: (
+    id: string,
+  ) => Promise<{ readonly id: string; readonly name: string } | undefined>;
+  /** The address for browsers, without a slash at the end. */
+  readonly publicUrl: () => string;
+  readonly now: () => Date;
+}
+
+/** The operations for people. */
+export const accountRoutes = (options: AccountRoutes): Route[] => [
+  ...sessionRoutes(options),
+  ...linkRoutes(options),
+  passwordRoute(options),
+  ...memberRoutes(options),
+  ...invitationRoutes(options),
+  ...acceptRoutes(options),
+];

@@ -1,0 +1,47 @@
+import { scopesOfMember } from '@runledger/contracts/accounts/roles';
+import type { SessionItem } from '@runledger/contracts/http/accounts/session';
+import type { Accounts } from '../accounts.ts';
+import type { Session } from '../sessions.ts';
+import { LINK_S } from '../sign-in-links.ts';
+
+export interface DescribeSession {
+  readonly accounts: Pick<Accounts, 'people' | 'memberships'>;
+  readonly now: () => Date;
+}
+
+/** What a page needs to know of a session; of nobody when it has ended. @throws {LogUnavailable} */
+export const describeSession = async (
+  { accounts: { people, memberships }, now }: DescribeSession,
+  session: Session | undefined,
+): Promise<SessionItem> => {
+  const user = session && (await people.find(session.user_id));
+  if (session === undefined || user === undefined) return NOBODY;
+  const [organisations, has_password] = await Promise.all([
+    memberships.of(user.id),
+    people.hasPassword(user.id),
+  ]);
+  const present = organisations.find(({ id }) => id === session.org_id);
+  return {
+    user: { id: user.id, email: user.email, name: user.name },
+    organisations,
+    organisation: present ? { ...present, scopes: scopesOfMember(present) } : null,
+    has_password,
+    needs_current_password: has_password && !cameByLink(session, now()),
+    expires_at: new Date(session.expires_at).toISOString(),
+    sign_in: NOBODY.sign_in,
+  };
+};
+
+const NOBODY: SessionItem = {
+  user: null,
+  organisations: [],
+  organisation: null,
+  has_password: false,
+  needs_current_password: false,
+  expires_at: null,
+  sign_in: ['password'],
+};
+
+/** Whoever got a link a moment ago may choose a password without the one that was lost. */
+export const cameByLink = ({ made_by, created_at }: Session, now: Date): boolean =>
+  made_by === 'link' && now.getTime() - created_at < LINK_S * 1_000;

@@ -1,0 +1,99 @@
+import { MemberChange, MemberItem, MemberList, MemberPath } from '@runledger/contracts/http/accounts/members';
+import { allows, lacksScope } from '../../auth/scopes.ts';
+import { operation, route, type Route } from '../../http/operation.ts';
+import { notFound, Refused } from '../../http/refusal.ts';
+import { MOST_MEMBERS, type Member, type MembersResult } from '../core/members.ts';
+import type { AccountRoutes } from './account-routes.ts';
+
+const shared = { tag: 'Accounts', scope: 'admin' } as const;
+
+const listOperation = operation({
+  ...shared,
+  id: 'listMembers',
+  method: 'GET',
+  path: '/members',
+  summary: 'List the members',
+  description: 'The people who may sign in to the organisation: at most 200.',
+  request: {},
+  response: { status: 200, description: 'All members.', body: MemberList },
+  refusals: [],
+});
+
+const changeOperation = operation({
+  ...shared,
+  id: 'changeMember',
+  method: 'PATCH',
+  path: '/members/{user_id}',
+  summary: 'Change a member',
+  description:
+    'The role, and whether the member is an operator, which needs the scope `operator` too. Their sessions have the new rights within a second, and their API keys that permit more are revoked. An organisation keeps an owner.',
+  audit: { action: 'member.changed', target: 'user_id', keeps: ['role', 'operator'] },
+  request: { path: MemberPath, body: MemberChange },
+  response: { status: 200, description: 'The member.', body: MemberItem },
+  refusals: [404, 409],
+});
+
+const removeOperation = operation({
+  ...shared,
+  id: 'removeMember',
+  method: 'DELETE',
+  path: '/members/{user_id}',
+  summary: 'Remove a member',
+  description:
+    'Their sessions lose the organisation within a second, and their API keys of it are revoked. The account of a person who is a member of no other organisation is removed. An organisation keeps an owner. After a 503, or no response, repeat the request.',
+  audit: { action: 'member.removed', target: 'user_id' },
+  request: { path: MemberPath },
+  response: { status: 204, description: 'The person is no member.' },
+  refusals: [404, 409],
+});
+
+export const memberRoutes = ({ accounts: { memberships } }: AccountRoutes): Route[] => [
+  route(listOperation, async (_request, { org_id }) => ({
+    members: (await memberships.list(org_id)).map(shown),
+  })),
+  route(changeOperation, async ({ path: { user_id }, body }, { org_id, key }) => {
+    const { role, operator } = body;
+    if (operator === true && !allows(key.scopes, 'operator'))
+      throw lacksScope('operator', 'Only an operator makes another one');
+    const update = { role: role ?? undefined, operator: operator ?? undefined };
+    return shown(memberIn(await memberships.change(org_id, user_id, update)));
+  }),
+  route(removeOperation, async ({ path: { user_id } }, { org_id }) => {
+    memberIn(await memberships.remove(org_id, user_id));
+  }),
+];
+
+const shown = ({ user_id, email, name, role, operator, since }: Member): MemberItem => ({
+  user_id,
+  email,
+  name,
+  role,
+  operator,
+  since,
+});
+
+/** @throws {Refused} when the members were not changed */
+export const memberIn = (result: MembersResult): Member => {
+  switch (result.kind) {
+    case 'changed':
+      return result.member;
+    case 'not_found':
+      throw notFound('Member');
+    case 'last_owner':
+      throw new Refused({
+        code: 'last_owner',
+        why: 'This member is the only owner of the organisation: make another member an owner first',
+      });
+    case 'too_many':
+      throw tooMany(`The organisation has ${result.most} members, which is the limit`);
+  }
+};
+
+export const tooManyMembers = (): Refused =>
+  tooMany(`The organisation has ${MOST_MEMBERS} members and open invitations together, which is the limit`);
+
+const tooMany = (why: string): Refused =>
+  new Refused({
+    code: 'too_many_members',
+    why: `${why}: remove members, or revoke invitations, that are not needed`,
+  });

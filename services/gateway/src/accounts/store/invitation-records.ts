@@ -1,0 +1,80 @@
+import { Role } from '@runledger/contracts/accounts/roles';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { openBucket, type Entry } from '@runledger/event-log/streams/bucket';
+import { Type, type Static } from 'typebox';
+
+const Uuid = Type.String({ format: 'uuid' });
+const Time = Type.String({ format: 'date-time' });
+
+export const Invitation = Type.Object({
+  id: Uuid,
+  org_id: Uuid,
+  /** In lower case. */
+  email: Type.String({ maxLength: 254 }),
+  role: Role,
+  invited_by: Uuid,
+  created_at: Time,
+  expires_at: Time,
+  /** Of the secret of its link. */
+  sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  /** Who accepts it now. An interrupted acceptance can be repeated by the same person only. */
+  accepted_by: Type.Optional(Uuid),
+});
+export type Invitation = Static<typeof Invitation>;
+
+/** The open invitations of an organisation are one list. */
+const MOST_INVITATIONS = 100;
+
+/** `invitations.<org_id>.<id>` in the bucket ACCOUNTS, until it is accepted or revoked, or makes room for another. Every method may throw LogUnavailable. */
+export interface InvitationRecords {
+  find(org_id: string, id: string): Promise<Entry<Invitation> | undefined>;
+  /** Those that have not ended, the newest first. */
+  list(org_id: string, now: Date): Promise<Invitation[]>;
+  /** False when the organisation has as many as it may. */
+  create(invitation: Invitation, now: Date): Promise<boolean>;
+  /** Claims it for a person; false when it is claimed by another one, or gone. */
+  claim(entry: Entry<Invitation>, user_id: string): Promise<boolean>;
+  /** False when it was accepted, or is gone. */
+  revoke(org_id: string, id: string): Promise<boolean>;
+  erase(org_id: string, id: string): Promise<void>;
+}
+
+export const invitationRecords = (log: EventLog): InvitationRecords => {
+  const bucket = openBucket(log, 'ACCOUNTS', Invitation);
+  const keyOf = (org_id: string, id: string): string => `invitations.${org_id}.${id}`;
+  const find: InvitationRecords['find'] = (org_id, id) => bucket.get(keyOf(org_id, id));
+  return {
+    find,
+    list: async (org_id, now) =>
+      (await bucket.list(`invitations.${org_id}`))
+        .map(({ value }) => value)
+        .filter((invitation) => isOpen(invitation, now))
+        .toSorted((one, other) => (one.id < other.id ? 1 : -1)),
+    create: async (invitation, now) => {
+      const present = await bucket.list(`invitations.${invitation.org_id}`);
+      const ended = present.filter(({ value }) => Date.parse(value.expires_at) <= now.getTime());
+      await Promise.all(ended.map(({ key, revision }) => bucket.eraseAt(key, revision)));
+      if (present.length - ended.length >= MOST_INVITATIONS) return false;
+      await bucket.create(keyOf(invitation.org_id, invitation.id), invitation);
+      return true;
+    },
+    claim: async ({ key, value, revision }, user_id) => {
+      if (value.accepted_by !== undefined) return value.accepted_by === user_id;
+      return (await bucket.update(key, { ...value, accepted_by: user_id }, revision)) !== false;
+    },
+    revoke: async (org_id, id) => {
+      const entry = await find(org_id, id);
+      if (entry === undefined || entry.value.accepted_by !== undefined) return false;
+      // Nobody can accept one that has ended, so one that is being accepted is not revoked.
+      const ended = { ...entry.value, expires_at: entry.value.created_at };
+      if ((await bucket.update(entry.key, ended, entry.revision)) === false) return false;
+      await bucket.erase(entry.key);
+      return true;
+    },
+    erase: (org_id, id) => bucket.erase(keyOf(org_id, id)),
+  };
+};
+
+/** An interrupted acceptance keeps it, for the one who accepts. */
+export const isOpen = ({ expires_at, accepted_by }: Invitation, now: Date): boolean =>
+  accepted_by === undefined && Date.parse(expires_at) > now.getTime();

@@ -1,0 +1,77 @@
+import { Role } from '@runledger/contracts/accounts/roles';
+import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
+import { openBucket } from '@runledger/event-log/streams/bucket';
+import { Type } from 'typebox';
+import type { Member, MembersResult } from '../core/members.ts';
+
+const Uuid = Type.String({ format: 'uuid' });
+
+const Members = Type.Object({
+  members: Type.Array(
+    Type.Object({
+      user_id: Uuid,
+      email: Type.String({ maxLength: 254 }),
+      name: Type.String({ maxLength: 128 }),
+      role: Role,
+      operator: Type.Boolean(),
+      since: Type.String({ format: 'date-time' }),
+    }),
+  ),
+});
+
+const Membership = Type.Object({ org_id: Uuid });
+
+/**
+ * Who may sign in to an organisation, in the bucket ACCOUNTS: `members.<org_id>` is all its members in one record, so that it has an owner
+ * whoever changes them at the same time. `memberships.<user_id>.<org_id>` is written before a person becomes a member and erased
+ * after they were removed, so it has every organisation of a person, and perhaps one more.
+ * Every method may throw LogUnavailable.
+ */
+export interface MemberRecords {
+  of(org_id: string): Promise<readonly Member[]>;
+  /** `change` is pure: it is called again when the members were changed meanwhile. */
+  change(org_id: string, change: (members: readonly Member[]) => MembersResult): Promise<MembersResult>;
+  /** Before the person becomes a member. */
+  note(user_id: string, org_id: string): Promise<void>;
+  /** After the person was removed. */
+  forget(user_id: string, org_id: string): Promise<void>;
+  /** The organisations of a person, by their ids, in the order in which the person became a member. */
+  organisationsOf(user_id: string): Promise<readonly string[]>;
+  /** Removes all members of an organisation. */
+  erase(org_id: string): Promise<void>;
+}
+
+const MAX_TRIES = 50;
+
+export const memberRecords = (log: EventLog): MemberRecords => {
+  const bucket = openBucket(log, 'ACCOUNTS', Members);
+  const memberships = openBucket(log, 'ACCOUNTS', Membership);
+  const keyOf = (org_id: string): string => `members.${org_id}`;
+  const membershipKey = (user_id: string, org_id: string): string => `memberships.${user_id}.${org_id}`;
+  return {
+    of: async (org_id) => (await bucket.get(keyOf(org_id)))?.value.members ?? [],
+    change: async (org_id, change) => {
+      const key = keyOf(org_id);
+      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+        const present = await bucket.get(key);
+        const result = change(present?.value.members ?? []);
+        if (result.kind !== 'changed') return result;
+        const value = { members: [...result.members] };
+        const written = present
+          ? await bucket.update(key, value, present.revision)
+          : await bucket.create(key, value);
+        if (written !== false) return result;
+      }
+      throw new LogUnavailable(`The members of ${org_id} change too fast to be changed. Try again.`);
+    },
+    note: async (user_id, org_id) => {
+      await memberships.create(membershipKey(user_id, org_id), { org_id });
+    },
+    forget: (user_id, org_id) => memberships.erase(membershipKey(user_id, org_id)),
+    organisationsOf: async (user_id) =>
+      (await memberships.list(`memberships.${user_id}`))
+        .toSorted((one, other) => one.revision - other.revision)
+        .map(({ value }) => value.org_id),
+    erase: (org_id) => bucket.erase(keyOf(org_id)),
+  };
+};

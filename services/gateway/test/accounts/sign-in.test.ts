@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aBrowser, aMember, anEmail, PASSWORD, signedIn } from '../fixtures/accounts/a-browser.ts';
+import { codeOf } from '../fixtures/accounts/an-organisation.ts';
+import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
+
+let bed: TestBed;
+let gateway: TestGateway;
+let other: TestGateway;
+let org_id: string;
+beforeAll(async () => {
+  bed = await openTestBed();
+  [gateway, other] = await Promise.all([bed.gateway(), bed.gateway()]);
+  ({ org_id } = bed.tenant);
+});
+afterAll(() => bed[Symbol.asyncDispose]());
+
+describe('POST /session', () => {
+  it('sets a cookie that no script reads and no other site gets, and says who is signed in', async () => {
+    const person = await aMember(bed.log, org_id, 'developer', { hasPassword: true });
+    const browser = aBrowser(gateway.api);
+    const { status, body, headers } = await browser.send('POST', '/session', {
+      email: person.email.toUpperCase(),
+      password: PASSWORD,
+    });
+    expect(status).toBe(200);
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.getSetCookie()).toEqual([
+      expect.stringMatching(
+        /^runledger_session=[A-Za-z0-9]{32}; Path=\/; Expires=[^;]+ GMT; HttpOnly; SameSite=Lax$/,
+      ),
+    ]);
+    expect(body).toEqual({
+      user: { id: person.id, email: person.email, name: 'Ada' },
+      organisations: [{ id: org_id, name: 'acme', role: 'developer', operator: false }],
+      organisation: { id: org_id, name: 'acme', role: 'developer', operator: false, scopes: ['runs:write'] },
+      has_password: true,
+      needs_current_password: true,
+      expires_at: expect.stringMatching(/Z$/),
+      sign_in: ['password'],
+    });
+    expect(Date.parse(body.expires_at) - Date.now()).toBeGreaterThan(6.9 * 24 * 3_600_000);
+    expect((await browser.send('GET', '/session')).body).toEqual(body);
+  });
+
+  it('sends the cookie over https only, where clients know the server by https', async () => {
+    const secure = await bed.gateway({ environment: { RUNLEDGER_PUBLIC_URL: 'https://runs.example.com' } });
+    const person = await aMember(bed.log, org_id, 'viewer', { hasPassword: true });
+    const browser = aBrowser(secure.api);
+    const { headers } = await browser.send('POST', '/session', { email: person.email, password: PASSWORD });
+    expect(headers.getSetCookie()[0]).toMatch(
+      /^__Host-runledger_session=\w+; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax; Secure$/,
+    );
+    const { headers: left } = await browser.send('DELETE', '/session', undefined, {
+      origin: 'https://runs.example.com',
+    });
+    expect(left.getSetCookie()[0]).toMatch(/^__Host-runledger_session=; Path=\/; Expires=Thu, 01 Jan 1970 /);
+  });
+
+  it('answers an unknown e-mail and a wrong password with the same words', async () => {
+    const person = await aMember(bed.log, org_id, 'viewer', { hasPassword: true });
+    const browser = aBrowser(gateway.api);
+    const wrong = await browser.send('POST', '/session', { email: person.email, password: 'wrong' });
+    const unknown = await browser.send('POST', '/session', { email: anEmail(), password: 'wrong' });
+    for (const { status, body, headers } of [wrong, unknown]) {
+      expect([status, body.code]).toEqual([401, 'sign_in_refused']);
+      expect(headers.getSetCookie()).toEqual([]);
+    }
+    expect(wrong.body.detail).toBe(unknown.body.detail);
+  });
+
+  it('lets nobody guess on after five wrong passwords, at another gateway neither', async () => {
+    const person = await aMember(bed.log, org_id, 'viewer', { hasPassword: true });
+    const guess = (api: string, password: string) =>
+      aBrowser(api).send('POST', '/session', { email: person.email, password });
+    for (const api of [gateway.api, other.api, gateway.api, other.api, gateway.api])
+      expect((await guess(api, 'wrong')).status).toBe(401);
+    const limited = await guess(other.api, PASSWORD);
+    expect([limited.status, limited.body.code]).toEqual([429, 'sign_in_limited']);
+    expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+
+  it('is refused when a page of another site sends it, and so is a change with the cookie', async () => {
+    const person = await aMember(bed.log, org_id, 'viewer', { hasPassword: true });
+    const signIn = { email: person.email, password: PASSWORD };
+    const evil = { origin: 'https://evil.example' };
+    const refused = [403, 'cross_site_request'];
+    expect(await codeOf(aBrowser(gateway.api).send('POST', '/session', signIn, evil))).toEqual(refused);
+    const browser = aBrowser(gateway.api);
+    expect((await browser.send('POST', '/session', signIn, {})).status).toBe(200);
+    for (const headers of [evil, {}, { 'sec-fetch-site': 'same-site' }, { origin: 'null' }]) {
+      expect(await codeOf(browser.send('PATCH', '/session', { organisation_id: org_id }, headers))).toEqual(
+        refused,
+      );
+      expect(await codeOf(browser.send('POST', '/api-keys', { name: 'a' }, headers))).toEqual(refused);
+    }
+    expect((await browser.send('GET', '/whoami', undefined, evil)).body.code).toBe('credential_missing');
+    expect((await browser.send('GET', '/session', undefined, evil)).status).toBe(200);
+    expect((await browser.send('GET', '/whoami', undefined, {})).status).toBe(200);
+    const ours = { origin: gateway.url };
+    expect((await browser.send('PATCH', '/session', { organisation_id: org_id }, ours)).status).toBe(200);
+  });
+
+  it('is refused to a page of another site also where that site may call the API', async () => {
+    const open = await bed.gateway({ environment: { RUNLEDGER_CORS_ORIGINS: 'https://app.example.com' } });
+    const person = await aMember(bed.log, org_id, 'owner');
+    const browser = await signedIn(open, person);
+    const app = { origin: 'https://app.example.com', 'sec-fetch-site': 'cross-site' };
+    const read = await browser.send('GET', '/members', undefined, app);
+    expect([read.status, read.headers.get('access-control-allow-credentials')]).toEqual([401, null]);
+    expect(await codeOf(browser.send('POST', '/api-keys', { name: 'a' }, app))).toEqual([
+      403,
+      'cross_site_request',
+    ]);
+  });
+});
