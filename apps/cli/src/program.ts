@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Environment } from './api-client/connection.ts';
+import { addAccountCommands } from './accounts/accounts.ts';
 import { addAuditCommands } from './audit/audit-commands.ts';
 import { addDeploymentCommands } from './catalogue/deployments.ts';
 import { addMachineCommands } from './catalogue/machines.ts';
@@ -136,6 +137,7 @@ const addAll = (program: Command, context: CommandContext, environment: ProgramE
   addExecutorCommands(program, context);
   addQueuesCommand(program, context);
   addSealedValueCommands(program, context);
+  addAccountCommands(program, context);
   addAuditCommands(program, context);
   addServerCommands(program, context, environment);
   addOperatorCommands(program, context, environment);

@@ -5,6 +5,8 @@ import type { MetricsAddress } from './components/services.ts';
 
 export interface BannerFacts {
   readonly url: string;
+  /** The address that signs in the owner, once. */
+  readonly signIn: string;
   readonly apiKey: string;
   readonly deploymentId: string;
   readonly slots: string;
@@ -23,6 +25,7 @@ const LISTEN_PORT = 9000;
 /** What a newcomer needs when everything runs. The command lines can be pasted. */
 export const banner = ({
   url,
+  signIn,
   apiKey,
   deploymentId,
   slots,
@@ -36,6 +39,7 @@ export const banner = ({
   const rows = [
     ['API', url],
     ['reference', `${url}/docs`],
+    ['sign in', `${signIn} (once, within 15 minutes)`],
     ['API key', apiKey],
     ['deployment', `${deploymentId} (the sample: paints a picture in about 3 s)`],
     ['GPU slots', slots],

@@ -4,6 +4,7 @@ import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { logSettings, parseLogSettings, type LogSettings } from '@runledger/event-log/provision/log-settings';
 import { provision } from '@runledger/event-log/provision/provision';
+import { newOwnerLink, signInPage, type NewSignInLink } from '@runledger/gateway/accounts/new-sign-in-link';
 import { banner } from './banner.ts';
 import { CONNECTION_FILE, DATA_FOLDER } from './data-folder/connection-files.ts';
 import type { Connection, Operator } from './data-folder/connection-files.ts';
@@ -28,6 +29,9 @@ import type { Settings } from './settings/settings.ts';
 import { StartRefused } from './settings/start-refused.ts';
 import { webhookAllowOf } from './settings/webhook-allow.ts';
 
+/** Nobody has it elsewhere: the owner of a standalone is whoever reads what it prints. */
+const OWNER_EMAIL = 'owner@standalone.local';
+
 /** Opens everything into `open`: started in this order, stopped in reverse. Resolves when clients can queue runs. */
 export const start = async (
   open: AsyncDisposableStack,
@@ -38,9 +42,7 @@ export const start = async (
   const settings = await checkSettings(env);
   const host = settings.RUNLEDGER_HOST;
   const folder = await holdFolder(open, resolve(settings.RUNLEDGER_DATA_DIR));
-  const chosen = await choosePort(host, settings.RUNLEDGER_PORT);
-  if (!chosen.ok) throw new StartRefused(chosen.why);
-  const { port } = chosen;
+  const port = await portOf(host, settings);
 
   const secretKeys = await openSecretKeys(folder, settings.RUNLEDGER_SECRET_KEYS);
   const syncInterval = settings.RUNLEDGER_SYNC_INTERVAL;
@@ -60,8 +62,7 @@ export const start = async (
   const programs = settings.EXECUTOR_PROGRAMS;
   const webhookAllow = webhookAllowOf(settings.RUNLEDGER_WEBHOOK_ALLOW, host);
   const moreOwnServices = settings.RUNLEDGER_WEBHOOK_OWN_SERVICES;
-  const publicUrl = settings.RUNLEDGER_PUBLIC_URL;
-  const rateLimit = settings.RUNLEDGER_RATE_LIMIT;
+  const { RUNLEDGER_PUBLIC_URL: publicUrl, RUNLEDGER_RATE_LIMIT: rateLimit } = settings;
   const webhooks = { secretKeys, webhookAllow: webhookAllow.entries, moreOwnServices, publicUrl };
   const parts = {
     folder,
@@ -83,7 +84,8 @@ export const start = async (
   };
   const metrics = await startServices(open, parts, stopping);
 
-  const url = `${originOf(host, port)}${settings.RUNLEDGER_BASE_PATH}`;
+  const origin = originOf(host, port);
+  const url = `${origin}${settings.RUNLEDGER_BASE_PATH}`;
   await folder.publishUrl(url);
   const { api_key, deployment_id, webhook_secret, org_id } = first;
   const connection = { url, api_key, deployment_id, webhook_secret };
@@ -91,7 +93,14 @@ export const start = async (
   await keepSecret(open, folder, { connection, org_id, secretKeys, operator: broker.operator, print });
   const facts = { url, apiKey: api_key, deploymentId: deployment_id, slots: slots.description, views };
   const where = { dataFolder: folder.path, isUsualFolder: folder.path === resolve(DATA_FOLDER) };
-  print(banner({ ...facts, ...where, syncInterval, metrics, webhookAllow }));
+  const signIn = signInPage((publicUrl ?? origin).replace(/\/$/, ''), first.link);
+  print(banner({ ...facts, ...where, signIn, syncInterval, metrics, webhookAllow }));
+};
+
+const portOf = async (host: string, settings: Settings): Promise<number> => {
+  const chosen = await choosePort(host, settings.RUNLEDGER_PORT);
+  if (!chosen.ok) throw new StartRefused(chosen.why);
+  return chosen.port;
 };
 
 const holdFolder = async (open: AsyncDisposableStack, path: string): Promise<DataFolder> => {
@@ -116,13 +125,18 @@ const prepareLog = async (
     slots,
     secretKeys,
   }: { readonly settings: Settings; readonly slots: Slots; readonly secretKeys: readonly string[] },
-): Promise<FirstOrganisation & Pick<Connection, 'webhook_secret'>> => {
+): Promise<FirstOrganisation & Pick<Connection, 'webhook_secret'> & { readonly link: NewSignInLink }> => {
   await using log = await openEventLog({ url, seed, name: 'standalone' }, silentLogger);
   await provision(log, readLogSettings(settings));
   const now = (): Date => new Date();
   const apiKey = settings.RUNLEDGER_API_KEY;
   const first = await openFirstOrganisation(folder, log, { apiKey, gpu: slots.model, now });
-  return { ...first, webhook_secret: await webhookSecretOf(log, first.org_id, secretKeys, now) };
+  const owner = { email: OWNER_EMAIL, owner_of: first.org_id };
+  return {
+    ...first,
+    webhook_secret: await webhookSecretOf(log, first.org_id, secretKeys, now),
+    link: await newOwnerLink(log, owner, now()),
+  };
 };
 
 interface KeptSecret {

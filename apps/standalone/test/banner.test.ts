@@ -4,6 +4,7 @@ import { withoutCredentials } from '../src/components/database.ts';
 
 const facts = {
   url: 'http://127.0.0.1:8080/api',
+  signIn: 'http://127.0.0.1:8080/console/sign-in#token=a.b',
   apiKey: 'rl_key',
   deploymentId: 'd1',
   slots: 'A10G:2',
@@ -29,6 +30,12 @@ it('shows everything a newcomer needs, without the password of the database', ()
 it('shows the address of the API reference, in a line like the others', () => {
   expect(banner(facts)).toContain(
     '\n  API         http://127.0.0.1:8080/api\n  reference   http://127.0.0.1:8080/api/docs\n',
+  );
+});
+
+it('shows the link that signs the owner in', () => {
+  expect(banner(facts)).toContain(
+    '\n  sign in     http://127.0.0.1:8080/console/sign-in#token=a.b (once, within 15 minutes)\n',
   );
 });
 

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 3f30c1e1bf334c7df1f154305d9512128ed71c74369503cf5f992ab3e19a6964.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 c35a7edab5c03d88f1e02f26f067c52a9ad57e2ac748c870c64af815d6daf23c.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

@@ -1,7 +1,7 @@
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { signer } from '@runledger/webhooks/signing/signer';
-import { authLibrary } from './auth-library.ts';
+import type { AuthLibrary, OpenAuthLibrary } from './auth-library.ts';
 import { memberships, type Memberships } from './membership.ts';
 import { people, type People } from './people.ts';
 import { sessionCallers, type SessionCallers } from './session-callers.ts';
@@ -34,7 +34,13 @@ export interface AccountsOptions {
 
 export const accounts = ({ log, secretKeys, now, logger }: AccountsOptions): Accounts => {
   const rows = accountRows(log);
-  const library = authLibrary({ rows, secret: signer(secretKeys, 'accounts').sign('better-auth'), logger });
+  const secret = signer(secretKeys, 'accounts').sign('better-auth');
+  let opening: Promise<AuthLibrary> | undefined;
+  const open = async (): Promise<AuthLibrary> => {
+    const { openAuthLibrary } = await import('./auth-library.ts');
+    return openAuthLibrary({ rows, secret, logger });
+  };
+  const library: OpenAuthLibrary = () => (opening ??= open());
   const members = memberRecords(log);
   const ofLinks = linkRecords(log);
   const ofPeople = people(rows, library);

@@ -1,7 +1,6 @@
-import { APIError } from 'better-auth';
 import pLimit from 'p-limit';
 import { Refused } from '../http/refusal.ts';
-import type { AuthLibrary } from './auth-library.ts';
+import type { OpenAuthLibrary } from './auth-library.ts';
 import { RowExists, type AccountRows } from './store/account-rows.ts';
 import { TABLES, type Row } from './core/row-tables.ts';
 
@@ -31,7 +30,7 @@ export interface People {
 const MOST_AT_ONCE = 4;
 const MOST_WAITING = 64;
 
-export const people = (rows: AccountRows, library: AuthLibrary): People => {
+export const people = (rows: AccountRows, library: OpenAuthLibrary): People => {
   const limit = pLimit(MOST_AT_ONCE);
   const hashing = <Result>(work: () => Promise<Result>): Promise<Result> => {
     if (limit.pendingCount >= MOST_WAITING) throw busy();
@@ -44,15 +43,15 @@ export const people = (rows: AccountRows, library: AuthLibrary): People => {
     findByEmail,
     withPassword: (email, password) =>
       hashing(async () => {
-        const token = await tokenOf(library, email, password);
+        const loaded = await library();
+        const token = await loaded.signIn(email, password);
         if (token === undefined) return undefined;
         // The library begins a session with each sign-in. Ours begin elsewhere, with what they are for.
-        const { internalAdapter } = await library.$context;
-        await internalAdapter.deleteSession(token);
+        await loaded.context.internalAdapter.deleteSession(token);
         return findByEmail(email);
       }),
     create: async (email, name) => {
-      const { internalAdapter } = await library.$context;
+      const { internalAdapter } = (await library()).context;
       try {
         const { id } = await internalAdapter.createUser(
           { email, name, emailVerified: false },
@@ -65,12 +64,12 @@ export const people = (rows: AccountRows, library: AuthLibrary): People => {
       }
     },
     hasPassword: async (id) => {
-      const { internalAdapter } = await library.$context;
+      const { internalAdapter } = (await library()).context;
       return typeof (await internalAdapter.findCredentialAccount(id))?.password === 'string';
     },
     setPassword: (id, password) =>
       hashing(async () => {
-        const { internalAdapter, password: passwords } = await library.$context;
+        const { internalAdapter, password: passwords } = (await library()).context;
         const hash = await passwords.hash(password);
         if (await internalAdapter.findCredentialAccount(id)) return internalAdapter.updatePassword(id, hash);
         await internalAdapter.linkAccount({
@@ -81,7 +80,7 @@ export const people = (rows: AccountRows, library: AuthLibrary): People => {
         });
       }),
     remove: async (id) => {
-      const { internalAdapter } = await library.$context;
+      const { internalAdapter } = (await library()).context;
       await internalAdapter.deleteUser(id);
     },
   };
@@ -89,20 +88,6 @@ export const people = (rows: AccountRows, library: AuthLibrary): People => {
 
 const personIn = (row: Row | undefined): Person | undefined =>
   row && { id: String(row['id']), email: String(row['email']), name: String(row['name']) };
-
-/** The token of the session that the library began. Its refusals say that e-mail and password do not belong together. */
-const tokenOf = async (
-  library: AuthLibrary,
-  email: string,
-  password: string,
-): Promise<string | undefined> => {
-  try {
-    return (await library.api.signInEmail({ body: { email, password } })).token;
-  } catch (error) {
-    if (error instanceof APIError && error.statusCode < 500) return undefined;
-    throw error;
-  }
-};
 
 const busy = (): Refused =>
   new Refused({

@@ -1,4 +1,4 @@
-import type { AuthLibrary } from './auth-library.ts';
+import type { OpenAuthLibrary } from './auth-library.ts';
 import type { AccountRows } from './store/account-rows.ts';
 import { TABLES, type Row } from './core/row-tables.ts';
 
@@ -38,7 +38,7 @@ const MOST_OF_A_PERSON = 20;
 /** As the library makes them. */
 const TEXT = /^[A-Za-z0-9]{32}$/;
 
-export const sessions = (rows: AccountRows, library: AuthLibrary, now: () => Date): Sessions => {
+export const sessions = (rows: AccountRows, library: OpenAuthLibrary, now: () => Date): Sessions => {
   const table = TABLES.session;
   const live = (row: Row | undefined): Session | undefined => {
     const session = row && sessionIn(row);
@@ -55,7 +55,7 @@ export const sessions = (rows: AccountRows, library: AuthLibrary, now: () => Dat
       const present = (await rows.listOwned(table, user_id)).map(sessionIn);
       const oldest = present.toSorted((one, other) => other.created_at - one.created_at);
       await Promise.all(oldest.slice(MOST_OF_A_PERSON - 1).map(({ id }) => end(id)));
-      const { internalAdapter } = await library.$context;
+      const { internalAdapter } = (await library()).context;
       const made = await internalAdapter.createSession(user_id, false, { org_id, made_by });
       const session = {
         id: made.id,

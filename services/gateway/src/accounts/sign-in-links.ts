@@ -1,12 +1,7 @@
-import { isOfLink, newLinkToken, readLinkToken } from './link-token.ts';
+import { isOfLink, readLinkToken } from './link-token.ts';
+import { newSignInLink, type NewSignInLink } from './new-sign-in-link.ts';
 import type { People, Person } from './people.ts';
-import { linkName, type LinkRecords } from './store/link-records.ts';
-
-/** A new link, which is shown once. */
-interface NewSignInLink {
-  readonly token: string;
-  readonly expires_at: string;
-}
+import type { LinkRecords } from './store/link-records.ts';
 
 /** Links that sign a person in, once. Every method may throw LogUnavailable. */
 export interface SignInLinks {
@@ -33,18 +28,9 @@ export interface SignInLinksOptions {
   readonly now: () => Date;
 }
 
-/** In seconds. */
-export const LINK_S = 15 * 60;
-
 export const signInLinks = ({ links, people, now }: SignInLinksOptions): SignInLinks => ({
-  create: async (given, owner_of) => {
-    const email = given.toLowerCase();
-    const { token, sha256 } = newLinkToken(linkName(email));
-    const expires_at = new Date(now().getTime() + LINK_S * 1_000).toISOString();
-    const grants = owner_of === undefined ? {} : { owner_of };
-    await links.put({ email, sha256, expires_at, used: false, ...grants });
-    return { token, expires_at };
-  },
+  create: (email, owner_of) =>
+    newSignInLink(links, { email, ...(owner_of === undefined ? {} : { owner_of }) }, now()),
   use: async (token, makeOwner) => {
     const read = readLinkToken(token);
     const [name] = read?.names ?? [];
@@ -63,5 +49,5 @@ export const signInLinks = ({ links, people, now }: SignInLinksOptions): SignInL
   },
 });
 
-const NAME = /^[0-9a-f]{64}$/;
+const NAME = /^[0-9a-f]{32}$/;
 const nameOf = (email: string): string => email.split('@', 1)[0] ?? email;

@@ -5,10 +5,11 @@ import { Name } from '../fields/names.ts';
 import { unchanged } from '../fields/optional.ts';
 import { time } from '../fields/values.ts';
 
-/** As people write it. It is compared in lower case. */
+/** As people write it, and as the authentication library accepts it. It is compared in lower case. */
 export const Email = Type.String({
   maxLength: 254,
-  pattern: '^[^@\\s\\u0000-\\u001f\\u007f]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,187}[A-Za-z0-9])?$',
+  pattern:
+    "^(?:[A-Za-z0-9_'+-]+\\.)*[A-Za-z0-9_'+-]*[A-Za-z0-9_+-]@(?:[A-Za-z0-9][A-Za-z0-9-]*\\.)+[A-Za-z]{2,}$",
   description: 'The e-mail address of a person.',
   examples: ['ada@example.com'],
   'x-refusal': {

@@ -2,7 +2,7 @@ import { scopesOfMember } from '@runledger/contracts/accounts/roles';
 import type { SessionItem } from '@runledger/contracts/http/accounts/session';
 import type { Accounts } from '../accounts.ts';
 import type { Session } from '../sessions.ts';
-import { LINK_S } from '../sign-in-links.ts';
+import { LINK_S } from '../new-sign-in-link.ts';
 
 export interface DescribeSession {
   readonly accounts: Pick<Accounts, 'people' | 'memberships'>;

@@ -6,6 +6,7 @@ import {
 } from '@runledger/contracts/http/accounts/session';
 import { openOperation, openRoute, operation, route, type Route } from '../../http/operation.ts';
 import { notFound, Refused } from '../../http/refusal.ts';
+import { signInPage } from '../new-sign-in-link.ts';
 import type { AccountRoutes } from './account-routes.ts';
 import { addMember } from './add-member.ts';
 import { beginSession } from './begin-session.ts';
@@ -61,8 +62,8 @@ export const linkRoutes = (options: AccountRoutes): Route[] => {
       const email = body.email.toLowerCase();
       const members = await memberships.list(org_id);
       if (!members.some((member) => member.email === email)) throw notFound('Member');
-      const { token, expires_at } = await links.create(email);
-      return { email, token, url: `${publicUrl()}/console/sign-in#token=${token}`, expires_at };
+      const link = await links.create(email);
+      return { email, ...link, url: signInPage(publicUrl(), link) };
     }),
   ];
 };

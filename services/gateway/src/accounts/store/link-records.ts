@@ -24,7 +24,8 @@ export interface LinkRecords {
   erase(email: string): Promise<void>;
 }
 
-export const linkName = (email: string): string => hashOf(email);
+/** Short, since people see it in links. */
+export const linkName = (email: string): string => hashOf(email).slice(0, 32);
 
 export const linkRecords = (log: EventLog): LinkRecords => {
   const bucket = openBucket(log, 'ACCOUNTS', SignInLink);

@@ -1,0 +1,43 @@
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { newLinkToken } from './link-token.ts';
+import { linkName, linkRecords, type LinkRecords } from './store/link-records.ts';
+
+/** A new link, which is shown once. */
+export interface NewSignInLink {
+  readonly token: string;
+  readonly expires_at: string;
+}
+
+/** In seconds. */
+export const LINK_S = 15 * 60;
+
+interface LinkRequest {
+  readonly email: string;
+  /** Whoever uses it becomes owner of this organisation, and operator; the account is made if there is none. */
+  readonly owner_of?: string;
+}
+
+/** Makes a link that signs a person in, once. It replaces an earlier one of the person. @throws {LogUnavailable} */
+export const newSignInLink = async (
+  links: Pick<LinkRecords, 'put'>,
+  { email: given, owner_of }: LinkRequest,
+  now: Date,
+): Promise<NewSignInLink> => {
+  const email = given.toLowerCase();
+  const { token, sha256 } = newLinkToken(linkName(email));
+  const expires_at = new Date(now.getTime() + LINK_S * 1_000).toISOString();
+  const grants = owner_of === undefined ? {} : { owner_of };
+  await links.put({ email, sha256, expires_at, used: false, ...grants });
+  return { token, expires_at };
+};
+
+/** For whoever has the operator's credentials of the broker: a link for an owner of an organisation. @throws {LogUnavailable} */
+export const newOwnerLink = (
+  log: EventLog,
+  owner: Required<LinkRequest>,
+  now: Date,
+): Promise<NewSignInLink> => newSignInLink(linkRecords(log), owner, now);
+
+/** The address that a person opens: the token is in the fragment, which no server is sent. `publicUrl`: without a slash at the end. */
+export const signInPage = (publicUrl: string, { token }: Pick<NewSignInLink, 'token'>): string =>
+  `${publicUrl}/console/sign-in#token=${token}`;
