@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { BUNDLES, currentBundles } from './bundles.mjs';
+import { BUNDLES, currentBundles } from './build/bundles.mjs';
 import { root, toolEnvironment } from './node24.mjs';
 import { NO_RESULT, readResult, sumOf } from './test-result.mjs';
 

@@ -10,7 +10,7 @@ const SCRIPTS = join(import.meta.dirname, '..');
 const MAKER = `
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from './node24.mjs';
+import { root } from '../node24.mjs';
 const source = join(root, 'main.ts');
 writeFileSync(join(process.argv[2], 'main.mjs'), 'console.log("bundle of", ' + JSON.stringify(readFileSync(source, 'utf8')) + ')');
 console.log(JSON.stringify([source]));
@@ -36,9 +36,9 @@ const aRepository = ({ maker = MAKER } = {}): Repository => {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     writeFileSync(join(folder, file), content);
   };
-  for (const name of ['bundles.mjs', 'node24.mjs', 'run-program.mjs'])
+  for (const name of ['build/bundles.mjs', 'build/kept-build.mjs', 'node24.mjs', 'run-program.mjs'])
     cpSync(join(SCRIPTS, name), join(folder, 'scripts', name));
-  write('scripts/make-bundles.mjs', maker);
+  write('scripts/build/make-bundles.mjs', maker);
   write('start.mjs', START);
   write('main.ts', "console.log('source')");
   write(INSTALLED, '{}');

@@ -5,8 +5,8 @@ import type { MetricsAddress } from './components/services.ts';
 
 export interface BannerFacts {
   readonly url: string;
-  /** The address that signs in the owner, once. */
-  readonly signIn: string;
+  /** The address that signs in the owner, once; undefined where the console is off. */
+  readonly signIn: string | undefined;
   readonly apiKey: string;
   readonly deploymentId: string;
   readonly slots: string;
@@ -39,7 +39,9 @@ export const banner = ({
   const rows = [
     ['API', url],
     ['reference', `${url}/docs`],
-    ['sign in', `${signIn} (once, within 15 minutes)`],
+    ...(signIn === undefined
+      ? []
+      : [['console', `${signIn} (signs you in once, within 15 minutes)`] as const]),
     ['API key', apiKey],
     ['deployment', `${deploymentId} (the sample: paints a picture in about 3 s)`],
     ['GPU slots', slots],

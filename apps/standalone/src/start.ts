@@ -93,7 +93,8 @@ export const start = async (
   await keepSecret(open, folder, { connection, org_id, secretKeys, operator: broker.operator, print });
   const facts = { url, apiKey: api_key, deploymentId: deployment_id, slots: slots.description, views };
   const where = { dataFolder: folder.path, isUsualFolder: folder.path === resolve(DATA_FOLDER) };
-  const signIn = signInPage((publicUrl ?? origin).replace(/\/$/, ''), first.link);
+  const isConsoleOn = settings.RUNLEDGER_CONSOLE !== 'off';
+  const signIn = isConsoleOn ? signInPage((publicUrl ?? origin).replace(/\/$/, ''), first.link) : undefined;
   print(banner({ ...facts, ...where, signIn, syncInterval, metrics, webhookAllow }));
 };
 

@@ -33,10 +33,11 @@ it('shows the address of the API reference, in a line like the others', () => {
   );
 });
 
-it('shows the link that signs the owner in', () => {
+it('shows the console with the link that signs the owner in, unless it is off', () => {
   expect(banner(facts)).toContain(
-    '\n  sign in     http://127.0.0.1:8080/console/sign-in#token=a.b (once, within 15 minutes)\n',
+    '\n  console     http://127.0.0.1:8080/console/sign-in#token=a.b (signs you in once, within 15 minutes)\n',
   );
+  expect(banner({ ...facts, signIn: undefined })).not.toContain('console');
 });
 
 it('shows where each process serves its metrics', () => {

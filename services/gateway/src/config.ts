@@ -14,6 +14,7 @@ import { outputUrlsConfig } from '@runledger/webhooks/signing/output-urls';
 import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
 import { MAX_INPUTS_BYTES, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
+import { consoleConfig } from './console/console-config.ts';
 import { archiveConfig } from './archive/store/archive-config.ts';
 import { exampleIdsConfig } from './openapi/example-ids.ts';
 import { outputsConfig } from './outputs/output-stores.ts';
@@ -44,6 +45,7 @@ export const configSchema = Type.Object({
     }),
   ),
   ...edgeConfig,
+  ...consoleConfig,
   RUNLEDGER_VIEWS: oneOf(['mongodb', 'sqlite'], {
     default: 'mongodb',
     description:

@@ -4,6 +4,7 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
 import type { CallbackPolicy } from '@runledger/webhooks/policy/callback-policy';
 import type { NameResolver } from '@runledger/webhooks/dns/name-resolver';
+import type { ConsoleFile } from './console/console-files.ts';
 import type { GatewayConfig } from './config.ts';
 import type { ProjectionPosition } from './projection/core/projection-start.ts';
 import type { RunViews } from './projection/run-views.ts';
@@ -11,6 +12,8 @@ import type { RunViews } from './projection/run-views.ts';
 /** What a gateway needs. */
 export interface GatewayParts {
   readonly config: GatewayConfig;
+  /** Undefined where the console is off. */
+  readonly consoleFiles: ReadonlyMap<string, ConsoleFile> | undefined;
   readonly log: EventLog;
   readonly views: RunViews;
   /** Whether this gateway keeps the views up to date now. */

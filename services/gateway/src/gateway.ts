@@ -38,6 +38,7 @@ import { RATE_LIMIT_TIMEOUT_MS, rateLimit, type RateLimiter } from './rate-limit
 import { commonHeaders } from './http/response-headers.ts';
 import { quickReads } from './runs/read/quick-reads.ts';
 import { withExampleIds } from './openapi/example-ids.ts';
+import { CONSOLE_PATH, consoleRoutes } from './console/console-routes.ts';
 import { homeRoute } from './home/home-route.ts';
 import { referenceRoutes } from './reference/reference-routes.ts';
 import { outputRoutes } from './outputs/output-routes.ts';
@@ -170,7 +171,7 @@ const allRoutes = (
 
 /** The page at `/`, the OpenAPI document with its reference, what attempts request, and output files. */
 const plainRoutesOf = (
-  { config, log, logger, publicUrl }: Omit<GatewayParts, 'metrics'>,
+  { config, consoleFiles, log, logger, publicUrl }: Omit<GatewayParts, 'metrics'>,
   { outputs: { store, needsLog }, outputUrls, stores, secrets, quotas, files, records }: RunServices,
   routes: readonly Route[],
   onUploaded: (bytes: number) => void,
@@ -182,7 +183,8 @@ const plainRoutesOf = (
   );
   const basePath = config.RUNLEDGER_BASE_PATH;
   return [
-    homeRoute({ basePath, publicUrl }),
+    homeRoute({ basePath, publicUrl, consolePath: consoleFiles && CONSOLE_PATH }),
+    ...(consoleFiles ? consoleRoutes(consoleFiles, basePath) : []),
     ...referenceRoutes({ basePath, operations, publicUrl }),
     ...executionRoutes({
       config,

@@ -12,6 +12,7 @@ import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
 import { policyFromConfig } from '@runledger/webhooks/policy/policy-config';
 import packageJson from '../package.json' with { type: 'json' };
 import type { GatewayConfig } from './config.ts';
+import { consoleFiles } from './console/console-files.ts';
 import { contract } from './contract.ts';
 import { clock } from './gateway-parts.ts';
 import { openGateway } from './gateway.ts';
@@ -38,6 +39,7 @@ export const startGateway = async (
   stopping: AbortSignal,
 ): Promise<{ http: string }> => {
   const { config, instance, logger, metrics, checks } = begun;
+  const files = await consoleFiles(config.RUNLEDGER_CONSOLE);
   const log = withFreshReads(
     await openServiceLog({ ...begun, streams: streamsOf(contract) }, open, stopping),
     clock,
@@ -69,6 +71,7 @@ export const startGateway = async (
   } = open.use(
     openGateway({
       config,
+      consoleFiles: files,
       log,
       views,
       isProjecting,

@@ -1,3 +1,4 @@
+import { configSchema as gatewayConfig } from '@runledger/gateway/config';
 import { configSchema as executorConfig } from '@runledger/gpu-executor/config';
 import { parseLogSettings } from '@runledger/event-log/provision/log-settings';
 import { localServerSettings } from '@runledger/local-servers/settings';
@@ -30,6 +31,7 @@ export const settingsSchema = Type.Object({
     emptyIsValue: true,
     description: 'the prefix of every path of the API, such as /api',
   }),
+  RUNLEDGER_CONSOLE: gatewayConfig.properties.RUNLEDGER_CONSOLE,
   RUNLEDGER_DATA_DIR: Type.String({ default: DATA_FOLDER, minLength: 1, description: 'the data folder' }),
   RUNLEDGER_API_KEY: Type.Optional(
     Type.String({

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Names the folder of bundles that a start script has made (`scripts/bundles.mjs`, ADR 83). */
+/** Names the folder of bundles that a start script has made (`scripts/build/bundles.mjs`, ADR 83). */
 const BUNDLES = 'RUNLEDGER_BUNDLES';
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 

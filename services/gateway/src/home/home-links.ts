@@ -5,11 +5,25 @@ export interface HomeLinks {
   readonly api: string;
   readonly reference: string;
   readonly openapi: string;
+  /** Left out where the console is off. */
+  readonly console?: string;
 }
 
-export const homeLinks = (publicUrl: string, basePath: string, version: string): HomeLinks => {
+/** `consolePath`: undefined where the console is off. */
+export const homeLinks = (
+  publicUrl: string,
+  basePath: string,
+  version: string,
+  consolePath: string | undefined,
+): HomeLinks => {
   const api = `${publicUrl}${basePath}`;
-  return { version, api, reference: `${api}/docs`, openapi: `${api}/openapi.json` };
+  return {
+    version,
+    api,
+    reference: `${api}/docs`,
+    openapi: `${api}/openapi.json`,
+    ...(consolePath !== undefined && { console: `${publicUrl}${consolePath}` }),
+  };
 };
 
 /** As JSON, for a client that asks for it. */

@@ -40,7 +40,11 @@ dd { margin: 0; color: var(--quiet); overflow-wrap: anywhere; }
 export const HOME_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
 
 /** What is here, and where to go on. It needs no script. Links stay on the host by whose name the reader came. */
-export const homePage = ({ version, api }: HomeLinks, basePath: string): string => `<!doctype html>
+export const homePage = (
+  { version, api }: HomeLinks,
+  basePath: string,
+  consolePath: string | undefined,
+): string => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8" />
@@ -55,7 +59,7 @@ export const homePage = ({ version, api }: HomeLinks, basePath: string): string 
       <p>This server runs deployed workflows on GPU machines. Programs queue runs, follow them and cancel them over its HTTP API.</p>
       <p class="quiet">Version ${escaped(version)}</p>
       <ul class="first">
-        <li><a href="${basePath}${REFERENCE.page}">Reference of the API</a></li>
+${consolePath === undefined ? '' : `        <li><a href="${consolePath}">Console</a></li>\n`}        <li><a href="${basePath}${REFERENCE.page}">Reference of the API</a></li>
         <li><a href="${basePath}/openapi.json">openapi.json</a></li>
       </ul>
       <h2>The first request</h2>

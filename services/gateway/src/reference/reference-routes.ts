@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import type { Operation } from '../http/operation.ts';
 import type { PlainRoute } from '../http/plain-route.ts';
 import { openApiDocument, type OpenApiDocument } from '../openapi/document.ts';
-import { contentOf, ownFiles, sendContent, type Content, type OwnFile } from './content.ts';
+import { contentOf, ownFiles, sendContent, type Content, type OwnFile } from '../content/content.ts';
 import { REFERENCE, REFERENCE_POLICY, referencePage } from './reference-page.ts';
 import { withCodeSamples } from './samples/code-samples.ts';
 

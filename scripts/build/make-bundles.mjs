@@ -1,9 +1,9 @@
-// Bundles the programs that are started often (ADR 83): `node scripts/make-bundles.mjs FOLDER`. A bundle has the path of its source
+// Bundles the programs that are started often (ADR 83): `node scripts/build/make-bundles.mjs FOLDER`. A bundle has the path of its source
 // below FOLDER, with the end .mjs. It prints the files of ours that it read, as JSON.
 import { sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
-import { root } from './node24.mjs';
+import { root } from '../node24.mjs';
 
 /** They share what they have in common. */
 const PROGRAMS = [

@@ -1,0 +1,36 @@
+import type { paths } from '@runledger/client/api-types';
+import createClient from 'openapi-fetch';
+import { Refused, type Refusal } from './refused.ts';
+
+/** Where the API begins on this host, such as `/api`. The gateway writes it into the page. */
+export const API = document.documentElement.dataset['api'] ?? '/api';
+
+/**
+ * The API, with the types of its OpenAPI document. The browser sends the cookie of the session by itself, and only to the host that
+ * the page comes from.
+ */
+export const api = createClient<paths>({ baseUrl: API, credentials: 'same-origin' });
+
+interface Answer<Data> {
+  readonly data?: Data;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+/** The body of a success. @throws {Refused} with what the service says, or with what is wrong with the connection */
+export const answered = async <Data>(answer: Promise<Answer<Data>>): Promise<Data> => {
+  const { data, error, response } = await answer.catch((cause: unknown) => {
+    throw new Refused(
+      { detail: 'The service cannot be reached. This page tries again by itself.', code: 'unreachable' },
+      0,
+      { cause },
+    );
+  });
+  if (response.ok) return data as Data;
+  throw new Refused(refusalOf(error, response), response.status);
+};
+
+const refusalOf = (error: unknown, { status, statusText }: Response): Refusal =>
+  typeof error === 'object' && error !== null && 'detail' in error
+    ? (error as Refusal)
+    : { detail: `The service answered ${status} ${statusText}.`, code: 'unknown' };

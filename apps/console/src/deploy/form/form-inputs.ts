@@ -1,0 +1,74 @@
+import type { Schemas } from '../../api/schemas.ts';
+
+export type InputDefinition = Schemas['InputDefinition'];
+export type Inputs = NonNullable<Schemas['DeploymentRunRequest']['inputs']>;
+
+/** What a person entered into the field of an input: text, or a file that was uploaded already, by its id. */
+export type Entered = Readonly<Record<string, string | boolean | undefined>>;
+
+const FILE_TYPES: ReadonlySet<string> = new Set(['file', 'image', 'audio', 'video']);
+
+export const isFileInput = ({ type }: InputDefinition): boolean => FILE_TYPES.has(type);
+
+/** What stands in a field at first. */
+export const presetOf = ({ default: preset, type }: InputDefinition): string | boolean | undefined => {
+  if (type === 'boolean') return preset === true;
+  if (preset === undefined || preset === null) return undefined;
+  return typeof preset === 'string' ? preset : JSON.stringify(preset);
+};
+
+/** The inputs of a run from the fields of a form. A field that is empty is left out. Problems are sentences by the name of the input. */
+export const inputsOf = (
+  definitions: readonly InputDefinition[],
+  entered: Entered,
+): { readonly inputs: Inputs; readonly problems: Readonly<Record<string, string>> } => {
+  const inputs: Inputs = {};
+  const problems: Record<string, string> = {};
+  for (const definition of definitions) {
+    const value = entered[definition.name];
+    if (value === undefined || value === '') continue;
+    const read = typeof value === 'boolean' ? value : valueOf(definition, value);
+    if (read === undefined) problems[definition.name] = `Enter ${EXPECTED[definition.type]}.`;
+    else inputs[definition.name] = read;
+  }
+  return { inputs, problems };
+};
+
+const EXPECTED: Readonly<Record<InputDefinition['type'], string>> = {
+  string: 'a text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'yes or no',
+  array: 'a JSON array, such as ["a", "b"]',
+  file: 'a file',
+  image: 'a picture',
+  audio: 'a sound',
+  video: 'a video',
+};
+
+const valueOf = ({ type }: InputDefinition, text: string): Inputs[string] | undefined => {
+  switch (type) {
+    case 'integer':
+      return /^\s*[+-]?\d+\s*$/.test(text) ? Number(text) : undefined;
+    case 'number':
+      return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined;
+    case 'array':
+      return arrayIn(text);
+    case 'boolean':
+    case 'string':
+    case 'file':
+    case 'image':
+    case 'audio':
+    case 'video':
+      return text;
+  }
+};
+
+const arrayIn = (text: string): unknown[] | undefined => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,131 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState, type ReactNode, type SubmitEvent } from 'react';
+import { answered, api } from '../api/client.ts';
+import type { Schemas } from '../api/schemas.ts';
+import { usePages } from '../api/use-pages.ts';
+import { useMay } from '../session/use-session.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { List } from '../ui/list.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { submitted } from '../ui/submitted.ts';
+import { Ago } from '../ui/time.tsx';
+
+/** The kinds of places where workflows are executed. */
+export const MachinesPage = (): ReactNode => {
+  const mayWrite = useMay('admin');
+  const [open, setOpen] = useState(false);
+  const { pages, ...list } = usePages(['machines'], async (cursor, signal) =>
+    answered(
+      api.GET('/machines', { params: { query: { ...(cursor !== undefined && { cursor }) } }, signal }),
+    ),
+  );
+  return (
+    <div className="stack">
+      <div className="row apart">
+        <h1>Machines</h1>
+        {mayWrite && (
+          <button type="button" className="primary" onClick={() => setOpen(true)}>
+            New machine …
+          </button>
+        )}
+      </div>
+      <List
+        what="machines"
+        columns={['Name', 'GPU', 'Runner', 'Type', 'Made']}
+        empty="There is no machine yet. A machine says which GPU and which runner execute a workflow."
+        rows={pages
+          .flatMap(({ machines }) => machines)
+          .map(({ id, name, gpu, runner, type, version, archived, created_at }) => (
+            <tr key={id}>
+              <th scope="row">
+                {name} {archived && <span className="tag">archived</span>}
+              </th>
+              <td>{gpu}</td>
+              <td>{runnerWords(runner)}</td>
+              <td>
+                {type} {version}
+              </td>
+              <td>
+                <Ago time={created_at} />
+              </td>
+            </tr>
+          ))}
+        {...list}
+      />
+      <Dialog title="New machine" open={open} onClose={() => setOpen(false)}>
+        <MachineForm onMade={() => setOpen(false)} />
+      </Dialog>
+    </div>
+  );
+};
+
+type Runner = Schemas['Runner'];
+const KINDS = ['program', 'cog', 'comfyui'] as const satisfies readonly Runner['kind'][];
+
+const runnerWords = (runner: Runner): string => {
+  switch (runner.kind) {
+    case 'program':
+      return `program ${runner.program}`;
+    case 'cog':
+      return `Cog model ${runner.model}`;
+    case 'comfyui':
+      return 'ComfyUI';
+  }
+};
+
+const MachineForm = ({ onMade }: { readonly onMade: () => void }): ReactNode => {
+  const [kind, setKind] = useState<Runner['kind']>('program');
+  const create = useMutation({
+    mutationFn: async (body: Schemas['NewMachine']) => answered(api.POST('/machines', { body })),
+    onSuccess: onMade,
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    const text = submitted(event);
+    create.mutate({
+      name: text('name'),
+      gpu: text('gpu').toUpperCase(),
+      runner: runnerOf(kind, text('target')),
+    });
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <label className="field">
+        Name
+        <input name="name" required maxLength={128} autoComplete="off" />
+      </label>
+      <label className="field">
+        GPU model, such as RTX4090; CPU for none
+        <input name="gpu" required pattern="[A-Za-z0-9][A-Za-z0-9._\-]{0,39}" autoComplete="off" />
+      </label>
+      <label className="field">
+        Runner
+        <select value={kind} onChange={({ target }) => setKind(target.value as Runner['kind'])}>
+          {KINDS.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      </label>
+      {kind !== 'comfyui' && (
+        <label className="field">
+          {kind === 'program' ? 'Program, as the executors name it' : 'Model, as the executors name it'}
+          <input name="target" required autoComplete="off" />
+        </label>
+      )}
+      {create.error && <Problem error={create.error} />}
+      <button type="submit" className="primary" disabled={create.isPending}>
+        Make the machine
+      </button>
+    </form>
+  );
+};
+
+const runnerOf = (kind: Runner['kind'], target: string): Runner => {
+  switch (kind) {
+    case 'program':
+      return { kind, program: target };
+    case 'cog':
+      return { kind, model: target };
+    case 'comfyui':
+      return { kind };
+  }
+};

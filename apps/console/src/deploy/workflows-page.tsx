@@ -1,0 +1,81 @@
+import { useMutation } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState, type ReactNode, type SubmitEvent } from 'react';
+import { answered, api } from '../api/client.ts';
+import { usePages } from '../api/use-pages.ts';
+import { useMay } from '../session/use-session.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { List } from '../ui/list.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { submitted } from '../ui/submitted.ts';
+import { Ago } from '../ui/time.tsx';
+
+/** What deployments execute. */
+export const WorkflowsPage = (): ReactNode => {
+  const mayWrite = useMay('admin');
+  const [open, setOpen] = useState(false);
+  const { pages, ...list } = usePages(['workflows'], async (cursor, signal) =>
+    answered(
+      api.GET('/workflows', { params: { query: { ...(cursor !== undefined && { cursor }) } }, signal }),
+    ),
+  );
+  return (
+    <div className="stack">
+      <div className="row apart">
+        <h1>Workflows</h1>
+        {mayWrite && (
+          <button type="button" className="primary" onClick={() => setOpen(true)}>
+            New workflow …
+          </button>
+        )}
+      </div>
+      <List
+        what="workflows"
+        columns={['Name', 'Made']}
+        empty="There is no workflow yet."
+        rows={pages
+          .flatMap(({ workflows }) => workflows)
+          .map(({ id, name, archived, created_at }) => (
+            <tr key={id}>
+              <th scope="row">
+                <Link to="/workflows/$workflowId" params={{ workflowId: id }}>
+                  {name}
+                </Link>{' '}
+                {archived && <span className="tag">archived</span>}
+              </th>
+              <td>
+                <Ago time={created_at} />
+              </td>
+            </tr>
+          ))}
+        {...list}
+      />
+      <Dialog title="New workflow" open={open} onClose={() => setOpen(false)}>
+        <WorkflowForm />
+      </Dialog>
+    </div>
+  );
+};
+
+const WorkflowForm = (): ReactNode => {
+  const navigate = useNavigate();
+  const create = useMutation({
+    mutationFn: async (name: string) => answered(api.POST('/workflows', { body: { name } })),
+    onSuccess: async ({ id }) => navigate({ to: '/workflows/$workflowId', params: { workflowId: id } }),
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    create.mutate(submitted(event)('name'));
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <label className="field">
+        Name
+        <input name="name" required maxLength={128} autoComplete="off" />
+      </label>
+      {create.error && <Problem error={create.error} />}
+      <button type="submit" className="primary" disabled={create.isPending}>
+        Make the workflow
+      </button>
+    </form>
+  );
+};

@@ -1,0 +1,50 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { Schemas } from '../api/schemas.ts';
+import { useSession } from '../session/use-session.ts';
+import { Lasted } from '../ui/time.tsx';
+import { shortId } from '../ui/words.ts';
+
+interface SlotsProps {
+  readonly slots: readonly Schemas['ExecutorSlot'][];
+  readonly executor: string;
+}
+
+/** The slots of an executor, each with its run. */
+export const Slots = ({ slots, executor }: SlotsProps): ReactNode => (
+  <ul className="slots" aria-label={`Slots of ${executor}`}>
+    {slots.map(({ slot, gpu, run }) => (
+      <li className={`slot ${run === null ? 'free' : 'busy'}`} key={slot}>
+        <div>
+          {gpu} <span className="quiet">slot {slot}</span>
+        </div>
+        {run === null ? 'free' : <Taken run={run} />}
+      </li>
+    ))}
+  </ul>
+);
+
+/** A run of another organisation has no page for this one, so it has no link. */
+const Taken = ({ run }: { readonly run: Schemas['SlotRun'] }): ReactNode => {
+  const { data: session } = useSession();
+  const { run_id, org_id, attempt, assigned_at } = run;
+  const organisation = session?.organisations.find(({ id }) => id === org_id);
+  return (
+    <>
+      <div className="mono">
+        {session?.organisation?.id === org_id ? (
+          <Link to="/runs/$runId" params={{ runId: run_id }} title={run_id}>
+            {shortId(run_id)}
+          </Link>
+        ) : (
+          <span title={run_id}>{shortId(run_id)}</span>
+        )}
+      </div>
+      <div>
+        <Lasted from={assigned_at} to={null} />
+        {attempt > 1 && `, attempt ${attempt}`}
+      </div>
+      <div className="quiet">{organisation?.name ?? `organisation ${shortId(org_id)}`}</div>
+    </>
+  );
+};

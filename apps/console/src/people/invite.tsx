@@ -1,0 +1,71 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState, type ReactNode, type SubmitEvent } from 'react';
+import { answered, api } from '../api/client.ts';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { submitted } from '../ui/submitted.ts';
+import { ROLES, type Role } from './roles.ts';
+
+/** A button, and the form behind it. Its answer is a link, which the owner sends to whom it is for. */
+export const Invite = (): ReactNode => {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className="primary" onClick={() => setOpen(true)}>
+        Invite somebody …
+      </button>
+      <Dialog title="Invite somebody" open={open} onClose={() => setOpen(false)}>
+        <InviteForm />
+      </Dialog>
+    </>
+  );
+};
+
+const InviteForm = (): ReactNode => {
+  const invite = useMutation({
+    mutationFn: async (body: { readonly email: string; readonly role: Role }) =>
+      answered(api.POST('/invitations', { body })),
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    const text = submitted(event);
+    invite.mutate({
+      email: text('email'),
+      role: ROLES.find(({ role }) => role === text('role'))?.role ?? 'viewer',
+    });
+  };
+  if (invite.data)
+    return (
+      <div className="stack">
+        <p role="status">
+          Send this link to {invite.data.email}. It is shown only now, works once, and ends in 7 days.
+        </p>
+        <pre tabIndex={0}>{invite.data.url}</pre>
+        <div>
+          <CopyButton text={invite.data.url} label="Copy the link" />
+        </div>
+      </div>
+    );
+  return (
+    <form className="stack" onSubmit={submit}>
+      <label className="field">
+        E-mail
+        <input type="email" name="email" required autoComplete="off" />
+      </label>
+      <label className="field">
+        Role
+        <select name="role" defaultValue="developer">
+          {ROLES.map(({ role, words }) => (
+            <option value={role} key={role}>
+              {role}: {words}
+            </option>
+          ))}
+        </select>
+      </label>
+      {invite.error && <Problem error={invite.error} />}
+      <button type="submit" className="primary" disabled={invite.isPending}>
+        Make the link
+      </button>
+    </form>
+  );
+};

@@ -1,0 +1,53 @@
+import type { Run } from '../api/schemas.ts';
+import type { ReactNode } from 'react';
+import { API } from '../api/client.ts';
+import { Lasted } from '../ui/time.tsx';
+
+/** Each try to execute the run, with a picture of where its time went. */
+export const Attempts = ({ run }: { readonly run: Run }): ReactNode => (
+  <section className="panel" aria-label="Attempts">
+    <h2>Attempts</h2>
+    {run.attempts.length === 0 ? (
+      <p className="quiet">None yet.</p>
+    ) : (
+      <>
+        <img
+          className="picture"
+          // The time in the address makes the browser ask again when the run has changed.
+          src={`${API}/run/${run.id}/history.svg#${run.updated_at}`}
+          alt="When the run waited, loaded, worked, uploaded and notified, by attempt"
+        />
+        <div className="scrolls" tabIndex={0} role="region" aria-label="Attempts as a table">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Attempt</th>
+                <th scope="col">Where</th>
+                <th scope="col">Why there</th>
+                <th scope="col">Took</th>
+                <th scope="col">End</th>
+              </tr>
+            </thead>
+            <tbody>
+              {run.attempts.map(
+                ({ number, executor, gpu, placement, started_at, ended_at, end_reason, error }) => (
+                  <tr key={number}>
+                    <td>{number}</td>
+                    <td>
+                      {executor} <span className="quiet">{gpu}</span>
+                    </td>
+                    <td>{placement?.sentence}</td>
+                    <td>{started_at !== null && <Lasted from={started_at} to={ended_at} />}</td>
+                    <td>
+                      {end_reason} {error?.message}
+                    </td>
+                  </tr>
+                ),
+              )}
+            </tbody>
+          </table>
+        </div>
+      </>
+    )}
+  </section>
+);

@@ -1,0 +1,56 @@
+import type { Run } from '../api/schemas.ts';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { Status } from '../ui/status.tsx';
+import { At, Lasted } from '../ui/time.tsx';
+import { seconds } from '../ui/words.ts';
+
+/** What a run is, and how far. */
+export const Summary = ({ run }: { readonly run: Run }): ReactNode => (
+  <section className="panel" aria-label="Summary">
+    <div className="row apart">
+      <Status status={run.status} />
+      {run.end_reason !== null && <span className="quiet">{run.end_reason}</span>}
+    </div>
+    {!run.finished && run.started_at !== null && (
+      <p>
+        <progress value={run.progress} aria-label="Progress" /> {Math.floor(run.progress * 100)} %{' '}
+        {run.live_status}
+      </p>
+    )}
+    <dl className="facts">
+      {rowsOf(run).map(([name, value]) => (
+        <div key={name} style={{ display: 'contents' }}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  </section>
+);
+
+const rowsOf = (run: Run): (readonly [string, ReactNode])[] =>
+  (
+    [
+      ['Queued', <At time={run.created_at} key="queued" />],
+      ['Started', run.started_at !== null && <At time={run.started_at} key="started" />],
+      ['Ended', run.ended_at !== null && <At time={run.ended_at} key="ended" />],
+      ['Took', run.started_at !== null && <Lasted from={run.started_at} to={run.ended_at} key="took" />],
+      ['Cold start', run.cold_start_duration !== null && seconds(run.cold_start_duration)],
+      ['GPU', run.gpu],
+      ['Machine type', `${run.machine_type} ${run.machine_version}`],
+      ['Priority', run.priority === 0 ? false : String(run.priority)],
+      ['Concurrency key', run.concurrency_key ?? false],
+      ['Tags', run.tags.length > 0 && run.tags.join(', ')],
+      ['Webhook', run.webhook !== null && (run.webhook_status ?? 'nothing sent yet')],
+      ['Timeout', seconds(run.run_timeout_s)],
+      [
+        'Repeats',
+        run.rerun_of !== null && (
+          <Link to="/runs/$runId" params={{ runId: run.rerun_of }} key="rerun">
+            an earlier run
+          </Link>
+        ),
+      ],
+    ] satisfies (readonly [string, ReactNode])[]
+  ).filter(([, value]) => value !== false);

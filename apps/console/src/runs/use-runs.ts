@@ -1,0 +1,113 @@
+import { useQueries, useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { answered, api } from '../api/client.ts';
+import { LIVE_MS } from '../api/query-client.ts';
+import { asRequested, type RunFilter } from './run-filter.ts';
+import { rowOf, type RunRow } from './run-row.ts';
+
+const PAGE = 100;
+
+interface Page {
+  readonly rows: readonly RunRow[];
+  readonly next: string | null;
+}
+
+export interface ShownRuns {
+  readonly rows: readonly RunRow[];
+  /** Undefined when all older runs are there, or some are on their way. */
+  readonly more: (() => void) | undefined;
+  readonly isLoading: boolean;
+  readonly error: Error | null;
+  /** Shows the newest first again, when more have come than the head of the list holds. */
+  readonly newer: (() => void) | undefined;
+}
+
+/**
+ * The runs of a filter, newest first. Those that were there when the page was opened are pages that nothing shifts; those that came
+ * after are a page of their own that is read again and again. Of the others, pages in view with runs that have not ended are.
+ * `seen`: the first and the last row in view.
+ */
+export const useRuns = (
+  filter: RunFilter,
+  seen: { readonly first: number; readonly last: number },
+): ShownRuns => {
+  const key = JSON.stringify(filter);
+  const [begun, setBegun] = useState({ key, since: now(), cursors: FIRST });
+  if (begun.key !== key) setBegun({ key, since: now(), cursors: FIRST });
+  const { since, cursors } = begun;
+  const head = useQuery({
+    queryKey: ['runs', 'head', filter, since],
+    queryFn: async ({ signal }) => readPage({ ...filter, created_after: since }, undefined, signal),
+    refetchInterval: LIVE_MS,
+  });
+  const before = (head.data?.rows.length ?? 0) - PAGE;
+  const pages = useQueries({
+    queries: cursors.map((cursor, index) => ({
+      queryKey: ['runs', 'page', filter, since, cursor],
+      queryFn: async ({ signal }: { readonly signal: AbortSignal }) =>
+        readPage({ ...filter, created_before: since }, cursor, signal),
+      staleTime: Infinity,
+      // A comparison of large pages takes longer than showing them.
+      structuralSharing: false,
+      refetchInterval: (query: { readonly state: { readonly data?: Page | undefined } }) =>
+        isInView(index, seen, before) && query.state.data?.rows.some(({ finished }) => !finished) === true
+          ? LIVE_MS
+          : (false as const),
+    })),
+    combine: combined,
+  });
+  const rows = useMemo(() => [...(head.data?.rows ?? []), ...pages.rows], [head.data, pages.rows]);
+  const { next } = pages;
+  return {
+    rows,
+    more: next === null ? undefined : () => setBegun({ ...begun, cursors: [...cursors, next] }),
+    isLoading: pages.isLoading,
+    error: pages.error ?? head.error,
+    newer:
+      (head.data?.next ?? null) === null ? undefined : () => setBegun({ key, since: now(), cursors: FIRST }),
+  };
+};
+
+const FIRST: readonly (string | undefined)[] = [undefined];
+
+const now = (): string => new Date().toISOString();
+
+const readPage = async (
+  query: RunFilter & { readonly created_after?: string; readonly created_before?: string },
+  cursor: string | undefined,
+  signal: AbortSignal,
+): Promise<Page> => {
+  const { runs, next_cursor } = await answered(
+    api.GET('/runs', {
+      params: { query: { ...asRequested(query), ...(cursor !== undefined && { cursor }), limit: PAGE } },
+      signal,
+    }),
+  );
+  return { rows: runs.map(rowOf), next: next_cursor };
+};
+
+const isInView = (
+  page: number,
+  { first, last }: { readonly first: number; readonly last: number },
+  before: number,
+): boolean => {
+  const begin = before + PAGE + page * PAGE;
+  return last >= begin && first < begin + PAGE;
+};
+
+interface Combined {
+  readonly rows: readonly RunRow[];
+  readonly next: string | null;
+  readonly isLoading: boolean;
+  readonly error: Error | null;
+}
+
+const combined = (pages: readonly UseQueryResult<Page>[]): Combined => {
+  const last = pages.at(-1);
+  return {
+    rows: pages.flatMap(({ data }) => data?.rows ?? []),
+    next: last?.data?.next ?? null,
+    isLoading: pages.some(({ isPending }) => isPending),
+    error: pages.find(({ error }) => error !== null)?.error ?? null,
+  };
+};

@@ -1,0 +1,161 @@
+import type { TestPage } from '@runledger/testing/browser/browser';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { kill9 } from '../../fixtures/processes.ts';
+import { aConsole, printedLink, request, type TestConsole } from '../../fixtures/console/a-console.ts';
+
+const PASSWORD = 'a horse and a battery';
+
+type Page = TestPage['page'];
+
+let subject: TestConsole;
+beforeAll(async () => {
+  subject = await aConsole({});
+}, 240_000);
+afterAll(() => subject[Symbol.asyncDispose]());
+
+const statusWith = async (key: string): Promise<number> =>
+  (await fetch(`${subject.standalone.url}/whoami`, { headers: { Authorization: `Bearer ${key}` } })).status;
+
+const signIn = async (page: Page, email: string, password: string): Promise<void> => {
+  await page.getByLabel('E-mail').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+};
+
+describe('signing in', () => {
+  it('works once with the link that the start prints, then with the password that the person chooses', async (context) => {
+    const link = printedLink(subject.standalone.output());
+    await using tab = await subject.visit(context, link);
+    const { page } = tab;
+    await page.getByRole('heading', { name: 'Choose a password' }).waitFor();
+    expect(page.url()).not.toContain('token');
+    await page.getByLabel('New password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Set it' }).click();
+    await page.getByText('It is changed.').waitFor();
+    const email = String((await page.locator('.who').textContent())?.split(' ')[0]);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+
+    await signIn(page, email, 'something else');
+    await page.getByRole('alert').waitFor();
+    await signIn(page, email, PASSWORD);
+    await page.getByRole('heading', { name: 'Your account' }).waitFor();
+
+    await using second = await subject.visit(context, link);
+    await second.page.getByRole('alert').waitFor();
+    await second.page.getByText('sign_in_link_gone').waitFor();
+    expect(tab.requests.filter((url) => !url.startsWith(`${subject.origin}/`))).toEqual([]);
+  });
+
+  it('leads to the page that was asked for', async (context) => {
+    await using tab = await subject.visit(context, '/machines');
+    await tab.page.getByRole('heading', { name: 'Sign in to Runledger' }).waitFor();
+    expect(new URL(tab.page.url()).pathname).toBe('/console/machines');
+  });
+
+  it('ends in all tabs at once', async (context) => {
+    await using tab = await subject.visitAsOwner(context, '/runs');
+    const other = await tab.page.context().newPage();
+    await other.goto(`${subject.origin}/console/deployments`);
+    await other.getByRole('heading', { name: 'Deployments' }).waitFor();
+    await tab.page.getByRole('button', { name: 'Sign out' }).click();
+    await tab.page.getByRole('heading', { name: 'Sign in to Runledger' }).waitFor();
+    await other.bringToFront();
+    await other.getByRole('heading', { name: 'Sign in to Runledger' }).waitFor();
+    expect(new URL(other.url()).pathname).toBe('/console/deployments');
+  });
+});
+
+describe('API keys', () => {
+  it('are made, shown once, and revoked with those that were made with them', async (context) => {
+    await using tab = await subject.visitAsOwner(context, '/keys');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'New key …' }).click();
+    await page.getByLabel('Name: what will use it').fill('nightly');
+    await page.getByLabel('Scope').selectOption('admin');
+    await page.getByRole('button', { name: 'Make the key' }).click();
+    const key = String(await page.getByRole('dialog').locator('pre').textContent());
+    expect(await statusWith(key)).toBe(200);
+    const { key: child } = await request<{ key: string }>(`${subject.standalone.url}/api-keys`, key, {
+      name: 'child',
+    });
+    await page.getByRole('button', { name: 'I have it' }).click();
+    const row = page
+      .getByRole('row')
+      .filter({ has: page.getByRole('rowheader', { name: 'nightly', exact: true }) });
+    await row.waitFor();
+    expect(await page.locator('main').textContent()).not.toContain(key);
+
+    await page.reload();
+    await page.getByRole('rowheader', { name: 'child', exact: true }).waitFor();
+    await row.getByRole('button', { name: /Revoke/ }).click();
+    await page.getByText('1 key that was made with it goes: child.').waitFor();
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+    await expect.poll(() => row.count()).toBe(0);
+    await expect.poll(() => Promise.all([statusWith(key), statusWith(child)])).toEqual([401, 401]);
+  });
+});
+
+describe('people', () => {
+  it('come by a link that works once, and see what their role permits', async (context) => {
+    await using tab = await subject.visitAsOwner(context, '/people');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Invite somebody …' }).click();
+    await page.getByLabel('E-mail').fill('grace@example.com');
+    await page.getByRole('dialog').getByRole('combobox').selectOption('viewer');
+    await page.getByRole('button', { name: 'Make the link' }).click();
+    const link = String(await page.getByRole('dialog').locator('pre').textContent());
+
+    await using guest = await subject.visit(
+      context,
+      link.slice(link.indexOf('/console') + '/console'.length),
+    );
+    await guest.page.getByRole('heading', { name: /^Join / }).waitFor();
+    await guest.page.getByLabel('Name').fill('Grace');
+    await guest.page.getByLabel(/^Password/).fill(PASSWORD);
+    await guest.page.getByRole('button', { name: 'Join' }).click();
+    await guest.page.getByText('grace@example.com (viewer)').waitFor();
+    await guest.page.getByRole('link', { name: 'Deployments' }).click();
+    await guest.page.getByRole('link', { name: 'mandelbrot' }).click();
+    await guest.page.getByRole('region', { name: 'Settings' }).waitFor();
+    expect(await guest.page.getByText('Try it').count()).toBe(0);
+    expect(await guest.page.getByRole('link', { name: 'People' }).count()).toBe(0);
+
+    await page.reload();
+    await page.getByLabel('Role of grace@example.com').selectOption('developer');
+    await expect
+      .poll(async () => {
+        await guest.page.reload();
+        await guest.page.getByRole('region', { name: 'Settings' }).waitFor();
+        return guest.page.getByText('Try it').count();
+      })
+      .toBe(1);
+    await page.getByRole('button', { name: 'Remove … grace@example.com' }).click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await expect.poll(() => page.getByText('grace@example.com').count()).toBe(0);
+    await guest.page.reload();
+    await guest.page.getByRole('heading', { name: 'Sign in to Runledger' }).waitFor();
+  });
+});
+
+describe('a console whose gateway is killed', () => {
+  it('says so, and goes on by itself when it is back', async (context) => {
+    await using tab = await subject.visitAsOwner(context, '/runs');
+    const { page } = tab;
+    const { standalone } = subject;
+    await page.getByText('There is no run yet.').waitFor();
+    kill9(standalone.pid, 'services/gateway/src/main.');
+    const run_id = await waitFor('a run to be queued', async () => queuedRun().catch(() => undefined), {
+      withinMs: 60_000,
+    });
+    await page.locator(`a[title="${run_id}"]`).waitFor({ timeout: 60_000 });
+    await page.getByText('success').first().waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+});
+
+const queuedRun = async (): Promise<string> => {
+  const { url, api_key, deployment_id } = subject.standalone;
+  const body = { deployment_id, inputs: { seconds: 0 } };
+  return (await request<{ run_id: string }>(`${url}/run/deployment/queue`, api_key, body)).run_id;
+};

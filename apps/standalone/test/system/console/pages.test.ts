@@ -1,0 +1,181 @@
+import type { TestPage } from '@runledger/testing/browser/browser';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { source } from 'axe-core';
+import { aConsole, DESK, PHONE, request, type TestConsole } from '../../fixtures/console/a-console.ts';
+import { PROGRAM } from '../../fixtures/console/program.ts';
+import { sidewaysScroll } from '../../fixtures/browser/text-of-page.ts';
+
+/** Two nodes in the API format of ComfyUI. */
+const WORKFLOW = {
+  '1': { class_type: 'LoadImage', inputs: { image: 'a.png' }, _meta: { title: 'The photo' } },
+  '2': { class_type: 'SaveImage', inputs: { images: ['1', 0] } },
+};
+const INPUTS = [
+  { name: 'text', type: 'string', required: true },
+  { name: 'count', type: 'integer', required: false, minimum: 1 },
+  { name: 'photo', type: 'image', required: false },
+];
+
+type Page = TestPage['page'];
+
+let subject: TestConsole;
+beforeAll(async () => {
+  subject = await aConsole({
+    EXECUTOR_GPUS: 'A10G:1',
+    EXECUTOR_PROGRAMS: JSON.stringify({ 'render-image': ['sh', '-c', PROGRAM] }),
+  });
+}, 240_000);
+afterAll(() => subject[Symbol.asyncDispose]());
+
+const publish = async (page: Page, workflow: object, number: number): Promise<void> => {
+  await page.getByRole('button', { name: 'New version …' }).click();
+  await page.getByLabel('Workflow, as JSON').fill(JSON.stringify(workflow));
+  await page.getByLabel('Inputs, as JSON').fill(JSON.stringify(INPUTS));
+  await page.getByRole('button', { name: 'Publish the version' }).click();
+  await page.getByRole('rowheader', { name: String(number), exact: true }).waitFor();
+};
+
+const press = async (page: Page, name: string): Promise<void> => page.getByRole('button', { name }).click();
+
+describe('deploying in the console', () => {
+  it('takes a workflow to its first run, with a file that is dropped on the form', async (context) => {
+    await using tab = await subject.visitAsOwner(context, '/workflows');
+    const { page } = tab;
+    await press(page, 'New workflow …');
+    await page.getByLabel('Name').fill('copy');
+    await press(page, 'Make the workflow');
+    await publish(page, WORKFLOW, 1);
+    await page.locator('svg text', { hasText: 'The photo' }).waitFor();
+    await publish(page, { ...WORKFLOW, '2': { ...WORKFLOW['2'], class_type: 'PreviewImage' } }, 2);
+    await page.getByLabel('Compare with version 1').check();
+    const difference = page.getByRole('region', { name: 'Difference' });
+    await difference.locator('.removed', { hasText: '"class_type": "SaveImage"' }).waitFor();
+    await difference.locator('.added', { hasText: '"class_type": "PreviewImage"' }).waitFor();
+
+    await page.getByRole('link', { name: 'Machines' }).click();
+    await press(page, 'New machine …');
+    await page.getByLabel('Name', { exact: true }).fill('copier');
+    await page.getByLabel(/^GPU model/).fill('a10g');
+    await page.getByLabel(/^Program/).fill('render-image');
+    await press(page, 'Make the machine');
+    await page.getByRole('rowheader', { name: 'copier' }).waitFor();
+
+    await page.getByRole('link', { name: 'Deployments' }).click();
+    await press(page, 'New deployment …');
+    await page.getByLabel('Name').fill('copy');
+    await page.getByLabel('Workflow').selectOption({ label: 'copy' });
+    await page.getByLabel('Version').selectOption({ label: '2' });
+    await page.getByLabel('Machine').selectOption({ label: 'copier (A10G)' });
+    await press(page, 'Make the deployment');
+    await page.getByRole('heading', { name: 'Try it' }).waitFor();
+
+    await page.locator('textarea').fill('some text');
+    await page.getByLabel(/^count/).fill('1.5');
+    await press(page, 'Run it');
+    await page.getByText('Enter a whole number.').waitFor();
+    await page.getByLabel(/^count/).fill('2');
+    await page.evaluate(DROP_A_FILE);
+    await page.getByText(/^dropped\.png, 4 B, is uploaded\.$/).waitFor();
+    await press(page, 'Run it');
+    await page.getByText('success', { exact: true }).waitFor();
+    const inputs = page.getByRole('region', { name: 'Inputs' });
+    await inputs.getByText('some text').waitFor();
+    await inputs.getByText('photo').waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+});
+
+/** As text, since it runs in the browser. */
+const DROP_A_FILE = `(() => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File(['abcd'], 'dropped.png', { type: 'image/png' }));
+  document.querySelector('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+})()`;
+
+describe('every page', () => {
+  it('has nothing that axe finds, in light and dark, and scrolls sideways on no phone', async (context) => {
+    const { url, api_key, deployment_id } = subject.standalone;
+    const body = { deployment_id, inputs: { fails: true } };
+    const { run_id } = await request<{ run_id: string }>(`${url}/run/deployment/queue`, api_key, body);
+    await request(`${url}/run/${run_id}?wait=30`, api_key);
+    const { deployments } = await request<{ deployments: { id: string; workflow_id: string }[] }>(
+      `${url}/deployments`,
+      api_key,
+    );
+    const [deployment] = deployments;
+    const paths = [
+      '/runs',
+      `/runs/${run_id}`,
+      `/runs/${run_id}?at=${await firstPosition(run_id)}`,
+      '/deployments',
+      `/deployments/${deployment?.id}`,
+      '/workflows',
+      `/workflows/${deployment?.workflow_id}`,
+      '/machines',
+      '/fleet',
+      '/webhooks',
+      '/usage',
+      '/audit',
+      '/system',
+      '/keys',
+      '/people',
+      '/account',
+      '/nowhere',
+    ];
+    const found: string[] = [];
+    for (const screen of [
+      { ...DESK, scheme: 'light' as const },
+      { ...PHONE, scheme: 'dark' as const },
+    ]) {
+      await using tab = await subject.visitAsOwner(context, '/runs', screen);
+      for (const path of paths) {
+        await tab.page.goto(`${subject.origin}/console${path}`);
+        await tab.page.locator('main h1').waitFor();
+        await tab.page.waitForLoadState('networkidle').catch(() => undefined);
+        found.push(
+          ...(await violations(tab.page)).map((violation) => `${screen.scheme} ${path}: ${violation}`),
+        );
+        const wider = await sidewaysScroll(tab);
+        if (wider > 0) found.push(`${screen.width} px ${path}: ${wider} px too wide`);
+      }
+      expect(tab.complaints.filter((text) => !text.includes('404'))).toEqual([]);
+    }
+    await using outside = await subject.visit(context, '/runs', { ...PHONE, scheme: 'light' });
+    await outside.page.locator('main h1').waitFor();
+    found.push(...(await violations(outside.page)));
+    expect(found).toEqual([]);
+  }, 180_000);
+
+  it('can be used with the keyboard alone', async (context) => {
+    await using tab = await subject.visitAsOwner(context, '/runs');
+    const { page } = tab;
+    await page.getByRole('heading', { name: 'Runs' }).waitFor();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the page');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('page');
+    await page.getByRole('link', { name: 'Machines' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Machines' }).waitFor();
+    await page.getByRole('button', { name: 'New machine …' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('New machine …');
+  });
+});
+
+const violations = async (page: Page): Promise<string[]> => {
+  await page.evaluate(source);
+  return page.evaluate<string[]>(`axe.run().then(({ violations }) => violations.map(
+    ({ id, nodes }) => id + ' at ' + nodes.map(({ target, failureSummary }) => target + ' ' + failureSummary).join('; ')))`);
+};
+
+const firstPosition = async (run_id: string): Promise<number> => {
+  const { url, api_key } = subject.standalone;
+  const { entries } = await request<{ entries: { sequence: number }[] }>(
+    `${url}/run/${run_id}/history`,
+    api_key,
+  );
+  return Number(entries[0]?.sequence);
+};
