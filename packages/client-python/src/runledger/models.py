@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 c35a7edab5c03d88f1e02f26f067c52a9ad57e2ac748c870c64af815d6daf23c.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 2b1e9edc4d945b18a0c38d038a4d332f484ee1fa842bf40e9961837eea51638e.
 
 from __future__ import annotations
 
@@ -2084,23 +2084,59 @@ class RotateSecretRequest(TypedDict):
     """
 
 
-RunActivity = TypedDict(
-    'RunActivity',
-    {
-        'from': str,
-        'to': str,
-        'step_s': int,
-        'times': list[str],
-        'queued': list[int],
-        'started': list[int],
-        'succeeded': list[int],
-        'failed': list[int],
-        'timed_out': list[int],
-        'cancelled': list[int],
-        'waiting': list[int],
-        'running': list[int],
-    },
-)
+class RunActivity(TypedDict):
+    """
+    What runs did, interval by interval.
+    """
+
+    since: str
+    """
+    Where the first interval begins.
+    """
+    until: str
+    """
+    Where the last interval ends. It may be later than now, by less than a step.
+    """
+    step_s: int
+    """
+    The length of an interval in seconds.
+    """
+    times: list[str]
+    """
+    Where each interval begins. It ends where the next one begins, and that moment belongs to the next one.
+    """
+    queued: list[int]
+    """
+    Runs that were created in the interval.
+    """
+    started: list[int]
+    """
+    Runs that began to execute in the interval, in the first attempt that did. Further attempts do not count.
+    """
+    succeeded: list[int]
+    """
+    Runs that ended in the interval as `success`.
+    """
+    failed: list[int]
+    """
+    Runs that ended in the interval as `failed`.
+    """
+    timed_out: list[int]
+    """
+    Runs that ended in the interval as `timeout`.
+    """
+    cancelled: list[int]
+    """
+    Runs that ended in the interval as `cancelled`.
+    """
+    waiting: list[int]
+    """
+    At the end of the interval: runs that had not begun to execute and had not ended. Those that an executor prepares still wait here.
+    """
+    running: list[int]
+    """
+    At the end of the interval: runs that had begun to execute and had not ended. Those that wait for another attempt are among them.
+    """
 
 
 class RunChange(TypedDict):

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 c35a7edab5c03d88f1e02f26f067c52a9ad57e2ac748c870c64af815d6daf23c.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 2b1e9edc4d945b18a0c38d038a4d332f484ee1fa842bf40e9961837eea51638e.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -1492,8 +1492,8 @@ def list_runs(
 
 def get_run_activity(
     *,
-    from: str | date | datetime | None = None,
-    to: str | date | datetime | None = None,
+    since: str | date | datetime | None = None,
+    until: str | date | datetime | None = None,
     step: int | None = None,
 ) -> Operation[models.RunActivity]:
     """
@@ -1504,19 +1504,19 @@ def get_run_activity(
     minute by minute. Ends are moved to whole steps since 1970 (UTC), so repeated requests have the same
     intervals. The request waits up to 2 seconds until all that was stored before is counted. Deleted runs, and
     those that were removed because of their age, are not counted. It reads at most 1,000,000 runs, those that had
-    not ended at `from` and all later ones: with more, it is a 422 that says so.
+    not ended at `since` and all later ones: with more, it is a 422 that says so.
 
     The API key needs the scope `runs:read`.
 
-    from: Where the first interval begins. An hour before `to` when it is left out.
-    to: Where the last interval ends. Now when it is left out, or later.
+    since: Where the first interval begins. An hour before `until` when it is left out.
+    until: Where the last interval ends. Now when it is left out, or later.
     step: The length of an interval in seconds; there are 1,000 intervals at most. When it is left out, a minute,
     or as many as that needs.
     """
     return Operation(
         "GET",
         "/runs/activity",
-        query={"from": from, "to": to, "step": step},
+        query={"since": since, "until": until, "step": step},
         idempotent=True,
     )
 

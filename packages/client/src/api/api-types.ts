@@ -1163,7 +1163,7 @@ export interface paths {
         };
         /**
          * Read the activity of runs
-         * @description How many runs were queued, began to execute and ended in each interval, and how many waited and executed at its end, for a chart: every list has one number for each interval. Without parameters it is of the last hour, minute by minute. Ends are moved to whole steps since 1970 (UTC), so repeated requests have the same intervals. The request waits up to 2 seconds until all that was stored before is counted. Deleted runs, and those that were removed because of their age, are not counted. It reads at most 1,000,000 runs, those that had not ended at `from` and all later ones: with more, it is a 422 that says so.
+         * @description How many runs were queued, began to execute and ended in each interval, and how many waited and executed at its end, for a chart: every list has one number for each interval. Without parameters it is of the last hour, minute by minute. Ends are moved to whole steps since 1970 (UTC), so repeated requests have the same intervals. The request waits up to 2 seconds until all that was stored before is counted. Deleted runs, and those that were removed because of their age, are not counted. It reads at most 1,000,000 runs, those that had not ended at `since` and all later ones: with more, it is a 422 that says so.
          *
          *     The API key needs the scope `runs:read`.
          */
@@ -5199,13 +5199,13 @@ export interface components {
              * @description Where the first interval begins.
              * @example 2026-01-31T09:30:00.000Z
              */
-            from: string;
+            since: string;
             /**
              * Format: date-time
              * @description Where the last interval ends. It may be later than now, by less than a step.
              * @example 2026-01-31T09:30:00.000Z
              */
-            to: string;
+            until: string;
             /**
              * @description The length of an interval in seconds.
              * @example 60
@@ -10951,10 +10951,10 @@ export interface operations {
     getRunActivity: {
         parameters: {
             query?: {
-                /** @description Where the first interval begins. An hour before `to` when it is left out. */
-                from?: string;
+                /** @description Where the first interval begins. An hour before `until` when it is left out. */
+                since?: string;
                 /** @description Where the last interval ends. Now when it is left out, or later. */
-                to?: string;
+                until?: string;
                 /** @description The length of an interval in seconds; there are 1,000 intervals at most. When it is left out, a minute, or as many as that needs. */
                 step?: number;
             };

@@ -65,9 +65,9 @@ const Shown = (): ReactNode => {
   );
 };
 
-const queryOf = (span: Span | undefined): { from: string; step: number } => {
+const queryOf = (span: Span | undefined): { since: string; step: number } => {
   const { seconds, step } = span ?? { seconds: HOUR_S, step: 60 };
-  return { from: new Date(Date.now() - seconds * 1_000).toISOString(), step };
+  return { since: new Date(Date.now() - seconds * 1_000).toISOString(), step };
 };
 
 const MOST_ROWS = 60;

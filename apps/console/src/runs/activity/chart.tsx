@@ -42,7 +42,7 @@ const NOTHING = {
   timed_out: [],
   cancelled: [],
 };
-const COLUMNS = columnsOf({ ...NOTHING, waiting: [], running: [], from: '', to: '', step_s: 1 });
+const COLUMNS = columnsOf({ ...NOTHING, waiting: [], running: [], since: '', until: '', step_s: 1 });
 const EMPTY: Plot.AlignedData = [[], ...COLUMNS.map(() => [])];
 
 /** Read when something is drawn, so that it follows the theme. */

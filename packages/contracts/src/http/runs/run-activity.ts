@@ -2,11 +2,11 @@ import { Type } from 'typebox';
 import { Time, TimeOrDay } from '../fields/values.ts';
 
 export const RunActivityQuery = Type.Object({
-  from: Type.Optional({
+  since: Type.Optional({
     ...TimeOrDay,
-    description: 'Where the first interval begins. An hour before `to` when it is left out.',
+    description: 'Where the first interval begins. An hour before `until` when it is left out.',
   }),
-  to: Type.Optional({
+  until: Type.Optional({
     ...TimeOrDay,
     description: 'Where the last interval ends. Now when it is left out, or later.',
   }),
@@ -26,8 +26,8 @@ const numbers = (description: string): Type.TArray<Type.TInteger> =>
 
 export const RunActivity = Type.Object(
   {
-    from: { ...Time, description: 'Where the first interval begins.' },
-    to: {
+    since: { ...Time, description: 'Where the first interval begins.' },
+    until: {
       ...Time,
       description: 'Where the last interval ends. It may be later than now, by less than a step.',
     },

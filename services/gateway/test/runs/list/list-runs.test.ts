@@ -169,7 +169,7 @@ overEachViews('runs', (here) => {
     );
     expect(Object.fromEntries(sums)).toMatchObject({ queued: 3, started: 1, succeeded: 0, cancelled: 1 });
     expect([body.waiting.at(-1), body.running.at(-1), body.step_s]).toEqual([1, 1, 60]);
-    expect([body.times.length, body.times[0]]).toEqual([body.queued.length, body.from]);
+    expect([body.times.length, body.times[0]]).toEqual([body.queued.length, body.since]);
     expect((await show(waiting)).status).toBe('queued');
   });
 
@@ -218,11 +218,11 @@ describe('a list of runs', () => {
   );
 
   it.each([
-    ['from=yesterday', 'from', 'datetime_parsing'],
+    ['since=yesterday', 'since', 'datetime_parsing'],
     ['step=0', 'step', 'greater_than_equal'],
     ['step=1', 'step', 'value_error'],
-    ['from=2026-01-01&step=1', 'step', 'value_error'],
-    ['from=2999-01-01', 'from', 'value_error'],
+    ['since=2026-01-01&step=1', 'step', 'value_error'],
+    ['since=2999-01-01', 'since', 'value_error'],
     ['status=queued', 'status', 'extra_forbidden'],
   ])('is not shown over time with ?%s', async (query, name, type) => {
     const { status, body } = await list(`/activity?${query}`);

@@ -7,28 +7,28 @@ import {
 } from '../../../../src/runs/activity/core/activity-span.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 9, 30, 20);
-const nothing: AskedSpan = { from: undefined, to: undefined, step: undefined };
+const nothing: AskedSpan = { since: undefined, until: undefined, step: undefined };
 const at = (hours: number, minutes = 0): number => Date.UTC(2026, 0, 31, hours, minutes);
 
 describe('the intervals of an activity', () => {
   it('are the minutes of the last hour, with the present one', () => {
     expect(activitySpan(nothing, NOW)).toEqual({
       kind: 'span',
-      from: at(8, 30),
-      to: at(9, 31),
+      since: at(8, 30),
+      until: at(9, 31),
       stepMs: 60_000,
     });
   });
 
   it('have no later end than now', () => {
-    const span = activitySpan({ ...nothing, from: at(9), to: at(23), step: 600 }, NOW);
-    expect(span).toMatchObject({ from: at(9), to: at(9, 40) });
+    const span = activitySpan({ ...nothing, since: at(9), until: at(23), step: 600 }, NOW);
+    expect(span).toMatchObject({ since: at(9), until: at(9, 40) });
   });
 
   it.each([
-    [{ ...nothing, from: NOW }, 'from', 'before now'],
-    [{ ...nothing, from: at(9), to: at(9) }, 'from', 'before `to`'],
-    [{ ...nothing, from: at(0), step: 1 }, 'step', 'a `step` of at least 35'],
+    [{ ...nothing, since: NOW }, 'since', 'before now'],
+    [{ ...nothing, since: at(9), until: at(9) }, 'since', 'before `until`'],
+    [{ ...nothing, since: at(0), step: 1 }, 'step', 'a `step` of at least 35'],
   ] as const)('are refused when there are none or too many: %o', (asked, name, words) => {
     expect(activitySpan(asked, NOW)).toMatchObject({
       kind: 'invalid',
@@ -41,13 +41,13 @@ describe('the intervals of an activity', () => {
     const step = fc.option(fc.integer({ min: 1, max: 1_000_000 }), { nil: undefined });
     fc.assert(
       fc.property(time, time, step, (from, to, asked) => {
-        const span = activitySpan({ from, to, step: asked }, NOW);
+        const span = activitySpan({ since: from, until: to, step: asked }, NOW);
         expect(span.kind === 'span' || asked !== undefined || from >= Math.min(to, NOW)).toBe(true);
         if (span.kind === 'invalid') return;
-        const points = (span.to - span.from) / span.stepMs;
+        const points = (span.until - span.since) / span.stepMs;
         expect(Number.isInteger(points) && points >= 1 && points <= MAX_POINTS).toBe(true);
-        expect(span.from <= from && span.to >= Math.min(to, NOW)).toBe(true);
-        expect(span.from % span.stepMs).toBe(0);
+        expect(span.since <= from && span.until >= Math.min(to, NOW)).toBe(true);
+        expect(span.since % span.stepMs).toBe(0);
       }),
     );
   });
