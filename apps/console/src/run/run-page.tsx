@@ -6,6 +6,7 @@ import { Loading, Problem } from '../ui/problem.tsx';
 import { Actions } from './actions/actions.tsx';
 import { Attempts } from './attempts.tsx';
 import { Deliveries } from './deliveries.tsx';
+import { Graph } from './graph.tsx';
 import { Inputs } from './inputs.tsx';
 import { Logs } from './logs/logs.tsx';
 import { Outputs } from './outputs/outputs.tsx';
@@ -62,6 +63,7 @@ const Shown = ({ run, isPast }: { readonly run: Run; readonly isPast: boolean })
     <div className="run-columns">
       <div className="stack">
         <Outputs run={run} />
+        <Graph run={run} />
         <Logs run={run} until={isPast ? run.updated_at : undefined} />
         <Attempts run={run} />
         {run.webhook !== null && <Deliveries run={run} />}

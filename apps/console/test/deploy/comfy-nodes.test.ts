@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { comfyNodes } from '../../src/deploy/graph/comfy-nodes.ts';
+import { nodeState } from '../../src/deploy/graph/node-state.ts';
 import { layOut, NODE_WIDTH } from '../../src/deploy/graph/lay-out.ts';
 
 const WORKFLOW = {
@@ -47,5 +48,23 @@ describe('a workflow of ComfyUI', () => {
       expect(point.x >= left && point.x <= left + width).toBe(true);
       expect(point.y >= top && point.y <= top + height).toBe(true);
     }
+  });
+});
+
+describe('a node', () => {
+  const node = { id: '3', title: 'Sampler', type: 'KSampler' };
+
+  it.each([
+    ['Sampler', undefined, 'running'],
+    ['Sampler 3/20', undefined, 'running'],
+    ['Sampler: a text', undefined, 'running'],
+    ['Samplers 3/20', undefined, 'idle'],
+    ['Prompt', undefined, 'idle'],
+    [null, undefined, 'idle'],
+    [null, '3', 'failed'],
+    [null, 'Sampler', 'failed'],
+    [null, 'Prompt', 'idle'],
+  ] as const)('of a run that says %j and failed in %j is %s', (liveStatus, failed, state) => {
+    expect(nodeState(node, { liveStatus, failed })).toBe(state);
   });
 });

@@ -7,6 +7,7 @@ import type { PlainRoute } from '../http/plain-route.ts';
 import { openApiDocument, type OpenApiDocument } from '../openapi/document.ts';
 import { contentOf, ownFiles, sendContent, type Content, type OwnFile } from '../content/content.ts';
 import { REFERENCE, REFERENCE_POLICY, referencePage } from './reference-page.ts';
+import { withoutSessions } from './without-sessions.ts';
 import { withCodeSamples } from './samples/code-samples.ts';
 
 export interface ReferenceRoutes {
@@ -44,9 +45,9 @@ const get = (path: string, serve: (ctx: Context) => Promise<void>): PlainRoute =
   serve: serve satisfies Middleware,
 });
 
-/** With code samples. Requests that are tried go where the page comes from, whatever name the reader knows that by. */
+/** With code samples, and without the cookie of sessions. Requests that are tried go where the page comes from, whatever name the reader knows that by. */
 const shownDocument = (document: OpenApiDocument, server: string, basePath: string): OpenApiDocument => ({
-  ...withCodeSamples(document, server),
+  ...withCodeSamples(withoutSessions(document), server),
   servers: [{ url: basePath === '' ? '/' : basePath }],
 });
 

@@ -44,7 +44,13 @@ describe('the reference page', () => {
     const document = (await call(`${gateway.api}/openapi.json`, null)).body;
     expect(body.servers).toEqual([{ url: '/api' }]);
     const { 'x-code-samples': samples, ...getRun } = body.paths['/run/{run_id}'].get;
-    expect(getRun).toEqual(document.paths['/run/{run_id}'].get);
+    const { security, ...operation } = document.paths['/run/{run_id}'].get;
+    expect(security).toContainEqual({ session: [] });
+    // The page sends no cookie.
+    expect(JSON.stringify(body)).not.toContain('"session":[]');
+    expect(Object.keys(body.components.securitySchemes)).toEqual(['apiKey', 'runToken', 'runTokenInQuery']);
+    const shown = security.filter((one: object) => !('session' in one));
+    expect(getRun).toEqual({ ...operation, security: shown });
     expect(samples[0].source).toMatch(`curl '${gateway.api}/run/`);
   });
 });

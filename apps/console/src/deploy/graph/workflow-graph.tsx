@@ -1,11 +1,12 @@
 import { useMemo, type ReactNode } from 'react';
 import type { ComfyNode } from './comfy-nodes.ts';
+import { nodeState } from './node-state.ts';
 import { layOut, NODE_HEIGHT, NODE_WIDTH } from './lay-out.ts';
 import './workflow-graph.css';
 
 interface WorkflowGraphProps {
   readonly nodes: readonly ComfyNode[];
-  /** What a run says that it does now: the node whose name is in it is lit. */
+  /** What a run says that it does now: the title of a node, and what more there is to say of it. That node is lit. */
   readonly liveStatus?: string | null;
   /** The node in which a run failed. */
   readonly failed?: string | undefined;
@@ -29,7 +30,7 @@ export const WorkflowGraph = ({ nodes, liveStatus = null, failed }: WorkflowGrap
         {placed.map(({ id, title, type, x, y }) => (
           <g
             key={id}
-            className={stateOf({ id, title, type }, liveStatus, failed)}
+            className={nodeState({ id, title, type }, { liveStatus, failed })}
             transform={`translate(${x - NODE_WIDTH / 2} ${y - NODE_HEIGHT / 2})`}
           >
             <title>{`${title} (${type}, node ${id})`}</title>
@@ -50,12 +51,3 @@ export const WorkflowGraph = ({ nodes, liveStatus = null, failed }: WorkflowGrap
 const MOST_CHARACTERS = 24;
 const shortened = (text: string): string =>
   text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS - 1)}…` : text;
-
-const stateOf = (
-  { id, title, type }: Pick<ComfyNode, 'id' | 'title' | 'type'>,
-  liveStatus: string | null,
-  failed: string | undefined,
-): string => {
-  if (failed !== undefined && [id, title, type].includes(failed)) return 'failed';
-  return liveStatus !== null && liveStatus.includes(title) ? 'running' : '';
-};
