@@ -1,7 +1,14 @@
 import type { TestPage } from '@runledger/testing/browser/browser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { source } from 'axe-core';
-import { aConsole, DESK, PHONE, request, type TestConsole } from '../../fixtures/console/a-console.ts';
+import {
+  aConsole,
+  PATIENT,
+  DESK,
+  PHONE,
+  request,
+  type TestConsole,
+} from '../../fixtures/console/a-console.ts';
 import { PROGRAM } from '../../fixtures/console/program.ts';
 import { sidewaysScroll } from '../../fixtures/browser/text-of-page.ts';
 
@@ -37,7 +44,7 @@ const publish = async (page: Page, workflow: object, number: number): Promise<vo
 
 const press = async (page: Page, name: string): Promise<void> => page.getByRole('button', { name }).click();
 
-describe('deploying in the console', () => {
+describe('deploying in the console', { timeout: 240_000 }, () => {
   it('takes a workflow to its first run, with a file that is dropped on the form', async (context) => {
     await using tab = await subject.visitAsOwner(context, '/workflows');
     const { page } = tab;
@@ -93,7 +100,7 @@ const DROP_A_FILE = `(() => {
   document.querySelector('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
 })()`;
 
-describe('every page', () => {
+describe('every page', { timeout: 240_000 }, () => {
   it('has nothing that axe finds, in light and dark, and scrolls sideways on no phone', async (context) => {
     const { url, api_key, deployment_id } = subject.standalone;
     const body = { deployment_id, inputs: { fails: true } };
@@ -133,7 +140,7 @@ describe('every page', () => {
       for (const path of paths) {
         await tab.page.goto(`${subject.origin}/console${path}`);
         await tab.page.locator('main h1').waitFor();
-        await expect.poll(() => tab.page.getByText(/^Loading /).count()).toBe(0);
+        await expect.poll(() => tab.page.getByText(/^Loading /).count(), PATIENT).toBe(0);
         found.push(
           ...(await violations(tab.page, screen.rules)).map((each) => `${screen.scheme} ${path}: ${each}`),
         );
@@ -146,7 +153,7 @@ describe('every page', () => {
     await outside.page.locator('main h1').waitFor();
     found.push(...(await violations(outside.page)));
     expect(found).toEqual([]);
-  }, 180_000);
+  });
 
   it('can be used with the keyboard alone', async (context) => {
     await using tab = await subject.visitAsOwner(context, '/runs');
@@ -163,7 +170,9 @@ describe('every page', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
     await page.keyboard.press('Escape');
-    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('New machine …');
+    await expect
+      .poll(() => page.evaluate('document.activeElement.textContent'), PATIENT)
+      .toBe('New machine …');
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import type { TestPage } from '@runledger/testing/browser/browser';
-import { aConsole, request, type TestConsole } from '../../fixtures/console/a-console.ts';
+import { aConsole, PATIENT, request, type TestConsole } from '../../fixtures/console/a-console.ts';
 import { PROGRAM } from '../../fixtures/console/program.ts';
 
 type Page = TestPage['page'];
@@ -35,7 +35,7 @@ const visited = (context: TestContext, run_id: string): Promise<TestPage> =>
 
 const region = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
 
-describe('the page of a run', () => {
+describe('the page of a run', { timeout: 240_000 }, () => {
   it('is live: progress, log, and then its outputs as what they are', async (context) => {
     const run_id = await queued({ brief: true });
     await using tab = await visited(context, run_id);
@@ -43,7 +43,9 @@ describe('the page of a run', () => {
     await region(page, 'Outputs').getByText('a red pixel').waitFor();
     await page.getByText('success', { exact: true }).waitFor();
     await region(page, 'Logs').getByText('a line of the log').waitFor();
-    await expect.poll(() => page.evaluate("document.querySelector('figure img')?.naturalWidth")).toBe(1);
+    await expect
+      .poll(() => page.evaluate("document.querySelector('figure img')?.naturalWidth"), PATIENT)
+      .toBe(1);
     expect(tab.complaints).toEqual([]);
   });
 
@@ -96,7 +98,7 @@ describe('the page of a run', () => {
     await page.getByRole('button', { name: 'Python' }).click();
     await page.getByText('from runledger import Runledger').waitFor();
     await page.keyboard.press('Escape');
-    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+    await expect.poll(() => page.getByRole('dialog').count(), PATIENT).toBe(0);
   });
 
   it('tells a run that is not there', async (context) => {
@@ -106,7 +108,7 @@ describe('the page of a run', () => {
   });
 });
 
-describe('time travel', () => {
+describe('time travel', { timeout: 240_000 }, () => {
   it('shows the whole page as the run was, fact by fact, and has a link to each moment', async (context) => {
     await using tab = await visited(context, await ended({ fails: true }));
     const { page } = tab;
@@ -145,7 +147,9 @@ describe('time travel', () => {
     const status = members
       .getByRole('row')
       .filter({ has: page.getByRole('rowheader', { name: 'status (changed)', exact: true }) });
-    await expect.poll(() => status.getByRole('cell').allTextContents()).toEqual(['queued', 'failed']);
+    await expect
+      .poll(() => status.getByRole('cell').allTextContents(), PATIENT)
+      .toEqual(['queued', 'failed']);
     expect(page.url()).toMatch(/at=\d+&from=\d+/);
   });
 });

@@ -30,7 +30,7 @@ const queued = async (inputs: Readonly<Record<string, unknown>>, more = {}): Pro
 
 const shows = (page: Page, text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor();
 
-describe('the console', () => {
+describe('the console', { timeout: 240_000 }, () => {
   it('loads at most 150 kB of compressed script for its first page', () => {
     const page = readFileSync(join(subject.files, 'index.html'), 'utf8');
     const scripts = [...page.matchAll(/(?:src|href)="\/console\/(assets\/[^"]+\.js)"/g)];
@@ -40,7 +40,7 @@ describe('the console', () => {
   });
 });
 
-describe('the list of runs', () => {
+describe('the list of runs', { timeout: 240_000 }, () => {
   it('shows a run as it comes, goes on and ends, without a reload', async (context) => {
     await using tab = await subject.visitAsOwner(context, '/runs');
     const run_id = await queued({ brief: true }, { tags: ['live:1'] });
@@ -104,12 +104,12 @@ const manyRuns = (run: object, count: number): string => `
     const { pathname, searchParams: query } = new URL(request.url ?? request, location.href);
     if (pathname !== '/api/runs') return real(request, ...more);
     const from = query.has('created_after') ? ${count} : Number(query.get('cursor') ?? 0);
-    const runs = Array.from({ length: Math.min(1_000, ${count} - from) }, (_, index) => ({
+    const runs = Array.from({ length: Math.min(5_000, ${count} - from) }, (_, index) => ({
       ...${JSON.stringify(run)},
       id: '01a21cd1-0000-7000-8000-' + String(from + index).padStart(12, '0'),
       number: ${count} - from - index,
     }));
-    const next = from + 1_000;
+    const next = from + 5_000;
     return Response.json({ runs, unknown_runs: [], next_cursor: next < ${count} ? String(next) : null });
   };
 `;
