@@ -9,15 +9,19 @@ export interface Pages<Page> {
   readonly more: (() => void) | undefined;
 }
 
-/** The pages of a list that people ask for one after the other. `key` begins with what the list is of. */
+/**
+ * The pages of a list that people ask for one after the other. `key` begins with what the list is of; `read` gets what the query of the
+ * page has, which is nothing for the first one.
+ */
 export const usePages = <Page extends { readonly next_cursor: string | null }>(
   key: readonly unknown[],
-  read: (cursor: string | undefined, signal: AbortSignal) => Promise<Page>,
+  read: (page: { readonly cursor?: string }, signal: AbortSignal) => Promise<Page>,
   refetchMs = CATALOGUE_MS,
 ): Pages<Page> => {
   const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
     queryKey: key,
-    queryFn: async ({ pageParam, signal }) => read(pageParam, signal),
+    queryFn: async ({ pageParam, signal }) =>
+      read(pageParam === undefined ? {} : { cursor: pageParam }, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }: Page) => next_cursor ?? undefined,
     refetchInterval: refetchMs,

@@ -15,10 +15,10 @@ const PAGE = 100;
 export const AuditPage = (): ReactNode => {
   const filter: AuditFilter = route.useSearch();
   const navigate = route.useNavigate();
-  const { pages, ...list } = usePages(['audit', filter], async (cursor, signal) =>
+  const { pages, ...list } = usePages(['audit', filter], async (page, signal) =>
     answered(
       api.GET('/audit', {
-        params: { query: { limit: PAGE, ...filter, ...(cursor !== undefined && { cursor }) } },
+        params: { query: { limit: PAGE, ...filter, ...page } },
         signal,
       }),
     ),

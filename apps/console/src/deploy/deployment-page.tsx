@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { useMay } from '../session/use-session.ts';
+import { Facts } from '../ui/facts.tsx';
 import { Loading, Problem } from '../ui/problem.tsx';
 import { At } from '../ui/time.tsx';
 import { seconds } from '../ui/words.ts';
@@ -59,14 +60,7 @@ const Settings = ({ deployment }: { readonly deployment: Schemas['Deployment'] }
   ];
   return (
     <section className="panel" aria-label="Settings">
-      <dl className="facts">
-        {rows.map(([name, value]) => (
-          <div key={name} style={{ display: 'contents' }}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts rows={rows} />
     </section>
   );
 };

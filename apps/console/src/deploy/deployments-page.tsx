@@ -8,10 +8,8 @@ import { NewDeployment } from './new-deployment.tsx';
 
 /** What clients can run. */
 export const DeploymentsPage = (): ReactNode => {
-  const { pages, ...list } = usePages(['deployments'], async (cursor, signal) =>
-    answered(
-      api.GET('/deployments', { params: { query: { ...(cursor !== undefined && { cursor }) } }, signal }),
-    ),
+  const { pages, ...list } = usePages(['deployments'], async (page, signal) =>
+    answered(api.GET('/deployments', { params: { query: page }, signal })),
   );
   return (
     <div className="stack">

@@ -4,7 +4,7 @@ import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { usePages } from '../api/use-pages.ts';
 import { useMay } from '../session/use-session.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { DialogButton } from '../ui/dialog/dialog-button.tsx';
 import { List } from '../ui/list.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { submitted } from '../ui/submitted.ts';
@@ -13,20 +13,15 @@ import { Ago } from '../ui/time.tsx';
 /** The kinds of places where workflows are executed. */
 export const MachinesPage = (): ReactNode => {
   const mayWrite = useMay('admin');
-  const [open, setOpen] = useState(false);
-  const { pages, ...list } = usePages(['machines'], async (cursor, signal) =>
-    answered(
-      api.GET('/machines', { params: { query: { ...(cursor !== undefined && { cursor }) } }, signal }),
-    ),
+  const { pages, ...list } = usePages(['machines'], async (page, signal) =>
+    answered(api.GET('/machines', { params: { query: page }, signal })),
   );
   return (
     <div className="stack">
       <div className="row apart">
         <h1>Machines</h1>
         {mayWrite && (
-          <button type="button" className="primary" onClick={() => setOpen(true)}>
-            New machine …
-          </button>
+          <DialogButton title="New machine">{(close) => <MachineForm onMade={close} />}</DialogButton>
         )}
       </div>
       <List
@@ -52,9 +47,6 @@ export const MachinesPage = (): ReactNode => {
           ))}
         {...list}
       />
-      <Dialog title="New machine" open={open} onClose={() => setOpen(false)}>
-        <MachineForm onMade={() => setOpen(false)} />
-      </Dialog>
     </div>
   );
 };

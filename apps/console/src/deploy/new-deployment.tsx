@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState, type ReactNode, type SubmitEvent } from 'react';
 import { answered, api } from '../api/client.ts';
 import { useMay } from '../session/use-session.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { DialogButton } from '../ui/dialog/dialog-button.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { submitted } from '../ui/submitted.ts';
 
@@ -12,18 +12,8 @@ const MOST_LISTED = 100;
 /** A button for whoever may make a deployment, and the form behind it. */
 export const NewDeployment = (): ReactNode => {
   const mayWrite = useMay('admin');
-  const [open, setOpen] = useState(false);
   if (!mayWrite) return null;
-  return (
-    <>
-      <button type="button" className="primary" onClick={() => setOpen(true)}>
-        New deployment …
-      </button>
-      <Dialog title="New deployment" open={open} onClose={() => setOpen(false)}>
-        <DeploymentForm />
-      </Dialog>
-    </>
-  );
+  return <DialogButton title="New deployment">{() => <DeploymentForm />}</DialogButton>;
 };
 
 const DeploymentForm = (): ReactNode => {

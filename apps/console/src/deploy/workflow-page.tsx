@@ -1,11 +1,11 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { usePages, type Pages } from '../api/use-pages.ts';
 import { useMay } from '../session/use-session.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { DialogButton } from '../ui/dialog/dialog-button.tsx';
 import { List } from '../ui/list.tsx';
 import { Loading, Problem } from '../ui/problem.tsx';
 import { Ago } from '../ui/time.tsx';
@@ -21,7 +21,6 @@ export const WorkflowPage = (): ReactNode => {
   const { workflowId: workflow_id } = route.useParams();
   const { version, compared } = route.useSearch();
   const mayWrite = useMay('admin');
-  const [open, setOpen] = useState(false);
   const { workflow, versions, list } = useWorkflow(workflow_id);
   const idOf = (wanted: number | undefined): string | undefined =>
     versions.find(({ number }) => number === wanted)?.id;
@@ -34,9 +33,9 @@ export const WorkflowPage = (): ReactNode => {
       <div className="row apart">
         <h1>{workflow.data.name}</h1>
         {mayWrite && (
-          <button type="button" className="primary" onClick={() => setOpen(true)}>
-            New version …
-          </button>
+          <DialogButton title="New version">
+            {(close) => <VersionForm workflowId={workflow_id} onMade={close} />}
+          </DialogButton>
         )}
       </div>
       <List
@@ -59,9 +58,6 @@ export const WorkflowPage = (): ReactNode => {
       {shown !== undefined && other !== undefined && (
         <VersionDiff workflowId={workflow_id} olderId={other} newerId={shown} />
       )}
-      <Dialog title="New version" open={open} onClose={() => setOpen(false)}>
-        <VersionForm workflowId={workflow_id} onMade={() => setOpen(false)} />
-      </Dialog>
     </div>
   );
 };
@@ -79,10 +75,10 @@ const useWorkflow = (workflow_id: string): WithVersions => {
     queryFn: async ({ signal }) =>
       answered(api.GET('/workflows/{workflow_id}', { params: { path }, signal })),
   });
-  const { pages, ...list } = usePages(['versions', workflow_id], async (cursor, signal) =>
+  const { pages, ...list } = usePages(['versions', workflow_id], async (page, signal) =>
     answered(
       api.GET('/workflows/{workflow_id}/versions', {
-        params: { path, query: { ...(cursor !== undefined && { cursor }) } },
+        params: { path, query: page },
         signal,
       }),
     ),

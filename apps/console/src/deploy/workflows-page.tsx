@@ -1,10 +1,10 @@
 import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useState, type ReactNode, type SubmitEvent } from 'react';
+import type { ReactNode, SubmitEvent } from 'react';
 import { answered, api } from '../api/client.ts';
 import { usePages } from '../api/use-pages.ts';
 import { useMay } from '../session/use-session.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { DialogButton } from '../ui/dialog/dialog-button.tsx';
 import { List } from '../ui/list.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { submitted } from '../ui/submitted.ts';
@@ -13,21 +13,14 @@ import { Ago } from '../ui/time.tsx';
 /** What deployments execute. */
 export const WorkflowsPage = (): ReactNode => {
   const mayWrite = useMay('admin');
-  const [open, setOpen] = useState(false);
-  const { pages, ...list } = usePages(['workflows'], async (cursor, signal) =>
-    answered(
-      api.GET('/workflows', { params: { query: { ...(cursor !== undefined && { cursor }) } }, signal }),
-    ),
+  const { pages, ...list } = usePages(['workflows'], async (page, signal) =>
+    answered(api.GET('/workflows', { params: { query: page }, signal })),
   );
   return (
     <div className="stack">
       <div className="row apart">
         <h1>Workflows</h1>
-        {mayWrite && (
-          <button type="button" className="primary" onClick={() => setOpen(true)}>
-            New workflow …
-          </button>
-        )}
+        {mayWrite && <DialogButton title="New workflow">{() => <WorkflowForm />}</DialogButton>}
       </div>
       <List
         what="workflows"
@@ -50,9 +43,6 @@ export const WorkflowsPage = (): ReactNode => {
           ))}
         {...list}
       />
-      <Dialog title="New workflow" open={open} onClose={() => setOpen(false)}>
-        <WorkflowForm />
-      </Dialog>
     </div>
   );
 };

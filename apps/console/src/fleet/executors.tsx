@@ -25,10 +25,10 @@ export const Executors = (): ReactNode => {
   const [chosen, setChosen] = useState<Executor>();
   const { pages, error, isPending, more } = usePages(
     ['executors'],
-    async (cursor, signal) =>
+    async (page, signal) =>
       answered(
         api.GET('/executors', {
-          params: { query: { limit: PAGE, ...(cursor !== undefined && { cursor }) } },
+          params: { query: { limit: PAGE, ...page } },
           signal,
         }),
       ),

@@ -15,10 +15,7 @@ import { sharesOf, type Share } from './shares.ts';
 export const Queues = ({ isOperator }: { readonly isOperator: boolean }): ReactNode => {
   const { pages, error, isPending, more } = usePages(
     ['queues'],
-    async (cursor, signal) =>
-      answered(
-        api.GET('/queues', { params: { query: { ...(cursor !== undefined && { cursor }) } }, signal }),
-      ),
+    async (page, signal) => answered(api.GET('/queues', { params: { query: page }, signal })),
     LIVE_MS,
   );
   const pools = pages.flatMap((page) => page.pools);

@@ -2,7 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
-import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
+import { ConfirmDialog } from '../ui/dialog/confirm-dialog.tsx';
 import { List } from '../ui/list.tsx';
 import { Ago } from '../ui/time.tsx';
 import { counted } from '../ui/words.ts';

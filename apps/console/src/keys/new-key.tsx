@@ -4,7 +4,7 @@ import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { useMay } from '../session/use-session.ts';
 import { CopyButton } from '../ui/copy-button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog } from '../ui/dialog/dialog.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { submitted } from '../ui/submitted.ts';
 

@@ -1,25 +1,15 @@
 import { useMutation } from '@tanstack/react-query';
-import { useState, type ReactNode, type SubmitEvent } from 'react';
+import type { ReactNode, SubmitEvent } from 'react';
 import { answered, api } from '../api/client.ts';
 import { CopyButton } from '../ui/copy-button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { DialogButton } from '../ui/dialog/dialog-button.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { submitted } from '../ui/submitted.ts';
 import { ROLES, type Role } from './roles.ts';
 
 /** A button, and the form behind it. Its answer is a link, which the owner sends to whom it is for. */
 export const Invite = (): ReactNode => {
-  const [open, setOpen] = useState(false);
-  return (
-    <>
-      <button type="button" className="primary" onClick={() => setOpen(true)}>
-        Invite somebody …
-      </button>
-      <Dialog title="Invite somebody" open={open} onClose={() => setOpen(false)}>
-        <InviteForm />
-      </Dialog>
-    </>
-  );
+  return <DialogButton title="Invite somebody">{() => <InviteForm />}</DialogButton>;
 };
 
 const InviteForm = (): ReactNode => {

@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { useSession } from '../session/use-session.ts';
-import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
+import { ConfirmDialog } from '../ui/dialog/confirm-dialog.tsx';
 import { List } from '../ui/list.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Ago } from '../ui/time.tsx';

@@ -1,6 +1,7 @@
 import type { Run } from '../api/schemas.ts';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { Facts } from '../ui/facts.tsx';
 import { Status } from '../ui/status.tsx';
 import { At, Lasted } from '../ui/time.tsx';
 import { seconds } from '../ui/words.ts';
@@ -18,14 +19,7 @@ export const Summary = ({ run }: { readonly run: Run }): ReactNode => (
         {run.live_status}
       </p>
     )}
-    <dl className="facts">
-      {rowsOf(run).map(([name, value]) => (
-        <div key={name} style={{ display: 'contents' }}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <Facts rows={rowsOf(run)} />
   </section>
 );
 

@@ -40,7 +40,7 @@ export const useRuns = (
     queryFn: async ({ signal }) => readPage({ ...filter, created_after: since }, undefined, signal),
     refetchInterval: LIVE_MS,
   });
-  const before = (head.data?.rows.length ?? 0) - PAGE;
+  const newer = head.data?.rows.length ?? 0;
   const pages = useQueries({
     queries: cursors.map((cursor, index) => ({
       queryKey: ['runs', 'page', filter, since, cursor],
@@ -50,7 +50,8 @@ export const useRuns = (
       // A comparison of large pages takes longer than showing them.
       structuralSharing: false,
       refetchInterval: (query: { readonly state: { readonly data?: Page | undefined } }) =>
-        isInView(index, seen, before) && query.state.data?.rows.some(({ finished }) => !finished) === true
+        isInView(newer + index * PAGE, seen) &&
+        query.state.data?.rows.some(({ finished }) => !finished) === true
           ? LIVE_MS
           : (false as const),
     })),
@@ -86,14 +87,11 @@ const readPage = async (
   return { rows: runs.map(rowOf), next: next_cursor };
 };
 
+/** `begin`: the first row of a page. */
 const isInView = (
-  page: number,
+  begin: number,
   { first, last }: { readonly first: number; readonly last: number },
-  before: number,
-): boolean => {
-  const begin = before + PAGE + page * PAGE;
-  return last >= begin && first < begin + PAGE;
-};
+): boolean => last >= begin && first < begin + PAGE;
 
 interface Combined {
   readonly rows: readonly RunRow[];

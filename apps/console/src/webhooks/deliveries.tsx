@@ -26,14 +26,14 @@ interface DeliveriesProps {
 
 /** The runs with a webhook, newest first, each with the outcome of its notifications. */
 export const Deliveries = ({ filter: { status, host }, mayWrite }: DeliveriesProps): ReactNode => {
-  const { pages, ...list } = usePages(['deliveries', status, host], async (cursor, signal) =>
+  const { pages, ...list } = usePages(['deliveries', status, host], async (page, signal) =>
     answered(
       api.GET('/webhooks/deliveries', {
         params: {
           query: {
             ...(status !== undefined && { status: [status] }),
             ...(host !== undefined && { host }),
-            ...(cursor !== undefined && { cursor }),
+            ...page,
           },
         },
         signal,

@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react';
 import { API } from '../../api/client.ts';
 import { useDeployments } from '../../deploy/use-deployments.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { codeSamples, type Language } from './code-samples.ts';
 
 const LANGUAGES = ['curl', 'TypeScript', 'Python'] as const satisfies readonly Language[];

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type ReactNode, type SubmitEvent } from 'react';
 import { answered, api } from '../../api/client.ts';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { Problem } from '../../ui/problem.tsx';
 
 type Inputs = NonNullable<Schemas['RerunRequest']['inputs']>;

@@ -13,10 +13,8 @@ type DeadLetter = Schemas['DeadLetter'];
 export const DeadLetters = (): ReactNode => {
   const [chosen, setChosen] = useState<{ readonly letter: DeadLetter; readonly to: 'look' | 'remove' }>();
   const close = (): void => setChosen(undefined);
-  const { pages, ...list } = usePages(['dead-letters'], async (cursor, signal) =>
-    answered(
-      api.GET('/dead-letters', { params: { query: { ...(cursor !== undefined && { cursor }) } }, signal }),
-    ),
+  const { pages, ...list } = usePages(['dead-letters'], async (page, signal) =>
+    answered(api.GET('/dead-letters', { params: { query: page }, signal })),
   );
   return (
     <section className="stack">

@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { answered, api } from '../../api/client.ts';
 import type { Schemas } from '../../api/schemas.ts';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { At } from '../../ui/time.tsx';
 import { bytes } from '../../ui/words.ts';

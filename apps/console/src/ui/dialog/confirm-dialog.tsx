@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { Dialog } from './dialog.tsx';
-import { Problem } from './problem.tsx';
+import { Problem } from '../problem.tsx';
 
 interface ConfirmDialogProps {
   /** A question. */
