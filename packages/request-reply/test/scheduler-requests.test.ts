@@ -80,7 +80,7 @@ const executor = (name: string, machines: string[] = ['*']): ExecutorState => ({
   name,
   state: 'ready',
   drain: null,
-  slots: [{ slot: 0, gpu: 'A10G', run: null }],
+  slots: [{ slot: 0, gpu: 'A10G', loaded_workflow_version_id: null, run: null }],
   machines,
   machine_count: machines.length,
   programs: ['render'],

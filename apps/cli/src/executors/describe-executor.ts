@@ -53,9 +53,24 @@ const namesIn = (names: readonly string[], count: number): string | null => {
   return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
 };
 
-const slotRow = ({ slot, gpu, run }: Executor['slots'][number]): readonly [string, string] => [
+const slotRow = ({
+  slot,
+  gpu,
+  loaded_workflow_version_id: loaded,
+  run,
+}: Executor['slots'][number]): readonly [string, string] => [
   `slot ${slot}`,
-  run === null
-    ? `${gpu}, free`
-    : `${gpu}, run ${run.run_id} of organisation ${run.org_id}, attempt ${run.attempt} since ${run.assigned_at}`,
+  `${gpu}, ${run === null ? 'free' : runWords(run)}${loaded === null ? '' : `; has workflow version ${loaded} loaded`}`,
 ];
+
+const runWords = ({
+  run_id,
+  org_id,
+  attempt,
+  assigned_at,
+  placement,
+}: NonNullable<Executor['slots'][number]['run']>): string =>
+  [
+    `run ${run_id} of organisation ${org_id}, attempt ${attempt} since ${assigned_at}`,
+    ...(placement === null ? [] : [placement.sentence]),
+  ].join(', ');

@@ -6,7 +6,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aRealGateway } from '../fixtures/real-gateway.ts';
 import type { RealGateway } from '../fixtures/real-gateway.ts';
 
-const RUN = { org_id: newUuid(), run_id: newUuid(), attempt: 2, assigned_at: '2026-05-01T12:00:01.000Z' };
+const VERSION = newUuid();
+const RUN = {
+  org_id: newUuid(),
+  run_id: newUuid(),
+  attempt: 2,
+  assigned_at: '2026-05-01T12:00:01.000Z',
+  placement: { candidates: 1, choice: 'warm', waited_s: 2 } as const,
+};
 
 const anExecutor = (name: string, changes: Partial<ExecutorState> = {}): ExecutorState => ({
   executor_id: `${name}.boot1`,
@@ -14,9 +21,9 @@ const anExecutor = (name: string, changes: Partial<ExecutorState> = {}): Executo
   state: 'ready',
   drain: null,
   slots: [
-    { slot: 0, gpu: 'A10G', run: null },
-    { slot: 1, gpu: 'A10G', run: RUN },
-    { slot: 2, gpu: 'H100', run: null },
+    { slot: 0, gpu: 'A10G', loaded_workflow_version_id: null, run: null },
+    { slot: 1, gpu: 'A10G', loaded_workflow_version_id: VERSION, run: RUN },
+    { slot: 2, gpu: 'H100', loaded_workflow_version_id: null, run: null },
   ],
   machines: ['*'],
   machine_count: 1,
@@ -29,6 +36,20 @@ const anExecutor = (name: string, changes: Partial<ExecutorState> = {}): Executo
   registered_at: '2026-05-01T12:00:00.000Z',
   last_heartbeat_at: '2026-05-01T12:00:02.000Z',
   ...changes,
+});
+
+const SHOWN_PLACEMENT = {
+  ...RUN.placement,
+  gpu_index: null,
+  warm_wait_s: null,
+  held_back_by: null,
+  sentence: 'after 2 s, the only free slot, which has its version loaded',
+};
+
+/** As the API shows it. */
+const shown = ({ slots, ...executor }: ExecutorState): unknown => ({
+  ...executor,
+  slots: slots.map((slot) => ({ ...slot, run: slot.run && { ...slot.run, placement: SHOWN_PLACEMENT } })),
 });
 
 let gateway: RealGateway;
@@ -107,7 +128,7 @@ describe('runledger executors list', () => {
     ]);
     expect(second).toMatch(/^west +absent +- +0 +- +-$/);
     const json = (await executors('list', '--json')).stdout.trim().split('\n');
-    expect(json.map((line) => JSON.parse(line))).toEqual([east, absent]);
+    expect(json.map((line) => JSON.parse(line))).toEqual([shown(east), absent]);
     expect((await executors('list', '--limit', '1')).stderr).toContain('There are more than 1');
   });
 });
@@ -122,11 +143,11 @@ describe('runledger executors show', () => {
       'programs        paint, print and 100 more\nlabels          nvlink, zone:eu\nslot 0          A10G, free\n',
     );
     expect(stdout).toContain(
-      `slot 1          A10G, run ${RUN.run_id} of organisation ${RUN.org_id}, attempt 2 since 2026-05-01T12:00:01.000Z\n`,
+      `slot 1          A10G, run ${RUN.run_id} of organisation ${RUN.org_id}, attempt 2 since 2026-05-01T12:00:01.000Z, after 2 s, the only free slot, which has its version loaded; has workflow version ${VERSION} loaded\n`,
     );
     expect(JSON.parse((await executors('show', 'east', '--json')).stdout)).toEqual({
       name: 'east',
-      executors: [east],
+      executors: [shown(east)],
     });
     expect((await executors('show', 'west')).stdout).toMatch(/drained +2026-\S+Z with the key \S{36}\n$/);
   });

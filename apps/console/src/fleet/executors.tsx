@@ -3,7 +3,7 @@ import { answered, api } from '../api/client.ts';
 import { LIVE_MS } from '../api/query-client.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { usePages } from '../api/use-pages.ts';
-import { Empty, Loading, Problem } from '../ui/problem.tsx';
+import { Paged } from '../ui/paged.tsx';
 import { Ago } from '../ui/time.tsx';
 import { counted } from '../ui/words.ts';
 import { DrainDialog } from './drain-dialog.tsx';
@@ -38,25 +38,20 @@ export const Executors = (): ReactNode => {
   return (
     <section className="stack" aria-label="Executors">
       <h2>Executors</h2>
-      {error && <Problem error={error} />}
-      {isPending && <Loading what="executors" />}
-      {!isPending && !error && executors.length === 0 && (
-        <Empty>No executor has registered. Runs wait until one does.</Empty>
-      )}
-      {executors.map((executor) => (
-        <ExecutorPanel
-          key={executor.executor_id ?? executor.name}
-          executor={executor}
-          onDrain={() => setChosen(executor)}
-        />
-      ))}
-      {more && (
-        <div>
-          <button type="button" onClick={more}>
-            Show more
-          </button>
-        </div>
-      )}
+      <Paged
+        what="executors"
+        isEmpty={executors.length === 0}
+        empty="No executor has registered. Runs wait until one does."
+        {...{ error, isPending, more }}
+      >
+        {executors.map((executor) => (
+          <ExecutorPanel
+            key={executor.executor_id ?? executor.name}
+            executor={executor}
+            onDrain={() => setChosen(executor)}
+          />
+        ))}
+      </Paged>
       {chosen && <DrainDialog executor={chosen} onClose={() => setChosen(undefined)} />}
     </section>
   );

@@ -6,7 +6,7 @@ import { usePages } from '../api/use-pages.ts';
 import { useDeployments } from '../deploy/use-deployments.ts';
 import { useSession } from '../session/use-session.ts';
 import { Bar } from '../ui/bar.tsx';
-import { Empty, Loading, Problem } from '../ui/problem.tsx';
+import { Paged } from '../ui/paged.tsx';
 import { Ago } from '../ui/time.tsx';
 import { counted } from '../ui/words.ts';
 import { sharesOf, type Share } from './shares.ts';
@@ -22,25 +22,20 @@ export const Queues = ({ isOperator }: { readonly isOperator: boolean }): ReactN
   return (
     <section className="stack" aria-label="Queues">
       <h2>Queues</h2>
-      {error && <Problem error={error} />}
-      {isPending && <Loading what="queues" />}
-      {!isPending && !error && pools.length === 0 && (
-        <Empty>
-          {isOperator
+      <Paged
+        what="queues"
+        isEmpty={pools.length === 0}
+        empty={
+          isOperator
             ? 'No executor has registered, and no run waits.'
-            : 'No run of this organisation waits or runs.'}
-        </Empty>
-      )}
-      {pools.map((pool) => (
-        <PoolPanel key={pool.gpu} pool={pool} isOperator={isOperator} />
-      ))}
-      {more && (
-        <div>
-          <button type="button" onClick={more}>
-            Show more
-          </button>
-        </div>
-      )}
+            : 'No run of this organisation waits or runs.'
+        }
+        {...{ error, isPending, more }}
+      >
+        {pools.map((pool) => (
+          <PoolPanel key={pool.gpu} pool={pool} isOperator={isOperator} />
+        ))}
+      </Paged>
     </section>
   );
 };

@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 2b1e9edc4d945b18a0c38d038a4d332f484ee1fa842bf40e9961837eea51638e.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 46e8ee6ba4a8dec298f1dcf2cac7d9288081a58f09cc2d4a5a584ac24810d49b.
 
 from __future__ import annotations
 
@@ -3004,6 +3004,10 @@ class SlotRun(TypedDict):
     """
     When it got the slot.
     """
+    placement: RunPlacement | None
+    """
+    Why it got its slot, and what it had waited for. Null when the scheduler did not say it.
+    """
 
 
 class StreamState(TypedDict):
@@ -3726,6 +3730,10 @@ class ExecutorSlot(TypedDict):
     gpu: str
     """
     The GPU model of the slot, in upper case; `CPU` without a card.
+    """
+    loaded_workflow_version_id: str | None
+    """
+    The id of the workflow version. The workflow version that it has loaded, as its executor said last: the next run of it is warm here. Null when it has none, or when that is not known.
     """
     run: SlotRun | None
     """

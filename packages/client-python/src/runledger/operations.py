@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 2b1e9edc4d945b18a0c38d038a4d332f484ee1fa842bf40e9961837eea51638e.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 46e8ee6ba4a8dec298f1dcf2cac7d9288081a58f09cc2d4a5a584ac24810d49b.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

@@ -3007,6 +3007,11 @@ export interface components {
              * @example A10G
              */
             gpu: string;
+            /**
+             * @description The id of the workflow version. The workflow version that it has loaded, as its executor said last: the next run of it is warm here. Null when it has none, or when that is not known.
+             * @example 01a21460-0003-7000-8000-000000000003
+             */
+            loaded_workflow_version_id: string | null;
             /** @description What holds it. Null while it is free. */
             run: components["schemas"]["SlotRun"] | null;
         };
@@ -6786,6 +6791,8 @@ export interface components {
              * @example 2026-01-31T09:30:00.000Z
              */
             assigned_at: string;
+            /** @description Why it got its slot, and what it had waited for. Null when the scheduler did not say it. */
+            placement: components["schemas"]["RunPlacement"] | null;
         };
         /**
          * StreamState

@@ -3,9 +3,10 @@ import { IsolationKind, LimitsKind } from '../events/fleet-event.ts';
 import { ExecutorState } from '../requests/executor-state.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_NAME_PATTERN } from '../ids.ts';
-import { KeyUuid, OrganisationUuid, RunUuid } from './fields/ids.ts';
+import { KeyUuid, OrganisationUuid, RunUuid, VersionUuid } from './fields/ids.ts';
 import { Cursor, NextCursor, PageLimit, time } from './fields/values.ts';
 import { nullable } from './fields/optional.ts';
+import { AttemptPlacement } from './runs/run-attempt.ts';
 
 const Name = Type.String({
   pattern: EXECUTOR_NAME_PATTERN,
@@ -41,6 +42,7 @@ const SlotRun = Type.Object(
       examples: [1],
     }),
     assigned_at: time('When it got the slot.'),
+    placement: AttemptPlacement,
   },
   { title: 'SlotRun', description: 'The attempt that holds a slot.' },
 );
@@ -49,6 +51,10 @@ const Slot = Type.Object(
   {
     slot: Type.Integer({ minimum: 0, description: 'Its index in the executor, from 0.', examples: [0] }),
     gpu: { ...GpuModel, description: 'The GPU model of the slot, in upper case; `CPU` without a card.' },
+    loaded_workflow_version_id: nullable(
+      VersionUuid,
+      'The workflow version that it has loaded, as its executor said last: the next run of it is warm here. Null when it has none, or when that is not known.',
+    ),
     run: nullable(SlotRun, 'What holds it. Null while it is free.'),
   },
   { title: 'ExecutorSlot', description: 'A slot of an executor: it executes one run at a time.' },

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { IsolationKind, LimitsKind } from '../events/fleet-event.ts';
+import { Placement } from '../events/placement.ts';
 import { GpuModel } from '../gpu.ts';
 import { enumInWords } from '../words/in-words.ts';
 import { Label, MAX_EXECUTOR_LABELS } from '../labels.ts';
@@ -50,12 +51,16 @@ export const ExecutorState = Type.Object({
     Type.Object({
       slot: Type.Integer({ minimum: 0 }),
       gpu: GpuModel,
+      /** What it has loaded, as its executor said last; null when that is nothing, or not said. */
+      loaded_workflow_version_id: Type.Union([Uuid, Type.Null()]),
       run: Type.Union([
         Type.Object({
           org_id: Uuid,
           run_id: Uuid,
           attempt: Type.Integer({ minimum: 1 }),
           assigned_at: Time,
+          /** Left out when the fact of the assignment does not say it. */
+          placement: Type.Optional(Placement),
         }),
         Type.Null(),
       ]),

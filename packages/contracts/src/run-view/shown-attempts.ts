@@ -4,7 +4,8 @@ import { isEnded, type Run } from '../fold/run.ts';
 import type { RunAttempt } from '../http/runs/run-attempt.ts';
 import { executorName } from '../ids.ts';
 
-const shownPlacement = (placement: Placement | undefined): RunAttempt['placement'] =>
+/** Null when the fact of the assignment does not say it. */
+export const shownPlacement = (placement: Placement | undefined): RunAttempt['placement'] =>
   placement
     ? {
         candidates: placement.candidates,

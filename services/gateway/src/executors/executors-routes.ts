@@ -2,11 +2,13 @@ import type { ExecutorState } from '@runledger/contracts/requests/executor-state
 import type { FleetRequest } from '@runledger/contracts/events/fleet-request';
 import {
   Draining,
+  type Executor,
   ExecutorPage,
   ExecutorPath,
   ExecutorsQuery,
   NamedExecutors,
 } from '@runledger/contracts/http/executors';
+import { shownPlacement } from '@runledger/contracts/run-view/shown-attempts';
 import type { DrainExecutor } from './drain-executor.ts';
 import type { Executors, ExecutorSortKey } from './executors.ts';
 import { operation, route, type Route } from '../http/operation.ts';
@@ -105,19 +107,27 @@ export const executorRoutes = ({ executors, drain }: ExecutorRoutes): Route[] =>
       async ({ query: { limit = DEFAULT_LIMIT, cursor } }) => {
         const page = await executors.page(sortKeyIn(cursor), limit);
         const last = page.more ? page.executors.at(-1) : undefined;
-        return { executors: page.executors, next_cursor: cursorAt(last && textOf(last)) };
+        return { executors: page.executors.map(shownExecutor), next_cursor: cursorAt(last && textOf(last)) };
       },
       ({ query }) => cursorProblems(own(query, 'cursor'), 'query', isExecutorSortKey),
     ),
     route(showOperation, async ({ path: { name } }): Promise<NamedExecutors> => {
       const { executors: named } = await executors.named(name);
       if (named.length === 0) throw notFound('Executor');
-      return { name, executors: named };
+      return { name, executors: named.map(shownExecutor) };
     }),
     route(drainOperation, ({ path: { name } }, { key }) => request('ExecutorDrainRequested', name, key.id)),
     route(resumeOperation, ({ path: { name } }, { key }) => request('ExecutorResumeRequested', name, key.id)),
   ];
 };
+
+const shownExecutor = ({ slots, ...executor }: ExecutorState): Executor => ({
+  ...executor,
+  slots: slots.map(({ run, ...slot }) => ({
+    ...slot,
+    run: run && { ...run, placement: shownPlacement(run.placement) },
+  })),
+});
 
 const textOf = ({ name, executor_id }: ExecutorState): string => `${name} ${executor_id ?? ''}`;
 

@@ -9,18 +9,32 @@ import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call, type ApiAnswer } from '../fixtures/requests/requests.ts';
 import { aRefusal } from '../fixtures/requests/a-refusal.ts';
 
+const VERSION = newUuid();
+const placement = { candidates: 2, choice: 'warm', waited_s: 12.5 } as const;
 const RUN = {
   org_id: newUuid(),
   run_id: newUuid(),
   attempt: 1,
   assigned_at: '2026-05-01T12:00:01.000Z',
+  placement,
+};
+const SHOWN_PLACEMENT = {
+  ...placement,
+  gpu_index: null,
+  warm_wait_s: null,
+  held_back_by: null,
+  sentence: 'after 12.5 s, one of 2 free slots, which has its version loaded',
 };
 const north = anExecutor('north', {
   slots: [
-    { slot: 0, gpu: 'A10G', run: RUN },
-    { slot: 1, gpu: 'H100', run: null },
+    { slot: 0, gpu: 'A10G', loaded_workflow_version_id: VERSION, run: RUN },
+    { slot: 1, gpu: 'H100', loaded_workflow_version_id: null, run: null },
   ],
 });
+const shownNorth = {
+  ...north,
+  slots: [{ ...north.slots[0], run: { ...RUN, placement: SHOWN_PLACEMENT } }, north.slots[1]],
+};
 const west = anExecutor('west', { executor_id: 'west.boot1' });
 const westAgain = anExecutor('west', { executor_id: 'west.boot2', state: 'unresponsive' });
 
@@ -53,7 +67,7 @@ describe('GET /executors', () => {
       read.push(...body.executors);
       cursor = body.next_cursor;
     }
-    expect(read).toEqual([anExecutor('east'), north, west, westAgain]);
+    expect(read).toEqual([anExecutor('east'), shownNorth, west, westAgain]);
   });
 
   it.each(['cursor=x', 'cursor=bm9ydGg', 'limit=0', 'limit=101'])('refuses %s', async (query) => {

@@ -66,7 +66,7 @@ export interface TestCapabilities {
 export const orgOf = (n: number): OrgId => orgId(uuid(0x0a00 + n));
 
 /** The id of a workflow version, by a number. */
-const versionOf = (n: number): string => uuid(0x0e00 + n);
+export const versionOf = (n: number): string => uuid(0x0e00 + n);
 
 /** What organisations get of the slots: a weight of 1 and no limit by default. */
 export type OrgShares = ReadonlyMap<string, Partial<OrgShare>>;

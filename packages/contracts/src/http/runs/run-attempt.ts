@@ -48,6 +48,11 @@ const RunPlacement = Type.Object(
   },
 );
 
+export const AttemptPlacement = nullable(
+  RunPlacement,
+  'Why it got its slot, and what it had waited for. Null when the scheduler did not say it.',
+);
+
 /** Of a run or of an attempt. */
 export const StartedAt = nullable(
   time('The time when the workflow began to execute.'),
@@ -62,10 +67,7 @@ export const RunAttempt = Type.Object(
       examples: ['desk'],
     }),
     gpu: { ...GpuModel, description: 'The GPU model of its slot, in upper case.' },
-    placement: nullable(
-      RunPlacement,
-      'Why it got its slot, and what it had waited for. Null when the scheduler did not say it.',
-    ),
+    placement: AttemptPlacement,
     started_at: StartedAt,
     ended_at: nullable(time('When it ended.'), 'Null while it goes on.'),
     end_reason: nullable(EndReason, 'Why it ended. Null while it goes on.'),

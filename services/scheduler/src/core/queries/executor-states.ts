@@ -86,6 +86,7 @@ const stateOf = (known: KnownExecutors, { name, executor }: Row): ExecutorState 
     slots: [...executor.slots.values()].map((slot) => ({
       slot: slot.number,
       gpu: slot.gpu,
+      loaded_workflow_version_id: slot.loaded,
       run: runOf(known.runsIn(slot)),
     })),
     machines: event.machines.slice(0, MAX_LISTED_NAMES),
@@ -105,8 +106,8 @@ const stateOf = (known: KnownExecutors, { name, executor }: Row): ExecutorState 
 const runOf = (runs: readonly KnownRun[]): ExecutorState['slots'][number]['run'] => {
   for (const { key, run } of runs) {
     if (!isExecuting(run)) continue;
-    const { number, assigned_at } = run.attempt;
-    return { ...key, attempt: number, assigned_at };
+    const { number, assigned_at, placement } = run.attempt;
+    return { ...key, attempt: number, assigned_at, ...(placement && { placement }) };
   }
   return null;
 };

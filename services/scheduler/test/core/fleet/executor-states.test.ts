@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import type { ExecutorState, ExecutorsRequest } from '@runledger/contracts/requests/executor-state';
 import { executor } from '../steps.ts';
-import { OPERATOR, ORG, TestBed } from '../test-bed.ts';
+import { OPERATOR, ORG, TestBed, versionOf } from '../test-bed.ts';
 
 const ALL: ExecutorsRequest = { name: null, after: null, limit: 200 };
 const statesOf = (bed: TestBed, question: Partial<ExecutorsRequest> = {}): ExecutorState[] =>
   bed.scheduling.queries.executors({ ...ALL, ...question }).executors;
 
 describe('the state of executors', () => {
-  it('includes their registration, their runs and their last heartbeat', () => {
+  it('includes their registration, what is loaded in their slots, their runs and why these are there, and their last heartbeat', () => {
     const bed = new TestBed();
     bed.lead();
     bed.register('box', { gpus: ['A10G', 'H100'], machines: ['farm'] });
-    bed.heartbeat('box');
-    bed.queue('one');
+    bed.heartbeat('box', [], [1]);
+    bed.queue('one', { version: 1 });
     const slots = (): ExecutorState['slots'] | undefined => statesOf(bed)[0]?.slots;
     // The assignment is not stored yet.
     expect(slots()?.map(({ run }) => run)).toEqual([null, null]);
@@ -29,9 +29,15 @@ describe('the state of executors', () => {
           {
             slot: 0,
             gpu: 'A10G',
-            run: { ...bed.key('one'), attempt: 1, assigned_at: started?.attempt?.assigned_at },
+            loaded_workflow_version_id: versionOf(1),
+            run: {
+              ...bed.key('one'),
+              attempt: 1,
+              assigned_at: started?.attempt?.assigned_at,
+              placement: { candidates: 1, choice: 'warm', waited_s: 0 },
+            },
           },
-          { slot: 1, gpu: 'H100', run: null },
+          { slot: 1, gpu: 'H100', loaded_workflow_version_id: null, run: null },
         ],
         machines: [`${ORG}/farm`],
         machine_count: 1,
