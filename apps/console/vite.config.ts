@@ -5,6 +5,7 @@ import { defineConfig } from 'vite';
 export default defineConfig({
   base: '/console/',
   plugins: [react()],
+  worker: { format: 'es' },
   build: {
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

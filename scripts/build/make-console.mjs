@@ -1,6 +1,5 @@
 // Builds the console: `node scripts/build/make-console.mjs FOLDER`. It prints the files of ours that it read, as JSON.
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { build } from 'vite';
 import { root } from '../node24.mjs';
 
@@ -8,8 +7,19 @@ import { root } from '../node24.mjs';
 process.env.NODE_ENV = 'production';
 const workspace = join(root, 'apps', 'console');
 const [folder] = process.argv.slice(2);
-await build({ root: workspace, logLevel: 'error', build: { outDir: folder, emptyOutDir: true } });
-const sources = readdirSync(join(workspace, 'src'), { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile())
-  .map((entry) => join(entry.parentPath, entry.name));
-console.log(JSON.stringify([...sources, join(workspace, 'index.html'), join(workspace, 'vite.config.ts')]));
+const read = new Set([join(workspace, 'index.html'), join(workspace, 'vite.config.ts')]);
+const reader = {
+  name: 'files-of-ours',
+  moduleParsed({ id }) {
+    const [path] = id.split('?');
+    if (path.startsWith(root + sep) && !path.includes(`${sep}node_modules${sep}`)) read.add(path);
+  },
+};
+await build({
+  root: workspace,
+  logLevel: 'error',
+  plugins: [reader],
+  worker: { plugins: () => [reader] },
+  build: { outDir: folder, emptyOutDir: true },
+});
+console.log(JSON.stringify([...read]));

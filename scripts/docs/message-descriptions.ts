@@ -8,7 +8,7 @@ import { FleetEvent } from '@runledger/contracts/events/fleet-event';
 import { RUN_EVENTS, RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
 import { WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '@runledger/contracts/events/webhook-event';
 import { LogChunk } from '@runledger/contracts/logs/log-chunk';
-import { fleetFactOf } from '@runledger/event-log/messages/fleet';
+import { fleetFactOf } from '@runledger/contracts/subjects/fleet-subjects';
 import { contract as gateway } from '@runledger/gateway/contract';
 import { contract as gpuExecutor } from '@runledger/gpu-executor/contract';
 import { contract as notifier } from '@runledger/notifier/contract';

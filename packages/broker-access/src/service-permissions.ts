@@ -6,7 +6,7 @@ import { ALL_LOGS } from '@runledger/contracts/logs/log-chunk';
 import { ALL_PROGRESS, executorFilter, READ_MARKER } from '@runledger/contracts/subjects/run-subjects';
 import { ALL_TOLD_TERMS, TERMS } from '@runledger/contracts/subjects/terms';
 import { WEBHOOK_EVENTS } from '@runledger/contracts/events/webhook-event';
-import { fleetFactOf } from '@runledger/event-log/messages/fleet';
+import { fleetFactOf } from '@runledger/contracts/subjects/fleet-subjects';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
 import { API_PREFIX } from '@runledger/event-log/connect/log-account';
 import {

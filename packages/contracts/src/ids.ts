@@ -69,27 +69,31 @@ export const executorToken = (name: string): string => {
 
 const RANDOM_BYTES = 16;
 /** Random bytes of many ids: to ask the system for each takes longer than everything else about an id. */
-const drawn = Buffer.alloc(256 * RANDOM_BYTES);
+const drawn = new Uint8Array(256 * RANDOM_BYTES);
+const drawnNumbers = new DataView(drawn.buffer);
 let next = drawn.length;
 
-const drawRandom = (): Buffer => {
+/** Where the next random bytes begin in those that are drawn. */
+const drawRandom = (): number => {
   if (next === drawn.length) {
     crypto.getRandomValues(drawn);
     next = 0;
   }
+  const at = next;
   next += RANDOM_BYTES;
-  return drawn.subarray(next - RANDOM_BYTES, next);
+  return at;
 };
 
 let latest = { msecs: 0, seq: 0 };
 
 /** A new UUIDv7: sortable by creation time, and of this process in the order of creation. */
 export const newUuid = (): string => {
-  const random = drawRandom();
+  const at = drawRandom();
+  const random = drawn.subarray(at, at + RANDOM_BYTES);
   const msecs = Date.now();
   latest =
     msecs > latest.msecs
-      ? { msecs, seq: random.readUInt32BE(6) >>> 1 }
+      ? { msecs, seq: drawnNumbers.getUint32(at + 6) >>> 1 }
       : { msecs: latest.msecs, seq: latest.seq + 1 };
   return uuidv7({ random, ...latest });
 };

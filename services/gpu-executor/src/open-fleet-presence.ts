@@ -3,7 +3,7 @@ import type { ExecutorFact } from '@runledger/contracts/events/fleet-event';
 import { newUuid, type ExecutorId } from '@runledger/contracts/ids';
 import { sendHeartbeat } from '@runledger/coordination/heartbeats';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { appendFleet } from '@runledger/event-log/messages/fleet';
+import { appendFleet } from '@runledger/event-log/messages/append-fleet';
 import { registerInTerm } from '@runledger/event-log/streams/terms';
 import packageJson from '../package.json' with { type: 'json' };
 import type { KnownTerms } from './attempt/core/known-terms.ts';

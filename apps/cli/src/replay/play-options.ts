@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { InvalidSlice } from '@runledger/event-log/slices/read-slice-file';
+import { InvalidSlice } from '@runledger/contracts/slices/read-slice';
 import { isServiceName, SERVICE_NAMES, UnusableSlice, type PlayOptions } from '@runledger/replay/play-slice';
 import { readPlaySettings } from '@runledger/replay/play-settings';
 import { NewerFact } from '@runledger/replay/slice/newer-fact';

@@ -4,7 +4,7 @@ import { append } from '@runledger/event-log/append/append';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
-import { InvalidSlice } from '@runledger/event-log/slices/read-slice-file';
+import { InvalidSlice } from '@runledger/contracts/slices/read-slice';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { testAccount } from '@runledger/testing/servers/nats-account';
 import { waitFor } from '@runledger/testing/time/wait-for';

@@ -78,6 +78,12 @@ const fleet = createRoute({
   component: lazyRouteComponent(() => import('../fleet/fleet-page.tsx'), 'FleetPage'),
 });
 
+const whatIf = createRoute({
+  getParentRoute: () => shell,
+  path: '/fleet/what-if',
+  component: lazyRouteComponent(() => import('../fleet/what-if/what-if-page.tsx'), 'WhatIfPage'),
+});
+
 const webhooks = createRoute({
   getParentRoute: () => shell,
   path: '/webhooks',
@@ -142,6 +148,7 @@ export const router = createRouter({
       workflow,
       machines,
       fleet,
+      whatIf,
       webhooks,
       keys,
       people,

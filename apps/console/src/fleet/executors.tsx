@@ -3,7 +3,7 @@ import { answered, api } from '../api/client.ts';
 import { LIVE_MS } from '../api/query-client.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { usePages } from '../api/use-pages.ts';
-import { Paged } from '../ui/paged.tsx';
+import { Paged } from '../ui/list.tsx';
 import { Ago } from '../ui/time.tsx';
 import { counted } from '../ui/words.ts';
 import { DrainDialog } from './drain-dialog.tsx';

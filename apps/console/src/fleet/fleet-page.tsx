@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useMay } from '../session/use-session.ts';
 import { Executors } from './executors.tsx';
@@ -9,7 +10,10 @@ export const FleetPage = (): ReactNode => {
   const isOperator = useMay('operator');
   return (
     <div className="stack">
-      <h1>Fleet</h1>
+      <div className="row apart">
+        <h1>Fleet</h1>
+        {isOperator && <Link to="/fleet/what-if">What if it were different?</Link>}
+      </div>
       {isOperator && <Executors />}
       <Queues isOperator={isOperator} />
     </div>

@@ -6,7 +6,7 @@ import { usePages } from '../api/use-pages.ts';
 import { useDeployments } from '../deploy/use-deployments.ts';
 import { useSession } from '../session/use-session.ts';
 import { Bar } from '../ui/bar.tsx';
-import { Paged } from '../ui/paged.tsx';
+import { Paged } from '../ui/list.tsx';
 import { Ago } from '../ui/time.tsx';
 import { counted } from '../ui/words.ts';
 import { sharesOf, type Share } from './shares.ts';

@@ -1,6 +1,6 @@
 import type { SliceFact } from '@runledger/contracts/slices/slice';
 import { TERMS } from '@runledger/contracts/subjects/terms';
-import { fleetSubjectOf } from '@runledger/event-log/messages/fleet';
+import { fleetSubjectOf } from '@runledger/contracts/subjects/fleet-subjects';
 import type { FleetFact } from '../broker/fleet-log.ts';
 import type { LoggedMessage } from '../broker/run-log.ts';
 

@@ -1,4 +1,4 @@
-import { parseFleetEvent } from '@runledger/event-log/messages/fleet';
+import { parseFleetEvent } from '@runledger/contracts/events/fleet-event';
 import { executorId, executorName } from '@runledger/contracts/ids';
 import { capabilitiesOf, type Capabilities } from '@runledger/scheduler/core/slots/requirements';
 import type { SliceFact } from '@runledger/contracts/slices/slice';

@@ -24,7 +24,7 @@ export const playDays = (
   const slots = slotsOf(day);
   const same = planOfDay(day, { ...before, gpus: new Map() });
   const days = [
-    { title: 'that day', runs: recordedRuns(day), weights, slots },
+    recordedDay(day, weights),
     { title: 'simulated', runs: playPlan(same.plan, same.names), weights, slots },
   ];
   if (!changes) return days;
@@ -40,6 +40,14 @@ export const playDays = (
     },
   ];
 };
+
+/** As it was, with the weights that the schedulers had. */
+export const recordedDay = (day: CapturedDay, weights: ReadonlyMap<string, number>): PlayedDay => ({
+  title: 'that day',
+  runs: recordedRuns(day),
+  weights,
+  slots: slotsOf(day),
+});
 
 const recordedRuns = ({ runs, header }: CapturedDay): PlayedRun[] => {
   const [beginMs, toMs] = [Date.parse(header.lead_in_from), Date.parse(header.to)];

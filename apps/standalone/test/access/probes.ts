@@ -2,7 +2,7 @@ import { BLOB_STREAMS, blobSubject } from '@runledger/contracts/blobs';
 import { RUN_EVENTS, RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
 import { WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '@runledger/contracts/events/webhook-event';
 import { WRITERS } from '@runledger/contracts/events/writer';
-import { fleetFactOf } from '@runledger/event-log/messages/fleet';
+import { fleetFactOf } from '@runledger/contracts/subjects/fleet-subjects';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
 import { CONTRACTS } from './a-guarded-broker.ts';
 

@@ -16,7 +16,7 @@ import type { LogChunk } from '@runledger/contracts/logs/log-chunk';
 import { eraseLogs, publishLogChunk, readLog, subscribeToLogs } from '@runledger/event-log/streams/logs';
 import { append, appendOwn } from '@runledger/event-log/append/append';
 import { consume, done } from '@runledger/event-log/consume/consume';
-import { appendFleet } from '@runledger/event-log/messages/fleet';
+import { appendFleet } from '@runledger/event-log/messages/append-fleet';
 import { follow } from '@runledger/event-log/follow/follow';
 import { sendHeartbeat, lastHeartbeat, watchHeartbeats } from '@runledger/coordination/heartbeats';
 import {

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { compiledSchema } from '../compiled-schema.ts';
 import { FleetRequest } from './fleet-request.ts';
 import { GpuModel } from '../gpu.ts';
 import { enumInWords } from '../words/in-words.ts';
@@ -79,6 +80,29 @@ export type ExecutorFact = Static<typeof ExecutorFact>;
 export const FleetEvent = Type.Union([...ExecutorFact.anyOf, ...FleetRequest.anyOf]);
 export type FleetEvent = ExecutorFact | FleetRequest;
 export type ExecutorRegistered = Static<typeof ExecutorRegistered>;
+
+export type ParsedFleetEvent =
+  | { readonly kind: 'event'; readonly event: FleetEvent }
+  /** A type of a later release: ignored. */
+  | { readonly kind: 'unknown_type'; readonly type: string }
+  /** The reader must stop with an error. */
+  | { readonly kind: 'newer_version'; readonly type: string; readonly version: number }
+  | { readonly kind: 'invalid'; readonly why: string };
+
+/** The version that this release writes and reads. */
+const VERSION = 1;
+const TYPES: ReadonlySet<string> = new Set(FleetEvent.anyOf.map(({ properties }) => properties.type.const));
+const Envelope = compiledSchema(Type.Object({ type: Type.String(), version: Type.Integer({ minimum: 1 }) }));
+const Known = compiledSchema(FleetEvent);
+
+export const parseFleetEvent = (body: unknown): ParsedFleetEvent => {
+  if (!Envelope.Check(body)) return { kind: 'invalid', why: 'the event has no type and version' };
+  const { type, version } = body;
+  if (!TYPES.has(type)) return { kind: 'unknown_type', type };
+  if (version > VERSION) return { kind: 'newer_version', type, version };
+  if (Known.Check(body)) return { kind: 'event', event: body };
+  return { kind: 'invalid', why: `the event does not match the schema of ${type}` };
+};
 
 /** A message in the EXECUTORS bucket: a hint that the executor lives, never proof that it does not. */
 export const Heartbeat = Type.Object({

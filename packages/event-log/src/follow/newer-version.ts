@@ -1,7 +1,7 @@
 import { fenceOf, type Chain, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
-import { parseFleetEvent } from '../messages/fleet.ts';
+import { parseFleetEvent } from '@runledger/contracts/events/fleet-event';
 import { CannotContinue } from '../messages/following.ts';
 
 /** The log holds a fact that only a later release can read. A reader that skipped it would be wrong. */

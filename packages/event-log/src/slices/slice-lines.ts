@@ -13,7 +13,7 @@ import { fleetEventWithoutContent } from '@runledger/contracts/slices/fleet-with
 import type { SlicedStream, SliceFact, SliceGap } from '@runledger/contracts/slices/slice';
 import { runEventWithoutContent } from '@runledger/contracts/slices/without-content';
 import { newerVersionOf } from '../follow/newer-version.ts';
-import { parseFleetEvent } from '../messages/fleet.ts';
+import { parseFleetEvent } from '@runledger/contracts/events/fleet-event';
 
 const AttemptCheck = compiledSchema(DeliveryAttempt);
 const StateCheck = compiledSchema(DeliveryState);

@@ -3,7 +3,7 @@ import { newUuid, type ExecutorId } from '@runledger/contracts/ids';
 import { termBegan, TERMS, toldTermSubject } from '@runledger/contracts/subjects/terms';
 import { CALL_WITHIN_MS } from '../connect/broker-call.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
-import { fleetSubjectOf } from '../messages/fleet.ts';
+import { fleetSubjectOf } from '@runledger/contracts/subjects/fleet-subjects';
 import { lastMessage } from '../messages/leader-read.ts';
 import { publish, publishUntilAcknowledged } from '../messages/publish.ts';
 

@@ -5,7 +5,8 @@ import { zstdCompressSync } from 'node:zlib';
 import type { SliceFact, SliceHeader, SliceLine } from '@runledger/contracts/slices/slice';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { InvalidSlice, readSliceFile } from '../../src/slices/read-slice-file.ts';
+import { InvalidSlice } from '@runledger/contracts/slices/read-slice';
+import { readSliceFile } from '../../src/slices/read-slice-file.ts';
 
 const time = '2026-05-01T12:00:00.000Z';
 const extent = { created: time, first_sequence: 1, last_sequence: 9 };

@@ -7,7 +7,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
-import { appendFleet } from '../../src/messages/fleet.ts';
+import { appendFleet } from '../../src/messages/append-fleet.ts';
 import { head } from '../../src/read/read-run.ts';
 import { SliceRefused } from '../../src/slices/slice-refused.ts';
 import type { SliceSpan } from '../../src/slices/slice-sources.ts';

@@ -4,7 +4,8 @@ import { ALL_FLEET, progressSubject } from '@runledger/contracts/subjects/run-su
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lastProgress, reportProgress } from '../../src/streams/activity.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
-import { parseFleetEvent, appendFleet } from '../../src/messages/fleet.ts';
+import { parseFleetEvent } from '@runledger/contracts/events/fleet-event';
+import { appendFleet } from '../../src/messages/append-fleet.ts';
 import { follow } from '../../src/follow/follow.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';

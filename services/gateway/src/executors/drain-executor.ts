@@ -4,7 +4,7 @@ import type { FleetRequest } from '@runledger/contracts/events/fleet-request';
 import type { Draining } from '@runledger/contracts/http/executors';
 import { newUuid } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { appendFleet } from '@runledger/event-log/messages/fleet';
+import { appendFleet } from '@runledger/event-log/messages/append-fleet';
 import type { Executors } from './executors.ts';
 
 type DrainedExecutor =

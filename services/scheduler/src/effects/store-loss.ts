@@ -2,7 +2,7 @@ import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import { newUuid } from '@runledger/contracts/ids';
 import { lastHeartbeat } from '@runledger/coordination/heartbeats';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import { appendFleet } from '@runledger/event-log/messages/fleet';
+import { appendFleet } from '@runledger/event-log/messages/append-fleet';
 import type { DeclareLost } from '../core/decisions/decision.ts';
 import type { DecisionMetrics } from './decision-metrics.ts';
 

@@ -1,7 +1,7 @@
-import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
+import { type FleetEvent, parseFleetEvent } from '@runledger/contracts/events/fleet-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { TERMS } from '@runledger/contracts/subjects/terms';
-import { fleetFactOf, fleetSubjectOf, parseFleetEvent } from '@runledger/event-log/messages/fleet';
+import { fleetFactOf, fleetSubjectOf } from '@runledger/contracts/subjects/fleet-subjects';
 
 /** A fact of the fleet, its sequence in FLEET, and the broker's time. */
 export interface FleetFact {

@@ -1,9 +1,9 @@
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { answered, api } from '../../api/client.ts';
+import { FileDrop } from '../../ui/file-drop.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { bytes } from '../../ui/words.ts';
-import './file-field.css';
 
 interface FileFieldProps {
   readonly id: string;
@@ -37,20 +37,8 @@ export const FileField = ({ id, type, fileId, onChange }: FileFieldProps): React
     },
     onSuccess: ({ id: uploaded }) => onChange(uploaded),
   });
-  const take = (files: FileList | null): void => {
-    const [file] = files ?? [];
-    if (file) upload.mutate(file);
-  };
   return (
-    <div
-      className="drop"
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault();
-        take(event.dataTransfer.files);
-      }}
-    >
-      <input id={id} type="file" accept={ACCEPTED[type]} onChange={({ target }) => take(target.files)} />
+    <FileDrop id={id} accept={ACCEPTED[type]} onFile={(file) => upload.mutate(file)}>
       <p className="quiet" role="status">
         {upload.isPending && 'Uploading …'}
         {!upload.isPending &&
@@ -60,6 +48,6 @@ export const FileField = ({ id, type, fileId, onChange }: FileFieldProps): React
         {!upload.isPending && fileId === '' && 'Choose a file, or drop one here.'}
       </p>
       {upload.error && <Problem error={upload.error} />}
-    </div>
+    </FileDrop>
   );
 };

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import type { TestPage } from '@runledger/testing/browser/browser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { source } from 'axe-core';
@@ -22,6 +23,11 @@ const INPUTS = [
   { name: 'count', type: 'integer', required: false, minimum: 1 },
   { name: 'photo', type: 'image', required: false },
 ];
+
+/** A minute of the log, which tests of the replay have recorded. */
+const CAPTURED_MINUTE = fileURLToPath(
+  new URL('../../../../replay/test/sample/sample.ndjson.zst', import.meta.url),
+);
 
 type Page = TestPage['page'];
 
@@ -100,6 +106,32 @@ const DROP_A_FILE = `(() => {
   document.querySelector('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
 })()`;
 
+describe('the fleet in the console', { timeout: 240_000 }, () => {
+  it('plays a captured day with other slots, in the browser', async (context) => {
+    await using tab = await subject.visitAsOwner(context, '/fleet');
+    const { page } = tab;
+    await page.getByRole('region', { name: /^Executor / }).waitFor();
+    await page.getByRole('link', { name: 'What if it were different?' }).click();
+    const file = page.getByLabel('The file of a captured day');
+    await file.setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('none') });
+    await page.getByText(/^notes\.txt cannot be read: /).waitFor();
+    await file.setInputFiles(CAPTURED_MINUTE);
+    await page.getByText('55 runs of 4 organisations').waitFor();
+    await page.getByLabel('Slots of L4 to try').fill('40');
+    await press(page, 'Play the day');
+    await page.getByText('The model: with the settings of that day').waitFor(PATIENT);
+    const slots = page.getByRole('region', { name: 'How much slots are used' });
+    await slots.getByRole('row', { name: 'L4 with the changes 40.0' }).waitFor();
+    for (const what of ['Waits by organisation', 'Slots in use by', 'Utilisation by', 'Fairness'])
+      await page.getByAltText(what).waitFor();
+    await expect.poll(() => page.evaluate(SHOWN_IMAGES), PATIENT).toBe(4);
+    expect(await violations(page)).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+  });
+});
+
+const SHOWN_IMAGES = `[...document.querySelectorAll('main img')].filter(({ naturalWidth }) => naturalWidth > 300).length`;
+
 describe('every page', { timeout: 240_000 }, () => {
   it('has nothing that axe finds, in light and dark, and scrolls sideways on no phone', async (context) => {
     const { url, api_key, deployment_id } = subject.standalone;
@@ -121,6 +153,7 @@ describe('every page', { timeout: 240_000 }, () => {
       `/workflows/${deployment?.workflow_id}`,
       '/machines',
       '/fleet',
+      '/fleet/what-if',
       '/webhooks',
       '/usage',
       '/audit',

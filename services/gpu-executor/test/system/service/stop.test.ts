@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { executorId } from '@runledger/contracts/ids';
 import { lastProgress } from '@runledger/event-log/streams/activity';
-import { parseFleetEvent } from '@runledger/event-log/messages/fleet';
+import { parseFleetEvent } from '@runledger/contracts/events/fleet-event';
 import { programFile } from '@runledger/service-kit/lifecycle/program-file';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';

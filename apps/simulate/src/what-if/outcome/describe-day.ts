@@ -1,10 +1,10 @@
-import { duration, percent, table } from '../report/text.ts';
-import { waitMs } from '../statistics/played-run.ts';
+import { duration, percent, table } from '../../report/text.ts';
+import { waitMs } from '../../statistics/played-run.ts';
 import { quantile } from '@runledger/testing/measuring/quantile';
-import type { Changes, FairShareSettings } from './changes.ts';
-import type { WhatIfOptions } from './what-if-options.ts';
-import type { CapturedDay } from './captured-day.ts';
-import { waitsOf, type MeasuredDay, type Waits } from './measure-day.ts';
+import type { Changes, FairShareSettings } from '../changes.ts';
+import type { CapturedDay } from '../captured-day.ts';
+import { waitsOf, type MeasuredDay } from './measure-day.ts';
+import type { Tried, Waits } from './outcome.ts';
 
 const MAX_ORGANISATIONS = 20;
 
@@ -12,7 +12,7 @@ const MAX_ORGANISATIONS = 20;
 export const describeDay = (
   day: CapturedDay,
   measured: readonly MeasuredDay[],
-  { before, changes }: Pick<WhatIfOptions, 'before' | 'changes'>,
+  { before, changes }: Tried,
 ): string[] => [
   ...describeSlice(day, measured[0]),
   ...(changes ? describeChanges(before, changes, measured[0]) : []),
@@ -29,7 +29,11 @@ export const describeDay = (
   ),
 ];
 
-const describeSlice = ({ header, older, gaps }: CapturedDay, recorded: MeasuredDay | undefined): string[] => [
+/** What is in the slice, and what it leaves out. */
+export const describeSlice = (
+  { header, older, gaps }: CapturedDay,
+  recorded: MeasuredDay | undefined,
+): string[] => [
   `${recorded?.runs.length ?? 0} runs of ${recorded?.waits.size ?? 0} organisations, queued from ${header.from} to ${header.to}.`,
   ...(header.organisations.length + header.deployments.length + header.runs.length > 0
     ? ['The slice is of some runs only. Those that it leaves out held slots too, which look free here.']
@@ -63,7 +67,7 @@ const describeChanges = (
 ];
 
 /** How close the simulator comes to the day with the settings of the day. */
-const describeModel = ([recorded, simulated]: readonly MeasuredDay[]): string[] => {
+export const describeModel = ([recorded, simulated]: readonly MeasuredDay[]): string[] => {
   if (!recorded || !simulated) return [];
   const waits = (day: MeasuredDay): Float64Array =>
     Float64Array.from(day.runs.map((run) => waitMs(run))).toSorted();

@@ -1,19 +1,12 @@
-import { fairnessOverTime } from '../statistics/fairness.ts';
-import { slotsOverTime, stepsBetween, type SlotsOverTime, type Steps } from '../statistics/over-time.ts';
-import { waitMs, type PlayedRun } from '../statistics/played-run.ts';
+import { fairnessOverTime } from '../../statistics/fairness.ts';
+import { slotsOverTime, stepsBetween, type SlotsOverTime, type Steps } from '../../statistics/over-time.ts';
+import { waitMs, type PlayedRun } from '../../statistics/played-run.ts';
 import { quantile } from '@runledger/testing/measuring/quantile';
 import type { SliceHeader } from '@runledger/contracts/slices/slice';
-import type { PlayedDay } from './played-days.ts';
+import type { PlayedDay } from '../played-days.ts';
+import type { Waits } from './outcome.ts';
 
 const STEPS = 96;
-
-export interface Waits {
-  readonly runs: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-  readonly max: number;
-}
 
 /** What the table and the charts show of a day. */
 export interface MeasuredDay {

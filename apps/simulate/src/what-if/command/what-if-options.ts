@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { isOrgId } from '@runledger/contracts/ids';
 import { MAX_WEIGHT, MIN_WEIGHT } from '@runledger/contracts/fair-share';
-import type { Changes, FairShareSettings } from './changes.ts';
+import { MAX_SLOTS, type Changes, type FairShareSettings } from '../changes.ts';
 
 export interface WhatIfOptions {
   /** The file of the slice. */
@@ -21,8 +21,6 @@ export const WHAT_IF_USAGE = `npm run simulate -- --day FILE [--weight ORG:W …
   --day-weight, --day-limit
                    what the schedulers of that day had in RUNLEDGER_ORG_WEIGHTS and RUNLEDGER_ORG_LIMITS: the log does not say it
   --charts         draws waits, slots, utilisation and fairness over the day as SVG`;
-
-const MAX_SLOTS = 100_000;
 
 /** @throws RangeError or TypeError, in words for people */
 export const readWhatIf = (args: readonly string[]): WhatIfOptions => {

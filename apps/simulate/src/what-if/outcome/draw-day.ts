@@ -1,26 +1,25 @@
 import { MAX_SERIES } from '@runledger/charts/palette';
 import { drawTimes, type TimePicture, type TimeSeries } from '@runledger/charts/time-picture';
-import { waitsOverTime, type Steps } from '../statistics/over-time.ts';
+import { waitsOverTime, type Steps } from '../../statistics/over-time.ts';
 import type { SliceHeader } from '@runledger/contracts/slices/slice';
 import type { MeasuredDay } from './measure-day.ts';
+import type { DrawnChart } from './outcome.ts';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
-/** The charts of a day by the names of their files: as it was, simulated, and with the changes, side by side. */
-export const drawDay = (
-  header: SliceHeader,
-  measured: readonly MeasuredDay[],
-): ReadonlyMap<string, string> => {
+/** The charts of a day: as it was, simulated, and with the changes, side by side. */
+export const drawDay = (header: SliceHeader, measured: readonly MeasuredDay[]): DrawnChart[] => {
   const hours = (Date.parse(header.to) - Date.parse(header.from)) / HOUR_MS;
   const time = { unit: 'hours', from: 0, to: round(hours) } as const;
-  return new Map(
-    chartsOf(shownOrganisations(measured)).map(({ file, axis, max, subtitle = '', seriesOf, ...chart }) => {
+  return chartsOf(shownOrganisations(measured)).map(
+    ({ file, axis, max, subtitle = '', seriesOf, ...chart }) => {
       const panels = measured.map((day) => ({ title: day.title, series: seriesOf(day) }));
       const values = { name: axis, max: max ?? niceMax(panels, chart.kind) };
       const since = `Since ${header.from}. ${subtitle}`.trimEnd();
-      return [file, drawTimes({ ...chart, subtitle: since, time, values, panels })];
-    }),
+      const svg = drawTimes({ ...chart, subtitle: since, time, values, panels });
+      return { file, title: chart.title, svg };
+    },
   );
 };
 
