@@ -76,6 +76,21 @@ describe.each(FILES)('%s', (file) => {
   });
 });
 
+describe('the image of the gateway', () => {
+  it('contains the console, as its workspace builds it, and serves it', () => {
+    const stages = readDockerfile('services/gateway/Dockerfile');
+    const { steps } = imageOf(stages);
+    const build = stages
+      .find(({ name }) => name === 'console')
+      ?.steps.find(({ keyword }) => keyword === 'RUN');
+    expect(build?.text).toContain('npm ci --workspace apps/console ');
+    expect(build?.text).toContain('vite build apps/console --outDir /console');
+    const copy = steps.find(({ keyword, from }) => keyword === 'COPY' && from === 'console');
+    expect(copy?.words).toEqual(['/console', './console']);
+    expect(valuesOf(steps, 'ENV')['RUNLEDGER_CONSOLE']).toBe('/app/console');
+  });
+});
+
 describe.each(OURS)('the image of %s', (folder) => {
   const stages = readDockerfile(`${folder}/Dockerfile`);
   const { base, steps } = imageOf(stages);
