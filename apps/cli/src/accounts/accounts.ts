@@ -1,19 +1,44 @@
+import { Role } from '@runledger/contracts/accounts/roles';
+import { CreatedInvitationItem } from '@runledger/contracts/http/accounts/invitations';
 import { SignInLinkItem } from '@runledger/contracts/http/accounts/session';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { Client } from '../api-client/client.ts';
 import type { CommandContext, Json } from '../command/command-context.ts';
 import { plain } from '../output/plain-text.ts';
 
-/** Commands for operators, about people who sign in. */
+/** Commands about people who sign in. */
 export const addAccountCommands = (program: Command, { client, add }: CommandContext): void => {
-  const group = program
-    .command('accounts')
-    .description('people who sign in (needs a key with the scope operator, as a standalone has)');
+  const group = program.command('accounts').description('people who sign in to the console');
+  add(group, 'invite <email>', 'make a link with which somebody becomes a member of your organisation')
+    .addOption(
+      new Option('--role <role>', 'what the member may do')
+        .choices(Role.enum)
+        .default('developer' satisfies Role),
+    )
+    .action(async (email: string, { json = false, role }: Json & { readonly role: Role }) =>
+      invite(await client(), { email, role }, json),
+    );
   add(
     group,
     'link <email>',
-    'make a link that signs a member of your organisation in, once, such as one who lost the password',
+    'make a link that signs a member of your organisation in, once, such as one who lost the password (needs the scope operator)',
   ).action(async (email: string, { json = false }: Json) => makeLink(await client(), email, json));
+};
+
+const invite = async (
+  { call, screen }: Client,
+  body: { readonly email: string; readonly role: Role },
+  json: boolean,
+): Promise<void> => {
+  const invitation = await call(CreatedInvitationItem, { method: 'POST', path: '/invitations', body });
+  if (json) {
+    screen.printJson(invitation);
+    return;
+  }
+  screen.print(invitation.url);
+  screen.hint(
+    `It makes ${plain(invitation.email)} a member with the role ${invitation.role}, once, until ${invitation.expires_at}. Whoever has it can use it: hand it to this person only.`,
+  );
 };
 
 const makeLink = async ({ call, screen }: Client, email: string, json: boolean): Promise<void> => {
