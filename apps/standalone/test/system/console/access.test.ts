@@ -3,6 +3,7 @@ import type { TestPage } from '@runledger/testing/browser/browser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { kill9 } from '../../fixtures/processes.ts';
+import { runCli } from '../../fixtures/run-cli.ts';
 import {
   aConsole,
   PATIENT,
@@ -70,6 +71,52 @@ describe('signing in', { timeout: 240_000 }, () => {
     await other.bringToFront();
     await other.getByRole('heading', { name: 'Sign in to Runledger' }).waitFor();
     expect(new URL(other.url()).pathname).toBe('/console/deployments');
+  });
+});
+
+describe('the ids of another organisation', { timeout: 240_000 }, () => {
+  it('lead to pages that say nothing of what has them', async (context) => {
+    const { dataFolder, url } = subject.standalone;
+    const { stdout } = await runCli(['organisations', 'create', 'rivals', '--json'], dataFolder);
+    const theirs: { readonly api_key: string; readonly deployment_id: string } = JSON.parse(stdout);
+    const { api_key: key, deployment_id } = theirs;
+    const inputs = { title: 'the plan of the rivals' };
+    const { run_id } = await request<{ run_id: string }>(`${url}/run/deployment/queue`, key, {
+      deployment_id,
+      inputs,
+    });
+    await request(`${url}/run/${run_id}?wait=30`, key);
+    const { entries } = await request<{ entries: { sequence: number }[] }>(
+      `${url}/run/${run_id}/history`,
+      key,
+    );
+    const { workflow_id } = await request<{ workflow_id: string }>(
+      `${url}/deployments/${deployment_id}`,
+      key,
+    );
+    await using tab = await subject.visitAsOwner(context, '/runs');
+    const { page } = tab;
+    await page.getByRole('heading', { name: 'Runs' }).waitFor();
+    for (const path of [
+      `/runs/${run_id}`,
+      `/runs/${run_id}?at=${entries[0]?.sequence}`,
+      `/deployments/${deployment_id}`,
+      `/workflows/${workflow_id}`,
+    ]) {
+      await page.goto(`${subject.origin}/console${path}`);
+      await page.getByRole('alert').filter({ hasText: 'not found' }).waitFor();
+      expect(await page.locator('main').innerText()).not.toMatch(/rivals|mandelbrot|success/);
+    }
+    for (const path of ['/runs', '/deployments', '/workflows', '/webhooks', '/keys', '/audit']) {
+      await page.goto(`${subject.origin}/console${path}`);
+      await page.locator('main h1').waitFor();
+      await expect.poll(() => page.getByText(/^Loading /).count(), PATIENT).toBe(0);
+      const shown = await page.content();
+      expect([path, [run_id, deployment_id, workflow_id].filter((id) => shown.includes(id))]).toEqual([
+        path,
+        [],
+      ]);
+    }
   });
 });
 
