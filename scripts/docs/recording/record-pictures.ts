@@ -1,13 +1,14 @@
 /**
  * `npm run pictures` records the pictures of README.md, in docs/readme: a terminal in which a clone of what is committed here starts and
- * runs the sample, and the waterfall of a run. It needs what `npm start` needs, and the command `script` (of util-linux).
+ * runs the sample, the waterfall of a run, and pages of the console. It needs what `npm start` needs, the command `script` (of util-linux), and Chromium.
  */
 import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { runCommand } from '@runledger/local-servers/process/run-command';
 import { drawTerminals } from './draw-terminals.ts';
-import { executorOf, waterfallOfARun } from './record-run.ts';
+import { recordConsole } from './record-console.ts';
+import { deployNoise, executorOf, waterfallOfARun } from './record-run.ts';
 import { openTerminal, type Shown, type Terminal } from './terminal.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
@@ -59,6 +60,8 @@ const stop = async (terminal: Terminal): Promise<void> => {
 const connection = async (): Promise<Record<string, string>> =>
   JSON.parse(await readFile(join(clone, '.runledger', 'connection.json'), 'utf8'));
 
+const textOf = (shown: readonly Shown[]): string => shown.map(({ text }) => text).join('');
+
 /** As if it were the folder of the reader and the usual port. */
 const asOfReader = (shown: readonly Shown[], port: string): Shown[] =>
   shown.map(({ atMs, text }) => ({
@@ -81,6 +84,9 @@ const recordings = [banner, run].map((shown) => asOfReader(shown, new URL(url).p
 await writeFile(join(PICTURES, 'first-run.svg'), await drawTerminals(recordings, SIZE));
 
 const busy = await start(await executorOf(home, clone));
-const { url: api = '', api_key: key = '', deployment_id: deployment = '' } = await connection();
-await writeFile(join(PICTURES, 'waterfall.svg'), await waterfallOfARun({ url: api, key, deployment }));
+const { url: api = '', api_key: key = '', deployment_id: sample = '' } = await connection();
+const deployments = { sample, noise: await deployNoise({ url: api, key }) };
+await writeFile(join(PICTURES, 'waterfall.svg'), await waterfallOfARun({ url: api, key }, deployments));
+const [link = ''] = /http\S+\/console\/sign-in#token=\S+/.exec(textOf(busy.shown)) ?? [];
+await recordConsole({ url: api, key, deployments, link, folder: PICTURES });
 await stop(busy);

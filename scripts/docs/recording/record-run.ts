@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { callsOf, type Api } from './calls.ts';
 
 /** A program that stays loaded. It has a model that takes its time, and paints a large picture of noise. */
 const PROGRAM = `import os, time
@@ -11,6 +12,8 @@ from runledger_resident import serve
 time.sleep(1.2)
 
 def run(inputs, context):
+    if inputs.get("colour") == "infrared":
+        raise ValueError("no screen shows the colour infrared")
     for step in range(1, 11):
         time.sleep(0.2)
         context.progress(step / 10, f"step {step}/10")
@@ -35,28 +38,16 @@ export const executorOf = async (
   };
 };
 
-interface Api {
-  readonly url: string;
-  readonly key: string;
-  readonly deployment: string;
+/** Deployments by their ids. */
+export interface Made {
+  readonly sample: string;
+  /** Of the program that stays loaded. */
+  readonly noise: string;
 }
 
-/**
- * The waterfall of a run that waits for the only slot, loads its model, executes, stores a large file, and is announced to a webhook
- * that accepts the second request. @throws Error when the API refuses something
- */
-export const waterfallOfARun = async ({ url, key, deployment: sample }: Api): Promise<string> => {
-  const call = async (path: string, body?: object): Promise<string> => {
-    const response = await fetch(`${url}${path}`, {
-      method: body === undefined ? 'GET' : 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: body === undefined ? null : JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
-    return text;
-  };
-  const made = async (path: string, body: object): Promise<string> => idIn(await call(path, body));
+/** Deploys the program. @throws Error when the API refuses something */
+export const deployNoise = async (api: Api): Promise<string> => {
+  const { made } = callsOf(api);
   const machine = await made('/machines', {
     name: 'painter',
     gpu: 'A10G',
@@ -65,24 +56,25 @@ export const waterfallOfARun = async ({ url, key, deployment: sample }: Api): Pr
   });
   const workflow = await made('/workflows', { name: 'noise' });
   const version = await made(`/workflows/${workflow}/versions`, { workflow: {} });
-  const names = { workflow_version_id: version, machine_id: machine };
-  const deployment = await made('/deployments', { name: 'noise', ...names });
+  return made('/deployments', { name: 'noise', workflow_version_id: version, machine_id: machine });
+};
+
+/**
+ * The waterfall of a run that waits for the only slot, loads its model, executes, stores a large file, and is announced to a webhook
+ * that accepts the second request. @throws Error when the API refuses something
+ */
+export const waterfallOfARun = async (api: Api, { sample, noise }: Made): Promise<string> => {
+  const { call, made } = callsOf(api);
   await using webhook = await openWebhook();
   const queue = (id: string, more: object): Promise<string> =>
     made('/run/deployment/queue', { deployment_id: id, ...more });
   await queue(sample, { inputs: { seconds: 1 } });
-  const run = await queue(deployment, { webhook: webhook.url });
+  const run = await queue(noise, { webhook: webhook.url });
   for (const giveUpAtMs = performance.now() + 120_000; webhook.answered() < 2; await pause(200))
     if (performance.now() > giveUpAtMs) throw new Error(`The webhook of run ${run} was not delivered.`);
   // The outcome of the delivery is stored after the answer.
   await pause(1_000);
   return call(`/run/${run}/history.svg`);
-};
-
-const idIn = (answer: string): string => {
-  const found = /"(?:id|run_id)":"([^"]+)"/.exec(answer)?.[1];
-  if (found === undefined) throw new Error(`There is no id in ${answer}`);
-  return found;
 };
 
 /** It refuses the first request, and accepts the others. */
