@@ -8,9 +8,9 @@ import {
 import { errorMessage } from '@runledger/contracts/events/error-message';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { within } from '@runledger/resilience/within';
-import { parserOf, type Endpoint } from './endpoint.ts';
+import { parserOf, type Endpoint } from '../endpoint.ts';
 import { gatherResponses } from './gather-responses.ts';
-import { respond } from './respond.ts';
+import { respond } from '../respond.ts';
 
 const endpointOf = (service: ServiceWithInstances): Endpoint<InstancesRequest, Instance> => ({
   subject: instancesSubject(service),

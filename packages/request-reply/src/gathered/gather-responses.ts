@@ -1,6 +1,6 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parseJson } from '@runledger/event-log/messages/stored-message';
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint } from '../endpoint.ts';
 
 export interface Gathering {
   /** How long responses are awaited in all. */
