@@ -1,4 +1,5 @@
 import { instancesSubject, SERVICES_WITH_INSTANCES } from '@runledger/contracts/requests/instances';
+import { RECEIVERS_SUBJECT } from '@runledger/contracts/requests/receivers';
 import { API_PREFIX, OWN_API_PREFIX } from '@runledger/event-log/connect/log-account';
 
 /** A request to JetStream, as the driver sends it. */
@@ -50,10 +51,13 @@ export const inLogAccount = (subject: string): string => {
 
 /** Whether one request gets many responses. */
 export const hasStreamedResponse = (subject: string): boolean =>
-  /^\$JS\.API\.(CONSUMER\.MSG\.NEXT\.|DIRECT\.GET\.[^.]+$)/.test(subject) || ALL_INSTANCES.has(subject);
+  /^\$JS\.API\.(CONSUMER\.MSG\.NEXT\.|DIRECT\.GET\.[^.]+$)/.test(subject) || GATHERED.has(subject);
 
 /** Every process of the service responds. */
-const ALL_INSTANCES: ReadonlySet<string> = new Set(SERVICES_WITH_INSTANCES.map(instancesSubject));
+const GATHERED: ReadonlySet<string> = new Set([
+  ...SERVICES_WITH_INSTANCES.map(instancesSubject),
+  RECEIVERS_SUBJECT,
+]);
 
 /** Mappings of `API_PREFIX` within the account of the log. The entries do not overlap. */
 export const PREFIX_MAPPINGS: readonly (readonly [string, string])[] = [

@@ -202,6 +202,8 @@ const TIMERS: readonly string[] = [
   'timers.>',
   streamInfo('TIMERS'),
   streamMessageGet('TIMERS'),
+  // Says how many messages a subject has.
+  directGet('TIMERS'),
   ...ephemeralConsumers('TIMERS'),
   consumerDelete('TIMERS'),
   streamPurge('TIMERS'),

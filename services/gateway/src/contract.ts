@@ -2,6 +2,7 @@ import { EXECUTORS_SUBJECT } from '@runledger/contracts/requests/executor-state'
 import { instancesSubject, SERVICES_WITH_INSTANCES } from '@runledger/contracts/requests/instances';
 import { POOLS_SUBJECT } from '@runledger/contracts/requests/pools';
 import { QUEUE_POSITIONS_SUBJECT } from '@runledger/contracts/requests/queue-position';
+import { RECEIVERS_SUBJECT } from '@runledger/contracts/requests/receivers';
 import { redriveSubject } from '@runledger/contracts/requests/redrive';
 import { RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
 import type { ServiceContract } from '@runledger/contracts/access/service-contract';
@@ -52,6 +53,7 @@ export const contract: ServiceContract = {
     EXECUTORS_SUBJECT,
     WAIT_SUBJECT,
     POOLS_SUBJECT,
+    RECEIVERS_SUBJECT,
     ...SERVICES_WITH_INSTANCES.map(instancesSubject),
     redriveSubject('gateway'),
     redriveSubject('scheduler'),

@@ -33,5 +33,5 @@ export const contract: ServiceContract = {
   deadLetters: [],
   showsDeadLetters: false,
   requests: [],
-  responds: ['instances'],
+  responds: ['instances', 'receivers'],
 };

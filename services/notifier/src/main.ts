@@ -21,6 +21,7 @@ import { contract } from './contract.ts';
 import { breakerSettings } from './core/breakers/breaker-settings.ts';
 import { openNotifier } from './notifier.ts';
 import { ownServices } from './own-services.ts';
+import { respondAboutReceivers } from './report/respond-about-receivers.ts';
 import { openSender } from './sending/sender.ts';
 
 const start = async (
@@ -80,6 +81,7 @@ const start = async (
   );
   checks['notifying'] = () => notifier.state();
   open.use(presence(begun, log, () => notifier.partitions()));
+  open.use(respondAboutReceivers(log, notifier));
   return {};
 };
 

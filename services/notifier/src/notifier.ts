@@ -1,6 +1,7 @@
 import { openBlobStores } from '@runledger/blob-store/blob-stores';
 import { outputLists } from '@runledger/blob-store/output-lists';
 import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
+import type { ReceiversRequest } from '@runledger/contracts/requests/receivers';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { LEASE_TTL_MS } from '@runledger/coordination/lease';
 import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
@@ -15,6 +16,7 @@ import { hasExpired, oldestFactOf } from './core/delivery/log-end.ts';
 import { take as takeInput } from './core/decide/take.ts';
 import type { NotifierInput } from './core/state/input.ts';
 import { positionOf } from './core/state/partition.ts';
+import { knownReceivers, type KnownReceivers } from './core/report/known-receivers.ts';
 import { createNotifierState, hasFinal, nextTick } from './core/state/state.ts';
 import type { DeliveryOptions } from './effects/effect-context.ts';
 import { effectsRunner } from './effects/perform.ts';
@@ -44,6 +46,8 @@ export interface NotifierOptions extends DeliveryOptions {
 
 export interface Notifier extends AsyncDisposable {
   state(): ReadState;
+  /** What it knows of an organisation's receivers, `most` at most. */
+  receivers(request: ReceiversRequest, most: number): KnownReceivers;
   /** The number of partitions that it holds now. */
   partitions(): number;
 }
@@ -85,6 +89,7 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
   return {
     state: () => (failure === undefined ? subscription.state() : { ok: false, why: failure }),
     partitions: () => core.state.partitions.size,
+    receivers: (request, most) => knownReceivers(core.state, request, most),
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await held[Symbol.asyncDispose]();

@@ -54,6 +54,7 @@ const gateway: Allowed = {
     'request.executor.*.redrive',
     'request.gateway.instances',
     'request.notifier.instances',
+    'request.notifier.receivers',
     'request.scheduler.instances',
     ...api([
       '$KV.ACCOUNTS.>',
@@ -181,9 +182,15 @@ const notifier: Allowed = {
     ...api(['DIRECT.GET.BLOBS.blobs.*.*']),
     ...consuming('RUNS'),
     ...consumingAlone('ACTIVITY', 'TIMERS', 'KV_LEASES'),
-    ...api(['DIRECT.GET.RUNS', 'STREAM.PURGE.TIMERS', 'STREAM.MSG.DELETE.TIMERS', 'STREAM.PURGE.KV_LEASES']),
+    ...api([
+      'DIRECT.GET.RUNS',
+      'DIRECT.GET.TIMERS',
+      'STREAM.PURGE.TIMERS',
+      'STREAM.MSG.DELETE.TIMERS',
+      'STREAM.PURGE.KV_LEASES',
+    ]),
   ],
-  subscribe: ['request.notifier.instances'],
+  subscribe: ['request.notifier.instances', 'request.notifier.receivers'],
 };
 
 const executor = (name: string): Allowed => ({

@@ -136,6 +136,7 @@ const questions = (): string[] => [
       (who) => `request.${who}.redrive`,
     ),
     'request.executor.a.instances',
+    'request.scheduler.receivers',
     'request.gateway.archive_check',
     'request.gateway.view_digests',
     'request.gateway.rebuild_views',

@@ -17,6 +17,7 @@ import { eraseLogs, publishLogChunk, readLog, subscribeToLogs } from '@runledger
 import { append, appendOwn } from '@runledger/event-log/append/append';
 import { consume, done } from '@runledger/event-log/consume/consume';
 import { appendFleet } from '@runledger/event-log/messages/append-fleet';
+import { countDirect } from '@runledger/event-log/messages/direct-read';
 import { follow } from '@runledger/event-log/follow/follow';
 import { sendHeartbeat, lastHeartbeat, watchHeartbeats } from '@runledger/coordination/heartbeats';
 import {
@@ -37,6 +38,7 @@ import { tailRuns } from '@runledger/event-log/follow/tail-runs';
 import { storageUse, streamSizes } from '@runledger/event-log/provision/stream-sizes';
 import { requestRedrive, respondToRedrives, taken } from '@runledger/request-reply/redrive';
 import { requestInstances, respondAsInstance } from '@runledger/request-reply/instances';
+import { requestReceivers, respondWithReceivers } from '@runledger/request-reply/receivers';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -221,6 +223,25 @@ describe('with only its own key', () => {
       const instances = await requestInstances(gateway, service, { totalMs: 5_000, quietMs: 500, most: 10 });
       expect(instances.map(({ instance }) => instance)).toEqual(['one', 'two']);
     }
+  });
+
+  it('the gateway hears from every notifier what it knows of receivers, and a notifier counts what waits', async () => {
+    using responders = new DisposableStack();
+    for (const partition of [3, 4]) {
+      const log = await broker.open('notifier');
+      const response = { partitions: [partition], receivers: [], more: partition === 4 };
+      responders.use(respondWithReceivers(log, async () => response));
+      expect(await countDirect(log, 'TIMERS', 'timers.1.https://a.*.*.*')).toBe(0);
+      await log.nc.flush();
+    }
+    const gateway = await broker.open('gateway');
+    const request = { org_id: newUuid(), host: null, origins: [] };
+    const within = { totalMs: 5_000, quietMs: 500, most: 10 };
+    expect(await requestReceivers(gateway, request, within)).toEqual({
+      receivers: [],
+      more: true,
+      complete: false,
+    });
   });
 
   it('the gateway reads the state of every stream', async () => {

@@ -105,6 +105,14 @@ export const pendingAt = (
   state: 'due' | 'deferred',
 ): string => `timers.${partitionOf(origin)}.${originToken(origin)}.${org_id ?? '*'}.*.${state}`;
 
+/** Every timer of one organisation at one origin: of its deliveries, and of its breaker there. */
+export const timersAt = ({ origin, org_id }: Pick<PendingDelivery, 'origin' | 'org_id'>): string =>
+  `timers.${partitionOf(origin)}.${originToken(origin)}.${org_id}.*.*`;
+
+/** Of these, the timers of the breaker. */
+export const breakerTimersAt = ({ origin, org_id }: Pick<PendingDelivery, 'origin' | 'org_id'>): string =>
+  `timers.${partitionOf(origin)}.${originToken(origin)}.${org_id}.breaker.*`;
+
 /** Every deferred delivery of a partition. */
 export const deferredIn = (partition: number): string => `timers.${partition}.*.*.*.deferred`;
 

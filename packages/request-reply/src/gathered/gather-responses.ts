@@ -2,13 +2,15 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parseJson } from '@runledger/event-log/messages/stored-message';
 import type { Endpoint } from '../endpoint.ts';
 
-export interface Gathering {
+export interface Gathering<Response> {
   /** How long responses are awaited in all. */
   readonly totalMs: number;
   /** It is over when none came for so long after the one before. */
   readonly quietMs: number;
   /** The most responses. */
   readonly most: number;
+  /** Whether these are all that can come; without it nobody knows. */
+  readonly isAll?: (gathered: readonly Response[]) => boolean;
 }
 
 const utf8 = new TextEncoder();
@@ -21,7 +23,7 @@ export const gatherResponses = async <Request, Response>(
   log: EventLog,
   { subject, description, parseResponse }: Endpoint<Request, Response>,
   request: Request,
-  { totalMs, quietMs, most }: Gathering,
+  { totalMs, quietMs, most, isAll = () => false }: Gathering<Response>,
 ): Promise<Response[]> => {
   // A client that is not connected would keep the request in memory.
   if (!log.connected()) return [];
@@ -38,7 +40,7 @@ export const gatherResponses = async <Request, Response>(
       if (response !== undefined) gathered.push(response);
       else log.logger.warn({ subject }, `a response with ${description} does not match its schema`);
       // The driver's own time begins again with each message.
-      if (gathered.length >= most || performance.now() >= deadline) break;
+      if (gathered.length >= most || isAll(gathered) || performance.now() >= deadline) break;
     }
   } catch (error) {
     log.logger.debug({ err: error, subject }, `no more responses with ${description}`);

@@ -1,5 +1,6 @@
 import {
   ALL_DEFERRED,
+  breakerTimersAt,
   OpenBreaker,
   openBreakersIn,
   PartitionPosition,
@@ -7,6 +8,7 @@ import {
   isBreakerTimer,
   pendingAt,
   PendingDelivery,
+  timersAt,
   timersOfOrg,
   timersOfRun,
   timerSubject,
@@ -14,6 +16,7 @@ import {
 import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { lastPerSubject } from '@runledger/event-log/follow/last-per-subject';
+import { countDirect } from '@runledger/event-log/messages/direct-read';
 import { lastMessage, nextMessage } from '@runledger/event-log/messages/leader-read';
 import { parseJson } from '@runledger/event-log/messages/stored-message';
 import { AckPolicy } from '@nats-io/jetstream';
@@ -125,6 +128,17 @@ export const countDeferred = (log: EventLog): Promise<number> => count(log, ALL_
 /** How many messages there are of one organisation, over all partitions. @throws {LogUnavailable} */
 export const countTimersOf = (log: EventLog, org_id: string): Promise<number> =>
   count(log, timersOfOrg(org_id));
+
+/** How many deliveries of an organisation wait for one receiver. @throws {LogUnavailable} */
+export const countPendingAt = async (
+  log: EventLog,
+  receiver: Pick<PendingDelivery, 'origin' | 'org_id'>,
+): Promise<number> => {
+  const [all, ofBreaker] = await Promise.all(
+    [timersAt(receiver), breakerTimersAt(receiver)].map((filter) => countDirect(log, STREAM, filter)),
+  );
+  return Math.max((all ?? 0) - (ofBreaker ?? 0), 0);
+};
 
 /** Counts messages without reading them. */
 const count = (log: EventLog, filter: string, withinMs?: number): Promise<number> =>

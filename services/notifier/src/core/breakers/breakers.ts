@@ -61,8 +61,13 @@ export class Breakers {
     this.#onChange = onChange;
   }
 
+  /** Undefined when nothing failed lately. */
+  find(key: string): KeyedBreaker | undefined {
+    return this.#tripped.get(key) ?? this.#closed.get(key);
+  }
+
   state(key: string): BreakerState {
-    return this.#find(key)?.state ?? CLOSED;
+    return this.find(key)?.state ?? CLOSED;
   }
 
   /** To be taken before a request begins. It is good for one report. */
@@ -92,7 +97,7 @@ export class Breakers {
   /** The outcome of a request. One that began before the breaker last opened, closed or let a probe through changes nothing. */
   report(key: string, ticket: number, outcome: Outcome, at: number): void {
     if (outcome === 'neutral') return;
-    const known = this.#find(key);
+    const known = this.find(key);
     if (known ? known.state.kind === 'open' || ticket < known.since : outcome === 'success') return;
     const before = known ?? { ...NEW_BREAKER, key, since: 0 };
     const after = outcome === 'failure' ? afterFailure : afterSuccess;
@@ -112,7 +117,7 @@ export class Breakers {
 
   /** Opens it for the time that is left, at most the longest opening. A breaker that is not closed stays as it is. */
   restore(key: string, opening: Opening, at: number): void {
-    const known = this.#find(key);
+    const known = this.find(key);
     if (known && known.state.kind !== 'closed') return;
     const state = this.#restoredState(opening, at);
     const before = { ...NEW_BREAKER, key, since: 0, opens: state.opens };
@@ -154,10 +159,6 @@ export class Breakers {
     if (state.kind === 'probing' && state.limit === PROBE.limit) return;
     if (state.kind === 'probing') this.#replace(breaker, enterState(breaker, CLOSED, at), at);
     this.#closed.delete(key);
-  }
-
-  #find(key: string): KeyedBreaker | undefined {
-    return this.#tripped.get(key) ?? this.#closed.get(key);
   }
 
   #replace({ key, state: before, since }: KeyedBreaker, after: Breaker, at: number): void {

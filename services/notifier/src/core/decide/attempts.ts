@@ -3,6 +3,7 @@ import { conclusionOf, type Conclusion } from '../delivery/conclusion.ts';
 import type { FinalDelivery } from '../delivery/final-delivery.ts';
 import { outcomesOf, verdictOf } from '../delivery/verdict.ts';
 import type { Permit } from '../receivers/concurrency-limits.ts';
+import { afterResult } from '../receivers/receiver-record.ts';
 import type { Sent } from '../receivers/receiver.ts';
 import { recordResult } from '../receivers/receiver-queues.ts';
 import type { Attempt } from '../state/attempt.ts';
@@ -45,6 +46,9 @@ export const beginAttempt = (state: NotifierState, outbox: Outbox, permit: Permi
 
 export const attemptFinished = (state: NotifierState, id: number, report: AttemptReport): void => {
   const attempt = state.attempts.get(id);
+  const queue = attempt?.permit?.queue;
+  if (queue && report.kind === 'sent')
+    queue.record = afterResult(queue.record, report.result, state.moment.now);
   if (attempt?.content.kind === 'intermediate')
     intermediateFinished(state, attempt, attempt.content.notification, report);
   else if (attempt?.content.kind === 'final') finalFinished(state, attempt, attempt.content.delivery, report);

@@ -1,5 +1,6 @@
 import type { PartitionPosition } from '@runledger/contracts/deliveries/timers';
 import { IDLE } from '../state/outbox.ts';
+import { NO_RECORD } from '../receivers/receiver-record.ts';
 import { LowWatermark } from '../state/low-watermark.ts';
 import {
   isSamePosition,
@@ -41,6 +42,8 @@ export const losePartition = (state: NotifierState, number: number): void => {
     queue.deferred.expected = false;
     queue.deferred.after = 0;
     queue.deferred.reminder = undefined;
+    // Another notifier continues it.
+    queue.record = NO_RECORD;
     state.queues.release(queue);
   }
 };

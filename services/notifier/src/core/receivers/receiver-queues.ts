@@ -1,6 +1,7 @@
 import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import type { RunId } from '@runledger/contracts/ids';
 import { isCharged, outcomesOf } from '../delivery/verdict.ts';
+import { NO_RECORD, type ReceiverRecord } from './receiver-record.ts';
 import { receiverKey, type Receiver, type Sent } from './receiver.ts';
 
 /**
@@ -24,6 +25,7 @@ export interface ReceiverQueue {
   /** How many may be in flight. It grows with every success, and falls to one with a failure. */
   limit: number;
   health: Health;
+  record: ReceiverRecord;
   readonly deferred: DeferredPart;
 }
 
@@ -48,7 +50,7 @@ export interface Waiting {
 }
 
 /** Until it has answered: a receiver that never answers takes one permit. */
-const FIRST_LIMIT = 1;
+export const FIRST_LIMIT = 1;
 const HIGHEST_LIMIT = 32;
 
 /** An attempt that takes longer may last until its time-out. */
@@ -85,6 +87,7 @@ const newQueue = (receiver: Receiver): ReceiverQueue => ({
   inFlight: 0,
   limit: FIRST_LIMIT,
   health: 'unknown',
+  record: NO_RECORD,
   deferred: { expected: false, loaded: undefined, after: 0, deferring: 0, reminder: undefined },
 });
 
