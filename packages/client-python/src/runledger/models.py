@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 46e8ee6ba4a8dec298f1dcf2cac7d9288081a58f09cc2d4a5a584ac24810d49b.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 1ef5de5c3201696cafa5a321e3138f42cde4af5774e00aa60aaefcbe83f157e8.
 
 from __future__ import annotations
 
@@ -1806,6 +1806,50 @@ class ReceiptSegment(TypedDict):
     """
 
 
+class ReceiverFailure(TypedDict):
+    """
+    An attempt of the organisation that failed.
+    """
+
+    at: str
+    """
+    When the attempt ended.
+    """
+    reason: Literal['accepted', 'gone', 'redirect', 'client_error', 'throttled', 'server_error', 'forbidden', 'name_not_found', 'name_unanswered', 'connect_refused', 'connect_failed', 'connect_timed_out', 'tls_failed', 'reset', 'malformed_answer', 'timed_out', 'proxy_failed', 'no_dns', 'interrupted', 'internal_error']
+    """
+    How the attempt ended.
+
+    - `accepted`: The receiver answered 2xx: it has the notification.
+    - `gone`: It answered 410: it wants no further attempts.
+    - `redirect`: It answered 3xx, which is never followed.
+    - `client_error`: It answered 4xx, except 410 and 429.
+    - `throttled`: It answered 429.
+    - `server_error`: It answered 5xx.
+    - `forbidden`: The webhook policy does not allow the URL, or an address that its name resolves to.
+    - `name_not_found`: The name does not exist, or has no address.
+    - `name_unanswered`: The authoritative DNS servers of the name do not answer.
+    - `connect_refused`: The connection was refused.
+    - `connect_failed`: The receiver is unreachable, or the connection was reset before anything was sent.
+    - `connect_timed_out`: The attempt timed out before it was connected.
+    - `tls_failed`: The certificate is invalid, or the TLS version is below 1.2.
+    - `reset`: The connection ended before the headers of the response were complete.
+    - `malformed_answer`: The response was not HTTP.
+    - `timed_out`: It was connected, but no final status came within the time of the attempt.
+    - `proxy_failed`: The egress proxy cannot be reached, or refuses the request.
+    - `no_dns`: No DNS server answers.
+    - `interrupted`: The notifier stopped or lost its partition during the attempt.
+    - `internal_error`: A failure of the notifier.
+    """
+    status: int | None
+    """
+    The HTTP status of the response. Null without a response.
+    """
+    message: str
+    """
+    The same for people.
+    """
+
+
 class RedeliverResponse(TypedDict):
     """
     What became of the runs of one page.
@@ -3303,6 +3347,101 @@ class WaitingExecutors(TypedDict):
     draining: int
     """
     The number of executors that could execute it and take no new runs.
+    """
+
+
+class WebhookReceiver(TypedDict):
+    """
+    One origin to which the organisation has webhooks, as its notifier knows it.
+    """
+
+    host: str
+    """
+    Its host, with the port unless it is the default port: the `host` of its deliveries.
+    """
+    origin: str
+    """
+    Scheme, host and port of the callback URLs.
+    """
+    state: Literal['closed', 'open', 'probing']
+    """
+    The state of its circuit breaker.
+
+    - `closed`: Notifications are sent.
+    - `open`: Too many attempts failed. Nothing is sent before `next_probe_at`.
+    - `probing`: The time of an opening is over. One attempt shows whether the receiver works again; then 2, 4 and 8 may be in flight.
+    """
+    shared: bool
+    """
+    Whether the state is that of the origin, which all organisations share: nobody can connect to it. Otherwise it is that of the organisation: it gets 5xx, 429 or no response in time.
+    """
+    since: str | None
+    """
+    When the breaker came into this state. Null for a breaker that never opened, and for one that is shared.
+    """
+    next_probe_at: str | None
+    """
+    When an open breaker lets an attempt through. Null unless it is open.
+    """
+    failures_in_a_row: int
+    """
+    Attempts of the organisation that failed since the last accepted one.
+    """
+    failing_since: str | None
+    """
+    When the first of these ended. Null when the last attempt did not fail.
+    """
+    waiting: int | None
+    """
+    Final notifications of the organisation that are neither accepted nor given up, with those in flight. Null when they could not be counted in time.
+    """
+    in_flight: int
+    """
+    Attempts of the organisation that are being made.
+    """
+    max_in_flight: int
+    """
+    How many of its attempts may be in flight now; 0 while the breaker is open.
+    """
+    held_up_by: Literal['breaker', 'probe', 'receiver_limit', 'organisation_limit', 'notifier_limit', 'retry_delay'] | None
+    """
+    What keeps the waiting notifications from being sent now.
+
+    - `breaker`: Its breaker is open.
+    - `probe`: Its breaker is probing, and the attempts that are in flight have to end first.
+    - `receiver_limit`: As many attempts are in flight as the receiver may have: `max_in_flight`, which grows by one with each success, up to 32, and is one after a failure.
+    - `organisation_limit`: Receivers of the organisation that fail or do not answer within a second have all attempts in flight that they may have together.
+    - `notifier_limit`: The notifier has all attempts in flight that it may have, of all organisations.
+    - `retry_delay`: Each waits for the time of its next attempt.
+
+    Null when nothing waits.
+    """
+    last_success_at: str | None
+    """
+    When the receiver last accepted a notification of the organisation. Null when it has accepted none since its notifier took it over.
+    """
+    last_failure: ReceiverFailure | None
+    """
+    Null when no attempt has failed since its notifier took it over.
+    """
+
+
+class WebhookReceivers(TypedDict):
+    """
+    The receivers of the webhooks of an organisation.
+    """
+
+    complete: bool
+    """
+    Whether the notifiers of all receivers responded in time. If not, receivers may be missing: a notifier is starting, takes over from another one, or is down.
+    """
+    receivers: list[WebhookReceiver]
+    """
+    Those with an open breaker first, then those that are probed, then those that fail; each in the order of their origins.
+    """
+    more: bool
+    """
+    Whether there are more than 500. `host` finds each of them.
     """
 
 

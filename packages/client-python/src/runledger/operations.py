@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 46e8ee6ba4a8dec298f1dcf2cac7d9288081a58f09cc2d4a5a584ac24810d49b.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 1ef5de5c3201696cafa5a321e3138f42cde4af5774e00aa60aaefcbe83f157e8.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.
@@ -1903,6 +1903,31 @@ def list_deliveries(
         query={"status": status, "host": host, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor},
         idempotent=True,
         items="deliveries",
+    )
+
+
+def list_receivers(
+    *,
+    host: str | None = None,
+) -> Operation[models.WebhookReceivers]:
+    """
+    List the receivers of webhooks.
+
+    Each origin to which the organisation has or had webhooks lately, as the notifier that sends them knows it:
+    whether its circuit breaker is open and when the next attempt is let through, how much waits, what holds it
+    up, and what became of the last attempts. What a notifier knows of attempts begins when it starts or takes the
+    receiver over. Numbers are those of the organisation only. It responds within two seconds: when a notifier has
+    not responded by then, `complete` is false.
+
+    The API key needs the scope `runs:read`.
+
+    host: Only receivers at this host, with the port unless it is the default port.
+    """
+    return Operation(
+        "GET",
+        "/webhooks/receivers",
+        query={"host": host},
+        idempotent=True,
     )
 
 

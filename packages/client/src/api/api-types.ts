@@ -1474,6 +1474,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/webhooks/receivers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the receivers of webhooks
+         * @description Each origin to which the organisation has or had webhooks lately, as the notifier that sends them knows it: whether its circuit breaker is open and when the next attempt is let through, how much waits, what holds it up, and what became of the last attempts. What a notifier knows of attempts begins when it starts or takes the receiver over. Numbers are those of the organisation only. It responds within two seconds: when a notifier has not responded by then, `complete` is false.
+         *
+         *     The API key needs the scope `runs:read`.
+         */
+        get: operations["listReceivers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/webhooks/redeliver": {
         parameters: {
             query?: never;
@@ -4801,6 +4823,54 @@ export interface components {
             }[];
         };
         /**
+         * ReceiverFailure
+         * @description An attempt of the organisation that failed.
+         */
+        ReceiverFailure: {
+            /**
+             * Format: date-time
+             * @description When the attempt ended.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            at: string;
+            /**
+             * @description How the attempt ended.
+             *
+             *     - `accepted`: The receiver answered 2xx: it has the notification.
+             *     - `gone`: It answered 410: it wants no further attempts.
+             *     - `redirect`: It answered 3xx, which is never followed.
+             *     - `client_error`: It answered 4xx, except 410 and 429.
+             *     - `throttled`: It answered 429.
+             *     - `server_error`: It answered 5xx.
+             *     - `forbidden`: The webhook policy does not allow the URL, or an address that its name resolves to.
+             *     - `name_not_found`: The name does not exist, or has no address.
+             *     - `name_unanswered`: The authoritative DNS servers of the name do not answer.
+             *     - `connect_refused`: The connection was refused.
+             *     - `connect_failed`: The receiver is unreachable, or the connection was reset before anything was sent.
+             *     - `connect_timed_out`: The attempt timed out before it was connected.
+             *     - `tls_failed`: The certificate is invalid, or the TLS version is below 1.2.
+             *     - `reset`: The connection ended before the headers of the response were complete.
+             *     - `malformed_answer`: The response was not HTTP.
+             *     - `timed_out`: It was connected, but no final status came within the time of the attempt.
+             *     - `proxy_failed`: The egress proxy cannot be reached, or refuses the request.
+             *     - `no_dns`: No DNS server answers.
+             *     - `interrupted`: The notifier stopped or lost its partition during the attempt.
+             *     - `internal_error`: A failure of the notifier.
+             * @enum {string}
+             */
+            reason: "accepted" | "gone" | "redirect" | "client_error" | "throttled" | "server_error" | "forbidden" | "name_not_found" | "name_unanswered" | "connect_refused" | "connect_failed" | "connect_timed_out" | "tls_failed" | "reset" | "malformed_answer" | "timed_out" | "proxy_failed" | "no_dns" | "interrupted" | "internal_error";
+            /**
+             * @description The HTTP status of the response. Null without a response.
+             * @example 503
+             */
+            status: number | null;
+            /**
+             * @description The same for people.
+             * @example hooks.example.com answered 503.
+             */
+            message: string;
+        };
+        /**
          * RedeliverRequest
          * @description Which notifications to send again.
          * @example {
@@ -7225,6 +7295,111 @@ export interface components {
              * @example http://127.0.0.1:8080/api/run/01a21460-ae48-7794-b9bb-ade918a387db
              */
             run_url?: string;
+        };
+        /**
+         * WebhookReceiver
+         * @description One origin to which the organisation has webhooks, as its notifier knows it.
+         */
+        WebhookReceiver: {
+            /**
+             * @description Its host, with the port unless it is the default port: the `host` of its deliveries.
+             * @example hooks.example.com
+             */
+            host: string;
+            /**
+             * @description Scheme, host and port of the callback URLs.
+             * @example https://hooks.example.com
+             */
+            origin: string;
+            /**
+             * @description The state of its circuit breaker.
+             *
+             *     - `closed`: Notifications are sent.
+             *     - `open`: Too many attempts failed. Nothing is sent before `next_probe_at`.
+             *     - `probing`: The time of an opening is over. One attempt shows whether the receiver works again; then 2, 4 and 8 may be in flight.
+             * @example open
+             * @enum {string}
+             */
+            state: "closed" | "open" | "probing";
+            /**
+             * @description Whether the state is that of the origin, which all organisations share: nobody can connect to it. Otherwise it is that of the organisation: it gets 5xx, 429 or no response in time.
+             * @example false
+             */
+            shared: boolean;
+            /**
+             * @description When the breaker came into this state. Null for a breaker that never opened, and for one that is shared.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            since: string | null;
+            /**
+             * @description When an open breaker lets an attempt through. Null unless it is open.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            next_probe_at: string | null;
+            /**
+             * @description Attempts of the organisation that failed since the last accepted one.
+             * @example 5
+             */
+            failures_in_a_row: number;
+            /**
+             * @description When the first of these ended. Null when the last attempt did not fail.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            failing_since: string | null;
+            /**
+             * @description Final notifications of the organisation that are neither accepted nor given up, with those in flight. Null when they could not be counted in time.
+             * @example 12
+             */
+            waiting: number | null;
+            /**
+             * @description Attempts of the organisation that are being made.
+             * @example 0
+             */
+            in_flight: number;
+            /**
+             * @description How many of its attempts may be in flight now; 0 while the breaker is open.
+             * @example 1
+             */
+            max_in_flight: number;
+            /**
+             * @description What keeps the waiting notifications from being sent now.
+             *
+             *     - `breaker`: Its breaker is open.
+             *     - `probe`: Its breaker is probing, and the attempts that are in flight have to end first.
+             *     - `receiver_limit`: As many attempts are in flight as the receiver may have: `max_in_flight`, which grows by one with each success, up to 32, and is one after a failure.
+             *     - `organisation_limit`: Receivers of the organisation that fail or do not answer within a second have all attempts in flight that they may have together.
+             *     - `notifier_limit`: The notifier has all attempts in flight that it may have, of all organisations.
+             *     - `retry_delay`: Each waits for the time of its next attempt.
+             *
+             *     Null when nothing waits.
+             * @example breaker
+             */
+            held_up_by: ("breaker" | "probe" | "receiver_limit" | "organisation_limit" | "notifier_limit" | "retry_delay") | null;
+            /**
+             * @description When the receiver last accepted a notification of the organisation. Null when it has accepted none since its notifier took it over.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            last_success_at: string | null;
+            /** @description Null when no attempt has failed since its notifier took it over. */
+            last_failure: components["schemas"]["ReceiverFailure"] | null;
+        };
+        /**
+         * WebhookReceivers
+         * @description The receivers of the webhooks of an organisation.
+         */
+        WebhookReceivers: {
+            /**
+             * @description Whether the notifiers of all receivers responded in time. If not, receivers may be missing: a notifier is starting, takes over from another one, or is down.
+             * @example true
+             */
+            complete: boolean;
+            /** @description Those with an open breaker first, then those that are probed, then those that fail; each in the order of their origins. */
+            receivers: components["schemas"]["WebhookReceiver"][];
+            /**
+             * @description Whether there are more than 500. `host` finds each of them.
+             * @example false
+             */
+            more: boolean;
         };
         /**
          * WebhookSecret
@@ -11786,6 +11961,54 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DeliveryPage"];
+                };
+            };
+            /** @description The client has the present version already. */
+            304: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listReceivers: {
+        parameters: {
+            query?: {
+                /** @description Only receivers at this host, with the port unless it is the default port. */
+                host?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The receivers. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookReceivers"];
                 };
             };
             /** @description The client has the present version already. */

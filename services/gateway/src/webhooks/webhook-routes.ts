@@ -11,6 +11,8 @@ import type { ReadCurrentRun } from '../runs/current/current-run.ts';
 import type { ShownWebhooks } from '../runs/current/shown-webhooks.ts';
 import { deliveriesRoute } from './deliveries-route.ts';
 import { listDeliveriesRoute } from './list-deliveries-route.ts';
+import { receiversReader } from './read-receivers.ts';
+import { receiversRoute } from './receivers-route.ts';
 import { redeliverManyRoute } from './redeliver-many-route.ts';
 import { redeliverMany } from './redeliver-many.ts';
 import { redeliverRoute } from './redeliver-route.ts';
@@ -29,13 +31,14 @@ export interface WebhookRoutes {
   readonly onConflict: () => void;
 }
 
-/** Deliveries of notifications, redelivery, and the secret that signs them. */
+/** Deliveries of notifications and their receivers, redelivery, and the secret that signs them. */
 export const webhookRoutes = ({ log, views, room, box, now, ...parts }: WebhookRoutes): Route[] => {
   const redeliver = inRoom(room, redeliverRun({ log, now, ...parts }));
   return [
     deliveriesRoute({ current: parts.current, attempts: (key) => readDeliveries(log, key) }),
     redeliverRoute({ redeliver }),
     listDeliveriesRoute({ views, states: (deliveries) => readDeliveryStates(log, deliveries) }),
+    receiversRoute(receiversReader({ log, views })),
     redeliverManyRoute({ redeliverMany: redeliverMany({ views, redeliver }) }),
     ...webhookSecretRoutes(signingSecrets(log, box, { now })),
   ];

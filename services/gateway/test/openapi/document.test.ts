@@ -90,6 +90,7 @@ describe('the OpenAPI document', () => {
         'POST /runs/cancel',
         'POST /runs/rerun',
         'GET /webhooks/deliveries',
+        'GET /webhooks/receivers',
         'POST /webhooks/redeliver',
         'GET /webhooks/secret',
         'POST /webhooks/secret',

@@ -1,0 +1,45 @@
+import { originOf } from '@runledger/contracts/deliveries/partition';
+import type { WebhookReceivers } from '@runledger/contracts/http/webhooks/receivers';
+import type { OrgId } from '@runledger/contracts/ids';
+import { MAX_NAMED_ORIGINS } from '@runledger/contracts/requests/receivers';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { requestReceivers } from '@runledger/request-reply/receivers';
+import { WEBHOOK_STATUSES } from '../projection/core/webhook-status.ts';
+import type { RunViews } from '../projection/run-views.ts';
+
+/** What notifiers have not responded by then is missing. */
+const WITHIN = { totalMs: 1_000, quietMs: 400, most: 100 };
+/** Runs whose receivers are named to the notifiers, of the newest ones and of the newest that are tried again. */
+const RECENT_RUNS = 200;
+
+export type ReadReceivers = (org_id: OrgId, host: string | undefined) => Promise<WebhookReceivers>;
+
+/**
+ * Reads what the notifiers know of the receivers of an organisation. A notifier that has just started remembers none, so the origins of
+ * recent runs are named to it. @throws {ViewsUnavailable}
+ */
+export const receiversReader =
+  ({ log, views }: { readonly log: EventLog; readonly views: RunViews }): ReadReceivers =>
+  async (org_id, host) => {
+    const which = { org_id, ...(host === undefined ? {} : { host }), limit: RECENT_RUNS };
+    const pages = await Promise.all([
+      views.listWebhooks({ ...which, statuses: ['running'] }),
+      views.listWebhooks({ ...which, statuses: WEBHOOK_STATUSES }),
+    ]);
+    const origins = new Set(pages.flatMap(({ items }) => items.flatMap(({ url }) => originsIn(url))));
+    const request = { org_id, host: host ?? null, origins: [...origins].slice(0, MAX_NAMED_ORIGINS) };
+    const { receivers, more, complete } = await requestReceivers(log, request, WITHIN);
+    return {
+      complete,
+      receivers: receivers.map((receiver) => ({ host: hostOf(receiver.origin), ...receiver })),
+      more,
+    };
+  };
+
+/** None for an invalid URL. */
+const originsIn = (url: string): string[] => {
+  const parsed = URL.parse(url);
+  return parsed === null || parsed.host === '' ? [] : [originOf(parsed)];
+};
+
+const hostOf = (origin: string): string => URL.parse(origin)?.host ?? origin;
