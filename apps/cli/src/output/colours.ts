@@ -20,6 +20,8 @@ const MEANINGS: ReadonlyMap<string, Meaning> = new Map([
   ['success', 'good'],
   ['ready', 'good'],
   ['failed', 'bad'],
+  ['open', 'bad'],
+  ['probing', 'warning'],
   ['timeout', 'bad'],
   ['refused', 'bad'],
   ['absent', 'bad'],

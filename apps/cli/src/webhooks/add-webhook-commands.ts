@@ -4,6 +4,8 @@ import type { Command } from 'commander';
 import { listDeliveries, showDeliveries } from './deliveries.ts';
 import type { DeliveryListOptions } from './deliveries.ts';
 import type { ListenOptions } from './listen/listen.ts';
+import { listReceivers } from './receivers.ts';
+import type { ReceiverOptions } from './receivers.ts';
 import { redeliver } from './redeliver.ts';
 import type { RedeliverOptions } from './redeliver.ts';
 import { rotateWebhookSecret, showWebhookSecret } from './webhook-secret.ts';
@@ -22,10 +24,20 @@ export const addWebhookCommands = (
   ).action(async (run: string, { json = false }: Json) =>
     end(await showDeliveries(await client(), run, json)),
   );
-  addFilter(add(program, 'webhooks', 'list runs with a webhook, newest first'))
+  const webhooks = addFilter(add(program, 'webhooks', 'list runs with a webhook, newest first'))
     .addOption(new Option('--status <status>', 'of the delivery').choices(WebhookStatus.enum))
     .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
     .action(async (options: DeliveryListOptions) => end(await listDeliveries(await client(), options)));
+  webhooks
+    .command('receivers')
+    .description(
+      'list the receivers of webhooks: the state of their breakers, what waits, and the last failure',
+    )
+    .option('--host <host>', 'only at this host, with its port unless it is the default port')
+    // These options belong to the parent command too, wherever they are written.
+    .action(async (_options: unknown, command: Command) =>
+      end(await listReceivers(await client(), command.optsWithGlobals<ReceiverOptions>())),
+    );
   addFilter(add(program, 'redeliver [run]', 'send a final notification again'))
     .option('--failed', 'all failed deliveries, instead of one run')
     .option('--dry-run', 'only count them')
