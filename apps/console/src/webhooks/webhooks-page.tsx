@@ -4,12 +4,13 @@ import { useMay } from '../session/use-session.ts';
 import { submitted } from '../ui/submitted.ts';
 import { Deliveries } from './deliveries.tsx';
 import { deliveryFilterIn, WEBHOOK_STATUSES, type DeliveryFilter } from './delivery-filter.ts';
+import { Receivers } from './receivers/receivers.tsx';
 import { RedeliverMany } from './redeliver-many.tsx';
 import { SigningSecret } from './secret/signing-secret.tsx';
 
 const route = getRouteApi('/shell/webhooks');
 
-/** What became of the notifications of runs, and the secret that signs them. */
+/** The receivers of notifications, what became of these, and the secret that signs them. */
 export const WebhooksPage = (): ReactNode => {
   const filter: DeliveryFilter = route.useSearch();
   const navigate = route.useNavigate();
@@ -20,6 +21,8 @@ export const WebhooksPage = (): ReactNode => {
         <h1>Webhooks</h1>
         {mayWrite && <RedeliverMany filter={filter} />}
       </div>
+      <Receivers host={filter.host} />
+      <h2>Deliveries</h2>
       <Filter filter={filter} onChange={(search) => void navigate({ search, replace: true })} />
       <Deliveries filter={filter} mayWrite={mayWrite} />
       {mayAdminister && <SigningSecret />}

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { TestPage } from '@runledger/testing/browser/browser';
+import { aReceiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { source } from 'axe-core';
 import {
@@ -131,6 +132,36 @@ describe('the fleet in the console', { timeout: 240_000 }, () => {
 });
 
 const SHOWN_IMAGES = `[...document.querySelectorAll('main img')].filter(({ naturalWidth }) => naturalWidth > 300).length`;
+
+describe('the page of webhooks', { timeout: 240_000 }, () => {
+  it('shows that a receiver is not tried before a time, and its deliveries', async (context) => {
+    const { url, api_key, deployment_id } = subject.standalone;
+    // Nothing listens there any more.
+    const receiver = await aReceiver();
+    await receiver[Symbol.asyncDispose]();
+    const { host } = new URL(receiver.url);
+    for (let run = 0; run < 5; run += 1) {
+      const body = { deployment_id, inputs: { waits: true }, webhook: `${receiver.url}/hook` };
+      const { run_id } = await request<{ run_id: string }>(`${url}/run/deployment/queue`, api_key, body);
+      await request(`${url}/run/${run_id}/cancel`, api_key, {});
+    }
+    await using tab = await subject.visitAsOwner(context, '/webhooks');
+    const receivers = tab.page.getByRole('region', { name: 'receivers' });
+    const row = receivers.getByRole('row', { name: receiver.url });
+    await row.getByText('open', { exact: true }).waitFor();
+    await row.getByText('nobody can connect to it').waitFor();
+    await row.getByText(/^next try in \d+ s$/).waitFor();
+    await row.getByText(/^5: /).waitFor();
+    await row.getByRole('link', { name: 'Show them' }).click();
+    await expect.poll(() => tab.page.url(), PATIENT).toContain(`host=${encodeURIComponent(host)}`);
+    await tab.page
+      .getByRole('region', { name: 'deliveries' })
+      .getByText(`${receiver.url}/hook`)
+      .first()
+      .waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+});
 
 describe('every page', { timeout: 240_000 }, () => {
   it('has nothing that axe finds, in light and dark, and scrolls sideways on no phone', async (context) => {
