@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 1ef5de5c3201696cafa5a321e3138f42cde4af5774e00aa60aaefcbe83f157e8.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 8e8014f2576363b80a116e242c435eb730360475402e28c32b5bc137859fbe4a.
 
 from __future__ import annotations
 
@@ -3410,7 +3410,7 @@ class WebhookReceiver(TypedDict):
     - `breaker`: Its breaker is open.
     - `probe`: Its breaker is probing, and the attempts that are in flight have to end first.
     - `receiver_limit`: As many attempts are in flight as the receiver may have: `max_in_flight`, which grows by one with each success, up to 32, and is one after a failure.
-    - `organisation_limit`: Receivers of the organisation that fail or do not answer within a second have all attempts in flight that they may have together.
+    - `organisation_limit`: Receivers of the organisation that fail, are slow or are new have all attempts in flight that they may have together.
     - `notifier_limit`: The notifier has all attempts in flight that it may have, of all organisations.
     - `retry_delay`: Each waits for the time of its next attempt.
 

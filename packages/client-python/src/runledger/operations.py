@@ -1,4 +1,4 @@
-# Made by `npm run client:python` from the OpenAPI document with the SHA-256 1ef5de5c3201696cafa5a321e3138f42cde4af5774e00aa60aaefcbe83f157e8.
+# Made by `npm run client:python` from the OpenAPI document with the SHA-256 8e8014f2576363b80a116e242c435eb730360475402e28c32b5bc137859fbe4a.
 """
 The operations of the run API. A function checks and sends nothing: `client.call(operations.list_machines())` does, and
 `client.each` gives the items of all pages.

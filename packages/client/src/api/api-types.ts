@@ -7367,7 +7367,7 @@ export interface components {
              *     - `breaker`: Its breaker is open.
              *     - `probe`: Its breaker is probing, and the attempts that are in flight have to end first.
              *     - `receiver_limit`: As many attempts are in flight as the receiver may have: `max_in_flight`, which grows by one with each success, up to 32, and is one after a failure.
-             *     - `organisation_limit`: Receivers of the organisation that fail or do not answer within a second have all attempts in flight that they may have together.
+             *     - `organisation_limit`: Receivers of the organisation that fail, are slow or are new have all attempts in flight that they may have together.
              *     - `notifier_limit`: The notifier has all attempts in flight that it may have, of all organisations.
              *     - `retry_delay`: Each waits for the time of its next attempt.
              *

@@ -8,8 +8,9 @@ export const RECEIVERS_SUBJECT = 'request.notifier.receivers';
 
 /** The most receivers in one response; fewer when they would not fit one message. */
 export const MAX_LISTED_RECEIVERS = 500;
-/** The most origins that a request names. With names as long as they may be they fit one request. */
+/** The most origins that a request names, and the longest one: together they fit a request. */
 export const MAX_NAMED_ORIGINS = 200;
+export const MAX_NAMED_ORIGIN = 300;
 /** Of the message of a failure. */
 export const MAX_FAILURE_MESSAGE = 300;
 
@@ -24,7 +25,7 @@ export const ReceiversRequest = Type.Object({
   /** Only receivers at this host, with its port unless it is the default port; null for all. */
   host: Type.Union([Type.String(), Type.Null()]),
   /** Origins to which the organisation has deliveries: a notifier that has just started does not know them all. */
-  origins: Type.Array(Origin, { maxItems: MAX_NAMED_ORIGINS }),
+  origins: Type.Array(Type.String({ maxLength: MAX_NAMED_ORIGIN }), { maxItems: MAX_NAMED_ORIGINS }),
 });
 export type ReceiversRequest = Static<typeof ReceiversRequest>;
 
@@ -54,7 +55,7 @@ const HeldUpBy = enumInWords(
     receiver_limit:
       'As many attempts are in flight as the receiver may have: `max_in_flight`, which grows by one with each success, up to 32, and is one after a failure.',
     organisation_limit:
-      'Receivers of the organisation that fail or do not answer within a second have all attempts in flight that they may have together.',
+      'Receivers of the organisation that fail, are slow or are new have all attempts in flight that they may have together.',
     notifier_limit: 'The notifier has all attempts in flight that it may have, of all organisations.',
     retry_delay: 'Each waits for the time of its next attempt.',
   },

@@ -1,7 +1,7 @@
 import { originOf } from '@runledger/contracts/deliveries/partition';
 import type { WebhookReceivers } from '@runledger/contracts/http/webhooks/receivers';
 import type { OrgId } from '@runledger/contracts/ids';
-import { MAX_NAMED_ORIGINS } from '@runledger/contracts/requests/receivers';
+import { MAX_NAMED_ORIGIN, MAX_NAMED_ORIGINS } from '@runledger/contracts/requests/receivers';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { requestReceivers } from '@runledger/request-reply/receivers';
 import { WEBHOOK_STATUSES } from '../projection/core/webhook-status.ts';
@@ -36,10 +36,12 @@ export const receiversReader =
     };
   };
 
-/** None for an invalid URL. */
+/** None for an invalid URL, and for one with a name longer than any that can be resolved. */
 const originsIn = (url: string): string[] => {
   const parsed = URL.parse(url);
-  return parsed === null || parsed.host === '' ? [] : [originOf(parsed)];
+  if (parsed === null || parsed.host === '') return [];
+  const origin = originOf(parsed);
+  return origin.length > MAX_NAMED_ORIGIN ? [] : [origin];
 };
 
 const hostOf = (origin: string): string => URL.parse(origin)?.host ?? origin;

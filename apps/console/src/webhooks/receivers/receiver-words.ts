@@ -26,7 +26,8 @@ const HELD_UP: Readonly<Record<NonNullable<Receiver['held_up_by']>, string>> = {
   breaker: 'its breaker is open',
   probe: 'an attempt that decides is in flight',
   receiver_limit: 'as many are in flight as it may have',
-  organisation_limit: 'your failing receivers have all attempts in flight that they may have together',
+  organisation_limit:
+    'receivers of yours that fail, are slow or are new have all attempts in flight that they may have',
   notifier_limit: 'the notifier is busy with others',
   retry_delay: 'each waits for its next try',
 };

@@ -52,6 +52,9 @@ describe('the webhooks of two organisations', () => {
     const run = await failedDelivery(ours, receiver);
     expect((await ours.listDeliveries('status=failed')).map(({ run_id }) => run_id)).toContain(run);
     expect((await theirs.listDeliveries()).map(({ run_id }) => run_id)).not.toContain(run);
+    const { origin } = new URL(receiver.url);
+    expect(await ours.receivers()).toContain(origin);
+    expect(await theirs.receivers()).not.toContain(origin);
     await expect(theirs.deliveries(run)).rejects.toThrow('answered 404');
     await expect(theirs.redeliver(run)).rejects.toThrow('answered 404');
     expect(await ours.deliveries(run)).toMatchObject({
