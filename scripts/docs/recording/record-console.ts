@@ -39,7 +39,11 @@ export const recordConsole = async ({ link, folder, deployments, ...api }: Conso
   for (let n = 0; n < 6; n += 1) await queue(n % 2 === 0 ? deployments.noise : deployments.sample, {});
 
   const { origin } = new URL(link);
-  const take = async (name: string, path: string, isReady: (shown: TestPage['page']) => Promise<void>): Promise<void> => {
+  const take = async (
+    name: string,
+    path: string,
+    isReady: (shown: TestPage['page']) => Promise<void>,
+  ): Promise<void> => {
     for (const scheme of SCHEMES) {
       await page.emulateMedia({ colorScheme: scheme });
       await page.goto(`${origin}/console${path}`);
