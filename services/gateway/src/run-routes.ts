@@ -3,8 +3,8 @@ import { subscribeToLogs } from '@runledger/event-log/streams/logs';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import { catalogue as openCatalogue } from './catalogue/catalogue.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
-import { findMatching } from './runs/bulk/matching-runs.ts';
-import { cancelManyRoute } from './runs/cancel/cancel-many-route.ts';
+import { findMatching, type FindMatchingOptions } from './runs/bulk/matching-runs.ts';
+import { cancelManyRoute, type CancelManyRoute } from './runs/cancel/cancel-many-route.ts';
 import { cancelRoute } from './runs/cancel/cancel-route.ts';
 import { deleteRoutes } from './runs/delete/delete-routes.ts';
 import { tombstoneRoute } from './runs/delete/tombstone-route.ts';
@@ -22,14 +22,15 @@ import { presentRuns } from './runs/list/present-runs.ts';
 import { activityRoute } from './runs/activity/activity-route.ts';
 import { countRunsRoute } from './runs/list/count-runs-route.ts';
 import { listRunsRoute } from './runs/list/list-runs-route.ts';
+import { readSearch } from './runs/list/run-search.ts';
 import type { Route } from './http/operation.ts';
 import { queueRoute } from './runs/queue/queue-route.ts';
-import { rerunMany } from './runs/rerun/rerun-many.ts';
+import { rerunMany, type RerunManyOptions } from './runs/rerun/rerun-many.ts';
 import { rerunManyRoute } from './runs/rerun/rerun-many-route.ts';
 import { rerunRoute } from './runs/rerun/rerun-route.ts';
 import { waitingRoute } from './runs/read/waiting-route.ts';
 import { waitForEnd } from './runs/subscribe/wait-for-end.ts';
-import { cancelMany } from './runs/cancel/cancel-many.ts';
+import { cancelMany, type CancelManyOptions } from './runs/cancel/cancel-many.ts';
 import { cancelRun } from './runs/cancel/cancel-run.ts';
 import { listRuns } from './runs/list/list-runs.ts';
 import { queuePositions } from './runs/read/queue-positions.ts';
@@ -71,7 +72,7 @@ export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRou
     keepSecrets: keepSecrets({ blobs: stores.blobs, secrets }),
   });
   const cancel = cancelRun({ log, current, expire: services.expire, writer, now, onConflict });
-  const find = findMatching({ views, fresh });
+  const searchOf = readSearch(services.records);
   const attemptLog = attemptLogs({ log, blobs: stores.blobs, current });
   const progress = runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor));
   const positions = queuePositions({ scheduler, clock });
@@ -93,6 +94,7 @@ export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRou
     tombstoneRoute({ log, views, fresh }),
     rerunRoute({ limits, rerun, onQueued }),
     listRunsRoute({
+      searchOf,
       listRuns: listRuns({
         views,
         fresh,
@@ -105,10 +107,21 @@ export const runRoutes = ({ parts, services, metrics, queueing, record }: RunRou
         outputUrl,
       }),
     }),
-    countRunsRoute({ views, fresh }),
+    countRunsRoute({ views, fresh, searchOf }),
     activityRoute({ views, fresh, now }),
-    cancelManyRoute({ cancelMany: cancelMany({ find, cancel }), record }),
-    rerunManyRoute({ rerunMany: rerunMany({ find, rerun, onQueued }), record }),
+    ...routesOfMany({ views, fresh, searchOf, record, cancel, rerun, onQueued }),
+  ];
+};
+
+type ManyRuns = FindMatchingOptions &
+  Omit<CancelManyOptions & RerunManyOptions, 'find'> &
+  Pick<CancelManyRoute, 'searchOf' | 'record'>;
+
+const routesOfMany = ({ views, fresh, searchOf, record, cancel, ...rerunning }: ManyRuns): Route[] => {
+  const find = findMatching({ views, fresh });
+  return [
+    cancelManyRoute({ cancelMany: cancelMany({ find, cancel }), searchOf, record }),
+    rerunManyRoute({ rerunMany: rerunMany({ find, ...rerunning }), searchOf, record }),
   ];
 };
 

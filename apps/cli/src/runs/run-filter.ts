@@ -17,6 +17,7 @@ export interface RunFilterOptions {
   readonly gpu?: string;
   readonly origin?: string;
   readonly tag?: readonly string[];
+  readonly search?: string;
   readonly createdAfter?: string;
   readonly createdBefore?: string;
 }
@@ -51,7 +52,11 @@ const addOtherConditions = (command: Command): Command =>
     .option('--schedule <schedule>', 'queued by this schedule')
     .option('--gpu <model>', 'on this GPU model')
     .addOption(new Option('--origin <origin>', 'how it was queued').choices(RunOrigin.enum))
-    .option('--tag <tag>', 'with this tag; with all of several, with commas or repeated', tags);
+    .option('--tag <tag>', 'with this tag; with all of several, with commas or repeated', tags)
+    .option(
+      '--search <text>',
+      'whose id begins with it, or whose tags, inputs, error or deployment name have it',
+    );
 
 const statuses = (text: string, before: readonly string[] = []): string[] => {
   const words = text.split(',').map((word) => word.trim());
@@ -70,6 +75,7 @@ export const runFilterOf = async (call: ApiCall, options: RunFilterOptions): Pro
   gpu: options.gpu,
   origin: options.origin,
   tag: options.tag?.join(','),
+  search: options.search,
   created_after: options.createdAfter,
   created_before: options.createdBefore,
 });

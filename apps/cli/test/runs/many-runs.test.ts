@@ -61,6 +61,8 @@ describe('runledger runs list', () => {
     expect(idsOf((await gateway.cli([...t4, '--json'])).stdout)).toEqual([second, first]);
     const tagged = await gateway.cli([...t4, '--tag', 'b', '--tag', 'a:1', '--json']);
     expect(idsOf(tagged.stdout)).toEqual([second]);
+    const searched = await gateway.cli([...t4, '--search', first.toUpperCase(), '--json']);
+    expect(idsOf(searched.stdout)).toEqual([first]);
     const cancelled = await gateway.cli([...t4, '--status', 'cancelled,failed', '--status', 'timeout']);
     const [head = '', line = '', ...rest] = cancelled.stdout.split('\n');
     expect(head).toMatch(/^ID +CREATED +STATUS +DONE +GPU +TOOK +NOW, OR WHY$/);

@@ -1141,7 +1141,7 @@ export interface paths {
         };
         /**
          * List runs
-         * @description The runs that match every filter, newest first. The request waits up to 2 seconds until the list shows everything that was stored before. Pages skip no run and repeat none, also while runs are queued. With `at` it shows the runs as they were then, as far as the log or the archive still has their facts; deleted ones are not in it.
+         * @description The runs that match every filter, newest first. The request waits up to 2 seconds until the list shows everything that was stored before. Pages skip no run and repeat none, also while runs are queued. With `at` it shows the runs as they were then, as far as the log or the archive still has their facts; deleted ones are not in it. With `search` a page says how far back it has looked.
          *
          *     The API key needs the scope `runs:read`.
          */
@@ -5775,6 +5775,11 @@ export interface components {
              */
             tag?: (string | string[]) | null;
             /**
+             * @description Runs whose id begins with this text, of 8 characters or more. If there is none: runs that have the text in a tag, in the name or the value of an input, or in the message of their error, and runs of deployments that have it in their name. Upper and lower case are the same, and so are all spaces. It looks at the first 1,000 characters of each value and the first 2,000 of all inputs, and at the first 500 of a message; not at secret inputs, nor at inputs of more than 4 KiB in total. A page looks at a bounded number of runs. Null counts as omitted.
+             * @example red fox
+             */
+            search?: string | null;
+            /**
              * @description Runs created at this time or later. Null counts as omitted.
              * @example 2026-01-31T09:30:00Z
              */
@@ -6074,6 +6079,11 @@ export interface components {
             runs: components["schemas"]["WorkflowRun"][];
             /** @description Only present with `at`: runs that had been queued by then, and of which neither the log nor the archive has the facts any more. Usually empty. */
             unknown_runs?: string[];
+            /**
+             * @description Only present with `search`: all runs that were created after this time were looked at. A search ends its page after a fraction of a second, even if it found nothing. Null when all runs were looked at. Otherwise `next_cursor` looks further back.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            searched_to?: string | null;
             /**
              * @description The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.
              * @example MDFhMjE0NjAtYWU0OC03Nzk0LWI5YmItYWRlOTE4YTM4N2Ri
@@ -11075,6 +11085,8 @@ export interface operations {
                 origin?: "api" | "manual" | "replay";
                 /** @description Runs with all of these tags. */
                 tag?: string[];
+                /** @description Runs whose id begins with this text, of 8 characters or more. If there is none: runs that have the text in a tag, in the name or the value of an input, or in the message of their error, and runs of deployments that have it in their name. Upper and lower case are the same, and so are all spaces. It looks at the first 1,000 characters of each value and the first 2,000 of all inputs, and at the first 500 of a message; not at secret inputs, nor at inputs of more than 4 KiB in total. A page looks at a bounded number of runs. */
+                search?: string;
                 /** @description Runs created at this time or later. */
                 created_after?: string;
                 /** @description Runs created before this time. */
@@ -11246,6 +11258,8 @@ export interface operations {
                 origin?: "api" | "manual" | "replay";
                 /** @description Runs with all of these tags. */
                 tag?: string[];
+                /** @description Runs whose id begins with this text, of 8 characters or more. If there is none: runs that have the text in a tag, in the name or the value of an input, or in the message of their error, and runs of deployments that have it in their name. Upper and lower case are the same, and so are all spaces. It looks at the first 1,000 characters of each value and the first 2,000 of all inputs, and at the first 500 of a message; not at secret inputs, nor at inputs of more than 4 KiB in total. A page looks at a bounded number of runs. */
+                search?: string;
                 /** @description Runs created at this time or later. */
                 created_after?: string;
                 /** @description Runs created before this time. */

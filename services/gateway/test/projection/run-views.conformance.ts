@@ -27,6 +27,7 @@ import { oldRunsConformance } from './lists/old-runs.conformance.ts';
 import { runActivityConformance } from './lists/run-activity.conformance.ts';
 import { runCountsConformance } from './lists/run-counts.conformance.ts';
 import { runListsConformance } from './lists/run-lists.conformance.ts';
+import { runSearchConformance } from './lists/run-search.conformance.ts';
 import { runReferencesConformance } from './run-references.conformance.ts';
 import { webhookListsConformance } from './lists/webhook-lists.conformance.ts';
 
@@ -233,6 +234,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
     runActivityConformance(() => views);
     runReferencesConformance(() => views);
     webhookListsConformance(() => views);
+    runSearchConformance(() => views, open);
     earlyPagesConformance(open);
     oldRunsConformance(() => views);
 

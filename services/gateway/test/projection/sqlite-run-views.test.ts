@@ -57,9 +57,9 @@ describe('run views in a file', () => {
     await using open = new AsyncDisposableStack();
     const path = await aFile(open);
     const later = new DatabaseSync(path);
-    later.exec('PRAGMA user_version = 3');
+    later.exec('PRAGMA user_version = 4');
     later.close();
-    expect(() => openViews(path)).toThrow('it has views of version 3, and this release reads version 2');
+    expect(() => openViews(path)).toThrow('it has views of version 4, and this release reads version 3');
   });
 
   it('are reported as unavailable when the file cannot be opened', async () => {

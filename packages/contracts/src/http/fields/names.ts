@@ -15,11 +15,14 @@ const INVISIBLE =
 /** Spaces and joiners of letters and emoji: allowed in a name, but a name needs other characters too. */
 const BLANK = ' \\u00a0\\u1680\\u2000-\\u200a\\u200c\\u200d\\u202f\\u205f\\u2800\\u3000\\u3164';
 
+/** Of a text that is not blank: any character that is seen. */
+export const VISIBLE = `[^${BLANK}${INVISIBLE}]`;
+
 /** Clients are generated in several languages: JavaScript, Python and Rust all understand these escapes. */
 export const NewName = Type.String({
   minLength: 1,
   maxLength: 128,
-  pattern: `^[${BLANK}]*[^${BLANK}${INVISIBLE}][^${INVISIBLE}]*$`,
+  pattern: `^[${BLANK}]*${VISIBLE}[^${INVISIBLE}]*$`,
   examples: ['portraits'],
   description:
     'For people. Not blank, and without control characters and characters that change the direction of text.',

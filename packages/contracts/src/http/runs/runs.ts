@@ -1,10 +1,12 @@
 import { Type, type Static } from 'typebox';
 import { RunOrigin } from '../../events/run-event-data.ts';
+import { MAX_INLINE_BYTES } from '../../limits.ts';
 import { GpuName } from '../fields/gpu-name.ts';
 import { DeploymentUuid, EXAMPLE_IDS, RunUuid, ScheduleUuid, WorkflowUuid } from '../fields/ids.ts';
-import { Cursor, NextCursor, PageLimit, Time, TimeOrDay, wordsOf } from '../fields/values.ts';
+import { VISIBLE } from '../fields/names.ts';
+import { Cursor, NextCursor, PageLimit, time, Time, TimeOrDay, wordsOf } from '../fields/values.ts';
 import { MAX_TAGS, Tag, TAG_RULE, TAGS_PATTERN } from '../../tags.ts';
-import { optional } from '../fields/optional.ts';
+import { nullable, optional } from '../fields/optional.ts';
 import { Inputs } from './queue-run.ts';
 import { IncludedMembers, WorkflowRun } from './run.ts';
 import { RunStatus } from './run-status.ts';
@@ -18,6 +20,22 @@ const OfGpu = { ...GpuName, description: 'Runs whose `gpu` is this model, in upp
 const OfOrigin = { ...RunOrigin, description: `Only runs of this origin. ${RunOrigin.description}` };
 const OfSchedule = { ...ScheduleUuid, description: 'Runs that this schedule queued, also a deleted one.' };
 
+/** Of a search. */
+const MAX_SEARCH = 200;
+/** Of inputs that are stored with a run. */
+const KIB = MAX_INLINE_BYTES / 1024;
+const Search = Type.String({
+  minLength: 1,
+  maxLength: MAX_SEARCH,
+  pattern: VISIBLE,
+  examples: ['red fox'],
+  description: `Runs whose id begins with this text, of 8 characters or more. If there is none: runs that have the text in a tag, in the name or the value of an input, or in the message of their error, and runs of deployments that have it in their name. Upper and lower case are the same, and so are all spaces. It looks at the first 1,000 characters of each value and the first 2,000 of all inputs, and at the first 500 of a message; not at secret inputs, nor at inputs of more than ${KIB} KiB in total. A page looks at a bounded number of runs.`,
+  'x-refusal': {
+    type: 'string_pattern_mismatch',
+    msg: `Input should be a text of 1 to ${MAX_SEARCH} characters that is not blank`,
+  },
+});
+
 const OneTag = { ...Tag, 'x-refusal': { type: 'string_pattern_mismatch', msg: TAG_RULE } };
 const TAGGED = 'Runs with all of these tags.';
 
@@ -30,6 +48,7 @@ export const RunConditions = {
   gpu: Type.Optional(OfGpu),
   origin: Type.Optional(OfOrigin),
   tag: Type.Optional(Type.Array(OneTag, { minItems: 1, maxItems: MAX_TAGS, description: TAGGED })),
+  search: Type.Optional(Search),
   created_after: Type.Optional(After),
   created_before: Type.Optional(Before),
 };
@@ -54,6 +73,14 @@ export const RunPage = Type.Object(
         description:
           'Only present with `at`: runs that had been queued by then, and of which neither the log nor the archive has the facts any more. Usually empty.',
       }),
+    ),
+    searched_to: Type.Optional(
+      nullable(
+        time(
+          'Only present with `search`: all runs that were created after this time were looked at. A search ends its page after a fraction of a second, even if it found nothing.',
+        ),
+        'Null when all runs were looked at. Otherwise `next_cursor` looks further back.',
+      ),
     ),
     next_cursor: NextCursor,
   },
@@ -86,6 +113,7 @@ export const RunFilter = Type.Object(
         },
       ),
     ),
+    search: optional(Search),
     created_after: optional(After),
     created_before: optional(Before),
   },

@@ -33,6 +33,8 @@ export interface Records<Stored, Entry = Listed> {
   page(org: string, span: RecordSpan, matches?: (entry: Entry) => boolean): Promise<RecordPage<Stored>>;
   /** The records that match, archived ones too; undefined when no record does. */
   find(org: string, matches: (entry: Entry) => boolean): Promise<FoundRecords<Stored> | undefined>;
+  /** Of the records that match, by the index: archived ones too, newest first. */
+  ids(org: string, matches: (entry: Entry) => boolean): Promise<string[]>;
   /** How many the organisation has, archived ones too. */
   count(org: string): Promise<number>;
   /** Creates a record, unless `refuse` gives a reason. It is called again after the write, as in `changeRecord`. */
@@ -91,6 +93,7 @@ export const openRecords = <Stored extends Owned, Entry extends Listed>(
       }
       return undefined;
     },
+    ids: async (org, matches) => (await known.of(org).now()).newestFirst.filter(matches).map(({ id }) => id),
     count: async (org) => (await known.of(org).now()).newestFirst.length,
     create: (record, refuse) => createRecord(bucket, keyOf(record.org_id, record.id), record, refuse),
     change: (org, id, decide) => changeRecord(bucket, keyOf(org, id), decide),

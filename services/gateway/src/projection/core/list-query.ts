@@ -3,6 +3,7 @@ import type { Run } from '@runledger/contracts/fold/run';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { OrgId } from '@runledger/contracts/ids';
 import { OPEN_STATUSES } from './run-view.ts';
+import type { RunSearch, Sought } from './search/run-search.ts';
 import type { ListRange, SortKey } from './sort-key.ts';
 import type { StoredRun } from './stored-run.ts';
 import { scheduleTag } from './columns/stored-tags.ts';
@@ -20,8 +21,14 @@ export interface RunQuery extends ListRange {
   readonly origin?: RunOrigin;
   /** The runs have all of them. */
   readonly tags?: readonly string[];
+  readonly search?: RunSearch;
   /** At least 1. */
   readonly limit: number;
+}
+
+/** A query whose search is decided: by ids, or by text. */
+export interface SoughtRuns extends Omit<RunQuery, 'search'> {
+  readonly sought?: Sought | undefined;
 }
 
 /** Which runs are counted. */
@@ -100,6 +107,8 @@ export interface ListQuery {
   readonly org_id: string;
   /** All of them match. The first is the one that few runs match as a rule: the list is read by its index. */
   readonly conditions: readonly FieldCondition[];
+  /** Matches too. Only ids have an index. */
+  readonly sought?: Sought | undefined;
   readonly range: ListRange;
 }
 
@@ -107,8 +116,9 @@ export interface ListQuery {
  * The order of the conditions: statuses that every run leaves, schedule, tags, deployment, workflow, an origin other than the usual one,
  * statuses without the one that most runs end with, GPU, the usual origin, the usual status.
  */
-export const runListQuery = (query: RunQuery): ListQuery => {
-  const { org_id, statuses, deploymentId, workflowId, scheduleId, gpu, origin, tags = [], ...range } = query;
+export const runListQuery = (query: SoughtRuns): ListQuery => {
+  const { org_id, statuses, deploymentId, workflowId, scheduleId, gpu, origin, tags = [], ...rest } = query;
+  const { sought, ...range } = rest;
   const byStatus = statuses === undefined ? [] : [{ field: 'status', values: statuses } as const];
   const byOrigin = condition('origin', origin);
   const isOpen = statuses?.every((status) => OPEN_STATUSES.includes(status)) ?? false;
@@ -128,6 +138,7 @@ export const runListQuery = (query: RunQuery): ListQuery => {
       ...(isUsualOrigin ? byOrigin : []),
       ...(isUsual ? byStatus : []),
     ],
+    sought,
     range,
   };
 };

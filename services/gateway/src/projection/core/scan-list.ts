@@ -1,12 +1,14 @@
 import type { FieldCondition, ListQuery } from './list-query.ts';
 import type { Found, Listed } from './page.ts';
+import type { Sought } from './search/run-search.ts';
 import { sortKeysIn, type SortKey, type SortKeyRange } from './sort-key.ts';
 
-/** The part of an organisation's list that matches all conditions. Its first condition, or the list itself, is an index. */
+/** The part of an organisation's list that matches all conditions. Ids, its first condition, or the list itself are an index. */
 export interface ListPart {
   readonly org_id: string;
   /** Each has a value. */
   readonly conditions: readonly FieldCondition[];
+  readonly sought?: Sought | undefined;
   readonly range: SortKeyRange;
 }
 
@@ -21,6 +23,8 @@ export interface ListReader<Item> {
 export interface ScanLimits {
   /** After this time the scan ends, however little it found. */
   readonly giveUpAfterMs: number;
+  /** The same, of a scan that looks for a text. */
+  readonly giveUpTextAfterMs: number;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
 }
@@ -31,27 +35,29 @@ const MAX_PIECE = 8_000;
 
 /**
  * What a query finds, newest first. A condition without values matches nothing. One condition has an index that finds its runs, however few they are. With several
- * conditions, many runs may match each of them and none all of them. So the scan reads the index of the first condition in
- * pieces, each a range of sort keys. It checks the time after each piece.
+ * conditions, or with a text, many runs may match each of them and none all of them. So the scan reads the index of the first condition,
+ * or the list, in pieces, each a range of sort keys. It checks the time after each piece.
  */
 export const scanList = async function* <Item>(
   reader: ListReader<Item>,
-  { org_id, conditions, range }: ListQuery,
-  { giveUpAfterMs, clock }: ScanLimits,
+  { org_id, conditions, sought, range }: ListQuery,
+  { giveUpAfterMs, giveUpTextAfterMs, clock }: ScanLimits,
 ): AsyncGenerator<Found<Item>, undefined> {
   if (conditions.some(({ values }) => values.length === 0)) return;
   const whole = sortKeysIn(range);
-  if (conditions.length <= 1) {
-    yield* reader.find({ org_id, conditions, range: whole });
+  const isText = sought?.kind === 'text';
+  if (sought?.kind === 'ids' || (conditions.length <= 1 && !isText)) {
+    yield* reader.find({ org_id, conditions, sought, range: whole });
     return;
   }
+  const endsAfterMs = isText ? giveUpTextAfterMs : giveUpAfterMs;
   const began = clock();
   let rest = whole;
   for (let piece = FIRST_PIECE; ; piece = Math.min(2 * piece, MAX_PIECE)) {
     const end = await reader.sortKeyAt({ org_id, conditions: conditions.slice(0, 1), range: rest }, piece);
-    yield* reader.find({ org_id, conditions, range: { ...rest, from: end ?? rest.from } });
+    yield* reader.find({ org_id, conditions, sought, range: { ...rest, from: end ?? rest.from } });
     if (end === undefined) return;
-    if (clock() - began >= giveUpAfterMs) {
+    if (clock() - began >= endsAfterMs) {
       yield { searchedTo: end };
       return;
     }

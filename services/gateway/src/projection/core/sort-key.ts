@@ -33,6 +33,10 @@ export const asSortKey = (text: string): SortKey => {
   return text;
 };
 
+/** When the run of a sort key was created, ISO 8601. */
+export const createdAtIn = (sortKey: SortKey): string => sortKey.slice(0, TIME_LENGTH);
+const TIME_LENGTH = '2026-01-01T00:00:00.000Z'.length;
+
 /** Which part of a list a client wants. */
 export interface ListRange {
   /** Only runs created at this time or later. */

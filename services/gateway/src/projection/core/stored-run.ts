@@ -4,6 +4,7 @@ import { orgId, runId } from '@runledger/contracts/ids';
 import { momentsOf, NO_MOMENTS, type RunMoments } from './columns/run-moments.ts';
 import { referencesOf, type RunReferences } from './run-references.ts';
 import { outputsToErase, type StoredView } from './run-view.ts';
+import { searchTextOf } from './search/search-text.ts';
 import { sortKeyOf } from './sort-key.ts';
 import { tagsOf } from './columns/stored-tags.ts';
 import { webhookHost, type WebhookRow } from './webhook-row.ts';
@@ -13,7 +14,7 @@ import { webhookStatus } from './webhook-status.ts';
  * Of what is stored: the columns, their meaning, and the states of the folds. A gateway uses views of its own version only; views of another
  * one are made anew, beside them. Add 1 for a change of any of it.
  */
-export const VIEW_VERSION = 2;
+export const VIEW_VERSION = 3;
 
 /**
  * A view as a database stores it. The folds are JSON text: inputs and outputs may have names and values that a database
@@ -34,6 +35,8 @@ export interface StoredRun extends RunReferences, RunMoments {
   readonly origin: string | null;
   /** With one for its schedule; null without any. */
   readonly tags: readonly string[] | null;
+  /** What a search looks at. */
+  readonly search_text: string | null;
   readonly created_at: string;
   readonly updated_at: string;
   readonly output_bytes: number;
@@ -75,6 +78,7 @@ type Listed = RunMoments &
     | 'gpu'
     | 'origin'
     | 'tags'
+    | 'search_text'
     | 'updated_at'
     | 'output_bytes'
     | 'unsettled'
@@ -91,6 +95,7 @@ const listedBy = (run: Run, webhook: Webhook | undefined): Listed => ({
   gpu: gpuOf(run),
   origin: run.request.origin,
   tags: tagsOf(run.request),
+  search_text: searchTextOf(run),
   updated_at: run.updated_at,
   output_bytes: run.output_bytes,
   unsettled: isUnsettled(run, webhook) ? 1 : 0,
@@ -107,6 +112,7 @@ const NOT_LISTED: Omit<Listed, 'updated_at'> = {
   gpu: null,
   origin: null,
   tags: null,
+  search_text: null,
   output_bytes: 0,
   unsettled: 0,
   webhook_status: null,

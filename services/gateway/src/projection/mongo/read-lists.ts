@@ -1,12 +1,13 @@
 import type { Collection, Filter, FindCursor } from 'mongodb';
 import type { CountReader } from '../core/counts/count-runs.ts';
 import type { FieldCondition } from '../core/list-query.ts';
+import type { HasRun, Sought } from '../core/search/run-search.ts';
 import type { ListPart, ListReader } from '../core/scan-list.ts';
 import { asSortKey, type SortKey } from '../core/sort-key.ts';
 import type { StoredList } from '../core/stored-list.ts';
 import { orUnavailable } from './mongo-errors.ts';
 import { storedRunOf, type RunDocument } from './run-documents.ts';
-import { indexOf, NEWEST_FIRST } from './run-indexes.ts';
+import { ID_INDEX, indexOf, LIST_INDEX, NEWEST_FIRST } from './run-indexes.ts';
 
 interface FindLimits {
   readonly limit: number;
@@ -23,9 +24,9 @@ export const documentReader = <Item>(
   const projection = Object.fromEntries([...fields, 'created_at', 'sort_key'].map((field) => [field, 1]));
   return {
     find: (part) => {
-      const [first, ...others] = part.conditions;
-      // With several conditions a server may choose another index.
-      const found = findBy(runs, part, others.length > 0 ? first : undefined, { maxTimeMS }).limit(limit);
+      // With one condition a server has no other index to choose.
+      const isOne = part.conditions.length <= 1 && part.sought === undefined;
+      const found = findBy(runs, part, isOne ? undefined : hintOf(part), { maxTimeMS }).limit(limit);
       return found.project<RunDocument>(projection).map((document) => ({
         ...toItem(storedRunOf(document)),
         sortKey: asSortKey(String(document.sort_key)),
@@ -44,18 +45,26 @@ export const documentCounter = (runs: Collection<RunDocument>, readWithinMs: num
       orUnavailable(what, readWithinMs, () => sortKeyAt(runs, part, count, reading)),
     countByStatus: (part) =>
       orUnavailable(what, readWithinMs, async () => {
-        const [first] = part.conditions;
+        const hint = hintOf(part);
         const stages = [{ $match: filterOf(part) }, { $group: { _id: '$status', runs: { $sum: 1 } } }];
         const counted = await runs
           .aggregate<{ readonly _id: string; readonly runs: number }>(stages, {
             ...reading,
-            ...(first && { hint: indexOf(first.field) }),
+            ...(hint && { hint }),
           })
           .toArray();
         return Object.fromEntries(counted.map(({ _id, runs: count }) => [_id, count]));
       }),
   };
 };
+
+export const runFinder =
+  (runs: Collection<RunDocument>, maxTimeMS: number): HasRun =>
+  (org_id, { from, before }) =>
+    orUnavailable('looking for runs by their ids', maxTimeMS, async () => {
+      const filter = { org_id, _id: { $gte: from, $lt: before }, sort_key: { $gt: '' } };
+      return (await runs.findOne(filter, { maxTimeMS, hint: ID_INDEX, projection: { _id: 1 } })) !== null;
+    });
 
 /** Read from the index alone. */
 export const sortKeyAt = async (
@@ -64,7 +73,7 @@ export const sortKeyAt = async (
   count: number,
   reading: { readonly maxTimeMS: number },
 ): Promise<SortKey | undefined> => {
-  const keys = findBy(runs, part, part.conditions[0], reading).project<Pick<RunDocument, 'sort_key'>>({
+  const keys = findBy(runs, part, hintOf(part), reading).project<Pick<RunDocument, 'sort_key'>>({
     _id: 0,
     sort_key: 1,
   });
@@ -78,23 +87,47 @@ export const sortKeyAt = async (
 const findBy = (
   runs: Collection<RunDocument>,
   part: ListPart,
-  hint: FieldCondition | undefined,
+  hint: ReturnType<typeof hintOf>,
   reading: { readonly maxTimeMS: number },
 ): FindCursor<RunDocument> =>
-  runs.find(filterOf(part), { ...reading, ...(hint && { hint: indexOf(hint.field) }) }).sort(NEWEST_FIRST);
+  runs.find(filterOf(part), { ...reading, ...(hint && { hint }) }).sort(NEWEST_FIRST);
+
+/** The index by which a part is read. With several conditions a server may choose another one. */
+const hintOf = ({
+  conditions: [first],
+  sought,
+}: ListPart): { readonly [name: string]: 1 | -1 } | undefined => {
+  if (sought?.kind === 'ids') return ID_INDEX;
+  if (first) return indexOf(first.field);
+  return sought ? LIST_INDEX : undefined;
+};
 
 /** The documents of a part of the list. It is one range of an index. */
 export const filterOf = ({
   org_id,
   conditions: [first, ...others],
+  sought,
   range: { from, before },
 }: ListPart): Filter<RunDocument> => ({
   org_id,
   ...(first && matching(first)),
   // Several may be of one field.
   ...(others.length > 0 && { $and: others.map(matching) }),
+  ...(sought && found(sought)),
   sort_key: { $gte: from, ...(before === undefined ? {} : { $lt: before }) },
 });
+
+/** What means something else in an expression. */
+const SPECIAL = /[\\^$.*+?()[\]{}|]/g;
+
+const found = (sought: Sought): Filter<RunDocument> => {
+  if (sought.kind === 'ids') return { _id: { $gte: sought.from, $lt: sought.before } };
+  // Both texts are folded, so their characters are compared as they are.
+  const hasText = { search_text: { $regex: sought.text.replaceAll(SPECIAL, String.raw`\$&`) } };
+  const { deploymentIds } = sought;
+  if (deploymentIds.length === 0) return hasText;
+  return { $or: [hasText, { deployment_id: { $in: [...deploymentIds] } }] };
+};
 
 const matching = ({ field, values }: FieldCondition): Filter<RunDocument> => ({ [field]: anyOf(values) });
 

@@ -7,11 +7,12 @@ import type { ReadingViews } from '../run-views.ts';
 import { orUnavailable } from './mongo-errors.ts';
 import { runListQuery, webhookListQuery, type ListQuery } from '../core/list-query.ts';
 import { scanList } from '../core/scan-list.ts';
+import { decideSearch } from '../core/search/run-search.ts';
 import { RUN_LIST, WEBHOOK_LIST, type StoredList } from '../core/stored-list.ts';
 import { viewOf } from '../core/stored-run.ts';
 import { activityReader } from './read-activity.ts';
 import { oldestRuns, unsettledRuns } from './oldest-runs.ts';
-import { documentCounter, documentReader } from './read-lists.ts';
+import { documentCounter, documentReader, runFinder } from './read-lists.ts';
 import type { RunDocument } from './run-documents.ts';
 import { allViews, erasedViews, viewsToErase, viewsWithFiles } from './views-with-files.ts';
 
@@ -29,7 +30,8 @@ export const readViews = (
   { readWithinMs, writeWithinMs, clock }: ReadLimits,
 ): ReadingViews => {
   const reading = { maxTimeMS: readWithinMs };
-  const scanLimits = { giveUpAfterMs: readWithinMs / 4, clock };
+  const scanLimits = { giveUpAfterMs: readWithinMs / 4, giveUpTextAfterMs: readWithinMs / 4, clock };
+  const hasRun = runFinder(runs, readWithinMs);
   const list = <Item>(shown: StoredList<Item>, query: ListQuery, limit: number): Promise<Page<Item>> =>
     orUnavailable(shown.what, readWithinMs, () => {
       const reader = documentReader(runs, shown, { ...reading, limit: limit + 1 });
@@ -53,7 +55,7 @@ export const readViews = (
           return isSameRun(view, key) ? [view] : [];
         });
       }),
-    listRuns: (query) => list(RUN_LIST, runListQuery(query), query.limit),
+    listRuns: async (query) => list(RUN_LIST, runListQuery(await decideSearch(query, hasRun)), query.limit),
     listWebhooks: (query) => list(WEBHOOK_LIST, webhookListQuery(query), query.limit),
     listOldest: (query) =>
       orUnavailable('listing the oldest runs', readWithinMs, () =>
@@ -79,8 +81,10 @@ const countViews = (
   readWithinMs: number,
 ): Pick<ReadingViews, 'countRuns' | 'runActivity' | 'countQueued' | 'sumOutputBytes'> => {
   const reading = { maxTimeMS: readWithinMs };
+  const hasRun = runFinder(runs, readWithinMs);
   return {
-    countRuns: (query) => countRuns(documentCounter(runs, readWithinMs), query),
+    countRuns: async (query) =>
+      countRuns(documentCounter(runs, readWithinMs), await decideSearch(query, hasRun)),
     runActivity: (query) => runActivity(activityReader(runs, readWithinMs), query),
     countQueued: (org_id, atMost) =>
       orUnavailable('counting queued runs', readWithinMs, () =>

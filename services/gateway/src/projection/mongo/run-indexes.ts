@@ -12,6 +12,12 @@ export const indexOf = (field: FilterField): { readonly [name: string]: 1 | -1 }
   ...NEWEST_FIRST,
 });
 
+/** The whole list of an organisation. */
+export const LIST_INDEX = { org_id: 1, ...NEWEST_FIRST } as const;
+
+/** Of one organisation, by the beginning of an id. */
+export const ID_INDEX = { org_id: 1, _id: 1 } as const;
+
 /** For runs of all organisations. */
 export const STATUS_INDEX = { status: 1, sort_key: 1 } as const;
 
@@ -23,7 +29,8 @@ export const UNSETTLED_INDEX = {
 
 export const createIndexes = async (runs: Collection<RunDocument>): Promise<void> => {
   await runs.createIndexes([
-    { key: { org_id: 1, ...NEWEST_FIRST } },
+    { key: LIST_INDEX },
+    { key: ID_INDEX },
     ...FILTERS.map((filter) => ({ key: indexOf(filter) })),
     { key: STATUS_INDEX },
     UNSETTLED_INDEX,

@@ -4,7 +4,8 @@ import { pointsOf, type ActivityGroup, type ActivityReader } from '../core/count
 import type { ActivityQuery } from '../core/list-query.ts';
 import type { StoredRun } from '../core/stored-run.ts';
 import { orUnavailable } from './open-database.ts';
-import { branchesOf, sortKeyReader, type Statement } from './read-lists.ts';
+import { branchesOf, type Statement } from './list-branches.ts';
+import { sortKeyReader } from './read-lists.ts';
 import { ENDED_INDEX } from './schema.ts';
 
 const WHAT = 'reading the activity of runs';

@@ -1,14 +1,13 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import type { CountReader } from '../core/counts/count-runs.ts';
-import type { FieldCondition, FilterField } from '../core/list-query.ts';
 import { MAX_PAGE_BYTES, type Listed } from '../core/page.ts';
 import type { ListPart, ListReader } from '../core/scan-list.ts';
 import { asSortKey } from '../core/sort-key.ts';
 import type { StoredList } from '../core/stored-list.ts';
 import type { StoredRun } from '../core/stored-run.ts';
+import { branchesOf, type Statement } from './list-branches.ts';
 import { orUnavailable } from './open-database.ts';
-import { indexOf } from './schema.ts';
 
 export const rowReader = <Item>(
   database: DatabaseSync,
@@ -65,11 +64,6 @@ export const sortKeyReader =
     });
   };
 
-export interface Statement {
-  readonly sql: string;
-  readonly values: SQLInputValue[];
-}
-
 /**
  * The rows of a part and their sort keys. It reads the index of the first condition, once for each of its values, and
  * merges: SQLite would sort all runs that have one of several values.
@@ -86,62 +80,4 @@ const select = (
     sql: `${merged} ORDER BY sort_key DESC LIMIT ? OFFSET ?`,
     values: [...branches.flatMap(({ values }) => [...values, limit + offset]), limit, offset],
   };
-};
-
-interface Branch extends Statement {
-  /** Its order, as its index has it. */
-  readonly newestFirst: string;
-}
-
-/** One for each value of the first condition. */
-export const branchesOf = (part: ListPart, columns: string): Branch[] => {
-  const [first] = part.conditions;
-  return first
-    ? first.values.map((value) => branch(part, columns, { field: first.field, value }))
-    : [branch(part, columns)];
-};
-
-const branch = (
-  { org_id, conditions, range: { from, before } }: ListPart,
-  columns: string,
-  first?: { readonly field: (typeof conditions)[number]['field']; readonly value: string },
-): Branch => {
-  const others = first ? conditions.slice(1) : [];
-  const index = indexFor(first?.field ?? 'sort_key');
-  const clauses: readonly Statement[] = [
-    { sql: `${index.table}.org_id = ?`, values: [org_id] },
-    ...(first ? [{ sql: `${index.column} = ?`, values: [first.value] }] : []),
-    ...others.map(otherCondition),
-    { sql: `${index.table}.sort_key >= ?`, values: [from] },
-    ...(before === undefined ? [] : [{ sql: `${index.table}.sort_key < ?`, values: [before] }]),
-  ];
-  const where = clauses.map(({ sql }) => sql).join(' AND ');
-  return {
-    sql: `SELECT ${columns} FROM ${index.rows} WHERE ${where}`,
-    newestFirst: `ORDER BY ${index.table}.sort_key DESC`,
-    values: clauses.flatMap(({ values }) => values),
-  };
-};
-
-/** Where the index of the first condition is. */
-const indexFor = (
-  field: FilterField | 'sort_key',
-): { readonly table: string; readonly column: string; readonly rows: string } =>
-  field === 'tags'
-    ? {
-        table: 'run_tags',
-        column: 'run_tags.tag',
-        // A cross join keeps this order.
-        rows: 'run_tags CROSS JOIN run_views ON run_views.run_id = run_tags.run_id',
-      }
-    : { table: 'run_views', column: `run_views.${field}`, rows: `run_views INDEXED BY ${indexOf(field)}` };
-
-const otherCondition = ({ field, values }: FieldCondition): Statement => {
-  const oneOf = `IN (${values.map(() => '?').join(', ')})`;
-  const sql =
-    field === 'tags'
-      ? `EXISTS (SELECT 1 FROM run_tags AS other WHERE other.org_id = run_views.org_id AND other.tag ${oneOf}
-           AND other.sort_key = run_views.sort_key)`
-      : `run_views.${field} ${oneOf}`;
-  return { sql, values: [...values] };
 };

@@ -2,10 +2,11 @@ import { FILTERS, type FilterField } from '../core/list-query.ts';
 import { LIVE_FIELDS } from '../core/run-references.ts';
 import type { StoredRun } from '../core/stored-run.ts';
 import { TAGS_SCHEMA } from './tables/run-tags.ts';
+import { TEXTS_SCHEMA } from './tables/run-texts.ts';
 import { SUMS_SCHEMA } from './tables/sums.ts';
 
-/** Tags are rows of their own. */
-export type Column = Exclude<keyof StoredRun, 'tags'>;
+/** Tags and the text of a search are rows of their own. */
+export type Column = Exclude<keyof StoredRun, 'tags' | 'search_text'>;
 
 const COLUMN_TYPES = {
   run_id: 'TEXT PRIMARY KEY',
@@ -54,6 +55,9 @@ export const indexOf = (field: FilterField | 'sort_key'): string => `run_views_b
 const onlyWith = (field: FilterField): string =>
   field === 'webhook_status' || field === 'webhook_host' ? ` WHERE ${field} IS NOT NULL` : '';
 
+/** Of one organisation, by the beginning of an id. */
+export const ID_INDEX = 'run_views_by_id';
+
 /** Of all organisations. */
 export const STATUS_INDEX = 'run_views_by_status_alone';
 
@@ -82,6 +86,7 @@ export const IS_LIVE = 'live_workflow_sha256 IS NOT NULL';
 export const SCHEMA = [
   `CREATE TABLE IF NOT EXISTS run_views (${COLUMNS.map((name) => `${name} ${COLUMN_TYPES[name]}`).join(', ')}) STRICT`,
   `CREATE INDEX IF NOT EXISTS ${indexOf('sort_key')} ON run_views (org_id, sort_key)`,
+  `CREATE INDEX IF NOT EXISTS ${ID_INDEX} ON run_views (org_id, run_id, sort_key)`,
   ...FILTERS.filter((field) => field !== 'tags').map(
     (field) =>
       `CREATE INDEX IF NOT EXISTS ${indexOf(field)} ON run_views (org_id, ${field}, sort_key)${onlyWith(field)}`,
@@ -96,6 +101,7 @@ export const SCHEMA = [
   `CREATE INDEX IF NOT EXISTS ${LIVE_INDEX} ON run_views (org_id, ${LIVE_FIELDS.join(', ')}) WHERE ${IS_LIVE}`,
   ...SUMS_SCHEMA,
   ...TAGS_SCHEMA,
+  ...TEXTS_SCHEMA,
   `CREATE TABLE IF NOT EXISTS projection
      (name TEXT PRIMARY KEY, stream_created TEXT NOT NULL, derivation INTEGER NOT NULL, sequence INTEGER NOT NULL,
       event_id TEXT, derived_from TEXT NOT NULL, counts TEXT NOT NULL) STRICT`,

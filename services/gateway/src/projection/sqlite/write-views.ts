@@ -1,3 +1,4 @@
+import { isEnded } from '@runledger/contracts/fold/run';
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { ProjectionPosition } from '../core/projection-start.ts';
@@ -7,6 +8,7 @@ import { orUnavailable } from './open-database.ts';
 import { storedPosition } from './projection-position.ts';
 import type { RecentViews } from './recent-views.ts';
 import { openRunTags } from './tables/run-tags.ts';
+import { openRunTexts } from './tables/run-texts.ts';
 import { rowWriter } from './write-row.ts';
 import { openSums } from './tables/sums.ts';
 
@@ -32,6 +34,7 @@ export const writeViews = (database: DatabaseSync, recent: RecentViews): Written
   );
   const sums = openSums(database);
   const tags = openRunTags(database);
+  const texts = openRunTexts(database);
   const position = storedPosition(database);
   const resetHeads = headResetter(database);
   /** What the file has of these views afterwards: of a stale one, it is not known. */
@@ -43,6 +46,7 @@ export const writeViews = (database: DatabaseSync, recent: RecentViews): Written
       if (written === 'new') sums.countNew(stored);
       else sums.count(stored);
       if (written !== 'later_columns') tags.set(stored);
+      if (written !== 'later_columns' || isEnded(view.run)) texts.set(stored);
       const bytes = stored.run.length + (stored.webhook?.length ?? 0);
       return () => recent.set(view, bytes);
     });

@@ -8,10 +8,12 @@ import type { Caller, ExtraCheck } from '../../http/operation.ts';
 import { cursorAt } from '../../http/pagination.ts';
 import { listRange, runCursorProblems, sortKeyAt } from '../list/list-range.ts';
 import { runFilterOf } from '../list/run-filter.ts';
+import type { ReadSearch } from '../list/run-search.ts';
 import { own } from '../../validation/node.ts';
 import type { BulkQuery, BulkResult } from './matching-runs.ts';
 
 export interface BulkOptions<Counts> {
+  readonly searchOf: ReadSearch;
   readonly record: RecordAction;
   readonly action: AuditAction;
   /** What the audit record keeps of the counts. */
@@ -23,11 +25,12 @@ export const carryOutBulk = async <Counts extends object>(
   { filter, cursor, dry_run }: ManyRunsRequest,
   caller: Caller,
   ctx: Context,
-  { record, action, detailsOf }: BulkOptions<Counts>,
+  { searchOf, record, action, detailsOf }: BulkOptions<Counts>,
   carryOut: (query: BulkQuery, dryRun: boolean) => Promise<BulkResult<Counts>>,
 ): Promise<Counts & { created_before: string | null; next_cursor: string | null }> => {
   const { org_id } = caller;
-  const query = { org_id, ...runFilterOf(filter), ...listRange(filter, sortKeyAt(cursor)) };
+  const search = await searchOf(org_id, filter.search);
+  const query = { org_id, ...runFilterOf(filter), ...search, ...listRange(filter, sortKeyAt(cursor)) };
   const filtered = requestedAction(ctx, caller, { action, details: { members: Object.keys(filter) } });
   const { counts, createdBefore, end } = await (dry_run === true
     ? carryOut(query, true)

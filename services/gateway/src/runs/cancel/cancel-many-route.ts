@@ -1,4 +1,3 @@
-import type { RecordAction } from '@runledger/event-log/audit/record-action';
 import { CancelRunsRequest, CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
 import { bulkProblems, carryOutBulk, type BulkOptions } from '../bulk/bulk-request.ts';
 import type { CancelCounts, CancelMany } from './cancel-many.ts';
@@ -20,13 +19,13 @@ const cancelManyOperation = operation({
   refusals: [],
 });
 
-export interface CancelManyRoute {
+export interface CancelManyRoute extends Pick<BulkOptions<CancelCounts>, 'searchOf' | 'record'> {
   readonly cancelMany: CancelMany;
-  readonly record: RecordAction;
 }
 
-export const cancelManyRoute = ({ cancelMany, record }: CancelManyRoute): Route => {
+export const cancelManyRoute = ({ cancelMany, searchOf, record }: CancelManyRoute): Route => {
   const bulk: BulkOptions<CancelCounts> = {
+    searchOf,
     record,
     action: 'runs.cancelled',
     detailsOf: (counts) => ({ ...counts }),

@@ -5,6 +5,7 @@ import type { FreshViews } from '../../projection/fresh-views.ts';
 import type { RunViews } from '../../projection/run-views.ts';
 import { listRange } from './list-range.ts';
 import { runFilterOf } from './run-filter.ts';
+import type { ReadSearch } from './run-search.ts';
 
 const most = MAX_COUNTED.toLocaleString('en');
 
@@ -24,14 +25,17 @@ const countRunsOperation = operation({
 export interface CountRunsRoute {
   readonly views: Pick<RunViews, 'countRuns'>;
   readonly fresh: Pick<FreshViews, 'becomeFresh'>;
+  readonly searchOf: ReadSearch;
 }
 
-export const countRunsRoute = ({ views, fresh }: CountRunsRoute): Route =>
+export const countRunsRoute = ({ views, fresh, searchOf }: CountRunsRoute): Route =>
   route(countRunsOperation, async ({ query }, caller) => {
+    const search = await searchOf(caller.org_id, query.search);
     await fresh.becomeFresh();
     const { counts, isComplete } = await views.countRuns({
       org_id: caller.org_id,
       ...runFilterOf(query),
+      ...search,
       ...listRange(query, undefined),
     });
     const total = Object.values(counts).reduce((sum, count) => sum + count, 0);

@@ -9,6 +9,7 @@ import { workAhead } from '../../concurrency/work-ahead.ts';
 import { runResponse } from '../read/core/run-response.ts';
 import type { Include, OpenIncluded } from '../read/read-included.ts';
 import { pageOf, type Page } from '../../projection/core/page.ts';
+import { isFound } from '../../projection/core/search/run-search.ts';
 import { sortKeyOf } from '../../projection/core/sort-key.ts';
 import type { RunViews } from '../../projection/run-views.ts';
 import type { RunQuery } from '../../projection/core/list-query.ts';
@@ -94,7 +95,7 @@ const listPresent = async (
   return { items: isFresh ? viewed : await present(viewed), unknown: [], end };
 };
 
-/** What a run was created with does not change. Its status does, so it is looked at afterwards. */
+/** What a run was created with does not change. Its status and its error do, so they are looked at afterwards. */
 const listPast = async (
   { views, fresh, past }: Pick<ListRunsOptions, 'views' | 'fresh' | 'past'>,
   { statuses, ...query }: RunQuery,
@@ -104,7 +105,10 @@ const listPast = async (
   const createdBefore = new Date(Math.min(at + 1, query.createdBefore?.getTime() ?? Infinity));
   const { items: viewed, end } = await views.listRuns({ ...query, createdBefore });
   const { known, unknown } = await past(viewed, at);
-  return { items: known.filter(({ run }) => statuses?.includes(run.status) !== false), unknown, end };
+  const { search } = query;
+  const matches = ({ run }: RunView): boolean =>
+    statuses?.includes(run.status) !== false && (!search || isFound(run, search));
+  return { items: known.filter(matches), unknown, end };
 };
 
 const listBytes = (run: Run): number => (isEnded(run) ? (run.outputs_blob?.bytes ?? 0) : 0);

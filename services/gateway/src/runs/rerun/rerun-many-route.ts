@@ -1,4 +1,3 @@
-import type { RecordAction } from '@runledger/event-log/audit/record-action';
 import { IdempotencyKey } from '@runledger/contracts/http/runs/queue-run';
 import { RerunRunsResponse } from '@runledger/contracts/http/runs/rerun-runs';
 import { RerunRunsRequest } from '@runledger/contracts/http/runs/runs';
@@ -34,13 +33,12 @@ const rerunManyOperation = operation({
   refusals: [],
 });
 
-export interface RerunManyRoute {
+export interface RerunManyRoute extends Pick<BulkOptions<RerunCounts>, 'searchOf' | 'record'> {
   readonly rerunMany: RerunMany;
-  readonly record: RecordAction;
 }
 
-export const rerunManyRoute = ({ rerunMany, record }: RerunManyRoute): Route => {
-  const bulk: BulkOptions<RerunCounts> = { record, action: 'runs.rerun', detailsOf };
+export const rerunManyRoute = ({ rerunMany, searchOf, record }: RerunManyRoute): Route => {
+  const bulk: BulkOptions<RerunCounts> = { searchOf, record, action: 'runs.rerun', detailsOf };
   return route(
     rerunManyOperation,
     async ({ headers, body }, caller, ctx) => {

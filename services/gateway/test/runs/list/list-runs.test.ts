@@ -132,6 +132,11 @@ overEachViews('runs', (here) => {
       [`?created_after=${created_at}`, [ofD, ofC, ofB]],
       [`?created_before=${created_at}`, [ofA]],
       ['?created_before=2020-01-01', []],
+      [`?search=${ofA}`, [ofA]],
+      ['?search=NIGHTLY', [ofB]],
+      ['?search=a:1&status=failed', [ofC]],
+      ['?search=Sample', [ofD, ofC, ofB, ofA]],
+      ['?search=nothing+like+it', []],
     ] as const) {
       expect([query, idsOf(await list(query))]).toEqual([query, ids]);
       expect([query, (await count(query)).total]).toEqual([query, ids.length]);
@@ -154,6 +159,33 @@ overEachViews('runs', (here) => {
     );
     expect(idsOf(await list(`?deployment_id=${other.deployment.id}`))).toEqual([]);
     expect((await count()).counts).toEqual({ ...NONE, queued: 2 });
+  });
+
+  it('are searched by id, tags, inputs that readers see, error and name of the deployment', async () => {
+    const other = await here.bed.newTenant();
+    const inputs = { prompt: 'A red\n FOX, 100%' };
+    const [found, theirs] = [await queue({ inputs }), await queue({ inputs }, other)];
+    const broken = await queue();
+    const end = failed(broken);
+    await appendAll(here.bed.log, assigned(broken), started(broken), end);
+    for (const [text, ids] of [
+      ['red fox, 100%', [found.run_id]],
+      ['RED', [found.run_id]],
+      ['r_d', []],
+      [end.data.error.message.toUpperCase(), [broken.run_id]],
+      [found.run_id.toUpperCase(), [found.run_id]],
+      [theirs.run_id, []],
+    ] as const) {
+      const { body } = await list(`?search=${encodeURIComponent(text)}`);
+      expect([text, body.runs.map(({ id }: { id: string }) => id)]).toEqual([text, ids]);
+      expect(body).toMatchObject({ searched_to: null, next_cursor: null });
+    }
+    const page = await list('?search=sample&limit=1');
+    expect(page.body.searched_to).toBe(page.body.runs[0].created_at);
+    const at = (await show(broken)).created_at;
+    const message = encodeURIComponent(end.data.error.message);
+    expect(idsOf(await list(`?search=${message}&at=${at}`))).toEqual([]);
+    expect(idsOf(await list(`?search=red&at=${at}`))).toEqual([found.run_id]);
   });
 
   it('are shown over time, of the caller’s organisation and without a deleted one', async () => {
@@ -200,6 +232,9 @@ describe('a list of runs', () => {
     ['origin=cron', 'origin', 'enum'],
     ['tag=two+words', 'tag', 'string_pattern_mismatch'],
     ['tag=', 'tag', 'string_pattern_mismatch'],
+    ['search=', 'search', 'string_pattern_mismatch'],
+    ['search=+%09%00', 'search', 'string_pattern_mismatch'],
+    [`search=${'x'.repeat(201)}`, 'search', 'string_pattern_mismatch'],
     ['created_after=yesterday', 'created_after', 'datetime_parsing'],
     ['limit=0', 'limit', 'greater_than_equal'],
     ['limit=101', 'limit', 'less_than_equal'],

@@ -1,5 +1,5 @@
 import type { Run } from '@runledger/contracts/fold/run';
-import { runListQuery, type CountQuery, type ListQuery } from '../list-query.ts';
+import { runListQuery, type ListQuery, type SoughtRuns } from '../list-query.ts';
 import { FINAL_STATUSES, OPEN_STATUSES } from '../run-view.ts';
 import type { ListPart, ListReader } from '../scan-list.ts';
 import { sortKeysIn } from '../sort-key.ts';
@@ -21,8 +21,11 @@ export interface CountReader extends Pick<ListReader<never>, 'sortKeyAt'> {
 export const MAX_COUNTED = 100_000;
 const PIECE = 10_000;
 
+/** A query whose search is decided. */
+type SoughtCount = Omit<SoughtRuns, 'limit' | 'behind'>;
+
 /** Each part of an index is read in pieces, and at most `MAX_COUNTED` runs of it. */
-export const countRuns = async (reader: CountReader, query: CountQuery): Promise<RunCounts> => {
+export const countRuns = async (reader: CountReader, query: SoughtCount): Promise<RunCounts> => {
   const parts = await Promise.all(listsToCount(query).map((list) => countList(reader, list)));
   const counts = Object.fromEntries(
     [...OPEN_STATUSES, ...FINAL_STATUSES].map((status) => [
@@ -35,13 +38,14 @@ export const countRuns = async (reader: CountReader, query: CountQuery): Promise
 
 /**
  * One list for each status that few runs have. The statuses that runs end with are counted together when another filter has an index,
- * which is then read once.
+ * or a text is looked for: that is then read once.
  */
-const listsToCount = (query: CountQuery): ListQuery[] => {
+const listsToCount = (query: SoughtCount): ListQuery[] => {
   const isAsked = (status: Run['status']): boolean => query.statuses?.includes(status) ?? true;
   const listOf = (statuses: readonly Run['status'][]): ListQuery =>
     runListQuery({ ...query, statuses, limit: 1 });
-  const isFiltered = listOf(['success']).conditions.length > 1;
+  if (query.sought?.kind === 'ids') return [runListQuery({ ...query, limit: 1 })];
+  const isFiltered = query.sought !== undefined || listOf(['success']).conditions.length > 1;
   const final = FINAL_STATUSES.filter(isAsked);
   return [
     ...OPEN_STATUSES.filter(isAsked).map((status) => listOf([status])),
@@ -56,15 +60,18 @@ interface CountedList {
 
 const countList = async (
   reader: CountReader,
-  { org_id, conditions, range }: ListQuery,
+  { org_id, conditions, sought, range }: ListQuery,
 ): Promise<CountedList> => {
   const sum: Record<string, number> = {};
   let rest = sortKeysIn(range);
+  // By which the pieces are made.
+  const index = sought?.kind === 'ids' ? { conditions: [], sought } : { conditions: conditions.slice(0, 1) };
   for (let counted = 0; counted < MAX_COUNTED; counted += PIECE) {
-    const end = await reader.sortKeyAt({ org_id, conditions: conditions.slice(0, 1), range: rest }, PIECE);
+    const end = await reader.sortKeyAt({ org_id, ...index, range: rest }, PIECE);
     const piece = await reader.countByStatus({
       org_id,
       conditions,
+      sought,
       range: { ...rest, from: end ?? rest.from },
     });
     for (const [status, count] of Object.entries(piece)) sum[status] = (sum[status] ?? 0) + count;

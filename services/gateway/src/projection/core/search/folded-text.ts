@@ -1,0 +1,18 @@
+/**
+ * A text without what a search ignores: upper and lower case, forms of one character (NFKC), and how it is spaced. Line ends and control
+ * characters become spaces, so nothing in it ends a line. A final sigma is a sigma. At most `most` UTF-16 units of the text are read.
+ */
+export const foldedText = (text: string, most: number): string =>
+  text
+    .slice(0, most)
+    .toWellFormed()
+    .normalize('NFKC')
+    .toUpperCase()
+    .toLowerCase()
+    .replaceAll('ς', 'σ')
+    .replaceAll(SPACES, ' ')
+    .trim();
+
+// Control characters are spaces here: NUL would end an expression of MongoDB.
+// oxlint-disable-next-line no-control-regex
+const SPACES = /[\s\u0000-\u001f\u007f-\u009f]+/gu;

@@ -1,0 +1,117 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { FieldCondition, FilterField } from '../core/list-query.ts';
+import type { ListPart } from '../core/scan-list.ts';
+import type { HasRun, IdRange, RunSearch } from '../core/search/run-search.ts';
+import { orUnavailable } from './open-database.ts';
+import { ID_INDEX, indexOf } from './schema.ts';
+
+export interface Statement {
+  readonly sql: string;
+  readonly values: SQLInputValue[];
+}
+
+export interface Branch extends Statement {
+  /** Its order. An index has it, but that of ids. */
+  readonly newestFirst: string;
+}
+
+/** One for each value of the first condition, whose index it reads. */
+export const branchesOf = (part: ListPart, columns: string): Branch[] => {
+  const [first] = part.conditions;
+  if (!first || part.sought?.kind === 'ids') return [branch(part, columns, part.conditions)];
+  const others = part.conditions.slice(1);
+  return first.values.map((value) => branch(part, columns, others, { field: first.field, value }));
+};
+
+const branch = (
+  { org_id, sought, range: { from, before } }: ListPart,
+  columns: string,
+  others: readonly FieldCondition[],
+  first?: { readonly field: FilterField; readonly value: string },
+): Branch => {
+  const source = sourceOf(first?.field, sought);
+  const clauses: readonly Statement[] = [
+    { sql: `${source.table}.org_id = ?`, values: [org_id] },
+    ...(first ? [{ sql: `${source.column} = ?`, values: [first.value] }] : []),
+    ...(sought?.kind === 'ids' ? [hasId(sought)] : []),
+    ...(sought?.kind === 'text' ? [hasText(sought, source.table)] : []),
+    ...others.map(otherCondition),
+    { sql: `${source.table}.sort_key >= ?`, values: [from] },
+    ...(before === undefined ? [] : [{ sql: `${source.table}.sort_key < ?`, values: [before] }]),
+  ];
+  const where = clauses.map(({ sql }) => sql).join(' AND ');
+  return {
+    sql: `SELECT ${columns} FROM ${source.rows} WHERE ${where}`,
+    newestFirst: `ORDER BY ${source.table}.sort_key DESC`,
+    values: clauses.flatMap(({ values }) => values),
+  };
+};
+
+/** Where the index is that a branch reads. */
+interface Source {
+  readonly table: string;
+  readonly column: string;
+  readonly rows: string;
+}
+
+const sourceOf = (field: FilterField | undefined, sought: ListPart['sought']): Source => {
+  if (sought?.kind === 'ids') return viewsBy(ID_INDEX, 'run_id');
+  // A cross join keeps this order.
+  if (field === 'tags')
+    return {
+      table: 'run_tags',
+      column: 'run_tags.tag',
+      rows: 'run_tags CROSS JOIN run_views ON run_views.run_id = run_tags.run_id',
+    };
+  if (field === undefined && sought?.kind === 'text')
+    return {
+      table: 'run_texts',
+      column: 'run_texts.text',
+      rows: `run_texts CROSS JOIN run_views INDEXED BY ${indexOf('sort_key')}
+        ON run_views.org_id = run_texts.org_id AND run_views.sort_key = run_texts.sort_key`,
+    };
+  return viewsBy(indexOf(field ?? 'sort_key'), field ?? 'sort_key');
+};
+
+const viewsBy = (index: string, column: string): Source => ({
+  table: 'run_views',
+  column: `run_views.${column}`,
+  rows: `run_views INDEXED BY ${index}`,
+});
+
+const hasId = ({ from, before }: IdRange): Statement => ({
+  sql: 'run_views.run_id >= ? AND run_views.run_id < ?',
+  values: [from, before],
+});
+
+/** Both texts are folded, so their characters are compared as they are. */
+const hasText = ({ text, deploymentIds }: RunSearch, table: string): Statement => {
+  const values = [text, ...deploymentIds];
+  const found = `(instr(run_texts.text, ?) > 0 OR run_texts.deployment_id ${oneOf(deploymentIds)})`;
+  if (table === 'run_texts') return { sql: found, values };
+  return {
+    sql: `EXISTS (SELECT 1 FROM run_texts WHERE run_texts.org_id = ${table}.org_id
+           AND run_texts.sort_key = ${table}.sort_key AND ${found})`,
+    values,
+  };
+};
+
+const otherCondition = ({ field, values }: FieldCondition): Statement => {
+  const sql =
+    field === 'tags'
+      ? `EXISTS (SELECT 1 FROM run_tags AS other WHERE other.org_id = run_views.org_id AND other.tag ${oneOf(values)}
+           AND other.sort_key = run_views.sort_key)`
+      : `run_views.${field} ${oneOf(values)}`;
+  return { sql, values: [...values] };
+};
+
+const oneOf = (values: readonly string[]): string => `IN (${values.map(() => '?').join(', ')})`;
+
+export const runFinder = (database: DatabaseSync): HasRun => {
+  const found = database.prepare(
+    `SELECT 1 FROM run_views INDEXED BY ${ID_INDEX}
+     WHERE org_id = ? AND run_id >= ? AND run_id < ? AND sort_key IS NOT NULL LIMIT 1`,
+  );
+  return async (org_id, { from, before }) =>
+    orUnavailable('looking for runs by their ids', () => found.get(org_id, from, before) !== undefined);
+};
