@@ -3,6 +3,8 @@ import { Refused } from './refused.ts';
 
 /** Of what changes by itself. */
 export const LIVE_MS = 2_000;
+/** Of what is found by looking through many runs. */
+export const SEARCHED_MS = 10_000;
 /** Of what people change. */
 export const CATALOGUE_MS = 15_000;
 

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { useDeployments } from '../deploy/use-deployments.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { submitted } from '../ui/submitted.ts';
+import { SearchField } from './search/search-field.tsx';
 import { STATUSES, withMember, type RunFilter, type RunStatus } from './run-filter.ts';
 
 interface FilterBarProps {
@@ -12,6 +13,10 @@ interface FilterBarProps {
 /** Changes which runs are shown. */
 export const FilterBar = ({ filter, onChange }: FilterBarProps): ReactNode => (
   <div className="row" role="search" aria-label="Which runs are shown">
+    <SearchField
+      search={filter.search ?? ''}
+      onSearch={(search) => onChange(withMember(filter, 'search', search))}
+    />
     <DeploymentChoice filter={filter} onChange={onChange} />
     <Tags filter={filter} onChange={onChange} />
     {Object.keys(filter).length > 0 && (

@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/schemas.ts';
+import { searchIn } from './search/search-text.ts';
 
 export type RunStatus = Schemas['RunStatus'];
 
@@ -21,6 +22,7 @@ export interface RunFilter {
   readonly schedule_id?: string;
   readonly gpu?: string;
   readonly tag?: readonly string[];
+  readonly search?: string;
 }
 
 const MOST_TAGS = 16;
@@ -34,10 +36,12 @@ export const runFilterIn = (query: Readonly<Record<string, unknown>>): RunFilter
   );
   const tag = texts('tag').slice(0, MOST_TAGS);
   const [gpu] = texts('gpu');
+  const search = searchIn(query['search']);
   return {
     ...(status.length > 0 && { status }),
     ...(tag.length > 0 && { tag }),
     ...(gpu !== undefined && { gpu }),
+    ...(search !== undefined && { search }),
     ...ids(query),
   };
 };

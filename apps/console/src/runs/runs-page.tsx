@@ -6,6 +6,7 @@ import { Activity } from './activity/activity.tsx';
 import { BulkActions } from './bulk/bulk-actions.tsx';
 import { FilterBar, StatusChoice } from './filter-bar.tsx';
 import type { RunFilter } from './run-filter.ts';
+import { Further } from './search/further.tsx';
 import { RunsTable } from './runs-table.tsx';
 import { useCounts } from './use-counts.ts';
 import { useRuns } from './use-runs.ts';
@@ -17,7 +18,7 @@ export const RunsPage = (): ReactNode => {
   const filter: RunFilter = route.useSearch();
   const navigate = route.useNavigate();
   const [seen, setSeen] = useState({ first: 0, last: 0 });
-  const { rows, more, isLoading, error, newer } = useRuns(filter, seen);
+  const { rows, more, further, isLoading, error, newer } = useRuns(filter, seen);
   const counts = useCounts(filter);
   const choose = (search: RunFilter): void => void navigate({ search, replace: true });
   return (
@@ -42,10 +43,13 @@ export const RunsPage = (): ReactNode => {
       )}
       {rows.length > 0 && <RunsTable rows={rows} more={more} onSeen={setSeen} />}
       {rows.length === 0 && isLoading && <Loading what="runs" />}
-      {rows.length === 0 && !isLoading && !error && <NoRuns isFiltered={Object.keys(filter).length > 0} />}
+      {rows.length === 0 && !isLoading && !error && !further && (
+        <NoRuns isFiltered={Object.keys(filter).length > 0} />
+      )}
+      {further && <Further isLoading={isLoading} to={further.to} onLook={further.look} />}
       <p className="quiet" role="status">
         {rows.length > 0 &&
-          `${counted(rows.length, 'run')} loaded${more ? '; scroll for older ones' : ', which are all'}`}
+          `${counted(rows.length, 'run')} loaded${further ? '' : more ? '; scroll for older ones' : ', which are all'}`}
       </p>
     </div>
   );

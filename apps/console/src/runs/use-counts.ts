@@ -1,6 +1,6 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { answered, api } from '../api/client.ts';
-import { LIVE_MS } from '../api/query-client.ts';
+import { LIVE_MS, SEARCHED_MS } from '../api/query-client.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { asRequested, withMember, type RunFilter } from './run-filter.ts';
 
@@ -11,7 +11,7 @@ export const useCounts = (filter: RunFilter): UseQueryResult<Schemas['RunCounts'
     queryKey: ['runs', 'counts', all],
     queryFn: async ({ signal }) =>
       answered(api.GET('/runs/counts', { params: { query: asRequested(all) }, signal })),
-    refetchInterval: LIVE_MS,
+    refetchInterval: filter.search === undefined ? LIVE_MS : SEARCHED_MS,
     placeholderData: (former) => former,
   });
 };

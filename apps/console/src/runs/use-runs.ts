@@ -1,21 +1,25 @@
 import { useQueries, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { answered, api } from '../api/client.ts';
-import { LIVE_MS } from '../api/query-client.ts';
+import { LIVE_MS, SEARCHED_MS } from '../api/query-client.ts';
 import { asRequested, type RunFilter } from './run-filter.ts';
 import { rowOf, type RunRow } from './run-row.ts';
+import { stoppedAt } from './search/search-text.ts';
 
 const PAGE = 100;
 
 interface Page {
   readonly rows: readonly RunRow[];
   readonly next: string | null;
+  readonly searchedTo: string | null;
 }
 
 export interface ShownRuns {
   readonly rows: readonly RunRow[];
   /** Undefined when all older runs are there, or some are on their way. */
   readonly more: (() => void) | undefined;
+  /** When a search has stopped, which goes on for whoever wants it: all runs that were created after the time were looked at. */
+  readonly further: { readonly to: string; readonly look: () => void } | undefined;
   readonly isLoading: boolean;
   readonly error: Error | null;
   /** Shows the newest first again, when more have come than the head of the list holds. */
@@ -52,16 +56,20 @@ export const useRuns = (
       refetchInterval: (query: { readonly state: { readonly data?: Page | undefined } }) =>
         isInView(newer + index * PAGE, seen) &&
         query.state.data?.rows.some(({ finished }) => !finished) === true
-          ? LIVE_MS
+          ? filter.search === undefined
+            ? LIVE_MS
+            : SEARCHED_MS
           : (false as const),
     })),
     combine: combined,
   });
   const rows = useMemo(() => [...(head.data?.rows ?? []), ...pages.rows], [head.data, pages.rows]);
-  const { next } = pages;
+  const { next, stopped } = pages;
+  const look = next === null ? undefined : () => setBegun({ ...begun, cursors: [...cursors, next] });
   return {
     rows,
-    more: next === null ? undefined : () => setBegun({ ...begun, cursors: [...cursors, next] }),
+    more: stopped === undefined ? look : undefined,
+    further: stopped === undefined || !look ? undefined : { to: stopped, look },
     isLoading: pages.isLoading,
     error: pages.error ?? head.error,
     newer:
@@ -78,13 +86,13 @@ const readPage = async (
   cursor: string | undefined,
   signal: AbortSignal,
 ): Promise<Page> => {
-  const { runs, next_cursor } = await answered(
+  const { runs, next_cursor, searched_to } = await answered(
     api.GET('/runs', {
       params: { query: { ...asRequested(query), ...(cursor !== undefined && { cursor }), limit: PAGE } },
       signal,
     }),
   );
-  return { rows: runs.map(rowOf), next: next_cursor };
+  return { rows: runs.map(rowOf), next: next_cursor, searchedTo: searched_to ?? null };
 };
 
 /** `begin`: the first row of a page. */
@@ -96,6 +104,8 @@ const isInView = (
 interface Combined {
   readonly rows: readonly RunRow[];
   readonly next: string | null;
+  /** Of a search that stopped before it had filled the last page. */
+  readonly stopped: string | undefined;
   readonly isLoading: boolean;
   readonly error: Error | null;
 }
@@ -105,6 +115,7 @@ const combined = (pages: readonly UseQueryResult<Page>[]): Combined => {
   return {
     rows: pages.flatMap(({ data }) => data?.rows ?? []),
     next: last?.data?.next ?? null,
+    stopped: last?.data && stoppedAt({ ...last.data, size: PAGE }),
     isLoading: pages.some(({ isPending }) => isPending),
     error: pages.find(({ error }) => error !== null)?.error ?? null,
   };

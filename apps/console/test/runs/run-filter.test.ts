@@ -8,6 +8,7 @@ describe('the filter in an address', () => {
       tag: ['a', 'b'],
       gpu: 'A10G',
     });
+    expect(runFilterIn({ search: 4711 })).toEqual({ search: '4711' });
   });
 
   it('is without what the API would refuse', () => {

@@ -46,11 +46,13 @@ export const countRuns = async (
   signal: AbortSignal,
 ): Promise<Counted> => {
   let [matched, before, cursor]: [number, string | null, string | undefined] = [0, null, undefined];
-  for (let page = 0; page < MOST_PAGES_COUNTED; page++) {
+  // A search has pages without runs.
+  for (let pages = 0; pages < MOST_PAGES_COUNTED;) {
     const read: Page = await PAGES[action]({ filter, isDry: true, cursor, key: undefined, signal });
     matched += read.matched;
     before ??= read.before;
     if (read.next === null) return { matched, before: matched > 0 ? before : null, isMore: false };
+    if (read.matched > 0) pages += 1;
     cursor = read.next;
   }
   return { matched, before, isMore: true };

@@ -69,6 +69,39 @@ describe('the list of runs', { timeout: 240_000 }, () => {
     await shows(second, 'No run matches what is chosen above.');
   });
 
+  it('finds runs by what is typed, and has it in the address', async (context) => {
+    const word = `Needle${randomUUID().slice(0, 6)}`;
+    const run_id = await queued({ prompt: `a ${word}\nin hay` });
+    await queued({ prompt: 'hay' });
+    await using tab = await subject.visitAsOwner(context, '/runs');
+    await tab.page.locator('.runs-body a').first().waitFor();
+    await tab.page.keyboard.press('/');
+    await tab.page.keyboard.type(`${word.toUpperCase()} in`);
+    await shows(tab.page, '1 run loaded, which are all');
+    expect(await tab.page.locator('.runs-body a').getAttribute('title')).toBe(run_id);
+    expect(new URL(tab.page.url()).searchParams.get('search')).toBe(`${word.toUpperCase()} in`);
+    const field = tab.page.getByRole('searchbox', { name: 'Search by id' });
+    await field.fill(run_id);
+    await tab.page.waitForURL((url) => url.searchParams.get('search') === run_id);
+    await shows(tab.page, '1 run loaded, which are all');
+    await tab.page.getByRole('button', { name: 'Show all runs' }).click();
+    await tab.page.locator('.runs-body a').nth(1).waitFor();
+    expect(await field.inputValue()).toBe('');
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('says how far back it has searched, and looks further when it is told to', async (context) => {
+    await using tab = await subject.visitAsOwner(context, '/account');
+    await tab.page.addInitScript(boundedSearch(await aRun()));
+    await tab.page.goto(`${subject.origin}/console/runs?search=needle`);
+    await shows(tab.page, /^Searched back to /);
+    expect(await tab.page.locator('.runs-body a').count()).toBe(0);
+    await tab.page.getByRole('button', { name: 'Look further back' }).click();
+    await shows(tab.page, '1 run loaded, which are all');
+    expect(await tab.page.getByRole('button', { name: 'Look further back' }).count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  });
+
   it('scrolls through 50,000 runs with only some of them in the page', async (context) => {
     await using tab = await subject.visitAsOwner(context, '/account');
     await tab.page.addInitScript(manyRuns(await aRun(), 50_000));
@@ -96,6 +129,22 @@ const SCROLL_TO_END = `(async () => {
   await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
   return Math.round(document.querySelector('.runs-body').clientHeight / 40);
 })()`;
+
+/** As text, since it runs in the browser: a search finds nothing on its first page, and `run` on the second. */
+const boundedSearch = (run: object): string => `
+  const real = fetch;
+  globalThis.fetch = async (request, ...more) => {
+    const { pathname, searchParams: query } = new URL(request.url ?? request, location.href);
+    if (pathname !== '/api/runs') return real(request, ...more);
+    const isFound = query.get('cursor') === 'further';
+    const isHead = query.has('created_after');
+    return Response.json({
+      runs: isFound ? [${JSON.stringify(run)}] : [],
+      searched_to: isFound || isHead ? null : '2026-01-31T09:30:00.000Z',
+      next_cursor: isFound || isHead ? null : 'further',
+    });
+  };
+`;
 
 /** As text, since it runs in the browser: the API lists `count` runs like `run`, which are more than a test can queue, in larger pages. */
 const manyRuns = (run: object, count: number): string => `

@@ -68,7 +68,7 @@ describeWithMongo('sets of views in MongoDB', () => {
     expect(await former.dropFormer(lost)).toEqual([]);
     expect(await views.dropFormer(lost)).toEqual([1]);
     await waitFor('the drop', async () => !(await collections()).includes('run_views_v1'));
-    expect(await collections()).toEqual(['projections', 'run_views_v3_1']);
+    expect(await collections()).toEqual(['projections', 'run_views_v2_1']);
     expect(await former.position()).toBeUndefined();
     expect(await views.position()).toMatchObject({ sequence: 0 });
   });
