@@ -2,12 +2,14 @@ import { mkdtempDisposable, readdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { runId } from '@runledger/contracts/ids';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { clock } from '../../src/gateway-parts.ts';
 import { openSqliteRunViews } from '../../src/projection/sqlite/sqlite-run-views.ts';
 import { beginningOf } from '../../src/projection/core/projection-start.ts';
 import { ViewsUnavailable } from '../../src/projection/run-views.ts';
+import { everyPage } from '../fixtures/requests/every-page.ts';
 import { aView, folded } from '../fixtures/runs/folded-runs.ts';
 
 const aFile = async (open: AsyncDisposableStack): Promise<string> =>
@@ -60,6 +62,27 @@ describe('run views in a file', () => {
     later.exec('PRAGMA user_version = 4');
     later.close();
     expect(() => openViews(path)).toThrow('it has views of version 4, and this release reads version 3');
+  });
+
+  it('find very many runs by the beginning of their ids, page by page', async () => {
+    await using views = openViews(':memory:');
+    const run = folded(queued(aRun()));
+    const all = Array.from({ length: 5_100 }, (_, index) => ({
+      ...run,
+      run_id: runId(`0192aaaa-0000-7000-8000-${String(index).padStart(12, '0')}`),
+      number: index + 1,
+    }));
+    await views.save(all.map((one) => aView(1, one)));
+    await views.save([aView(1, folded(queued(aRun(run.org_id))))]);
+    const search = { text: '0192aaaa-0000', deploymentIds: [] };
+    const pages = await everyPage((behind) =>
+      views.listRuns({ org_id: run.org_id, limit: 2_000, search, ...behind }),
+    );
+    expect(pages.flat().map(({ run: { number } }) => number)).toEqual(
+      all.map(({ number }) => number).toReversed(),
+    );
+    const { counts } = await views.countRuns({ org_id: run.org_id, search });
+    expect(counts.queued).toBe(5_100);
   });
 
   it('are reported as unavailable when the file cannot be opened', async () => {

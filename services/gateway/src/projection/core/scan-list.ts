@@ -23,8 +23,8 @@ export interface ListReader<Item> {
 export interface ScanLimits {
   /** After this time the scan ends, however little it found. */
   readonly giveUpAfterMs: number;
-  /** The same, of a scan that looks for a text. */
-  readonly giveUpTextAfterMs: number;
+  /** The same of a search. */
+  readonly giveUpSearchAfterMs: number;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
 }
@@ -35,22 +35,22 @@ const MAX_PIECE = 8_000;
 
 /**
  * What a query finds, newest first. A condition without values matches nothing. One condition has an index that finds its runs, however few they are. With several
- * conditions, or with a text, many runs may match each of them and none all of them. So the scan reads the index of the first condition,
+ * conditions, or for a search, many runs may match each of them and none all of them. So the scan reads the index of the first condition,
  * or the list, in pieces, each a range of sort keys. It checks the time after each piece.
  */
 export const scanList = async function* <Item>(
   reader: ListReader<Item>,
   { org_id, conditions, sought, range }: ListQuery,
-  { giveUpAfterMs, giveUpTextAfterMs, clock }: ScanLimits,
+  { giveUpAfterMs, giveUpSearchAfterMs, clock }: ScanLimits,
 ): AsyncGenerator<Found<Item>, undefined> {
   if (conditions.some(({ values }) => values.length === 0)) return;
   const whole = sortKeysIn(range);
-  const isText = sought?.kind === 'text';
-  if (sought?.kind === 'ids' || (conditions.length <= 1 && !isText)) {
+  const isIndex = sought ? sought.kind === 'ids' : conditions.length <= 1;
+  if (isIndex) {
     yield* reader.find({ org_id, conditions, sought, range: whole });
     return;
   }
-  const endsAfterMs = isText ? giveUpTextAfterMs : giveUpAfterMs;
+  const endsAfterMs = sought ? giveUpSearchAfterMs : giveUpAfterMs;
   const began = clock();
   let rest = whole;
   for (let piece = FIRST_PIECE; ; piece = Math.min(2 * piece, MAX_PIECE)) {

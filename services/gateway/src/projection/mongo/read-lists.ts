@@ -1,7 +1,7 @@
 import type { Collection, Filter, FindCursor } from 'mongodb';
 import type { CountReader } from '../core/counts/count-runs.ts';
 import type { FieldCondition } from '../core/list-query.ts';
-import type { HasRun, Sought } from '../core/search/run-search.ts';
+import type { CountIds, Sought } from '../core/search/run-search.ts';
 import type { ListPart, ListReader } from '../core/scan-list.ts';
 import { asSortKey, type SortKey } from '../core/sort-key.ts';
 import type { StoredList } from '../core/stored-list.ts';
@@ -58,12 +58,12 @@ export const documentCounter = (runs: Collection<RunDocument>, readWithinMs: num
   };
 };
 
-export const runFinder =
-  (runs: Collection<RunDocument>, maxTimeMS: number): HasRun =>
-  (org_id, { from, before }) =>
-    orUnavailable('looking for runs by their ids', maxTimeMS, async () => {
+export const idCounter =
+  (runs: Collection<RunDocument>, maxTimeMS: number): CountIds =>
+  (org_id, { from, before }, atMost) =>
+    orUnavailable('counting runs by their ids', maxTimeMS, () => {
       const filter = { org_id, _id: { $gte: from, $lt: before }, sort_key: { $gt: '' } };
-      return (await runs.findOne(filter, { maxTimeMS, hint: ID_INDEX, projection: { _id: 1 } })) !== null;
+      return runs.countDocuments(filter, { maxTimeMS, limit: atMost, hint: ID_INDEX });
     });
 
 /** Read from the index alone. */
@@ -121,7 +121,7 @@ export const filterOf = ({
 const SPECIAL = /[\\^$.*+?()[\]{}|]/g;
 
 const found = (sought: Sought): Filter<RunDocument> => {
-  if (sought.kind === 'ids') return { _id: { $gte: sought.from, $lt: sought.before } };
+  if (sought.kind !== 'text') return { _id: { $gte: sought.from, $lt: sought.before } };
   // Both texts are folded, so their characters are compared as they are.
   const hasText = { search_text: { $regex: sought.text.replaceAll(SPECIAL, String.raw`\$&`) } };
   const { deploymentIds } = sought;

@@ -12,7 +12,7 @@ import { RUN_LIST, WEBHOOK_LIST, type StoredList } from '../core/stored-list.ts'
 import { viewOf } from '../core/stored-run.ts';
 import { activityReader } from './read-activity.ts';
 import { oldestRuns, unsettledRuns } from './oldest-runs.ts';
-import { documentCounter, documentReader, runFinder } from './read-lists.ts';
+import { documentCounter, documentReader, idCounter } from './read-lists.ts';
 import type { RunDocument } from './run-documents.ts';
 import { allViews, erasedViews, viewsToErase, viewsWithFiles } from './views-with-files.ts';
 
@@ -30,8 +30,8 @@ export const readViews = (
   { readWithinMs, writeWithinMs, clock }: ReadLimits,
 ): ReadingViews => {
   const reading = { maxTimeMS: readWithinMs };
-  const scanLimits = { giveUpAfterMs: readWithinMs / 4, giveUpTextAfterMs: readWithinMs / 4, clock };
-  const hasRun = runFinder(runs, readWithinMs);
+  const scanLimits = { giveUpAfterMs: readWithinMs / 4, giveUpSearchAfterMs: readWithinMs / 4, clock };
+  const countIds = idCounter(runs, readWithinMs);
   const list = <Item>(shown: StoredList<Item>, query: ListQuery, limit: number): Promise<Page<Item>> =>
     orUnavailable(shown.what, readWithinMs, () => {
       const reader = documentReader(runs, shown, { ...reading, limit: limit + 1 });
@@ -55,7 +55,7 @@ export const readViews = (
           return isSameRun(view, key) ? [view] : [];
         });
       }),
-    listRuns: async (query) => list(RUN_LIST, runListQuery(await decideSearch(query, hasRun)), query.limit),
+    listRuns: async (query) => list(RUN_LIST, runListQuery(await decideSearch(query, countIds)), query.limit),
     listWebhooks: (query) => list(WEBHOOK_LIST, webhookListQuery(query), query.limit),
     listOldest: (query) =>
       orUnavailable('listing the oldest runs', readWithinMs, () =>
@@ -81,10 +81,10 @@ const countViews = (
   readWithinMs: number,
 ): Pick<ReadingViews, 'countRuns' | 'runActivity' | 'countQueued' | 'sumOutputBytes'> => {
   const reading = { maxTimeMS: readWithinMs };
-  const hasRun = runFinder(runs, readWithinMs);
+  const countIds = idCounter(runs, readWithinMs);
   return {
     countRuns: async (query) =>
-      countRuns(documentCounter(runs, readWithinMs), await decideSearch(query, hasRun)),
+      countRuns(documentCounter(runs, readWithinMs), await decideSearch(query, countIds)),
     runActivity: (query) => runActivity(activityReader(runs, readWithinMs), query),
     countQueued: (org_id, atMost) =>
       orUnavailable('counting queued runs', readWithinMs, () =>

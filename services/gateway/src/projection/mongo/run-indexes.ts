@@ -16,7 +16,7 @@ export const indexOf = (field: FilterField): { readonly [name: string]: 1 | -1 }
 export const LIST_INDEX = { org_id: 1, ...NEWEST_FIRST } as const;
 
 /** Of one organisation, by the beginning of an id. */
-export const ID_INDEX = { org_id: 1, _id: 1 } as const;
+export const ID_INDEX = { org_id: 1, _id: 1, ...NEWEST_FIRST } as const;
 
 /** For runs of all organisations. */
 export const STATUS_INDEX = { status: 1, sort_key: 1 } as const;

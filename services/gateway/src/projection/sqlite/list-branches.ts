@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { FieldCondition, FilterField } from '../core/list-query.ts';
 import type { ListPart } from '../core/scan-list.ts';
-import type { HasRun, IdRange, RunSearch } from '../core/search/run-search.ts';
+import type { CountIds, IdRange, RunSearch, Sought } from '../core/search/run-search.ts';
 import { orUnavailable } from './open-database.ts';
 import { ID_INDEX, indexOf } from './schema.ts';
 
@@ -33,8 +33,7 @@ const branch = (
   const clauses: readonly Statement[] = [
     { sql: `${source.table}.org_id = ?`, values: [org_id] },
     ...(first ? [{ sql: `${source.column} = ?`, values: [first.value] }] : []),
-    ...(sought?.kind === 'ids' ? [hasId(sought)] : []),
-    ...(sought?.kind === 'text' ? [hasText(sought, source.table)] : []),
+    ...(sought ? [isSought(sought, source.table)] : []),
     ...others.map(otherCondition),
     { sql: `${source.table}.sort_key >= ?`, values: [from] },
     ...(before === undefined ? [] : [{ sql: `${source.table}.sort_key < ?`, values: [before] }]),
@@ -79,6 +78,9 @@ const viewsBy = (index: string, column: string): Source => ({
   rows: `run_views INDEXED BY ${index}`,
 });
 
+const isSought = (sought: Sought, table: string): Statement =>
+  sought.kind === 'text' ? hasText(sought, table) : hasId(sought);
+
 const hasId = ({ from, before }: IdRange): Statement => ({
   sql: 'run_views.run_id >= ? AND run_views.run_id < ?',
   values: [from, before],
@@ -107,11 +109,13 @@ const otherCondition = ({ field, values }: FieldCondition): Statement => {
 
 const oneOf = (values: readonly string[]): string => `IN (${values.map(() => '?').join(', ')})`;
 
-export const runFinder = (database: DatabaseSync): HasRun => {
-  const found = database.prepare(
-    `SELECT 1 FROM run_views INDEXED BY ${ID_INDEX}
-     WHERE org_id = ? AND run_id >= ? AND run_id < ? AND sort_key IS NOT NULL LIMIT 1`,
+export const idCounter = (database: DatabaseSync): CountIds => {
+  const counted = database.prepare(
+    `SELECT count(*) AS ids FROM (SELECT 1 FROM run_views INDEXED BY ${ID_INDEX}
+       WHERE org_id = ? AND run_id >= ? AND run_id < ? AND sort_key IS NOT NULL LIMIT ?)`,
   );
-  return async (org_id, { from, before }) =>
-    orUnavailable('looking for runs by their ids', () => found.get(org_id, from, before) !== undefined);
+  return async (org_id, { from, before }, atMost) =>
+    orUnavailable('counting runs by their ids', () =>
+      Number(counted.get(org_id, from, before, atMost)?.['ids']),
+    );
 };

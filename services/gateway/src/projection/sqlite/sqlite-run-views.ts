@@ -14,7 +14,7 @@ import { findWrittenView } from './find-written-view.ts';
 import { recentViews } from './recent-views.ts';
 import { VIEW_FIELDS, VIEW_VERSION, viewOf, type StoredRun } from '../core/stored-run.ts';
 import type { ReadingViews, RunViews } from '../run-views.ts';
-import { runFinder } from './list-branches.ts';
+import { idCounter } from './list-branches.ts';
 import { openDatabase, orUnavailable } from './open-database.ts';
 import { oldestRuns, unsettledRuns } from './oldest-runs.ts';
 import { rowCounter, rowReader } from './read-lists.ts';
@@ -33,8 +33,8 @@ export interface SqliteSettings {
 
 /** The longest search for one page of a list. Other requests wait meanwhile. */
 const SEARCH_FOR_MS = 50;
-/** The same for a text. Each piece of such a search takes a few milliseconds, and others go on between two of them. */
-const SEARCH_TEXT_FOR_MS = 250;
+/** The same for what is looked for in many runs. Each piece of it takes a few milliseconds, and others go on between two of them. */
+const LOOK_FOR_MS = 250;
 
 /**
  * Views in a file of one gateway. Each call is done before it returns: a call takes microseconds, and a list with several
@@ -131,13 +131,13 @@ const readLists = (database: DatabaseSync, clock: () => number): Omit<ReadingVie
   const outputBytes = database.prepare(
     'SELECT total(bytes) AS bytes FROM output_bytes WHERE org_id = ? AND day >= ?',
   );
-  const limits = { giveUpAfterMs: SEARCH_FOR_MS, giveUpTextAfterMs: SEARCH_TEXT_FOR_MS, clock };
+  const limits = { giveUpAfterMs: SEARCH_FOR_MS, giveUpSearchAfterMs: LOOK_FOR_MS, clock };
   const list = <Item>(shown: StoredList<Item>, query: ListQuery, limit: number): Promise<Page<Item>> =>
     pageOf(scanList(rowReader(database, shown, limit + 1), query, limits), limit);
-  const hasRun = runFinder(database);
+  const countIds = idCounter(database);
   return {
-    listRuns: async (query) => list(RUN_LIST, runListQuery(await decideSearch(query, hasRun)), query.limit),
-    countRuns: async (query) => countRuns(rowCounter(database), await decideSearch(query, hasRun)),
+    listRuns: async (query) => list(RUN_LIST, runListQuery(await decideSearch(query, countIds)), query.limit),
+    countRuns: async (query) => countRuns(rowCounter(database), await decideSearch(query, countIds)),
     runActivity: (query) => runActivity(activityReader(database), query),
     listWebhooks: (query) => list(WEBHOOK_LIST, webhookListQuery(query), query.limit),
     listOldest: oldestRuns(database),

@@ -17,8 +17,10 @@ export interface IdRange {
   readonly before: string;
 }
 
-/** How runs are found. */
-export type Sought = ({ readonly kind: 'text' } & RunSearch) | ({ readonly kind: 'ids' } & IdRange);
+/** How runs are found. Of many ids the runs are scanned, as those of a text are. */
+export type Sought =
+  | ({ readonly kind: 'text' } & RunSearch)
+  | ({ readonly kind: 'ids' | 'many_ids' } & IdRange);
 
 /** Of a search, in UTF-16 units: room for the characters that a request may have. */
 const MAX_SEARCH = 1_000;
@@ -37,18 +39,22 @@ export const idsBeginningWith = (text: string): IdRange | undefined =>
     ? { from: text, before: text + BEHIND }
     : undefined;
 
-/** Whether an organisation has a run with such an id. */
-export type HasRun = (org_id: OrgId, ids: IdRange) => Promise<boolean>;
+/** How many runs of an organisation have such an id, up to a number. */
+export type CountIds = (org_id: OrgId, ids: IdRange, atMost: number) => Promise<number>;
+
+/** As many are read and sorted at once. Ids begin with their time: very many runs of one minute begin alike. */
+const MAX_SORTED = 5_000;
 
 /** Decides the search of a query: a text that ids of runs begin with finds those runs, and any other one is looked for in what runs say. */
 export const decideSearch = async <Query extends { readonly org_id: OrgId; readonly search?: RunSearch }>(
   { search, ...query }: Query,
-  hasRun: HasRun,
+  countIds: CountIds,
 ): Promise<Omit<Query, 'search'> & { readonly sought: Sought | undefined }> => {
   if (!search) return { ...query, sought: undefined };
   const ids = idsBeginningWith(search.text);
-  const isId = ids !== undefined && (await hasRun(query.org_id, ids));
-  return { ...query, sought: isId ? { kind: 'ids', ...ids } : { kind: 'text', ...search } };
+  const count = ids ? await countIds(query.org_id, ids, MAX_SORTED + 1) : 0;
+  if (!ids || count === 0) return { ...query, sought: { kind: 'text', ...search } };
+  return { ...query, sought: { kind: count > MAX_SORTED ? 'many_ids' : 'ids', ...ids } };
 };
 
 /** Whether a search finds a run, as a database decides it. */

@@ -116,13 +116,16 @@ describe('a search', () => {
 
   it('is for ids when a run has such an id, and otherwise for a text', async () => {
     const query = { org_id: key.org_id, search: search('01920000') };
-    expect(await decideSearch(query, async () => true)).toEqual({
+    expect(await decideSearch(query, async () => 2)).toEqual({
       org_id: key.org_id,
       sought: { kind: 'ids', from: '01920000', before: '01920000g' },
     });
-    expect(await decideSearch(query, async () => false)).toEqual({
+    expect(await decideSearch(query, async () => 0)).toEqual({
       org_id: key.org_id,
       sought: { kind: 'text', ...search('01920000') },
+    });
+    expect((await decideSearch(query, async (_org, _ids, atMost) => atMost)).sought).toMatchObject({
+      kind: 'many_ids',
     });
     const none = await decideSearch({ org_id: key.org_id }, () => Promise.reject(new Error('asked')));
     expect(none).toEqual({ org_id: key.org_id, sought: undefined });
