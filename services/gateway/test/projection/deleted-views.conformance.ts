@@ -52,6 +52,10 @@ export const deletedViewsConformance = (views: () => RunViews): void => {
       const view = succeededView(key);
       await views().save([view]);
       expect((await views().listRuns({ org_id: key.org_id, tags: ['b'], limit: 10 })).items).toEqual([view]);
+      const search = { text: 'a', deploymentIds: [] };
+      const found = async () =>
+        idsOf((await views().listRuns({ org_id: key.org_id, search, limit: 10 })).items);
+      expect(await found()).toEqual([key.run_id]);
       expect(await views().sumOutputBytes(key.org_id, TODAY)).toBe(10);
       const gone = after(view, deleted(key));
       await views().save([gone]);
@@ -59,6 +63,7 @@ export const deletedViewsConformance = (views: () => RunViews): void => {
       expect(await views().sumOutputBytes(key.org_id, TODAY)).toBe(0);
       const everything = { org_id: key.org_id, limit: 10 };
       expect((await views().listRuns({ ...everything, tags: ['a'] })).items).toEqual([]);
+      expect(await found()).toEqual([]);
       expect((await views().listRuns(everything)).items).toEqual([]);
       expect((await views().listRuns({ ...everything, statuses: ['success'] })).items).toEqual([]);
       expect((await views().listWebhooks({ ...everything, statuses: ['failed'] })).items).toEqual([]);

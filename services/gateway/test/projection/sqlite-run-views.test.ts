@@ -2,15 +2,18 @@ import { mkdtempDisposable, readdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { isImpossible } from '@runledger/contracts/fold/chain';
+import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { runId } from '@runledger/contracts/ids';
-import { aRun, queued } from '@runledger/testing/events/run-events';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { aRun, cancelRequested, deleted, queued } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { clock } from '../../src/gateway-parts.ts';
 import { openSqliteRunViews } from '../../src/projection/sqlite/sqlite-run-views.ts';
 import { beginningOf } from '../../src/projection/core/projection-start.ts';
 import { ViewsUnavailable } from '../../src/projection/run-views.ts';
 import { everyPage } from '../fixtures/requests/every-page.ts';
-import { aView, folded } from '../fixtures/runs/folded-runs.ts';
+import { aView, folded, timeOf } from '../fixtures/runs/folded-runs.ts';
 
 const aFile = async (open: AsyncDisposableStack): Promise<string> =>
   join(open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-test-views-'))).path, 'views.sqlite');
@@ -83,6 +86,25 @@ describe('run views in a file', () => {
     );
     const { counts } = await views.countRuns({ org_id: run.org_id, search });
     expect(counts.queued).toBe(5_100);
+  });
+
+  it('keep no text of runs that were deleted or removed', async () => {
+    await using open = new AsyncDisposableStack();
+    const path = await aFile(open);
+    const [one, other, kept] = [aRun(), aRun(), aRun()];
+    const viewed = (key: RunKey) => aView(1, folded(queued(key, { inputs: { a: key.run_id } })));
+    const ended = folded(queued(one), cancelRequested(one));
+    const tombstone = evolveRun(ended, { event: deleted(one), sequence: 2, time: timeOf(2) });
+    if (isImpossible(tombstone)) throw new Error(tombstone.impossible);
+    {
+      await using views = openViews(path);
+      await views.save([one, other, kept].map(viewed));
+      await views.save([{ ...viewed(one), head: 2, run: tombstone }]);
+      await views.remove([viewed(other)]);
+    }
+    using database = new DatabaseSync(path);
+    const texts = database.prepare('SELECT text FROM run_texts').all();
+    expect(texts.map(({ text }) => text)).toEqual([`a\n${kept.run_id}`]);
   });
 
   it('are reported as unavailable when the file cannot be opened', async () => {

@@ -1,6 +1,7 @@
 /**
  * A text without what a search ignores: upper and lower case, forms of one character (NFKC), and how it is spaced. Line ends and control
- * characters become spaces, so nothing in it ends a line. A final sigma is a sigma. At most `most` UTF-16 units of the text are read.
+ * characters become spaces, so nothing in it ends a line. A final sigma is a sigma. At most `most` UTF-16 units of the text are read, and as many
+ * are given: some characters become several.
  */
 export const foldedText = (text: string, most: number): string =>
   text
@@ -11,7 +12,9 @@ export const foldedText = (text: string, most: number): string =>
     .toLowerCase()
     .replaceAll('ς', 'σ')
     .replaceAll(SPACES, ' ')
-    .trim();
+    .trim()
+    .slice(0, most)
+    .toWellFormed();
 
 // Control characters are spaces here: NUL would end an expression of MongoDB.
 // oxlint-disable-next-line no-control-regex

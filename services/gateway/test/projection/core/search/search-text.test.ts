@@ -28,6 +28,7 @@ describe('a folded text', () => {
 
   it('has no more than was asked for, whatever the text', () => {
     expect(foldedText('x'.repeat(5_000), 10)).toBe('x'.repeat(10));
+    expect(foldedText('\ufdfa'.repeat(10), 10)).toHaveLength(10);
   });
 
   it('is folded already, is well-formed, and has one line', () => {
