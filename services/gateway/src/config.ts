@@ -15,6 +15,7 @@ import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
 import { MAX_INPUTS_BYTES, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
 import { consoleConfig } from './console/console-config.ts';
+import { oidcConfig, oidcProblems } from './accounts/oidc/oidc-config.ts';
 import { archiveConfig } from './archive/store/archive-config.ts';
 import { exampleIdsConfig } from './openapi/example-ids.ts';
 import { outputsConfig } from './outputs/output-stores.ts';
@@ -46,6 +47,7 @@ export const configSchema = Type.Object({
   ),
   ...edgeConfig,
   ...consoleConfig,
+  ...oidcConfig,
   RUNLEDGER_VIEWS: oneOf(['mongodb', 'sqlite'], {
     default: 'mongodb',
     description:
@@ -125,7 +127,7 @@ export type GatewayConfig = Static<typeof configSchema>;
 /** @throws {ConfigError} with all problems */
 export const readGatewayConfig = (env: Environment): GatewayConfig => {
   const { values, problems } = inspectConfig(configSchema, env);
-  const all = joinProblems(problems, quotaProblems(values));
+  const all = joinProblems(problems, [...quotaProblems(values), ...oidcProblems(values)]);
   if (all.length > 0) throw new ConfigError(all);
   return readConfig(configSchema, env);
 };

@@ -1,7 +1,11 @@
 import { sealedSigningSecrets } from '@runledger/webhooks/signing/sealed-records';
 import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import type Koa from 'koa';
-import { accountRoutes } from './accounts/routes/account-routes.ts';
+import { openIdProvider } from './accounts/oidc/open-id-provider.ts';
+import { oidcSettings } from './accounts/oidc/oidc-config.ts';
+import { pendingSignIns } from './accounts/oidc/pending-sign-ins.ts';
+import { accountRoutes, type AccountRoutes } from './accounts/routes/account-routes.ts';
+import { providerCallback, redirectUri } from './accounts/routes/provider-callback.ts';
 import type { Archive } from './archive/archive.ts';
 import { archiveGauges } from './archive/archive-metrics.ts';
 import { archiveRecords } from './archive/store/archive-records.ts';
@@ -17,6 +21,7 @@ import { whoamiRoute } from './auth/whoami/whoami-route.ts';
 import type { PlainRoute } from './http/plain-route.ts';
 import { clientAddress } from './server/client-address.ts';
 import { noteAnswers } from './http/note-answers.ts';
+import { refusalOf } from './server/refusal-of.ts';
 import type { QuickAnswer } from './server/http-server.ts';
 import { createApp, type AppOptions } from './server/app.ts';
 import type { Serving } from './server/serve-operation.ts';
@@ -78,8 +83,9 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   subscriptionGauges(registry, services.subscriptions, config.RUNLEDGER_STREAMS_MAX);
   const audit = openAudit({ log: parts.log, now, clock, onLost: metrics.auditLost });
   open.use(audit.refused);
+  const people = accountOptions(parts, services, audit);
   const routes = [
-    ...allRoutes(parts, services, { metrics, queueing }, audit),
+    ...allRoutes(parts, services, { metrics, queueing }, { record: audit.record, people }),
     ...scheduleServices({ ...parts, metrics: registry }, services, queueing, metrics, open),
     ...erasureServices(parts, services, metrics, open),
   ];
@@ -95,7 +101,7 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   const app = createApp({
     basePath: config.RUNLEDGER_BASE_PATH,
     routes,
-    plainRoutes: plainRoutesOf(parts, services, routes, metrics.uploaded),
+    plainRoutes: [...plainRoutesOf(parts, services, routes, metrics.uploaded), callbackOf(config, people)],
     ...serving,
   });
   return {
@@ -112,7 +118,7 @@ const allRoutes = (
   parts: Omit<GatewayParts, 'metrics'>,
   services: RunServices,
   { metrics, queueing }: { readonly metrics: GatewayMetrics; readonly queueing: RunQueueing },
-  { record, refused }: Audit,
+  { record, people }: { readonly record: Audit['record']; readonly people: AccountRoutes },
 ): Route[] => {
   const { config, log, views, instance, logger, publicUrl, seenPosition } = parts;
   const apiUrl = (): string => `${publicUrl()}${config.RUNLEDGER_BASE_PATH}`;
@@ -150,15 +156,7 @@ const allRoutes = (
       runsDays: config.RUNLEDGER_RUN_RETENTION_DAYS,
       keepsOutputsForMs: () => services.outputs.store.keepsForMs(),
     }),
-    ...accountRoutes({
-      accounts: services.accounts,
-      cookie: sessionCookie(config.RUNLEDGER_PUBLIC_URL),
-      record,
-      onRefused: refused.count,
-      findOrganisation: (id) => catalogue(log).getOrganisation(id),
-      publicUrl,
-      now,
-    }),
+    ...accountRoutes(people),
     ...apiKeyRoutes({ log, findUser, isValidSession: (key) => services.accounts.callers.isValid(key), now }),
     whoamiRoute({ findOrganisation: (id) => catalogue(log).getOrganisation(id), findUser }),
     ...sealingRoutes({ kinds: [sealedSigningSecrets(log, box, now)], box }),
@@ -167,6 +165,37 @@ const allRoutes = (
     systemRoute({ log, position: () => seenPosition()?.sequence }),
     ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),
   ];
+};
+
+/** What the routes for people need. */
+const accountOptions = (
+  { config, log, logger, publicUrl }: Omit<GatewayParts, 'metrics'>,
+  { accounts }: RunServices,
+  { record, refused }: Audit,
+): AccountRoutes => {
+  const settings = oidcSettings(config);
+  return {
+    accounts,
+    cookie: sessionCookie(config.RUNLEDGER_PUBLIC_URL),
+    record,
+    onRefused: refused.count,
+    findOrganisation: (id) => catalogue(log).getOrganisation(id),
+    publicUrl,
+    provider: settings && openIdProvider({ settings, logger, clock }),
+    pending: pendingSignIns(secretBox(config.RUNLEDGER_SECRET_KEYS), config.RUNLEDGER_PUBLIC_URL, now),
+    redirectUri: () => redirectUri(publicUrl(), config),
+    now,
+  };
+};
+
+const callbackOf = (config: GatewayParts['config'], people: AccountRoutes): PlainRoute => {
+  const addressOf = clientAddress(config.RUNLEDGER_TRUSTED_PROXIES);
+  return providerCallback({
+    ...people,
+    basePath: config.RUNLEDGER_BASE_PATH,
+    addressOf: ({ req }) => addressOf(req) ?? null,
+    refusalOf: (error) => refusalOf(error, knownFailures),
+  });
 };
 
 /** The page at `/`, the OpenAPI document with its reference, what attempts request, and output files. */

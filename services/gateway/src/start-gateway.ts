@@ -11,6 +11,7 @@ import type { ServiceBase } from '@runledger/service-kit/lifecycle/configured-se
 import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
 import { policyFromConfig } from '@runledger/webhooks/policy/policy-config';
 import packageJson from '../package.json' with { type: 'json' };
+import { redirectUri } from './accounts/routes/provider-callback.ts';
 import type { GatewayConfig } from './config.ts';
 import { consoleFiles } from './console/console-files.ts';
 import { contract } from './contract.ts';
@@ -92,9 +93,14 @@ export const startGateway = async (
   );
   if (publicUrl === '') publicUrl = http.url;
   policy = policyFromConfig(config, ownServices(config, [http.url, begun.health]));
+  if (config.RUNLEDGER_OIDC_ISSUER !== undefined)
+    logger.info({ redirect_uri: redirectUri(publicUrl, config) }, REGISTER);
   logger.info({ url: `${http.url}${config.RUNLEDGER_BASE_PATH}` }, 'the run API is served');
   return { http: http.url };
 };
+
+const REGISTER =
+  'people sign in with OpenID Connect: register this redirect URI at the provider, exactly as it is';
 
 /** Says on request that this process is there. */
 const presence = (

@@ -10,6 +10,7 @@ export const ACTIONS: Readonly<Record<Action, string>> = {
   'session.ended': 'signed out',
   'session.refused': 'was refused at the sign-in',
   'link.created': 'made a link that signs a person in',
+  'identity.linked': 'signed in with the provider for the first time',
   'password.changed': 'chose a password',
   'member.added': 'added a member',
   'member.changed': 'changed the role of a member',

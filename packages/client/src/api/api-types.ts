@@ -1408,6 +1408,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/session/oidc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin a sign-in with the provider
+         * @description The browser goes to the address of the response, where the person signs in, and comes back to `GET /session/oidc/callback` within 10 minutes. That sets the cookie of a session, and leads to the console; after a refusal to `/console/sign-in#refused=CODE`, with a code of a refusal. Only the browser that began it can finish it, once.
+         *
+         *     It needs no API key.
+         */
+        post: operations["beginProviderSignIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/system": {
         parameters: {
             query?: never;
@@ -1810,6 +1832,7 @@ export interface components {
              *     - `session.ended`: A person signed out.
              *     - `session.refused`: Sign-ins were refused: how many in about a minute, from one network.
              *     - `link.created`: An operator made a link that signs a person in, once.
+             *     - `identity.linked`: A person signed in with the OpenID Connect provider for the first time. The record has whether a password was removed, which somebody else may have chosen.
              *     - `password.changed`: A person chose a password. Their other sessions ended.
              *     - `member.added`: A person became a member of the organisation. The record has the role.
              *     - `member.changed`: The role of a member was changed, or whether the member is an operator.
@@ -1853,7 +1876,7 @@ export interface components {
              *     - `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.
              * @enum {string}
              */
-            action: "key.created" | "key.revoked" | "session.created" | "session.ended" | "session.refused" | "link.created" | "password.changed" | "member.added" | "member.changed" | "member.removed" | "invitation.created" | "invitation.accepted" | "invitation.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
+            action: "key.created" | "key.revoked" | "session.created" | "session.ended" | "session.refused" | "link.created" | "identity.linked" | "password.changed" | "member.added" | "member.changed" | "member.removed" | "invitation.created" | "invitation.accepted" | "invitation.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
             /**
              * @description Whose record it is. Null for what no organisation owns.
              * @example 01a21460-0008-7000-8000-000000000008
@@ -4672,6 +4695,36 @@ export interface components {
             lag_seconds: number | null;
         };
         /**
+         * ProviderSignIn
+         * @description A sign-in with the OpenID Connect provider.
+         * @example {
+         *       "return_to": "/console/runs"
+         *     }
+         */
+        ProviderSignIn: {
+            /**
+             * @description The page of the console to which the browser returns: a path below /console. The console, when it is null, omitted, or leads elsewhere.
+             * @example /console/runs
+             */
+            return_to?: string | null;
+            /**
+             * @description The token of an invitation that the person accepts with the sign-in. None, when it is null or omitted.
+             * @example Zm9vYmFy.c2VjcmV0
+             */
+            invitation?: string | null;
+        };
+        /**
+         * ProviderSignInAddress
+         * @description Where the sign-in goes on.
+         */
+        ProviderSignInAddress: {
+            /**
+             * @description The address at the provider: the browser goes there.
+             * @example https://accounts.example.com/authorize?client_id=runledger&response_type=code
+             */
+            url: string;
+        };
+        /**
          * QueuesPage
          * @description A page of pools.
          */
@@ -6764,6 +6817,11 @@ export interface components {
              */
             has_password: boolean;
             /**
+             * @description Whether the person can sign in with the OpenID Connect provider of the installation.
+             * @example false
+             */
+            has_identity: boolean;
+            /**
              * @description Whether a new password needs the present one too. Not within 15 minutes after a sign-in with a link.
              * @example true
              */
@@ -6776,10 +6834,19 @@ export interface components {
             /**
              * @description The ways to sign in that the installation offers, beside links.
              * @example [
-             *       "password"
+             *       "password",
+             *       "oidc"
              *     ]
              */
-            sign_in: "password"[];
+            sign_in: ("password" | "oidc")[];
+            /** @description The OpenID Connect provider at which people sign in. Null where the installation has none. */
+            provider: {
+                /**
+                 * @description How people know it.
+                 * @example your organisation
+                 */
+                name: string;
+            } | null;
         };
         /**
          * SessionChange
@@ -7914,7 +7981,7 @@ export interface components {
         /**
          * @description The API key is valid and lacks the scope, or the token of a run does not permit this.
          *
-         *     Its code is one of `scope_missing`, `run_token_not_enough`, `run_token_of_another_run`, `cross_site_request`, `current_password_wrong`, `organisation_not_chosen`, `api_key_needed`.
+         *     Its code is one of `scope_missing`, `run_token_not_enough`, `run_token_of_another_run`, `cross_site_request`, `current_password_wrong`, `sign_in_not_begun`, `provider_refused`, `provider_answer_invalid`, `email_not_verified`, `person_unknown`, `invitation_for_another`, `organisation_not_chosen`, `api_key_needed`.
          */
         NotAllowed: {
             headers: {
@@ -7929,7 +7996,7 @@ export interface components {
         /**
          * @description The organisation of the API key has no such record, or has deleted or archived it.
          *
-         *     Its code is one of `path_unknown`, `run_not_found`, `run_deleted`, `no_run_at_that_time`, `tombstone_not_found`, `output_not_found`, `deployment_not_found`, `deployment_archived`, `machine_not_found`, `workflow_not_found`, `workflow_version_not_found`, `schedule_not_found`, `file_not_found`, `upload_not_found`, `api_key_not_found`, `executor_not_found`, `dead_letter_not_found`, `organisation_not_found`, `member_not_found`, `invitation_not_found`.
+         *     Its code is one of `path_unknown`, `run_not_found`, `run_deleted`, `no_run_at_that_time`, `tombstone_not_found`, `output_not_found`, `deployment_not_found`, `deployment_archived`, `machine_not_found`, `workflow_not_found`, `workflow_version_not_found`, `schedule_not_found`, `file_not_found`, `upload_not_found`, `api_key_not_found`, `executor_not_found`, `dead_letter_not_found`, `organisation_not_found`, `provider_not_offered`, `member_not_found`, `invitation_not_found`.
          */
         NotFound: {
             headers: {
@@ -7963,7 +8030,7 @@ export interface components {
         /**
          * @description The present state forbids it, or the key was used with another request.
          *
-         *     Its code is one of `idempotency_key_reused`, `idempotency_key_of_deleted_run`, `run_outlives_log`, `inputs_gone`, `workflow_gone`, `run_not_ended`, `notification_not_settled`, `run_has_no_webhook`, `redeliveries_used_up`, `run_events_expired`, `workflow_archived`, `deployment_not_restorable`, `record_in_use`, `record_not_archived`, `record_archived_lately`, `newest_version`, `workflow_has_versions`, `too_many_api_keys`, `api_key_too_deep`, `own_organisation`, `organisation_name_differs`, `sealing_key_differs`, `upload_offset_differs`, `upload_busy`, `upload_interrupted_too_often`, `last_owner`, `member_exists`, `too_many_members`.
+         *     Its code is one of `idempotency_key_reused`, `idempotency_key_of_deleted_run`, `run_outlives_log`, `inputs_gone`, `workflow_gone`, `run_not_ended`, `notification_not_settled`, `run_has_no_webhook`, `redeliveries_used_up`, `run_events_expired`, `workflow_archived`, `deployment_not_restorable`, `record_in_use`, `record_not_archived`, `record_archived_lately`, `newest_version`, `workflow_has_versions`, `too_many_api_keys`, `api_key_too_deep`, `own_organisation`, `organisation_name_differs`, `sealing_key_differs`, `upload_offset_differs`, `upload_busy`, `upload_interrupted_too_often`, `last_owner`, `member_exists`, `identity_taken`, `too_many_members`.
          */
         Conflict: {
             headers: {
@@ -8115,7 +8182,7 @@ export interface components {
         /**
          * @description The log, the store of runs or the scheduler cannot be reached. Nothing was done, unless the same request with the same idempotency key says so later.
          *
-         *     Its code is one of `log_unavailable`, `log_full`, `audit_not_stored`, `views_unavailable`, `archive_unavailable`, `output_store_unavailable`, `scheduler_unavailable`, `scheduler_behind`, `run_unreadable`, `changed_concurrently`, `gateway_streams_full`, `gateway_stopping`.
+         *     Its code is one of `provider_unavailable`, `log_unavailable`, `log_full`, `audit_not_stored`, `views_unavailable`, `archive_unavailable`, `output_store_unavailable`, `scheduler_unavailable`, `scheduler_behind`, `run_unreadable`, `changed_concurrently`, `gateway_streams_full`, `gateway_stopping`.
          */
         Unavailable: {
             headers: {
@@ -8391,6 +8458,7 @@ export interface operations {
                  *     - `session.ended`: A person signed out.
                  *     - `session.refused`: Sign-ins were refused: how many in about a minute, from one network.
                  *     - `link.created`: An operator made a link that signs a person in, once.
+                 *     - `identity.linked`: A person signed in with the OpenID Connect provider for the first time. The record has whether a password was removed, which somebody else may have chosen.
                  *     - `password.changed`: A person chose a password. Their other sessions ended.
                  *     - `member.added`: A person became a member of the organisation. The record has the role.
                  *     - `member.changed`: The role of a member was changed, or whether the member is an operator.
@@ -8433,7 +8501,7 @@ export interface operations {
                  *     - `views.rebuilt`: An operator had the views of runs built again from the log.
                  *     - `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.
                  */
-                action?: "key.created" | "key.revoked" | "session.created" | "session.ended" | "session.refused" | "link.created" | "password.changed" | "member.added" | "member.changed" | "member.removed" | "invitation.created" | "invitation.accepted" | "invitation.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
+                action?: "key.created" | "key.revoked" | "session.created" | "session.ended" | "session.refused" | "link.created" | "identity.linked" | "password.changed" | "member.added" | "member.changed" | "member.removed" | "invitation.created" | "invitation.accepted" | "invitation.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
                 /** @description Only records of this organisation. Needs the scope `operator`, unless it is that of the key. */
                 organisation?: string;
                 /** @description Only what was done with this API key. */
@@ -8505,6 +8573,7 @@ export interface operations {
                  *     - `session.ended`: A person signed out.
                  *     - `session.refused`: Sign-ins were refused: how many in about a minute, from one network.
                  *     - `link.created`: An operator made a link that signs a person in, once.
+                 *     - `identity.linked`: A person signed in with the OpenID Connect provider for the first time. The record has whether a password was removed, which somebody else may have chosen.
                  *     - `password.changed`: A person chose a password. Their other sessions ended.
                  *     - `member.added`: A person became a member of the organisation. The record has the role.
                  *     - `member.changed`: The role of a member was changed, or whether the member is an operator.
@@ -8547,7 +8616,7 @@ export interface operations {
                  *     - `views.rebuilt`: An operator had the views of runs built again from the log.
                  *     - `credential.refused`: Requests without a valid credential, or with a key that lacks the scope, were refused: how many in about a minute, from one network.
                  */
-                action?: "key.created" | "key.revoked" | "session.created" | "session.ended" | "session.refused" | "link.created" | "password.changed" | "member.added" | "member.changed" | "member.removed" | "invitation.created" | "invitation.accepted" | "invitation.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
+                action?: "key.created" | "key.revoked" | "session.created" | "session.ended" | "session.refused" | "link.created" | "identity.linked" | "password.changed" | "member.added" | "member.changed" | "member.removed" | "invitation.created" | "invitation.accepted" | "invitation.revoked" | "secret.read" | "secret.rotated" | "machine.created" | "machine.changed" | "machine.deleted" | "workflow.created" | "workflow.changed" | "workflow.deleted" | "workflow_version.created" | "workflow_version.changed" | "workflow_version.deleted" | "deployment.created" | "deployment.changed" | "deployment.deleted" | "schedule.created" | "schedule.changed" | "schedule.deleted" | "retention.changed" | "run.cancelled" | "runs.cancelled" | "runs.rerun" | "run.deleted" | "run.outputs_deleted" | "file.deleted" | "executor.drained" | "executor.resumed" | "sealed_values.resealed" | "organisation.created" | "organisation.erased" | "log.provisioned" | "dead_letter.redriven" | "dead_letter.removed" | "views.rebuilt" | "credential.refused";
                 /** @description Only records of this organisation. Needs the scope `operator`, unless it is that of the key. */
                 organisation?: string;
                 /** @description Only what was done with this API key. */
@@ -11842,6 +11911,48 @@ export interface operations {
             403: components["responses"]["NotAllowed"];
             408: components["responses"]["TooSlow"];
             410: components["responses"]["Gone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    beginProviderSignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderSignIn"];
+            };
+        };
+        responses: {
+            /** @description Where the sign-in goes on. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Runledger-Ignored-Members": components["headers"]["Runledger-Ignored-Members"];
+                    "Runledger-Warning": components["headers"]["Runledger-Warning"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderSignInAddress"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedType"];
             422: components["responses"]["Invalid"];

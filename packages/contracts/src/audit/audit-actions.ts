@@ -20,6 +20,9 @@ export const AUDIT_ACTIONS = {
   'session.ended': done('A person signed out.'),
   'session.refused': done('Sign-ins were refused: how many in about a minute, from one network.'),
   'link.created': refused('An operator made a link that signs a person in, once.'),
+  'identity.linked': refused(
+    'A person signed in with the OpenID Connect provider for the first time. The record has whether a password was removed, which somebody else may have chosen.',
+  ),
   'password.changed': refused('A person chose a password. Their other sessions ended.'),
   'member.added': refused('A person became a member of the organisation. The record has the role.'),
   'member.changed': refused('The role of a member was changed, or whether the member is an operator.'),

@@ -3,6 +3,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { signer } from '@runledger/webhooks/signing/signer';
 import type { AuthLibrary, OpenAuthLibrary } from './auth-library.ts';
 import { memberships, type Memberships } from './membership.ts';
+import { identities, type Identities } from './identities.ts';
 import { people, type People } from './people.ts';
 import { sessionCallers, type SessionCallers } from './session-callers.ts';
 import { sessions, type Sessions } from './sessions.ts';
@@ -21,6 +22,7 @@ export interface Accounts {
   readonly memberships: Memberships;
   readonly invitations: InvitationRecords;
   readonly links: SignInLinks;
+  readonly identities: Identities;
   readonly limit: SignInLimit;
 }
 
@@ -52,6 +54,7 @@ export const accounts = ({ log, secretKeys, now, logger }: AccountsOptions): Acc
     callers: sessionCallers({ log, sessions: ofSessions, members }),
     memberships: ofMembers,
     invitations: invitationRecords(log),
+    identities: identities(rows, library),
     links: signInLinks({ links: ofLinks, people: ofPeople, now }),
     limit: signInLimit(log),
   };

@@ -22,24 +22,32 @@ export interface People {
   create(email: string, name: string): Promise<Person | undefined>;
   hasPassword(id: string): Promise<boolean>;
   setPassword(id: string, password: string): Promise<void>;
-  /** Removes the person, their sessions and their password. */
+  removePassword(id: string): Promise<void>;
+  /** Removes the person, their sessions and their ways to sign in. */
   remove(id: string): Promise<void>;
 }
 
+/** What the library calls the way to sign in with a password. */
+const PASSWORDS = 'credential';
 /** One hash takes 32 MiB and a tenth of a second of a core. */
 const MOST_AT_ONCE = 4;
 const MOST_WAITING = 64;
 
 export const people = (rows: AccountRows, library: OpenAuthLibrary): People => {
   const limit = pLimit(MOST_AT_ONCE);
-  const hashing = <Result>(work: () => Promise<Result>): Promise<Result> => {
+  const hashing: Hashing = (work) => {
     if (limit.pendingCount >= MOST_WAITING) throw busy();
     return limit(work);
   };
-  const findByEmail: People['findByEmail'] = async (email) =>
-    personIn(await rows.findUnique(TABLES.user, [email.toLowerCase()]));
+  const findByEmail: People['findByEmail'] = async (email) => {
+    const row = await rows.findUnique(TABLES.user, [email.toLowerCase()]);
+    return row && personIn(row);
+  };
   return {
-    find: async (id) => personIn(await rows.find(TABLES.user, id)),
+    find: async (id) => {
+      const row = await rows.find(TABLES.user, id);
+      return row && personIn(row);
+    },
     findByEmail,
     withPassword: (email, password) =>
       hashing(async () => {
@@ -63,22 +71,7 @@ export const people = (rows: AccountRows, library: OpenAuthLibrary): People => {
         throw error;
       }
     },
-    hasPassword: async (id) => {
-      const { internalAdapter } = (await library()).context;
-      return typeof (await internalAdapter.findCredentialAccount(id))?.password === 'string';
-    },
-    setPassword: (id, password) =>
-      hashing(async () => {
-        const { internalAdapter, password: passwords } = (await library()).context;
-        const hash = await passwords.hash(password);
-        if (await internalAdapter.findCredentialAccount(id)) return internalAdapter.updatePassword(id, hash);
-        await internalAdapter.linkAccount({
-          userId: id,
-          providerId: 'credential',
-          accountId: id,
-          password: hash,
-        });
-      }),
+    ...passwordsOf(rows, library, hashing),
     remove: async (id) => {
       const { internalAdapter } = (await library()).context;
       await internalAdapter.deleteUser(id);
@@ -86,8 +79,42 @@ export const people = (rows: AccountRows, library: OpenAuthLibrary): People => {
   };
 };
 
-const personIn = (row: Row | undefined): Person | undefined =>
-  row && { id: String(row['id']), email: String(row['email']), name: String(row['name']) };
+/** Bounds how many hashes are made at once. */
+type Hashing = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+const passwordsOf = (
+  rows: AccountRows,
+  library: OpenAuthLibrary,
+  hashing: Hashing,
+): Pick<People, 'hasPassword' | 'setPassword' | 'removePassword'> => ({
+  hasPassword: async (id) => {
+    const { internalAdapter } = (await library()).context;
+    return typeof (await internalAdapter.findCredentialAccount(id))?.password === 'string';
+  },
+  setPassword: (id, password) =>
+    hashing(async () => {
+      const { internalAdapter, password: passwords } = (await library()).context;
+      const hash = await passwords.hash(password);
+      if (await internalAdapter.findCredentialAccount(id)) return internalAdapter.updatePassword(id, hash);
+      await internalAdapter.linkAccount({
+        userId: id,
+        providerId: PASSWORDS,
+        accountId: id,
+        password: hash,
+      });
+    }),
+  removePassword: async (id) => {
+    const present = await rows.listOwned(TABLES.account, id);
+    const ofPasswords = present.filter(({ providerId }) => providerId === PASSWORDS);
+    await Promise.all(ofPasswords.map((row) => rows.remove(TABLES.account, row)));
+  },
+});
+
+export const personIn = (row: Row): Person => ({
+  id: String(row['id']),
+  email: String(row['email']),
+  name: String(row['name']),
+});
 
 const busy = (): Refused =>
   new Refused({

@@ -2,7 +2,8 @@ import type { OpenAuthLibrary } from './auth-library.ts';
 import type { AccountRows } from './store/account-rows.ts';
 import { TABLES, type Row } from './core/row-tables.ts';
 
-export type MadeBy = 'password' | 'link' | 'invitation';
+const WAYS = ['password', 'link', 'invitation', 'oidc'] as const;
+export type MadeBy = (typeof WAYS)[number];
 
 /** A person is signed in. */
 export interface Session {
@@ -84,7 +85,7 @@ const sessionIn = (row: Row): Session => {
     id: String(id),
     user_id: String(userId),
     org_id: typeof org_id === 'string' ? org_id : null,
-    made_by: made_by === 'link' || made_by === 'invitation' ? made_by : 'password',
+    made_by: WAYS.find((way) => way === made_by) ?? 'password',
     created_at: Date.parse(String(createdAt)),
     expires_at: Date.parse(String(expiresAt)),
   };

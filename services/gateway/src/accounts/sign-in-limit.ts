@@ -15,6 +15,9 @@ export interface SignInLimit {
   begin(email: string, address: string | null): Promise<void>;
   /** The try did not fail. */
   succeeded(email: string, address: string | null): Promise<void>;
+  /** As `begin`, where the e-mail is not known yet. */
+  beginUnnamed(address: string | null): Promise<void>;
+  succeededUnnamed(address: string | null): Promise<void>;
 }
 
 /** Guesses of the password of one person. */
@@ -51,23 +54,28 @@ export const signInLimit = (log: EventLog): SignInLimit => {
       refuseWhileWaiting(present, now, free);
       return { failures: (present?.failures ?? 0) + 1, at: now };
     });
+  const beginUnnamed = (address: string | null): Promise<void> => count(ofAddress(address), FREE_OF_ADDRESS);
+  /** Only its own: a right password in between must not permit more wrong ones. */
+  const succeededUnnamed = (address: string | null): Promise<void> =>
+    change(ofAddress(address), (present, now) => ({
+      failures: Math.max(0, (present?.failures ?? 0) - 1),
+      at: present?.at ?? now,
+    }));
   return {
     begin: async (email, address) => {
       // What is refused is no guess, so it is not counted.
       const present = await bucket.get(keyOf(ofEmail(email)));
       refuseWhileWaiting(present?.value, await brokerNow(), FREE_OF_EMAIL);
       // First: an address that has to wait cannot make a person wait.
-      await count(ofAddress(address), FREE_OF_ADDRESS);
+      await beginUnnamed(address);
       await count(ofEmail(email), FREE_OF_EMAIL);
     },
     succeeded: async (email, address) => {
       await change(ofEmail(email), (_present, now) => ({ failures: 0, at: now }));
-      // Only its own: a right password in between must not permit more wrong ones.
-      await change(ofAddress(address), (present, now) => ({
-        failures: Math.max(0, (present?.failures ?? 0) - 1),
-        at: present?.at ?? now,
-      }));
+      await succeededUnnamed(address);
     },
+    beginUnnamed,
+    succeededUnnamed,
   };
 };
 

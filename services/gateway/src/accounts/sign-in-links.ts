@@ -50,4 +50,5 @@ export const signInLinks = ({ links, people, now }: SignInLinksOptions): SignInL
 });
 
 const NAME = /^[0-9a-f]{32}$/;
-const nameOf = (email: string): string => email.split('@', 1)[0] ?? email;
+/** What a person is called who did not say. */
+export const nameOf = (email: string): string => email.split('@', 1)[0] ?? email;

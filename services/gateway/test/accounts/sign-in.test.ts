@@ -35,9 +35,11 @@ describe('POST /session', () => {
       organisations: [{ id: org_id, name: 'acme', role: 'developer', operator: false }],
       organisation: { id: org_id, name: 'acme', role: 'developer', operator: false, scopes: ['runs:write'] },
       has_password: true,
+      has_identity: false,
       needs_current_password: true,
       expires_at: expect.stringMatching(/Z$/),
       sign_in: ['password'],
+      provider: null,
     });
     expect(Date.parse(body.expires_at) - Date.now()).toBeGreaterThan(6.9 * 24 * 3_600_000);
     expect((await browser.send('GET', '/session')).body).toEqual(body);

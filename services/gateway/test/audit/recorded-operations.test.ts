@@ -21,6 +21,7 @@ const UNRECORDED = [
   'continueFileUpload',
   'deleteFileUpload',
   'chooseOrganisation',
+  'beginProviderSignIn',
   'previewInvitation',
 ];
 /** They have no caller with a key: `accounts/account-records.test.ts` reads their records. */
@@ -33,6 +34,7 @@ const WITHOUT_OPERATION = [
   'credential.refused',
   'session.refused',
   'member.added',
+  'identity.linked',
 ];
 
 let trail: ATrail;

@@ -19,7 +19,10 @@ const organisation = {
 };
 
 const SignInWay = enumInWords(
-  { password: 'An e-mail and a password.' },
+  {
+    password: 'An e-mail and a password.',
+    oidc: 'The OpenID Connect provider of the installation.',
+  },
   { description: 'A way to sign in.' },
 );
 
@@ -51,6 +54,10 @@ export const SessionItem = Type.Object(
       description: 'Whether the person can sign in with a password.',
       examples: [true],
     }),
+    has_identity: Type.Boolean({
+      description: 'Whether the person can sign in with the OpenID Connect provider of the installation.',
+      examples: [false],
+    }),
     needs_current_password: Type.Boolean({
       description:
         'Whether a new password needs the present one too. Not within 15 minutes after a sign-in with a link.',
@@ -59,8 +66,20 @@ export const SessionItem = Type.Object(
     expires_at: nullable(time('When the session ends by itself.'), 'Null when nobody is signed in.'),
     sign_in: Type.Array(SignInWay, {
       description: 'The ways to sign in that the installation offers, beside links.',
-      examples: [['password']],
+      examples: [['password', 'oidc']],
     }),
+    provider: nullable(
+      Type.Object(
+        {
+          name: Type.String({
+            description: 'How people know it.',
+            examples: ['your organisation'],
+          }),
+        },
+        { description: 'The OpenID Connect provider at which people sign in.' },
+      ),
+      'Null where the installation has none.',
+    ),
   },
   { title: 'Session', description: 'Who is signed in, and where their requests act.' },
 );
@@ -99,6 +118,38 @@ export const SignInRequest = Type.Object(
 export const LinkSignInRequest = Type.Object(
   { token: LinkToken },
   { title: 'LinkSignIn', description: 'A sign-in with a link.', examples: [{ token: 'Zm9vYmFy.c2VjcmV0' }] },
+);
+
+export const ProviderSignInRequest = Type.Object(
+  {
+    return_to: optional(
+      Type.String({
+        maxLength: 512,
+        description: 'The page of the console to which the browser returns: a path below /console.',
+        examples: ['/console/runs'],
+      }),
+      'The console, when it is null, omitted, or leads elsewhere.',
+    ),
+    invitation: optional(
+      { ...LinkToken, description: 'The token of an invitation that the person accepts with the sign-in.' },
+      'None, when it is null or omitted.',
+    ),
+  },
+  {
+    title: 'ProviderSignIn',
+    description: 'A sign-in with the OpenID Connect provider.',
+    examples: [{ return_to: '/console/runs' }],
+  },
+);
+
+export const ProviderSignInItem = Type.Object(
+  {
+    url: Type.String({
+      description: 'The address at the provider: the browser goes there.',
+      examples: ['https://accounts.example.com/authorize?client_id=runledger&response_type=code'],
+    }),
+  },
+  { title: 'ProviderSignInAddress', description: 'Where the sign-in goes on.' },
 );
 
 export const SessionChange = Type.Object(

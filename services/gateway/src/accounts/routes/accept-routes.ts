@@ -4,17 +4,19 @@ import {
   SessionItem,
   SHORTEST_PASSWORD,
 } from '@runledger/contracts/http/accounts/session';
-import { isUuid } from '@runledger/contracts/ids';
-import type { Entry } from '@runledger/event-log/streams/bucket';
-import type { Context } from 'koa';
 import type { Static } from 'typebox';
 import { openOperation, openRoute, type Route, type Visitor } from '../../http/operation.ts';
 import { invalid, invalidRequest, Refused } from '../../http/refusal.ts';
-import { isOfLink, readLinkToken } from '../link-token.ts';
 import type { Person } from '../people.ts';
 import { isOpen, type Invitation } from '../store/invitation-records.ts';
+import {
+  acceptInvitation,
+  invitationGone,
+  invitationOf,
+  refuseClosed,
+  type Accepting,
+} from './accept-invitation.ts';
 import type { AccountRoutes } from './account-routes.ts';
-import { addMember } from './add-member.ts';
 import { beginSession } from './begin-session.ts';
 import { describeSession } from './describe-session.ts';
 import { sessionOf, signInRefused } from './session-routes.ts';
@@ -66,7 +68,7 @@ export const acceptRoutes = (options: AccountRoutes): Route[] => {
     openRoute(acceptOperation, async ({ body }, visitor, ctx) => {
       const entry = await invitationOf(options, body.token);
       const invited = await personFor(options, entry.value, body, visitor);
-      await accept(options, entry, invited, { ctx, visitor });
+      await acceptInvitation(options, entry, invited, { ctx, visitor });
       const { org_id } = entry.value;
       const { person, session } = invited;
       if (session === undefined)
@@ -77,25 +79,9 @@ export const acceptRoutes = (options: AccountRoutes): Route[] => {
   ];
 };
 
-/** @throws {Refused} for a token that belongs to no invitation */
-const invitationOf = async (
-  { accounts: { invitations } }: AccountRoutes,
-  token: string,
-): Promise<Entry<Invitation>> => {
-  const read = readLinkToken(token);
-  const [org_id = '', id = ''] = read?.names ?? [];
-  const entry = isUuid(org_id) && isUuid(id) ? await invitations.find(org_id, id) : undefined;
-  if (read === undefined || entry === undefined || !isOfLink(read, entry.value.sha256))
-    throw invitationGone();
-  return entry;
-};
-
-interface Invited {
-  readonly person: Person;
+interface Invited extends Accepting {
   /** Of somebody who is signed in already. */
   readonly session?: NonNullable<Awaited<ReturnType<typeof sessionOf>>>;
-  /** The account was made just now. */
-  readonly isNew: boolean;
 }
 
 /** The one who accepts. Whoever made the link is not the person whom it invites: an account needs its own proof. @throws {Refused} */
@@ -105,14 +91,12 @@ const personFor = async (
   { name, password }: Static<typeof AcceptInvitationRequest>,
   visitor: Visitor,
 ): Promise<Invited> => {
-  const { people, limit, memberships } = options.accounts;
+  const { people, limit } = options.accounts;
   const known = await people.findByEmail(email);
-  const isClaimed = invitation.accepted_by !== undefined;
-  if (isClaimed ? invitation.accepted_by !== known?.id : !isOpen({ email, ...invitation }, options.now()))
-    throw invitationGone();
+  refuseClosed({ email, ...invitation }, known, options.now());
   const session = await sessionOf(options, visitor);
   if (known && session?.user_id === known.id) return { person: known, session, isNew: false };
-  if (known && ((await people.hasPassword(known.id)) || (await memberships.of(known.id)).length > 0)) {
+  if (known && (await isUsed(options, known))) {
     if (typeof password !== 'string') throw signInFirst();
     await limit.begin(email, visitor.address);
     if ((await people.withPassword(email, password)) === undefined) {
@@ -128,6 +112,15 @@ const personFor = async (
   await people.setPassword(person.id, chosen.password);
   return { person, isNew: true };
 };
+
+/** Else it is left of an acceptance that was interrupted before its person had anything. */
+const isUsed = async (
+  { accounts: { people, memberships, identities } }: AccountRoutes,
+  { id }: Person,
+): Promise<boolean> =>
+  (await people.hasPassword(id)) ||
+  (await identities.issuerOf(id)) !== undefined ||
+  (await memberships.of(id)).length > 0;
 
 /** What a new account needs. @throws {Refused} */
 const newAccount = (
@@ -149,30 +142,6 @@ const newAccount = (
         ]),
   );
 };
-
-/** It is claimed first: of two people one accepts it, and an interrupted acceptance can be repeated. @throws {Refused} */
-const accept = async (
-  options: AccountRoutes,
-  entry: Entry<Invitation>,
-  { person, isNew }: Invited,
-  by: { readonly ctx: Context; readonly visitor: Visitor },
-): Promise<void> => {
-  const { invitations, people, memberships } = options.accounts;
-  const { id, org_id, role } = entry.value;
-  if (!(await invitations.claim(entry, person.id))) {
-    if (isNew && (await memberships.of(person.id)).length === 0) await people.remove(person.id);
-    throw invitationGone();
-  }
-  const as = { org_id, person, role, operator: false };
-  await addMember(options, as, by, { action: 'invitation.accepted', id });
-  await invitations.erase(org_id, id);
-};
-
-const invitationGone = (): Refused =>
-  new Refused({
-    code: 'invitation_gone',
-    why: 'This invitation was accepted, revoked, or has ended: it can be accepted once, within 7 days. Sign in if you accepted it; otherwise ask an owner of the organisation for another one',
-  });
 
 const signInFirst = (): Refused =>
   new Refused({

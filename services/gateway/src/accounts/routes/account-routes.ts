@@ -3,10 +3,13 @@ import type { OnCredentialRefused } from '../../auth/identify-caller.ts';
 import type { SessionCookie } from '../../auth/cookie/session-cookie.ts';
 import type { Route } from '../../http/operation.ts';
 import type { Accounts } from '../accounts.ts';
+import type { IdentityProvider } from '../oidc/identity-provider.ts';
+import type { PendingSignIns } from '../oidc/pending-sign-ins.ts';
 import { acceptRoutes } from './accept-routes.ts';
 import { invitationRoutes } from './invitation-routes.ts';
 import { memberRoutes } from './member-routes.ts';
 import { passwordRoute } from './password-route.ts';
+import { providerRoute } from './provider-route.ts';
 import { linkRoutes } from './link-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
 
@@ -20,6 +23,11 @@ export interface AccountRoutes {
   ) => Promise<{ readonly id: string; readonly name: string } | undefined>;
   /** The address for browsers, without a slash at the end. */
   readonly publicUrl: () => string;
+  /** At which people sign in beside passwords and links; undefined without one. */
+  readonly provider: IdentityProvider | undefined;
+  readonly pending: PendingSignIns;
+  /** To which the provider leads browsers back. */
+  readonly redirectUri: () => string;
   readonly now: () => Date;
 }
 
@@ -27,6 +35,7 @@ export interface AccountRoutes {
 export const accountRoutes = (options: AccountRoutes): Route[] => [
   ...sessionRoutes(options),
   ...linkRoutes(options),
+  providerRoute(options),
   passwordRoute(options),
   ...memberRoutes(options),
   ...invitationRoutes(options),

@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { Refused } from '../../http/refusal.ts';
+import { hostCookie } from './host-cookie.ts';
 import { cookieUse, requestSource, type RequestSource } from '../core/request-source.ts';
 
 /** The cookie that holds the text of a session. No script can read it, and no other site can use it. */
@@ -15,22 +16,18 @@ export interface SessionCookie {
   clear(ctx: Context): void;
 }
 
-const NAME = 'runledger_session';
-
 /** `publicUrl`: the setting; undefined without one, when clients use http. */
 export const sessionCookie = (publicUrl: string | undefined): SessionCookie => {
-  const known = publicUrl === undefined ? null : URL.parse(publicUrl);
-  const isSecure = known?.protocol === 'https:';
-  // Browsers take the prefix as a promise that this host set the cookie, over https, for all its paths.
-  const name = isSecure ? `__Host-${NAME}` : NAME;
+  const cookie = hostCookie('runledger_session', publicUrl);
+  const publicOrigin = URL.parse(publicUrl ?? '')?.origin;
   const sourceOf = (ctx: Context): RequestSource => {
     const { 'sec-fetch-site': site, origin, host } = ctx.headers;
     const secFetchSite = typeof site === 'string' ? site : undefined;
-    return requestSource({ secFetchSite, origin, host }, known?.origin);
+    return requestSource({ secFetchSite, origin, host }, publicOrigin);
   };
   const accepted: SessionCookie['accepted'] = (ctx) => {
-    const text = ctx.cookies.get(name);
-    if (text === undefined || text === '') return undefined;
+    const text = cookie.read(ctx);
+    if (text === undefined) return undefined;
     const source = sourceOf(ctx);
     switch (cookieUse(ctx.method, source)) {
       case 'accepted':
@@ -41,11 +38,6 @@ export const sessionCookie = (publicUrl: string | undefined): SessionCookie => {
         throw crossSite(source);
     }
   };
-  const write = (ctx: Context, text: string, expires: Date): void =>
-    ctx.append(
-      'Set-Cookie',
-      `${name}=${text}; Path=/; Expires=${expires.toUTCString()}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`,
-    );
   return {
     accepted,
     ofVisitor: (ctx) => {
@@ -54,8 +46,8 @@ export const sessionCookie = (publicUrl: string | undefined): SessionCookie => {
         throw crossSite('foreign');
       return accepted(ctx);
     },
-    set: (ctx, text, expiresAt) => write(ctx, text, expiresAt),
-    clear: (ctx) => write(ctx, '', new Date(0)),
+    set: (ctx, text, expiresAt) => cookie.write(ctx, text, expiresAt),
+    clear: (ctx) => cookie.clear(ctx),
   };
 };
 

@@ -1,0 +1,218 @@
+import { secretBox } from '@runledger/webhooks/signing/secret-box';
+import { aForgedProvider, type ForgedProvider } from '@runledger/testing/stand-ins/forged-provider';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { aBrowser, aMember, PASSWORD, type Browser } from '../../fixtures/accounts/a-browser.ts';
+import { begin, callbackOf, gatewayWith } from '../../fixtures/accounts/a-provider-sign-in.ts';
+import { codeOf } from '../../fixtures/accounts/an-organisation.ts';
+import { A_SECRET_KEY, type TestGateway } from '../../fixtures/gateway/a-gateway.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
+
+const CLIENT = { clientId: 'runledger', clientSecret: 'a secret of the client' };
+
+let bed: TestBed;
+let provider: ForgedProvider;
+let gateway: TestGateway;
+let email: string;
+beforeAll(async () => {
+  [bed, provider] = await Promise.all([openTestBed(), aForgedProvider(CLIENT.clientId)]);
+  gateway = await gatewayWith(bed, { ...CLIENT, issuer: provider.issuer });
+  ({ email } = await aMember(bed.log, bed.tenant.org_id, 'owner'));
+});
+afterAll(async () => {
+  await provider[Symbol.asyncDispose]();
+  await bed[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  provider.answer = undefined;
+  provider.hasOtherKey = false;
+});
+
+const home = (): string => `${gateway.url}/console`;
+const refused = (code: string): string => `${gateway.url}/console/sign-in#refused=${code}`;
+
+interface Begun {
+  readonly state: string;
+  readonly nonce: string;
+  /** The address to which the provider leads the browser. */
+  readonly answer: string;
+}
+
+const begun = async (browser: Browser): Promise<Begun> => {
+  const query = new URL(await begin(browser)).searchParams;
+  const [state, nonce] = [String(query.get('state')), String(query.get('nonce'))];
+  return { state, nonce, answer: `${callbackOf(gateway)}?code=a-code&state=${state}` };
+};
+
+/** What the provider would say of the member. */
+const rightClaims = (nonce: string) => ({ sub: 'ada', nonce, email, email_verified: true });
+
+describe('an answer of the provider', () => {
+  it('signs in when everything in it is right', async () => {
+    const browser = aBrowser(gateway.api);
+    const { nonce, answer } = await begun(browser);
+    provider.claims = rightClaims(nonce);
+    expect((await browser.follow(answer)).location).toBe(home());
+    expect((await browser.send('GET', '/session')).body.user.email).toBe(email);
+  });
+
+  it.each<[string, object]>([
+    ['with another nonce', { nonce: 'another' }],
+    ['without a nonce', { nonce: undefined }],
+    ['of another issuer', { iss: 'https://evil.example' }],
+    ['for another client', { aud: 'another client' }],
+    ['that has expired', { exp: Math.floor(Date.now() / 1_000) - 300 }],
+  ])('is refused: an ID token %s', async (_what, wrong) => {
+    const browser = aBrowser(gateway.api);
+    const { nonce, answer } = await begun(browser);
+    provider.claims = { ...rightClaims(nonce), ...wrong };
+    expect((await browser.follow(answer)).location).toBe(refused('provider_answer_invalid'));
+    expect((await browser.send('GET', '/session')).body.user).toBeNull();
+  });
+
+  it('is refused: an ID token with the signature of somebody else', async () => {
+    const browser = aBrowser(gateway.api);
+    const { nonce, answer } = await begun(browser);
+    provider.claims = rightClaims(nonce);
+    provider.hasOtherKey = true;
+    expect((await browser.follow(answer)).location).toBe(refused('provider_answer_invalid'));
+  });
+
+  it('is given to a program as a refusal in JSON', async () => {
+    const browser = aBrowser(gateway.api);
+    const { answer } = await begun(browser);
+    const response = await fetch(answer, { headers: { accept: 'application/json' }, redirect: 'manual' });
+    const { code } = (await response.json()) as { code: string };
+    expect([response.status, code]).toEqual([403, 'sign_in_not_begun']);
+  });
+});
+
+describe('a sign-in with the provider', () => {
+  it('is finished once, by the browser that began it', async () => {
+    const [browser, other] = [aBrowser(gateway.api), aBrowser(gateway.api)];
+    const { nonce, state, answer } = await begun(browser);
+    await begun(other);
+    provider.claims = rightClaims(nonce);
+    const notBegun = refused('sign_in_not_begun');
+    expect((await other.follow(answer)).location).toBe(notBegun);
+    expect((await aBrowser(gateway.api).follow(answer)).location).toBe(notBegun);
+    const asked = provider.requests();
+    for (const wrong of [
+      answer.replace(state, 'wrong'),
+      `${callbackOf(gateway)}?code=a-code`,
+      `${answer}&state=b`,
+    ])
+      expect((await browser.follow(wrong)).location).toBe(notBegun);
+    expect(provider.requests()).toBe(asked);
+    expect((await browser.follow(answer)).location).toBe(home());
+    expect((await browser.follow(answer)).location).toBe(notBegun);
+  });
+
+  it('ends after ten minutes, and cannot be made up', async () => {
+    const checks = { state: 'state', nonce: 'nonce', code_verifier: 'verifier' };
+    const sealed = (expires_at: number, key = A_SECRET_KEY, context = 'oidc sign-in'): string =>
+      secretBox([key]).seal(JSON.stringify({ checks, return_to: '/console', expires_at }), context);
+    const soon = Date.now() + 60_000;
+    const follow = async (cookie: string) =>
+      (
+        await aBrowser(gateway.api, `runledger_oidc=${cookie}`).follow(
+          `${callbackOf(gateway)}?code=a&state=state`,
+        )
+      ).location;
+    provider.claims = rightClaims('nonce');
+    expect(await follow(sealed(soon))).toBe(home());
+    const strangersKey = Buffer.alloc(32, 7).toString('base64');
+    for (const cookie of [
+      sealed(Date.now() - 1),
+      sealed(soon, strangersKey),
+      sealed(soon, A_SECRET_KEY, 'else'),
+      'x',
+    ])
+      expect(await follow(cookie)).toBe(refused('sign_in_not_begun'));
+  });
+
+  it('is not begun by a page of another site', async () => {
+    const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
+    const browser = aBrowser(gateway.api);
+    expect(await codeOf(browser.send('POST', '/session/oidc', {}, evil))).toEqual([
+      403,
+      'cross_site_request',
+    ]);
+  });
+
+  it('is kept over https only, where clients know the server by https', async () => {
+    const secure = await gatewayWith(
+      bed,
+      { ...CLIENT, issuer: provider.issuer },
+      { RUNLEDGER_PUBLIC_URL: 'https://runs.example.com' },
+    );
+    const { headers, body } = await aBrowser(secure.api).send('POST', '/session/oidc', {});
+    expect(headers.getSetCookie()[0]).toMatch(/^__Host-runledger_oidc=.*; HttpOnly; SameSite=Lax; Secure$/);
+    const redirect = new URL(body.url).searchParams.get('redirect_uri');
+    expect(redirect).toBe('https://runs.example.com/api/session/oidc/callback');
+  });
+
+  it('is not offered where no provider is set', async () => {
+    const without = await bed.gateway();
+    expect(await codeOf(aBrowser(without.api).send('POST', '/session/oidc', {}))).toEqual([
+      404,
+      'provider_not_offered',
+    ]);
+    const { location } = await aBrowser(without.api).follow(`${callbackOf(without)}?code=a&state=b`);
+    expect(location).toBe(`${without.url}/console/sign-in#refused=provider_not_offered`);
+  });
+});
+
+describe('a provider that fails', () => {
+  it('is waited for some seconds, while people sign in with their passwords, and asked again', async () => {
+    const slow = await aForgedProvider(CLIENT.clientId);
+    slow.answer = () => undefined;
+    const other = await gatewayWith(bed, { ...CLIENT, issuer: slow.issuer });
+    const person = await aMember(bed.log, bed.tenant.org_id, 'viewer', { hasPassword: true });
+    const begins = performance.now();
+    const waiting = Array.from({ length: 20 }, () =>
+      codeOf(aBrowser(other.api).send('POST', '/session/oidc', {})),
+    );
+    const withPassword = { email: person.email, password: PASSWORD };
+    expect((await aBrowser(other.api).send('POST', '/session', withPassword)).status).toBe(200);
+    for (const answer of await Promise.all(waiting)) expect(answer).toEqual([503, 'provider_unavailable']);
+    expect(performance.now() - begins).toBeLessThan(9_000);
+    expect(slow.requests()).toBe(1);
+    slow.answer = undefined;
+    await waitFor('the provider to be asked again', async () => {
+      const { status } = await aBrowser(other.api).send('POST', '/session/oidc', {});
+      return status === 200;
+    });
+    await slow[Symbol.asyncDispose]();
+  });
+
+  it('signs nobody in, and says so', async () => {
+    const faults: [string, NonNullable<ForgedProvider['answer']>][] = [
+      ['provider_unavailable', (response) => response.destroy()],
+      ['provider_unavailable', (response) => void response.writeHead(502).end()],
+      [
+        'provider_answer_invalid',
+        (response) => void response.writeHead(400).end('{"error":"invalid_grant"}'),
+      ],
+      ['provider_answer_invalid', (response) => void response.writeHead(200).end('x'.repeat(600_000))],
+    ];
+    for (const [code, answerOf] of faults) {
+      const browser = aBrowser(gateway.api);
+      const { answer } = await begun(browser);
+      provider.answer = answerOf;
+      expect((await browser.follow(answer)).location).toBe(refused(code));
+      provider.answer = undefined;
+    }
+  });
+
+  it('is tried twenty times from an address, then the address waits', async () => {
+    let location: string | null = null;
+    for (let tries = 0; tries < 21 && location !== refused('sign_in_limited'); tries += 1) {
+      const browser = aBrowser(gateway.api);
+      const { answer } = await begun(browser);
+      provider.claims = { sub: 'mallory' };
+      ({ location } = await browser.follow(answer));
+    }
+    expect(location).toBe(refused('sign_in_limited'));
+  });
+});
