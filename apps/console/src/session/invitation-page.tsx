@@ -5,12 +5,13 @@ import { answered, api } from '../api/client.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { Loading, Problem } from '../ui/problem.tsx';
 import { submitted } from '../ui/submitted.ts';
-import { takeToken } from './take-token.ts';
-import { showSession } from './use-session.ts';
+import { ProviderButton } from './provider-button.tsx';
+import { takeFromAddress } from './take-from-address.ts';
+import { showSession, useSession } from './use-session.ts';
 
 /** Accepts an invitation: with a new account, or with the one that the e-mail has. */
 export const InvitationPage = (): ReactNode => {
-  const [token] = useState(takeToken);
+  const [token] = useState(() => takeFromAddress('token'));
   const preview = useMutation({
     mutationFn: async (token: string) => answered(api.POST('/invitations/preview', { body: { token } })),
   });
@@ -55,6 +56,7 @@ const Acceptance = ({ token, invitation }: AcceptanceProps): ReactNode => {
       showSession(await answered(api.POST('/invitations/accept', { body }))),
     onSuccess: async () => navigate({ to: '/runs' }),
   });
+  const { data: session } = useSession();
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     const text = submitted(event);
     accept.mutate({ token, password: text('password'), ...(!has_account && { name: text('name') }) });
@@ -67,6 +69,11 @@ const Acceptance = ({ token, invitation }: AcceptanceProps): ReactNode => {
         {has_account ? ' It has an account already: enter its password.' : ' Choose a name and a password.'}
       </p>
       {accept.error && <Problem error={accept.error} />}
+      {session?.provider && (
+        <ProviderButton returnTo="/console/runs" invitation={token}>
+          Join with {session.provider.name}
+        </ProviderButton>
+      )}
       <form className="stack" onSubmit={submit}>
         <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
         {!has_account && (

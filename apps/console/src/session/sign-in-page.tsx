@@ -1,15 +1,19 @@
 import { useMutation } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode, type SubmitEvent } from 'react';
 import { answered, api } from '../api/client.ts';
+import { Refused } from '../api/refused.ts';
 import { Problem } from '../ui/problem.tsx';
 import { submitted } from '../ui/submitted.ts';
-import { takeToken } from './take-token.ts';
+import { ProviderButton } from './provider-button.tsx';
+import { refusedSignIn } from './refused-sign-ins.ts';
+import { takeFromAddress } from './take-from-address.ts';
 import { showSession, useSession } from './use-session.ts';
 
-/** Where a sign-in link leads. Who comes without one and is signed in goes on. */
+/** Where a sign-in link leads, and a refused sign-in with the provider. Who comes without them and is signed in goes on. */
 export const SignInPage = (): ReactNode => {
-  const [token] = useState(takeToken);
+  const [token] = useState(() => takeFromAddress('token'));
+  const [refusal, setRefusal] = useState(refusalInAddress);
   const { data: session } = useSession();
   const navigate = useNavigate();
   const byLink = useMutation({
@@ -19,29 +23,57 @@ export const SignInPage = (): ReactNode => {
       return session;
     },
     // Without a password they could not come back.
-    onSuccess: async ({ has_password }) => navigate({ to: has_password ? '/runs' : '/account' }),
+    onSuccess: async ({ has_password, has_identity }) =>
+      navigate({ to: has_password || has_identity ? '/runs' : '/account' }),
   });
   const { mutate } = byLink;
   useEffect(() => {
     if (token !== undefined) mutate(token);
   }, [token, mutate]);
-  const goesOn = token === undefined && session !== undefined && session.user !== null;
+  const isSignedIn = session !== undefined && session.user !== null;
+  const goesOn = token === undefined && refusal === undefined && isSignedIn;
   useEffect(() => {
     if (goesOn) void navigate({ to: '/runs', replace: true });
   }, [goesOn, navigate]);
+  if (refusal !== undefined && isSignedIn) return <StillSignedIn refusal={refusal} />;
   return (
-    <SignIn>
+    <SignIn onSignedIn={() => setRefusal(undefined)}>
+      {refusal && <Problem error={refusal} />}
       {byLink.isPending && <p role="status">Signing in with the link …</p>}
       {byLink.error && <Problem error={byLink.error} />}
     </SignIn>
   );
 };
 
-/** Signs in with e-mail and password. `children`: what stands before the form. */
-export const SignIn = ({ children }: { readonly children?: ReactNode }): ReactNode => {
+const refusalInAddress = (): Refused | undefined => {
+  const code = takeFromAddress('refused');
+  return code === undefined ? undefined : new Refused(refusedSignIn(code), 0);
+};
+
+/** The sign-in that was refused is another one than the present one. */
+const StillSignedIn = ({ refusal }: { readonly refusal: Refused }): ReactNode => (
+  <main className="sign-in stack">
+    <h1>The sign-in was refused</h1>
+    <Problem error={refusal} />
+    <p>
+      You are still signed in as before. <Link to="/runs">Go on</Link>
+    </p>
+  </main>
+);
+
+interface SignInProps {
+  /** What stands before the form. */
+  readonly children?: ReactNode;
+  readonly onSignedIn?: () => void;
+}
+
+/** Signs in with the provider, or with e-mail and password. */
+export const SignIn = ({ children, onSignedIn }: SignInProps): ReactNode => {
+  const { data: session } = useSession();
   const signIn = useMutation({
     mutationFn: async (body: { readonly email: string; readonly password: string }) =>
       showSession(await answered(api.POST('/session', { body }))),
+    onSuccess: () => onSignedIn?.(),
   });
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     const text = submitted(event);
@@ -51,6 +83,11 @@ export const SignIn = ({ children }: { readonly children?: ReactNode }): ReactNo
     <main className="sign-in stack">
       <h1>Sign in to Runledger</h1>
       {children}
+      {session?.provider && (
+        <ProviderButton returnTo={location.pathname + location.search}>
+          Sign in with {session.provider.name}
+        </ProviderButton>
+      )}
       {signIn.error && <Problem error={signIn.error} />}
       <form className="stack" onSubmit={submit}>
         <label className="field">

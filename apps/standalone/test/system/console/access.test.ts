@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { TestPage } from '@runledger/testing/browser/browser';
+import { anOpenIdProvider, type OpenIdProvider } from '@runledger/testing/stand-ins/open-id-provider';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { kill9 } from '../../fixtures/processes.ts';
@@ -17,10 +18,21 @@ const PASSWORD = 'a horse and a battery';
 type Page = TestPage['page'];
 
 let subject: TestConsole;
+let provider: OpenIdProvider;
 beforeAll(async () => {
-  subject = await aConsole({});
+  provider = await anOpenIdProvider();
+  subject = await aConsole({
+    RUNLEDGER_OIDC_ISSUER: provider.issuer,
+    RUNLEDGER_OIDC_CLIENT_ID: provider.clientId,
+    RUNLEDGER_OIDC_CLIENT_SECRET: provider.clientSecret,
+    RUNLEDGER_OIDC_NAME: 'Acme',
+  });
+  await provider.registerRedirect(`${subject.standalone.url}/session/oidc/callback`);
 }, 240_000);
-afterAll(() => subject[Symbol.asyncDispose]());
+afterAll(async () => {
+  await subject[Symbol.asyncDispose]();
+  await provider[Symbol.asyncDispose]();
+});
 
 const statusWith = async (key: string): Promise<number> =>
   (await fetch(`${subject.standalone.url}/whoami`, { headers: { Authorization: `Bearer ${key}` } })).status;
@@ -28,7 +40,7 @@ const statusWith = async (key: string): Promise<number> =>
 const signIn = async (page: Page, email: string, password: string): Promise<void> => {
   await page.getByLabel('E-mail').fill(email);
   await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 };
 
 describe('signing in', { timeout: 240_000 }, () => {
@@ -149,25 +161,25 @@ describe('API keys', { timeout: 240_000 }, () => {
   });
 });
 
+const invitationFor = async (page: Page, email: string): Promise<string> => {
+  await page.getByRole('button', { name: 'Invite somebody …' }).click();
+  await page.getByLabel('E-mail').fill(email);
+  await page.getByRole('dialog').getByRole('combobox').selectOption('viewer');
+  await page.getByRole('button', { name: 'Make the link' }).click();
+  const link = String(await page.getByRole('dialog').locator('pre').textContent());
+  return link.slice(link.indexOf('/console') + '/console'.length);
+};
+
 describe('people', { timeout: 240_000 }, () => {
   it('come by a link that works once, and see what their role permits', async (context) => {
     const email = `grace.${randomUUID()}@example.com`;
     await using tab = await subject.visitAsOwner(context, '/people');
     const { page } = tab;
-    await page.getByRole('button', { name: 'Invite somebody …' }).click();
-    await page.getByLabel('E-mail').fill(email);
-    await page.getByRole('dialog').getByRole('combobox').selectOption('viewer');
-    await page.getByRole('button', { name: 'Make the link' }).click();
-    const link = String(await page.getByRole('dialog').locator('pre').textContent());
-
-    await using guest = await subject.visit(
-      context,
-      link.slice(link.indexOf('/console') + '/console'.length),
-    );
+    await using guest = await subject.visit(context, await invitationFor(page, email));
     await guest.page.getByRole('heading', { name: /^Join / }).waitFor();
     await guest.page.getByLabel('Name').fill('Grace');
     await guest.page.getByLabel(/^Password/).fill(PASSWORD);
-    await guest.page.getByRole('button', { name: 'Join' }).click();
+    await guest.page.getByRole('button', { name: 'Join', exact: true }).click();
     await guest.page.getByText(`${email} (viewer)`).waitFor();
     await guest.page.getByRole('link', { name: 'Deployments' }).click();
     await guest.page.getByRole('link', { name: 'mandelbrot' }).click();
@@ -189,6 +201,46 @@ describe('people', { timeout: 240_000 }, () => {
     await expect.poll(() => page.getByText(email).count(), PATIENT).toBe(0);
     await guest.page.reload();
     await guest.page.getByRole('heading', { name: 'Sign in to Runledger' }).waitFor();
+  });
+});
+
+const continueAs = async (page: Page, account: string): Promise<void> => {
+  await page.getByLabel('Account').fill(account);
+  await page.getByRole('button', { name: 'Continue' }).click();
+};
+
+describe('signing in with a provider', { timeout: 240_000 }, () => {
+  it('accepts an invitation, and leads to the page that was asked for later', async (context) => {
+    const email = `hedy.${randomUUID()}@example.com`;
+    provider.setAccount({ sub: 'hedy', email, email_verified: true, name: 'Hedy' });
+    await using owner = await subject.visitAsOwner(context, '/people');
+    const link = await invitationFor(owner.page, email);
+    await using guest = await subject.visit(context, link);
+    const { page } = guest;
+    await page.getByRole('button', { name: 'Join with Acme' }).click();
+    await continueAs(page, 'hedy');
+    await page.getByText(email).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+
+    await page.goto(`${subject.origin}/console/account`);
+    await page.getByRole('button', { name: 'Sign in with Acme' }).click();
+    // The provider remembers its own session, and asks nothing.
+    const ways = page.getByRole('region', { name: 'Ways to sign in' });
+    await ways.waitFor();
+    expect(await ways.locator('dd').allTextContents()).toEqual(['yes', 'none']);
+    expect(new URL(page.url()).pathname).toBe('/console/account');
+  });
+
+  it('tells a stranger what to do', async (context) => {
+    provider.setAccount({ sub: 'eve', email: `eve.${randomUUID()}@example.com`, email_verified: true });
+    await using tab = await subject.visit(context, '/runs');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Sign in with Acme' }).click();
+    await continueAs(page, 'eve');
+    await page.getByRole('alert').getByText('Ask an owner of the organisation for an invitation').waitFor();
+    await page.getByText('person_unknown').waitFor();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+    expect(page.url()).toBe(`${subject.origin}/console/sign-in`);
   });
 });
 

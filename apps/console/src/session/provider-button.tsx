@@ -1,0 +1,33 @@
+import { useMutation } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { answered, api } from '../api/client.ts';
+import { Problem } from '../ui/problem.tsx';
+
+interface ProviderButtonProps {
+  readonly children: ReactNode;
+  /** The path to which the browser comes back. */
+  readonly returnTo: string;
+  /** The token of the invitation that is accepted with the sign-in. */
+  readonly invitation?: string;
+}
+
+/** Leads to the page of the provider, where the person signs in. */
+export const ProviderButton = ({ children, returnTo, invitation }: ProviderButtonProps): ReactNode => {
+  const begin = useMutation({
+    mutationFn: async () => {
+      const body = { return_to: returnTo, ...(invitation !== undefined && { invitation }) };
+      const { url } = await answered(api.POST('/session/oidc', { body }));
+      location.assign(url);
+    },
+  });
+  return (
+    <div className="stack">
+      {begin.error && <Problem error={begin.error} />}
+      <div>
+        <button type="button" disabled={begin.isPending} onClick={() => begin.mutate()}>
+          {children}
+        </button>
+      </div>
+    </div>
+  );
+};
