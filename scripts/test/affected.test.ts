@@ -52,7 +52,7 @@ const repository = async () => {
   };
 };
 
-const APPS = ['bench', 'cli', 'replay', 'simulate', 'soak', 'standalone'];
+const APPS = ['bench', 'cli', 'console', 'replay', 'simulate', 'soak', 'standalone'];
 
 describe('npm test -- --affected', () => {
   it('selects no workspace without a change', async () => {

@@ -2,6 +2,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import { usePages } from '../api/use-pages.ts';
+import { useMembers } from '../people/use-members.ts';
 import { List } from '../ui/list.tsx';
 import { Ago } from '../ui/time.tsx';
 import { ACTIONS, withAuditMember, type AuditFilter } from './audit-filter.ts';
@@ -137,7 +138,7 @@ const Who = ({ actor }: Pick<AuditedAction, 'actor'>): ReactNode => {
     case 'session':
       return (
         <>
-          Person <div className="mono breaks">{actor.user_id}</div>
+          Person <Person userId={actor.user_id} />
           {actor.address !== null && <div className="quiet">from {actor.address}</div>}
         </>
       );
@@ -146,6 +147,13 @@ const Who = ({ actor }: Pick<AuditedAction, 'actor'>): ReactNode => {
     case 'unknown':
       return `a client of ${actor.network}`;
   }
+};
+
+/** Who has left has no name any more. */
+const Person = ({ userId }: { readonly userId: string }): ReactNode => {
+  const { data } = useMembers();
+  const member = data?.members.find(({ user_id }) => user_id === userId);
+  return member ? <div title={userId}>{member.email}</div> : <div className="mono breaks">{userId}</div>;
 };
 
 const More = ({ action: { details, request_id, org_id } }: { readonly action: AuditedAction }): ReactNode => {

@@ -9,6 +9,7 @@ import { Problem } from '../ui/problem.tsx';
 import { Ago } from '../ui/time.tsx';
 import { Invite } from './invite.tsx';
 import { ROLES, type Role } from './roles.ts';
+import { useMembers } from './use-members.ts';
 
 type Member = Schemas['Member'];
 
@@ -27,10 +28,7 @@ export const PeoplePage = (): ReactNode => (
 
 const Members = (): ReactNode => {
   const { data: session } = useSession();
-  const { data, error, isPending } = useQuery({
-    queryKey: ['members'],
-    queryFn: async ({ signal }) => answered(api.GET('/members', { signal })),
-  });
+  const { data, error, isPending } = useMembers();
   const [leaving, setLeaving] = useState<Member>();
   const change = useMutation({
     mutationFn: async ({ user_id, role }: { readonly user_id: string; readonly role: Role }) =>

@@ -1,3 +1,4 @@
+import { allows } from '@runledger/contracts/accounts/scopes';
 import type { Schemas } from '../api/schemas.ts';
 import {
   useMutation,
@@ -56,15 +57,8 @@ export const useChooseOrganisation = (): UseMutationResult<void, Error, string> 
       showSession(await answered(api.PATCH('/session', { body: { organisation_id } }))),
   });
 
-const IMPLIED: Readonly<Record<Scope, readonly Scope[]>> = {
-  'runs:read': ['runs:read'],
-  'runs:write': ['runs:read', 'runs:write'],
-  admin: ['runs:read', 'runs:write', 'admin'],
-  operator: ['operator'],
-};
-
 /** Whether the role of the person permits what needs the scope. The service decides; pages leave out what it would refuse. */
 export const useMay = (wanted: Scope): boolean => {
   const { data } = useSession();
-  return data?.organisation?.scopes.some((scope) => IMPLIED[scope].includes(wanted)) === true;
+  return allows(data?.organisation?.scopes ?? [], wanted);
 };

@@ -4,7 +4,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { eraseSubjects } from '@runledger/event-log/streams/erase-subjects';
 import { keyStore } from '../auth/key-store.ts';
 import { revokeWithDescendants } from '../auth/revoke-keys.ts';
-import { allows } from '../auth/scopes.ts';
+import { allows } from '@runledger/contracts/accounts/scopes';
 import { catalogue } from '../catalogue/catalogue.ts';
 import {
   withChangedMember,

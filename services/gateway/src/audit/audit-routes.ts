@@ -6,7 +6,8 @@ import {
   type StoredAuditRecord,
 } from '@runledger/event-log/audit/audit-records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { allows, lacksScope } from '../auth/scopes.ts';
+import { allows } from '@runledger/contracts/accounts/scopes';
+import { lacksScope } from '../auth/scopes.ts';
 import { operation, route, type Caller, type Route } from '../http/operation.ts';
 import { cursorAt, cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../http/pagination.ts';
 import { own } from '../validation/node.ts';

@@ -12,7 +12,8 @@ import { deriveKey, keyOfSession, type DerivedKeyRequest } from './derive-key.ts
 import type { CreatedApiKey } from './new-key.ts';
 import { notAuthenticated, notSignedIn } from './identify-caller.ts';
 import { listKeys, revokeKey, type ListedKey } from './owned-keys.ts';
-import { allows, lacksScope } from './scopes.ts';
+import { allows } from '@runledger/contracts/accounts/scopes';
+import { lacksScope } from './scopes.ts';
 
 import { operation, route, type Caller, type ExtraCheck, type Route } from '../http/operation.ts';
 import { invalid, invalidRequest, notFound, Refused } from '../http/refusal.ts';

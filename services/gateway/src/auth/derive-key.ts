@@ -3,7 +3,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { ancestorsBelow } from './core/ancestors.ts';
 import { keyStore, type KeyStore } from './key-store.ts';
 import { DEFAULT_SCOPES, newKey, type CreatedApiKey } from './new-key.ts';
-import { allows } from './scopes.ts';
+import { allows } from '@runledger/contracts/accounts/scopes';
 
 export interface DerivedKeyRequest {
   readonly name: string;

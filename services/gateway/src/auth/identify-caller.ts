@@ -7,7 +7,8 @@ import { Refused } from '../http/refusal.ts';
 import { rateHeaders } from '../rate-limit/core/rate-decision.ts';
 import type { LimitRate } from '../rate-limit/rate-limit.ts';
 import type { RunToken } from './run-token.ts';
-import { allows, lacksScope, roleLacks } from './scopes.ts';
+import { allows } from '@runledger/contracts/accounts/scopes';
+import { lacksScope, roleLacks } from './scopes.ts';
 import type { SessionCookie } from './cookie/session-cookie.ts';
 import { sentCredential, type SentCredential } from './sent-credential.ts';
 

@@ -2,7 +2,7 @@ import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { keyStore } from './key-store.ts';
 import { revokeWithDescendants } from './revoke-keys.ts';
-import { allows } from './scopes.ts';
+import { allows } from '@runledger/contracts/accounts/scopes';
 
 export interface ListedKey extends ApiKey {
   readonly last_used_at: string | null;

@@ -1,6 +1,7 @@
 import { QueuesPage, QueuesQuery } from '@runledger/contracts/http/queues';
 import { parseGpuModel, type GpuModel } from '@runledger/contracts/gpu';
-import { allows, lacksScope } from '../auth/scopes.ts';
+import { allows } from '@runledger/contracts/accounts/scopes';
+import { lacksScope } from '../auth/scopes.ts';
 import { operation, route, type Caller, type Route } from '../http/operation.ts';
 import { cursorAt, cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../http/pagination.ts';
 import type { SchedulerClient } from '../scheduler/scheduler-client.ts';

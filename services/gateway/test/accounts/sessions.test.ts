@@ -2,7 +2,7 @@ import type { Role } from '@runledger/contracts/accounts/roles';
 import { newUuid } from '@runledger/contracts/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyScope } from '@runledger/contracts/catalogue/records';
-import { allows } from '../../src/auth/scopes.ts';
+import { allows } from '@runledger/contracts/accounts/scopes';
 import { describedOperations } from '../../src/http/operation.ts';
 import { aBrowser, accountsOf, aMember, signedIn, type Browser } from '../fixtures/accounts/a-browser.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';

@@ -8,7 +8,7 @@ import { keyStore } from '../../src/auth/key-store.ts';
 import { newKeyText, sha256Of } from '../../src/auth/key-text.ts';
 import { newKey } from '../../src/auth/new-key.ts';
 import { listKeys, revokeKey } from '../../src/auth/owned-keys.ts';
-import { allows } from '../../src/auth/scopes.ts';
+import { allows } from '@runledger/contracts/accounts/scopes';
 import { aLog, type TestLog } from '../fixtures/gateway/a-log.ts';
 
 let test: TestLog;

@@ -1,5 +1,6 @@
 import { MemberChange, MemberItem, MemberList, MemberPath } from '@runledger/contracts/http/accounts/members';
-import { allows, lacksScope } from '../../auth/scopes.ts';
+import { allows } from '@runledger/contracts/accounts/scopes';
+import { lacksScope } from '../../auth/scopes.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { notFound, Refused } from '../../http/refusal.ts';
 import { MOST_MEMBERS, type Member, type MembersResult } from '../core/members.ts';

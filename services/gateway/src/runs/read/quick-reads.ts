@@ -5,7 +5,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { makesTraces } from '@runledger/service-kit/tracing/spans';
 import { bearerOf } from '../../auth/bearer.ts';
-import { allows } from '../../auth/scopes.ts';
+import { allows } from '@runledger/contracts/accounts/scopes';
 import { requestOf } from '../../http/request-context.ts';
 import { REVALIDATED } from '../../http/response-headers.ts';
 import type { RenderedJson } from '../../http/rendered-json.ts';

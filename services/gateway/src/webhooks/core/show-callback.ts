@@ -1,6 +1,6 @@
 import { withoutPath } from '@runledger/contracts/deliveries/delivery-attempts';
 import type { KeyScope } from '@runledger/contracts/catalogue/records';
-import { allows } from '../../auth/scopes.ts';
+import { allows } from '@runledger/contracts/accounts/scopes';
 
 /** A callback URL as a caller sees it. */
 export type ShowCallback = (url: string) => string;
