@@ -6,7 +6,7 @@ import type { Made } from './record-run.ts';
 
 const SCREEN = { width: 1280, height: 820 };
 const SCHEMES = ['light', 'dark'] as const;
-const PALETTES = ['ember', 'ocean', 'forest', 'mono'];
+const PALETTES = ['ember', 'lagoon', 'aurora', 'graphite'];
 
 interface ConsoleOptions extends Api {
   readonly deployments: Made;
@@ -18,7 +18,7 @@ interface ConsoleOptions extends Api {
 
 /**
  * Writes pictures of the console's main pages, for light pages and dark ones: runs of which some have ended, one has failed and some wait,
- * a run in its past, and the fleet. @throws Error when there is no browser, or the API refuses something
+ * a run, the same one in its past, and the fleet. @throws Error when there is no browser, or the API refuses something
  */
 export const recordConsole = async ({ link, folder, deployments, ...api }: ConsoleOptions): Promise<void> => {
   const browser = await testBrowser();
@@ -33,7 +33,8 @@ export const recordConsole = async ({ link, folder, deployments, ...api }: Conso
   const queue = (deployment_id: string, inputs: object): Promise<string> =>
     made('/run/deployment/queue', { deployment_id, inputs });
   const painted = [];
-  for (const palette of PALETTES) painted.push(await queue(deployments.sample, { palette, seconds: 1 }));
+  for (const palette of PALETTES)
+    painted.push(await queue(deployments.sample, { palette, size: 256, seconds: 1 }));
   const failed = await queue(deployments.noise, { colour: 'infrared' });
   for (const run of [...painted, failed]) await call(`/run/${run}?wait=60`);
   for (let n = 0; n < 6; n += 1) await queue(n % 2 === 0 ? deployments.noise : deployments.sample, {});
@@ -52,10 +53,16 @@ export const recordConsole = async ({ link, folder, deployments, ...api }: Conso
     }
   };
   await take('fleet', '/fleet', (shown) => shown.getByRole('region', { name: /^Queue for/ }).waitFor());
-  await take('runs', '/runs', (shown) => shown.getByText('failed', { exact: true }).first().waitFor());
+  await take('runs', '/runs', (shown) => shown.getByRole('table').getByText('success').first().waitFor());
   const [oldest = ''] = painted;
   await take('run', `/runs/${oldest}`, async (shown) => {
     await shown.getByRole('img', { name: /mandelbrot/ }).waitFor();
     await shown.getByRole('slider').waitFor();
   });
+  const { entries }: { readonly entries: readonly { readonly sequence?: number; readonly type?: string }[] } =
+    JSON.parse(await call(`/run/${oldest}/history`));
+  const started = entries.find(({ type }) => type === 'RunStarted');
+  await take('past', `/runs/${oldest}?at=${started?.sequence}`, (shown) =>
+    shown.getByRole('heading', { name: /^After fact .* RunStarted/ }).waitFor(),
+  );
 };
