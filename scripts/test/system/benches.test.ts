@@ -24,6 +24,7 @@ const SHORTEST: Readonly<Record<string, readonly string[]>> = {
   'services/gateway/bench/projection.ts': ['40', '1', '8'],
   'services/gateway/bench/rebuild.ts': ['40', '1'],
   'services/gateway/bench/requests.ts': ['100', '1'],
+  'services/gateway/bench/search.ts': ['1000', '1'],
   'services/gateway/bench/streams.ts': ['10', '1', '10'],
   'services/notifier/bench/deferred.ts': ['100', '0', '20'],
   'services/notifier/bench/left-in-log.ts': ['10', '1', '1', '4', '10'],

@@ -44,6 +44,7 @@ class RunFilter(TypedDict, total=False):
     gpu: str
     origin: Literal["api", "manual", "replay"]
     tag: Union[str, Sequence[str]]
+    search: str
     created_after: Time
     created_before: Time
     limit: int

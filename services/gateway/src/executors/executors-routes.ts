@@ -121,9 +121,9 @@ export const executorRoutes = ({ executors, drain }: ExecutorRoutes): Route[] =>
   ];
 };
 
-const shownExecutor = ({ slots, ...executor }: ExecutorState): Executor => ({
+const shownExecutor = (executor: ExecutorState): Executor => ({
   ...executor,
-  slots: slots.map(({ run, ...slot }) => ({
+  slots: executor.slots.map(({ run, ...slot }) => ({
     ...slot,
     run: run && { ...run, placement: shownPlacement(run.placement) },
   })),
