@@ -1,7 +1,7 @@
 import { createColumnHelper, tableFeatures, useTable } from '@tanstack/react-table';
 import { Link } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useMemo, useRef, type ReactNode } from 'react';
+import { useCallback, useEffect, useMemo, useRef, type ReactNode } from 'react';
 import { Status } from '../ui/status.tsx';
 import { Ago, Lasted } from '../ui/time.tsx';
 import { shortId } from '../ui/words.ts';
@@ -67,11 +67,13 @@ export interface RunsTableProps {
 /** All rows that are there, of which only those in view are in the page. */
 export const RunsTable = ({ rows, more, onSeen }: RunsTableProps): ReactNode => {
   const scrolled = useRef<HTMLDivElement>(null);
+  // The same function for the same rows: with another one all rows are measured anew.
+  const keyOf = useCallback((index: number) => rows[index]?.id ?? index, [rows]);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scrolled.current,
     estimateSize: () => ROW_PX,
-    getItemKey: (index) => rows[index]?.id ?? index,
+    getItemKey: keyOf,
     overscan: 8,
   });
   const items = virtual.getVirtualItems();

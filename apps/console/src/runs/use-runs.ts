@@ -63,7 +63,8 @@ export const useRuns = (
     })),
     combine: combined,
   });
-  const rows = useMemo(() => [...(head.data?.rows ?? []), ...pages.rows], [head.data, pages.rows]);
+  const older = pages.rows.all;
+  const rows = useMemo(() => [...(head.data?.rows ?? []), ...older], [head.data, older]);
   const { next, stopped } = pages;
   const look = next === null ? undefined : () => setBegun({ ...begun, cursors: [...cursors, next] });
   return {
@@ -101,8 +102,17 @@ const isInView = (
   { first, last }: { readonly first: number; readonly last: number },
 ): boolean => last >= begin && first < begin + PAGE;
 
+/** A class, into which the comparison of results does not look: it would compare every row with each page. */
+class Rows {
+  readonly all: readonly RunRow[];
+
+  constructor(all: readonly RunRow[]) {
+    this.all = all;
+  }
+}
+
 interface Combined {
-  readonly rows: readonly RunRow[];
+  readonly rows: Rows;
   readonly next: string | null;
   /** Of a search that stopped before it had filled the last page. */
   readonly stopped: string | undefined;
@@ -113,7 +123,7 @@ interface Combined {
 const combined = (pages: readonly UseQueryResult<Page>[]): Combined => {
   const last = pages.at(-1);
   return {
-    rows: pages.flatMap(({ data }) => data?.rows ?? []),
+    rows: new Rows(pages.flatMap(({ data }) => data?.rows ?? [])),
     next: last?.data?.next ?? null,
     stopped: last?.data && stoppedAt({ ...last.data, size: PAGE }),
     isLoading: pages.some(({ isPending }) => isPending),
