@@ -30,25 +30,25 @@ const invite = async (
   body: { readonly email: string; readonly role: Role },
   json: boolean,
 ): Promise<void> => {
-  const invitation = await call(CreatedInvitationItem, { method: 'POST', path: '/invitations', body });
-  if (json) {
-    screen.printJson(invitation);
-    return;
-  }
-  screen.print(invitation.url);
-  screen.hint(
-    `It makes ${plain(invitation.email)} a member with the role ${invitation.role}, once, until ${invitation.expires_at}. Whoever has it can use it: hand it to this person only.`,
-  );
+  const made = await call(CreatedInvitationItem, { method: 'POST', path: '/invitations', body });
+  printLink(screen, made, `It makes ${plain(made.email)} a member with the role ${made.role}, once`, json);
 };
 
 const makeLink = async ({ call, screen }: Client, email: string, json: boolean): Promise<void> => {
-  const link = await call(SignInLinkItem, { method: 'POST', path: '/accounts/links', body: { email } });
+  const made = await call(SignInLinkItem, { method: 'POST', path: '/accounts/links', body: { email } });
+  printLink(screen, made, `It signs ${plain(made.email)} in once`, json);
+};
+
+interface Link {
+  readonly url: string;
+  readonly expires_at: string;
+}
+
+const printLink = (screen: Client['screen'], made: Link, what: string, json: boolean): void => {
   if (json) {
-    screen.printJson(link);
+    screen.printJson(made);
     return;
   }
-  screen.print(link.url);
-  screen.hint(
-    `It signs ${plain(link.email)} in once, until ${link.expires_at}. Whoever has it can use it: hand it to this person only.`,
-  );
+  screen.print(made.url);
+  screen.hint(`${what}, until ${made.expires_at}. Whoever has it can use it: hand it to this person only.`);
 };

@@ -6,7 +6,7 @@ import { usePages } from '../api/use-pages.ts';
 import { useDeployments } from '../deploy/use-deployments.ts';
 import { useSession } from '../session/use-session.ts';
 import { Bar } from '../ui/bar.tsx';
-import { Paged } from '../ui/list.tsx';
+import { Paged, Table } from '../ui/list.tsx';
 import { Ago } from '../ui/time.tsx';
 import { counted } from '../ui/words.ts';
 import { sharesOf, type Share } from './shares.ts';
@@ -83,41 +83,37 @@ const Shares = ({
   const shares = sharesOf(pool, isOperator);
   if (shares.length === 0) return <p className="quiet">No run waits or runs here.</p>;
   return (
-    <div className="scrolls" tabIndex={0} role="region" aria-label={`Shares of ${pool.gpu}`}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{isOperator ? 'Organisation, deployment' : 'Deployment'}</th>
-            <th scope="col">Share of the running runs</th>
-            <th scope="col">Waiting</th>
-            <th scope="col">Delayed</th>
-            <th scope="col">Waits longest since</th>
-          </tr>
-        </thead>
-        <tbody>
-          {shares.map((share) => (
-            <tr key={share.key}>
-              <th scope="row" className={isOperator && isDeployment(share) ? 'below' : ''}>
-                <Name share={share} />
-              </th>
-              <td>
-                {share.percent !== null && (
-                  <>
-                    <Bar percent={share.percent} /> {share.percent}&nbsp;%:{' '}
-                  </>
-                )}
-                {counted(share.running, 'run')}
-              </td>
-              <td>{share.waiting.toLocaleString('en')}</td>
-              <td>{share.delayed.toLocaleString('en')}</td>
-              <td>
-                <Ago time={share.oldest_queued_at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label={`Shares of ${pool.gpu}`}
+      columns={[
+        isOperator ? 'Organisation, deployment' : 'Deployment',
+        'Share of the running runs',
+        'Waiting',
+        'Delayed',
+        'Waits longest since',
+      ]}
+    >
+      {shares.map((share) => (
+        <tr key={share.key}>
+          <th scope="row" className={isOperator && isDeployment(share) ? 'below' : ''}>
+            <Name share={share} />
+          </th>
+          <td>
+            {share.percent !== null && (
+              <>
+                <Bar percent={share.percent} /> {share.percent}&nbsp;%:{' '}
+              </>
+            )}
+            {counted(share.running, 'run')}
+          </td>
+          <td>{share.waiting.toLocaleString('en')}</td>
+          <td>{share.delayed.toLocaleString('en')}</td>
+          <td>
+            <Ago time={share.oldest_queued_at} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 };
 

@@ -1,4 +1,5 @@
 import type { Run } from '../api/schemas.ts';
+import { Table } from '../ui/list.tsx';
 import type { ReactNode } from 'react';
 import { API } from '../api/client.ts';
 import { Lasted } from '../ui/time.tsx';
@@ -17,36 +18,23 @@ export const Attempts = ({ run }: { readonly run: Run }): ReactNode => (
           src={`${API}/run/${run.id}/history.svg#${run.updated_at}`}
           alt="When the run waited, loaded, worked, uploaded and notified, by attempt"
         />
-        <div className="scrolls" tabIndex={0} role="region" aria-label="Attempts as a table">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Attempt</th>
-                <th scope="col">Where</th>
-                <th scope="col">Why there</th>
-                <th scope="col">Took</th>
-                <th scope="col">End</th>
+        <Table label="Attempts as a table" columns={['Attempt', 'Where', 'Why there', 'Took', 'End']}>
+          {run.attempts.map(
+            ({ number, executor, gpu, placement, started_at, ended_at, end_reason, error }) => (
+              <tr key={number}>
+                <td>{number}</td>
+                <td>
+                  {executor} <span className="quiet">{gpu}</span>
+                </td>
+                <td>{placement?.sentence}</td>
+                <td>{started_at !== null && <Lasted from={started_at} to={ended_at} />}</td>
+                <td>
+                  {end_reason} {error?.message}
+                </td>
               </tr>
-            </thead>
-            <tbody>
-              {run.attempts.map(
-                ({ number, executor, gpu, placement, started_at, ended_at, end_reason, error }) => (
-                  <tr key={number}>
-                    <td>{number}</td>
-                    <td>
-                      {executor} <span className="quiet">{gpu}</span>
-                    </td>
-                    <td>{placement?.sentence}</td>
-                    <td>{started_at !== null && <Lasted from={started_at} to={ended_at} />}</td>
-                    <td>
-                      {end_reason} {error?.message}
-                    </td>
-                  </tr>
-                ),
-              )}
-            </tbody>
-          </table>
-        </div>
+            ),
+          )}
+        </Table>
       </>
     )}
   </section>

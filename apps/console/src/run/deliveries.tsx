@@ -1,5 +1,6 @@
 import type { Run, Schemas } from '../api/schemas.ts';
 import { useMutation, useQuery } from '@tanstack/react-query';
+import { Table } from '../ui/list.tsx';
 import type { ReactNode } from 'react';
 import { answered, api } from '../api/client.ts';
 import { LIVE_MS } from '../api/query-client.ts';
@@ -43,34 +44,22 @@ const Tries = ({ tries }: { readonly tries: readonly Schemas['DeliveryAttempt'][
   tries.length === 0 ? (
     <p className="quiet">Nothing was sent yet.</p>
   ) : (
-    <div className="scrolls" tabIndex={0} role="region" aria-label="Tries">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">Try</th>
-            <th scope="col">To</th>
-            <th scope="col">Outcome</th>
-          </tr>
-        </thead>
-        <tbody>
-          {tries.map(({ webhook_id, round, try: number, started_at, url, message, status, answer }) => (
-            <tr key={`${webhook_id} ${round} ${number}`}>
-              <td>
-                <At time={started_at} />
-              </td>
-              <td>
-                {number}
-                {round > 1 && `, round ${round}`}
-              </td>
-              <td className="mono">{url}</td>
-              <td>
-                {status} {message}
-                {answer !== null && <pre>{answer}</pre>}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Tries" columns={['When', 'Try', 'To', 'Outcome']}>
+      {tries.map(({ webhook_id, round, try: number, started_at, url, message, status, answer }) => (
+        <tr key={`${webhook_id} ${round} ${number}`}>
+          <td>
+            <At time={started_at} />
+          </td>
+          <td>
+            {number}
+            {round > 1 && `, round ${round}`}
+          </td>
+          <td className="mono">{url}</td>
+          <td>
+            {status} {message}
+            {answer !== null && <pre>{answer}</pre>}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );

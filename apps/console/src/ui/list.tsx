@@ -30,6 +30,31 @@ export const Paged = ({ what, isEmpty, empty, isPending, error, more, children }
   </>
 );
 
+interface TableProps {
+  readonly label: string;
+  readonly columns: readonly string[];
+  /** Its rows. */
+  readonly children: ReactNode;
+}
+
+/** A table that scrolls sideways by itself where it is too wide. */
+export const Table = ({ label, columns, children }: TableProps): ReactNode => (
+  <div className="scrolls" tabIndex={0} role="region" aria-label={label}>
+    <table>
+      <thead>
+        <tr>
+          {columns.map((title) => (
+            <th scope="col" key={title}>
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
+  </div>
+);
+
 interface ListProps extends Omit<PagedProps, 'isEmpty' | 'children'> {
   readonly columns: readonly string[];
   /** Rows of a table, each with its key. */
@@ -39,19 +64,8 @@ interface ListProps extends Omit<PagedProps, 'isEmpty' | 'children'> {
 /** A table of what the API lists. */
 export const List = ({ columns, rows, ...paged }: ListProps): ReactNode => (
   <Paged {...paged} isEmpty={rows.length === 0}>
-    <div className="scrolls" tabIndex={0} role="region" aria-label={paged.what}>
-      <table>
-        <thead>
-          <tr>
-            {columns.map((title) => (
-              <th scope="col" key={title}>
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>{rows}</tbody>
-      </table>
-    </div>
+    <Table label={paged.what} columns={columns}>
+      {rows}
+    </Table>
   </Paged>
 );

@@ -1,3 +1,4 @@
+import { Table } from '../../ui/list.tsx';
 import { useEffect, useMemo, type ReactNode } from 'react';
 import { useSession } from '../../session/use-session.ts';
 import { seconds, shortId } from '../../ui/words.ts';
@@ -29,42 +30,24 @@ const WaitTable = ({ days }: Pick<Played, 'days'>): ReactNode => {
   const nameOf = (id: string): string =>
     session?.organisations.find((each) => each.id === id)?.name ?? `…${shortId(id)}`;
   return (
-    <div className="scrolls" tabIndex={0} role="region" aria-label="How long runs wait">
-      <table>
-        <thead>
-          <tr>
-            {[
-              'Organisation',
-              'Day',
-              'Runs',
-              'Half wait',
-              '9 of 10 wait',
-              '99 of 100 wait',
-              'The longest',
-            ].map((title) => (
-              <th scope="col" key={title}>
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {days.map((day) => (
-            <WaitRow key={day.title} name="all" day={day} waits={day.all} />
-          ))}
-          {organisations.flatMap(([id]) =>
-            days.map((day) => (
-              <WaitRow
-                key={`${id} ${day.title}`}
-                name={nameOf(id)}
-                day={day}
-                waits={day.byOrganisation.get(id)}
-              />
-            )),
-          )}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="How long runs wait"
+      columns={['Organisation', 'Day', 'Runs', 'Half wait', '9 of 10 wait', '99 of 100 wait', 'The longest']}
+    >
+      {days.map((day) => (
+        <WaitRow key={day.title} name="all" day={day} waits={day.all} />
+      ))}
+      {organisations.flatMap(([id]) =>
+        days.map((day) => (
+          <WaitRow
+            key={`${id} ${day.title}`}
+            name={nameOf(id)}
+            day={day}
+            waits={day.byOrganisation.get(id)}
+          />
+        )),
+      )}
+    </Table>
   );
 };
 
@@ -90,30 +73,18 @@ const WaitRow = ({ name, day, waits }: WaitRowProps): ReactNode => (
 const SlotTable = ({ days }: Pick<Played, 'days'>): ReactNode => {
   const gpus = [...new Set(days.flatMap(({ slots }) => [...slots.keys()]))].toSorted();
   return (
-    <div className="scrolls" tabIndex={0} role="region" aria-label="How much slots are used">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">GPU model</th>
-            <th scope="col">Day</th>
-            <th scope="col">Slots</th>
-            <th scope="col">Used</th>
+    <Table label="How much slots are used" columns={['GPU model', 'Day', 'Slots', 'Used']}>
+      {gpus.flatMap((gpu) =>
+        days.map(({ title, slots, utilisation }) => (
+          <tr key={`${gpu} ${title}`}>
+            <th scope="row">{gpu}</th>
+            <td>{title}</td>
+            <td>{(slots.get(gpu) ?? 0).toFixed(1)}</td>
+            <td>{percentOf(utilisation.get(gpu))}</td>
           </tr>
-        </thead>
-        <tbody>
-          {gpus.flatMap((gpu) =>
-            days.map(({ title, slots, utilisation }) => (
-              <tr key={`${gpu} ${title}`}>
-                <th scope="row">{gpu}</th>
-                <td>{title}</td>
-                <td>{(slots.get(gpu) ?? 0).toFixed(1)}</td>
-                <td>{percentOf(utilisation.get(gpu))}</td>
-              </tr>
-            )),
-          )}
-        </tbody>
-      </table>
-    </div>
+        )),
+      )}
+    </Table>
   );
 };
 

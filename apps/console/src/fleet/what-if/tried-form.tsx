@@ -1,5 +1,6 @@
 import { MAX_WEIGHT, MIN_WEIGHT } from '@runledger/contracts/fair-share';
 import { MAX_SLOTS } from '@runledger/simulate/what-if/changes';
+import { Table } from '../../ui/list.tsx';
 import type { ReactNode, SubmitEvent } from 'react';
 import { useSession } from '../../session/use-session.ts';
 import { submitted } from '../../ui/submitted.ts';
@@ -38,71 +39,49 @@ export const TriedForm = ({ day, isPending, onPlay }: TriedFormProps): ReactNode
 };
 
 const Slots = ({ gpus }: Pick<DaySummary, 'gpus'>): ReactNode => (
-  <div className="scrolls" tabIndex={0} role="region" aria-label="Slots to try">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">GPU model</th>
-          <th scope="col">Slots that day, on average</th>
-          <th scope="col">Slots to try</th>
-        </tr>
-      </thead>
-      <tbody>
-        {gpus.map(([gpu, slots]) => (
-          <tr key={gpu}>
-            <th scope="row">{gpu}</th>
-            <td>{slots.toFixed(1)}</td>
-            <td>
-              <input
-                type="number"
-                name={fieldOf.slots(gpu)}
-                aria-label={`Slots of ${gpu} to try`}
-                min={0}
-                max={MAX_SLOTS}
-                step={1}
-              />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table label="Slots to try" columns={['GPU model', 'Slots that day, on average', 'Slots to try']}>
+    {gpus.map(([gpu, slots]) => (
+      <tr key={gpu}>
+        <th scope="row">{gpu}</th>
+        <td>{slots.toFixed(1)}</td>
+        <td>
+          <input
+            type="number"
+            name={fieldOf.slots(gpu)}
+            aria-label={`Slots of ${gpu} to try`}
+            min={0}
+            max={MAX_SLOTS}
+            step={1}
+          />
+        </td>
+      </tr>
+    ))}
+  </Table>
 );
 
 const Organisations = ({ organisations }: Pick<DaySummary, 'organisations'>): ReactNode => {
   const { data: session } = useSession();
   return (
-    <div className="scrolls" tabIndex={0} role="region" aria-label="Weights and limits to try">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Organisation</th>
-            <th scope="col">Runs</th>
-            <th scope="col">Weight that day</th>
-            <th scope="col">Weight to try</th>
-            <th scope="col">Limit that day</th>
-            <th scope="col">Limit to try</th>
+    <Table
+      label="Weights and limits to try"
+      columns={['Organisation', 'Runs', 'Weight that day', 'Weight to try', 'Limit that day', 'Limit to try']}
+    >
+      {organisations.map(([id, runs]) => {
+        const name = session?.organisations.find((each) => each.id === id)?.name ?? `…${shortId(id)}`;
+        return (
+          <tr key={id}>
+            <th scope="row" title={id}>
+              {name}
+            </th>
+            <td>{runs.toLocaleString('en')}</td>
+            <Weight name={fieldOf.weightBefore(id)} label={`Weight of ${name} that day`} />
+            <Weight name={fieldOf.weight(id)} label={`Weight of ${name} to try`} />
+            <Limit name={fieldOf.limitBefore(id)} label={`Limit of ${name} that day`} />
+            <Limit name={fieldOf.limit(id)} label={`Limit of ${name} to try`} />
           </tr>
-        </thead>
-        <tbody>
-          {organisations.map(([id, runs]) => {
-            const name = session?.organisations.find((each) => each.id === id)?.name ?? `…${shortId(id)}`;
-            return (
-              <tr key={id}>
-                <th scope="row" title={id}>
-                  {name}
-                </th>
-                <td>{runs.toLocaleString('en')}</td>
-                <Weight name={fieldOf.weightBefore(id)} label={`Weight of ${name} that day`} />
-                <Weight name={fieldOf.weight(id)} label={`Weight of ${name} to try`} />
-                <Limit name={fieldOf.limitBefore(id)} label={`Limit of ${name} that day`} />
-                <Limit name={fieldOf.limit(id)} label={`Limit of ${name} to try`} />
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+        );
+      })}
+    </Table>
   );
 };
 

@@ -1,3 +1,4 @@
+import { Table } from '../../ui/list.tsx';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { answered, api } from '../../api/client.ts';
@@ -83,30 +84,16 @@ const AsTable = ({ activity }: { readonly activity: Schemas['RunActivity'] }): R
   return (
     <details>
       <summary>As a table, newest first</summary>
-      <div className="scrolls" tabIndex={0} role="region" aria-label="Activity as a table">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">From</th>
-              {columns.map(({ title }) => (
-                <th scope="col" key={title}>
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ time, values }) => (
-              <tr key={time}>
-                <th scope="row">{short.format(new Date(time))}</th>
-                {values.map((value, column) => (
-                  <td key={columns[column]?.title}>{value.toLocaleString('en')}</td>
-                ))}
-              </tr>
+      <Table label="Activity as a table" columns={['From', ...columns.map(({ title }) => title)]}>
+        {rows.map(({ time, values }) => (
+          <tr key={time}>
+            <th scope="row">{short.format(new Date(time))}</th>
+            {values.map((value, column) => (
+              <td key={columns[column]?.title}>{value.toLocaleString('en')}</td>
             ))}
-          </tbody>
-        </table>
-      </div>
+          </tr>
+        ))}
+      </Table>
     </details>
   );
 };
