@@ -80,8 +80,16 @@ const LIFECYCLE_SUBJECT = new RegExp(
   String.raw`^runs\.(${UUID_PATTERN})\.(${UUID_PATTERN})\.life\.${WRITTEN_BY}\.(\d{1,6})\.(?:none|(${EXECUTOR_ID_AT_END}))$`,
 );
 
+/** What was parsed last: a reader and the fold ask behind each other for the same subject. */
+let latest: { readonly subject: string; readonly parsed: LifecycleSubject | undefined } | undefined;
+
 /** Undefined when the subject is not one of a lifecycle fact. */
 export const parseLifecycleSubject = (subject: string): LifecycleSubject | undefined => {
+  if (latest?.subject !== subject) latest = { subject, parsed: parseLifecycle(subject) };
+  return latest.parsed;
+};
+
+const parseLifecycle = (subject: string): LifecycleSubject | undefined => {
   const tokens = LIFECYCLE_SUBJECT.exec(subject);
   if (!tokens) return undefined;
   const [, org_id, run_id, fact, writer, attempt, executor_id = null] = tokens;
