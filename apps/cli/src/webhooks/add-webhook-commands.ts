@@ -28,16 +28,15 @@ export const addWebhookCommands = (
     .addOption(new Option('--status <status>', 'of the delivery').choices(WebhookStatus.enum))
     .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
     .action(async (options: DeliveryListOptions) => end(await listDeliveries(await client(), options)));
-  webhooks
-    .command('receivers')
-    .description(
-      'list the receivers of webhooks: the state of their breakers, what waits, and the last failure',
-    )
+  // Otherwise receivers would take the options of this list, and do nothing with them.
+  webhooks.enablePositionalOptions();
+  add(
+    webhooks,
+    'receivers',
+    'list the receivers of webhooks: the state of their breakers, what waits, and the last failure',
+  )
     .option('--host <host>', 'only at this host, with its port unless it is the default port')
-    // These options belong to the parent command too, wherever they are written.
-    .action(async (_options: unknown, command: Command) =>
-      end(await listReceivers(await client(), command.optsWithGlobals<ReceiverOptions>())),
-    );
+    .action(async (options: ReceiverOptions) => end(await listReceivers(await client(), options)));
   addFilter(add(program, 'redeliver [run]', 'send a final notification again'))
     .option('--failed', 'all failed deliveries, instead of one run')
     .option('--dry-run', 'only count them')

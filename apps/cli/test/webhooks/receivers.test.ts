@@ -64,6 +64,13 @@ describe('runledger webhooks receivers', () => {
     expect(gateway.requests[0]?.path).toBe('/api/webhooks/receivers?host=h%3A8080');
   });
 
+  it('takes no options of the list of runs with a webhook', async () => {
+    const gateway = await aGateway(page([receiver()]));
+    const { code, stderr } = await runCli(['webhooks', 'receivers', '--status', 'failed'], at(gateway.url));
+    expect([code, gateway.requests]).toEqual([2, []]);
+    expect(stderr).toContain("unknown option '--status'");
+  });
+
   it.each([
     [{}, 'No receiver matches: no run has had a webhook lately.'],
     [{ more: true }, 'There are more receivers.'],
