@@ -8,7 +8,8 @@ import { describeConfig, type SettingRow } from '@runledger/service-kit/config/c
 import { settingsSchema as standalone } from '@runledger/standalone/settings/settings';
 import { composeVariables } from '../deploy/compose-variables.ts';
 
-const SCHEMAS = {
+/** Of each program, by the title of its section. */
+export const SCHEMAS = {
   gateway,
   scheduler,
   'gpu-executor': gpuExecutor,
@@ -69,7 +70,7 @@ export const settingsPage = (): string =>
     'All settings are environment variables. At the start, a program reports all problems of its settings at once. A secret may',
     'also stand in a file that `<NAME>_FILE` names, with or without surrounding whitespace. Only one of the two may be set. The',
     'standalone passes variables that begin with `RUNLEDGER_` or `OTEL_` on to all services, except credentials, and those that begin',
-    'with `EXECUTOR_` to the executor.',
+    'with `EXECUTOR_` to the executor. A variable that nothing reads, with almost the name of a setting, is named in a warning.',
     '',
     ...Object.entries(SCHEMAS).map(section),
     composeSection(),

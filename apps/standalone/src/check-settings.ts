@@ -1,9 +1,9 @@
-import { readGatewayConfig } from '@runledger/gateway/config';
+import { configSchema as gatewaySchema, readGatewayConfig } from '@runledger/gateway/config';
 import { isServerAddress } from '@runledger/gateway/projection/mongo/reach-server';
 import { capabilityProblems } from '@runledger/gpu-executor/capabilities';
-import { readExecutorConfig } from '@runledger/gpu-executor/config';
-import { readNotifierConfig } from '@runledger/notifier/config';
-import { readSchedulerConfig } from '@runledger/scheduler/config';
+import { configSchema as executorSchema, readExecutorConfig } from '@runledger/gpu-executor/config';
+import { configSchema as notifierSchema, readNotifierConfig } from '@runledger/notifier/config';
+import { configSchema as schedulerSchema, readSchedulerConfig } from '@runledger/scheduler/config';
 import {
   ConfigError,
   joinProblems,
@@ -11,10 +11,11 @@ import {
   type ConfigProblem,
   type Environment,
 } from '@runledger/service-kit/config/config';
+import { misspeltSentence, misspeltSettings } from '@runledger/service-kit/config/misspelt-settings';
 import { chooseSlots } from './components/gpu-slots.ts';
 import { PROXY_SETTINGS, settingsGiven } from './components/given-settings.ts';
 import { serviceEnvironment } from './supervision/service-environment.ts';
-import { readSettings, type Settings } from './settings/settings.ts';
+import { readSettings, settingsSchema, type Settings } from './settings/settings.ts';
 
 /** What each service would get that this environment does not decide: all valid, and none of it is used. */
 const DECIDED_LATER = {
@@ -53,6 +54,23 @@ export const checkSettings = async (env: NodeJS.ProcessEnv): Promise<Settings> =
   ]);
   if (problems.length > 0) throw new ConfigError(problems);
   return readSettings(env);
+};
+
+/** What the standalone and its services read. */
+const SCHEMAS = [settingsSchema, gatewaySchema, schedulerSchema, executorSchema, notifierSchema];
+
+/** The environment without settings whose names have a slip. Each is told once, not by each service that gets it. */
+export const withoutMisspelt = (
+  env: NodeJS.ProcessEnv,
+  tell: (sentence: string) => void,
+): NodeJS.ProcessEnv => {
+  const names = SCHEMAS.flatMap(({ properties }) => Object.keys(properties));
+  const others = { ...env };
+  for (const misspelt of misspeltSettings(names, env)) {
+    tell(misspeltSentence(misspelt));
+    delete others[misspelt.variable];
+  }
+  return others;
 };
 
 /** The schema knows how an address begins. Its driver knows the rest. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { ConfigError } from '@runledger/service-kit/config/config';
+import { withoutMisspelt } from './check-settings.ts';
 import { start } from './start.ts';
 import { StartRefused } from './settings/start-refused.ts';
 
@@ -29,7 +30,7 @@ const main = async (): Promise<number> => {
   const stopping = stopOnSignal();
   await using open = new AsyncDisposableStack();
   try {
-    await start(open, process.env, stopping, print);
+    await start(open, withoutMisspelt(process.env, print), stopping, print);
   } catch (error) {
     if (stopping.aborted) return 0;
     process.stderr.write(`${explain(error)}\n`);

@@ -1,6 +1,6 @@
 import { ConfigError } from '@runledger/service-kit/config/config';
 import { describe, expect, it } from 'vitest';
-import { checkSettings } from '../src/check-settings.ts';
+import { checkSettings, withoutMisspelt } from '../src/check-settings.ts';
 
 const WRONG = {
   PATH: process.env['PATH'],
@@ -49,5 +49,18 @@ describe('wrong settings', () => {
       NATS_URL: 'x',
     };
     expect(await checkSettings({ ...given, RUNLEDGER_PORT: '0' })).toMatchObject({ RUNLEDGER_PORT: 0 });
+  });
+});
+
+describe('a setting whose name has a slip', () => {
+  it('is told once, and not passed on to the services', () => {
+    const given = { RUNLEDGER_PROT: '1', EXECUTOR_GPU: 'L4', RUNLEDGER_PORT: '2', PATH: '/bin' };
+    const told: string[] = [];
+    const left = withoutMisspelt(given, (sentence) => told.push(sentence));
+    expect(left).toEqual({ RUNLEDGER_PORT: '2', PATH: '/bin' });
+    expect(told).toEqual([
+      expect.stringMatching(/^EXECUTOR_GPU is no setting.* Is EXECUTOR_GPUS meant\?$/),
+      expect.stringMatching(/^RUNLEDGER_PROT is no setting.* Is RUNLEDGER_PORT meant\?$/),
+    ]);
   });
 });

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { runConfiguredService } from '@runledger/service-kit/lifecycle/configured-service';
-import { readGatewayConfig } from './config.ts';
+import { configSchema, readGatewayConfig } from './config.ts';
 import { startGateway } from './start-gateway.ts';
 
 await runConfiguredService(
   {
     name: 'gateway',
+    configSchema,
     readConfig: readGatewayConfig,
     instance: () => `gateway-${randomBytes(6).toString('hex')}`,
     start: startGateway,

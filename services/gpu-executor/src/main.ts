@@ -4,7 +4,7 @@ import { ConsumerTakenOver, NewerVersion, type Consumption } from '@runledger/ev
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { capabilityProblems, readCapabilities } from './capabilities.ts';
-import { limitsOf, readExecutorConfig, type ExecutorConfig } from './config.ts';
+import { configSchema, limitsOf, readExecutorConfig, type ExecutorConfig } from './config.ts';
 import { newExecutorId } from './fleet/executor-id.ts';
 import type { FleetPresence } from './fleet/fleet-presence.ts';
 import { consumeAddressed } from './log/consume-addressed.ts';
@@ -163,6 +163,7 @@ const takenOver = (id: ExecutorId): string =>
 await runConfiguredService(
   {
     name: 'gpu-executor',
+    configSchema,
     readConfig: readExecutorConfig,
     alsoWrong: capabilityProblems,
     instance: ({ EXECUTOR_NAME }) => newExecutorId(EXECUTOR_NAME),

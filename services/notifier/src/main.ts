@@ -16,7 +16,7 @@ import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
 import { resolveChecked } from '@runledger/webhooks/outgoing/resolve-checked';
 import packageJson from '../package.json' with { type: 'json' };
-import { readNotifierConfig, type NotifierConfig } from './config.ts';
+import { configSchema, readNotifierConfig, type NotifierConfig } from './config.ts';
 import { contract } from './contract.ts';
 import { breakerSettings } from './core/breakers/breaker-settings.ts';
 import { openNotifier } from './notifier.ts';
@@ -97,6 +97,7 @@ const presence = (begun: ServiceBase<NotifierConfig>, log: EventLog, partitions:
 await runConfiguredService(
   {
     name: 'notifier',
+    configSchema,
     readConfig: readNotifierConfig,
     instance: () => `notifier-${randomBytes(6).toString('hex')}`,
     start,

@@ -4,7 +4,7 @@ import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { respondAsInstance } from '@runledger/request-reply/instances';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import packageJson from '../package.json' with { type: 'json' };
-import { readSchedulerConfig, shareOfIn, type SchedulerConfig } from './config.ts';
+import { configSchema, readSchedulerConfig, shareOfIn, type SchedulerConfig } from './config.ts';
 import { contract } from './contract.ts';
 import { openScheduler } from './scheduler.ts';
 
@@ -40,6 +40,7 @@ const start = async (
 await runConfiguredService(
   {
     name: 'scheduler',
+    configSchema,
     readConfig: readSchedulerConfig,
     instance: () => `scheduler-${newUuid().slice(-8)}`,
     start,

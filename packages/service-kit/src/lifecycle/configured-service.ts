@@ -1,4 +1,6 @@
+import type { Type } from 'typebox';
 import { ConfigError, joinProblems, type ConfigProblem, type Environment } from '../config/config.ts';
+import { misspeltSentence, misspeltSettings } from '../config/misspelt-settings.ts';
 import { openHealthServer, type Check, type Readiness } from '../health/health-server.ts';
 import { announce, runService } from './run-service.ts';
 import { eventLogMetrics, type EventLogMetrics } from '../observability/event-log-metrics.ts';
@@ -34,6 +36,8 @@ export interface ServiceBase<Config> {
 
 export interface ConfiguredService<Config extends ServiceSettings> {
   readonly name: string;
+  /** Names the settings that `readConfig` reads. */
+  readonly configSchema: Type.TObject;
   /** @throws ConfigError with all problems */
   readonly readConfig: (env: Environment) => Config;
   /** What else is wrong with an environment that `readConfig` refuses, so that all is told at once. */
@@ -58,7 +62,7 @@ const MAX_FLUSH_MS = 1_000;
 
 /** `runService` with the parts that all services have: configuration, logs, metrics, traces, health. Only `main.ts` calls it. */
 export const runConfiguredService = <Config extends ServiceSettings>(
-  { name, readConfig, alsoWrong, instance: instanceOf, start }: ConfiguredService<Config>,
+  { name, configSchema, readConfig, alsoWrong, instance: instanceOf, start }: ConfiguredService<Config>,
   env: Environment,
 ): Promise<never> => {
   const read = attempt(() => readConfig(env));
@@ -73,6 +77,8 @@ export const runConfiguredService = <Config extends ServiceSettings>(
       const instance = instanceOf(config);
       const { RUNLEDGER_LOG_LEVEL: level } = config;
       const logger = createLogger({ service: name, level, instance, destination: standardOutput() });
+      for (const misspelt of misspeltSettings(Object.keys(configSchema.properties), env))
+        logger.warn(misspelt, misspeltSentence(misspelt));
       const flushWithinMs = Math.min(config.RUNLEDGER_STOP_WITHIN_S * 1_000 * FLUSH_FRACTION, MAX_FLUSH_MS);
       open.use(await openTracing(config, { service: name, instance, logger, flushWithinMs }));
       const metrics = createMetrics(name);
