@@ -23,13 +23,12 @@ const ledBy = (server: string): Promise<string> =>
   waitFor(
     `${server} to lead RUNS`,
     async () => {
-      const info = await log.jsm.streams.info('RUNS').catch(() => undefined);
-      if (info?.cluster?.leader === server) return info.created;
+      const { cluster: brokers, created } = await log.jsm.streams.info('RUNS');
+      if (brokers?.leader === server) return created;
       const wanted = JSON.stringify({ placement: { preferred: server } });
-      await log.nc
-        .request('$JS.API.STREAM.LEADER.STEPDOWN.RUNS', wanted, { timeout: 5_000 })
-        .catch(() => undefined);
-      return false;
+      // While nobody leads, nobody answers.
+      const answer = await log.nc.request('$JS.API.STREAM.LEADER.STEPDOWN.RUNS', wanted, { timeout: 1_000 });
+      throw new Error(`${JSON.stringify(brokers)} was asked to step down, and said: ${answer.string()}`);
     },
     { withinMs: 60_000 },
   );
