@@ -30,7 +30,7 @@ export const openResponse = async (settings: Settings, request: ApiRequest): Pro
   try {
     const response = await settings.fetch(`${settings.url}${path}`, {
       method,
-      headers: { ...headers, authorization: `Bearer ${settings.apiKey}` },
+      headers: { ...headers, ...credentialsOf(settings) },
       ...(body === undefined ? {} : { body }),
       signal: limit.signal,
       // The key is for one service.
@@ -43,6 +43,9 @@ export const openResponse = async (settings: Settings, request: ApiRequest): Pro
     throw failureOf(settings, request, error);
   }
 };
+
+const credentialsOf = ({ apiKey }: Settings): Record<string, string> =>
+  apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
 
 /** Sends a request once, and reads its response. `read` may keep the limit. @throws as `openResponse` */
 export const exchange = async <Result>(

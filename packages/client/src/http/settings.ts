@@ -4,8 +4,11 @@ import { RunledgerError } from '../errors/errors.ts';
 export interface RunledgerOptions {
   /** With the base path, such as `http://127.0.0.1:8080/api`; RUNLEDGER_URL when left out. */
   readonly url?: string | undefined;
-  /** An API key; in a browser a token of a run. RUNLEDGER_API_KEY when left out. */
-  readonly apiKey?: string | undefined;
+  /**
+   * An API key; in a browser a token of a run. RUNLEDGER_API_KEY when left out. Null sends none: in a page of the service itself, the
+   * cookie of a session says who calls.
+   */
+  readonly apiKey?: string | null | undefined;
   /** Instead of the global one. */
   readonly fetch?: typeof fetch | undefined;
   /** Milliseconds until a response must be there, for each try: 30,000 when left out. */
@@ -17,7 +20,8 @@ export interface RunledgerOptions {
 export interface Settings {
   /** With the base path, without a slash at the end. */
   readonly url: string;
-  readonly apiKey: string;
+  /** Null for none. */
+  readonly apiKey: string | null;
   readonly fetch: typeof fetch;
   readonly timeoutMs: number;
   readonly retries: number;
@@ -31,8 +35,8 @@ const DEFAULT_RETRIES = 5;
 /** @throws RunledgerError for what is missing or invalid */
 export const readSettings = (options: RunledgerOptions): Settings => {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, retries = DEFAULT_RETRIES } = options;
-  const apiKey = given('apiKey', options.apiKey, 'RUNLEDGER_API_KEY');
-  if (!/^[\x21-\x7e]+$/.test(apiKey))
+  const apiKey = options.apiKey === null ? null : given('apiKey', options.apiKey, 'RUNLEDGER_API_KEY');
+  if (apiKey !== null && !/^[\x21-\x7e]+$/.test(apiKey))
     throw new RunledgerError(
       'The API key has characters that no key has, such as a space or a line end. Copy it again.',
     );
@@ -62,8 +66,9 @@ const given = (name: string, value: string | undefined, variable: string): strin
 
 /** Browsers have no environment. */
 const environmentValue = (name: string): string | undefined => {
-  const host: { readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> } } =
-    globalThis;
+  const host = globalThis as {
+    readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> };
+  };
   return host.process?.env?.[name];
 };
 

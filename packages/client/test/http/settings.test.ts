@@ -14,6 +14,18 @@ describe('a client', () => {
     expect(readSettings({ apiKey }).apiKey).toBe(apiKey);
   });
 
+  it('sends no key when that is null, whatever the environment has', async () => {
+    vi.stubEnv('RUNLEDGER_API_KEY', 'rl_from_env');
+    const sent: Headers[] = [];
+    const answer: typeof fetch = async (_url, init) => {
+      sent.push(new Headers(init?.headers));
+      return Response.json({});
+    };
+    const client = new Runledger({ url: 'http://127.0.0.1', apiKey: null, fetch: answer });
+    await client.request('GET', '/session');
+    expect(sent.map((headers) => headers.has('authorization'))).toEqual([false]);
+  });
+
   it('understands an address without a base path', () => {
     expect(readSettings({ url: 'http://127.0.0.1:8080', apiKey }).url).toBe('http://127.0.0.1:8080/api');
   });

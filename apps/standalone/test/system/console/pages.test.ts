@@ -1,3 +1,6 @@
+import { mkdtempDisposable, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestPage } from '@runledger/testing/browser/browser';
 import { aReceiver } from '@runledger/testing/stand-ins/webhook-receiver';
@@ -88,6 +91,9 @@ describe('deploying in the console', { timeout: 240_000 }, () => {
     await press(page, 'Run it');
     await page.getByText('Enter a whole number.').waitFor();
     await page.getByLabel(/^count/).fill('2');
+    await using large = await aLargeFile('large.png');
+    await page.locator('input[type=file]').setInputFiles(large.path);
+    await page.getByText(/^large\.png, 65 MiB, is uploaded\.$/).waitFor(PATIENT);
     await page.evaluate(DROP_A_FILE);
     await page.getByText(/^dropped\.png, 4 B, is uploaded\.$/).waitFor();
     await press(page, 'Run it');
@@ -99,6 +105,17 @@ describe('deploying in the console', { timeout: 240_000 }, () => {
     expect(tab.complaints).toEqual([]);
   });
 });
+
+/** More than the service takes at once. */
+const LARGE_BYTES = 65 * 1024 * 1024;
+
+const aLargeFile = async (name: string): Promise<AsyncDisposable & { readonly path: string }> => {
+  const folder = await mkdtempDisposable(join(tmpdir(), 'runledger-large-'));
+  const path = join(folder.path, name);
+  await writeFile(path, '');
+  await truncate(path, LARGE_BYTES);
+  return { path, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+};
 
 /** As text, since it runs in the browser. */
 const DROP_A_FILE = `(() => {
