@@ -91,14 +91,14 @@ const Matched = ({
 
 const send = async (
   host: string | undefined,
-  cursor: string | null,
+  cursor: string | undefined,
   isDry: boolean,
 ): Promise<Schemas['RedeliverResponse']> =>
   answered(
     api.POST('/webhooks/redeliver', {
       body: {
         filter: { status: ['failed'], ...(host !== undefined && { host }) },
-        cursor,
+        ...(cursor !== undefined && { cursor }),
         dry_run: isDry,
       },
     }),

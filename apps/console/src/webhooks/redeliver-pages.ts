@@ -1,3 +1,5 @@
+import { pagesOf } from '../api/pages-of.ts';
+
 /** What a page of a redelivery answers. */
 interface Page {
   readonly matched: number;
@@ -14,20 +16,20 @@ export interface Total {
 
 /** Sends page after page, at most `most` of them, and tells the total after each. */
 export const redeliverPages = async (
-  send: (cursor: string | null) => Promise<Page>,
+  send: (cursor: string | undefined) => Promise<Page>,
   most: number,
   onPage: (total: Total) => void = () => undefined,
 ): Promise<Total> => {
-  let total: Total = { matched: 0, requested: 0, next: null };
-  for (let page = 0; page < most; page += 1) {
-    const { matched, requested, next_cursor } = await send(total.next);
+  let [total, sent]: [Total, number] = [{ matched: 0, requested: 0, next: null }, 0];
+  for await (const { matched, requested, next_cursor } of pagesOf(send)) {
     total = {
       matched: total.matched + matched,
       requested: total.requested + requested,
       next: next_cursor,
     };
     onPage(total);
-    if (next_cursor === null) return total;
+    sent += 1;
+    if (sent === most) break;
   }
   return total;
 };

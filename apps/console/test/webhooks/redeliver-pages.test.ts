@@ -7,7 +7,7 @@ const PAGES: Readonly<Record<string, { matched: number; requested: number; next_
   third: { matched: 2, requested: 2, next_cursor: null },
 };
 
-const send = async (cursor: string | null) => {
+const send = async (cursor: string | undefined) => {
   const page = PAGES[cursor ?? 'first'];
   if (!page) throw new Error(`no page ${cursor}`);
   return Promise.resolve(page);

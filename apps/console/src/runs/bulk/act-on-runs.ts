@@ -1,4 +1,5 @@
 import { answered, api } from '../../api/client.ts';
+import { pagesOf } from '../../api/pages-of.ts';
 import { asRequested, type RunFilter } from '../run-filter.ts';
 
 export type BulkAction = 'cancel' | 'rerun';
@@ -33,7 +34,7 @@ interface Page {
   readonly refused: number;
   readonly stopped: string | null;
   readonly before: string | null;
-  readonly next: string | null;
+  readonly next_cursor: string | null;
 }
 
 /** A page has up to 1,000 runs. */
@@ -45,17 +46,16 @@ export const countRuns = async (
   filter: RunFilter,
   signal: AbortSignal,
 ): Promise<Counted> => {
-  let [matched, before, cursor]: [number, string | null, string | undefined] = [0, null, undefined];
-  // A search has pages without runs.
-  for (let pages = 0; pages < MOST_PAGES_COUNTED;) {
-    const read: Page = await PAGES[action]({ filter, isDry: true, cursor, key: undefined, signal });
-    matched += read.matched;
-    before ??= read.before;
-    if (read.next === null) return { matched, before: matched > 0 ? before : null, isMore: false };
-    if (read.matched > 0) pages += 1;
-    cursor = read.next;
+  let [matched, before, counted]: [number, string | null, number] = [0, null, 0];
+  const ask = { filter, isDry: true, key: undefined, signal };
+  for await (const page of pagesOf((cursor) => PAGES[action]({ ...ask, cursor }))) {
+    matched += page.matched;
+    before ??= page.before;
+    // A search has pages without runs.
+    if (page.matched > 0) counted += 1;
+    if (page.next_cursor !== null && counted === MOST_PAGES_COUNTED) return { matched, before, isMore: true };
   }
-  return { matched, before, isMore: true };
+  return { matched, before: matched > 0 ? before : null, isMore: false };
 };
 
 interface Acting {
@@ -69,21 +69,15 @@ interface Acting {
 /** Cancels the runs, or queues them again, page by page. */
 export const actOnRuns = async (action: BulkAction, filter: RunFilter, acting: Acting): Promise<Done> => {
   const { before, key, onProgress } = acting;
-  let [done, refused, cursor]: [number, number, string | undefined] = [0, 0, undefined];
-  for (;;) {
-    const page: Page = await PAGES[action]({
-      filter: { ...filter, created_before: before },
-      isDry: false,
-      cursor,
-      key,
-    });
+  let [done, refused] = [0, 0];
+  const ask = { filter: { ...filter, created_before: before }, isDry: false, key };
+  for await (const page of pagesOf((cursor) => PAGES[action]({ ...ask, cursor }))) {
     done += page.done;
     refused += page.refused;
     onProgress({ done, refused });
     if (page.stopped !== null) return { done, refused, stopped: STOPPED };
-    if (page.next === null) return { done, refused };
-    cursor = page.next;
   }
+  return { done, refused };
 };
 
 const STOPPED = 'The queue has no room for more now. Do the same later for those that are left.';
@@ -98,7 +92,7 @@ const PAGES: Readonly<Record<BulkAction, (request: PageRequest) => Promise<Page>
     );
     const { matched, cancelled, requested, failed, created_before, next_cursor } = answer;
     const done = cancelled + requested;
-    return { matched, done, refused: failed, stopped: null, before: created_before, next: next_cursor };
+    return { matched, done, refused: failed, stopped: null, before: created_before, next_cursor };
   },
   rerun: async ({ filter, isDry, cursor, key, signal }) => {
     const answer = await answered(
@@ -115,7 +109,7 @@ const PAGES: Readonly<Record<BulkAction, (request: PageRequest) => Promise<Page>
       refused,
       stopped: answer.stopped,
       before: answer.created_before,
-      next: answer.next_cursor,
+      next_cursor: answer.next_cursor,
     };
   },
 };
