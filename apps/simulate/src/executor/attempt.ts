@@ -1,5 +1,4 @@
 import { errorOf } from '@runledger/contracts/events/run-error';
-import { retryAfterS } from '@runledger/contracts/events/retry';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { Assignment } from '@runledger/gpu-executor/attempt/core/assignment';
 import {
@@ -7,6 +6,7 @@ import {
   beginStoring,
   endOf,
   NO_OUTPUTS,
+  retryAfterOf,
   type Ending,
   type Storing,
 } from '@runledger/gpu-executor/attempt/core/end-of-attempt';
@@ -120,15 +120,12 @@ export class Attempt {
 
   #end(result: Result, storing: Storing): void {
     const { random } = this.#options.process;
-    const { attempt, event } = this.assignment;
-    const retry_on = event.data.retry_on ?? [];
-    const chance = random.fraction();
     const ending: Ending = {
       result,
       storing,
       outputs: NO_OUTPUTS,
       progress: 0,
-      retryAfterS: (error) => retryAfterS(error, { attempt, retry_on }, chance),
+      retryAfterS: retryAfterOf(this.assignment, random.fraction()),
     };
     this.#ledger.append(
       (state) => endOf(state, ending),

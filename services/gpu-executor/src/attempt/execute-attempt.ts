@@ -1,4 +1,3 @@
-import { retryAfterS } from '@runledger/contracts/events/retry';
 import type { BlobRef } from '@runledger/contracts/blobs';
 import type { AttemptLog as KeptLog } from '@runledger/contracts/logs/kept-log';
 import type { MaskText } from '@runledger/contracts/logs/log-masks';
@@ -13,7 +12,14 @@ import type { AttemptLedger } from './attempt-ledger.ts';
 import { runnerSpan } from './attempt-spans.ts';
 import { coalesceProgress, type Coalesced } from './coalesce-progress.ts';
 import type { Assignment } from './core/assignment.ts';
-import { begin, endOf, NO_OUTPUTS, type Ending, type RetryAfter } from './core/end-of-attempt.ts';
+import {
+  begin,
+  endOf,
+  NO_OUTPUTS,
+  retryAfterOf,
+  type Ending,
+  type RetryAfter,
+} from './core/end-of-attempt.ts';
 import { storeOutputs, type OutputTools } from './store-outputs.ts';
 
 export interface AttemptTools extends OutputTools {
@@ -42,9 +48,7 @@ const PROGRESS = { firstAfterMs: 50, everyMs: 200 };
 export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools): Promise<void> => {
   const { assignment } = ledger;
   // Drawn once, so that an error has one answer: for what is stored, and for each try to append the end.
-  const random = tools.random();
-  const retry: RetryAfter = (error) =>
-    retryAfterS(error, { attempt: assignment.attempt, ...assignment.event.data }, random);
+  const retry = retryAfterOf(assignment, tools.random());
   using progress = coalesceProgress((report) => tools.sendProgress(assignment, report), PROGRESS);
   const plan = planOf(assignment, tools);
   if ('why' in plan) {

@@ -1,8 +1,10 @@
 import type { BlobRef } from '@runledger/contracts/blobs';
 import type { ListedOutputs } from '@runledger/contracts/events/run-event-data';
 import { errorMessage } from '@runledger/contracts/events/error-message';
+import { retryAfterS } from '@runledger/contracts/events/retry';
 import { errorOf, type AttemptError } from '@runledger/contracts/events/run-error';
 import type { RunResult } from '../../runner/runner.ts';
+import type { Assignment } from './assignment.ts';
 import type { EventDraft } from './attempt-event.ts';
 import type { AttemptUnderWay } from '@runledger/contracts/fold/evolve-attempt';
 
@@ -34,6 +36,12 @@ export interface Ending {
 }
 
 export type RetryAfter = (error: AttemptError) => number | null;
+
+/** As the assignment says it. `random` is from 0 to 1. */
+export const retryAfterOf =
+  ({ attempt, event }: Assignment, random: number): RetryAfter =>
+  (error) =>
+    retryAfterS(error, { attempt, ...event.data }, random);
 
 export const NO_OUTPUTS: ListedOutputs = { outputs: [], outputs_blob: null };
 
