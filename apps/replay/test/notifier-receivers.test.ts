@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
 import { writeSlice } from '@runledger/testing/slices/write-slice';
 import { expect, it } from 'vitest';
-import { ACCEPTED, notifiedOptions, RecordedLog, REFUSED } from './fixtures/notified-slice.ts';
+import { ACCEPTED, REFUSED } from './fixtures/notified-slice.ts';
+import { RecordedLog, recordedOptions } from './fixtures/recorded-log.ts';
 import { shadowed } from './fixtures/sample-slice.ts';
 import { readPlaySettings } from '../src/play-settings.ts';
 
@@ -12,7 +13,7 @@ const shadowOf = async (log: RecordedLog, variables: Readonly<Record<string, str
   await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-receivers-'));
   const file = join(folder.path, 'slice.ndjson.zst');
   await writeSlice(file, log.lines());
-  return await shadowed({ ...notifiedOptions(file), settings: readPlaySettings(variables) });
+  return await shadowed({ ...recordedOptions(file, 'notifier'), settings: readPlaySettings(variables) });
 };
 
 /** Two runs end, and the second is attempted first, or while the attempt of the first goes on. */

@@ -5,7 +5,8 @@ import type { SliceFact, SliceHeader } from '@runledger/contracts/slices/slice';
 import { parseWebhookSubject } from '@runledger/contracts/subjects/run-subjects';
 import { writeSlice } from '@runledger/testing/slices/write-slice';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { notifiedOptions, notifiedSlice } from './fixtures/notified-slice.ts';
+import { notifiedSlice } from './fixtures/notified-slice.ts';
+import { recordedOptions } from './fixtures/recorded-log.ts';
 import { sampleLines, sampleOptions, shadowed } from './fixtures/sample-slice.ts';
 
 type Line = SliceHeader | SliceFact;
@@ -32,7 +33,7 @@ const findIn = async (change: (line: Line) => Line | undefined) => {
     file,
     lines.flatMap((line) => change(line) ?? []),
   );
-  return shadowed(notifiedOptions(file));
+  return shadowed(recordedOptions(file, 'notifier'));
 };
 
 const withData = (line: SliceFact, data: object): SliceFact => {
